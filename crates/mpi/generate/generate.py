@@ -303,10 +303,18 @@ def main():
             titles.append(title)
     rows = [NOTE, "//! The functions of MPI's standard ABI by chapter, and whether `libmpi_abi.so.1` has them.\n",
             "/// A function of the standard: its name, its chapter, and whether it does what the standard says.",
-            "pub type Name = (&'static str, &'static str, bool);\n", "/// All of them.",
-            "#[rustfmt::skip]", f"pub static NAMES: [Name; {len(table)}] = ["]
-    rows += [f'    ("{name}", "{title}", {str(is_there).lower()}),' for name, title, is_there in table]
-    (HERE.parent / "standard/src/names.rs").write_text("\n".join(rows) + "\n];\n")
+            "pub type Name = (&'static str, &'static str, bool);\n",
+            "/// All of them, in the order of their names.",
+            "pub fn names() -> impl Iterator<Item = Name> {",
+            "    TABLE.lines().filter_map(|line| {",
+            "        let (name, rest) = line.split_once(',')?;",
+            "        let (chapter, is_there) = rest.split_once(',')?;",
+            '        Some((name, chapter, is_there == "1"))',
+            "    })", "}\n",
+            "// One text: a table of texts would be relocated, so that each process had its own.",
+            'const TABLE: &str = "\\']
+    rows += [f"{name},{title},{int(is_there)}" for name, title, is_there in table]
+    (HERE.parent / "standard/src/names.rs").write_text("\n".join(rows) + '\n";\n')
     count = sum(row[2] for row in table)
     print(f"{count} of {len(table)} are there", file=sys.stderr)
 

@@ -31,7 +31,7 @@ pub use datatype::{Combiner, Contents, Datatype, Run};
 pub use distribution::{Distribution, Share};
 pub use errors::{error_class, error_text};
 pub use group::{Compared, Group};
-pub use names::{NAMES, Name};
+pub use names::{Name, names};
 pub use operator::{Builtin, operation_of};
 pub use topology::{Cart, Graph, Neighbors, balanced};
 pub use view::{Piece, View};

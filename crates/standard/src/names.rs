@@ -5,674 +5,682 @@
 /// A function of the standard: its name, its chapter, and whether it does what the standard says.
 pub type Name = (&'static str, &'static str, bool);
 
-/// All of them.
-#[rustfmt::skip]
-pub static NAMES: [Name; 667] = [
-    ("MPI_Abi_get_fortran_booleans", "environment", false),
-    ("MPI_Abi_get_fortran_info", "environment", false),
-    ("MPI_Abi_get_info", "environment", true),
-    ("MPI_Abi_get_version", "environment", true),
-    ("MPI_Abi_set_fortran_booleans", "environment", false),
-    ("MPI_Abi_set_fortran_info", "environment", false),
-    ("MPI_Abort", "environment", true),
-    ("MPI_Accumulate", "one-sided", true),
-    ("MPI_Accumulate_c", "one-sided", true),
-    ("MPI_Add_error_class", "environment", true),
-    ("MPI_Add_error_code", "environment", true),
-    ("MPI_Add_error_string", "environment", true),
-    ("MPI_Allgather", "collectives", true),
-    ("MPI_Allgather_c", "collectives", true),
-    ("MPI_Allgather_init", "collectives", true),
-    ("MPI_Allgather_init_c", "collectives", true),
-    ("MPI_Allgatherv", "collectives", true),
-    ("MPI_Allgatherv_c", "collectives", true),
-    ("MPI_Allgatherv_init", "collectives", true),
-    ("MPI_Allgatherv_init_c", "collectives", true),
-    ("MPI_Alloc_mem", "environment", true),
-    ("MPI_Allreduce", "collectives", true),
-    ("MPI_Allreduce_c", "collectives", true),
-    ("MPI_Allreduce_init", "collectives", true),
-    ("MPI_Allreduce_init_c", "collectives", true),
-    ("MPI_Alltoall", "collectives", true),
-    ("MPI_Alltoall_c", "collectives", true),
-    ("MPI_Alltoall_init", "collectives", true),
-    ("MPI_Alltoall_init_c", "collectives", true),
-    ("MPI_Alltoallv", "collectives", true),
-    ("MPI_Alltoallv_c", "collectives", true),
-    ("MPI_Alltoallv_init", "collectives", true),
-    ("MPI_Alltoallv_init_c", "collectives", true),
-    ("MPI_Alltoallw", "collectives", true),
-    ("MPI_Alltoallw_c", "collectives", true),
-    ("MPI_Alltoallw_init", "collectives", true),
-    ("MPI_Alltoallw_init_c", "collectives", true),
-    ("MPI_Attr_delete", "attributes", true),
-    ("MPI_Attr_get", "attributes", true),
-    ("MPI_Attr_put", "attributes", true),
-    ("MPI_Barrier", "collectives", true),
-    ("MPI_Barrier_init", "collectives", true),
-    ("MPI_Bcast", "collectives", true),
-    ("MPI_Bcast_c", "collectives", true),
-    ("MPI_Bcast_init", "collectives", true),
-    ("MPI_Bcast_init_c", "collectives", true),
-    ("MPI_Bsend", "point-to-point", true),
-    ("MPI_Bsend_c", "point-to-point", true),
-    ("MPI_Bsend_init", "point-to-point", true),
-    ("MPI_Bsend_init_c", "point-to-point", true),
-    ("MPI_Buffer_attach", "point-to-point", true),
-    ("MPI_Buffer_attach_c", "point-to-point", true),
-    ("MPI_Buffer_detach", "point-to-point", true),
-    ("MPI_Buffer_detach_c", "point-to-point", true),
-    ("MPI_Buffer_flush", "point-to-point", true),
-    ("MPI_Buffer_iflush", "point-to-point", true),
-    ("MPI_Cancel", "point-to-point", true),
-    ("MPI_Cart_coords", "topologies", true),
-    ("MPI_Cart_create", "topologies", true),
-    ("MPI_Cart_get", "topologies", true),
-    ("MPI_Cart_map", "topologies", true),
-    ("MPI_Cart_rank", "topologies", true),
-    ("MPI_Cart_shift", "topologies", true),
-    ("MPI_Cart_sub", "topologies", true),
-    ("MPI_Cartdim_get", "topologies", true),
-    ("MPI_Close_port", "processes", false),
-    ("MPI_Comm_accept", "processes", false),
-    ("MPI_Comm_attach_buffer", "communicators", true),
-    ("MPI_Comm_attach_buffer_c", "communicators", true),
-    ("MPI_Comm_call_errhandler", "environment", true),
-    ("MPI_Comm_compare", "communicators", true),
-    ("MPI_Comm_connect", "processes", false),
-    ("MPI_Comm_create", "communicators", true),
-    ("MPI_Comm_create_errhandler", "environment", true),
-    ("MPIX_Comm_create_errhandler_x", "environment", false),
-    ("MPI_Comm_create_from_group", "sessions", true),
-    ("MPI_Comm_create_group", "communicators", true),
-    ("MPI_Comm_create_keyval", "attributes", true),
-    ("MPI_Comm_delete_attr", "attributes", true),
-    ("MPI_Comm_detach_buffer", "communicators", true),
-    ("MPI_Comm_detach_buffer_c", "communicators", true),
-    ("MPI_Comm_disconnect", "processes", true),
-    ("MPI_Comm_dup", "communicators", true),
-    ("MPI_Comm_dup_with_info", "communicators", true),
-    ("MPI_Comm_flush_buffer", "communicators", true),
-    ("MPI_Comm_free", "communicators", true),
-    ("MPI_Comm_free_keyval", "attributes", true),
-    ("MPI_Comm_get_attr", "attributes", true),
-    ("MPI_Comm_get_errhandler", "environment", true),
-    ("MPI_Comm_get_info", "communicators", true),
-    ("MPI_Comm_get_name", "communicators", true),
-    ("MPI_Comm_get_parent", "processes", true),
-    ("MPI_Comm_group", "communicators", true),
-    ("MPI_Comm_idup", "communicators", true),
-    ("MPI_Comm_idup_with_info", "communicators", true),
-    ("MPI_Comm_iflush_buffer", "communicators", true),
-    ("MPI_Comm_join", "processes", false),
-    ("MPI_Comm_rank", "communicators", true),
-    ("MPI_Comm_remote_group", "communicators", true),
-    ("MPI_Comm_remote_size", "communicators", true),
-    ("MPI_Comm_set_attr", "attributes", true),
-    ("MPI_Comm_set_errhandler", "environment", true),
-    ("MPI_Comm_set_info", "communicators", true),
-    ("MPI_Comm_set_name", "communicators", true),
-    ("MPI_Comm_size", "communicators", true),
-    ("MPI_Comm_spawn", "processes", false),
-    ("MPI_Comm_spawn_multiple", "processes", false),
-    ("MPI_Comm_split", "communicators", true),
-    ("MPI_Comm_split_type", "communicators", true),
-    ("MPI_Comm_test_inter", "communicators", true),
-    ("MPI_Compare_and_swap", "one-sided", true),
-    ("MPI_Dims_create", "topologies", true),
-    ("MPI_Dist_graph_create", "topologies", true),
-    ("MPI_Dist_graph_create_adjacent", "topologies", true),
-    ("MPI_Dist_graph_neighbors", "topologies", true),
-    ("MPI_Dist_graph_neighbors_count", "topologies", true),
-    ("MPI_Errhandler_free", "environment", true),
-    ("MPI_Error_class", "environment", true),
-    ("MPI_Error_string", "environment", true),
-    ("MPI_Exscan", "collectives", true),
-    ("MPI_Exscan_c", "collectives", true),
-    ("MPI_Exscan_init", "collectives", true),
-    ("MPI_Exscan_init_c", "collectives", true),
-    ("MPI_Fetch_and_op", "one-sided", true),
-    ("MPI_File_call_errhandler", "environment", true),
-    ("MPI_File_close", "files", true),
-    ("MPI_File_create_errhandler", "environment", true),
-    ("MPIX_File_create_errhandler_x", "environment", false),
-    ("MPI_File_delete", "files", true),
-    ("MPI_File_get_amode", "files", true),
-    ("MPI_File_get_atomicity", "files", true),
-    ("MPI_File_get_byte_offset", "files", true),
-    ("MPI_File_get_errhandler", "environment", true),
-    ("MPI_File_get_group", "files", true),
-    ("MPI_File_get_info", "files", true),
-    ("MPI_File_get_position", "files", true),
-    ("MPI_File_get_position_shared", "files", true),
-    ("MPI_File_get_size", "files", true),
-    ("MPI_File_get_type_extent", "files", true),
-    ("MPI_File_get_type_extent_c", "files", true),
-    ("MPI_File_get_view", "files", true),
-    ("MPI_File_iread", "files", true),
-    ("MPI_File_iread_c", "files", true),
-    ("MPI_File_iread_all", "files", true),
-    ("MPI_File_iread_all_c", "files", true),
-    ("MPI_File_iread_at", "files", true),
-    ("MPI_File_iread_at_c", "files", true),
-    ("MPI_File_iread_at_all", "files", true),
-    ("MPI_File_iread_at_all_c", "files", true),
-    ("MPI_File_iread_shared", "files", true),
-    ("MPI_File_iread_shared_c", "files", true),
-    ("MPI_File_iwrite", "files", true),
-    ("MPI_File_iwrite_c", "files", true),
-    ("MPI_File_iwrite_all", "files", true),
-    ("MPI_File_iwrite_all_c", "files", true),
-    ("MPI_File_iwrite_at", "files", true),
-    ("MPI_File_iwrite_at_c", "files", true),
-    ("MPI_File_iwrite_at_all", "files", true),
-    ("MPI_File_iwrite_at_all_c", "files", true),
-    ("MPI_File_iwrite_shared", "files", true),
-    ("MPI_File_iwrite_shared_c", "files", true),
-    ("MPI_File_open", "files", true),
-    ("MPI_File_preallocate", "files", true),
-    ("MPI_File_read", "files", true),
-    ("MPI_File_read_c", "files", true),
-    ("MPI_File_read_all", "files", true),
-    ("MPI_File_read_all_c", "files", true),
-    ("MPI_File_read_all_begin", "files", true),
-    ("MPI_File_read_all_begin_c", "files", true),
-    ("MPI_File_read_all_end", "files", true),
-    ("MPI_File_read_at", "files", true),
-    ("MPI_File_read_at_c", "files", true),
-    ("MPI_File_read_at_all", "files", true),
-    ("MPI_File_read_at_all_c", "files", true),
-    ("MPI_File_read_at_all_begin", "files", true),
-    ("MPI_File_read_at_all_begin_c", "files", true),
-    ("MPI_File_read_at_all_end", "files", true),
-    ("MPI_File_read_ordered", "files", true),
-    ("MPI_File_read_ordered_c", "files", true),
-    ("MPI_File_read_ordered_begin", "files", true),
-    ("MPI_File_read_ordered_begin_c", "files", true),
-    ("MPI_File_read_ordered_end", "files", true),
-    ("MPI_File_read_shared", "files", true),
-    ("MPI_File_read_shared_c", "files", true),
-    ("MPI_File_seek", "files", true),
-    ("MPI_File_seek_shared", "files", true),
-    ("MPI_File_set_atomicity", "files", true),
-    ("MPI_File_set_errhandler", "environment", true),
-    ("MPI_File_set_info", "files", true),
-    ("MPI_File_set_size", "files", true),
-    ("MPI_File_set_view", "files", true),
-    ("MPI_File_sync", "files", true),
-    ("MPI_File_write", "files", true),
-    ("MPI_File_write_c", "files", true),
-    ("MPI_File_write_all", "files", true),
-    ("MPI_File_write_all_c", "files", true),
-    ("MPI_File_write_all_begin", "files", true),
-    ("MPI_File_write_all_begin_c", "files", true),
-    ("MPI_File_write_all_end", "files", true),
-    ("MPI_File_write_at", "files", true),
-    ("MPI_File_write_at_c", "files", true),
-    ("MPI_File_write_at_all", "files", true),
-    ("MPI_File_write_at_all_c", "files", true),
-    ("MPI_File_write_at_all_begin", "files", true),
-    ("MPI_File_write_at_all_begin_c", "files", true),
-    ("MPI_File_write_at_all_end", "files", true),
-    ("MPI_File_write_ordered", "files", true),
-    ("MPI_File_write_ordered_c", "files", true),
-    ("MPI_File_write_ordered_begin", "files", true),
-    ("MPI_File_write_ordered_begin_c", "files", true),
-    ("MPI_File_write_ordered_end", "files", true),
-    ("MPI_File_write_shared", "files", true),
-    ("MPI_File_write_shared_c", "files", true),
-    ("MPI_Finalize", "environment", true),
-    ("MPI_Finalized", "environment", true),
-    ("MPI_Free_mem", "environment", true),
-    ("MPI_Gather", "collectives", true),
-    ("MPI_Gather_c", "collectives", true),
-    ("MPI_Gather_init", "collectives", true),
-    ("MPI_Gather_init_c", "collectives", true),
-    ("MPI_Gatherv", "collectives", true),
-    ("MPI_Gatherv_c", "collectives", true),
-    ("MPI_Gatherv_init", "collectives", true),
-    ("MPI_Gatherv_init_c", "collectives", true),
-    ("MPI_Get", "one-sided", true),
-    ("MPI_Get_c", "one-sided", true),
-    ("MPI_Get_accumulate", "one-sided", true),
-    ("MPI_Get_accumulate_c", "one-sided", true),
-    ("MPI_Get_address", "datatypes", true),
-    ("MPI_Get_count", "point-to-point", true),
-    ("MPI_Get_count_c", "point-to-point", true),
-    ("MPI_Get_elements", "datatypes", true),
-    ("MPI_Get_elements_c", "datatypes", true),
-    ("MPI_Get_elements_x", "datatypes", true),
-    ("MPI_Get_hw_resource_info", "environment", true),
-    ("MPI_Get_library_version", "environment", true),
-    ("MPI_Get_processor_name", "environment", true),
-    ("MPI_Get_version", "environment", true),
-    ("MPI_Graph_create", "topologies", true),
-    ("MPI_Graph_get", "topologies", true),
-    ("MPI_Graph_map", "topologies", true),
-    ("MPI_Graph_neighbors", "topologies", true),
-    ("MPI_Graph_neighbors_count", "topologies", true),
-    ("MPI_Graphdims_get", "topologies", true),
-    ("MPI_Grequest_complete", "requests", true),
-    ("MPI_Grequest_start", "requests", true),
-    ("MPI_Group_compare", "communicators", true),
-    ("MPI_Group_difference", "communicators", true),
-    ("MPI_Group_excl", "communicators", true),
-    ("MPI_Group_free", "communicators", true),
-    ("MPI_Group_from_session_pset", "sessions", true),
-    ("MPI_Group_incl", "communicators", true),
-    ("MPI_Group_intersection", "communicators", true),
-    ("MPI_Group_range_excl", "communicators", true),
-    ("MPI_Group_range_incl", "communicators", true),
-    ("MPI_Group_rank", "communicators", true),
-    ("MPI_Group_size", "communicators", true),
-    ("MPI_Group_translate_ranks", "communicators", true),
-    ("MPI_Group_union", "communicators", true),
-    ("MPI_Iallgather", "collectives", true),
-    ("MPI_Iallgather_c", "collectives", true),
-    ("MPI_Iallgatherv", "collectives", true),
-    ("MPI_Iallgatherv_c", "collectives", true),
-    ("MPI_Iallreduce", "collectives", true),
-    ("MPI_Iallreduce_c", "collectives", true),
-    ("MPI_Ialltoall", "collectives", true),
-    ("MPI_Ialltoall_c", "collectives", true),
-    ("MPI_Ialltoallv", "collectives", true),
-    ("MPI_Ialltoallv_c", "collectives", true),
-    ("MPI_Ialltoallw", "collectives", true),
-    ("MPI_Ialltoallw_c", "collectives", true),
-    ("MPI_Ibarrier", "collectives", true),
-    ("MPI_Ibcast", "collectives", true),
-    ("MPI_Ibcast_c", "collectives", true),
-    ("MPI_Ibsend", "point-to-point", true),
-    ("MPI_Ibsend_c", "point-to-point", true),
-    ("MPI_Iexscan", "collectives", true),
-    ("MPI_Iexscan_c", "collectives", true),
-    ("MPI_Igather", "collectives", true),
-    ("MPI_Igather_c", "collectives", true),
-    ("MPI_Igatherv", "collectives", true),
-    ("MPI_Igatherv_c", "collectives", true),
-    ("MPI_Improbe", "point-to-point", true),
-    ("MPI_Imrecv", "point-to-point", true),
-    ("MPI_Imrecv_c", "point-to-point", true),
-    ("MPI_Ineighbor_allgather", "topologies", true),
-    ("MPI_Ineighbor_allgather_c", "topologies", true),
-    ("MPI_Ineighbor_allgatherv", "topologies", true),
-    ("MPI_Ineighbor_allgatherv_c", "topologies", true),
-    ("MPI_Ineighbor_alltoall", "topologies", true),
-    ("MPI_Ineighbor_alltoall_c", "topologies", true),
-    ("MPI_Ineighbor_alltoallv", "topologies", true),
-    ("MPI_Ineighbor_alltoallv_c", "topologies", true),
-    ("MPI_Ineighbor_alltoallw", "topologies", true),
-    ("MPI_Ineighbor_alltoallw_c", "topologies", true),
-    ("MPI_Info_create", "info", true),
-    ("MPI_Info_create_env", "info", true),
-    ("MPI_Info_delete", "info", true),
-    ("MPI_Info_dup", "info", true),
-    ("MPI_Info_free", "info", true),
-    ("MPI_Info_get", "info", true),
-    ("MPI_Info_get_nkeys", "info", true),
-    ("MPI_Info_get_nthkey", "info", true),
-    ("MPI_Info_get_string", "info", true),
-    ("MPI_Info_get_valuelen", "info", true),
-    ("MPI_Info_set", "info", true),
-    ("MPI_Init", "environment", true),
-    ("MPI_Init_thread", "environment", true),
-    ("MPI_Initialized", "environment", true),
-    ("MPI_Intercomm_create", "communicators", true),
-    ("MPI_Intercomm_create_from_groups", "sessions", true),
-    ("MPI_Intercomm_merge", "communicators", true),
-    ("MPI_Iprobe", "point-to-point", true),
-    ("MPI_Irecv", "point-to-point", true),
-    ("MPI_Irecv_c", "point-to-point", true),
-    ("MPI_Ireduce", "collectives", true),
-    ("MPI_Ireduce_c", "collectives", true),
-    ("MPI_Ireduce_scatter", "collectives", true),
-    ("MPI_Ireduce_scatter_c", "collectives", true),
-    ("MPI_Ireduce_scatter_block", "collectives", true),
-    ("MPI_Ireduce_scatter_block_c", "collectives", true),
-    ("MPI_Irsend", "point-to-point", true),
-    ("MPI_Irsend_c", "point-to-point", true),
-    ("MPI_Is_thread_main", "environment", true),
-    ("MPI_Iscan", "collectives", true),
-    ("MPI_Iscan_c", "collectives", true),
-    ("MPI_Iscatter", "collectives", true),
-    ("MPI_Iscatter_c", "collectives", true),
-    ("MPI_Iscatterv", "collectives", true),
-    ("MPI_Iscatterv_c", "collectives", true),
-    ("MPI_Isend", "point-to-point", true),
-    ("MPI_Isend_c", "point-to-point", true),
-    ("MPI_Isendrecv", "point-to-point", true),
-    ("MPI_Isendrecv_c", "point-to-point", true),
-    ("MPI_Isendrecv_replace", "point-to-point", true),
-    ("MPI_Isendrecv_replace_c", "point-to-point", true),
-    ("MPI_Issend", "point-to-point", true),
-    ("MPI_Issend_c", "point-to-point", true),
-    ("MPI_Keyval_create", "attributes", true),
-    ("MPI_Keyval_free", "attributes", true),
-    ("MPI_Lookup_name", "processes", false),
-    ("MPI_Mprobe", "point-to-point", true),
-    ("MPI_Mrecv", "point-to-point", true),
-    ("MPI_Mrecv_c", "point-to-point", true),
-    ("MPI_Neighbor_allgather", "topologies", true),
-    ("MPI_Neighbor_allgather_c", "topologies", true),
-    ("MPI_Neighbor_allgather_init", "topologies", true),
-    ("MPI_Neighbor_allgather_init_c", "topologies", true),
-    ("MPI_Neighbor_allgatherv", "topologies", true),
-    ("MPI_Neighbor_allgatherv_c", "topologies", true),
-    ("MPI_Neighbor_allgatherv_init", "topologies", true),
-    ("MPI_Neighbor_allgatherv_init_c", "topologies", true),
-    ("MPI_Neighbor_alltoall", "topologies", true),
-    ("MPI_Neighbor_alltoall_c", "topologies", true),
-    ("MPI_Neighbor_alltoall_init", "topologies", true),
-    ("MPI_Neighbor_alltoall_init_c", "topologies", true),
-    ("MPI_Neighbor_alltoallv", "topologies", true),
-    ("MPI_Neighbor_alltoallv_c", "topologies", true),
-    ("MPI_Neighbor_alltoallv_init", "topologies", true),
-    ("MPI_Neighbor_alltoallv_init_c", "topologies", true),
-    ("MPI_Neighbor_alltoallw", "topologies", true),
-    ("MPI_Neighbor_alltoallw_c", "topologies", true),
-    ("MPI_Neighbor_alltoallw_init", "topologies", true),
-    ("MPI_Neighbor_alltoallw_init_c", "topologies", true),
-    ("MPI_Op_commutative", "collectives", true),
-    ("MPI_Op_create", "collectives", true),
-    ("MPI_Op_create_c", "collectives", true),
-    ("MPIX_Op_create_x", "collectives", false),
-    ("MPI_Op_free", "collectives", true),
-    ("MPI_Open_port", "processes", false),
-    ("MPI_Pack", "datatypes", true),
-    ("MPI_Pack_c", "datatypes", true),
-    ("MPI_Pack_external", "datatypes", true),
-    ("MPI_Pack_external_c", "datatypes", true),
-    ("MPI_Pack_external_size", "datatypes", true),
-    ("MPI_Pack_external_size_c", "datatypes", true),
-    ("MPI_Pack_size", "datatypes", true),
-    ("MPI_Pack_size_c", "datatypes", true),
-    ("MPI_Parrived", "partitioned", true),
-    ("MPI_Pcontrol", "environment", true),
-    ("MPI_Pready", "partitioned", true),
-    ("MPI_Pready_list", "partitioned", true),
-    ("MPI_Pready_range", "partitioned", true),
-    ("MPI_Precv_init", "partitioned", true),
-    ("MPI_Probe", "point-to-point", true),
-    ("MPI_Psend_init", "partitioned", true),
-    ("MPI_Publish_name", "processes", false),
-    ("MPI_Put", "one-sided", true),
-    ("MPI_Put_c", "one-sided", true),
-    ("MPI_Query_thread", "environment", true),
-    ("MPI_Raccumulate", "one-sided", true),
-    ("MPI_Raccumulate_c", "one-sided", true),
-    ("MPI_Recv", "point-to-point", true),
-    ("MPI_Recv_c", "point-to-point", true),
-    ("MPI_Recv_init", "point-to-point", true),
-    ("MPI_Recv_init_c", "point-to-point", true),
-    ("MPI_Reduce", "collectives", true),
-    ("MPI_Reduce_c", "collectives", true),
-    ("MPI_Reduce_init", "collectives", true),
-    ("MPI_Reduce_init_c", "collectives", true),
-    ("MPI_Reduce_local", "collectives", true),
-    ("MPI_Reduce_local_c", "collectives", true),
-    ("MPI_Reduce_scatter", "collectives", true),
-    ("MPI_Reduce_scatter_c", "collectives", true),
-    ("MPI_Reduce_scatter_block", "collectives", true),
-    ("MPI_Reduce_scatter_block_c", "collectives", true),
-    ("MPI_Reduce_scatter_block_init", "collectives", true),
-    ("MPI_Reduce_scatter_block_init_c", "collectives", true),
-    ("MPI_Reduce_scatter_init", "collectives", true),
-    ("MPI_Reduce_scatter_init_c", "collectives", true),
-    ("MPI_Register_datarep", "files", false),
-    ("MPI_Register_datarep_c", "files", false),
-    ("MPI_Remove_error_class", "environment", true),
-    ("MPI_Remove_error_code", "environment", true),
-    ("MPI_Remove_error_string", "environment", true),
-    ("MPI_Request_free", "point-to-point", true),
-    ("MPI_Request_get_status", "point-to-point", true),
-    ("MPI_Request_get_status_all", "point-to-point", true),
-    ("MPI_Request_get_status_any", "point-to-point", true),
-    ("MPI_Request_get_status_some", "point-to-point", true),
-    ("MPI_Rget", "one-sided", true),
-    ("MPI_Rget_c", "one-sided", true),
-    ("MPI_Rget_accumulate", "one-sided", true),
-    ("MPI_Rget_accumulate_c", "one-sided", true),
-    ("MPI_Rput", "one-sided", true),
-    ("MPI_Rput_c", "one-sided", true),
-    ("MPI_Rsend", "point-to-point", true),
-    ("MPI_Rsend_c", "point-to-point", true),
-    ("MPI_Rsend_init", "point-to-point", true),
-    ("MPI_Rsend_init_c", "point-to-point", true),
-    ("MPI_Scan", "collectives", true),
-    ("MPI_Scan_c", "collectives", true),
-    ("MPI_Scan_init", "collectives", true),
-    ("MPI_Scan_init_c", "collectives", true),
-    ("MPI_Scatter", "collectives", true),
-    ("MPI_Scatter_c", "collectives", true),
-    ("MPI_Scatter_init", "collectives", true),
-    ("MPI_Scatter_init_c", "collectives", true),
-    ("MPI_Scatterv", "collectives", true),
-    ("MPI_Scatterv_c", "collectives", true),
-    ("MPI_Scatterv_init", "collectives", true),
-    ("MPI_Scatterv_init_c", "collectives", true),
-    ("MPI_Send", "point-to-point", true),
-    ("MPI_Send_c", "point-to-point", true),
-    ("MPI_Send_init", "point-to-point", true),
-    ("MPI_Send_init_c", "point-to-point", true),
-    ("MPI_Sendrecv", "point-to-point", true),
-    ("MPI_Sendrecv_c", "point-to-point", true),
-    ("MPI_Sendrecv_replace", "point-to-point", true),
-    ("MPI_Sendrecv_replace_c", "point-to-point", true),
-    ("MPI_Session_attach_buffer", "sessions", true),
-    ("MPI_Session_attach_buffer_c", "sessions", true),
-    ("MPI_Session_call_errhandler", "environment", true),
-    ("MPI_Session_create_errhandler", "environment", true),
-    ("MPIX_Session_create_errhandler_x", "environment", false),
-    ("MPI_Session_detach_buffer", "sessions", true),
-    ("MPI_Session_detach_buffer_c", "sessions", true),
-    ("MPI_Session_finalize", "sessions", true),
-    ("MPI_Session_flush_buffer", "sessions", true),
-    ("MPI_Session_get_errhandler", "environment", true),
-    ("MPI_Session_get_info", "sessions", true),
-    ("MPI_Session_get_nth_pset", "sessions", true),
-    ("MPI_Session_get_num_psets", "sessions", true),
-    ("MPI_Session_get_pset_info", "sessions", true),
-    ("MPI_Session_iflush_buffer", "sessions", true),
-    ("MPI_Session_init", "sessions", true),
-    ("MPI_Session_set_errhandler", "environment", true),
-    ("MPI_Ssend", "point-to-point", true),
-    ("MPI_Ssend_c", "point-to-point", true),
-    ("MPI_Ssend_init", "point-to-point", true),
-    ("MPI_Ssend_init_c", "point-to-point", true),
-    ("MPI_Start", "point-to-point", true),
-    ("MPI_Startall", "point-to-point", true),
-    ("MPI_Status_get_error", "point-to-point", true),
-    ("MPI_Status_get_source", "point-to-point", true),
-    ("MPI_Status_get_tag", "point-to-point", true),
-    ("MPI_Status_set_cancelled", "requests", true),
-    ("MPI_Status_set_elements", "datatypes", true),
-    ("MPI_Status_set_elements_c", "datatypes", true),
-    ("MPI_Status_set_elements_x", "datatypes", true),
-    ("MPI_Status_set_error", "point-to-point", true),
-    ("MPI_Status_set_source", "point-to-point", true),
-    ("MPI_Status_set_tag", "point-to-point", true),
-    ("MPI_Test", "point-to-point", true),
-    ("MPI_Test_cancelled", "point-to-point", true),
-    ("MPI_Testall", "point-to-point", true),
-    ("MPI_Testany", "point-to-point", true),
-    ("MPI_Testsome", "point-to-point", true),
-    ("MPI_Topo_test", "topologies", true),
-    ("MPI_Type_commit", "datatypes", true),
-    ("MPI_Type_contiguous", "datatypes", true),
-    ("MPI_Type_contiguous_c", "datatypes", true),
-    ("MPI_Type_create_darray", "datatypes", true),
-    ("MPI_Type_create_darray_c", "datatypes", true),
-    ("MPI_Type_create_f90_complex", "datatypes", true),
-    ("MPI_Type_create_f90_integer", "datatypes", true),
-    ("MPI_Type_create_f90_real", "datatypes", true),
-    ("MPI_Type_create_hindexed", "datatypes", true),
-    ("MPI_Type_create_hindexed_c", "datatypes", true),
-    ("MPI_Type_create_hindexed_block", "datatypes", true),
-    ("MPI_Type_create_hindexed_block_c", "datatypes", true),
-    ("MPI_Type_create_hvector", "datatypes", true),
-    ("MPI_Type_create_hvector_c", "datatypes", true),
-    ("MPI_Type_create_indexed_block", "datatypes", true),
-    ("MPI_Type_create_indexed_block_c", "datatypes", true),
-    ("MPI_Type_create_keyval", "attributes", true),
-    ("MPI_Type_create_resized", "datatypes", true),
-    ("MPI_Type_create_resized_c", "datatypes", true),
-    ("MPI_Type_create_struct", "datatypes", true),
-    ("MPI_Type_create_struct_c", "datatypes", true),
-    ("MPI_Type_create_subarray", "datatypes", true),
-    ("MPI_Type_create_subarray_c", "datatypes", true),
-    ("MPI_Type_delete_attr", "attributes", true),
-    ("MPI_Type_dup", "datatypes", true),
-    ("MPI_Type_free", "datatypes", true),
-    ("MPI_Type_free_keyval", "attributes", true),
-    ("MPI_Type_get_attr", "attributes", true),
-    ("MPI_Type_get_contents", "datatypes", true),
-    ("MPI_Type_get_contents_c", "datatypes", true),
-    ("MPI_Type_get_envelope", "datatypes", true),
-    ("MPI_Type_get_envelope_c", "datatypes", true),
-    ("MPI_Type_get_extent", "datatypes", true),
-    ("MPI_Type_get_extent_c", "datatypes", true),
-    ("MPI_Type_get_extent_x", "datatypes", true),
-    ("MPI_Type_get_name", "datatypes", true),
-    ("MPI_Type_get_true_extent", "datatypes", true),
-    ("MPI_Type_get_true_extent_c", "datatypes", true),
-    ("MPI_Type_get_true_extent_x", "datatypes", true),
-    ("MPI_Type_get_value_index", "datatypes", true),
-    ("MPI_Type_indexed", "datatypes", true),
-    ("MPI_Type_indexed_c", "datatypes", true),
-    ("MPI_Type_match_size", "datatypes", true),
-    ("MPI_Type_set_attr", "attributes", true),
-    ("MPI_Type_set_name", "datatypes", true),
-    ("MPI_Type_size", "datatypes", true),
-    ("MPI_Type_size_c", "datatypes", true),
-    ("MPI_Type_size_x", "datatypes", true),
-    ("MPI_Type_vector", "datatypes", true),
-    ("MPI_Type_vector_c", "datatypes", true),
-    ("MPI_Unpack", "datatypes", true),
-    ("MPI_Unpack_c", "datatypes", true),
-    ("MPI_Unpack_external", "datatypes", true),
-    ("MPI_Unpack_external_c", "datatypes", true),
-    ("MPI_Unpublish_name", "processes", false),
-    ("MPI_Wait", "point-to-point", true),
-    ("MPI_Waitall", "point-to-point", true),
-    ("MPI_Waitany", "point-to-point", true),
-    ("MPI_Waitsome", "point-to-point", true),
-    ("MPI_Win_allocate", "one-sided", true),
-    ("MPI_Win_allocate_c", "one-sided", true),
-    ("MPI_Win_allocate_shared", "one-sided", true),
-    ("MPI_Win_allocate_shared_c", "one-sided", true),
-    ("MPI_Win_attach", "one-sided", true),
-    ("MPI_Win_call_errhandler", "environment", true),
-    ("MPI_Win_complete", "one-sided", true),
-    ("MPI_Win_create", "one-sided", true),
-    ("MPI_Win_create_c", "one-sided", true),
-    ("MPI_Win_create_dynamic", "one-sided", true),
-    ("MPI_Win_create_errhandler", "environment", true),
-    ("MPIX_Win_create_errhandler_x", "environment", false),
-    ("MPI_Win_create_keyval", "one-sided", true),
-    ("MPI_Win_delete_attr", "one-sided", true),
-    ("MPI_Win_detach", "one-sided", true),
-    ("MPI_Win_fence", "one-sided", true),
-    ("MPI_Win_flush", "one-sided", true),
-    ("MPI_Win_flush_all", "one-sided", true),
-    ("MPI_Win_flush_local", "one-sided", true),
-    ("MPI_Win_flush_local_all", "one-sided", true),
-    ("MPI_Win_free", "one-sided", true),
-    ("MPI_Win_free_keyval", "one-sided", true),
-    ("MPI_Win_get_attr", "one-sided", true),
-    ("MPI_Win_get_errhandler", "environment", true),
-    ("MPI_Win_get_group", "one-sided", true),
-    ("MPI_Win_get_info", "one-sided", true),
-    ("MPI_Win_get_name", "one-sided", true),
-    ("MPI_Win_lock", "one-sided", true),
-    ("MPI_Win_lock_all", "one-sided", true),
-    ("MPI_Win_post", "one-sided", true),
-    ("MPI_Win_set_attr", "one-sided", true),
-    ("MPI_Win_set_errhandler", "environment", true),
-    ("MPI_Win_set_info", "one-sided", true),
-    ("MPI_Win_set_name", "one-sided", true),
-    ("MPI_Win_shared_query", "one-sided", true),
-    ("MPI_Win_shared_query_c", "one-sided", true),
-    ("MPI_Win_start", "one-sided", true),
-    ("MPI_Win_sync", "one-sided", true),
-    ("MPI_Win_test", "one-sided", true),
-    ("MPI_Win_unlock", "one-sided", true),
-    ("MPI_Win_unlock_all", "one-sided", true),
-    ("MPI_Win_wait", "one-sided", true),
-    ("MPI_Aint_add", "datatypes", true),
-    ("MPI_Aint_diff", "datatypes", true),
-    ("MPI_Wtick", "environment", true),
-    ("MPI_Wtime", "environment", true),
-    ("MPI_Comm_fromint", "environment", true),
-    ("MPI_Comm_toint", "environment", true),
-    ("MPI_Errhandler_fromint", "environment", true),
-    ("MPI_Errhandler_toint", "environment", true),
-    ("MPI_File_fromint", "environment", true),
-    ("MPI_File_toint", "environment", true),
-    ("MPI_Group_fromint", "environment", true),
-    ("MPI_Group_toint", "environment", true),
-    ("MPI_Info_fromint", "environment", true),
-    ("MPI_Info_toint", "environment", true),
-    ("MPI_Message_fromint", "environment", true),
-    ("MPI_Message_toint", "environment", true),
-    ("MPI_Op_fromint", "environment", true),
-    ("MPI_Op_toint", "environment", true),
-    ("MPI_Request_fromint", "environment", true),
-    ("MPI_Request_toint", "environment", true),
-    ("MPI_Session_fromint", "environment", true),
-    ("MPI_Session_toint", "environment", true),
-    ("MPI_Type_fromint", "environment", true),
-    ("MPI_Type_toint", "environment", true),
-    ("MPI_Win_fromint", "environment", true),
-    ("MPI_Win_toint", "environment", true),
-    ("MPI_T_category_changed", "tools", true),
-    ("MPI_T_category_get_categories", "tools", true),
-    ("MPI_T_category_get_cvars", "tools", true),
-    ("MPI_T_category_get_events", "tools", true),
-    ("MPI_T_category_get_index", "tools", true),
-    ("MPI_T_category_get_info", "tools", true),
-    ("MPI_T_category_get_num", "tools", true),
-    ("MPI_T_category_get_num_events", "tools", true),
-    ("MPI_T_category_get_pvars", "tools", true),
-    ("MPI_T_cvar_get_index", "tools", true),
-    ("MPI_T_cvar_get_info", "tools", true),
-    ("MPI_T_cvar_get_num", "tools", true),
-    ("MPI_T_cvar_handle_alloc", "tools", true),
-    ("MPI_T_cvar_handle_free", "tools", true),
-    ("MPI_T_cvar_read", "tools", true),
-    ("MPI_T_cvar_write", "tools", true),
-    ("MPI_T_enum_get_info", "tools", true),
-    ("MPI_T_enum_get_item", "tools", true),
-    ("MPI_T_event_callback_get_info", "tools", true),
-    ("MPI_T_event_callback_set_info", "tools", true),
-    ("MPI_T_event_copy", "tools", true),
-    ("MPI_T_event_get_index", "tools", true),
-    ("MPI_T_event_get_info", "tools", true),
-    ("MPI_T_event_get_num", "tools", true),
-    ("MPI_T_event_get_source", "tools", true),
-    ("MPI_T_event_get_timestamp", "tools", true),
-    ("MPI_T_event_handle_alloc", "tools", true),
-    ("MPI_T_event_handle_free", "tools", true),
-    ("MPI_T_event_handle_get_info", "tools", true),
-    ("MPI_T_event_handle_set_info", "tools", true),
-    ("MPI_T_event_read", "tools", true),
-    ("MPI_T_event_register_callback", "tools", true),
-    ("MPI_T_event_set_dropped_handler", "tools", true),
-    ("MPI_T_finalize", "tools", true),
-    ("MPI_T_init_thread", "tools", true),
-    ("MPI_T_pvar_get_index", "tools", true),
-    ("MPI_T_pvar_get_info", "tools", true),
-    ("MPI_T_pvar_get_num", "tools", true),
-    ("MPI_T_pvar_handle_alloc", "tools", true),
-    ("MPI_T_pvar_handle_free", "tools", true),
-    ("MPI_T_pvar_read", "tools", true),
-    ("MPI_T_pvar_readreset", "tools", true),
-    ("MPI_T_pvar_reset", "tools", true),
-    ("MPI_T_pvar_session_create", "tools", true),
-    ("MPI_T_pvar_session_free", "tools", true),
-    ("MPI_T_pvar_start", "tools", true),
-    ("MPI_T_pvar_stop", "tools", true),
-    ("MPI_T_pvar_write", "tools", true),
-    ("MPI_T_source_get_info", "tools", true),
-    ("MPI_T_source_get_num", "tools", true),
-    ("MPI_T_source_get_timestamp", "tools", true),
-];
+/// All of them, in the order of their names.
+pub fn names() -> impl Iterator<Item = Name> {
+    TABLE.lines().filter_map(|line| {
+        let (name, rest) = line.split_once(',')?;
+        let (chapter, is_there) = rest.split_once(',')?;
+        Some((name, chapter, is_there == "1"))
+    })
+}
+
+// One text: a table of texts would be relocated, so that each process had its own.
+const TABLE: &str = "\
+MPI_Abi_get_fortran_booleans,environment,0
+MPI_Abi_get_fortran_info,environment,0
+MPI_Abi_get_info,environment,1
+MPI_Abi_get_version,environment,1
+MPI_Abi_set_fortran_booleans,environment,0
+MPI_Abi_set_fortran_info,environment,0
+MPI_Abort,environment,1
+MPI_Accumulate,one-sided,1
+MPI_Accumulate_c,one-sided,1
+MPI_Add_error_class,environment,1
+MPI_Add_error_code,environment,1
+MPI_Add_error_string,environment,1
+MPI_Allgather,collectives,1
+MPI_Allgather_c,collectives,1
+MPI_Allgather_init,collectives,1
+MPI_Allgather_init_c,collectives,1
+MPI_Allgatherv,collectives,1
+MPI_Allgatherv_c,collectives,1
+MPI_Allgatherv_init,collectives,1
+MPI_Allgatherv_init_c,collectives,1
+MPI_Alloc_mem,environment,1
+MPI_Allreduce,collectives,1
+MPI_Allreduce_c,collectives,1
+MPI_Allreduce_init,collectives,1
+MPI_Allreduce_init_c,collectives,1
+MPI_Alltoall,collectives,1
+MPI_Alltoall_c,collectives,1
+MPI_Alltoall_init,collectives,1
+MPI_Alltoall_init_c,collectives,1
+MPI_Alltoallv,collectives,1
+MPI_Alltoallv_c,collectives,1
+MPI_Alltoallv_init,collectives,1
+MPI_Alltoallv_init_c,collectives,1
+MPI_Alltoallw,collectives,1
+MPI_Alltoallw_c,collectives,1
+MPI_Alltoallw_init,collectives,1
+MPI_Alltoallw_init_c,collectives,1
+MPI_Attr_delete,attributes,1
+MPI_Attr_get,attributes,1
+MPI_Attr_put,attributes,1
+MPI_Barrier,collectives,1
+MPI_Barrier_init,collectives,1
+MPI_Bcast,collectives,1
+MPI_Bcast_c,collectives,1
+MPI_Bcast_init,collectives,1
+MPI_Bcast_init_c,collectives,1
+MPI_Bsend,point-to-point,1
+MPI_Bsend_c,point-to-point,1
+MPI_Bsend_init,point-to-point,1
+MPI_Bsend_init_c,point-to-point,1
+MPI_Buffer_attach,point-to-point,1
+MPI_Buffer_attach_c,point-to-point,1
+MPI_Buffer_detach,point-to-point,1
+MPI_Buffer_detach_c,point-to-point,1
+MPI_Buffer_flush,point-to-point,1
+MPI_Buffer_iflush,point-to-point,1
+MPI_Cancel,point-to-point,1
+MPI_Cart_coords,topologies,1
+MPI_Cart_create,topologies,1
+MPI_Cart_get,topologies,1
+MPI_Cart_map,topologies,1
+MPI_Cart_rank,topologies,1
+MPI_Cart_shift,topologies,1
+MPI_Cart_sub,topologies,1
+MPI_Cartdim_get,topologies,1
+MPI_Close_port,processes,0
+MPI_Comm_accept,processes,0
+MPI_Comm_attach_buffer,communicators,1
+MPI_Comm_attach_buffer_c,communicators,1
+MPI_Comm_call_errhandler,environment,1
+MPI_Comm_compare,communicators,1
+MPI_Comm_connect,processes,0
+MPI_Comm_create,communicators,1
+MPI_Comm_create_errhandler,environment,1
+MPIX_Comm_create_errhandler_x,environment,0
+MPI_Comm_create_from_group,sessions,1
+MPI_Comm_create_group,communicators,1
+MPI_Comm_create_keyval,attributes,1
+MPI_Comm_delete_attr,attributes,1
+MPI_Comm_detach_buffer,communicators,1
+MPI_Comm_detach_buffer_c,communicators,1
+MPI_Comm_disconnect,processes,1
+MPI_Comm_dup,communicators,1
+MPI_Comm_dup_with_info,communicators,1
+MPI_Comm_flush_buffer,communicators,1
+MPI_Comm_free,communicators,1
+MPI_Comm_free_keyval,attributes,1
+MPI_Comm_get_attr,attributes,1
+MPI_Comm_get_errhandler,environment,1
+MPI_Comm_get_info,communicators,1
+MPI_Comm_get_name,communicators,1
+MPI_Comm_get_parent,processes,1
+MPI_Comm_group,communicators,1
+MPI_Comm_idup,communicators,1
+MPI_Comm_idup_with_info,communicators,1
+MPI_Comm_iflush_buffer,communicators,1
+MPI_Comm_join,processes,0
+MPI_Comm_rank,communicators,1
+MPI_Comm_remote_group,communicators,1
+MPI_Comm_remote_size,communicators,1
+MPI_Comm_set_attr,attributes,1
+MPI_Comm_set_errhandler,environment,1
+MPI_Comm_set_info,communicators,1
+MPI_Comm_set_name,communicators,1
+MPI_Comm_size,communicators,1
+MPI_Comm_spawn,processes,0
+MPI_Comm_spawn_multiple,processes,0
+MPI_Comm_split,communicators,1
+MPI_Comm_split_type,communicators,1
+MPI_Comm_test_inter,communicators,1
+MPI_Compare_and_swap,one-sided,1
+MPI_Dims_create,topologies,1
+MPI_Dist_graph_create,topologies,1
+MPI_Dist_graph_create_adjacent,topologies,1
+MPI_Dist_graph_neighbors,topologies,1
+MPI_Dist_graph_neighbors_count,topologies,1
+MPI_Errhandler_free,environment,1
+MPI_Error_class,environment,1
+MPI_Error_string,environment,1
+MPI_Exscan,collectives,1
+MPI_Exscan_c,collectives,1
+MPI_Exscan_init,collectives,1
+MPI_Exscan_init_c,collectives,1
+MPI_Fetch_and_op,one-sided,1
+MPI_File_call_errhandler,environment,1
+MPI_File_close,files,1
+MPI_File_create_errhandler,environment,1
+MPIX_File_create_errhandler_x,environment,0
+MPI_File_delete,files,1
+MPI_File_get_amode,files,1
+MPI_File_get_atomicity,files,1
+MPI_File_get_byte_offset,files,1
+MPI_File_get_errhandler,environment,1
+MPI_File_get_group,files,1
+MPI_File_get_info,files,1
+MPI_File_get_position,files,1
+MPI_File_get_position_shared,files,1
+MPI_File_get_size,files,1
+MPI_File_get_type_extent,files,1
+MPI_File_get_type_extent_c,files,1
+MPI_File_get_view,files,1
+MPI_File_iread,files,1
+MPI_File_iread_c,files,1
+MPI_File_iread_all,files,1
+MPI_File_iread_all_c,files,1
+MPI_File_iread_at,files,1
+MPI_File_iread_at_c,files,1
+MPI_File_iread_at_all,files,1
+MPI_File_iread_at_all_c,files,1
+MPI_File_iread_shared,files,1
+MPI_File_iread_shared_c,files,1
+MPI_File_iwrite,files,1
+MPI_File_iwrite_c,files,1
+MPI_File_iwrite_all,files,1
+MPI_File_iwrite_all_c,files,1
+MPI_File_iwrite_at,files,1
+MPI_File_iwrite_at_c,files,1
+MPI_File_iwrite_at_all,files,1
+MPI_File_iwrite_at_all_c,files,1
+MPI_File_iwrite_shared,files,1
+MPI_File_iwrite_shared_c,files,1
+MPI_File_open,files,1
+MPI_File_preallocate,files,1
+MPI_File_read,files,1
+MPI_File_read_c,files,1
+MPI_File_read_all,files,1
+MPI_File_read_all_c,files,1
+MPI_File_read_all_begin,files,1
+MPI_File_read_all_begin_c,files,1
+MPI_File_read_all_end,files,1
+MPI_File_read_at,files,1
+MPI_File_read_at_c,files,1
+MPI_File_read_at_all,files,1
+MPI_File_read_at_all_c,files,1
+MPI_File_read_at_all_begin,files,1
+MPI_File_read_at_all_begin_c,files,1
+MPI_File_read_at_all_end,files,1
+MPI_File_read_ordered,files,1
+MPI_File_read_ordered_c,files,1
+MPI_File_read_ordered_begin,files,1
+MPI_File_read_ordered_begin_c,files,1
+MPI_File_read_ordered_end,files,1
+MPI_File_read_shared,files,1
+MPI_File_read_shared_c,files,1
+MPI_File_seek,files,1
+MPI_File_seek_shared,files,1
+MPI_File_set_atomicity,files,1
+MPI_File_set_errhandler,environment,1
+MPI_File_set_info,files,1
+MPI_File_set_size,files,1
+MPI_File_set_view,files,1
+MPI_File_sync,files,1
+MPI_File_write,files,1
+MPI_File_write_c,files,1
+MPI_File_write_all,files,1
+MPI_File_write_all_c,files,1
+MPI_File_write_all_begin,files,1
+MPI_File_write_all_begin_c,files,1
+MPI_File_write_all_end,files,1
+MPI_File_write_at,files,1
+MPI_File_write_at_c,files,1
+MPI_File_write_at_all,files,1
+MPI_File_write_at_all_c,files,1
+MPI_File_write_at_all_begin,files,1
+MPI_File_write_at_all_begin_c,files,1
+MPI_File_write_at_all_end,files,1
+MPI_File_write_ordered,files,1
+MPI_File_write_ordered_c,files,1
+MPI_File_write_ordered_begin,files,1
+MPI_File_write_ordered_begin_c,files,1
+MPI_File_write_ordered_end,files,1
+MPI_File_write_shared,files,1
+MPI_File_write_shared_c,files,1
+MPI_Finalize,environment,1
+MPI_Finalized,environment,1
+MPI_Free_mem,environment,1
+MPI_Gather,collectives,1
+MPI_Gather_c,collectives,1
+MPI_Gather_init,collectives,1
+MPI_Gather_init_c,collectives,1
+MPI_Gatherv,collectives,1
+MPI_Gatherv_c,collectives,1
+MPI_Gatherv_init,collectives,1
+MPI_Gatherv_init_c,collectives,1
+MPI_Get,one-sided,1
+MPI_Get_c,one-sided,1
+MPI_Get_accumulate,one-sided,1
+MPI_Get_accumulate_c,one-sided,1
+MPI_Get_address,datatypes,1
+MPI_Get_count,point-to-point,1
+MPI_Get_count_c,point-to-point,1
+MPI_Get_elements,datatypes,1
+MPI_Get_elements_c,datatypes,1
+MPI_Get_elements_x,datatypes,1
+MPI_Get_hw_resource_info,environment,1
+MPI_Get_library_version,environment,1
+MPI_Get_processor_name,environment,1
+MPI_Get_version,environment,1
+MPI_Graph_create,topologies,1
+MPI_Graph_get,topologies,1
+MPI_Graph_map,topologies,1
+MPI_Graph_neighbors,topologies,1
+MPI_Graph_neighbors_count,topologies,1
+MPI_Graphdims_get,topologies,1
+MPI_Grequest_complete,requests,1
+MPI_Grequest_start,requests,1
+MPI_Group_compare,communicators,1
+MPI_Group_difference,communicators,1
+MPI_Group_excl,communicators,1
+MPI_Group_free,communicators,1
+MPI_Group_from_session_pset,sessions,1
+MPI_Group_incl,communicators,1
+MPI_Group_intersection,communicators,1
+MPI_Group_range_excl,communicators,1
+MPI_Group_range_incl,communicators,1
+MPI_Group_rank,communicators,1
+MPI_Group_size,communicators,1
+MPI_Group_translate_ranks,communicators,1
+MPI_Group_union,communicators,1
+MPI_Iallgather,collectives,1
+MPI_Iallgather_c,collectives,1
+MPI_Iallgatherv,collectives,1
+MPI_Iallgatherv_c,collectives,1
+MPI_Iallreduce,collectives,1
+MPI_Iallreduce_c,collectives,1
+MPI_Ialltoall,collectives,1
+MPI_Ialltoall_c,collectives,1
+MPI_Ialltoallv,collectives,1
+MPI_Ialltoallv_c,collectives,1
+MPI_Ialltoallw,collectives,1
+MPI_Ialltoallw_c,collectives,1
+MPI_Ibarrier,collectives,1
+MPI_Ibcast,collectives,1
+MPI_Ibcast_c,collectives,1
+MPI_Ibsend,point-to-point,1
+MPI_Ibsend_c,point-to-point,1
+MPI_Iexscan,collectives,1
+MPI_Iexscan_c,collectives,1
+MPI_Igather,collectives,1
+MPI_Igather_c,collectives,1
+MPI_Igatherv,collectives,1
+MPI_Igatherv_c,collectives,1
+MPI_Improbe,point-to-point,1
+MPI_Imrecv,point-to-point,1
+MPI_Imrecv_c,point-to-point,1
+MPI_Ineighbor_allgather,topologies,1
+MPI_Ineighbor_allgather_c,topologies,1
+MPI_Ineighbor_allgatherv,topologies,1
+MPI_Ineighbor_allgatherv_c,topologies,1
+MPI_Ineighbor_alltoall,topologies,1
+MPI_Ineighbor_alltoall_c,topologies,1
+MPI_Ineighbor_alltoallv,topologies,1
+MPI_Ineighbor_alltoallv_c,topologies,1
+MPI_Ineighbor_alltoallw,topologies,1
+MPI_Ineighbor_alltoallw_c,topologies,1
+MPI_Info_create,info,1
+MPI_Info_create_env,info,1
+MPI_Info_delete,info,1
+MPI_Info_dup,info,1
+MPI_Info_free,info,1
+MPI_Info_get,info,1
+MPI_Info_get_nkeys,info,1
+MPI_Info_get_nthkey,info,1
+MPI_Info_get_string,info,1
+MPI_Info_get_valuelen,info,1
+MPI_Info_set,info,1
+MPI_Init,environment,1
+MPI_Init_thread,environment,1
+MPI_Initialized,environment,1
+MPI_Intercomm_create,communicators,1
+MPI_Intercomm_create_from_groups,sessions,1
+MPI_Intercomm_merge,communicators,1
+MPI_Iprobe,point-to-point,1
+MPI_Irecv,point-to-point,1
+MPI_Irecv_c,point-to-point,1
+MPI_Ireduce,collectives,1
+MPI_Ireduce_c,collectives,1
+MPI_Ireduce_scatter,collectives,1
+MPI_Ireduce_scatter_c,collectives,1
+MPI_Ireduce_scatter_block,collectives,1
+MPI_Ireduce_scatter_block_c,collectives,1
+MPI_Irsend,point-to-point,1
+MPI_Irsend_c,point-to-point,1
+MPI_Is_thread_main,environment,1
+MPI_Iscan,collectives,1
+MPI_Iscan_c,collectives,1
+MPI_Iscatter,collectives,1
+MPI_Iscatter_c,collectives,1
+MPI_Iscatterv,collectives,1
+MPI_Iscatterv_c,collectives,1
+MPI_Isend,point-to-point,1
+MPI_Isend_c,point-to-point,1
+MPI_Isendrecv,point-to-point,1
+MPI_Isendrecv_c,point-to-point,1
+MPI_Isendrecv_replace,point-to-point,1
+MPI_Isendrecv_replace_c,point-to-point,1
+MPI_Issend,point-to-point,1
+MPI_Issend_c,point-to-point,1
+MPI_Keyval_create,attributes,1
+MPI_Keyval_free,attributes,1
+MPI_Lookup_name,processes,0
+MPI_Mprobe,point-to-point,1
+MPI_Mrecv,point-to-point,1
+MPI_Mrecv_c,point-to-point,1
+MPI_Neighbor_allgather,topologies,1
+MPI_Neighbor_allgather_c,topologies,1
+MPI_Neighbor_allgather_init,topologies,1
+MPI_Neighbor_allgather_init_c,topologies,1
+MPI_Neighbor_allgatherv,topologies,1
+MPI_Neighbor_allgatherv_c,topologies,1
+MPI_Neighbor_allgatherv_init,topologies,1
+MPI_Neighbor_allgatherv_init_c,topologies,1
+MPI_Neighbor_alltoall,topologies,1
+MPI_Neighbor_alltoall_c,topologies,1
+MPI_Neighbor_alltoall_init,topologies,1
+MPI_Neighbor_alltoall_init_c,topologies,1
+MPI_Neighbor_alltoallv,topologies,1
+MPI_Neighbor_alltoallv_c,topologies,1
+MPI_Neighbor_alltoallv_init,topologies,1
+MPI_Neighbor_alltoallv_init_c,topologies,1
+MPI_Neighbor_alltoallw,topologies,1
+MPI_Neighbor_alltoallw_c,topologies,1
+MPI_Neighbor_alltoallw_init,topologies,1
+MPI_Neighbor_alltoallw_init_c,topologies,1
+MPI_Op_commutative,collectives,1
+MPI_Op_create,collectives,1
+MPI_Op_create_c,collectives,1
+MPIX_Op_create_x,collectives,0
+MPI_Op_free,collectives,1
+MPI_Open_port,processes,0
+MPI_Pack,datatypes,1
+MPI_Pack_c,datatypes,1
+MPI_Pack_external,datatypes,1
+MPI_Pack_external_c,datatypes,1
+MPI_Pack_external_size,datatypes,1
+MPI_Pack_external_size_c,datatypes,1
+MPI_Pack_size,datatypes,1
+MPI_Pack_size_c,datatypes,1
+MPI_Parrived,partitioned,1
+MPI_Pcontrol,environment,1
+MPI_Pready,partitioned,1
+MPI_Pready_list,partitioned,1
+MPI_Pready_range,partitioned,1
+MPI_Precv_init,partitioned,1
+MPI_Probe,point-to-point,1
+MPI_Psend_init,partitioned,1
+MPI_Publish_name,processes,0
+MPI_Put,one-sided,1
+MPI_Put_c,one-sided,1
+MPI_Query_thread,environment,1
+MPI_Raccumulate,one-sided,1
+MPI_Raccumulate_c,one-sided,1
+MPI_Recv,point-to-point,1
+MPI_Recv_c,point-to-point,1
+MPI_Recv_init,point-to-point,1
+MPI_Recv_init_c,point-to-point,1
+MPI_Reduce,collectives,1
+MPI_Reduce_c,collectives,1
+MPI_Reduce_init,collectives,1
+MPI_Reduce_init_c,collectives,1
+MPI_Reduce_local,collectives,1
+MPI_Reduce_local_c,collectives,1
+MPI_Reduce_scatter,collectives,1
+MPI_Reduce_scatter_c,collectives,1
+MPI_Reduce_scatter_block,collectives,1
+MPI_Reduce_scatter_block_c,collectives,1
+MPI_Reduce_scatter_block_init,collectives,1
+MPI_Reduce_scatter_block_init_c,collectives,1
+MPI_Reduce_scatter_init,collectives,1
+MPI_Reduce_scatter_init_c,collectives,1
+MPI_Register_datarep,files,0
+MPI_Register_datarep_c,files,0
+MPI_Remove_error_class,environment,1
+MPI_Remove_error_code,environment,1
+MPI_Remove_error_string,environment,1
+MPI_Request_free,point-to-point,1
+MPI_Request_get_status,point-to-point,1
+MPI_Request_get_status_all,point-to-point,1
+MPI_Request_get_status_any,point-to-point,1
+MPI_Request_get_status_some,point-to-point,1
+MPI_Rget,one-sided,1
+MPI_Rget_c,one-sided,1
+MPI_Rget_accumulate,one-sided,1
+MPI_Rget_accumulate_c,one-sided,1
+MPI_Rput,one-sided,1
+MPI_Rput_c,one-sided,1
+MPI_Rsend,point-to-point,1
+MPI_Rsend_c,point-to-point,1
+MPI_Rsend_init,point-to-point,1
+MPI_Rsend_init_c,point-to-point,1
+MPI_Scan,collectives,1
+MPI_Scan_c,collectives,1
+MPI_Scan_init,collectives,1
+MPI_Scan_init_c,collectives,1
+MPI_Scatter,collectives,1
+MPI_Scatter_c,collectives,1
+MPI_Scatter_init,collectives,1
+MPI_Scatter_init_c,collectives,1
+MPI_Scatterv,collectives,1
+MPI_Scatterv_c,collectives,1
+MPI_Scatterv_init,collectives,1
+MPI_Scatterv_init_c,collectives,1
+MPI_Send,point-to-point,1
+MPI_Send_c,point-to-point,1
+MPI_Send_init,point-to-point,1
+MPI_Send_init_c,point-to-point,1
+MPI_Sendrecv,point-to-point,1
+MPI_Sendrecv_c,point-to-point,1
+MPI_Sendrecv_replace,point-to-point,1
+MPI_Sendrecv_replace_c,point-to-point,1
+MPI_Session_attach_buffer,sessions,1
+MPI_Session_attach_buffer_c,sessions,1
+MPI_Session_call_errhandler,environment,1
+MPI_Session_create_errhandler,environment,1
+MPIX_Session_create_errhandler_x,environment,0
+MPI_Session_detach_buffer,sessions,1
+MPI_Session_detach_buffer_c,sessions,1
+MPI_Session_finalize,sessions,1
+MPI_Session_flush_buffer,sessions,1
+MPI_Session_get_errhandler,environment,1
+MPI_Session_get_info,sessions,1
+MPI_Session_get_nth_pset,sessions,1
+MPI_Session_get_num_psets,sessions,1
+MPI_Session_get_pset_info,sessions,1
+MPI_Session_iflush_buffer,sessions,1
+MPI_Session_init,sessions,1
+MPI_Session_set_errhandler,environment,1
+MPI_Ssend,point-to-point,1
+MPI_Ssend_c,point-to-point,1
+MPI_Ssend_init,point-to-point,1
+MPI_Ssend_init_c,point-to-point,1
+MPI_Start,point-to-point,1
+MPI_Startall,point-to-point,1
+MPI_Status_get_error,point-to-point,1
+MPI_Status_get_source,point-to-point,1
+MPI_Status_get_tag,point-to-point,1
+MPI_Status_set_cancelled,requests,1
+MPI_Status_set_elements,datatypes,1
+MPI_Status_set_elements_c,datatypes,1
+MPI_Status_set_elements_x,datatypes,1
+MPI_Status_set_error,point-to-point,1
+MPI_Status_set_source,point-to-point,1
+MPI_Status_set_tag,point-to-point,1
+MPI_Test,point-to-point,1
+MPI_Test_cancelled,point-to-point,1
+MPI_Testall,point-to-point,1
+MPI_Testany,point-to-point,1
+MPI_Testsome,point-to-point,1
+MPI_Topo_test,topologies,1
+MPI_Type_commit,datatypes,1
+MPI_Type_contiguous,datatypes,1
+MPI_Type_contiguous_c,datatypes,1
+MPI_Type_create_darray,datatypes,1
+MPI_Type_create_darray_c,datatypes,1
+MPI_Type_create_f90_complex,datatypes,1
+MPI_Type_create_f90_integer,datatypes,1
+MPI_Type_create_f90_real,datatypes,1
+MPI_Type_create_hindexed,datatypes,1
+MPI_Type_create_hindexed_c,datatypes,1
+MPI_Type_create_hindexed_block,datatypes,1
+MPI_Type_create_hindexed_block_c,datatypes,1
+MPI_Type_create_hvector,datatypes,1
+MPI_Type_create_hvector_c,datatypes,1
+MPI_Type_create_indexed_block,datatypes,1
+MPI_Type_create_indexed_block_c,datatypes,1
+MPI_Type_create_keyval,attributes,1
+MPI_Type_create_resized,datatypes,1
+MPI_Type_create_resized_c,datatypes,1
+MPI_Type_create_struct,datatypes,1
+MPI_Type_create_struct_c,datatypes,1
+MPI_Type_create_subarray,datatypes,1
+MPI_Type_create_subarray_c,datatypes,1
+MPI_Type_delete_attr,attributes,1
+MPI_Type_dup,datatypes,1
+MPI_Type_free,datatypes,1
+MPI_Type_free_keyval,attributes,1
+MPI_Type_get_attr,attributes,1
+MPI_Type_get_contents,datatypes,1
+MPI_Type_get_contents_c,datatypes,1
+MPI_Type_get_envelope,datatypes,1
+MPI_Type_get_envelope_c,datatypes,1
+MPI_Type_get_extent,datatypes,1
+MPI_Type_get_extent_c,datatypes,1
+MPI_Type_get_extent_x,datatypes,1
+MPI_Type_get_name,datatypes,1
+MPI_Type_get_true_extent,datatypes,1
+MPI_Type_get_true_extent_c,datatypes,1
+MPI_Type_get_true_extent_x,datatypes,1
+MPI_Type_get_value_index,datatypes,1
+MPI_Type_indexed,datatypes,1
+MPI_Type_indexed_c,datatypes,1
+MPI_Type_match_size,datatypes,1
+MPI_Type_set_attr,attributes,1
+MPI_Type_set_name,datatypes,1
+MPI_Type_size,datatypes,1
+MPI_Type_size_c,datatypes,1
+MPI_Type_size_x,datatypes,1
+MPI_Type_vector,datatypes,1
+MPI_Type_vector_c,datatypes,1
+MPI_Unpack,datatypes,1
+MPI_Unpack_c,datatypes,1
+MPI_Unpack_external,datatypes,1
+MPI_Unpack_external_c,datatypes,1
+MPI_Unpublish_name,processes,0
+MPI_Wait,point-to-point,1
+MPI_Waitall,point-to-point,1
+MPI_Waitany,point-to-point,1
+MPI_Waitsome,point-to-point,1
+MPI_Win_allocate,one-sided,1
+MPI_Win_allocate_c,one-sided,1
+MPI_Win_allocate_shared,one-sided,1
+MPI_Win_allocate_shared_c,one-sided,1
+MPI_Win_attach,one-sided,1
+MPI_Win_call_errhandler,environment,1
+MPI_Win_complete,one-sided,1
+MPI_Win_create,one-sided,1
+MPI_Win_create_c,one-sided,1
+MPI_Win_create_dynamic,one-sided,1
+MPI_Win_create_errhandler,environment,1
+MPIX_Win_create_errhandler_x,environment,0
+MPI_Win_create_keyval,one-sided,1
+MPI_Win_delete_attr,one-sided,1
+MPI_Win_detach,one-sided,1
+MPI_Win_fence,one-sided,1
+MPI_Win_flush,one-sided,1
+MPI_Win_flush_all,one-sided,1
+MPI_Win_flush_local,one-sided,1
+MPI_Win_flush_local_all,one-sided,1
+MPI_Win_free,one-sided,1
+MPI_Win_free_keyval,one-sided,1
+MPI_Win_get_attr,one-sided,1
+MPI_Win_get_errhandler,environment,1
+MPI_Win_get_group,one-sided,1
+MPI_Win_get_info,one-sided,1
+MPI_Win_get_name,one-sided,1
+MPI_Win_lock,one-sided,1
+MPI_Win_lock_all,one-sided,1
+MPI_Win_post,one-sided,1
+MPI_Win_set_attr,one-sided,1
+MPI_Win_set_errhandler,environment,1
+MPI_Win_set_info,one-sided,1
+MPI_Win_set_name,one-sided,1
+MPI_Win_shared_query,one-sided,1
+MPI_Win_shared_query_c,one-sided,1
+MPI_Win_start,one-sided,1
+MPI_Win_sync,one-sided,1
+MPI_Win_test,one-sided,1
+MPI_Win_unlock,one-sided,1
+MPI_Win_unlock_all,one-sided,1
+MPI_Win_wait,one-sided,1
+MPI_Aint_add,datatypes,1
+MPI_Aint_diff,datatypes,1
+MPI_Wtick,environment,1
+MPI_Wtime,environment,1
+MPI_Comm_fromint,environment,1
+MPI_Comm_toint,environment,1
+MPI_Errhandler_fromint,environment,1
+MPI_Errhandler_toint,environment,1
+MPI_File_fromint,environment,1
+MPI_File_toint,environment,1
+MPI_Group_fromint,environment,1
+MPI_Group_toint,environment,1
+MPI_Info_fromint,environment,1
+MPI_Info_toint,environment,1
+MPI_Message_fromint,environment,1
+MPI_Message_toint,environment,1
+MPI_Op_fromint,environment,1
+MPI_Op_toint,environment,1
+MPI_Request_fromint,environment,1
+MPI_Request_toint,environment,1
+MPI_Session_fromint,environment,1
+MPI_Session_toint,environment,1
+MPI_Type_fromint,environment,1
+MPI_Type_toint,environment,1
+MPI_Win_fromint,environment,1
+MPI_Win_toint,environment,1
+MPI_T_category_changed,tools,1
+MPI_T_category_get_categories,tools,1
+MPI_T_category_get_cvars,tools,1
+MPI_T_category_get_events,tools,1
+MPI_T_category_get_index,tools,1
+MPI_T_category_get_info,tools,1
+MPI_T_category_get_num,tools,1
+MPI_T_category_get_num_events,tools,1
+MPI_T_category_get_pvars,tools,1
+MPI_T_cvar_get_index,tools,1
+MPI_T_cvar_get_info,tools,1
+MPI_T_cvar_get_num,tools,1
+MPI_T_cvar_handle_alloc,tools,1
+MPI_T_cvar_handle_free,tools,1
+MPI_T_cvar_read,tools,1
+MPI_T_cvar_write,tools,1
+MPI_T_enum_get_info,tools,1
+MPI_T_enum_get_item,tools,1
+MPI_T_event_callback_get_info,tools,1
+MPI_T_event_callback_set_info,tools,1
+MPI_T_event_copy,tools,1
+MPI_T_event_get_index,tools,1
+MPI_T_event_get_info,tools,1
+MPI_T_event_get_num,tools,1
+MPI_T_event_get_source,tools,1
+MPI_T_event_get_timestamp,tools,1
+MPI_T_event_handle_alloc,tools,1
+MPI_T_event_handle_free,tools,1
+MPI_T_event_handle_get_info,tools,1
+MPI_T_event_handle_set_info,tools,1
+MPI_T_event_read,tools,1
+MPI_T_event_register_callback,tools,1
+MPI_T_event_set_dropped_handler,tools,1
+MPI_T_finalize,tools,1
+MPI_T_init_thread,tools,1
+MPI_T_pvar_get_index,tools,1
+MPI_T_pvar_get_info,tools,1
+MPI_T_pvar_get_num,tools,1
+MPI_T_pvar_handle_alloc,tools,1
+MPI_T_pvar_handle_free,tools,1
+MPI_T_pvar_read,tools,1
+MPI_T_pvar_readreset,tools,1
+MPI_T_pvar_reset,tools,1
+MPI_T_pvar_session_create,tools,1
+MPI_T_pvar_session_free,tools,1
+MPI_T_pvar_start,tools,1
+MPI_T_pvar_stop,tools,1
+MPI_T_pvar_write,tools,1
+MPI_T_source_get_info,tools,1
+MPI_T_source_get_num,tools,1
+MPI_T_source_get_timestamp,tools,1
+";

@@ -4,7 +4,7 @@ use crate::Failure;
 use hotlink_bench::Record;
 use hotlink_measure::doctor::examine;
 use hotlink_paper::{Output, Table};
-use hotlink_standard::{NAMES, Name};
+use hotlink_standard::{Name, names};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -36,15 +36,15 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 /// The standard's functions by chapter.
 fn chapters(output: &mut Output) {
     let mut titles: Vec<&str> = Vec::new();
-    for (_, title, _) in &NAMES {
-        if !titles.contains(title) {
+    for (_, title, _) in names() {
+        if !titles.contains(&title) {
             titles.push(title);
         }
     }
     let mut rows = Vec::new();
     for title in titles {
-        let all = NAMES.iter().filter(|name| name.1 == title);
-        let (there, missing): (Vec<&Name>, Vec<&Name>) = all.partition(|name| name.2);
+        let all = names().filter(|name| name.1 == title);
+        let (there, missing): (Vec<Name>, Vec<Name>) = all.partition(|name| name.2);
         let refused: Vec<&str> = missing.iter().map(|name| name.0).collect();
         let record = Record::new().with("chapter", title).with("functions", there.len() + refused.len());
         output.push(record.with("there", there.len()).with("refused", refused.join(" ")));

@@ -8,18 +8,18 @@ use crate::process::communicator::gathered;
 use crate::process::handler::tell;
 use hotlink_message::Comm;
 use hotlink_real::Seat;
-use hotlink_standard::NAMES;
+use hotlink_standard::names;
 use std::collections::BTreeMap;
 
 /// The number of a function's name; of large counts or small ones, the same.
 fn number_of(name: &str) -> i64 {
     let name = name.strip_suffix("_c").unwrap_or(name);
-    NAMES.iter().position(|known| known.0 == name).map_or(-1, |place| place as i64)
+    names().position(|known| known.0 == name).map_or(-1, |place| place as i64)
 }
 
 /// A function by its number.
 fn name_of(number: i64) -> &'static str {
-    usize::try_from(number).ok().and_then(|place| NAMES.get(place)).map_or("an unknown function", |known| known.0)
+    usize::try_from(number).ok().and_then(|place| names().nth(place)).map_or("an unknown function", |known| known.0)
 }
 
 /// What the ranks of a communicator must give alike to a collective. `None`: it is not compared.
