@@ -66,6 +66,8 @@ fn remove(p: &Process, code: c_int, is_class: bool) -> Done {
     check(added == Some(is_class), c::MPI_ERR_ARG, || format!("{code} was not added by the program as such"))?;
     let used = is_class && p.codes.borrow().iter().any(|(other, added)| *other != code && added.0 == code);
     check(!used, c::MPI_ERR_ARG, || format!("class {code} has codes"))?;
+    let has_string = p.codes.borrow().get(&code).is_some_and(|added| !added.1.is_empty());
+    check(!has_string, c::MPI_ERR_ARG, || format!("{code} has a string; MPI_Remove_error_string comes first"))?;
     p.codes.borrow_mut().remove(&code);
     Ok(())
 }

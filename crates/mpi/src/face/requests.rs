@@ -330,8 +330,7 @@ pub(crate) fn startall(p: &Process, count: c_int, requests: Out<Handle>) -> Done
 }
 
 pub(crate) fn cancel(p: &Process, request: Out<Handle>) -> Done {
-    p.request(request.get(0))?.cancel();
-    Ok(())
+    p.request(request.get(0))?.cancel()
 }
 
 /// One that is under way goes on by itself.
@@ -348,19 +347,14 @@ pub(crate) fn request_free(p: &Process, request: Out<Handle>) -> Done {
         Work::Send { comm, request, kept } => {
             world.buffered.borrow_mut().push(Buffered { comm, request, copy: kept, bytes: 0 });
         }
-        Work::General(general) if general.complete.get() => {
-            crate::process::callback::free(general.functions[1], general.extra);
-        }
+        Work::General(general) if general.complete.get() => general.free()?,
         work => {
             let rest = Pending::new(work, None);
             p.task(async move {
                 while rest.ended().is_none() {
                     yield_once().await;
                 }
-                if let Some(general) = rest.general() {
-                    crate::process::callback::free(general.functions[1], general.extra);
-                }
-                Ok(Status::EMPTY)
+                rest.general().map_or(Ok(()), |general| general.free()).map(|()| Status::EMPTY)
             })?;
         }
     }

@@ -29,7 +29,8 @@ pub(crate) fn session_init(p: &Process, info: Handle, errhandler: Handle, sessio
     p.check_handler(errhandler)?;
     let asked = info::given(p, info)?.into_iter().find(|pair| pair.0 == LEVEL).map(|pair| pair.1);
     let level = match asked {
-        None => LEVELS[0],
+        // Nobody said that one thread alone calls.
+        None => LEVELS[3],
         Some(word) => {
             let found = LEVELS.iter().find(|level| level.0 == word).copied();
             found.ok_or_else(|| failure(c::MPI_ERR_ARG, format!("{LEVEL}={word}: it is none")))?

@@ -1,7 +1,7 @@
 //! Requests: what is under way, how it is waited for, and what goes on meanwhile.
 
 use crate::abi::{Handle, Status};
-use crate::failure::{Done, Failure, failure};
+use crate::failure::{Done, Failure, check, failure};
 use crate::generated::constants as c;
 use crate::pointer::{Address, Out};
 use crate::process::buffer::Staged;
@@ -85,6 +85,23 @@ pub(crate) struct General {
     pub(crate) functions: [usize; 3],
     pub(crate) extra: Address,
     pub(crate) complete: Cell<bool>,
+}
+
+/// What the program's functions answer is the call's own answer.
+impl General {
+    fn query(&self, status: &mut Status) -> Done {
+        answered(callback::query(self.functions[0], self.extra, status), "query")
+    }
+    pub(crate) fn free(&self) -> Done {
+        answered(callback::free(self.functions[1], self.extra), "free")
+    }
+    fn cancel(&self) -> Done {
+        answered(callback::cancel(self.functions[2], self.extra, self.complete.get()), "cancel")
+    }
+}
+
+fn answered(code: c_int, which: &str) -> Done {
+    check(code == c::MPI_SUCCESS, code, || format!("the request's {which} function failed"))
 }
 
 /// Which parts of a partitioned message are ready.
@@ -186,8 +203,7 @@ impl Pending {
             Work::Task(end) => end.take().unwrap_or_else(|| Ended::well(Status::EMPTY)),
             Work::General(general) => {
                 let mut status = Status::EMPTY;
-                let code = callback::query(general.functions[0], general.extra, &mut status);
-                let failed = (code != c::MPI_SUCCESS).then(|| failure(code, "the request's query function failed"));
+                let failed = general.query(&mut status).err();
                 let ended = Ended { status, failed };
                 // Asked again at every look: its status may change until it is freed.
                 *self.work.borrow_mut() = Work::General(general);
@@ -213,15 +229,19 @@ impl Pending {
             comm.view.note_wait(request);
         }
     }
-    pub(crate) fn cancel(&self) {
-        match &*self.work.borrow() {
-            Work::Receive { comm, request, .. } => self.cancelled.set(comm.view.cancel(request)),
-            Work::General(general) => {
-                callback::cancel(general.functions[2], general.extra, general.complete.get());
-            }
-            // A send that was started is left to go: the standard allows that.
-            _ => {}
+    /// Cancels it if that is still possible.
+    ///
+    /// # Errors
+    /// Those of a generalised request's own function.
+    pub(crate) fn cancel(&self) -> Done {
+        if let Some(general) = self.general() {
+            return general.cancel();
         }
+        if let Work::Receive { comm, request, .. } = &*self.work.borrow() {
+            self.cancelled.set(comm.view.cancel(request));
+        }
+        // A send that was started is left to go: the standard allows that.
+        Ok(())
     }
     /// What is under way, taken out.
     pub(crate) fn left(&self) -> Work {
@@ -512,10 +532,7 @@ impl Process {
         self.requests.remove(known);
         match pending.general() {
             None => Ok(()),
-            Some(general) => match callback::free(general.functions[1], general.extra) {
-                c::MPI_SUCCESS => Ok(()),
-                code => Err(failure(code, "the request's free function failed")),
-            },
+            Some(general) => general.free(),
         }
     }
 }
