@@ -75,7 +75,7 @@ impl Clocks {
 pub(crate) fn wait_for<E: Endpoint>(comm: &E, moment: Time) -> bool {
     let now = comm.now();
     if moment > now {
-        comm.compute(Work::Fixed(moment - now));
+        comm.compute(Work::Rest(moment - now));
     }
     moment > now
 }

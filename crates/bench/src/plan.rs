@@ -242,7 +242,7 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
             (samples.warmup, samples.inner) = (self.plan.warmup, self.plan.row);
             samples.values.push(sample(self.plan.row).await?.0);
             // What is cleared away afterwards, and interrupts others, must not reach those that are not done.
-            self.comm.compute(Work::Fixed(Time::from_us(self.plan.rest_us)));
+            self.comm.compute(Work::Rest(Time::from_us(self.plan.rest_us)));
             return Ok(samples);
         }
         if self.comm.rank() != self.member(0) {

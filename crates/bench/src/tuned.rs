@@ -105,7 +105,7 @@ pub(crate) async fn agreed<E: Endpoint>(comm: &E, rest: Time) -> Result<(), Erro
     let moment = comm.latest(comm.now()).await?;
     let start = moment + rest;
     if start > comm.now() {
-        comm.compute(Work::Fixed(start - comm.now()));
+        comm.compute(Work::Rest(start - comm.now()));
     }
     Ok(())
 }

@@ -19,12 +19,14 @@ pub enum Task {
     Work,
     /// Computes for as long as a program says.
     Compute,
+    /// Waits for the common start of a benchmark's ranks.
+    Rest,
 }
 
 impl Task {
     /// All of them.
-    pub const ALL: [Task; 7] =
-        [Task::Software, Task::Copy, Task::Store, Task::Setup, Task::Interrupt, Task::Work, Task::Compute];
+    pub const ALL: [Task; 8] =
+        [Task::Software, Task::Copy, Task::Store, Task::Setup, Task::Interrupt, Task::Work, Task::Compute, Task::Rest];
 
     /// Its name in records.
     pub fn name(self) -> &'static str {
@@ -36,6 +38,7 @@ impl Task {
             Task::Interrupt => "interrupts",
             Task::Work => "work on memory",
             Task::Compute => "computation",
+            Task::Rest => "rest",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What can be posted to a port, and what comes back.
 
-use crate::{Attachment, Key, Layout, Operation, Rank, Share, Span};
+use crate::{Attachment, Key, Layout, Operation, Rank, Share, Span, Task};
 use hotlink_fabric::units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -211,6 +211,8 @@ pub enum Event {
 pub enum Work {
     /// FIXED: the processor is busy for this long, memory is not.
     Fixed(Time),
+    /// As [`Work::Fixed`], and nothing is computed: a benchmark waits for its ranks' common start.
+    Rest(Time),
     /// DAXPY: this many multiply-adds over two vectors of `elements` doubles, from their start again and again.
     Daxpy {
         /// Length of a vector.
@@ -231,4 +233,15 @@ pub enum Work {
         /// Updates of single words in no order.
         scattered: u64,
     },
+}
+
+impl Work {
+    /// What it keeps the processor busy with.
+    pub fn task(self) -> Task {
+        match self {
+            Work::Fixed(_) | Work::Daxpy { .. } | Work::Stress { .. } => Task::Compute,
+            Work::Rest(_) => Task::Rest,
+            Work::Own { .. } => Task::Work,
+        }
+    }
 }

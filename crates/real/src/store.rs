@@ -364,7 +364,7 @@ impl Store {
     }
     pub(crate) fn compute(&mut self, work: Work, clock: &Clock) {
         match work {
-            Work::Fixed(time) => {
+            Work::Fixed(time) | Work::Rest(time) => {
                 let end = Time(clock.now().0.saturating_add(time.0));
                 while clock.now() < end {
                     std::hint::spin_loop();

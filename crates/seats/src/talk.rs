@@ -143,6 +143,7 @@ pub(crate) fn put_work(words: &mut Vec<u64>, work: Work) {
         Work::Daxpy { elements, turns } => [1, elements, turns],
         Work::Stress { bytes } => [2, bytes, 0],
         Work::Own { streamed, scattered } => [3, streamed, scattered],
+        Work::Rest(time) => [4, time.0, 0],
     });
 }
 
@@ -241,6 +242,7 @@ impl<'a> Reader<'a> {
             (0, ps, _) => Work::Fixed(Time(ps)),
             (1, elements, turns) => Work::Daxpy { elements, turns },
             (2, bytes, _) => Work::Stress { bytes },
+            (4, ps, _) => Work::Rest(Time(ps)),
             (_, streamed, scattered) => Work::Own { streamed, scattered },
         }
     }

@@ -253,7 +253,7 @@ impl Host for LogGpPort {
         let world = &mut *self.world.borrow_mut();
         let ranks = world.seats.len() as u32;
         let cost = match work {
-            Work::Fixed(time) => Ok(time.0),
+            Work::Fixed(time) | Work::Rest(time) => Ok(time.0),
             Work::Daxpy { .. } => world.machine.daxpy(),
             Work::Stress { bytes } => world.machine.copy(bytes, ranks, 2 * bytes),
             Work::Own { streamed, scattered } => {
@@ -261,8 +261,7 @@ impl Host for LogGpPort {
                 world.machine.own(streamed, scattered, ranks)
             }
         };
-        let task = if matches!(work, Work::Own { .. }) { Task::Work } else { Task::Compute };
-        LogGpPort::spend(world, self.rank, task, cost);
+        LogGpPort::spend(world, self.rank, work.task(), cost);
     }
 }
 

@@ -467,7 +467,7 @@ impl Host for SimPort<'_> {
     fn compute(&mut self, work: Work) {
         let world = &mut *self.world.borrow_mut();
         let time = world.adapter.local.work(work);
-        let task = if matches!(work, Work::Own { .. }) { Task::Work } else { Task::Compute };
+        let task = work.task();
         match time {
             Ok(time) => {
                 let adapter = world.adapter.clone();

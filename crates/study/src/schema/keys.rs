@@ -161,7 +161,12 @@ pub(super) const COMMON: &[Key] = &[
     key("injection_share", Number, "1", "The bandwidth per node over the node's own injection"),
     key("limiting_resource", Text, "", "What limits the answer"),
     key("limiter", Text, "", "The resource that was busiest in the run, by accounted time"),
-    key("limiter_share", Number, "1", "Share of the run that the busiest resource was busy"),
+    key(
+        "limiter_share",
+        Number,
+        "1",
+        "Share of the run, without waiting for common starts, that the busiest resource was busy",
+    ),
     key("impossible", Flag, "", "The efficiency exceeds 1 by more than the measurement's interval"),
     key("hot_link", Text, "", "The first of the resources with most load"),
     key("hot_links", Count, "", "Resources with most load"),

@@ -41,12 +41,15 @@ fn server(plan: &Plan<'_>, run: &Run) -> Option<Busiest> {
 
 /// Of programs on a network: its servers, and each rank's processor and adapter.
 pub fn of_ranks(record: Record, plan: &Plan<'_>, run: &Run, busy: &[Busy], which: Option<Which>) -> Record {
-    with(record, devices(busy, run.elapsed, which).into_iter().chain(server(plan, run)))
+    let worked = worked(busy, run.elapsed);
+    let of_worked = |share: f64| share * run.elapsed.0 as f64 / worked.0.max(1) as f64;
+    let server = server(plan, run).map(|server| Busiest { share: of_worked(server.share), ..server });
+    with(record, devices(busy, worked, which).into_iter().chain(server))
 }
 
 /// Of programs on a machine without network.
 pub fn of_machine(record: Record, busy: &[Busy], elapsed: Time, which: Option<Which>) -> Record {
-    with(record, devices(busy, elapsed, which))
+    with(record, devices(busy, worked(busy, elapsed), which))
 }
 
 /// Of a schedule on a LogGP machine.
@@ -68,6 +71,12 @@ pub fn of_transfer(record: Record, time: &DepositTime) -> Record {
     with(record, [Busiest { name: time.limiting.clone(), share }])
 }
 
+/// The run without what all ranks waited for their common starts.
+fn worked(busy: &[Busy], elapsed: Time) -> Time {
+    let rested = busy.iter().map(|rank| rank.processor(Task::Rest).0).min().unwrap_or(0);
+    Time(elapsed.0.saturating_sub(rested))
+}
+
 /// Each rank's processor, named with what it did most, and adapter.
 fn devices(busy: &[Busy], elapsed: Time, which: Option<Which>) -> Vec<Busiest> {
     let share = |time: u64| time as f64 / elapsed.0.max(1) as f64;
@@ -75,7 +84,7 @@ fn devices(busy: &[Busy], elapsed: Time, which: Option<Which>) -> Vec<Busiest> {
     let mut found = Vec::new();
     for (rank, busy) in busy.iter().enumerate() {
         // Computing for as long as a benchmark says is not what holds it back.
-        let tasks = Task::ALL.into_iter().filter(|&task| task != Task::Compute);
+        let tasks = Task::ALL.into_iter().filter(|task| !matches!(task, Task::Compute | Task::Rest));
         let times: Vec<(Task, u64)> = tasks.map(|task| (task, busy.processor(task).0)).collect();
         let most = times.iter().copied().reduce(|most, one| if one.1 > most.1 { one } else { most });
         let does = match most.map_or(Task::Software, |(task, _)| task) {
@@ -138,5 +147,10 @@ mod tests {
         assert_eq!(of(&[sums], Some(Which::Allreduce)).text("limiter"), Some("processor of rank 0 (reduction)"));
         assert_eq!(of(&[sums], None).text("limiter"), Some("processor of rank 0 (work on memory)"));
         assert!(of(&[Busy::default()], None).get("limiter").is_none(), "nothing was busy");
+        // All rested for 300: the share is of the other 700.
+        let [mut short, mut long] = [copies, engine];
+        short.add(Task::Rest, 300);
+        long.add(Task::Rest, 400);
+        assert_eq!(of(&[short, long], None).number("limiter_share"), Some(1.0));
     }
 }
