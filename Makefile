@@ -47,7 +47,9 @@ test: .stamps/check-rust .stamps/rustdoc .stamps/check-python .stamps/check-web 
 	@$(TIMED) "a browser for the tests of the report" tools/browser/need
 	@$(TIMED) "Rust tests: compilation" $(TESTS) --no-run
 	@# Two steps at a time: most of them keep one core busy. The output of a step comes when it ends.
-	@$(MAKE) --no-print-directory -j 2 -Orecurse test-rust test-barrier test-plugins test-abi test-python test-page
+	@$(MAKE) --no-print-directory -j 2 -Orecurse test-rust test-barrier test-python test-page
+	@# Ranks of these wait busily, on every core.
+	@$(MAKE) --no-print-directory test-plugins test-abi
 
 # Without examples, which the lints check.
 TESTS := cargo test --workspace --locked --quiet --tests
