@@ -72,7 +72,6 @@ pub const PACKETS: &[&str] = &[
     "efficiency",
     "injection_share",
     "limiting_resource",
-    "limiter",
     "lost",
     "gone",
     "unreachable",
