@@ -166,7 +166,7 @@ fn builtin(p: &Process, op: Handle) -> Done<Builtin> {
 fn combining(p: &Process, kind: Kind, op: Handle, datatype: Handle, count: i64) -> Done<Ask> {
     let (builtin, of) = (builtin(p, op)?, p.committed(datatype)?);
     // Of nothing, any operator is right.
-    let builtin = if count == 0 { Builtin::Nothing } else { builtin };
+    let builtin = if count == 0 || of.datatype.size() == 0 { Builtin::Nothing } else { builtin };
     let wrong = || failure(c::MPI_ERR_OP, format!("{builtin:?} does not take these elements"));
     Ask::of(kind).by(builtin, &of.datatype).ok_or_else(wrong)
 }
