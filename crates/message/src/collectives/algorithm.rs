@@ -260,9 +260,14 @@ impl Costs {
             overhead: (limits.post_overhead.0 + limits.poll_overhead.0) as f64,
             byte: per_byte(limits.rate),
             combine: 1.5 * per_byte(limits.copy_rate),
-            eager: match limits.whole_messages {
-                true => limits.control_bytes_max as f64,
-                false => limits.control_bytes_max.min(16 << 10) as f64,
+            eager: match (limits.whole_messages, limits.deposit.is_some() && !limits.real_time) {
+                (true, _) => limits.control_bytes_max as f64,
+                // What an adapter can move by itself asks first.
+                (false, true) => {
+                    limits.control_bytes_max.min(16 << 10).min(limits.registration.zero_copy_min.saturating_sub(1))
+                        as f64
+                }
+                (false, false) => limits.control_bytes_max.min(16 << 10) as f64,
             },
             hardware: limits.reduction.map_or((0.0, 0.0), |own| (own.latency.0 as f64, per_byte(own.rate))),
         }

@@ -82,11 +82,19 @@ impl<P: Port> Comm<P> {
         if me != 0 {
             self.into(self.absolute(root, me - step), BCAST, span).await?;
         }
+        // Long messages that share one way out would all come late, the largest subtree's too. Within one machine each
+        // receiver moves its own.
+        let limits = self.limits();
+        let one_way_out = !limits.real_time || limits.deposit.is_none();
+        let in_turn = one_way_out && span.bytes() > self.eager_bytes();
         let mut sends: Vec<Request> = Vec::new();
         while step > 1 {
             step /= 2;
             if me + step < ranks {
                 sends.push(self.start(Side::Send, self.absolute(root, me + step), BCAST, span)?);
+                if in_turn {
+                    self.wait_all(std::mem::take(&mut sends)).await?;
+                }
             }
         }
         self.wait_all(sends).await.map(|_| ())
