@@ -25,6 +25,7 @@ def run(
     pin: bool = False,
     copy: str | None = None,
     stall: float | None = 10.0,
+    faults: Path | None = None,
 ) -> list[T]: ...
 def run(*arguments: Any, **options: Any) -> Any:
     """Runs a verb of the command, or a program on ranks.
@@ -42,6 +43,9 @@ def run(*arguments: Any, **options: Any) -> Any:
     - a fabric, by name or file: the ranks are nodes of it, simulated, and `Comm.time` is the simulation's. They are
       processes, too, and take turns on one core. An array is ordinary memory at the start of a page, registered when a
       long message first needs that; what the program does between its messages takes no time but by `Comm.compute`.
+
+    `faults` is a plan of links and switches of the fabric that fail meanwhile, as of `simulate`. Ranks that it cuts off
+    are an error.
 
     The ranks are ended after `limit` seconds (`TimeoutError`; a launcher's by the launcher). When a rank raises or
     dies, the others are told (`PeerGoneError`) and ended within a second, and `RankError` is raised here.

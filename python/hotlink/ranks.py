@@ -14,6 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
+from os import PathLike, fspath
 from typing import Any, NoReturn, TypeVar
 
 from hotlink import _core
@@ -99,9 +100,12 @@ def run_ranks(
     pin: bool = False,
     copy: str | None = None,
     stall: float | None = 10.0,
+    faults: str | PathLike[str] | None = None,
 ) -> list[T]:
     """See `hotlink.run`."""
     real = via in ("shm", "tcp", "mixed")
+    if real and faults is not None:
+        raise _core.InputError(f"faults with via={via!r}: they are of a simulated fabric, whose name is given as via")
     if via in ("shm", "mixed"):
         _core.use_copy(copy)
     elif copy is not None:
@@ -113,17 +117,17 @@ def run_ranks(
     if started is not None:
         told = _core.run_launched(via, ranks, pin, stall, partial(_be_launched, program))
         return [pickle.loads(one) for one in told]
-    heard, failure = _run_forked(program, ranks, via, limit, pin, stall)
+    job = _core.Job(via, ranks, stall, None if faults is None else fspath(faults))
+    heard, failure = _run_forked(program, job, ranks, limit, pin)
     if failure is not None:
         raise failure
     return [pickle.loads(one) for one in heard]
 
 
 def _run_forked(
-    program: Callable[[Comm], Any], ranks: int, via: str, limit: float | None, pin: bool, stall: float | None
+    program: Callable[[Comm], Any], job: Job, ranks: int, limit: float | None, pin: bool
 ) -> tuple[list[bytearray], Exception | None]:
     """What the ranks wrote, and what went wrong: not raised here, as its traceback would keep what the ranks share."""
-    job = _core.Job(via, ranks, stall)
     processes: list[_Rank] = []
     try:
         _fork(program, job, ranks, pin, processes)

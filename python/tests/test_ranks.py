@@ -386,3 +386,27 @@ def test_a_fabric_that_is_none_is_refused_before_any_program_ends() -> None:
 def test_who_waits_for_whom_for_ever_is_told_by_the_simulation() -> None:
     with pytest.raises(hotlink.CommError, match=r"no progress: .*rank 1"):
         run(lambda comm: comm.recv(np.zeros(1), source=1 - comm.rank), 2, "sci-torus2d")
+
+
+def test_a_program_runs_while_links_fail(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+
+    def took(comm: Comm) -> float:
+        block = np.zeros(1 << 20, np.uint8)
+        if comm.rank == 0:
+            comm.send(block, to=1)
+        else:
+            comm.recv(block, source=0)
+        return comm.time()
+
+    def slowest(faults: Path | None) -> float:
+        return max(hotlink.run(took, 2, "ib-ndr-fat-tree2", limit=LIMIT_S, faults=faults))
+
+    link = 'at_us = 0\nlink = "NDR link node 0 -> leaf 0"\n'
+    plan.write_text(f'[[fault]]\n{link}state = "degraded"\nrate = 0.1\n')
+    assert slowest(plan) > 5 * slowest(None)
+    plan.write_text(f'[[fault]]\n{link}state = "down"\n')
+    with pytest.raises(hotlink.CommError, match=r"plan\.toml"):
+        slowest(plan)
+    with pytest.raises(hotlink.InputError, match="simulated fabric"):
+        hotlink.run(took, 2, "shm", faults=plan)

@@ -23,6 +23,8 @@ pub struct Compared {
     pub compute: String,
     /// The MPI library.
     pub library: Option<PathBuf>,
+    /// The file that says what fails meanwhile.
+    pub faults: Option<String>,
     /// Where the running command is.
     pub commands: Commands,
 }
@@ -67,7 +69,8 @@ impl Compared {
         };
         let library = library(self.library.as_deref(), &self.commands)?;
         let (seats, compute) = (Seats::alone(self.ranks), self.compute.as_str());
-        let how = How { seats, clocks: None, library: &library, compute, traced: false, schedule: false, faults: None };
+        let faults = self.faults.as_deref();
+        let how = How { seats, clocks: None, library: &library, compute, traced: false, schedule: false, faults };
         let mut record = match on_fabric(job, name, how) {
             Ok(Ended::Ran(told)) => told.record,
             Ok(Ended::Failed(end)) if INTERRUPTED.contains(&end.status) => return Ok(Err(end)),

@@ -43,6 +43,8 @@ impl<D: Doors<Port: Lend + 'static>> Shared for D {
 /// Ranks on a simulated fabric. The simulation runs on a thread of the process that forked them.
 struct Fabric {
     name: String,
+    /// The file that says what fails.
+    faults: Option<String>,
     ranks: u32,
     /// The core that simulation and ranks share: to hand over within a core takes a fraction of the time.
     core: u32,
@@ -52,14 +54,14 @@ struct Fabric {
 }
 
 impl Fabric {
-    fn new(name: &str, ranks: u32) -> PyResult<Fabric> {
+    fn new(name: &str, ranks: u32, faults: Option<String>) -> PyResult<Fabric> {
         if ranks == 0 {
             return Err(InputError::new_err("0 ranks: 1 or more are allowed, as many as the fabric has nodes"));
         }
         let office = Office::new(ranks)?;
         let ended = Box::new(office.on_end());
         let core = std::process::id();
-        Ok(Fabric { name: name.to_owned(), ranks, core, office, ended, simulation: RefCell::default() })
+        Ok(Fabric { name: name.to_owned(), faults, ranks, core, office, ended, simulation: RefCell::default() })
     }
 }
 
@@ -75,11 +77,12 @@ impl Shared for Fabric {
     }
     fn begin(&self) {
         let (name, ranks, core) = (self.name.clone(), self.ranks, self.core);
+        let faults = self.faults.clone();
         let office = self.office.elsewhere();
         let simulate = move || {
             stay_on(core);
             let office = office.and_then(|office| office()).map_err(|error| Failure::Check(error.to_string()))?;
-            hotlink_study::on_fabric::<(), _>(&name, ranks, &office).map(drop)
+            hotlink_study::on_fabric::<(), _>(&name, ranks, faults.as_deref(), &office).map(drop)
         };
         *self.simulation.borrow_mut() = Some(std::thread::spawn(simulate));
     }
@@ -146,17 +149,18 @@ struct Opened {
 
 #[pymethods]
 impl Job {
-    /// By shared memory, connections or both, as `via` names; `via` may also name a fabric to be simulated.
+    /// By shared memory, connections or both, as `via` names; `via` may also name a fabric to be simulated, on which the
+    /// file `faults` says what fails.
     #[new]
-    #[pyo3(signature = (via, ranks, stall = None))]
-    fn new(via: &str, ranks: u32, stall: Option<f64>) -> PyResult<Job> {
+    #[pyo3(signature = (via, ranks, stall = None, faults = None))]
+    fn new(via: &str, ranks: u32, stall: Option<f64>, faults: Option<String>) -> PyResult<Job> {
         let stall = patience(stall)?;
         let shared: Box<dyn Shared> = match named(via) {
             Ok(via) => {
                 let shared = via.with(Options::default(), Share(ranks));
                 shared.map_err(|error| InputError::new_err(error.to_string()))?
             }
-            Err(_) => Box::new(Fabric::new(via, ranks)?),
+            Err(_) => Box::new(Fabric::new(via, ranks, faults)?),
         };
         let watch = RefCell::new(stall.and_then(|stall| shared.watch(stall)));
         Ok(Job(Own::new(Opened { shared, watch })))

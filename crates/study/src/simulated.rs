@@ -43,18 +43,18 @@ impl Seating<'_> {
 }
 
 /// Runs `program` on the first `ranks` nodes of the fabric `name` (of the catalog, or a file), built for as many, with
-/// the settings that its description asks for. Gives the ranks' results.
+/// the settings that its description asks for. What fails stands in the file `failing`. Gives the ranks' results.
 ///
 /// # Errors
 /// [`Error::Input`]: no such fabric, or not of this size. [`Error::Check`]: no rank can ever go on, and who waits
-/// for what.
-pub fn on_fabric<T, R>(name: &str, ranks: u32, program: &R) -> Result<Vec<T>, Error>
+/// for what; or which failure cuts ranks off.
+pub fn on_fabric<T, R>(name: &str, ranks: u32, failing: Option<&str>, program: &R) -> Result<Vec<T>, Error>
 where
     T: Serialize + DeserializeOwned,
     R: for<'a> Program<SimPort<'a>, T>,
 {
     let source = Source::open(name)?;
-    run(&source, name, Seating::alone(ranks), program, None, |_, _, _| ()).map(|(results, ())| results)
+    run(&source, name, Seating::alone(ranks), program, failing, |_, _, _| ()).map(|(results, ())| results)
 }
 
 /// The same on nodes of choice, with a record of the run; `traced`: and a timeline of what each rank's port did. `called`
@@ -148,10 +148,9 @@ fn told(plan: &Plan<'_>, outcome: &Outcome) -> Record {
         .with("elapsed_us", run.elapsed.us());
     let record = limiter::of_ranks(record, plan, run, &outcome.busy, None);
     let mut record = match (record.number("limiter_share"), record.text("limiter").map(str::to_owned)) {
-        (Some(share), Some(limiter)) => record
-            .with("bound_elapsed_us", share * run.elapsed.us())
-            .with("efficiency", share)
-            .with("limiting_resource", limiter),
+        (Some(share), Some(limiter)) => {
+            record.bounded("bound_elapsed_us", share * run.elapsed.us(), share).with("limiting_resource", limiter)
+        }
         _ => record,
     };
     if !busiest.is_empty() {

@@ -38,6 +38,9 @@ pub(super) struct ProgramArgs {
     /// Use this MPI library [default: as `hotlink run`].
     #[arg(long, value_name = "FILE", requires = "program")]
     library: Option<PathBuf>,
+    /// Let links and switches fail, come back or degrade while the program runs, on each fabric as this plan says.
+    #[arg(long, value_name = "PLAN.toml", requires = "program")]
+    faults: Option<String>,
     /// The program's arguments.
     #[arg(last = true, value_name = "ARGUMENTS", requires = "program")]
     arguments: Vec<OsString>,
@@ -53,6 +56,7 @@ impl ProgramArgs {
             fabrics: Fabrics::all(&self.on).map(|name| variant.of(name)).collect(),
             compute: self.compute_time.clone().unwrap_or_else(|| "none".to_owned()),
             library: self.library.clone(),
+            faults: self.faults.clone(),
             commands: place::commands(),
         })
     }
