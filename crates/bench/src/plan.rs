@@ -4,7 +4,7 @@
 use crate::Summary;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error, Tag};
-use hotlink_port::{Kind, Memory, Rank, Span, Work};
+use hotlink_port::{Edge, Kind, Memory, Rank, Span, Work};
 use serde::{Deserialize, Serialize};
 
 /// What happens to a send buffer between messages: its lines are in the sender's cache, or shared with the receiver's.
@@ -240,7 +240,9 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
                 sample(self.plan.row).await?;
             }
             (samples.warmup, samples.inner) = (self.plan.warmup, self.plan.row);
+            self.mark(Edge::Begins);
             samples.values.push(sample(self.plan.row).await?.0);
+            self.mark(Edge::Ends);
             // What is cleared away afterwards, and interrupts others, must not reach those that are not done.
             self.comm.compute(Work::Rest(Time::from_us(self.plan.rest_us)));
             return Ok(samples);
@@ -308,6 +310,9 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
     ) -> Result<Time, Error> {
         let mut shortest = Time(u64::MAX);
         samples.inner = order.inner;
+        if order.keep {
+            self.mark(Edge::Begins);
+        }
         for _ in 0..order.samples {
             let (value, time) = sample(order.inner).await?;
             if order.keep {
@@ -317,12 +322,22 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
             }
             shortest = shortest.min(time);
         }
+        if order.keep {
+            self.mark(Edge::Ends);
+        }
         Ok(shortest)
+    }
+    /// An end of what counts, on this rank.
+    fn mark(&self, edge: Edge) {
+        self.comm.compute(Work::Mark { edge, members: self.members() });
+    }
+    fn members(&self) -> u32 {
+        self.members.as_ref().map_or(self.comm.ranks(), |members| members.len() as u32)
     }
     async fn tell(&self, order: Order) -> Result<(), Error> {
         let words = [order.samples, order.inner, u64::from(order.keep)];
         self.comm.write(self.orders, 0, words.map(u64::to_le_bytes).as_flattened())?;
-        for place in 1..self.members.as_ref().map_or(self.comm.ranks(), |members| members.len() as u32) {
+        for place in 1..self.members() {
             self.comm.send(self.member(place), ORDERS, Span::new(self.orders, 0, 24)).await?;
         }
         Ok(())

@@ -72,6 +72,7 @@ pub const PACKETS: &[&str] = &[
     "efficiency",
     "injection_share",
     "limiting_resource",
+    "limiter",
     "lost",
     "gone",
     "unreachable",

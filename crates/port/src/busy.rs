@@ -1,5 +1,6 @@
 //! What a rank's processor and adapter spend their time with, accounted by ports in virtual time where it is charged.
 
+use crate::{Edge, Rank};
 use hotlink_fabric::units::Time;
 
 /// What a processor does.
@@ -68,6 +69,13 @@ impl Busy {
         Busy { engine_ps: self.engine_ps.max(ps), ..self }
     }
 
+    /// What came since.
+    #[must_use]
+    pub fn since(self, earlier: Busy) -> Busy {
+        let of = |task: usize| self.processor_ps[task].saturating_sub(earlier.processor_ps[task]);
+        Busy { processor_ps: std::array::from_fn(of), engine_ps: self.engine_ps.saturating_sub(earlier.engine_ps) }
+    }
+
     /// Of the processor with a task.
     pub fn processor(&self, task: Task) -> Time {
         Time(self.processor_ps[task as usize])
@@ -76,6 +84,73 @@ impl Busy {
     /// Of the adapter: its engine, or what keeps it from the next message.
     pub fn engine(&self) -> Time {
         Time(self.engine_ps)
+    }
+}
+
+/// A moment of a run: its clock, and how long each server of its network was busy until then, in picoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// Clock.
+    pub now: u64,
+    /// By server; none where there is no network.
+    pub servers: Vec<u64>,
+}
+
+/// The part of a run that a benchmark counts: from the first moment at which all its ranks had begun to the last at which
+/// all had ended. What they did before, such as registering memory, is no part of its answer.
+#[derive(Clone, Debug, Default)]
+pub struct Counting {
+    ranks: Vec<[Option<Busy>; 2]>,
+    seen: [u32; 2],
+    edges: [Option<Moment>; 2],
+}
+
+/// What was busy in the part that counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// How long it was.
+    pub elapsed: Time,
+    /// Each rank's devices; nothing of ranks that took no part.
+    pub busy: Vec<Busy>,
+    /// Each server of the network: picoseconds.
+    pub servers: Vec<u64>,
+}
+
+impl Counting {
+    /// One of `ranks` marks an end of what `members` of them count, having been `busy` so far.
+    pub fn mark(
+        &mut self,
+        (edge, members): (Edge, u32),
+        (rank, ranks): (Rank, usize),
+        busy: Busy,
+        moment: impl FnOnce() -> Moment,
+    ) {
+        let edge = edge as usize;
+        // Later beginnings lie within what counts already.
+        if edge == Edge::Begins as usize && self.edges[edge].is_some() {
+            return;
+        }
+        self.ranks.resize(ranks, [None; 2]);
+        self.ranks[rank as usize][edge] = Some(busy);
+        self.seen[edge] += 1;
+        if self.seen[edge].is_multiple_of(members.max(1)) {
+            self.edges[edge] = Some(moment());
+        }
+    }
+
+    /// The part, if it began and ended.
+    pub fn part(&self) -> Option<Part> {
+        let [Some(from), Some(until)] = &self.edges else { return None };
+        let busy = self.ranks.iter().map(|edges| match edges {
+            [Some(from), Some(until)] => until.since(*from),
+            _ => Busy::default(),
+        });
+        let servers = until.servers.iter().zip(&from.servers).map(|(until, from)| until.wrapping_sub(*from));
+        Some(Part {
+            elapsed: Time(until.now.saturating_sub(from.now)),
+            busy: busy.collect(),
+            servers: servers.collect(),
+        })
     }
 }
 
@@ -97,6 +172,31 @@ mod tests {
         // What is known otherwise of the adapter counts where it is more.
         let engines = [busy, busy.with_engine(6), busy.with_engine(9)].map(|busy| busy.engine().0);
         assert_eq!((engines, busy.with_engine(9).processor(Task::Copy).0), ([7, 7, 9], 12));
+    }
+
+    #[test]
+    fn what_counts_lies_between_the_marks_of_all_members() {
+        let busy = |ps| {
+            let mut busy = Busy::default();
+            busy.add(Task::Setup, ps);
+            busy
+        };
+        let mut counting = Counting::default();
+        let mut mark = |edge, rank, ps, now| {
+            counting.mark((edge, 2), (rank, 3), busy(ps), || Moment { now, servers: vec![now / 2] });
+            counting.part()
+        };
+        assert_eq!(mark(Edge::Begins, 0, 100, 10), None);
+        assert_eq!(mark(Edge::Begins, 2, 200, 20), None);
+        // A second warm-up, within what counts.
+        assert_eq!(mark(Edge::Begins, 0, 900, 30), None);
+        assert_eq!(mark(Edge::Ends, 0, 101, 40), None);
+        let part = mark(Edge::Ends, 2, 207, 60).unwrap();
+        assert_eq!((part.elapsed, &part.servers[..]), (Time(40), &[20][..]));
+        assert_eq!([0, 1, 2].map(|rank| part.busy[rank].processor(Task::Setup).0), [1, 0, 7]);
+        // And a second end: the last counts.
+        mark(Edge::Ends, 0, 108, 70);
+        assert_eq!(mark(Edge::Ends, 2, 209, 80).unwrap().elapsed, Time(60));
     }
 
     #[test]

@@ -50,11 +50,11 @@ mod random;
 mod reduction;
 pub mod safety;
 
-pub use busy::{Busy, Task};
+pub use busy::{Busy, Counting, Moment, Part, Task};
 pub use contract::{Call, Driver, Host, Lodge, Note, Port, Program, RunError, wait, yield_once};
 pub use limits::{DepositLimits, Limits, ReductionLimits, RegistrationLimits};
 pub use memory::{Align, Attachment, Key, Kind, Layout, Memory, Span};
-pub use op::{Engine, Event, Head, Op, Payload, Posted, Refusal, RemoteSpan, Token, Work};
+pub use op::{Edge, Engine, Event, Head, Op, Payload, Posted, Refusal, RemoteSpan, Token, Work};
 pub use reduction::{Combine, Element, Operation, Share, Value, With};
 
 /// A rank: 0..ranks.

@@ -213,6 +213,14 @@ pub enum Work {
     Fixed(Time),
     /// As [`Work::Fixed`], and nothing is computed: a benchmark waits for its ranks' common start.
     Rest(Time),
+    /// No time passes: what a benchmark counts begins or ends on this rank. Ports in virtual time account for it apart
+    /// ([`crate::Counting`]).
+    Mark {
+        /// Which of the two.
+        edge: Edge,
+        /// Ranks that mark it.
+        members: u32,
+    },
     /// DAXPY: this many multiply-adds over two vectors of `elements` doubles, from their start again and again.
     Daxpy {
         /// Length of a vector.
@@ -235,12 +243,21 @@ pub enum Work {
     },
 }
 
+/// An end of what a benchmark counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Its warm-up is over.
+    Begins,
+    /// Its last sample is.
+    Ends,
+}
+
 impl Work {
     /// What it keeps the processor busy with.
     pub fn task(self) -> Task {
         match self {
             Work::Fixed(_) | Work::Daxpy { .. } | Work::Stress { .. } => Task::Compute,
-            Work::Rest(_) => Task::Rest,
+            Work::Rest(_) | Work::Mark { .. } => Task::Rest,
             Work::Own { .. } => Task::Work,
         }
     }

@@ -364,6 +364,7 @@ impl Store {
     }
     pub(crate) fn compute(&mut self, work: Work, clock: &Clock) {
         match work {
+            Work::Mark { .. } => {}
             Work::Fixed(time) | Work::Rest(time) => {
                 let end = Time(clock.now().0.saturating_add(time.0));
                 while clock.now() < end {

@@ -2,8 +2,8 @@
 
 use hotlink_fabric::units::Time;
 use hotlink_port::{
-    Attachment, Call, Combine, Element, Engine, Key, Layout, Memory, Note, Operation, Refusal, RemoteSpan, Share, Span,
-    Work,
+    Attachment, Call, Combine, Edge, Element, Engine, Key, Layout, Memory, Note, Operation, Refusal, RemoteSpan, Share,
+    Span, Work,
 };
 
 /// Values with a number each.
@@ -144,6 +144,7 @@ pub(crate) fn put_work(words: &mut Vec<u64>, work: Work) {
         Work::Stress { bytes } => [2, bytes, 0],
         Work::Own { streamed, scattered } => [3, streamed, scattered],
         Work::Rest(time) => [4, time.0, 0],
+        Work::Mark { edge, members } => [5, edge as u64, u64::from(members)],
     });
 }
 
@@ -243,6 +244,10 @@ impl<'a> Reader<'a> {
             (1, elements, turns) => Work::Daxpy { elements, turns },
             (2, bytes, _) => Work::Stress { bytes },
             (4, ps, _) => Work::Rest(Time(ps)),
+            (5, edge, members) => {
+                let edge = if edge == Edge::Begins as u64 { Edge::Begins } else { Edge::Ends };
+                Work::Mark { edge, members: members as u32 }
+            }
             (_, streamed, scattered) => Work::Own { streamed, scattered },
         }
     }

@@ -253,6 +253,7 @@ impl Host for LogGpPort {
         let world = &mut *self.world.borrow_mut();
         let ranks = world.seats.len() as u32;
         let cost = match work {
+            Work::Mark { edge, members } => return world.mark(self.rank, edge, members),
             Work::Fixed(time) | Work::Rest(time) => Ok(time.0),
             Work::Daxpy { .. } => world.machine.daxpy(),
             Work::Stress { bytes } => world.machine.copy(bytes, ranks, 2 * bytes),

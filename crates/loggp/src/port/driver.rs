@@ -1,11 +1,11 @@
 //! [`LogGp`]: runs rank programs on a LogGP machine.
 
 use super::door::{LogGpPort, limits};
-use super::seat::State;
+use super::seat::{Seat, State};
 use super::world::World;
 use crate::machine::{Machine, Missing};
 use hotlink_fabric::units::Time;
-use hotlink_port::{Busy, Driver, Limits, Program, Rank, RunError};
+use hotlink_port::{Busy, Driver, Limits, Part, Program, Rank, RunError};
 use hotlink_schedule::{MOST_RANKS, Recorder, Schedule};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
@@ -37,6 +37,8 @@ pub struct Ran {
     pub missing: Vec<Missing>,
     /// How long each rank's processor and adapter, the busier of its sides, were busy.
     pub busy: Vec<Busy>,
+    /// The same in the part that a benchmark counted.
+    pub counted: Option<Part>,
 }
 
 /// The driver of a LogGP machine.
@@ -110,7 +112,8 @@ impl Driver for LogGp {
             barriers: world.barriers.over(),
             trace_hash: world.trace.value(),
             missing: world.missing.iter().copied().collect(),
-            busy: world.seats.iter().map(|seat| seat.busy.with_engine(seat.took_ps)).collect(),
+            busy: world.seats.iter().map(Seat::all_busy).collect(),
+            counted: world.counting.part(),
         });
         self.schedule = world.recorder.take().map(Recorder::schedule);
         Ok(tasks.results.into_iter().flatten().collect())

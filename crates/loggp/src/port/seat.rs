@@ -71,6 +71,10 @@ pub(super) struct Seat {
 }
 
 impl Seat {
+    /// How long its devices were busy, its adapter on the busier side.
+    pub fn all_busy(&self) -> Busy {
+        self.busy.with_engine(self.took_ps)
+    }
     pub fn new(is_carried: bool, forgets_memory: bool) -> Seat {
         Seat {
             now: 0,

@@ -8,7 +8,7 @@ use crate::machine::{Machine, Missing};
 use hotlink_event::NONE;
 use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
 use hotlink_port::safety::Barriers;
-use hotlink_port::{Rank, Task};
+use hotlink_port::{Counting, Edge, Moment, Rank, Task};
 use hotlink_schedule::Recorder;
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -36,6 +36,8 @@ pub(super) struct World {
     queue: RadixHeap,
     pub now: u64,
     pub barriers: Barriers,
+    /// What a benchmark counts.
+    pub counting: Counting,
     pub recorder: Option<Recorder>,
     /// Ranks that copy now, on machines where they share their memory.
     pub movers: Vec<Rank>,
@@ -59,6 +61,7 @@ impl World {
             queue: RadixHeap::default(),
             now: 0,
             barriers: Barriers::new(ranks),
+            counting: Counting::default(),
             recorder: records.then(|| Recorder::new(ranks)),
             movers: Vec::new(),
             failure: None,
@@ -180,6 +183,12 @@ impl World {
         let flight = &mut self.flights[place as usize];
         (flight.next, flight.data) = (self.free, None);
         self.free = place;
+    }
+    /// A rank marks an end of what a benchmark counts.
+    pub fn mark(&mut self, rank: Rank, edge: Edge, members: u32) {
+        let (seat, ranks) = (&self.seats[rank as usize], self.seats.len());
+        let moment = || Moment { now: seat.now, servers: Vec::new() };
+        self.counting.mark((edge, members), (rank, ranks), seat.all_busy(), moment);
     }
     /// A rank's processor hands a message to its adapter, and stalls until that may send.
     pub fn send(&mut self, place: u32) {

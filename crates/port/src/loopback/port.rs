@@ -255,6 +255,7 @@ impl Host for LoopbackPort {
     fn compute(&mut self, work: Work) {
         let time = match work {
             Work::Fixed(time) | Work::Rest(time) => time,
+            Work::Mark { .. } => Time::ZERO,
             Work::Daxpy { turns, .. } => Time(turns * 1000),
             Work::Stress { bytes } => Time(bytes * 200),
             Work::Own { streamed, scattered } => Time(streamed * 100 + scattered * 5000),

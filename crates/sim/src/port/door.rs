@@ -466,6 +466,9 @@ impl Host for SimPort<'_> {
     }
     fn compute(&mut self, work: Work) {
         let world = &mut *self.world.borrow_mut();
+        if let Work::Mark { edge, members } = work {
+            return world.mark(self.rank, edge, members);
+        }
         let time = world.adapter.local.work(work);
         let task = work.task();
         match time {

@@ -13,7 +13,7 @@ use crate::workload::{Background, Run};
 use hotlink_fabric::ledger::Missing;
 use hotlink_fabric::units::Time;
 use hotlink_port::background::BackgroundSpec;
-use hotlink_port::{Busy, Driver, Limits, Program, Rank, ReductionLimits, RunError};
+use hotlink_port::{Busy, Driver, Limits, Part, Program, Rank, ReductionLimits, RunError};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -33,6 +33,8 @@ pub struct Outcome {
     pub barriers: u64,
     /// How long each rank's processor and adapter were busy.
     pub busy: Vec<Busy>,
+    /// The same, and the network's servers, in the part that a benchmark counted.
+    pub counted: Option<Part>,
 }
 
 /// The driver of a simulated fabric: rank `i` is on node `i`, unless ranks are placed.
@@ -194,8 +196,8 @@ impl<'a> Driver for VirtualTime<'a> {
             return Err(error);
         }
         let run = Run::of(&world.net, Time(tasks.end), world.net.stats().delivered_bytes);
-        let (barriers, busy) = (world.barriers.over(), world.busy());
-        self.outcome = Some(Outcome { run, resumptions: tasks.resumptions, barriers, busy });
+        let (barriers, busy, counted) = (world.barriers.over(), world.busy(), world.counted());
+        self.outcome = Some(Outcome { run, resumptions: tasks.resumptions, barriers, busy, counted });
         Ok(tasks.results.into_iter().flatten().collect())
     }
 }

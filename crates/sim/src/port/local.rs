@@ -111,7 +111,7 @@ impl Local {
     /// What a computation does with memory; nothing where it uses none, or where the memory is not known.
     pub fn kernel(&self, work: Work) -> Option<(&Memory, Kernel)> {
         let kernel = match work {
-            Work::Fixed(_) | Work::Rest(_) => return None,
+            Work::Fixed(_) | Work::Rest(_) | Work::Mark { .. } => return None,
             Work::Daxpy { elements, .. } => {
                 Kernel::Daxpy { elements, each: Time(self.clocks("multiply_add_clocks").ok()? as u64) }
             }
@@ -130,6 +130,7 @@ impl Local {
     pub fn work(&self, work: Work) -> Result<Time, Missing> {
         Ok(match work {
             Work::Fixed(time) | Work::Rest(time) => time,
+            Work::Mark { .. } => Time::ZERO,
             Work::Daxpy { elements, turns } => {
                 let each = Time(self.clocks("multiply_add_clocks")? as u64);
                 let pass = match &self.memory {

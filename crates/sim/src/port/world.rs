@@ -13,7 +13,7 @@ use crate::workload::Background;
 use hotlink_barrier::{BarrierNetwork, ReductionNetwork};
 use hotlink_fabric::units::Time;
 use hotlink_port::safety::Barriers;
-use hotlink_port::{Busy, Rank, Refusal, Span, Task};
+use hotlink_port::{Busy, Counting, Edge, Moment, Part, Rank, Refusal, Span, Task};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
@@ -41,6 +41,8 @@ pub(super) struct World<'a> {
     pub hardware: Option<Hardware>,
     pub reducer: Option<Reducer>,
     pub barriers: Barriers,
+    /// What a benchmark counts.
+    counting: Counting,
     /// A run that must end: why.
     pub failure: Option<String>,
     /// The node of each rank, and the ranks of its node; none: each rank has the node of its number.
@@ -72,6 +74,7 @@ impl<'a> World<'a> {
             hardware: hardware.map(|network| Hardware { network, arrived: Vec::new() }),
             reducer: reducer.map(|network| Reducer { network, parts: Vec::new() }),
             barriers: Barriers::new(ranks),
+            counting: Counting::default(),
             failure: None,
             places: Vec::new(),
             way: RouteBuffer::default(),
@@ -114,10 +117,25 @@ impl<'a> World<'a> {
             None => self.seats[rank as usize].moving,
         }
     }
+    /// A rank marks an end of what a benchmark counts.
+    pub fn mark(&mut self, rank: Rank, edge: Edge, members: u32) {
+        let World { counting, net, seats, .. } = self;
+        let moment = || Moment { now: seats[rank as usize].now, servers: net.busy_ps().collect() };
+        counting.mark((edge, members), (rank, seats.len()), seats[rank as usize].busy, moment);
+    }
     /// How long each rank's processor was busy, and its node's adapter.
     pub fn busy(&self) -> Vec<Busy> {
+        self.with_mates(|rank| self.seats[rank as usize].busy)
+    }
+    /// The same in the part that a benchmark counts, if it does.
+    pub fn counted(&self) -> Option<Part> {
+        let part = self.counting.part()?;
+        let busy = self.with_mates(|rank| part.busy[rank as usize]);
+        Some(Part { busy, ..part })
+    }
+    /// Each rank's, with the adapter that it shares.
+    fn with_mates(&self, own: impl Fn(Rank) -> Busy) -> Vec<Busy> {
         let ranks = 0..self.seats.len() as Rank;
-        let own = |rank: Rank| self.seats[rank as usize].busy;
         let all = |mates: Rc<[Rank]>| mates.iter().map(|&mate| own(mate).engine().0).sum();
         ranks.map(|rank| self.mates(rank).map_or(own(rank), |mates| own(rank).with_engine(all(mates)))).collect()
     }

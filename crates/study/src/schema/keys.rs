@@ -160,7 +160,7 @@ pub(super) const COMMON: &[Key] = &[
     key("injection_per_node_MBps", Number, "MB/s", "What a node's own devices let it inject into an idle network"),
     key("injection_share", Number, "1", "The bandwidth per node over the node's own injection"),
     key("limiting_resource", Text, "", "What limits the answer"),
-    key("limiter", Text, "", "The resource that was busiest in the run, by accounted time"),
+    key("limiter", Text, "", "The resource that was busiest in what counts of the run, by accounted time"),
     key(
         "limiter_share",
         Number,

@@ -1,14 +1,15 @@
 //! The busiest resource of a run, from the time that each was accounted as busy: host processor, adapter or link. The bound
 //! names the resource that nothing can beat; where another was busier, the answer was held back by that.
 
-use crate::bound::network::PORT;
 use hotlink_bench::{Record, Which};
+use hotlink_bound::network::PORT;
 use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::units::Time;
-use hotlink_loggp::Outcome;
+use hotlink_loggp::{Outcome, Ran};
 use hotlink_port::{Busy, Task};
 use hotlink_sim::Plan;
 use hotlink_sim::host::DepositTime;
+use hotlink_sim::port::Outcome as PortOutcome;
 use hotlink_sim::workload::Run;
 
 /// A resource and the share of the run that it was busy.
@@ -47,8 +48,29 @@ pub fn of_ranks(record: Record, plan: &Plan<'_>, run: &Run, busy: &[Busy], which
     with(record, devices(busy, worked, which).into_iter().chain(server))
 }
 
-/// Of programs on a machine without network.
-pub fn of_machine(record: Record, busy: &[Busy], elapsed: Time, which: Option<Which>) -> Record {
+/// Of a benchmark on a network: of the part that it counts, where it tells.
+pub fn of_benchmark(record: Record, plan: &Plan<'_>, outcome: &PortOutcome, which: Option<Which>) -> Record {
+    let Some(part) = &outcome.counted else {
+        return of_ranks(record, plan, &outcome.run, &outcome.busy, which);
+    };
+    let worked = worked(&part.busy, part.elapsed);
+    let servers = part.servers.iter().enumerate();
+    let server = servers.reduce(|most, one| if one.1 > most.1 { one } else { most }).map(|(server, busy)| Busiest {
+        name: plan.server_name(server as u32),
+        share: *busy as f64 / worked.0.max(1) as f64,
+    });
+    with(record, devices(&part.busy, worked, which).into_iter().chain(server))
+}
+
+/// Of a benchmark on a machine without network.
+pub fn of_machine(record: Record, ran: &Ran, which: Option<Which>) -> Record {
+    match &ran.counted {
+        Some(part) => of_devices(record, &part.busy, part.elapsed, which),
+        None => of_devices(record, &ran.busy, ran.elapsed, which),
+    }
+}
+
+fn of_devices(record: Record, busy: &[Busy], elapsed: Time, which: Option<Which>) -> Record {
     with(record, devices(busy, worked(busy, elapsed), which))
 }
 
@@ -137,7 +159,7 @@ mod tests {
         copies.add(Task::Compute, 5000);
         let mut engine = Busy::default();
         engine.add_engine(500);
-        let of = |busy: &[Busy], which| of_machine(Record::new(), busy, Time(1000), which);
+        let of = |busy: &[Busy], which| of_devices(Record::new(), busy, Time(1000), which);
         let record = of(&[engine, copies], None);
         assert_eq!(record.text("limiter"), Some("processor of rank 1 (copies)"));
         assert_eq!(record.number("limiter_share"), Some(0.7));
