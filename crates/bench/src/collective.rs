@@ -37,6 +37,19 @@ pub enum Which {
 }
 
 impl Which {
+    /// All of them.
+    pub const ALL: [Which; 10] = [
+        Which::Barrier,
+        Which::Bcast,
+        Which::Reduce,
+        Which::Allreduce,
+        Which::Allgather,
+        Which::Alltoall,
+        Which::Alltoallv,
+        Which::Gather,
+        Which::Scatter,
+        Which::ReduceScatter,
+    ];
     /// Its name in records.
     pub fn name(self) -> &'static str {
         if self == Which::Alltoallv { "alltoallv" } else { self.collective().name() }
@@ -63,6 +76,37 @@ impl Which {
             Which::Gather => Collective::Gather,
             Which::Scatter => Collective::Scatter,
             Which::ReduceScatter => Collective::ReduceScatter,
+        }
+    }
+    /// Bytes that the busiest of `ranks` sends or receives at least, of `size` bytes (see [`Which`]); of parts of several
+    /// lengths their mean.
+    pub fn moved(self, size: f64, ranks: f64) -> f64 {
+        match self {
+            Which::Barrier => 0.0,
+            Which::Bcast | Which::Reduce => size,
+            Which::Allreduce => 2.0 * size * (ranks - 1.0) / ranks,
+            Which::Allgather
+            | Which::Alltoall
+            | Which::Alltoallv
+            | Which::Gather
+            | Which::Scatter
+            | Which::ReduceScatter => size * (ranks - 1.0),
+        }
+    }
+    /// Bytes that all of `ranks` together must write at least, however the operation goes about it.
+    pub fn written(self, size: u64, ranks: u32) -> f64 {
+        let (bytes, all) = (size as f64, f64::from(ranks));
+        match self {
+            Which::Barrier => 0.0,
+            // The result; what it is made of is read, which no copy's rate bounds.
+            Which::Reduce => bytes,
+            Which::Allreduce | Which::ReduceScatter => bytes * all,
+            Which::Bcast | Which::Gather | Which::Scatter => bytes * (all - 1.0),
+            Which::Allgather | Which::Alltoall => bytes * all * (all - 1.0),
+            Which::Alltoallv => {
+                let pairs = (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
+                pairs.filter(|(from, to)| from != to).map(|(from, to)| part(size, from, to)).sum::<u64>() as f64
+            }
         }
     }
 }

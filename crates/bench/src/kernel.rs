@@ -5,7 +5,7 @@ use crate::{Bench, Plan, Record, Samples, Summary, Timer, tuned::together};
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Combine, Element, Endpoint, Error, Operation};
-use hotlink_port::{Kind, Span, Work};
+use hotlink_port::{Edge, Kind, Span, Work};
 use serde::{Deserialize, Serialize};
 
 /// Doubles of the sum over all ranks that stands for the messages beside the barrier.
@@ -74,6 +74,8 @@ impl Kernel {
         let most = |of: fn(&Spent) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
         let mean = |of: fn(&Spent) -> f64| ranks.iter().map(of).sum::<f64>() / ranks.len() as f64;
         let (total_us, compute_us) = (most(|rank| rank.total_us), most(|rank| rank.compute_us));
+        let is = "the slowest rank's computation, with messages and barriers that take no time";
+        let bound = hotlink_bound::local::computation(compute_us, total_us, ["computation", "barrier"], is);
         let barriers_us = mean(|rank| rank.barriers_us.iter().sum());
         let sums_us = mean(|rank| rank.sums_us);
         // Who comes last waits for nobody: the least of the ranks' times is the barrier's own.
@@ -91,10 +93,8 @@ impl Kernel {
             .with("barrier_share_of_mpi", barriers_us / (barriers_us + sums_us))
             .with("barrier_us", Summary::of(&own.values)?.median)
             .with("barrier_and_wait_us", barriers_us / self.iterations as f64)
-            .with("bound_time_s", compute_us * 1e-6)
-            .with("efficiency", compute_us / total_us)
-            .with("limiting_resource", if 2.0 * compute_us > total_us { "computation" } else { "barrier" })
-            .with("bound_is", "the slowest rank's computation, with messages and barriers that take no time");
+            .bounded("bound_time_s", bound.latency_us * 1e-6, bound.share_of_time(total_us))
+            .explained(&bound);
         Some((record, own))
     }
 }
@@ -112,6 +112,7 @@ impl Bench for Kernel {
         let mut skew = SplitMix64::stream(self.seed, comm.rank().into());
         let mut spent = Spent { timer: Timer::of(comm), ..Spent::default() };
         let mut due = 0.0;
+        comm.compute(Work::Mark { edge: Edge::Begins, members: comm.ranks() });
         together(comm, Time::from_us(self.plan.rest_us)).await?;
         let start = comm.now();
         for _ in 0..self.iterations {
@@ -131,6 +132,7 @@ impl Bench for Kernel {
             spent.barriers_us.push((comm.now() - summed).us());
         }
         spent.total_us = (comm.now() - start).us();
+        comm.compute(Work::Mark { edge: Edge::Ends, members: comm.ranks() });
         comm.free(one.memory)?;
         comm.free(all.memory)?;
         Ok(spent)

@@ -77,7 +77,7 @@ impl OverlapTimes {
             let overhead = (total_us - busy_us) / message_us;
             // What is hidden completely takes as long as the longer of the two at its best, and each total holds a whole
             // computation, too: on a machine that others load, neither is at its best alone.
-            let bound_us = least_us.max(busy_us.min(least(samples)));
+            let bound = hotlink_bound::local::hidden(least_us, busy_us.min(least(samples)), busy_us > message_us);
             Record::new()
                 .with("compute_us", busy_us)
                 .with("message_us", message_us)
@@ -86,9 +86,8 @@ impl OverlapTimes {
                 .with("saturation_us", saturation_us)
                 .with("w01_overhead", overhead)
                 .with("w01_hidden", 1.0 - overhead)
-                .with("bound_total_us", bound_us)
-                .with("efficiency", bound_us / total_us)
-                .with("limiting_resource", if busy_us > message_us { "computation" } else { "message" })
+                .bounded("bound_total_us", bound.latency_us, bound.share_of_time(total_us))
+                .explained(&bound)
         };
         Some(totals.iter().zip(&self.points).map(point).collect())
     }

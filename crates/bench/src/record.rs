@@ -1,5 +1,6 @@
 //! One result row: flat, ordered, keys carry units (`bandwidth_per_node_MBps`).
 
+use hotlink_bound::Bound;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -29,6 +30,37 @@ impl Record {
     pub fn followed_by(mut self, other: Record) -> Record {
         self.0.extend(other.0);
         self
+    }
+    /// The bound beside a time: `bound_latency_us`, `efficiency`, `limiting_resource` and `bound_is`; null what is not known.
+    #[must_use]
+    pub fn beside_time(self, bound: &Bound, latency_us: f64) -> Record {
+        self.bounded("bound_latency_us", bound.latency_us, bound.share_of_time(latency_us)).explained(bound)
+    }
+    /// The bound beside a rate in MB/s: `bound_bandwidth_MBps`, and the others as of a time.
+    #[must_use]
+    pub fn beside_rate(self, bound: &Bound, mbps: f64) -> Record {
+        self.bounded("bound_bandwidth_MBps", bound.mbps, bound.share_of_rate(mbps)).explained(bound)
+    }
+    /// A bound under a name of its own, and the share of it that was reached.
+    #[must_use]
+    pub fn bounded(self, key: &str, bound: f64, efficiency: f64) -> Record {
+        self.with(key, bound).with("efficiency", efficiency)
+    }
+    /// `bound_messages_per_s` of messages of `size` bytes beside the bound of their bandwidth.
+    #[must_use]
+    pub fn bounded_messages(self, size: u64) -> Record {
+        let most = self.number("bound_bandwidth_MBps").map(|mbps| mbps * 1e6 / size as f64);
+        self.with("bound_messages_per_s", most)
+    }
+    /// That there is no bound, and why.
+    #[must_use]
+    pub fn unbounded(self, why: &str) -> Record {
+        self.with("bound_is", format!("none: {why}"))
+    }
+    /// What sets the bound, and how it comes about.
+    #[must_use]
+    pub fn explained(self, bound: &Bound) -> Record {
+        self.with("limiting_resource", bound.resource.as_str()).with("bound_is", bound.is)
     }
     /// The record without a field.
     #[must_use]

@@ -9,7 +9,6 @@ use hotlink_fabric::catalog::{routing_key, status_name, to_toml};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::routing;
 use hotlink_fabric::spec::FabricSpec;
-use hotlink_study::bound::program::bytes_of_a_rank;
 use hotlink_study::comparison::Priced;
 use hotlink_study::model::{PatternQuestion, traffic};
 use hotlink_study::options::{Paths, Rates};
@@ -175,7 +174,7 @@ fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Rec
             (answer, built) = ask(pattern, built)?;
             rate[place] = answer.number("bandwidth_per_node_MBps");
         }
-        let bytes = bytes_of_a_rank(which, f64::from(nodes), request.size as f64);
+        let bytes = which.moved(request.size as f64, f64::from(nodes));
         record.set(&format!("time_{}_us", which.name().replace('-', "_")), rate[place].map(|mbps| bytes / mbps));
     }
     Ok(built)

@@ -3,6 +3,7 @@
 //! Routes are made anew over all shortest paths, before and after, so that the two differ by the failure alone. Tried are
 //! the busiest cable of each kind, and the busiest switch with hosts and without.
 
+use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Builder, Channel, Network, Node, Resource, Vertex};
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec};

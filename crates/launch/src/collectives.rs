@@ -2,8 +2,8 @@
 //! and range of sizes.
 
 use hotlink_bench::Record;
+use hotlink_bound::Bound;
 use hotlink_seats::Called;
-use hotlink_study::bound::program::{Least, with_least};
 use hotlink_workloads::called::{Call, Ground};
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ struct Row {
     bound_us: f64,
     /// What sets bounds, with the time that each did.
     resources: BTreeMap<String, f64>,
-    last: Option<Least>,
+    last: Option<Bound>,
 }
 
 /// Records of these collectives, those that ranks spent the most time in first.
@@ -64,7 +64,7 @@ fn size(called: &Called) -> Option<u64> {
 }
 
 impl Row {
-    fn add(&mut self, called: &Called, least: Option<Least>) {
+    fn add(&mut self, called: &Called, least: Option<Bound>) {
         let sums = called.sums;
         self.calls += sums.calls;
         self.whole_us += sums.whole.us();
@@ -104,9 +104,9 @@ impl Row {
         let most = self.resources.into_iter().reduce(|most, one| if one.1 > most.1 { one } else { most });
         match (self.last, most) {
             (Some(last), Some((resource, _))) => {
-                with_least(record, &Least { latency_us: self.bound_us / calls, resource, ..last }, latency_us)
+                record.beside_time(&Bound { latency_us: self.bound_us / calls, resource, ..last }, latency_us)
             }
-            _ => record.with("bound_is", format!("none: {}", why.unwrap_or_default())),
+            _ => record.unbounded(&why.unwrap_or_default()),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The load count: flows over routes give the load of every resource, hence the hot link.
+//! The load count: flows over routes give the load of every resource, hence the hot link. `hotlink-bound` makes a bound of
+//! it.
 //!
 //! Flows are pushed towards one home at a time, farthest first, so that all that share a destination share the work and
 //! no table of pairs is kept. Homes are shared out over the cores in chunks whose sums are added in
@@ -8,16 +9,15 @@
 //!
 //! ```
 //! # fn demo(spec: &hotlink_fabric::spec::FabricSpec) -> Result<(), Box<dyn std::error::Error>> {
-//! use hotlink_fabric::{Fabric, spec::Capacities, traffic::Traffic};
+//! use hotlink_fabric::{Fabric, traffic::Traffic};
 //! let fabric = Fabric::build(spec, 64)?;
 //! let demand = Traffic::AllToAll.demand(fabric.nodes(), 0)?;
 //! let load = hotlink_load::count(&fabric, &demand)?;
-//! let bounds = load.bounds(&fabric, Capacities::Measured, 65536);
-//! println!("{:.1} MB/s, limited by {:?}", bounds.bandwidth_per_node_mbps, bounds.limiting());
+//! let hottest = load.vertex.iter().copied().fold(0.0, f64::max);
+//! println!("at most {hottest} messages through one of the switches and nodes");
 //! # Ok(()) }
 //! ```
 
-pub mod bound;
 mod dragonfly;
 mod latency;
 mod pairs;

@@ -1,6 +1,7 @@
 //! A machine that was calibrated as LogGP: what messages, copies and updates of memory take on it.
 
 use super::parameters::{Curve, LogGops, per_size};
+use hotlink_bound::schedule::{Window, window_moved};
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
@@ -238,23 +239,18 @@ impl Machine {
         if self.is_carried() {
             let carry = self.carry(bytes, true).min(self.carry(bytes, false));
             let each = if both { carry.min(self.carry_both(bytes, 0)) } else { carry };
-            return (Time(window * each + news), "processors that move the messages");
+            return (Time(window_moved(window, each, news)), "processors that move the messages");
         }
         let whole = self.messages.latency.0 + 2 * work + self.messages.transit(bytes);
         let answer = if both { 0 } else { self.messages.latency.0 + 2 * self.messages.work(0) };
-        let adapter = self.messages.occupancy(bytes);
-        let row = |each: u64| (window - 1) * each + whole + answer;
-        // Both ways a processor takes as many messages as it sends.
-        let processor = if both { row(work).max(2 * window * work) } else { row(work) };
-        match row(adapter) >= processor {
-            true => (Time(row(adapter)), "adapter (g and G)"),
-            false => (Time(processor), "processor (o)"),
-        }
+        let (least, by_adapter) =
+            Window { count: window, whole: whole + answer, both }.least(self.messages.occupancy(bytes), work);
+        (Time(least), if by_adapter { "adapter (g and G)" } else { "processor (o)" })
     }
     /// The same of messages to oneself: each as long as one was measured to take, else as an exchange with another rank.
     pub fn least_of_own_window(&self, bytes: u64, window: u64) -> (Time, &'static str) {
         match self.message_to_self(bytes, 0) {
-            Some(ps) => (Time(window * ps), "processor that moves its own messages"),
+            Some(ps) => (Time(window_moved(window, ps, 0)), "processor that moves its own messages"),
             None => self.least_of_window(bytes, window, true),
         }
     }

@@ -6,6 +6,7 @@
 
 use super::outcome::{Limit, Outcome};
 use super::parameters::LogGops;
+use hotlink_bound::schedule::{Gaps, most};
 use hotlink_event::NONE;
 use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
 use hotlink_fabric::units::Time;
@@ -44,20 +45,6 @@ struct Cpu {
     line: Line,
     /// Work done, for the bound.
     work: u64,
-}
-
-/// Gaps of one direction of an adapter, for the bound: their sum and the longest, which may come last.
-#[derive(Clone, Copy, Default)]
-struct Gaps {
-    sum: u64,
-    longest: u64,
-}
-
-impl Gaps {
-    fn add(&mut self, gap: u64) {
-        self.sum = self.sum.saturating_add(gap);
-        self.longest = self.longest.max(gap);
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -444,31 +431,21 @@ impl<'a> Machine<'a> {
         most.filter(|most| most.0 > 0).map(|(time, limit)| (limit, Time(time)))
     }
 
-    /// The largest of the longest chain and each rank's work. Of an adapter's gaps the last may reach past the end,
-    /// and no message is at a receiver before o + L.
+    /// The largest of the longest chain and each rank's work. No message is at a receiver before o + L.
     fn bound(&self) -> (u64, Limit) {
-        let mut best = (self.chain.iter().copied().max().unwrap_or(0), Limit::Chain);
-        let mut consider = |time: u64, limit: Limit| {
-            if time > best.0 {
-                best = (time, limit);
-            }
-        };
-        let overhead = self.p.overhead.0;
-        for (at, cpu) in self.cpus.iter().enumerate() {
+        let chain = (self.chain.iter().copied().max().unwrap_or(0), Limit::Chain);
+        let cpus = self.cpus.iter().enumerate().map(|(at, cpu)| {
             let at = at as u32;
-            consider(cpu.work, Limit::Cpu { rank: at / self.cpus_each, cpu: at % self.cpus_each });
-        }
-        for (at, gaps) in self.nics.iter().enumerate() {
+            (cpu.work, Limit::Cpu { rank: at / self.cpus_each, cpu: at % self.cpus_each })
+        });
+        let overhead = self.p.overhead.0;
+        let nics = self.nics.iter().enumerate().flat_map(|(at, gaps)| {
             let (rank, nic) = (at as u32 / self.nics_each, at as u32 % self.nics_each);
-            if gaps.sent.sum > 0 {
-                consider(gaps.sent.sum - gaps.sent.longest + overhead, Limit::Send { rank, nic });
-            }
-            if gaps.received.sum > 0 {
-                let all_but_last = gaps.received.sum - gaps.received.longest;
-                consider(self.flight() + all_but_last + overhead, Limit::Recv { rank, nic });
-            }
-        }
-        best
+            let sent = gaps.sent.least(0, overhead).map(|time| (time, Limit::Send { rank, nic }));
+            let received = gaps.received.least(self.flight(), overhead).map(|time| (time, Limit::Recv { rank, nic }));
+            sent.into_iter().chain(received)
+        });
+        most(chain, cpus.chain(nics))
     }
 }
 

@@ -5,7 +5,6 @@
 //! the way, it hands to the [`Face`] that asked. `study` puts questions to models; this crate puts them to machines.
 
 mod bench;
-mod bound;
 mod clock;
 mod counters;
 pub mod doctor;

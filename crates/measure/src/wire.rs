@@ -5,6 +5,8 @@ use crate::environment::line;
 use crate::request::usual::FABRIC;
 use crate::session::{Session, failure};
 use hotlink_bench::Record;
+use hotlink_bound::Peak;
+use hotlink_bound::local::crossing;
 use hotlink_port::Driver;
 use hotlink_real::{Tcp, TcpPort};
 use hotlink_study::Error;
@@ -91,23 +93,20 @@ impl Wire {
             return fabric.add(record);
         }
         let (Some(bytes), Some(mbps)) = (bytes, self.mbps) else { return Ok(record) };
-        let us = bytes.busiest / mbps;
-        let record = record.with("limiting_resource", self.resource).with("bound_is", self.bound_is);
+        let bound = crossing(bytes.busiest, bytes.all, Peak::new(mbps, self.resource), self.bound_is);
+        let has = |key: &str| record.get(key).is_some();
+        let (is_rated, counts) = (has("bound_bandwidth_MBps"), has("bound_messages_per_s"));
         if let Some(latency_us) = record.number("latency_us") {
-            let record = record.with("bound_latency_us", us).with("efficiency", us / latency_us);
-            return Ok(match record.number("bound_bandwidth_MBps") {
-                Some(_) => record.with("bound_bandwidth_MBps", bytes.all / us),
-                None => record,
+            let record = record.beside_time(&bound, latency_us);
+            return Ok(match is_rated {
+                true => record.bounded("bound_bandwidth_MBps", bound.mbps, bound.share_of_time(latency_us)),
+                false => record,
             });
         }
-        let bound = bytes.all / us;
         let (bandwidth, size) =
             (record.number("bandwidth_MBps").unwrap_or(0.0), record.number("size_B").unwrap_or(1.0));
-        let record = match record.number("bound_messages_per_s") {
-            Some(_) => record.with("bound_messages_per_s", bound * 1e6 / size),
-            None => record,
-        };
-        Ok(record.with("bound_bandwidth_MBps", bound).with("efficiency", bandwidth / bound))
+        let record = record.beside_rate(&bound, bandwidth);
+        Ok(if counts { record.bounded_messages(size as u64) } else { record })
     }
 
     /// What one round of the record's benchmark moves, if anything crosses between machines.

@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p hotlink-sim --example network_rates [WORD]`: only the lines that contain WORD.
 
+use hotlink_bound::Limited;
 use hotlink_event::random::Random;
 use hotlink_event::{Calendar, Event, Queue};
 use hotlink_fabric::routing::Paths;

@@ -4,6 +4,7 @@
 //! 1.3 GB of text. `cargo bench -p hotlink-site --bench site_scale [-- HALF [PODS [HOSTS]]]`, where HALF is half the
 //! ports of a switch (18; 6 makes a small one). `--write FOLDER` writes the dumps there and ends.
 
+use hotlink_bound::Limited;
 use hotlink_fabric::deadlock;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::Traffic;

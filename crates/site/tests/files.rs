@@ -1,6 +1,7 @@
 //! Dumps of InfiniBand's tools: real ones (`tests/data`, made by `tools/site/dumps`) in every format say the same,
 //! and wrong ones are refused with their line.
 
+use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::routing::Routing;

@@ -5,13 +5,13 @@ use crate::bound::pattern::{Lost, Pattern, derivation, need_a_rate};
 use crate::options::{Paths, Rates};
 use crate::{Source, Unwatched};
 use hotlink_bench::Record;
+use hotlink_bound::Bounds;
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::routing;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::{Fabric, deadlock, forms};
 use hotlink_load::Load;
-use hotlink_load::bound::Bounds;
 use hotlink_load::split::SwitchSplit;
 
 /// Who sends to whom on a fabric, and by which rates its resources count.

@@ -28,6 +28,9 @@ pub fn record(record: Record, sort: &IntegerSort, ranks: &[Sorted]) -> Result<Re
     }
     let most = |of: fn(&Sorted) -> f64| ranks.iter().map(of).fold(0.0, f64::max) * 1e-6;
     let (time_s, computing_s) = (most(|rank| rank.time_us), most(|rank| rank.time_us - rank.communication_us));
+    let what = ["processor and its memory", "messages"];
+    let is = "the slowest rank's own counting, with messages that take no time";
+    let bound = hotlink_bound::local::computation(computing_s * 1e6, time_s * 1e6, what, is);
     Ok(record
         .with("ranks", ranks.len())
         .with("class", name)
@@ -36,8 +39,6 @@ pub fn record(record: Record, sort: &IntegerSort, ranks: &[Sorted]) -> Result<Re
         .with("time_s", time_s)
         .with("mops", ITERATIONS as f64 * sort.class.keys() as f64 * 1e-6 / time_s)
         .with("communication_s", most(|rank| rank.communication_us))
-        .with("bound_time_s", computing_s)
-        .with("efficiency", computing_s / time_s)
-        .with("limiting_resource", if computing_s * 2.0 > time_s { "processor and its memory" } else { "messages" })
-        .with("bound_is", "the slowest rank's own counting, with messages that take no time"))
+        .bounded("bound_time_s", computing_s, bound.share_of_time(time_s * 1e6))
+        .explained(&bound))
 }

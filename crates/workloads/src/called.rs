@@ -1,12 +1,12 @@
 //! The bounds of the collectives that a program called on a simulated fabric, of all ranks or of some.
 
 use hotlink_bench::Which;
+use hotlink_bound::Bound;
+use hotlink_bound::network::{barrier_port, by_devices, reduced};
 use hotlink_fabric::network::Node;
 use hotlink_sim::Plan;
 use hotlink_sim::port::Adapter;
-use hotlink_study::bound::DEVICES;
-use hotlink_study::bound::network::{barrier_port, reduced};
-use hotlink_study::bound::program::{Least, Moved, bytes_of_a_rank};
+use hotlink_study::bound::program::Moved;
 use hotlink_study::options::Rates;
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ impl Ground<'_, '_> {
     ///
     /// # Errors
     /// In words.
-    pub fn least(&self, called: &Call<'_>) -> Result<Least, String> {
+    pub fn least(&self, called: &Call<'_>) -> Result<Bound, String> {
         let none = |why: &str| Err(why.to_owned());
         let node = |rank: &u32| self.places.get(*rank as usize).copied().unwrap_or(*rank);
         let mut sharing = BTreeMap::<u32, u64>::new();
@@ -91,7 +91,7 @@ impl Ground<'_, '_> {
         }
     }
 
-    fn alike(&self, called: &Call<'_>, which: Which, sharing: &BTreeMap<u32, u64>) -> Result<Least, String> {
+    fn alike(&self, called: &Call<'_>, which: Which, sharing: &BTreeMap<u32, u64>) -> Result<Bound, String> {
         let none = |why: &str| Err(why.to_owned());
         let (ranks, spec) = (called.ranks.len() as u64, &self.plan.fabric.spec);
         let size = match (which, called.bytes) {
@@ -120,14 +120,14 @@ impl Ground<'_, '_> {
             Which::Allgather | Which::ReduceScatter | Which::Gather | Which::Scatter => size * each,
             Which::Barrier | Which::Bcast | Which::Reduce | Which::Allreduce => size,
         };
-        let bytes = bytes_of_a_rank(which, nodes.len() as f64, size as f64);
+        let bytes = which.moved(size as f64, nodes.len() as f64);
         let root = nodes.iter().position(|&node| node == root).unwrap_or(0);
         let moved = Moved { which, nodes: &nodes, root, size, bytes, capacities: CAPACITIES, seed: 1 };
         moved.least(self.adapter, self.plan)
     }
 
     /// Of lengths that differ: the bytes of the busiest rank by all ways of its node. Who need hear of whom is not known.
-    fn uneven(&self, called: &Call<'_>, sharing: &BTreeMap<u32, u64>) -> Result<Least, String> {
+    fn uneven(&self, called: &Call<'_>, sharing: &BTreeMap<u32, u64>) -> Result<Bound, String> {
         let Some(moved) = called.moved else { return Err("between two groups".to_owned()) };
         if moved == 0.0 {
             return Err("nothing is moved".to_owned());
@@ -141,6 +141,6 @@ impl Ground<'_, '_> {
             return Err("what a node may inject is not known".to_owned());
         };
         let is = "the bytes that the busiest rank must send or receive over what its devices let it inject";
-        Ok(Least { latency_us: moved / mbps, mbps, resource: DEVICES.to_owned(), is })
+        Ok(by_devices(moved, mbps, is))
     }
 }

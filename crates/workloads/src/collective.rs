@@ -1,9 +1,10 @@
 //! A collective of a GPU cluster, from the machine's description, on its packet network.
 
-use crate::bounds::{self, Cluster, Level, Protocol};
+use crate::cluster;
 use crate::gpu::{self, Gpus};
 use crate::replay::{self, Network};
 use hotlink_bench::Record;
+use hotlink_bound::gpu::{self as bounds, Level, Protocol, least_us};
 use hotlink_fabric::units::Time;
 use hotlink_schedule::collective::{Algorithm, Job, Which, processor};
 use hotlink_study::inputs::{self, Vary};
@@ -189,7 +190,7 @@ impl Collective {
         let places: Vec<u32> = (0..nodes).chain(built.nodes() - switches..built.nodes()).collect();
         let ran = replay::run((source.spec(), &built), (&schedule, &places), 1, &self.network, watch)
             .map_err(|failed| wrong(failed.to_string()))?;
-        let cluster = Cluster::of(&built, nodes, self.network.capacities.into(), bytes);
+        let cluster = cluster::of(&built, nodes, self.network.capacities.into(), bytes);
         let level = usual_bound(algorithm).and_then(|of| {
             cluster.levels(name(self.which), of, Protocol::Simple).and_then(|levels| levels.first().copied())
         });
@@ -220,17 +221,16 @@ impl Collective {
         }
         // Where a level of the cluster allows less than the routes that were counted, that is the bound.
         if let Some(level) = level.filter(|level| bytes > 0 && level.mbps > 0.0) {
-            let time = Time::from_us(factor * bytes as f64 / level.mbps);
+            let time = Time::from_us(least_us(&level, factor, bytes));
             if time > least {
                 least = time;
                 record.set("limiting_resource", level.name);
                 record = record.without("hot_link");
             }
         }
-        record.set("bound_latency_us", least.us());
-        record.set("bound_bus_bandwidth_MBps", factor * rate(least));
-        record.set("efficiency", least.0 as f64 / latency.0.max(1) as f64);
-        record
+        let efficiency = least.0 as f64 / latency.0.max(1) as f64;
+        let record = record.bounded("bound_latency_us", least.us(), efficiency);
+        record.bounded("bound_bus_bandwidth_MBps", factor * rate(least), efficiency)
     }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! [`schedule`] runs a file's schedule on a fabric; [`collective`] writes a GPU collective from the machine's description
 //! ([`gpu`]) and runs it. Both stand on [`replay`], which puts the bound beside the time: the longest chain, the load on the
-//! hottest resource, the busiest processor. [`bounds`] says what bandwidth no such collective can exceed at each level of
-//! a GPU cluster: that needs no simulation. [`measured`] puts these beside what nccl-tests printed. [`jobs`] runs several
+//! hottest resource, the busiest processor. [`cluster`] gives the levels of a GPU cluster, by which its collectives are
+//! bounded without a simulation. [`measured`] puts these beside what nccl-tests printed. [`jobs`] runs several
 //! of all these at once on one fabric. [`called`] bounds the collectives that a program called there.
 
-pub mod bounds;
 pub mod called;
+pub mod cluster;
 pub mod collective;
 pub mod gpu;
 pub mod jobs;

@@ -1,7 +1,8 @@
 //! What nccl-tests measured, beside what the cluster allows: by algorithm, protocol and level.
 
-use crate::bounds::{Algorithm, Cluster, Protocol};
+use crate::cluster;
 use hotlink_bench::Record;
+use hotlink_bound::gpu::{Algorithm, Cluster, Protocol};
 use hotlink_fabric::Fabric;
 use hotlink_site::outline::{GpuHost, gpu_host};
 use hotlink_study::options::Rates;
@@ -73,7 +74,7 @@ impl Bus {
                 let what = format!("{gpus} GPUs in hosts of {}: must be whole hosts; see --nodes", host.gpus);
                 Err(Error::Input(format!("--fabric {}: {what}", self.name)))
             }
-            Machine::Hosts(host) => Ok(Cluster::of_hosts(host, gpus)),
+            Machine::Hosts(host) => Ok(cluster::of_hosts(host, gpus)),
             Machine::Fabric(source, built) => {
                 let fabric = match built.entry(gpus) {
                     Entry::Occupied(known) => known.into_mut(),
@@ -83,7 +84,7 @@ impl Bus {
                     }
                 };
                 // A result may beat what others measured of a link, and not the link.
-                Ok(Cluster::of(fabric, gpus, Rates::Theoretical.into(), size))
+                Ok(cluster::of(fabric, gpus, Rates::Theoretical.into(), size))
             }
         }
     }
@@ -118,7 +119,7 @@ impl Bus {
         }
         let chosen = named.and_then(of).or_else(|| of(Cluster::usual(&benchmark)));
         let Some((algorithm, levels)) = chosen else {
-            return Ok(record.with("bound_is", "none: no bound is known for this benchmark"));
+            return Ok(record.unbounded("no bound is known for this benchmark"));
         };
         let first = levels[0];
         // Simple takes the fewest bytes: nothing that NCCL has exceeds the best algorithm with it.
@@ -126,12 +127,11 @@ impl Bus {
         let largest = bests.iter().map(|(_, levels)| levels[0].mbps).fold(first.mbps, f64::max);
         let mut record = record
             .with("nodes", gpus)
-            .with("bound_bus_bandwidth_MBps", first.mbps)
-            .with("efficiency", bus / first.mbps)
+            .bounded("bound_bus_bandwidth_MBps", first.mbps, bus / first.mbps)
             .with("limiting_resource", first.name)
             .with("bound_algorithm", algorithm.name())
             .with("bound_protocol", protocol.name())
-            .with("bound_largest_MBps", largest);
+            .bounded("bound_largest_MBps", largest, bus / first.mbps);
         if let Some(factor) =
             record.number("algorithm_bandwidth_MBps").filter(|rate| *rate > 0.0).map(|rate| bus / rate)
         {

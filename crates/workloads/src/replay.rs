@@ -1,6 +1,7 @@
 //! A schedule on a fabric's packet network, and the record of what came of it.
 
 use hotlink_bench::Record;
+use hotlink_bound::Bound;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::routing;
@@ -201,7 +202,7 @@ pub(crate) fn least(
     }
     let routes = (settings.paths, settings.seed);
     let bounds = Pattern::of_paths(fabric, &demand, network.capacities, size, routes)?.bounds;
-    let time = Time::from_us(bounds.flow_per_node * size as f64 / bounds.bandwidth_per_node_mbps);
+    let time = hotlink_bound::schedule::carried(&bounds, size);
     match bounds.limiting().filter(|_| time > least.time) {
         Some(limit) => {
             let hot_link = Some(fabric.resource_name(limit.hottest));
@@ -210,6 +211,9 @@ pub(crate) fn least(
         None => Ok(least),
     }
 }
+
+const IS: &str =
+    "the longest chain of operations and messages, the load on the hottest resource, or the busiest processor";
 
 fn record(
     plan: &Plan<'_>,
@@ -239,13 +243,7 @@ fn record(
         .with("operations", schedule.ops().len())
         .with("messages", replayed.messages)
         .with("bytes", replayed.bytes)
-        .with("bound_latency_us", least.time.us())
-        .with("efficiency", if latency.0 == 0 { 1.0 } else { least.time.0 as f64 / latency.0 as f64 })
-        .with("limiting_resource", least.resource.as_str())
-        .with(
-            "bound_is",
-            "the longest chain of operations and messages, the load on the hottest resource, or the busiest processor",
-        );
+        .beside_time(&Bound::of_time(least.time.us(), least.resource.as_str(), IS), latency.us());
     let record = match &least.hot_link {
         Some(link) => record.with("hot_link", link.as_str()),
         None => record,

@@ -38,11 +38,38 @@ fn lines_with(name: &str, words: &[&str]) -> Vec<String> {
     found
 }
 
+/// A number with a unit that a bound is written under.
+fn is_bound_written(line: &str) -> bool {
+    let written = ["with(", "set(", "insert("].iter().any(|call| line.contains(&format!("{call}\"bound_")));
+    let key = line.split("\"bound_").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+    written && key.rsplit('_').next().is_some_and(|unit| ["us", "s", "MBps", "rate", "is"].contains(&unit))
+}
+
+#[test]
+fn bounds_are_written_in_one_place_by_one_crate() {
+    assert!(
+        is_bound_written(r#".with("bound_latency_us", us)"#) && !is_bound_written(r#".number("bound_latency_us")"#)
+    );
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(crates()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let written = lines_with(&name, &["\"bound_"]).into_iter().filter(|line| is_bound_written(line));
+        // The record itself writes what `Bound` says.
+        wrong.extend(written.filter(|line| !line.contains("/bench/src/record.rs")));
+    }
+    assert!(
+        wrong.is_empty(),
+        "a bound comes from hotlink_bound by way of Record::beside_time and its like:\n{}",
+        wrong.join("\n")
+    );
+}
+
 #[test]
 fn dependencies_point_one_way() {
     for (name, allowed) in [
         ("fabric", &[][..]),
         ("load", &["fabric"]),
+        ("bound", &["fabric", "load", "schedule"]),
         ("site", &["fabric"]),
         ("port", &["fabric"]),
         ("message", &["fabric", "port"]),
@@ -51,30 +78,58 @@ fn dependencies_point_one_way() {
         ("schedule", &[]),
         ("transport", &[]),
         ("barrier", &["fabric", "event"]),
-        ("loggp", &["fabric", "port", "event", "schedule"]),
-        ("sim", &["barrier", "fabric", "load", "port", "event", "memory", "schedule", "transport"]),
+        ("loggp", &["bound", "fabric", "port", "event", "schedule"]),
+        ("sim", &["barrier", "bound", "fabric", "load", "port", "event", "memory", "schedule", "transport"]),
         ("memory", &["fabric"]),
         ("seats", &["fabric", "port"]),
         ("clock", &["seats"]),
         ("job", &["seats"]),
         ("real", &["fabric", "port", "message", "seats", "job"]),
-        ("bench", &["fabric", "port", "message"]),
+        ("bench", &["bound", "fabric", "port", "message"]),
         (
             "study",
-            &["barrier", "fabric", "load", "site", "port", "message", "loggp", "sim", "bench", "schedule", "transport"],
+            &[
+                "barrier",
+                "bound",
+                "fabric",
+                "load",
+                "site",
+                "port",
+                "message",
+                "loggp",
+                "sim",
+                "bench",
+                "schedule",
+                "transport",
+            ],
         ),
-        ("workloads", &["fabric", "load", "site", "event", "loggp", "sim", "bench", "study", "schedule"]),
-        ("design", &["fabric", "load", "bench", "study"]),
+        ("workloads", &["bound", "fabric", "load", "site", "event", "loggp", "sim", "bench", "study", "schedule"]),
+        ("design", &["bound", "fabric", "load", "bench", "study"]),
         ("chart", &["fabric"]),
-        ("seeds", &["barrier", "chart", "fabric", "load", "port", "loggp", "sim", "bench", "study", "questions"]),
+        (
+            "seeds",
+            &["barrier", "bound", "chart", "fabric", "load", "port", "loggp", "sim", "bench", "study", "questions"],
+        ),
         ("results", &["fabric", "event", "loggp", "bench", "study", "workloads"]),
         ("sweep", &["fabric", "bench", "study", "results"]),
-        ("diagnose", &["fabric", "load", "site", "bench", "study", "results"]),
+        ("diagnose", &["bound", "fabric", "load", "site", "bench", "study", "results"]),
         ("report", &["chart", "fabric", "bench", "study", "results"]),
-        ("measure", &["fabric", "port", "message", "real", "bench", "study", "results"]),
+        ("measure", &["bound", "fabric", "port", "message", "real", "bench", "study", "results"]),
         (
             "launch",
-            &["fabric", "real", "seats", "bench", "study", "results", "diagnose", "schedule", "standard", "workloads"],
+            &[
+                "bound",
+                "fabric",
+                "real",
+                "seats",
+                "bench",
+                "study",
+                "results",
+                "diagnose",
+                "schedule",
+                "standard",
+                "workloads",
+            ],
         ),
         ("explorer", &["fabric", "study"]),
         (

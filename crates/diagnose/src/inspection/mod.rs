@@ -15,6 +15,7 @@ pub use job::{JOB_PARTS, JobQuestion, hosts, job};
 pub use reroute::{Rerouted, reroute};
 
 use hotlink_bench::Record;
+use hotlink_bound::Limited;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::routing::Routing;
 use hotlink_fabric::spec::Capacities;

@@ -1,5 +1,6 @@
 //! Graphs from files: what they become, and that no text makes the reader panic.
 
+use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::import::{self, ImportError};
 use hotlink_fabric::network::Resource;

@@ -1,12 +1,12 @@
 //! From loads to bandwidth: which resource limits, at which of its rates.
 
+use hotlink_bound::{Bounds, Limited};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::spec::{Capacities, FabricSpec, ResourceSpec, Role, RoutingSpec, Status, TopologySpec, Value};
 use hotlink_fabric::topology::{Crossbar, DragonflySpec, Shared, SwitchArray};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::units::{Rate, Time};
-use hotlink_load::bound::Bounds;
 use hotlink_load::count;
 
 fn stated<T>(value: T) -> Value<T> {

@@ -1,5 +1,6 @@
 //! The two engines check each other: M02's closed forms against loads counted on routes.
 
+use hotlink_bound::Limited;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{SwitchArray, SwitchRing};

@@ -1,5 +1,6 @@
 //! The load count on cubes: M02's closed forms on every link, and symmetry against counting everything.
 
+use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog;
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec, TopologySpec};

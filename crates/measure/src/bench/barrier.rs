@@ -8,6 +8,7 @@ use crate::pass::Pass;
 use crate::request::{self as asked, Device, Via};
 use crate::session::{SAMPLES, Session, launched, summary};
 use hotlink_bench::{Collected, Collective, Record, Samples, Summary, Which};
+use hotlink_bound::local::{self, DEVICE_CLOCKS};
 use hotlink_message::Algorithm;
 use hotlink_real::{BarrierDevice, NoDoors, Via as Port};
 use hotlink_study::Error;
@@ -19,9 +20,6 @@ use std::time::Duration;
 /// The name of [`Device::Flags`] among the algorithms: it, too, is a way without a device.
 const FLAG: &str = "flag";
 
-/// Clocks from a level at the device's pin to the release at its output: synchroniser 2, filter 3, machine 1 (proved
-/// in rtl/barrier/formal/f_latency.v).
-const RTL_CLOCKS: f64 = 6.0;
 /// An arrival falls between two clock edges: so many clocks more in the mean.
 const MEAN_PHASE: f64 = 0.5;
 /// More ranks have no flags between them in the messages' barrier.
@@ -130,38 +128,22 @@ fn read(text: &str) -> Option<Blocks> {
     })
 }
 
-/// The bound of a device and what sets it, both from the same run.
-fn bound(device: Device, ranks: u32, bare_us: f64, clock_us: f64) -> (f64, &'static str, &'static str) {
-    match device {
-        Device::Flags => {
-            let steps = f64::from(ranks.next_power_of_two().trailing_zeros());
-            let what = "ceil(log2 ranks) barriers of two ranks that store one line and spin on the other's";
-            (steps * bare_us, "cache-line hand-off", what)
-        }
-        Device::Rtl => {
-            let (lines, clocks) = (2.0 * bare_us, RTL_CLOCKS * clock_us);
-            let limit = if lines > clocks { "cache-line hand-off" } else { "the compiled RTL's clock" };
-            (lines + clocks, limit, "a line to the device and one back, and 6 clocks of the compiled RTL")
-        }
-    }
-}
-
 fn record(session: &Session<'_>, device: Device, ranks: u32, blocks: &Blocks, over: bool) -> Result<Record, Error> {
     let least = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.min);
     let samples = Samples { values: blocks.device.clone(), inner: blocks.inner, ..Samples::default() };
     let summary = summary(&samples)?;
     let bare = Summary::of(&blocks.bare).map_or(0.0, |summary| summary.median);
-    let (bound_us, limit, bound_is) = bound(device, ranks, least(&blocks.bare), least(&blocks.clock));
+    let bound = match device {
+        Device::Flags => local::flags(ranks, least(&blocks.bare)),
+        Device::Rtl => local::device(least(&blocks.bare), least(&blocks.clock)),
+    };
     let mut record = session
         .bare_record()
         .with("via", "shm")
         .with("device", device.name())
         .with("ranks", ranks)
         .with("latency_us", summary.median)
-        .with("bound_latency_us", bound_us)
-        .with("efficiency", bound_us / summary.median)
-        .with("limiting_resource", limit)
-        .with("bound_is", bound_is)
+        .beside_time(&bound, summary.median)
         .with("bare_us", bare);
     if device == Device::Flags {
         record.set("algorithm", FLAG);
@@ -171,7 +153,7 @@ fn record(session: &Session<'_>, device: Device, ranks: u32, blocks: &Blocks, ov
         record = record.with("clocks_per_barrier", median(&blocks.clocks)).with("clock_us", least(&blocks.clock));
         // H06 slide 22: each part measured by itself, and their sum beside the whole.
         let (write, read) = (median(&blocks.write), median(&blocks.read));
-        let process = (RTL_CLOCKS + MEAN_PHASE) * median(&blocks.clock);
+        let process = (DEVICE_CLOCKS + MEAN_PHASE) * median(&blocks.clock);
         record = record.with("write_us", write).with("process_us", process).with("read_us", read);
         let sum = write + process + read;
         record = record.with("sum_us", sum).with("sum_over_latency", sum / summary.median);
@@ -199,7 +181,7 @@ fn composed(
     session.device.replace(None);
     drop(daemon);
     let least = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.min);
-    let (bound_us, limit, bound_is) = bound(Device::Rtl, ranks, least(&blocks.bare), least(&blocks.clock));
+    let bound = local::device(least(&blocks.bare), least(&blocks.clock));
     let record = collective::record(&bench, session, &results?, (0.0, 0.0), over)?;
     let latency_us = record.number("latency_us").unwrap_or(f64::INFINITY);
     Ok(record
@@ -207,10 +189,7 @@ fn composed(
         .with("algorithm", Algorithm::Hardware.name())
         .with("nodes", ranks.div_ceil(each))
         .with("ranks_per_node", each)
-        .with("bound_latency_us", bound_us)
-        .with("efficiency", bound_us / latency_us)
-        .with("limiting_resource", limit)
-        .with("bound_is", bound_is))
+        .beside_time(&bound, latency_us))
 }
 
 /// A daemon of this process's own, killed when it is not needed any more.
@@ -278,13 +257,5 @@ mod tests {
         {
             assert!(read(wrong).is_none(), "{wrong:?}");
         }
-    }
-
-    #[test]
-    fn bounds_add_up_what_is_in_the_way() {
-        assert_eq!(bound(Device::Flags, 2, 0.2, 0.0).0, 0.2);
-        assert_eq!(bound(Device::Flags, 5, 0.2, 0.0).0, 0.2 * 3.0);
-        let (rtl_us, limit, _) = bound(Device::Rtl, 2, 0.2, 0.1);
-        assert!((rtl_us - 1.0).abs() < 1e-12 && limit == "the compiled RTL's clock");
     }
 }

@@ -1,10 +1,10 @@
 //! `barrier`, `bcast`, `reduce`, `allreduce`, `allgather`, `alltoall`, `alltoallv`, `gather`, `scatter`, `reduce-scatter`.
 
-use crate::bound::Bound;
 use crate::pass::Pass;
 use crate::request as asked;
 use crate::session::{Session, summary};
-use hotlink_bench::{Collected, Collective, Record, Samples, Start, Summary, Which, part};
+use hotlink_bench::{Collected, Collective, Record, Samples, Start, Summary, Which};
+use hotlink_bound::local::Order;
 use hotlink_message::{Algorithm, Way};
 use hotlink_study::Error;
 use hotlink_study::options::Memory;
@@ -60,7 +60,7 @@ pub(crate) fn by(
             let private = asked.memory == Some(Memory::Private);
             let bench = Collective { which, size, private, start, background, plan: session.plan() };
             let copy_mbps = session.copy_rate(size, ranks)?;
-            let copy_us = copy_mbps.map_or(0.0, |mbps| written(which, size, ranks) / mbps);
+            let copy_us = copy_mbps.map_or(0.0, |mbps| which.written(size, ranks) / mbps);
             for &way in ways {
                 let algorithm = way.map(|way| way.algorithm(which.call(ranks, size))).transpose();
                 let algorithm = algorithm.map_err(|what| Error::Input(format!("--algorithm {what}")))?;
@@ -87,14 +87,6 @@ pub(crate) fn by(
     Ok(())
 }
 
-const BOUND_IS: &str = "the larger of ceil(log2 ranks) hand-offs of a cache line between cores, and every byte that ranks \
-                        must write, copied by all cores at once";
-const BOUND_OF_ROW_IS: &str = "the larger of ceil(log2 ranks) hand-offs of a cache line between cores, once in a row of \
-                               operations that flow into each other, and every byte that ranks must write, copied by all \
-                               cores at once";
-const BOUND_OF_COPY_IS: &str = "every byte that ranks must write, copied by all cores at once; a rank that leaves the \
-                                barrier late may find the data there, so hand-offs bound nothing";
-
 /// Blocks that each of `ranks` ranks has of its own and of the others, in the mean over the ranks.
 fn blocks(which: Which, ranks: u32) -> u64 {
     match which {
@@ -104,23 +96,6 @@ fn blocks(which: Which, ranks: u32) -> u64 {
         Which::Allgather => 1 + u64::from(ranks),
         Which::ReduceScatter => 1 + u64::from(ranks),
         Which::Alltoall | Which::Alltoallv => 2 * u64::from(ranks),
-    }
-}
-
-/// Bytes that the ranks together must write at least, however the operation goes about it.
-fn written(which: Which, size: u64, ranks: u32) -> f64 {
-    let (size, ranks) = (size as f64, f64::from(ranks));
-    match which {
-        Which::Barrier => 0.0,
-        // The result; what it is made of is read, which no copy's rate bounds.
-        Which::Reduce => size,
-        Which::Allreduce | Which::ReduceScatter => size * ranks,
-        Which::Bcast | Which::Gather | Which::Scatter => size * (ranks - 1.0),
-        Which::Allgather | Which::Alltoall => size * ranks * (ranks - 1.0),
-        Which::Alltoallv => {
-            let all = (0..ranks as u32).flat_map(|from| (0..ranks as u32).map(move |to| (from, to)));
-            all.filter(|(from, to)| from != to).map(|(from, to)| part(size as u64, from, to)).sum::<u64>() as f64
-        }
     }
 }
 
@@ -139,23 +114,21 @@ pub(crate) fn record(
     let each = Collected::samples(results);
     let slowest = Collective::slowest(&each);
     let all = summary(&slowest)?;
-    // News of every rank needs that many steps to reach all, each a hand-off at least.
-    let steps_us = f64::from(ranks.next_power_of_two().trailing_zeros()) * hand_off_us;
-    let (steps_us, bound_is) = match (bench.which.flows(), bench.is_by_itself()) {
-        (false, _) => (steps_us, BOUND_IS),
-        (true, false) => (steps_us / slowest.inner as f64, BOUND_OF_ROW_IS),
-        (true, true) if bench.start == Start::Window => (steps_us, BOUND_IS),
-        (true, true) => (0.0, BOUND_OF_COPY_IS),
+    let order = match (bench.which.flows(), bench.is_by_itself()) {
+        (false, _) => Order::Together,
+        (true, false) => Order::Row(slowest.inner),
+        (true, true) if bench.start == Start::Window => Order::Together,
+        (true, true) => Order::Late,
     };
-    let bound = Bound::larger(steps_us, copy_us, bound_is);
+    let bound = hotlink_bound::local::collective(ranks, hand_off_us, copy_us, order);
     let per_rank = |of: fn(&Summary) -> f64| {
         let values: Result<Vec<f64>, Error> = each.iter().map(|rank| Ok(of(&summary(rank)?))).collect();
         values
     };
     let most = |of: fn(&Collected) -> f64| results.iter().map(of).fold(0.0, f64::max);
     let record = session.record().with("ranks", ranks).with("size_B", bench.size).with("latency_us", all.median);
-    let record = bound
-        .add_to(record, all.median)
+    let record = record
+        .beside_time(&bound, all.median)
         .with("background", bench.background.map(|background| background.to_string()))
         .with("p25", all.p25)
         .with("p75", all.p75)

@@ -55,14 +55,14 @@ fn point(
     };
     let best = |samples: &Samples| samples.values.iter().copied().fold(0.0, f64::max);
     let limits = run(Series::Both, session.bound_plan())?;
-    let limits: Vec<f64> = limits.iter().take(2).map(|rank| rank[0].as_ref().map_or(0.0, best)).collect();
+    let mut seen = limits.iter().map(|rank| rank[0].as_ref().map_or(0.0, best));
+    let seen = [seen.next().unwrap_or(0.0), seen.next().unwrap_or(0.0)];
     let mut records = Vec::new();
     for series in ALL {
         let Some(samples) = run(series, session.plan())?.swap_remove(0).swap_remove(0) else { continue };
-        let (bound, bound_is) = match series {
-            Series::Local => (limits[0].max(best(&samples)), "the best that one rank stores at this stride"),
-            _ => (limits.iter().sum(), "both ranks storing half of the words each at this stride, at their best"),
-        };
+        let is_local = series == Series::Local;
+        let first = if is_local { seen[0].max(best(&samples)) } else { seen[0] };
+        let bound = hotlink_bound::local::stores([first, seen[1]], is_local, stride);
         let bandwidth = summary(&samples)?.median;
         let mut record = session
             .record()
@@ -76,12 +76,7 @@ fn point(
         if session.is_mpi() && series == Series::Direct {
             record.set("window", if private { "created" } else { "allocated" });
         }
-        let record = record
-            .with("bound_bandwidth_MBps", bound)
-            .with("efficiency", bandwidth / bound)
-            .with("limiting_resource", if stride > 1 { "strided stores" } else { "memory copy" })
-            .with("bound_is", bound_is)
-            .with("oversubscribed", over);
+        let record = record.beside_rate(&bound, bandwidth).with("oversubscribed", over);
         records.push(session.finish(record, &samples, "bandwidth_MBps")?);
     }
     Ok(records)

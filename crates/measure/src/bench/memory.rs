@@ -82,15 +82,10 @@ fn bounded(record: Record, point: MemoryPoint, points: &[MemoryPoint], best: &[f
     match contiguous {
         Some(index) if point.stride > 1 && best[index] > 0.0 => {
             let value = record.number("bandwidth_MBps").unwrap_or(0.0);
-            record
-                .with("bound_bandwidth_MBps", best[index])
-                .with("efficiency", value / best[index])
-                .with("limiting_resource", "strided stores")
-                .with("bound_is", "the contiguous copy of as many bytes")
+            record.beside_rate(&hotlink_bound::local::strided(best[index]), value)
         }
-        _ => record
-            .with("bound_is", if point.stride > 1 { "none: stride 1 of this size was not asked for" } else { LIMIT }),
+        _ => record.unbounded(if point.stride > 1 { "stride 1 of this size was not asked for" } else { LIMIT }),
     }
 }
 
-const LIMIT: &str = "none: a contiguous copy is the bound that stands beside other transfers";
+const LIMIT: &str = "a contiguous copy is the bound that stands beside other transfers";

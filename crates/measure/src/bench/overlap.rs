@@ -39,8 +39,6 @@ pub(crate) fn run(asked: &asked::Overlap, pass: &mut Pass<'_>) -> Result<(), Err
     Ok(())
 }
 
-const BOUND_IS: &str = "the fastest message and the fastest computation seen, alone or together: the longer of the two";
-
 fn records(
     asked: &asked::Overlap,
     session: &Session<'_>,
@@ -58,11 +56,7 @@ fn records(
             .with("side", side.name())
             .with("spin", spin.name())
             .with("size_B", size);
-        session.finish(
-            head.followed_by(point).with("bound_is", BOUND_IS).with("oversubscribed", over),
-            samples,
-            "total_us",
-        )
+        session.finish(head.followed_by(point).with("oversubscribed", over), samples, "total_us")
     };
     curve.into_iter().zip(&times.points).map(record).collect()
 }

@@ -1,6 +1,5 @@
 //! `pairs`: the matrix of all pairs; slow ones are tried again, and named if they stay slow.
 
-use crate::bound::{Bound, OF_A_MESSAGE};
 use crate::pass::Pass;
 use crate::request::{self as asked, usual};
 use crate::session::{Session, summary};
@@ -105,5 +104,5 @@ fn record(
         .with("size_B", size)
         .with("latency_us", pair.median)
         .with("bandwidth_MBps", size as f64 / pair.median);
-    Bound::larger(hand_off_us, copy_us, OF_A_MESSAGE).add_to(record, pair.median)
+    record.beside_time(&hotlink_bound::local::message(hand_off_us, copy_us), pair.median)
 }

@@ -1,10 +1,10 @@
 //! `pingpong`.
 
-use crate::bound::{Bound, OF_A_MESSAGE};
 use crate::pass::Pass;
 use crate::request as asked;
 use crate::session::{Session, summary};
 use hotlink_bench::{PingPong, Record, Samples};
+use hotlink_bound::local::message;
 use hotlink_study::Error;
 use hotlink_study::options::Memory;
 
@@ -45,7 +45,7 @@ fn record(
 ) -> Result<Record, Error> {
     let summary = summary(samples)?;
     let copy_us = copy_mbps.map_or(0.0, |rate| size as f64 / rate);
-    let bound = Bound::larger(hand_off_us, copy_us, OF_A_MESSAGE);
+    let bound = message(hand_off_us, copy_us);
     let record = session
         .record()
         .with("memory", asked.memory.name())
@@ -53,8 +53,8 @@ fn record(
         .with("size_B", size)
         .with("latency_us", summary.median)
         .with("bandwidth_MBps", size as f64 / summary.median)
-        .with("bound_bandwidth_MBps", bound.mbps(size));
-    let mut record = bound.add_to(record, summary.median).with("oversubscribed", over);
+        .bounded("bound_bandwidth_MBps", bound.in_time(size), bound.share_of_time(summary.median));
+    let mut record = record.beside_time(&bound, summary.median).with("oversubscribed", over);
     if asked.rewrite {
         record.set("rewritten", true);
     }

@@ -62,17 +62,15 @@ fn records(session: &Session<'_>, size: u64, how: Reach, plan: &Plan) -> Result<
     };
     let (kept, each) = (samples(kept), samples(each));
     let (cached_us, us) = (summary(&kept)?.median, summary(&each)?.median);
+    let bound = hotlink_bound::local::kept(cached_us, how == Reach::Pin);
     let record = head(session, size, how)
         .with("latency_us", us)
         .with("cached_us", cached_us)
         .with("setup_us", us - cached_us)
         .with("over_cached", us / cached_us)
         .with("bandwidth_MBps", size as f64 / us)
-        .with("bound_latency_us", cached_us)
-        .with("bound_bandwidth_MBps", size as f64 / cached_us)
-        .with("efficiency", cached_us / us)
-        .with("limiting_resource", if how == Reach::Map { "mapping and touching pages" } else { "pinning pages" })
-        .with("bound_is", "the same copy with the set-up kept, as a cache of set-ups does");
+        .beside_time(&bound, us)
+        .bounded("bound_bandwidth_MBps", bound.in_time(size), bound.share_of_time(us));
     Ok(vec![session.finish(record, &each, "latency_us")?])
 }
 

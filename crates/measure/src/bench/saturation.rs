@@ -1,10 +1,10 @@
 //! `saturation`.
 
-use super::stream::BOUND_IS;
 use crate::pass::Pass;
 use crate::request as asked;
 use crate::session::{Session, summary};
 use hotlink_bench::{Calls, Direction, PingPong, Plan, Record, Samples, Stream};
+use hotlink_bound::Bound;
 use hotlink_study::Error;
 use hotlink_study::benchmarks::check_sizes;
 use hotlink_study::options::Memory;
@@ -30,8 +30,8 @@ pub(crate) fn run(asked: &asked::Saturation, pass: &mut Pass<'_>) -> Result<(), 
             let bench = stream(asked, pairs, size, session.plan());
             let results: Vec<Vec<Samples>> = session.run(session.least(2 * pairs)?, &bench)?;
             let aggregate = bench.aggregate(&results);
-            let bound = session.copy_rate(size, 2 * pairs)?.unwrap_or(0.0);
-            pass.push(record(asked, session, (pairs, size), &aggregate[0], over, (bound, idle_latency_us))?);
+            let bound = hotlink_bound::local::copies(session.copy_rate(size, 2 * pairs)?);
+            pass.push(record(asked, session, (pairs, size), &aggregate[0], over, (&bound, idle_latency_us))?);
             pass.step();
         }
     }
@@ -49,7 +49,7 @@ fn record(
     (pairs, size): (u32, u64),
     samples: &Samples,
     over: bool,
-    (bound_mbps, idle_latency_us): (f64, f64),
+    (bound, idle_latency_us): (&Bound, f64),
 ) -> Result<Record, Error> {
     let summary = summary(samples)?;
     let record = session
@@ -60,10 +60,7 @@ fn record(
         .with("size_B", size)
         .with("window", stream(asked, pairs, size, session.plan()).window(size))
         .with("bandwidth_MBps", summary.median)
-        .with("bound_bandwidth_MBps", bound_mbps)
-        .with("efficiency", if bound_mbps > 0.0 { summary.median / bound_mbps } else { 0.0 })
-        .with("limiting_resource", "memory copy")
-        .with("bound_is", BOUND_IS)
+        .beside_rate(bound, summary.median)
         .with("idle_latency_us", idle_latency_us)
         .with("oversubscribed", over);
     session.finish(record, samples, "bandwidth_MBps")

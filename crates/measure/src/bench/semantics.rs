@@ -4,6 +4,7 @@ use crate::pass::Pass;
 use crate::request as asked;
 use crate::session::summary;
 use hotlink_bench::{Samples, Semantics};
+use hotlink_bound::local::with_two_words;
 use hotlink_study::Error;
 use hotlink_study::benchmarks::check_sizes;
 use hotlink_study::options::Memory;
@@ -18,9 +19,7 @@ pub(crate) fn run(asked: &asked::Semantics, pass: &mut Pass<'_>) -> Result<(), E
     let hand_off_us = session.hand_off_us()?.unwrap_or(0.0);
     for &size in asked.sizes.iter() {
         let copy_mbps = session.copy_rate(size, 2)?.unwrap_or(0.0);
-        // Two empty messages go with the data, each a hand-off at least.
-        let (bytes_us, words_us) = (size as f64 / copy_mbps.max(1e-9), 2.0 * hand_off_us);
-        let bound = size as f64 / (bytes_us + words_us);
+        let bound = with_two_words(size as f64, copy_mbps, hand_off_us);
         for postal in [false, true] {
             let (private, plan) = (asked.memory == Memory::Private, session.plan());
             let bench = Semantics { postal, sizes: vec![size], private, plan };
@@ -34,10 +33,7 @@ pub(crate) fn run(asked: &asked::Semantics, pass: &mut Pass<'_>) -> Result<(), E
                 .with("ranks", ranks)
                 .with("size_B", size)
                 .with("bandwidth_MBps", bandwidth)
-                .with("bound_bandwidth_MBps", bound)
-                .with("efficiency", bandwidth / bound)
-                .with("limiting_resource", if bytes_us > words_us { "memory copy" } else { "cache-line hand-off" })
-                .with("bound_is", "both ranks copying the message, and a cache line's hand-off for each empty message")
+                .beside_rate(&bound, bandwidth)
                 .with("oversubscribed", over);
             pass.push(session.finish(record, samples, "bandwidth_MBps")?);
             pass.step();

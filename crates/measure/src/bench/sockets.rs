@@ -6,6 +6,7 @@ use crate::request::{self as asked, Nagle, Protocol, Test};
 use crate::session::{Session, failure, summary};
 use crate::wire::interface_mbps;
 use hotlink_bench::{MemoryCopy, MemoryPoint, Plan, Record, Samples};
+use hotlink_bound::{Bound, local};
 use hotlink_real::{DATAGRAM_MAX, DATAGRAM_MIN, SocketOptions, Sockets, WARMUP, interface_of};
 use hotlink_study::Error;
 use hotlink_study::values::Size;
@@ -19,20 +20,6 @@ struct Point {
     options: SocketOptions,
     test: Test,
     size: u64,
-}
-
-/// What no message can beat; no rate where nothing tells it.
-struct Bound {
-    latency_us: f64,
-    mbps: Option<f64>,
-    resource: String,
-    is: &'static str,
-}
-
-impl Bound {
-    fn us(&self, size: u64) -> Option<f64> {
-        Some(self.latency_us + size as f64 / self.mbps?)
-    }
 }
 
 pub(crate) fn run(asked: &asked::Sockets, pass: &mut Pass<'_>) -> Result<(), Error> {
@@ -102,8 +89,7 @@ fn bound(asked: &asked::Sockets, session: &Session<'_>, sockets: &Sockets) -> Re
     let interface = interface_of(sockets.address().map_err(failed)?);
     let is_local = interface.as_deref() == Some("lo");
     if let Some(mbps) = asked.line_rate {
-        let (resource, is) = ("line".to_owned(), "the line's rate, as told by --line-rate");
-        return Ok(Bound { latency_us: 0.0, mbps: Some(mbps), resource, is });
+        return Ok(local::line(Some(mbps), "line".to_owned(), "the line's rate, as told by --line-rate"));
     }
     if !is_local {
         let mbps = interface.as_ref().and_then(|name| interface_mbps(&Path::new("/sys/class/net").join(name)));
@@ -112,16 +98,14 @@ fn bound(asked: &asked::Sockets, session: &Session<'_>, sockets: &Sockets) -> Re
             true => "the rate that the interface says it has",
             false => "none: the interface tells no rate; --line-rate gives it",
         };
-        return Ok(Bound { latency_us: 0.0, mbps, resource, is });
+        return Ok(local::line(mbps, resource, is));
     }
     let hand_off = hotlink_real::hand_off(&session.limits()).map_err(failure)?;
     let latency_us = summary(&Samples { values: hand_off, ..Samples::default() })?.min;
     let point = MemoryPoint { size: 64 << 10, stride: 1 };
     let copy = MemoryCopy { points: vec![point], private: true, plan: session.bound_plan() };
     let copies: Vec<Vec<Samples>> = session.on_shm(1, &copy)?;
-    let mbps = Some(summary(&copies[0][0])?.max);
-    let is = "a cache line's hand-off between cores; each byte copied in and out, each by a core of its own";
-    Ok(Bound { latency_us, mbps, resource: "kernel's copies".to_owned(), is })
+    Ok(local::sockets(latency_us, summary(&copies[0][0])?.max))
 }
 
 fn head(session: &Session<'_>, point: &Point, bound: &Bound) -> Record {
@@ -137,8 +121,7 @@ fn head(session: &Session<'_>, point: &Point, bound: &Bound) -> Record {
         .with("socket_buffer_B", options.buffer)
         .with("ranks", 2)
         .with("size_B", point.size)
-        .with("limiting_resource", bound.resource.as_str())
-        .with("bound_is", bound.is)
+        .explained(bound)
 }
 
 fn latency(session: &Session<'_>, sockets: &mut Sockets, point: &Point, bound: &Bound) -> Result<Record, Error> {
@@ -156,11 +139,10 @@ fn latency(session: &Session<'_>, sockets: &mut Sockets, point: &Point, bound: &
     }
     let samples = Samples { values: pings.times_us, inner: 1, warmup: WARMUP, timer: timer() };
     let median = summary(&samples)?.median;
-    let bound_us = bound.us(point.size);
-    let record = head(session, point, bound)
+    let bound = local::sent(bound, point.size);
+    let record = head(session, point, &bound)
         .with("latency_us", median)
-        .with("bound_latency_us", bound_us)
-        .with("efficiency", bound_us.map(|bound| bound / median))
+        .bounded("bound_latency_us", bound.latency_us, bound.share_of_time(median))
         .with("lost_share", point.options.datagram.then_some(lost))
         .with("send_buffer_B", pings.buffers.send)
         .with("receive_buffer_B", pings.buffers.receive);
@@ -185,8 +167,7 @@ fn bandwidth(
     let lost = 1.0 - flood.received as f64 / flood.sent.max(1) as f64;
     let record = head(session, point, bound)
         .with("bandwidth_MBps", median)
-        .with("bound_bandwidth_MBps", bound.mbps)
-        .with("efficiency", bound.mbps.map(|mbps| median / mbps))
+        .bounded("bound_bandwidth_MBps", bound.mbps, bound.share_of_rate(median))
         .with("messages_sent", flood.sent)
         .with("messages_received", flood.received)
         .with("lost_share", point.options.datagram.then_some(lost))

@@ -4,14 +4,10 @@ use crate::pass::Pass;
 use crate::request as asked;
 use crate::session::{Session, no_sample, summary};
 use hotlink_bench::{Calls, Direction, Record, Samples, Stream};
+use hotlink_bound::local::copies;
 use hotlink_study::Error;
 use hotlink_study::benchmarks::check_sizes;
 use hotlink_study::options::Memory;
-
-/// It holds for any way to move bytes, and is loose: of several copies each counts as the only one, a message's own cost
-/// beside its bytes as none (which for short ones is nearly all), and the bytes come from the nearest cache.
-pub(crate) const BOUND_IS: &str = "all cores that the ranks can use copying messages in their own memory at once; loose \
-                                   where a message is copied twice, and for short ones, whose own cost has no bound";
 
 /// One point: which ranks, and what they do.
 struct Point<'a> {
@@ -40,17 +36,11 @@ impl<'a> Point<'a> {
     fn record(&self, over: bool) -> Result<(Record, Samples), Error> {
         let (bench, session) = (&self.bench, self.session);
         let results: Vec<Vec<Samples>> = session.run(self.ranks, bench)?;
-        let bound = session.copy_rate(bench.sizes[0], 2 * bench.pairs)?.unwrap_or(0.0);
+        let bound = copies(session.copy_rate(bench.sizes[0], 2 * bench.pairs)?);
         let head = session.record().with("memory", self.memory.name()).with("ranks", self.ranks);
         let (record, samples) = told(bench, head, &results)?;
         let bandwidth = summary(&samples)?.median;
-        let record = record
-            .with("bound_bandwidth_MBps", bound)
-            .with("efficiency", if bound > 0.0 { bandwidth / bound } else { 0.0 })
-            .with("limiting_resource", "memory copy")
-            .with("bound_is", BOUND_IS)
-            .with("oversubscribed", over);
-        Ok((record, samples))
+        Ok((record.beside_rate(&bound, bandwidth).with("oversubscribed", over), samples))
     }
 }
 
@@ -96,8 +86,7 @@ pub(crate) fn run_rate(asked: &asked::Rate, pass: &mut Pass<'_>) -> Result<(), E
             let (record, samples) = point.record(over)?;
             let per_message = 1e6 / size as f64;
             let rates = Samples { values: samples.values.iter().map(|mbps| mbps * per_message).collect(), ..samples };
-            let bound = record.number("bound_bandwidth_MBps").unwrap_or(0.0) * per_message;
-            let record = record.with("bound_messages_per_s", bound);
+            let record = record.bounded_messages(size);
             pass.push(session.finish(record, &rates, "messages_per_s")?);
             pass.step();
         }

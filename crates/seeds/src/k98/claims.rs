@@ -261,7 +261,7 @@ fn levels(
 fn contiguous(model: &Model, claim: &Claim) -> Row {
     let share = |fabric: &&str| {
         let time = model.deposit(fabric, BLOCK, 1, Series::RemoteDirect);
-        time.rate / time.bound
+        time.efficiency()
     };
     let lowest = FABRICS.iter().map(share).fold(1.0, f64::min);
     let evidence = FABRICS.iter().fold(Evidence::stated(), |all, fabric| all.and(model.evidence(fabric)));

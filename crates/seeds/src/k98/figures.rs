@@ -55,8 +55,8 @@ fn strided(figure: &str, fabric: (&str, Evidence), stride: u64, series: Series, 
 fn point(id: &str, figure: &str, (fabric, evidence): (&str, Evidence), time: &DepositTime) -> Row {
     Row::point(id, figure, evidence, time.rate / 1e6, "MB/s")
         .also("fabric", fabric)
-        .also("bound_bandwidth_MBps", time.bound / 1e6)
-        .also("efficiency", time.rate / time.bound)
+        .also("bound_bandwidth_MBps", time.bound.mbps)
+        .also("efficiency", time.efficiency())
         .also("limiting_resource", time.limiting.clone())
 }
 

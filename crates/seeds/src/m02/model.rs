@@ -1,6 +1,7 @@
 //! M02's models at any size: bandwidth by the closed forms and by load count, cost by the fitted prices.
 
 use crate::evidence::Evidence;
+use hotlink_bound::{Bounds, Limited};
 use hotlink_fabric::catalog::{Library, Mistake};
 use hotlink_fabric::forms::{self, FormResult};
 use hotlink_fabric::inventory::Inventory;
@@ -9,7 +10,6 @@ use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec, TopologySp
 use hotlink_fabric::topology::{CubeSpec, SwitchRing};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, maths};
-use hotlink_load::bound::Bounds;
 use hotlink_study::ask::Method;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

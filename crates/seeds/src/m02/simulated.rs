@@ -6,6 +6,7 @@
 use super::model::{Model, SIX};
 use crate::Row;
 use crate::evidence::{Evidence, unasked};
+use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::Claim;
 use hotlink_fabric::forms;

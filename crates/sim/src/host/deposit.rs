@@ -2,6 +2,7 @@
 
 use super::Host;
 use super::pipeline::Outcome;
+use hotlink_bound::{Peak, slowest};
 use hotlink_fabric::units::Time;
 use hotlink_memory::Kernel;
 
@@ -65,11 +66,9 @@ pub struct DepositTime {
     pub time: Time,
     /// Payload over time, in bytes per second.
     pub rate: f64,
-    /// Payload rate in bytes per second that no deposit of this series can exceed: the slowest resource at its peak,
-    /// for a copy the node's own contiguous copy.
-    pub bound: f64,
-    /// The resource of the bound.
-    pub bound_resource: String,
+    /// Payload rate that no deposit of this series can exceed: the slowest resource at its peak, for a copy the node's
+    /// own contiguous copy.
+    pub bound: Peak,
     /// The resource with the most time in this deposit: a server's work, or waiting for a window.
     pub limiting: String,
     /// That time.
@@ -83,13 +82,17 @@ pub struct DepositTime {
 }
 
 impl DepositTime {
-    pub(super) fn new(bytes: u64, outcome: &Outcome, (bound_resource, bound): (String, f64)) -> DepositTime {
+    /// The share of the bound that was reached.
+    pub fn efficiency(&self) -> f64 {
+        self.rate / 1e6 / self.bound.mbps
+    }
+
+    pub(super) fn new(bytes: u64, outcome: &Outcome, bound: Peak) -> DepositTime {
         let limiting = outcome.limiting();
         DepositTime {
             time: outcome.time,
             rate: bytes as f64 / outcome.time.s(),
             bound,
-            bound_resource,
             limiting: limiting.map_or(MEMORY, |(name, _)| name).to_owned(),
             busy: limiting.map_or(Time::ZERO, |(_, time)| time),
             events: outcome.events,
@@ -173,20 +176,17 @@ impl Host {
     }
 
     /// The slowest resource at its peak.
-    pub(super) fn bound_of_peaks(&self, bytes: u64) -> (String, f64) {
-        let peaks = self.peaks(bytes).into_iter();
-        peaks.min_by(|a, b| a.1.total_cmp(&b.1)).expect("every adapter has a peak")
+    pub(super) fn bound_of_peaks(&self, bytes: u64) -> Peak {
+        slowest(self.peaks(bytes)).expect("every adapter has a peak")
     }
 
-    fn bound(&self, bytes: u64, series: Series) -> (String, f64) {
-        let mut peaks = if series == Series::Local { Vec::new() } else { self.peaks(bytes) };
-        match series {
-            Series::Local => peaks.push((MEMORY.to_owned(), bytes as f64 / self.memory().copy(bytes, 1).s())),
-            Series::RemoteDirect => {}
-            Series::RemoteDmaUnpack => {
-                peaks.push((UNPACK.to_owned(), bytes as f64 / self.memory().copy_uncached(bytes, 1, 0).s()));
-            }
-        }
-        peaks.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).expect("every series has a peak")
+    fn bound(&self, bytes: u64, series: Series) -> Peak {
+        let copy = |name: &str, time: Time| Peak::of_bytes_per_s(bytes as f64 / time.s(), name);
+        let copied = match series {
+            Series::Local => return copy(MEMORY, self.memory().copy(bytes, 1)),
+            Series::RemoteDirect => None,
+            Series::RemoteDmaUnpack => Some(copy(UNPACK, self.memory().copy_uncached(bytes, 1, 0))),
+        };
+        slowest(self.peaks(bytes).into_iter().chain(copied)).expect("every adapter has a peak")
     }
 }

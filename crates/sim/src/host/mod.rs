@@ -54,6 +54,7 @@ pub use deposit::{Deposit, DepositTime, Series};
 pub use hotlink_memory::{Bus, Memory, WORD};
 pub use queue::Completion;
 
+use hotlink_bound::Peak;
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::technology::AdapterModel;
 use hotlink_fabric::units::{Rate, Time};
@@ -187,7 +188,7 @@ impl Host {
     }
 
     /// Payload rates in bytes per second that no transfer of `bytes` can exceed, with the resources' names.
-    fn peaks(&self, bytes: u64) -> Vec<(String, f64)> {
+    fn peaks(&self, bytes: u64) -> Vec<Peak> {
         match &self.adapter {
             Adapter::Sci(sci) => sci.peaks(),
             Adapter::Myrinet(myrinet) => myrinet.peaks(bytes),

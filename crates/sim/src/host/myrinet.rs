@@ -7,6 +7,7 @@
 
 use super::pipeline::{Pieces, Pipeline, Window};
 use super::{Bus, Channel};
+use hotlink_bound::Peak;
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
 use hotlink_memory::{Memory, Parameters, Unfit, WORD};
@@ -114,8 +115,11 @@ impl Myrinet {
         pipeline.windows.push(Window { name: "staging memory (receiver)", from: 2, to: 4, size });
     }
 
-    pub fn peaks(&self, bytes: u64) -> Vec<(String, f64)> {
+    pub fn peaks(&self, bytes: u64) -> Vec<Peak> {
         let efficiency = bytes as f64 / (bytes + bytes.div_ceil(self.page) * self.overhead) as f64;
-        vec![(self.bus_name.clone(), self.bus.peak()), (self.link.name.clone(), self.link.rate.0 as f64 * efficiency)]
+        vec![
+            Peak::of_bytes_per_s(self.bus.peak(), self.bus_name.clone()),
+            Peak::of_bytes_per_s(self.link.rate.0 as f64 * efficiency, self.link.name.clone()),
+        ]
     }
 }

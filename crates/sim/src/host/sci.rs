@@ -7,6 +7,7 @@
 
 use super::pipeline::{Pieces, Pipeline, Window};
 use super::{Bus, Channel};
+use hotlink_bound::Peak;
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
 use hotlink_memory::{Memory, Parameters, Unfit, WORD};
@@ -202,14 +203,14 @@ impl Sci {
     }
 
     /// Full packets on the channels; the B-Link carries the responses, too.
-    pub fn peaks(&self) -> Vec<(String, f64)> {
+    pub fn peaks(&self) -> Vec<Peak> {
         let payload = self.buffer_bytes as f64;
         let share = |bytes: u64| payload / bytes as f64;
         let request = self.on_wire(self.buffer_bytes);
         vec![
-            (self.bus_name.clone(), self.bus.peak()),
-            (self.b_link.name.clone(), self.b_link.rate.0 as f64 * share(request + self.response)),
-            (self.link.name.clone(), self.link.rate.0 as f64 * share(request)),
+            Peak::of_bytes_per_s(self.bus.peak(), self.bus_name.clone()),
+            Peak::of_bytes_per_s(self.b_link.rate.0 as f64 * share(request + self.response), self.b_link.name.clone()),
+            Peak::of_bytes_per_s(self.link.rate.0 as f64 * share(request), self.link.name.clone()),
         ]
     }
 }

@@ -6,6 +6,7 @@
 
 use super::Channel;
 use super::pipeline::{Pieces, Pipeline, Window};
+use hotlink_bound::Peak;
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
 use hotlink_memory::{Memory, Parameters, Unfit, WORD};
@@ -93,8 +94,8 @@ impl T3d {
         pipeline
     }
 
-    pub fn peaks(&self) -> Vec<(String, f64)> {
+    pub fn peaks(&self) -> Vec<Peak> {
         let share = self.payload as f64 / (self.payload + self.overhead) as f64;
-        vec![(self.link.name.clone(), self.link.rate.0 as f64 * share)]
+        vec![Peak::of_bytes_per_s(self.link.rate.0 as f64 * share, self.link.name.clone())]
     }
 }

@@ -1,5 +1,6 @@
 //! Adaptive routing: what it must gain, and what it may not lose.
 
+use hotlink_bound::Limited;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_fabric::traffic::Traffic;

@@ -1,6 +1,7 @@
 //! Saturated throughput against the load count's bound: every fabric of the catalog under every traffic. At least nine
 //! tenths where the flow control can; where it cannot, the table below says so, how much is reached and why.
 
+use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{self, Library};
 use hotlink_fabric::spec::{Capacities, FabricSpec, RoutingSpec, TopologySpec};

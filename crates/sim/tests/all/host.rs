@@ -102,11 +102,11 @@ proptest! {
         let host = host(fabric);
         let fetch = |words: u64| host.fetch(words * 64, stride, 0).expect("has loads");
         prop_assert!(fetch(words + more).time >= fetch(words).time);
-        prop_assert!(fetch(words).rate <= fetch(words).bound);
+        prop_assert!(fetch(words).efficiency() <= 1.0);
         let both = host.exchange(words * 64);
-        prop_assert!(both.rate <= both.bound && both.rate <= deposit(&host, words * 64, 1));
+        prop_assert!(both.efficiency() <= 1.0 && both.rate <= deposit(&host, words * 64, 1));
         if let Some(dma) = host.dma(words * 64, more, Completion::Poll) {
-            prop_assert!(dma.rate <= dma.bound);
+            prop_assert!(dma.efficiency() <= 1.0);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The tests of the simulator: one program, because each would compile the message engine over the simulated port anew.
 
 mod adaptive;
+mod background;
 mod buses;
 mod conformance;
 mod deposit;
@@ -15,6 +16,7 @@ mod messages;
 mod network;
 mod paths;
 mod promises;
+mod qsnet;
 mod random;
 mod replay;
 mod saturation;

@@ -1,5 +1,6 @@
 //! The routes that the load count counts are those that packets take.
 
+use hotlink_bound::Limited;
 use hotlink_fabric::import;
 use hotlink_fabric::network::{Resource, Vertex};
 use hotlink_fabric::routing::Paths;

@@ -1,6 +1,7 @@
 //! What the packet network promises under load: it reaches its bound where the flow control can, splits ties evenly,
 //! keeps order on a single path, loses nothing whatever is sent, and changes no figure unnoticed (golden table).
 
+use hotlink_bound::Limited;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{Capacities, FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{CubeSpec, Extents, FatTree};

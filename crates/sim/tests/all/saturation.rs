@@ -1,6 +1,7 @@
 //! M02's three saturation experiments (Figs. 5 to 8, 11, 12): one sender is limited by its own host, several fill the
 //! link or bus that they share. Plateaus are the measured capacities put in; where they begin is not.
 
+use hotlink_bound::Limited;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_fabric::traffic::{Demand, Flow};

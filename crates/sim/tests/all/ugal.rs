@@ -1,5 +1,6 @@
 //! UGAL on a dragonfly: minimal where nothing is crowded, by other groups where the minimal way is.
 
+use hotlink_bound::Limited;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::routing::{State, Trip};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};

@@ -1,13 +1,13 @@
 //! The bound beside a number measured on a network, here or elsewhere: what the named fabric allows, one rank a node.
 
+use crate::bound::message;
 use crate::bound::pattern::{Pattern, flows, injection_mbps, one, with_limit};
-use crate::bound::{DEVICES, message};
 use crate::options::Rates;
 use crate::{Error, Source};
-use hotlink_bench::Record;
+use hotlink_bench::{Record, Which};
+use hotlink_bound::{Bound, Bounds as Limits, network};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::traffic::{Demand, Traffic};
-use hotlink_load::bound::Bounds as Limits;
 use std::collections::BTreeMap;
 
 /// Packet efficiency of a row without a size.
@@ -49,7 +49,7 @@ impl Bounds {
         self.at(nodes)?;
         let (fabric, idle) = (&self.built[&nodes], &mut self.idle);
         let bounded = bounded(fabric, record.clone().with("nodes", nodes), idle).map_err(what)?;
-        Ok(bounded.unwrap_or_else(|| record.with("bound_is", "none: no bound is known for this benchmark")))
+        Ok(bounded.unwrap_or_else(|| record.unbounded("no bound is known for this benchmark")))
     }
 
     fn at(&mut self, nodes: u32) -> Result<&Fabric, Error> {
@@ -76,25 +76,21 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
     match benchmark.as_str() {
         "barrier" => {
             let news = limits(fabric, &pairs(nodes, 1, false), 1)?;
-            let steps = f64::from(nodes.next_power_of_two().trailing_zeros());
-            let us = steps * idle_us(fabric, [0, nodes - 1], 1, &news, idle)?;
-            Ok(by_time(record, us).map(|record| {
-                let record = with_limit(record, fabric, &news);
-                record.with("bound_is", "ceil(log2 nodes) messages of 1 B through the idle network, without software")
-            }))
+            let us = idle_us(fabric, [0, nodes - 1], 1, &news, idle)?;
+            let bound = network::dissemination(nodes, us, news.per_node().resource);
+            Ok(by_time(record, &bound).map(|record| with_limit(record, fabric, &news)))
         }
         "pingpong" | "fetch" | "pairs" | "put" | "get" if timed => {
             let limits = limits(fabric, &between(&record, nodes, false), sent)?;
-            let Some(us) = record.number("latency_us").filter(|us| *us > 0.0) else { return Ok(None) };
             let idle_us = idle_us(fabric, ends(&record, nodes).unwrap_or([0, nodes - 1]), size, &limits, idle)?
                 * if ["fetch", "get"].contains(&benchmark.as_str()) { 2.0 } else { 1.0 };
-            let record = record.with("bound_latency_us", idle_us).with("efficiency", idle_us / us);
-            let record = with_limit(record, fabric, &limits);
-            let record = match record.number("bound_bandwidth_MBps") {
-                Some(_) => record.with("bound_bandwidth_MBps", size as f64 / idle_us),
-                None => record,
-            };
-            Ok(Some(record.with("bound_is", "one message through the idle network, without software")))
+            let bound = network::idle(idle_us, limits.per_node().resource);
+            let is_rated = record.number("bound_bandwidth_MBps").is_some();
+            Ok(by_time(record, &bound).map(|record| {
+                let record = with_limit(record, fabric, &limits);
+                let efficiency = record.number("efficiency").unwrap_or(f64::NAN);
+                if is_rated { record.bounded("bound_bandwidth_MBps", bound.in_time(size), efficiency) } else { record }
+            }))
         }
         "stream" | "rate" | "saturation" | "put" | "get" | "sendrecv" | "exchange" => {
             let both = matches!(record.text("direction"), Some("bi" | "bidirectional"))
@@ -107,42 +103,29 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
             };
             let limits = limits(fabric, &demand, sent)?;
             let Some(rate) = record.number("bandwidth_MBps") else { return Ok(None) };
-            let bound = limits.bandwidth_per_node_mbps * f64::from(count) * if both { 2.0 } else { 1.0 };
-            let record = record.with("bound_bandwidth_MBps", bound).with("efficiency", rate / bound);
-            let record = with_limit(record, fabric, &limits);
-            Ok(Some(record.with("bound_is", "the load that the pairs put on the hottest resource")))
+            let bound = network::pairs(f64::from(count) * if both { 2.0 } else { 1.0 }, limits.per_node());
+            Ok(Some(with_limit(record.beside_rate(&bound, rate), fabric, &limits)))
         }
         "alltoall" => {
             let demand = Traffic::AllToAll.demand(nodes, 1).map_err(|error| error.to_string())?;
             let limits = limits(fabric, &demand, sent)?;
-            let us = size as f64 * f64::from(nodes - 1) / limits.bandwidth_per_node_mbps;
-            Ok(by_time(record, us).map(|record| {
-                let record = with_limit(record, fabric, &limits);
-                record.with("bound_is", "the load that the exchange puts on the hottest resource")
+            let bound = network::exchange(size as f64, f64::from(nodes - 1), limits.per_node());
+            Ok(by_time(record, &bound).map(|record| with_limit(record, fabric, &limits)))
+        }
+        "bcast" | "reduce" | "allreduce" | "allgather" | "gather" | "scatter" => {
+            let which = Which::ALL.into_iter().find(|which| which.name() == benchmark);
+            Ok(which.zip(by_injection(fabric, size)).and_then(|(which, mbps)| {
+                let is = "the bytes that a rank must send or receive over what its devices let it inject";
+                by_time(record, &network::by_devices(which.moved(size as f64, f64::from(nodes)), mbps, is))
             }))
         }
-        _ => Ok(moved(&benchmark, f64::from(nodes)).and_then(|share| {
-            let rate = by_injection(fabric, size)?;
-            let record = by_time(record, share * size as f64 / rate)?;
-            let what = "the bytes that a rank must send or receive over what its devices let it inject";
-            Some(record.with("limiting_resource", DEVICES).with("bound_is", what))
-        })),
+        _ => Ok(None),
     }
 }
 
-/// Sizes that some rank must send or receive in a collective of `ranks`, at least; the size is each rank's part.
-fn moved(benchmark: &str, ranks: f64) -> Option<f64> {
-    match benchmark {
-        "bcast" | "reduce" => Some(1.0),
-        "allreduce" => Some(2.0 * (ranks - 1.0) / ranks),
-        "allgather" | "gather" | "scatter" => Some(ranks - 1.0),
-        _ => None,
-    }
-}
-
-fn by_time(record: Record, bound_us: f64) -> Option<Record> {
+fn by_time(record: Record, bound: &Bound) -> Option<Record> {
     let us = record.number("latency_us").filter(|us| *us > 0.0)?;
-    Some(record.with("bound_latency_us", bound_us).with("efficiency", bound_us / us))
+    Some(record.beside_time(bound, us))
 }
 
 fn by_injection(fabric: &Fabric, size: u64) -> Option<f64> {

@@ -2,6 +2,8 @@
 
 use crate::bound::pattern::{Pattern, one};
 use crate::options::Rates;
+use hotlink_bound::Peak;
+use hotlink_bound::network::and_more_bytes;
 use hotlink_fabric::Fabric;
 use hotlink_sim::plan::RouteBuffer;
 use hotlink_sim::workload::{PingPong, ping_pong};
@@ -29,7 +31,7 @@ pub fn idle_us(fabric: &Fabric, between: [u32; 2], size: u64, mbps: f64) -> Resu
     let settings = Settings { capacities: Rates::Measured.into(), ..Settings::of(&fabric.spec) };
     let plan = Plan::new(fabric, &settings).map_err(|error| error.to_string())?;
     let us = alone_us(&plan, &settings, between, simulated)?;
-    Ok(us + size.saturating_sub(simulated) as f64 / mbps)
+    Ok(and_more_bytes(us, size.saturating_sub(simulated), mbps))
 }
 
 /// The latency of the way: microseconds.
@@ -42,10 +44,10 @@ pub fn way_us(plan: &Plan<'_>, from: u32, to: u32) -> Result<f64, String> {
     Ok(way.latency_ps as f64 / 1e6)
 }
 
-/// The rate of one message, MB/s, and what sets it.
+/// The rate of one message, and what sets it.
 ///
 /// # Errors
 /// The nodes do not exist.
-pub fn rate(plan: &Plan<'_>, capacities: Rates, [from, to]: [u32; 2], size: u64) -> Result<(f64, String), String> {
+pub fn rate(plan: &Plan<'_>, capacities: Rates, [from, to]: [u32; 2], size: u64) -> Result<Peak, String> {
     Ok(Pattern::of(plan.fabric, &one(plan.fabric.nodes(), from, to), capacities, size)?.per_node())
 }

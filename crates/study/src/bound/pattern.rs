@@ -4,6 +4,7 @@ use crate::effort;
 use crate::options::Rates;
 use crate::text::figure;
 use hotlink_bench::Record;
+use hotlink_bound::{Bounds, Limited, Peak, RoleBound};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::routing::{Paths, Routing};
@@ -11,7 +12,6 @@ use hotlink_fabric::spec::Role;
 use hotlink_fabric::topology::Graph;
 use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_load::Load;
-use hotlink_load::bound::{Bounds, RoleBound};
 
 /// A pattern counted over the routes of a fabric.
 pub struct Pattern {
@@ -98,10 +98,9 @@ impl Pattern {
         Ok((Pattern { load, bounds }, lost))
     }
 
-    /// MB/s of each sending node, and what sets it; infinite where nothing does.
-    pub fn per_node(&self) -> (f64, String) {
-        let name = self.bounds.limiting().map_or(String::new(), |limit| limit.name.clone());
-        (self.bounds.bandwidth_per_node_mbps, name)
+    /// The rate of each sending node, and what sets it; infinite where nothing does.
+    pub fn per_node(&self) -> Peak {
+        self.bounds.per_node()
     }
 }
 

@@ -1,34 +1,16 @@
 //! The least that a program on simulated ranks could take: the bound beside what it took.
 
 use crate::bound::pattern::{self, Pattern};
-use crate::bound::{DEVICES, LATENCY, message};
+use crate::bound::{DEVICES, message};
 use crate::cell::{Cell, Program};
 use crate::options::{Memory, Rates};
-use hotlink_bench::{Direction, Record, Stream, Which};
+use hotlink_bench::{Direction, Stream, Which};
+use hotlink_bound::{Bound, Peak, network};
 use hotlink_fabric::network::Node;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_port::{Engine, Layout, RegistrationLimits};
 use hotlink_sim::Plan as NetPlan;
 use hotlink_sim::port::{Adapter, Family, VirtualTime};
-
-/// The least that a transfer or collective can take, in microseconds, and what sets it.
-pub struct Least {
-    /// The least time.
-    pub latency_us: f64,
-    /// The rate of its bytes at the resource that limits them.
-    pub mbps: f64,
-    /// The resource that sets it.
-    pub resource: String,
-    /// How it comes about.
-    pub is: &'static str,
-}
-
-impl Least {
-    /// The same after so many microseconds.
-    pub fn after(self, us: f64) -> Least {
-        Least { latency_us: self.latency_us + us, ..self }
-    }
-}
 
 /// Why packets say nothing of messages to oneself.
 pub const NO_WAY_TO_ITSELF: &str = "--direction self: a simulated network has no way from a node to itself; `hotlink \
@@ -51,24 +33,20 @@ impl Program {
         driver: &VirtualTime<'_>,
         plan: &NetPlan<'_>,
         [from, to]: [u32; 2],
-    ) -> Result<Least, String> {
-        let (mbps, resource) = self.slowest(cell, driver, plan, [from, to])?;
-        let idle_us = idle_us(driver, plan, [from, to])?;
-        let bytes_us = cell.size as f64 / mbps;
-        let resource = if bytes_us > idle_us { resource } else { LATENCY.to_owned() };
-        let is = "processor overheads, the way's latency, and the bytes at the slowest of network, adapter and host";
-        Ok(Least { latency_us: idle_us + bytes_us, mbps, resource, is })
+    ) -> Result<Bound, String> {
+        let slowest = self.slowest(cell, driver, plan, [from, to])?;
+        Ok(network::pair(idle_us(driver, plan, [from, to])?, cell.size as f64, slowest))
     }
 
-    /// The rate of one message's bytes, MB/s, and what sets it: network, adapter or host.
+    /// The rate of one message's bytes, and what sets it: network, adapter or host.
     fn slowest(
         &self,
         cell: &Cell,
         driver: &VirtualTime<'_>,
         plan: &NetPlan<'_>,
         between: [u32; 2],
-    ) -> Result<(f64, String), String> {
-        let (mut mbps, mut resource) = message::rate(plan, cell.capacities, between, cell.size)?;
+    ) -> Result<Peak, String> {
+        let way = message::rate(plan, cell.capacities, between, cell.size)?;
         let limits = &driver.adapter().limits;
         let registered = self.memory == Memory::Private;
         let RegistrationLimits { zero_copy_min, private_zero_copy_min, .. } = limits.registration;
@@ -79,13 +57,8 @@ impl Program {
         // Shorter ones may come from a cache: the processor's stores are then faster than from memory, or than DMA.
         let sockets = driver.adapter().family == Family::Tcp;
         let long = sockets || (cell.size >= zero_copy_min && limits.deposit.is_some());
-        if let Some((name, peak)) =
-            driver.adapter().peak(engine, &Layout::contiguous(1 << 20), registered).filter(|_| long)
-            && peak / 1e6 < mbps
-        {
-            (mbps, resource) = (peak / 1e6, name);
-        }
-        Ok((mbps, resource))
+        let ends = driver.adapter().peak(engine, &Layout::contiguous(1 << 20), registered).filter(|_| long);
+        Ok(ends.map(peak).into_iter().fold(way, Peak::at_most))
     }
 
     /// Streams: the load that the pairs put on the network, what their hosts and adapters carry, and what a message costs
@@ -96,30 +69,21 @@ impl Program {
         driver: &VirtualTime<'_>,
         plan: &NetPlan<'_>,
         bench: &Stream,
-    ) -> Result<Least, String> {
+    ) -> Result<Bound, String> {
         let (limits, size, pairs) = (&driver.adapter().limits, cell.size as f64, f64::from(bench.pairs));
         let directions = if bench.direction == Direction::Bi { 2.0 } else { 1.0 };
-        let is =
-            "the load that the pairs put on the network, their hosts' rates, and what a message costs the processors";
         let cost_us = match bench.direction {
             Direction::Uni => limits.post_overhead.us().max(limits.poll_overhead.us()),
             Direction::Bi => limits.post_overhead.us() + limits.poll_overhead.us(),
             Direction::Own => return Err(NO_WAY_TO_ITSELF.to_owned()),
         };
-        // What none of them exceeds: MB/s of all pairs together.
-        let mut known = vec![(directions * pairs * size / cost_us, "processor overhead of a message".to_owned())];
         let flows = bench.flows(cell.nodes);
-        let (rate, resource) = self.slowest(cell, driver, plan, flows[0].into())?;
-        known.push((rate * directions * pairs, resource));
+        let ends = self.slowest(cell, driver, plan, flows[0].into())?;
         let demand = pattern::flows(plan.fabric.nodes(), flows);
-        let (rate, resource) = Pattern::of(plan.fabric, &demand, cell.capacities, cell.size)?.per_node();
-        known.push((rate * directions * pairs, resource));
-        if let Some((name, peak)) = driver.adapter().exchange_peak().filter(|_| bench.direction == Direction::Bi) {
-            known.push((peak / 1e6 * directions * pairs, name));
-        }
-        let (mbps, resource) =
-            known.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no bound of a stream is known")?;
-        Ok(Least { latency_us: size / mbps, mbps, resource, is })
+        let hottest = Pattern::of(plan.fabric, &demand, cell.capacities, cell.size)?.per_node();
+        let both = driver.adapter().exchange_peak().filter(|_| bench.direction == Direction::Bi).map(peak);
+        let each = [network::by_overhead(size, cost_us), ends, hottest].into_iter().chain(both);
+        Ok(network::stream(size, directions * pairs, each))
     }
 
     /// Of a collective of all ranks, a node each.
@@ -129,11 +93,11 @@ impl Program {
         driver: &VirtualTime<'_>,
         plan: &NetPlan<'_>,
         which: Which,
-    ) -> Result<Least, String> {
+    ) -> Result<Bound, String> {
         let bytes = match which {
             // Rank 0 sends no less than the average rank.
             Which::Alltoallv => (1..cell.nodes).map(|to| hotlink_bench::part(cell.size, 0, to) as f64).sum(),
-            _ => bytes_of_a_rank(which, f64::from(cell.nodes), cell.size as f64),
+            _ => which.moved(cell.size as f64, f64::from(cell.nodes)),
         };
         let nodes: Vec<u32> = (0..cell.nodes.min(plan.fabric.nodes())).collect();
         let Cell { size, capacities, seed, .. } = *cell;
@@ -165,7 +129,7 @@ impl Moved<'_> {
     ///
     /// # Errors
     /// A node is not there, or has no route.
-    pub fn least(&self, adapter: &Adapter, plan: &NetPlan<'_>) -> Result<Least, String> {
+    pub fn least(&self, adapter: &Adapter, plan: &NetPlan<'_>) -> Result<Bound, String> {
         let Moved { which, nodes, mut bytes, .. } = *self;
         // Where links differ, a fast node may do more than its share for the others.
         let links_differ = !plan.fabric.network.overrides.is_empty();
@@ -183,7 +147,7 @@ impl Moved<'_> {
         }
         let far_us = (far_us - adapter.skipped().us()).max(0.0);
         let idle_us = limits.post_overhead.us() + far_us + limits.poll_overhead.us();
-        let (mut mbps, mut resource) = (f64::INFINITY, String::new());
+        let mut slowest = Peak::new(f64::INFINITY, "");
         if bytes > 0.0 {
             let all = plan.fabric.nodes();
             let to_all = matches!(which, Which::Alltoall | Which::Alltoallv);
@@ -195,50 +159,24 @@ impl Moved<'_> {
                 Which::Scatter => pattern::flows(all, others.map(|to| (root, to))),
                 _ => pattern::one(all, root, others.clone().next().unwrap_or(root)),
             };
-            (mbps, resource) = Pattern::of(plan.fabric, &demand, self.capacities, self.size)?.per_node();
+            slowest = Pattern::of(plan.fabric, &demand, self.capacities, self.size)?.per_node();
             // By all its ways at once, where one is not as good as another, or others may take what is left of it.
             let efficiency = plan.fabric.spec.packet().efficiency(self.size, 1.0);
             let own = plan.fabric.injection_at_mbps(Node(root), self.capacities.into(), efficiency);
             let by_all = links_differ || (to_all && !everybody);
-            if let Some(own) = own.filter(|&own| by_all && own > mbps) {
-                (mbps, resource) = (own, DEVICES.to_owned());
+            if let Some(own) = own.filter(|&own| by_all && own > slowest.mbps) {
+                slowest = Peak::new(own, DEVICES);
             }
             let both = to_all || matches!(which, Which::Allgather | Which::Allreduce | Which::ReduceScatter);
-            if let Some((name, peak)) = adapter.exchange_peak().filter(|_| both)
-                && peak / 1e6 < mbps
-            {
-                (mbps, resource) = (peak / 1e6, name);
-            }
+            slowest = adapter.exchange_peak().filter(|_| both).map(peak).into_iter().fold(slowest, Peak::at_most);
         }
         // The rate is each sender's: of a gather one part leaves each of them.
-        let bytes_us = if which == Which::Gather { self.size as f64 / mbps } else { bytes / mbps };
-        let resource = if bytes_us > idle_us { resource } else { LATENCY.to_owned() };
-        let is = "news from the farthest rank, or the bytes of one rank at the slowest of network and host bus, whichever is longer";
-        Ok(Least { latency_us: idle_us.max(bytes_us), mbps, resource, is })
+        let bytes = if which == Which::Gather { self.size as f64 } else { bytes };
+        Ok(network::collective(idle_us, bytes / slowest.mbps, slowest))
     }
 }
 
-/// The bytes that the busiest rank of `n` sends or receives at least in a collective of `m` bytes; of parts of several
-/// lengths their mean.
-pub fn bytes_of_a_rank(which: Which, n: f64, m: f64) -> f64 {
-    match which {
-        Which::Barrier => 0.0,
-        Which::Bcast | Which::Reduce => m,
-        Which::Allreduce => 2.0 * m * (n - 1.0) / n,
-        Which::Allgather
-        | Which::Alltoall
-        | Which::Alltoallv
-        | Which::Gather
-        | Which::Scatter
-        | Which::ReduceScatter => m * (n - 1.0),
-    }
-}
-
-/// Adds the bound, the share of it and what sets it.
-pub fn with_least(record: Record, least: &Least, latency_us: f64) -> Record {
-    record
-        .with("bound_latency_us", least.latency_us)
-        .with("efficiency", least.latency_us / latency_us)
-        .with("limiting_resource", least.resource.as_str())
-        .with("bound_is", least.is)
+/// What an adapter says that it carries, in bytes per second.
+fn peak((resource, rate): (String, f64)) -> Peak {
+    Peak::of_bytes_per_s(rate, resource)
 }

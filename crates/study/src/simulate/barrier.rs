@@ -156,9 +156,12 @@ fn simulated(what: Barriers, name: &str, spec: &BarrierSpec, nodes: u32, watch: 
         .with("p93", quantile(0.93))
         .with("p99", quantile(0.99))
         .with("max", quantile(1.0))
-        .with("bound_latency_us", least_ps / f64::from(what.repetitions) / 1e6)
-        .with("efficiency", if mean_ps > 0.0 { least_ps / mean_ps } else { 1.0 })
-        .with("limiting_resource", network::barrier_limit(spec, formula));
+        .bounded(
+            "bound_latency_us",
+            least_ps / f64::from(what.repetitions) / 1e6,
+            if mean_ps > 0.0 { least_ps / mean_ps } else { 1.0 },
+        )
+        .with("limiting_resource", hotlink_bound::network::barrier_limit(spec, formula));
     Ok(limiter::of_barriers(record, spec, Time(mean_ps as u64), Time(network_ps))
         .with("safe", true)
         .with("reads_per_node", reads as f64 / f64::from(what.repetitions) / f64::from(nodes))

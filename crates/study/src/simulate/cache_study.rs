@@ -158,7 +158,7 @@ impl Run {
         // Without limits each buffer misses once on either side, and its import once.
         let first = uses.iter().filter(|&&buffer| seen.insert(buffer)).count();
         let hit_rate = hits as f64 / (hits + misses).max(1) as f64;
-        let bound = 1.0 - first as f64 / uses.len().max(1) as f64;
+        let bound = hotlink_bound::local::hit_rate(first, uses.len());
         Ok(Record::new()
             .with("fabric", fabric.spec.name.as_str())
             .with("benchmark", "cache-study")
@@ -174,8 +174,7 @@ impl Run {
             .with("hits", hits)
             .with("misses", misses)
             .with("hit_rate", hit_rate)
-            .with("bound_hit_rate", bound)
-            .with("efficiency", if bound > 0.0 { hit_rate / bound } else { 1.0 })
+            .bounded("bound_hit_rate", bound, if bound > 0.0 { hit_rate / bound } else { 1.0 })
             .with("limiting_resource", self.limiting(hit_rate < bound))
             .with("evictions", sum(|stats| stats.evictions))
             .with("setup_us", sender.setups.time.us() + receiver.setups.time.us())

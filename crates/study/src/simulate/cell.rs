@@ -12,11 +12,11 @@ use crate::options::{Order, Routes};
 use crate::transports::Control;
 use crate::{Error, Source, Unwatched, Watch, parallel};
 use hotlink_bench::Record;
+use hotlink_bound::{Bounds, network};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role};
 use hotlink_fabric::traffic::{Demand, Traffic};
 use hotlink_fabric::units::Time;
-use hotlink_load::bound::Bounds;
 use hotlink_sim::workload::{self, PingPong, Run, Schedule, Stream};
 use hotlink_sim::{Plan, Settings};
 
@@ -177,15 +177,14 @@ impl Cell {
                     alone += back * alone_us(plan, settings, [b, a], self.size)?;
                 }
                 let latency_us = run.elapsed.us() / *messages as f64;
-                let bound_us = (alone / *messages as f64).max(self.size as f64 / bound);
+                let least_us = network::alone_or_shared(alone / *messages as f64, self.size, bound);
+                let bound = network::idle(least_us, bounds.per_node().resource);
                 let record = head
                     .with("messages", *messages)
                     .with("latency_us", latency_us)
                     .with("bandwidth_MBps", self.size as f64 / latency_us)
-                    .with("bound_latency_us", bound_us)
-                    .with("bound_bandwidth_MBps", self.size as f64 / bound_us)
-                    .with("efficiency", bound_us / latency_us)
-                    .with("bound_is", "one message through the idle network, without software");
+                    .beside_time(&bound, latency_us)
+                    .bounded("bound_bandwidth_MBps", bound.in_time(self.size), bound.share_of_time(latency_us));
                 (record, run)
             }
             What::Saturation { pairs, messages, window, counted } => {
@@ -194,14 +193,13 @@ impl Cell {
                 let window = window.unwrap_or(if pause == Time::ZERO { 2 } else { 1 });
                 let what = Stream { pairs: pairs.clone(), size: self.size, window, messages: *messages, pause };
                 let run = workload::saturate(plan, settings, &what).map_err(failed)?;
-                let bound = bound * pairs.len() as f64;
+                let bound = network::pairs(pairs.len() as f64, bounds.per_node());
                 let record = head
                     .with(counted, pairs.len())
                     .with("window", window)
                     .with("pause_us", pause.us())
                     .with("bandwidth_MBps", run.mbps())
-                    .with("bound_bandwidth_MBps", bound)
-                    .with("efficiency", run.mbps() / bound);
+                    .bounded("bound_bandwidth_MBps", bound.mbps, bound.share_of_rate(run.mbps()));
                 (record, run)
             }
             What::AllToAll { order } => {
@@ -211,8 +209,7 @@ impl Cell {
                     .with("schedule", order.name())
                     .with("latency_us", run.elapsed.us())
                     .with("bandwidth_per_node_MBps", run.mbps() / nodes)
-                    .with("bound_bandwidth_per_node_MBps", bound)
-                    .with("efficiency", run.mbps() / nodes / bound);
+                    .bounded("bound_bandwidth_per_node_MBps", bound, run.mbps() / nodes / bound);
                 let record = with_injection(record, run.mbps() / nodes, self.injection_mbps(plan, bounds));
                 (record, run)
             }

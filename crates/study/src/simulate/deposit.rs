@@ -251,9 +251,8 @@ fn record(fabric: &str, what: &Transfers, transfer: &Transfer, time: &DepositTim
         .with("offset_B", what.offset)
         .with("latency_us", time.time.us())
         .with("bandwidth_MBps", time.rate / 1e6)
-        .with("bound_bandwidth_MBps", time.bound / 1e6)
-        .with("bound_resource", time.bound_resource.clone())
-        .with("efficiency", time.rate / time.bound)
+        .bounded("bound_bandwidth_MBps", time.bound.mbps, time.efficiency())
+        .with("bound_resource", time.bound.resource.as_str())
         .with("limiting_resource", time.limiting.clone());
     let record = limiter::of_transfer(record, time)
         .with("events", time.events)

@@ -208,8 +208,7 @@ fn record(name: &str, machine: &LogGops, outcome: &Outcome) -> Record {
         .with("operations", outcome.operations)
         .with("messages", outcome.messages)
         .with("bytes", outcome.bytes)
-        .with("bound_latency_us", bound.us())
-        .with("efficiency", efficiency)
+        .bounded("bound_latency_us", bound.us(), efficiency)
         .with("limiting_resource", outcome.limit.to_string());
     limiter::of_schedule(record, outcome)
         .with("events", outcome.events)

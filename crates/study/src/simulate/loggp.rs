@@ -4,7 +4,6 @@
 use super::limiter;
 use super::program::{only, with_seen};
 use super::streams;
-use crate::bound::program::Least;
 use crate::cell::{Cell, Program, ProgramBench, Streamed, What};
 use crate::options::{Alignment, Cache, Memory, Rates, Via};
 use crate::{Watch, sort};
@@ -13,6 +12,7 @@ use hotlink_bench::{
     Bench, Collected, Collective, Direction, Pairs, PingPong, Plan, Record, Samples, Script, Start, Step, Summary,
 };
 use hotlink_bench::{Seen, Tuned, Tuning, Watching, Which};
+use hotlink_bound::Bound;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_loggp::{LogGp, Machine, Missing, Outcome, Ran, Schedule, simulate};
 use hotlink_message::{Algorithm, Collective as Kind, Error};
@@ -260,7 +260,7 @@ pub fn run(cell: &Cell, spec: &FabricSpec, watch: &dyn Watch) -> Result<Vec<Reco
     };
     let finish = |record: Record| {
         let record = with_seen(record, watching.as_ref(), &stage.seen);
-        limiter::of_machine(record, &ran.busy, ran.elapsed, which)
+        limiter::of_machine(record, &ran, which)
             .with("elapsed_us", ran.elapsed.us())
             .with("messages", ran.messages)
             .with("events", ran.events)
@@ -289,7 +289,7 @@ fn stream(stage: &mut Stage, cell: &Cell, streamed: &Streamed, head: Record) -> 
         _ => machine.least_of_window(cell.size, window, both),
     };
     let sent = (cell.size * window * u64::from(streamed.pairs)) as f64 * if both { 2.0 } else { 1.0 };
-    let least = Least {
+    let least = Bound {
         latency_us: least.us(),
         mbps: sent / least.us(),
         resource: limit.to_owned(),
@@ -307,7 +307,7 @@ fn pairs(stage: &mut Stage, cell: &Cell, slow: f64, head: &Record) -> Result<(Ve
     let head = head.clone().with("benchmark", "pairs").with("ranks", cell.nodes).with("size_B", cell.size);
     let least = |_| {
         let (latency_us, resource) = (alone.bound.us(), alone.limit.to_string());
-        Ok(Least { latency_us, mbps: cell.size as f64 / latency_us, resource, is: MESSAGE_IS })
+        Ok(Bound { latency_us, mbps: cell.size as f64 / latency_us, resource, is: MESSAGE_IS })
     };
     Ok((streams::pairs(&head, &bench, &results, slow, least)?, ran_of(stage)?))
 }
@@ -336,17 +336,14 @@ fn ping_pong(stage: &mut Stage, cell: &Cell, between: [u32; 2], head: Record) ->
     let results: Vec<Vec<Samples>> = on_ranks(stage, between[1] + 1, &bench, Vec::new())?;
     let latency_us = only(&results[0][0])?;
     let alone = message_alone(machine, cell.size)?;
-    let bound_us = alone.bound.us();
+    let bound = Bound::of_time(alone.bound.us(), alone.limit.to_string(), MESSAGE_IS);
     let record = head
         .with("benchmark", "pingpong")
         .with("ranks", between[1] + 1)
         .with("size_B", cell.size)
         .with("latency_us", latency_us)
         .with("bandwidth_MBps", cell.size as f64 / latency_us)
-        .with("bound_latency_us", bound_us)
-        .with("efficiency", if latency_us > 0.0 { bound_us / latency_us } else { 1.0 })
-        .with("limiting_resource", alone.limit.to_string())
-        .with("bound_is", MESSAGE_IS);
+        .beside_time(&bound, latency_us);
     Ok((record, ran_of(stage)?))
 }
 
@@ -367,6 +364,8 @@ fn timed(
 ) -> Result<(Record, Ran), String> {
     let predicted = collective_on(stage, which, (cell.nodes, cell.size, 1), asked)?;
     let Predicted { us, ranks, algorithm, bound_us, limit, ran } = predicted;
+    let is = "the longest chain of messages and copies, or the work of the busiest processor or adapter";
+    let bound = Bound::of_time(bound_us, limit, is);
     let record = head
         .with("benchmark", which.name())
         .with("ranks", cell.nodes)
@@ -379,10 +378,7 @@ fn timed(
         .with("p99", ranks.p99)
         .with("max", ranks.max)
         .with("statistic_of", "latency_us of the ranks, from a common start")
-        .with("bound_latency_us", bound_us)
-        .with("efficiency", if us > 0.0 { bound_us / us } else { 1.0 })
-        .with("limiting_resource", limit)
-        .with("bound_is", "the longest chain of messages and copies, or the work of the busiest processor or adapter");
+        .beside_time(&bound, us);
     Ok((record, ran))
 }
 

@@ -7,8 +7,7 @@
 use super::cell::with_losses;
 use super::distribution::with_distribution;
 use super::{faults, limiter, streams};
-use crate::bound::network::{barrier_port, reduced};
-use crate::bound::program::{NO_WAY_TO_ITSELF, idle_us, with_least};
+use crate::bound::program::{NO_WAY_TO_ITSELF, idle_us};
 use crate::cell::{Cell, Program, ProgramBench, Streamed};
 use crate::effort;
 use crate::options::{Alignment, Memory, Via};
@@ -20,6 +19,7 @@ use hotlink_bench::{
     Summary,
 };
 use hotlink_bench::{Seen, Told, Tuned, Tuning, Watching, Which};
+use hotlink_bound::network::{barrier_port, reduced};
 use hotlink_fabric::ledger::Missing;
 use hotlink_message::{Algorithm, Counters, Error, SetupStats};
 use hotlink_port::middleware::Count;
@@ -110,7 +110,7 @@ impl Program {
         let which = if let ProgramBench::Collective(which) = self.bench { Some(which) } else { None };
         let finish = |record: Record| {
             let record = with_seen(record, self.watching.as_ref(), &seen);
-            let mut record = limiter::of_ranks(record, plan, run, &outcome.busy, which);
+            let mut record = limiter::of_benchmark(record, plan, outcome, which);
             if let Some((split, by_hosts)) = &by_nic {
                 record = split.iter().fold(record, |record, (key, time)| record.with(key, time.us()));
                 record = with_hosts(record, by_hosts.as_ref());
@@ -250,8 +250,9 @@ impl Course<'_> {
             .head(cell, plan, driver, "pingpong")
             .with("latency_us", latency_us)
             .with("bandwidth_MBps", cell.size as f64 / latency_us);
-        let record =
-            with_least(record, &least, latency_us).with("bound_bandwidth_MBps", cell.size as f64 / least.latency_us);
+        let efficiency = least.share_of_time(latency_us);
+        let record = record.beside_time(&least, latency_us);
+        let record = record.bounded("bound_bandwidth_MBps", least.in_time(cell.size), efficiency);
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
     }
 
@@ -277,8 +278,9 @@ impl Course<'_> {
             .with("semantics", if postal { "postal" } else { "restricted" })
             .with("latency_us", latency_us)
             .with("bandwidth_MBps", mbps);
-        let record =
-            with_least(record, &least, latency_us).with("bound_bandwidth_MBps", cell.size as f64 / least.latency_us);
+        let efficiency = least.share_of_time(latency_us);
+        let record = record.beside_time(&least, latency_us);
+        let record = record.bounded("bound_bandwidth_MBps", least.in_time(cell.size), efficiency);
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups).with("buffered", ranks.counters.buffered)])
     }
 
@@ -342,7 +344,7 @@ impl Course<'_> {
             let formula = own.latency(cell.nodes, cell.size).map_err(|error| error.to_string())?;
             record = record.with("formula_us", formula.us());
         }
-        let record = with_least(record, &least, slowest);
+        let record = record.beside_time(&least, slowest);
         if rounds.len() > 1 || self.raw {
             let record = with_distribution(record, &rounds, self.raw);
             return Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)]);

@@ -111,7 +111,7 @@ impl Cell {
             _ => None,
         };
         let ends = [members[0], members[members.len() - 1]];
-        let bound = network::broadcast(&plan, ends, what.bytes.unwrap_or(0)).map_err(failed)?;
+        let (least, by_bytes) = network::broadcast(&plan, ends, what.bytes.unwrap_or(0)).map_err(failed)?;
         let values = us(&outcome.latencies);
         let median = sorted(&values)[values.len() / 2];
         let mut record = Record::new()
@@ -130,7 +130,7 @@ impl Cell {
             let synchronised = us(&outcome.synchronised);
             record.set("synchronised_us", sorted(&synchronised)[synchronised.len() / 2]);
             record.set("bandwidth_MBps", bytes as f64 / median);
-            record.set("bound_bandwidth_MBps", bytes as f64 / bound.latency.us());
+            record = record.bounded("bound_bandwidth_MBps", bytes as f64 / least.us(), least.us() / median);
         }
         if let Some(shape) = outcome.shape {
             record.set("tree_degree", shape.degree);
@@ -141,11 +141,10 @@ impl Cell {
             record.set("fallback", format!("tree of puts: {why}"));
         }
         let record = with_hosts(record, by_hosts.as_ref())
-            .with("bound_latency_us", bound.latency.us())
-            .with("efficiency", bound.latency.us() / median)
+            .bounded("bound_latency_us", least.us(), least.us() / median)
             .with(
                 "limiting_resource",
-                limit(&fabric.spec, &Collective { algorithm, ..*what }, bound.by_bytes, bound.latency.us() / median),
+                limit(&fabric.spec, &Collective { algorithm, ..*what }, by_bytes, least.us() / median),
             )
             .with(
                 "bound_is",

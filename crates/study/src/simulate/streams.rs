@@ -1,9 +1,9 @@
 //! `stream`, `rate`, `saturation`, `pairs` and `kernel` on simulated ranks: the benchmarks of `measure`, and the records of
 //! both engines in time.
 
-use crate::bound::program::Least;
 use crate::cell::Streamed;
 use hotlink_bench::{Kernel, Pairs, Plan, Record, Samples, Spent, Stream, Summary, slow};
+use hotlink_bound::Bound;
 
 impl Streamed {
     /// The benchmark at one size.
@@ -18,20 +18,13 @@ impl Streamed {
         head: Record,
         bench: &Stream,
         ranks: &[Vec<Samples>],
-        least: &Least,
+        least: &Bound,
     ) -> Result<Record, String> {
         let (record, samples) = bench.record(head, ranks).ok_or("no sample was taken")?;
         let (size, bandwidth_mbps) =
             (bench.sizes[0], Summary::of(&samples.values).map_or(f64::NAN, |summary| summary.median));
-        let record = record
-            .with("bound_bandwidth_MBps", least.mbps)
-            .with("efficiency", bandwidth_mbps / least.mbps)
-            .with("limiting_resource", least.resource.as_str())
-            .with("bound_is", least.is);
-        Ok(match self.benchmark {
-            "rate" => record.with("bound_messages_per_s", least.mbps * 1e6 / size as f64),
-            _ => record,
-        })
+        let record = record.beside_rate(least, bandwidth_mbps);
+        Ok(if self.benchmark == "rate" { record.bounded_messages(size) } else { record })
     }
 }
 
@@ -41,7 +34,7 @@ pub(super) fn pairs(
     bench: &Pairs,
     ranks: &[Vec<Vec<Samples>>],
     factor: f64,
-    mut least: impl FnMut([u32; 2]) -> Result<Least, String>,
+    mut least: impl FnMut([u32; 2]) -> Result<Bound, String>,
 ) -> Result<Vec<Record>, String> {
     let medians = bench.collect(ranks).into_iter().map(|sizes| {
         let summary = sizes.first().and_then(|samples| Summary::of(&samples.values));
@@ -58,7 +51,7 @@ pub(super) fn pairs(
             .with("rank_b", b)
             .with("latency_us", latency_us)
             .with("bandwidth_MBps", bench.sizes[0] as f64 / latency_us);
-        let record = crate::bound::program::with_least(record, &least([a, b])?, latency_us);
+        let record = record.beside_time(&least([a, b])?, latency_us);
         Ok(record.with("times_median", latency_us / typical_us).with("slow", is_slow.contains(&index)))
     };
     bench.pairs.iter().enumerate().map(one).collect()
@@ -82,7 +75,7 @@ mod tests {
         let bench = streamed.bench(100, true, Plan::once());
         let ranks = [[100.0].as_slice(), &[50.0], &[], &[]];
         let ranks = ranks.map(|values| vec![Samples { values: values.to_vec(), inner: 1, ..Samples::default() }]);
-        let least = Least { mbps: 100.0, resource: "link".to_owned(), latency_us: 1.0, is: "a link" };
+        let least = Bound { mbps: 100.0, resource: "link".to_owned(), latency_us: 1.0, is: "a link" };
         let record = streamed.record(Record::new(), &bench, &ranks, &least).unwrap();
         assert_eq!((record.number("bandwidth_MBps"), record.number("efficiency")), (Some(100.0), Some(1.0)));
         assert_eq!(record.number("messages_per_s"), Some(1e6));

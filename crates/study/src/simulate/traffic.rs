@@ -6,9 +6,9 @@ use crate::cell::{Cell, Offered};
 use crate::model::with_injection;
 use crate::sizes::Law;
 use hotlink_bench::{Record, Steady, histogram};
+use hotlink_bound::Bounds;
 use hotlink_fabric::traffic::Demand;
 use hotlink_fabric::units::Time;
-use hotlink_load::bound::Bounds;
 use hotlink_sim::plan::RouteBuffer;
 use hotlink_sim::workload::{OpenLoop, Run, Series, SizeLaw};
 use hotlink_sim::{Plan, Settings, SimError};
@@ -84,8 +84,7 @@ pub(super) fn run(
         .with("load", offered.load)
         .with("offered_per_node_MBps", mbps)
         .with("bandwidth_per_node_MBps", accepted)
-        .with("bound_bandwidth_per_node_MBps", bound)
-        .with("efficiency", accepted / bound);
+        .bounded("bound_bandwidth_per_node_MBps", bound, accepted / bound);
     let record = with_injection(record, accepted, cell.injection_mbps(plan, bounds));
     let record = measured.told(record, run.stats.lost_messages, &open);
     // Against a message that nothing holds back.

@@ -1,5 +1,6 @@
 //! Fabrics of which a part has failed.
 
+use hotlink_bound::Limited;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_load::count;

@@ -1,6 +1,7 @@
 //! What jobs have in common: the load that each puts on every resource, and where they meet.
 
 use super::Setting;
+use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::traffic::Demand;

@@ -206,8 +206,7 @@ impl<'a> Stage<'a> {
             .with("message_p99_us", beside.message_p99_us)
             .with("alone_message_median_us", alone.message_median_us)
             .with("alone_message_p99_us", alone.message_p99_us)
-            .with("bound_latency_us", least.time.us())
-            .with("efficiency", ratio(least.time, beside.latency))
+            .bounded("bound_latency_us", least.time.us(), ratio(least.time, beside.latency))
             .with("alone_efficiency", ratio(least.time, alone.latency))
             .with("limiting_resource", least.resource.as_str());
         for (key, text) in [("hot_link", &least.hot_link), ("left_out", &placed.left_out)] {
@@ -278,8 +277,7 @@ impl<'a> Stage<'a> {
             .with("bytes", bytes)
             .with("latency_us", latency.us())
             .with("bandwidth_MBps", bytes as f64 / latency.us().max(f64::MIN_POSITIVE))
-            .with("bound_latency_us", bound.us())
-            .with("efficiency", ratio(bound, latency))
+            .bounded("bound_latency_us", bound.us(), ratio(bound, latency))
             .with("limiting_resource", limit);
         self.with_hot(self.with_setting(record), hot, jobs, "hot_link")
     }

@@ -4,10 +4,11 @@
 //! payload rate (M02 Eqs. 4 and 5). Where a study averages over the links of a kind (M02 Eqs. 6 to 12), the average
 //! stands beside the hottest.
 
-use crate::Load;
+use crate::Peak;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::spec::{Capacities, Role};
+use hotlink_load::Load;
 use std::collections::BTreeMap;
 
 /// What the resources of one role allow.
@@ -57,6 +58,12 @@ impl Bounds {
     pub fn limiting(&self) -> Option<&RoleBound> {
         self.limit.map(|i| &self.roles[i])
     }
+
+    /// The rate of each sending node, and what sets it; infinite where nothing does.
+    pub fn per_node(&self) -> Peak {
+        let name = self.limiting().map_or("", |limit| limit.name.as_str());
+        Peak::new(self.bandwidth_per_node_mbps, name)
+    }
 }
 
 /// Running figures of one role.
@@ -71,17 +78,22 @@ struct Tally {
     sharing: usize,
 }
 
-impl Load {
+/// A load as its bound sees it.
+pub trait Limited {
     /// Bounds under `capacities` for messages of `message_bytes`.
-    pub fn bounds(&self, fabric: &Fabric, capacities: Capacities, message_bytes: u64) -> Bounds {
+    fn bounds(&self, fabric: &Fabric, capacities: Capacities, message_bytes: u64) -> Bounds;
+}
+
+impl Limited for Load {
+    fn bounds(&self, fabric: &Fabric, capacities: Capacities, message_bytes: u64) -> Bounds {
         let total: f64 = self.sent.iter().sum();
         let senders = self.sent.iter().filter(|&&sent| sent > 0.0).count();
         let flow_per_node = if senders > 0 { total / senders as f64 } else { 0.0 };
-        let switches_per_route = self.switches_per_route(fabric, total);
+        let switches_per_route = switches_per_route(self, fabric, total);
         let efficiency = fabric.spec.packet().efficiency(message_bytes, switches_per_route);
         let mut roles = Vec::new();
-        for (role, tally) in self.tallies(fabric) {
-            roles.push(self.role_bound(fabric, capacities, efficiency, flow_per_node, role, &tally));
+        for (role, tally) in tallies(self, fabric) {
+            roles.push(role_bound(fabric, (capacities, efficiency), flow_per_node, role, &tally));
         }
         let limits = roles.iter().enumerate().filter_map(|(i, role)| Some((i, role.bandwidth_per_node_mbps?)));
         let least = limits.min_by(|a, b| a.1.total_cmp(&b.1));
@@ -94,66 +106,63 @@ impl Load {
             roles,
         }
     }
+}
 
-    fn switches_per_route(&self, fabric: &Fabric, total: f64) -> f64 {
-        let through = self.vertex.iter().zip(&fabric.network.vertex_role);
-        let switched: f64 = through.filter(|(_, role)| **role == Role::Switch).map(|(load, _)| load).sum();
-        if total > 0.0 { switched / total } else { 0.0 }
+fn switches_per_route(load: &Load, fabric: &Fabric, total: f64) -> f64 {
+    let through = load.vertex.iter().zip(&fabric.network.vertex_role);
+    let switched: f64 = through.filter(|(_, role)| **role == Role::Switch).map(|(carried, _)| carried).sum();
+    if total > 0.0 { switched / total } else { 0.0 }
+}
+
+fn tallies(carried: &Load, fabric: &Fabric) -> BTreeMap<Role, Tally> {
+    let network = &fabric.network;
+    let vertices = (network.nodes..network.vertices() as u32).map(|v| Resource::Vertex(Vertex(v)));
+    let channels = (0..network.channels() as u32).map(|c| Resource::Channel(Channel(c)));
+    let hosts = network.node_iter().flat_map(|n| network.host_roles.iter().map(move |&role| Resource::Host(n, role)));
+    let mut tallies = BTreeMap::new();
+    for resource in vertices.chain(channels).chain(hosts) {
+        let load = carried.of(fabric, resource);
+        let role = network.role(resource);
+        let pressure = match network.overrides.is_empty() {
+            true => load,
+            false => fabric.gross(resource).map_or(0.0, |rate| load / rate.mbps()),
+        };
+        let tally = tallies.entry(role).or_insert(Tally {
+            resources: 0,
+            used: 0,
+            total: 0.0,
+            hottest: resource,
+            hottest_load: 0.0,
+            pressure: 0.0,
+            sharing: 0,
+        });
+        tally.add(resource, load, pressure);
     }
+    tallies.retain(|_, tally| tally.total > 0.0);
+    tallies
+}
 
-    fn tallies(&self, fabric: &Fabric) -> BTreeMap<Role, Tally> {
-        let network = &fabric.network;
-        let vertices = (network.nodes..network.vertices() as u32).map(|v| Resource::Vertex(Vertex(v)));
-        let channels = (0..network.channels() as u32).map(|c| Resource::Channel(Channel(c)));
-        let hosts =
-            network.node_iter().flat_map(|n| network.host_roles.iter().map(move |&role| Resource::Host(n, role)));
-        let mut tallies = BTreeMap::new();
-        for resource in vertices.chain(channels).chain(hosts) {
-            let load = self.of(fabric, resource);
-            let role = network.role(resource);
-            let pressure = match network.overrides.is_empty() {
-                true => load,
-                false => fabric.gross(resource).map_or(0.0, |rate| load / rate.mbps()),
-            };
-            let tally = tallies.entry(role).or_insert(Tally {
-                resources: 0,
-                used: 0,
-                total: 0.0,
-                hottest: resource,
-                hottest_load: 0.0,
-                pressure: 0.0,
-                sharing: 0,
-            });
-            tally.add(resource, load, pressure);
-        }
-        tallies.retain(|_, tally| tally.total > 0.0);
-        tallies
-    }
-
-    fn role_bound(
-        &self,
-        fabric: &Fabric,
-        capacities: Capacities,
-        efficiency: f64,
-        flow_per_node: f64,
-        role: Role,
-        tally: &Tally,
-    ) -> RoleBound {
-        let average_load = tally.total / tally.used as f64;
-        let payload_mbps = fabric.payload_mbps(tally.hottest, capacities, efficiency);
-        let bandwidth = |load: f64| payload_mbps.map(|mbps| mbps * flow_per_node / load);
-        RoleBound {
-            role,
-            name: fabric.role_name(role),
-            resources: tally.resources,
-            hottest_load: tally.hottest_load,
-            hottest: tally.hottest,
-            sharing: tally.sharing,
-            average_load,
-            payload_mbps,
-            bandwidth_per_node_mbps: bandwidth(tally.hottest_load),
-            average_bandwidth_per_node_mbps: bandwidth(average_load),
-        }
+fn role_bound(
+    fabric: &Fabric,
+    (capacities, efficiency): (Capacities, f64),
+    flow_per_node: f64,
+    role: Role,
+    tally: &Tally,
+) -> RoleBound {
+    let average_load = tally.total / tally.used as f64;
+    let payload_mbps = fabric.payload_mbps(tally.hottest, capacities, efficiency);
+    let bandwidth = |load: f64| payload_mbps.map(|mbps| mbps * flow_per_node / load);
+    RoleBound {
+        role,
+        name: fabric.role_name(role),
+        resources: tally.resources,
+        hottest_load: tally.hottest_load,
+        hottest: tally.hottest,
+        sharing: tally.sharing,
+        average_load,
+        payload_mbps,
+        bandwidth_per_node_mbps: bandwidth(tally.hottest_load),
+        average_bandwidth_per_node_mbps: bandwidth(average_load),
     }
 }
 

@@ -1,0 +1,143 @@
+//! What messages and collectives between nodes cannot beat: the way of the news, and the bytes at the slowest resource.
+
+use crate::{Bound, DEVICES, LATENCY, Peak};
+use hotlink_fabric::barrier::BarrierSpec;
+use hotlink_fabric::reduction::ReductionSpec;
+use hotlink_fabric::units::Time;
+
+/// A message through the idle network, which `idle_us` is the simulated time of.
+pub fn idle(idle_us: f64, resource: String) -> Bound {
+    Bound::of_time(idle_us, resource, "one message through the idle network, without software")
+}
+
+/// The least of a message whose first and last bytes are known: `simulated_us` of those that were simulated, the others
+/// at `mbps`.
+pub fn and_more_bytes(simulated_us: f64, more: u64, mbps: f64) -> f64 {
+    simulated_us + more as f64 / mbps
+}
+
+/// A message alone, or its bytes at the rate of the hottest resource where others send too.
+pub fn alone_or_shared(alone_us: f64, size: u64, mbps: f64) -> f64 {
+    alone_us.max(size as f64 / mbps)
+}
+
+/// Messages one after the other until all of `nodes` know of each other: news of `message_us` each.
+pub fn dissemination(nodes: u32, message_us: f64, resource: String) -> Bound {
+    let steps = f64::from(nodes.next_power_of_two().trailing_zeros());
+    let is = "ceil(log2 nodes) messages of 1 B through the idle network, without software";
+    Bound::of_time(steps * message_us, resource, is)
+}
+
+/// One message between two idle nodes: overheads, the network's latency, and its bytes at the slowest resource.
+pub fn pair(idle_us: f64, bytes: f64, slowest: Peak) -> Bound {
+    let bytes_us = bytes / slowest.mbps;
+    let is = "processor overheads, the way's latency, and the bytes at the slowest of network, adapter and host";
+    longer(idle_us, bytes_us, slowest, idle_us + bytes_us, is)
+}
+
+/// `latency_us` with what sets it: the bytes, or else the way.
+fn longer(idle_us: f64, bytes_us: f64, slowest: Peak, latency_us: f64, is: &'static str) -> Bound {
+    let resource = if bytes_us > idle_us { slowest.resource } else { LATENCY.to_owned() };
+    Bound { latency_us, mbps: slowest.mbps, resource, is }
+}
+
+/// A collective: hop and serialisation limit.
+pub fn collective(idle_us: f64, bytes_us: f64, slowest: Peak) -> Bound {
+    let is = "news from the farthest rank, or the bytes of one rank at the slowest of network and host bus, whichever is \
+              longer";
+    longer(idle_us, bytes_us, slowest, idle_us.max(bytes_us), is)
+}
+
+/// A collective of which one rank's bytes alone are known: `bytes` by all ways of its node, of so many MB/s.
+pub fn by_devices(bytes: f64, mbps: f64, is: &'static str) -> Bound {
+    Bound::of_bytes(bytes, Peak::new(mbps, DEVICES), is)
+}
+
+/// Windows of messages of `size` bytes: `senders` together exceed none of the rates that each of them has.
+pub fn stream(size: f64, senders: f64, each: impl IntoIterator<Item = Peak>) -> Bound {
+    let is = "the load that the pairs put on the network, their hosts' rates, and what a message costs the processors";
+    let slowest = crate::slowest(each).unwrap_or(Peak::new(f64::INFINITY, ""));
+    Bound::of_bytes(size, Peak { mbps: slowest.mbps * senders, ..slowest }, is)
+}
+
+/// The rate at which processors can start or end messages of `size` bytes that cost them `cost_us` each.
+pub fn by_overhead(size: f64, cost_us: f64) -> Peak {
+    Peak::new(size / cost_us, "processor overhead of a message")
+}
+
+/// An exchange of all with all by the load on the hottest resource: `bytes` to each of `others`, `mbps` for each node.
+pub fn exchange(bytes: f64, others: f64, hottest: Peak) -> Bound {
+    Bound::of_bytes(bytes * others, hottest, "the load that the exchange puts on the hottest resource")
+}
+
+/// What pairs send together: `mbps` of each sender for so many of them.
+pub fn pairs(senders: f64, hottest: Peak) -> Bound {
+    let rate = Peak { mbps: hottest.mbps * senders, ..hottest };
+    Bound::of_rate(rate, "the load that the pairs put on the hottest resource")
+}
+
+/// What writes and reads of a barrier network's port are called.
+pub const PORT: &str = "processor's access to the port";
+
+/// A write and a read of a barrier network's port for each phase.
+fn port_of(spec: &BarrierSpec) -> Time {
+    Time(u64::from(spec.phases) * (spec.enter.value.0 + spec.read.value.0))
+}
+
+/// A barrier network's least, when the result's way took `way`: what no polling could be faster than.
+pub fn barrier(spec: &BarrierSpec, way: Time) -> Time {
+    port_of(spec).max(way)
+}
+
+/// A barrier network's least for a program on ranks.
+pub fn barrier_port(spec: &BarrierSpec) -> Bound {
+    Bound::of_time(port_of(spec).us(), PORT, "a write and a read of the barrier network's port for each phase")
+}
+
+/// Where most of the closed form's time goes.
+pub fn barrier_limit(spec: &BarrierSpec, formula: Time) -> String {
+    let port = port_of(spec).0;
+    if port >= formula.0.saturating_sub(port) { PORT.to_owned() } else { spec.name.clone() }
+}
+
+/// What no reduction in the network could be faster than: its tree's own way, or the bytes at its rate.
+///
+/// # Errors
+/// More nodes than the network has.
+pub fn reduced(own: &ReductionSpec, nodes: u32, size: u64) -> Result<Bound, String> {
+    let empty_us = own.latency(nodes, 0).map_err(|error| error.to_string())?.us();
+    // A read under way may see the result earlier than the closed form, by a whole read at most.
+    let way_us = empty_us - f64::from(own.tree.phases) * own.tree.read.value.us();
+    let mbps = own.rate.value.0 as f64 / 1e6;
+    let bytes_us = f64::from(own.tree.phases) * size as f64 / mbps;
+    let resource =
+        if bytes_us > way_us { "rate of the reduction network" } else { "way through the reduction network" };
+    let is = "up and down the reduction network, or each pass's bytes at its rate, whichever is longer";
+    Ok(Bound { latency_us: way_us.max(bytes_us), mbps, resource: resource.to_owned(), is })
+}
+
+/// The least of a broadcast or barrier by the network's own means: the news crosses it from the last to arrive to the
+/// node farthest off, and the bytes, which take `wire`, cross a link. Whether the bytes set it stands beside.
+pub fn broadcast(way: Time, wire: Time) -> (Time, bool) {
+    (way + wire, wire > way)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longer_of_way_and_bytes_is_named() {
+        let link = || Peak::new(100.0, "link");
+        assert_eq!((pair(2.0, 100.0, link()).latency_us, pair(2.0, 100.0, link()).resource.as_str()), (3.0, LATENCY));
+        assert_eq!(pair(0.5, 100.0, link()).resource, "link");
+        assert_eq!((collective(2.0, 3.0, link()).latency_us, collective(2.0, 1.0, link()).latency_us), (3.0, 2.0));
+        assert_eq!(dissemination(5, 2.0, String::new()).latency_us, 6.0);
+    }
+
+    #[test]
+    fn the_slowest_of_what_is_known_bounds_a_stream() {
+        let bound = stream(8.0, 2.0, [by_overhead(8.0, 0.1), Peak::new(50.0, "link")]);
+        assert_eq!((bound.mbps, bound.latency_us, bound.resource.as_str()), (100.0, 0.08, "link"));
+    }
+}
