@@ -124,11 +124,12 @@ bench-barrier: .stamps/tools ## the barrier plug-in beside each MPI's own barrie
 	@$(TIMED) "plug-in and MPI barriers" $(MAKE) --no-print-directory -s -C plugins bench
 	@$(TIMED) "traffic while a rank waits" $(MAKE) --no-print-directory -s -C plugins bench-progress
 
-conformance: $(HOTLINK) ## MPICH's and mpi4py's own tests on libmpi_abi.so.1, compiled for the standard ABI (ARGS="--chapters pt2pt --only bsend")
+conformance: $(HOTLINK) ## MPICH's and mpi4py's own tests on libmpi_abi.so.1, compiled for the standard ABI; Slurm (ARGS="--chapters pt2pt --only bsend")
 	@$(TIMED) "MPICH 5 and its tests" tools/conformance/need
 	@$(TIMED) "MPICH's tests on hotlink's library" tools/conformance/run --hotlink $(HOTLINK) run \
 	    --mpicc target/conformance/venv/bin/mpicc_abi --source target/conformance/mpich --work target/conformance/work $(ARGS)
 	@$(TIMED) "mpi4py's tests on hotlink's library" tools/conformance/mpi4py $(HOTLINK) 1 2 4
+	@$(TIMED) "an MPI program under Slurm" tools/conformance/slurm $(HOTLINK)
 
 mpi-names: .stamps/tools ## write the names of the standard ABI again, after a function was added to crates/mpi/src/face
 	@$(TIMED) "PyPI's mpich and pympistandard" tools/conformance/need mpich

@@ -45,6 +45,13 @@ int main(int argc, char **argv) {
     int bad = MPI_SUCCESS; MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); bad = MPI_Send(&v, 1, MPI_INT, ranks + 3, 0, MPI_COMM_WORLD); CHECK(bad == MPI_ERR_RANK);
     if (rank == 0) { char t[8192]; int l; MPI_Get_library_version(t, &l); printf("%s\n", t); }
     MPI_Comm none; bad = MPI_Comm_spawn("none", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &none, MPI_ERRCODES_IGNORE); CHECK(bad == MPI_ERR_UNSUPPORTED_OPERATION);
+    // Two at a time, which half of the ranks begin in the other order: each gets a number that the other did not take.
+    MPI_Comm twins[2], made[2]; MPI_Request both[2]; int same;
+    for (int i = 0; i < 2; i++) MPI_Comm_dup(MPI_COMM_WORLD, &twins[i]);
+    for (int i = 0; i < 2; i++) MPI_Comm_idup(twins[(i + rank) % 2], &made[(i + rank) % 2], &both[i]);
+    MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2; i++) { MPI_Comm_compare(made[i], twins[i], &same); CHECK(same == MPI_CONGRUENT); MPI_Barrier(made[i]); }
+    for (int i = 0; i < 2; i++) { MPI_Comm_free(&made[i]); MPI_Comm_free(&twins[i]); }
     int one = failed, total; MPI_Reduce(&one, &total, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) printf("%d failures\n", total);
     MPI_Finalize();

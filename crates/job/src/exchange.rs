@@ -1,6 +1,6 @@
 //! What a launcher itself carries between its ranks, so that they find each other on several machines.
 
-use crate::pmi::Pmi;
+use crate::pmi::{Named, Pmi};
 use crate::pmix::Pmix;
 use std::io;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use std::time::Duration;
 const KEY: &str = "hotlink-place";
 
 /// By which words a launcher talks with its ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exchange {
-    /// PMI-1 over this descriptor.
-    Pmi(i32),
+    /// PMI over this descriptor: PMI-2 where the launcher names the process for that, else PMI-1.
+    Pmi(i32, Option<Named>),
     /// PMIx, by the library that the launcher uses.
     Pmix,
 }
@@ -21,19 +21,20 @@ impl Exchange {
     /// What the launcher's variables offer.
     pub(crate) fn of(variable: &dyn Fn(&str) -> Option<String>) -> Option<Exchange> {
         if let Some(descriptor) = variable("PMI_FD").and_then(|text| text.trim().parse().ok()) {
-            return Some(Exchange::Pmi(descriptor));
+            let named = variable("PMI_JOBID").zip(variable("PMI_RANK")).map(|(job, rank)| Named { job, rank });
+            return Some(Exchange::Pmi(descriptor, named));
         }
         (variable("PMIX_NAMESPACE").is_some() && variable("PMIX_RANK").is_some()).then_some(Exchange::Pmix)
     }
-    /// Gives every rank the text of rank 0, which has no spaces. All ranks of the job call this, once: afterwards the
+    /// Gives every rank the text of rank 0, which has neither spaces nor semicolons. All ranks of the job call this, once: afterwards the
     /// launcher only watches how they end.
     ///
     /// # Errors
     /// What the launcher answered, or that it did not within `limit`.
     pub fn hand_out(self, text: Option<&str>, limit: Duration) -> io::Result<String> {
         match self {
-            Exchange::Pmi(descriptor) => {
-                let mut pmi = Pmi::open(descriptor, limit)?;
+            Exchange::Pmi(descriptor, named) => {
+                let mut pmi = Pmi::open(descriptor, named.as_ref(), limit)?;
                 text.map_or(Ok(()), |text| pmi.put(KEY, text))?;
                 pmi.fence()?;
                 let got = text.map_or_else(|| pmi.get(KEY), |text| Ok(text.to_owned()))?;

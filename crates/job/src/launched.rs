@@ -208,7 +208,7 @@ mod tests {
             read(&[&all[..], &[("PMI_FD", descriptor), ("HYDI_CONTROL_FD", descriptor)]].concat()).unwrap().unwrap()
         };
         let (one, other) = (of("0", "6"), of("2", "8"));
-        assert_eq!((one.exchange, other.exchange), (Some(Exchange::Pmi(6)), Some(Exchange::Pmi(8))));
+        assert_eq!((one.exchange, other.exchange), (Some(Exchange::Pmi(6, None)), Some(Exchange::Pmi(8, None))));
         assert_eq!(one.job, other.job);
     }
 

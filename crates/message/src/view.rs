@@ -43,6 +43,10 @@ impl<P: Port> Comm<P> {
         (beside.call, beside.patience) = (call << tags::BITS, 1);
         beside
     }
+    /// Tells this communicator, or this call beside others of it, from all others that a rank has; the same on all its ranks.
+    pub fn label(&self) -> (u32, u32) {
+        (self.context.0, self.call)
+    }
     /// What the fabric offers all ranks at once is not for some, and not for several calls at a time.
     fn without_fabric(&self) -> Comm<P> {
         let plain = Limits { barrier: false, broadcast: false, reduction: None, ..(*self.limits).clone() };

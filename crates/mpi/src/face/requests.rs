@@ -67,7 +67,7 @@ fn over(p: &Process, request: Out<Handle>, status: Out<Status>, pending: &Pendin
 pub(crate) fn wait(p: &Process, request: Out<Handle>, status: Out<Status>) -> Done {
     let world = p.world()?;
     let Some(pending) = p.requested(request.get(0))?.filter(|pending| !pending.is_idle()) else {
-        give(status, Status::EMPTY);
+        status.set(Status::EMPTY);
         return Ok(());
     };
     let ended = world.end_of(&pending);
@@ -78,7 +78,7 @@ pub(crate) fn test(p: &Process, request: Out<Handle>, flag: Out<c_int>, status: 
     let world = p.world()?;
     flag.set(1);
     let Some(pending) = p.requested(request.get(0))?.filter(|pending| !pending.is_idle()) else {
-        give(status, Status::EMPTY);
+        status.set(Status::EMPTY);
         return Ok(());
     };
     world.step();
@@ -141,7 +141,7 @@ fn one(p: &Process, list: &List, index: Out<c_int>, status: Out<Status>, found: 
         }
         None => {
             index.set(c::MPI_UNDEFINED);
-            give(status, Status::EMPTY);
+            status.set(Status::EMPTY);
             Ok(())
         }
     }
@@ -232,10 +232,13 @@ pub(crate) fn testsome(
 
 pub(crate) fn request_get_status(p: &Process, request: Handle, flag: Out<c_int>, status: Out<Status>) -> Done {
     p.world()?.step();
-    let ended = match p.requested(request)?.filter(|pending| !pending.is_idle()) {
-        Some(pending) => pending.ended(),
-        None => Some(Ended::well(Status::EMPTY)),
+    let Some(pending) = p.requested(request)?.filter(|pending| !pending.is_idle()) else {
+        flag.set(1);
+        // Of no request, the empty status with its error.
+        status.set(Status::EMPTY);
+        return Ok(());
     };
+    let ended = pending.ended();
     flag.set(c_int::from(ended.is_some()));
     match ended {
         Some(ended) => give(status, ended.status),

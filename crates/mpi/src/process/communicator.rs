@@ -165,11 +165,13 @@ pub(crate) struct Numbers {
     next: Cell<u32>,
     /// So many are being agreed on now.
     pending: Cell<u32>,
+    /// Those of them that every rank has begun to agree on, by the communicators they are made of.
+    begun: RefCell<Vec<(u32, u32)>>,
 }
 
 impl Numbers {
     pub(crate) fn from(first: u32) -> Numbers {
-        Numbers { next: Cell::new(first), pending: Cell::new(0) }
+        Numbers { next: Cell::new(first), pending: Cell::new(0), begun: RefCell::default() }
     }
     /// All below were given out.
     pub(crate) fn next(&self) -> u32 {
@@ -187,21 +189,31 @@ impl Numbers {
 
 /// A number for a new communicator that none of `view` has used: where ranks are of several groups, each may take it.
 /// Whether another is agreed on at the same time, by another thread or beside the call, is told with it; then each rank
-/// says afterwards whether the number was free still, and they try again if it was not.
+/// says afterwards whether the number was free still, and they try again if it was not. Ranks hear of several in orders that
+/// differ: without a first among those, each could take the others' numbers at every try.
 pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bool) -> Result<u32, Error> {
     let alone = !beside && numbers.pending.get() == 0 && !gate::is_shared();
     numbers.pending.set(numbers.pending.get() + 1);
+    let own = view.label();
     let agreed = async {
         loop {
             let told = largest(view, &[i64::from(numbers.next()), i64::from(!alone)]).await?;
             let number = told[0] as u32;
-            let free = numbers.take(number);
-            if told[1] == 0 || largest(view, &[i64::from(!free)]).await?[0] == 0 {
+            let is_first = told[1] == 0 || numbers.begun.borrow().iter().all(|other| own <= *other);
+            let free = is_first && numbers.take(number);
+            if told[1] == 0 {
+                return Ok(number);
+            }
+            if !numbers.begun.borrow().contains(&own) {
+                numbers.begun.borrow_mut().push(own);
+            }
+            if largest(view, &[i64::from(!free)]).await?[0] == 0 {
                 return Ok(number);
             }
         }
     };
     let agreed = agreed.await;
+    numbers.begun.borrow_mut().retain(|other| *other != own);
     numbers.pending.set(numbers.pending.get() - 1);
     agreed
 }

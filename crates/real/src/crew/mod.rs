@@ -204,7 +204,7 @@ pub(crate) fn crew() -> Result<Option<MutexGuard<'static, Crew>>, RunError> {
         let lost = |error: io::Error| {
             RunError::Start(format!("rank {} of {} did not find the others: {error}", place.rank, place.ranks))
         };
-        let (at, secret) = match place.exchange {
+        let (at, secret) = match place.exchange.clone() {
             Some(exchange) => meet::told_by(exchange, place.rank).map_err(lost)?,
             None => {
                 let secret = Secret::find(local).map_err(RunError::Setting)?;
