@@ -68,6 +68,8 @@ pub struct Door {
     empty: bool,
     /// Something has happened since the last suspension, which others of this process may wait for.
     stirred: bool,
+    /// The event that the desk handed over with the end of a suspension, until it is polled.
+    next: Option<(Event, Vec<u8>)>,
     /// How long the payload of the last event is, and how it starts.
     came: (u64, Vec<u8>),
     /// The function that the simulator knows this rank to be in.
@@ -163,6 +165,7 @@ impl Door {
             idle: None,
             empty: false,
             stirred: false,
+            next: None,
             came,
             within: "",
             survives: false,
@@ -213,7 +216,8 @@ impl Door {
     pub fn leaves(&mut self, token: u64) {
         self.say(Ask::Leaves, |words| words.push(token));
     }
-    /// The program has looked for something, in vain, and goes on: that takes some time.
+    /// The program has looked for something, in vain, and goes on: that takes some time, which its clock shows from the next
+    /// thing on that it asks for.
     pub fn pass(&mut self) {
         self.go_on(Ask::Pass);
     }
@@ -230,8 +234,13 @@ impl Door {
             self.mailbox.goes_into(self.within);
         }
         self.say(how, |_| ());
-        self.ask(|_| ());
         self.empty = false;
+        // Whoever waits polls next, and a look is handed over with the next.
+        if how == Ask::Suspend {
+            self.say(Ask::Poll, |_| ());
+            self.next = self.ask(event);
+            self.empty = self.next.is_none();
+        }
     }
 
     /// Adds to what the desk will hear.
@@ -401,8 +410,11 @@ impl Port for Door {
         if self.empty {
             return None;
         }
-        self.say(Ask::Poll, |_| ());
-        let Some((event, start)) = self.ask(event) else {
+        let polled = self.next.take().or_else(|| {
+            self.say(Ask::Poll, |_| ());
+            self.ask(event)
+        });
+        let Some((event, start)) = polled else {
             self.empty = true;
             return None;
         };

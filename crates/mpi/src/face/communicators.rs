@@ -235,18 +235,18 @@ pub(crate) fn comm_split_type(
     info: Handle,
     newcomm: Out<Handle>,
 ) -> Done {
-    let old = p.intracomm(comm)?;
+    let old = p.comm(comm)?;
     let shared = ("mpi_hw_resource_type".to_owned(), "mpi_shared_memory".to_owned());
     let by_memory = info::given(p, info)?.contains(&shared);
     let color = match split_type {
         c::MPI_COMM_TYPE_SHARED | c::MPI_COMM_TYPE_HW_GUIDED | c::MPI_COMM_TYPE_RESOURCE_GUIDED
             if split_type == c::MPI_COMM_TYPE_SHARED || by_memory =>
         {
-            // A number of the host's name; two names that share one would need the same sum of 61 bits.
+            // A number of the host's name (FNV-1a); two names that share one would need the same sum of 61 bits.
             let name = hotlink_real::machine() + &crate::seat::host(p.world()?.comm.rank());
             let sum = name
                 .bytes()
-                .fold(0u64, |sum, byte| (sum.wrapping_mul(1_000_003) ^ u64::from(byte)) >> 3 << 3 | sum >> 61);
+                .fold(0xcbf2_9ce4_8422_2325, |sum: u64, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
             Some((sum >> 3) as i64)
         }
         // No hardware below the host is known here: nobody is told apart, which the standard lets a library say so.

@@ -115,11 +115,15 @@ fn share(
     let (mut memory, mut attachment) = (None, None);
     let mut words = [0; 4];
     let mut start = Address(0);
+    // One rank alone shares with nobody.
+    let kind = if peers.len() == 1 { Kind::Private } else { Kind::Shared };
     if comm.rank == 0
-        && let Ok(made) = world.comm.alloc(end.max(1) as u64, Kind::Shared)
+        && let Ok(made) = world.comm.alloc(end.max(1) as u64, kind)
     {
         let at = world.comm.with_port(|port| port.start(made)).map_err(|_| refused())?;
-        if let Ok(key) = world.comm.export(made) {
+        if kind == Kind::Private {
+            (memory, start) = (Some(made), Address::of(at));
+        } else if let Ok(key) = world.comm.export(made) {
             words = [1, i64::from(key.rank), key.id as i64, key.bytes as i64];
             (memory, start) = (Some(made), Address::of(at));
         }
