@@ -15,6 +15,7 @@ _Array = Buffer | _SupportsArray
 __version__: str
 ANY_SOURCE: Final[int]
 ANY_TAG: Final[int]
+TOLD: Final[list[str]]
 
 class InputError(ValueError): ...
 class CommError(RuntimeError): ...

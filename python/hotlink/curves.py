@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from hotlink import _core
 from hotlink.drawing import (
     COLOURS,
     FAINT,
@@ -78,18 +79,7 @@ NEAR, NEAR_POINTS = 0.012, 0.75
 STEPPED_METHODS = {"formula", "load"}
 STEPPED_ACROSS = {"nodes", "ranks"}
 # Text that tells what came out, not what was asked.
-TOLD = {
-    "limiting_resource",
-    "limiter",
-    "hot_link",
-    "trace_hash",
-    "statistic_of",
-    "bound_is",
-    "note",
-    "deadlock",
-    "kind",
-    "file",
-}
+TOLD = frozenset(_core.TOLD)
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 

@@ -65,6 +65,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TruncatedError", module.py().get_type::<TruncatedError>())?;
     module.add("ANY_SOURCE", comm::ANY)?;
     module.add("ANY_TAG", comm::ANY)?;
+    module.add("TOLD", hotlink_results::compare_runs::TOLD)?;
     module.add_class::<comm::Comm>()?;
     module.add_class::<request::Request>()?;
     module.add_class::<request::Status>()?;

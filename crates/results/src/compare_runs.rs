@@ -24,8 +24,8 @@ impl FromStr for Share {
     }
 }
 
-/// Keys of text that tell what came out, not what was asked.
-const TOLD: [&str; 13] = [
+/// Keys of text that tell what came out, not what was asked: here and in charts.
+pub const TOLD: [&str; 13] = [
     "limiting_resource",
     "limiter",
     "hot_link",
