@@ -1,9 +1,10 @@
-//! How long a message's head is under way in the idle network: what it passes, by the loads of what carries it.
+//! How long a message is under way, by the loads of what carries it: its head in the idle network, and what it waits where
+//! others send too.
 
 use crate::Load;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
-use hotlink_fabric::spec::Role;
+use hotlink_fabric::spec::{Capacities, Role};
 use std::collections::BTreeMap;
 
 impl Load {
@@ -37,5 +38,84 @@ impl Load {
         }
         sum += by_role.values().map(|(resource, load)| load * fabric.latency(*resource).us()).sum::<f64>();
         (sent > 0.0).then(|| sum / sent)
+    }
+}
+
+/// The resources on messages' ways as queues: messages of one fixed time come to each of them at random (M/D/1). Exact for
+/// a node's own link and for one switch of many ports, to which many send; in a tree nearly so, since each switch mixes
+/// what it passes on.
+#[derive(Clone, Debug)]
+pub struct Queues {
+    /// How many messages pass resources of the same load, all together, their time in microseconds, and the load over the
+    /// rate as a share of the greatest.
+    terms: Vec<Term>,
+    /// Messages that are sent.
+    sent: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Term {
+    passed: f64,
+    service_us: f64,
+    share: f64,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    /// A host's device, in a row with its link.
+    Host,
+    /// A node's link.
+    Link,
+    /// Any other.
+    Between,
+}
+
+impl Load {
+    /// The queues of messages of `bytes`, one packet each. `None` where nobody sends, or nothing has a rate.
+    pub fn queues(&self, fabric: &Fabric, capacities: Capacities, efficiency: f64, bytes: u64) -> Option<Queues> {
+        let network = &fabric.network;
+        let vertices = (network.nodes..network.vertices() as u32).map(|v| Resource::Vertex(Vertex(v)));
+        let channels = (0..network.channels() as u32).map(|c| Resource::Channel(Channel(c)));
+        let hosts =
+            network.node_iter().flat_map(|n| network.host_roles.iter().map(move |&role| Resource::Host(n, role)));
+        let mut terms = Vec::new();
+        for resource in vertices.chain(channels).chain(hosts) {
+            let load = self.of(fabric, resource);
+            let rate = fabric.payload_mbps(resource, capacities, efficiency).filter(|_| load > 0.0);
+            let Some(mbps) = rate else { continue };
+            let place = match (resource, network.role(resource)) {
+                (Resource::Host(..), _) => Place::Host,
+                (_, Role::Link) => Place::Link,
+                _ => Place::Between,
+            };
+            terms.push(Term { passed: load, service_us: bytes as f64 / mbps, share: load / mbps, place });
+        }
+        let most = terms.iter().map(|term| term.share).fold(0.0, f64::max);
+        terms.iter_mut().for_each(|term| term.share /= most);
+        let sent: f64 = self.sent.iter().sum();
+        (most > 0.0 && sent > 0.0).then_some(Queues { terms, sent })
+    }
+}
+
+impl Queues {
+    /// Mean time that a message waits on its way, in microseconds, when nodes send at `load` of what the hottest resource
+    /// allows; `load` is below 1.
+    pub fn waiting_us(&self, load: f64) -> f64 {
+        let of = |place: Place| -> f64 {
+            let terms = self.terms.iter().filter(|term| term.place == place);
+            let waits = terms.map(|term| {
+                let busy = load * term.share;
+                term.passed * busy * term.service_us / (2.0 * (1.0 - busy))
+            });
+            waits.sum::<f64>() / self.sent
+        };
+        // Of servers in a row, which nobody joins between, a message waits at the slowest alone.
+        of(Place::Between) + of(Place::Link).max(of(Place::Host))
+    }
+
+    /// The time of a message itself at the slowest resource: microseconds.
+    pub fn service_us(&self) -> f64 {
+        self.terms.iter().map(|term| term.service_us).fold(0.0, f64::max)
     }
 }

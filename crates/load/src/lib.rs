@@ -26,6 +26,7 @@ mod tables;
 mod tree;
 mod valiant;
 
+pub use latency::Queues;
 pub use pairs::MOST_PAIRS;
 
 use hotlink_fabric::Fabric;

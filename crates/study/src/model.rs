@@ -6,6 +6,7 @@ use crate::options::{Paths, Rates};
 use crate::{Source, Unwatched};
 use hotlink_bench::Record;
 use hotlink_bound::Bounds;
+use hotlink_fabric::flow_control::Passage;
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::routing;
 use hotlink_fabric::spec::FabricSpec;
@@ -233,6 +234,43 @@ impl PatternQuestion {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Mean latency at shares of what the load allows, a record each: every resource on the way is a queue
+    /// ([`hotlink_load::Queues`]).
+    ///
+    /// # Errors
+    /// The network's queues, the traffic or the messages are not such.
+    pub fn at_loads(&self, counted: &Counted, loads: &[f64]) -> Result<Vec<Record>, String> {
+        let Counted { fabric, bounds, load, .. } = counted;
+        let control = fabric.spec.flow_control;
+        let packet = fabric.spec.packet().payload_max_bytes.as_ref().map(|most| most.value);
+        if let Some(load) = loads.iter().find(|load| !(**load > 0.0 && **load < 1.0)) {
+            return Err(format!("load {load}: queues end below 1; allowed are loads between 0 and 1"));
+        }
+        if control.passage != Passage::CutThrough || control.is_ring() {
+            let what = format!("{} holds links while it waits, or sends again", control.name);
+            return Err(format!("load: {what}, which queues do not say; `hotlink simulate traffic` does"));
+        }
+        if !matches!(self.traffic, Traffic::Uniform | Traffic::AllToAll) {
+            return Err("load: queues are of messages to random nodes: --traffic uniform or all-to-all".to_owned());
+        }
+        if packet.is_some_and(|most| self.size > most) {
+            let most = packet.unwrap_or_default();
+            return Err(format!("load: queues are of messages of one packet: --size up to {most}"));
+        }
+        let queues = load.queues(fabric, self.capacities.into(), bounds.efficiency, self.size);
+        let (queues, idle_us) = queues.zip(load.idle_us(fabric)).ok_or("load: nothing on the way has a rate")?;
+        let head = self.head(&fabric.spec.name, fabric.asked, u64::from(fabric.nodes()), "load");
+        let record = |&load: &f64| {
+            head.clone()
+                .with("load", load)
+                .with("offered_per_node_MBps", load * bounds.bandwidth_per_node_mbps)
+                .with("idle_latency_us", idle_us)
+                .with("mean", idle_us + queues.service_us() + queues.waiting_us(load))
+                .with("statistic_of", "latency_us of messages, from posting to their last byte")
+        };
+        Ok(loads.iter().map(record).collect())
     }
 
     /// How the bound of the load comes about, a step a line.

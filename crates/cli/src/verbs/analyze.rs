@@ -1,8 +1,9 @@
 //! `hotlink analyze`: one fabric at given sizes, by closed form and by load count, with what limits it.
 
 use super::question::{MeasuredArgs, PatternArgs, RoutesArgs, VariantArgs};
+use crate::Failure;
+use crate::values::{Counts, Numbers};
 use crate::words::word;
-use crate::{Failure, values::Counts};
 use hotlink_bench::Record;
 use hotlink_paper::{Output, Table, columns};
 use hotlink_study::Source;
@@ -14,6 +15,7 @@ use hotlink_study::ask::{Detail, Measured, Methods, Question, at_sizes};
   hotlink analyze ib-ndr-fat-tree3 --nodes 16384 --json
   hotlink analyze eth-400g-leaf-spine --nodes 4096 --oversubscription 2
   hotlink analyze 'myrinet-ring4:groups=[8,3,6]' --nodes 17 --traffic same-switch:80
+  hotlink analyze ib-ndr-fat-tree2 --nodes 64 --traffic uniform --size 4KiB --load 0.1..0.9
   hotlink analyze my-graph.json --traffic permutation:random --samples 200 --seed 1
   hotlink analyze ibnetdiscover.txt --routes opensm-lfts.dump --traffic permutation:shift:3 --links")]
 pub(crate) struct Args {
@@ -42,6 +44,10 @@ pub(crate) struct Args {
     /// that move it, the strongest first.
     #[arg(long)]
     sensitivity: bool,
+    /// Add the mean latency at these shares of what the load count allows, every resource a queue: messages of one packet
+    /// to random nodes (--traffic uniform --size 4KiB), where switches pass packets on as they come.
+    #[arg(long, value_name = "LIST")]
+    load: Option<Numbers>,
     /// Add a record for every resource that carries load.
     #[arg(long)]
     links: bool,
@@ -56,7 +62,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let (mut rows, mut resources, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     let progress = output.ticking("analyze", sizes.len() as u64 * args.question.pattern()?.draws());
     let detail = Detail { deadlock: true, links: args.links, why: args.why };
-    let question = Question { detail, ..args.question.question(&fabric, 2) };
+    let loads = args.load.as_ref().map_or_else(Vec::new, |loads| loads.to_vec());
+    let question = Question { detail, loads, ..args.question.question(&fabric, 2) };
     let (asked, of) = ((&question, &sizes[..]), (&args.method.engines(&measured)[..], args.method == Methods::All));
     at_sizes(asked, &source, of, output.vary(args.sensitivity), &*progress, &mut |given| {
         output.push_all(given.records.iter().cloned());
@@ -69,8 +76,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let unanswered: Vec<String> = rows.iter().filter_map(unanswered).collect();
     let notes = deadlocks(&rows).into_iter().chain(unreachable(&rows)).chain(unanswered).chain(notes).collect();
     output.table(Table { notes, ..Table::of_columns(&rows, columns::ANALYZE) });
-    if args.links {
-        output.table(Table::of(&resources));
+    let (queued, links): (Vec<Record>, Vec<Record>) =
+        resources.iter().cloned().partition(|record| record.get("offered_per_node_MBps").is_some());
+    for parts in [links, queued] {
+        if !parts.is_empty() {
+            output.table(Table::of(&parts));
+        }
     }
     output.push_all(resources);
     Ok(())

@@ -89,6 +89,9 @@ pub struct Question {
     /// Draws of the hash by which flows choose among equal paths; 0: the seed's alone.
     #[serde(default)]
     pub hash_seeds: u64,
+    /// Shares of what the load count allows at which the mean latency is told.
+    #[serde(default)]
+    pub loads: Vec<f64>,
     /// What is told beside the answer.
     #[serde(default)]
     pub detail: Detail,
@@ -120,6 +123,7 @@ impl Question {
             seed: 1,
             samples: 100,
             hash_seeds: 0,
+            loads: Vec::new(),
             detail: Detail::default(),
         }
     }

@@ -19,6 +19,8 @@ const FIRST: u64 = 4096;
 const FIRST_EACH: u64 = 32;
 /// Packets at which a run that needs more is ended.
 const MOST_PACKETS: u64 = 1 << 23;
+/// Idle latencies that half of such a run is long, at least: what is under way is no backlog.
+const LONG: f64 = 16.0;
 /// Messages from which growth of the backlog by [`GROWTH`] of what is offered shows that a network is saturated.
 const TOLD_FROM: usize = 16_384;
 const GROWTH: f64 = 0.03;
@@ -134,7 +136,10 @@ fn grown(open: &mut OpenLoop<'_>, law: &SizeLaw, packet_bytes: u32, precision: f
             None => half,
         };
         (measured.window, measured.bytes) = ([begin, end], bytes - open.delivered_at(begin).min(bytes));
-        grew = if offered >= TOLD_FROM && backlog > GROWTH { grew + 1 } else { 0 };
+        // Short messages are posted in numbers before the first of them can have come.
+        let idle_us = measured.latencies.iter().copied().reduce(f64::min);
+        let is_long = idle_us.is_some_and(|us| half.us() >= LONG * us);
+        grew = if is_long && offered >= TOLD_FROM && backlog > GROWTH { grew + 1 } else { 0 };
         let unsteady = measured.steady.is_none_or(|steady| steady.too_short().is_some()) || measured.is_unfinished();
         measured.saturated = grew >= 2 && unsteady;
         let is_out = open.packets() as f64 * 2.0 > MOST_PACKETS as f64;

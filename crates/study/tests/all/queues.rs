@@ -1,10 +1,11 @@
 //! Whether the intervals of `simulate traffic` hold: two nodes and a wire each way are queues whose times theory knows.
 //! Here half a load, whose runs are short; `make bench-coverage` has the others.
 
-use hotlink_study::Unwatched;
+use hotlink_study::ask::{Asked, Method, Question, ask};
 use hotlink_study::cell::{Cell, Offered, What};
 use hotlink_study::options::Rates;
 use hotlink_study::parallel;
+use hotlink_study::{Source, Unwatched};
 
 const QUEUE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/bench-coverage/queue.toml");
 /// Bytes of a message: a microsecond on the wire.
@@ -57,4 +58,42 @@ fn a_run_that_is_too_short_or_saturated_says_so() {
     assert!(least == Some(1.0) && most > steady.number("p99"), "{steady:?}");
     let slow = steady.number("slowdown_mean").expect("a number") / steady.number("mean").expect("a number");
     assert!((slow - 1.0).abs() < 1e-6, "alone a message takes a microsecond: {steady:?}");
+}
+
+/// What counted loads say of queues, and what packets wait: on one switch, and on a tree of three leaves.
+#[test]
+fn latency_under_load_as_counted_is_what_packets_take() {
+    let fabric = "ib-ndr-fat-tree2";
+    let loads = vec![0.3, 0.6, 0.8];
+    // Of short messages thousands are on their way before the first has come.
+    for (nodes, size) in [(16, 4096), (80, 4096), (16, 256)] {
+        let what = Asked::Traffic("uniform".to_owned());
+        let question = Question { size, loads: loads.clone(), ..Question::new(what, fabric, nodes) };
+        let source = Source::open(fabric).expect("in the catalog");
+        let counted = ask(&question, &source, &[Method::Load], &Unwatched).expect("counts").given.remove(0).more;
+        assert_eq!(counted.len(), loads.len());
+        let packets = parallel::each(&loads, |load| {
+            let cell = Cell::plain(fabric, nodes, size, What::Traffic(Offered::plain("uniform", *load)), 1);
+            cell.run(&Unwatched).expect("runs").remove(0)
+        });
+        for (counted, packets) in counted.iter().zip(&packets) {
+            let number = |key: &str, record: &hotlink_bench::Record| record.number(key).expect("a number");
+            assert_eq!(number("offered_per_node_MBps", counted), number("offered_per_node_MBps", packets));
+            let ratio = number("mean", counted) / number("mean", packets);
+            assert!((ratio - 1.0).abs() < 0.03, "{ratio}: {counted:?}");
+        }
+    }
+    let told = |fabric: &str, size: u64, pattern: &str, load: f64| {
+        let what = Asked::Traffic(pattern.to_owned());
+        let question = Question { size, loads: vec![load], ..Question::new(what, fabric, 16) };
+        ask(&question, &Source::open(fabric).unwrap(), &[Method::Load], &Unwatched).expect_err("no queues").to_string()
+    };
+    for (fabric, size, pattern, load, why) in [
+        (fabric, 4096, "uniform", 1.0, "below 1"),
+        (fabric, 65536, "uniform", 0.5, "one packet"),
+        (fabric, 4096, "permutation:ring", 0.5, "random nodes"),
+        ("myrinet-clos64", 1024, "uniform", 0.5, "holds links"),
+    ] {
+        assert!(told(fabric, size, pattern, load).contains(why), "{}", told(fabric, size, pattern, load));
+    }
 }
