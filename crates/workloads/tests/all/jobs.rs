@@ -201,7 +201,7 @@ fn a_failure_during_a_job_costs_time_and_the_run_ends() {
         // Alone with the same failure: 2 of 10 MB, then 8 at half the rate.
         assert!((number(failed, "alone_us") / 18_000.0 - 1.0).abs() < 0.002, "{failed:?}");
     }
-    let text = include_str!("../../../plans/jobs-faults.toml");
+    let text = include_str!("../../../../plans/jobs-faults.toml");
     let records = told(text, "ib-ndr-fat-tree2");
     assert!(number(&records[0], "fault_cost_us") > 0.0 && number(&records[2], "lost") > 0.0, "{records:?}");
 }
@@ -304,7 +304,7 @@ fn a_sites_own_network_takes_jobs_by_the_names_of_its_hosts() {
 
 #[test]
 fn the_same_plan_gives_the_same_answer() {
-    let text = include_str!("../../../plans/two-jobs.toml");
+    let text = include_str!("../../../../plans/two-jobs.toml");
     let strip = |records: Vec<Record>| records.into_iter().map(|record| record.without("wall_s")).collect::<Vec<_>>();
     let (one, other) = (strip(told(text, "ib-ndr-fat-tree2")), strip(told(text, "ib-ndr-fat-tree2")));
     assert_eq!(one, other);

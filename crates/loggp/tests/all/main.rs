@@ -1,0 +1,4 @@
+//! LogGP's port and its schedules: one binary.
+
+mod port;
+mod schedules;

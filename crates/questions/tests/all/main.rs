@@ -1,0 +1,4 @@
+//! Questions as a page asks them: one binary.
+
+mod lent;
+mod views;

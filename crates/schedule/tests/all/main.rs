@@ -1,0 +1,4 @@
+//! Schedules: collectives and readers in one binary.
+
+mod collectives;
+mod readers;

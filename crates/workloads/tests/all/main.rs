@@ -1,0 +1,4 @@
+//! Workloads, called from a program and as jobs: one binary.
+
+mod called;
+mod jobs;
