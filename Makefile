@@ -6,6 +6,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport VIRTUAL_ENV PYTHONPATH
 
 TIMED   := .ci/timed
+# For lines through $(TIMED): those with make's own name in them are carried out by `make -n` too.
+SUBMAKE := $(MAKE)
 HOTLINK := target/release/hotlink
 ENGINE  := target/web/engine.wasm
 PAGE    := target/web/explorer.html
@@ -17,7 +19,7 @@ SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/do
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-rust test-barrier test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-ready test-programs test-rust test-barrier test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -40,16 +42,23 @@ dist: .stamps/venv $(PAGE) $(ENGINE) ## wheels (manylinux_2_28), Debian package,
 docs-renew: build ## write the outputs that the documents show anew
 	@$(TIMED) "outputs of the documents" $(VENV)/python tools/docs/commands $(VENV)/hotlink --write
 
-test: .stamps/check-rust .stamps/rustdoc .stamps/check-python .stamps/check-web .stamps/check-docs build explorer ## check everything, then run every test
-	@$(TIMED) "MPIs for the tests" $(MAKE) --no-print-directory -s -C plugins/mpi mpis
+test: .stamps/tools ## check everything, then run every test
+	@$(TIMED) "MPIs for the tests" $(SUBMAKE) --no-print-directory -s -C plugins/mpi mpis
 	@$(TIMED) "InfiniBand's simulator and subnet manager for the tests" tools/site/need
 	@$(TIMED) "a compiler for the standard ABI" tools/conformance/need mpich
 	@$(TIMED) "a browser for the tests of the report" tools/browser/need
-	@$(TIMED) "Rust tests: compilation" $(TESTS) --no-run
-	@# Two steps at a time: most of them keep one core busy. The output of a step comes when it ends.
+	@# Two steps at a time: most of them leave a core idle for some of their time.
+	@$(MAKE) --no-print-directory -j 2 test-ready
+	@# The output of a step comes when it ends.
 	@$(MAKE) --no-print-directory -j 2 -Orecurse test-rust test-barrier test-python test-page
 	@# Ranks of these wait busily, on every core.
 	@$(MAKE) --no-print-directory test-plugins test-abi
+
+# The lints, the documentation and the tests are compiled in one folder: one after the other.
+test-ready: .stamps/check-rust test-programs build explorer .stamps/check-python .stamps/check-web .stamps/check-docs
+test-programs: .stamps/rustdoc
+	@$(TIMED) "Rust tests: compilation" $(TESTS) --no-run
+.stamps/rustdoc: | .stamps/check-rust
 
 # Without examples, which the lints check.
 TESTS := cargo test --workspace --locked --quiet --tests
@@ -57,9 +66,9 @@ test-rust:
 	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) $(TESTS) --no-fail-fast
 	@$(TIMED) "Rust tests: examples of the documentation" cargo test --workspace --locked --quiet --doc
 test-barrier:
-	@$(TIMED) "hardware barrier: lint, proofs, benches" $(MAKE) --no-print-directory -s -C rtl/barrier test
+	@$(TIMED) "hardware barrier: lint, proofs, benches" $(SUBMAKE) --no-print-directory -s -C rtl/barrier test
 test-plugins:
-	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(MAKE) --no-print-directory -s -C plugins test HOTLINK=$(CURDIR)/$(HOTLINK)
+	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(SUBMAKE) --no-print-directory -s -C plugins test HOTLINK=$(CURDIR)/$(HOTLINK)
 test-abi:
 	@$(TIMED) "an MPI program on libmpi_abi.so.1, every way" tools/conformance/quick $(HOTLINK)
 test-python:
@@ -80,7 +89,7 @@ docs-pictures: build explorer ## make the pictures of the documents anew, in hea
 test-all: test ## everything that `test` runs, then the long suites: five hours or more
 	@$(TIMED) "worked examples of a topology, a benchmark, an importer" tools/docs/worked
 	@$(MAKE) --no-print-directory -s prove-messages fuzz-messages fuzz-site conformance blind-cables bench-coverage
-	@$(TIMED) "mutants of the hardware barrier" $(MAKE) --no-print-directory -s -C rtl/barrier mutants
+	@$(TIMED) "mutants of the hardware barrier" $(SUBMAKE) --no-print-directory -s -C rtl/barrier mutants
 
 check: .stamps/check-rust .stamps/check-rustdoc .stamps/check-wasm .stamps/check-python .stamps/check-web .stamps/check-docs ## formats, lints, types and language, with no test run
 
@@ -101,16 +110,16 @@ bench-copy: $(HOTLINK) ## each route of long messages forced in turn, beside the
 	@$(TIMED) "all routes, interleaved" tools/bench-copy/run $(HOTLINK) $(if $(JSON),--json $(JSON))
 
 bench-osu: $(HOTLINK) ## `measure --via mpi` beside a C program of OSU's definitions, in Debian's MPIs, interleaved
-	@$(TIMED) "Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins/mpi tools
+	@$(TIMED) "Debian's MPIs" $(SUBMAKE) --no-print-directory -s -C plugins/mpi tools
 	@$(TIMED) "both in turn" tools/osu-like/run $(HOTLINK) $(if $(JSON),--json $(JSON))
 
 bench-coverage: $(HOTLINK) ## how often the 95 % intervals of `measure` and `simulate traffic` hold: half an hour (KEEP=folder to resume)
 	@$(TIMED) "queues, 40 seeds a row" tools/bench-coverage/run $(HOTLINK) --queues --keep $(or $(KEEP),target/coverage)
-	@$(TIMED) "Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins/mpi tools
+	@$(TIMED) "Debian's MPIs" $(SUBMAKE) --no-print-directory -s -C plugins/mpi tools
 	@$(TIMED) "20 runs a row" tools/bench-coverage/run $(HOTLINK) --keep $(or $(KEEP),target/coverage)
 
 bench-predict: $(HOTLINK) ## how well calibrations of Debian's MPIs predict collectives and NPB IS
-	@$(TIMED) "Debian's MPIs" $(MAKE) --no-print-directory -s -C plugins/mpi tools
+	@$(TIMED) "Debian's MPIs" $(SUBMAKE) --no-print-directory -s -C plugins/mpi tools
 	@$(TIMED) "five runs of each" tools/bench-predict/run --hotlink $(HOTLINK)
 
 bench-ranks: .stamps/tools ## 1,024 ranks on this machine, as one host and as sixteen: time and memory of a rank
@@ -121,15 +130,14 @@ bench-web: explorer ## the explorer's page in headless Chromium: first paint, fr
 	@$(TIMED) "a fresh browser a row" tools/bench-web/run $(HOTLINK) $(if $(JSON),--json $(JSON))
 
 bench-barrier: .stamps/tools ## the barrier plug-in beside each MPI's own barrier, interleaved
-	@$(TIMED) "plug-in and MPI barriers" $(MAKE) --no-print-directory -s -C plugins bench
-	@$(TIMED) "traffic while a rank waits" $(MAKE) --no-print-directory -s -C plugins bench-progress
+	@$(TIMED) "plug-in and MPI barriers" $(SUBMAKE) --no-print-directory -s -C plugins bench
+	@$(TIMED) "traffic while a rank waits" $(SUBMAKE) --no-print-directory -s -C plugins bench-progress
 
-conformance: $(HOTLINK) ## MPICH's and mpi4py's own tests on libmpi_abi.so.1, compiled for the standard ABI; Slurm (ARGS="--chapters pt2pt --only bsend")
+conformance: $(HOTLINK) ## MPICH's and mpi4py's own tests on libmpi_abi.so.1, compiled for the standard ABI (ARGS="--chapters pt2pt --only bsend")
 	@$(TIMED) "MPICH 5 and its tests" tools/conformance/need
 	@$(TIMED) "MPICH's tests on hotlink's library" tools/conformance/run --hotlink $(HOTLINK) run \
 	    --mpicc target/conformance/venv/bin/mpicc_abi --source target/conformance/mpich --work target/conformance/work $(ARGS)
 	@$(TIMED) "mpi4py's tests on hotlink's library" tools/conformance/mpi4py $(HOTLINK) 1 2 4
-	@$(TIMED) "an MPI program under Slurm" tools/conformance/slurm $(HOTLINK)
 
 mpi-names: .stamps/tools ## write the names of the standard ABI again, after a function was added to crates/mpi/src/face
 	@$(TIMED) "PyPI's mpich and pympistandard" tools/conformance/need mpich
