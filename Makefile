@@ -54,8 +54,8 @@ test: .stamps/tools ## check everything, then run every test
 	@# Ranks of these wait busily, on every core.
 	@$(MAKE) --no-print-directory test-plugins test-abi
 
-# The lints, the documentation and the tests are compiled in one folder: one after the other.
-test-ready: .stamps/check-rust test-programs build explorer .stamps/check-python .stamps/check-web .stamps/check-docs
+# The quick checks first. The lints, the documentation and the tests are compiled in one folder: one after the other.
+test-ready: .stamps/check-docs .stamps/check-python .stamps/check-web .stamps/check-rust test-programs build explorer
 test-programs: .stamps/rustdoc
 	@$(TIMED) "Rust tests: compilation" $(TESTS) --no-run
 .stamps/rustdoc: | .stamps/check-rust

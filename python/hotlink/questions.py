@@ -60,8 +60,8 @@ def analyze(
     One record for each number of nodes and engine: ``bandwidth_per_node_MBps`` (10^6 bytes a second),
     ``injection_share`` (of what a node could send, 0 to 1), ``limiting_resource``, ``hot_link``; with ``links`` also
     one for each resource, with ``why`` how the bound comes about, with ``sensitivity`` the interval that uncertain
-    inputs leave. ``loads`` (shares of what the load count allows) add the ``mean`` latency in microseconds at each, every
-    resource a queue, for messages of one packet to random nodes. Raises `InputError`.
+    inputs leave. ``loads`` (shares of what the load count allows) add the ``mean`` latency in microseconds at each,
+    every resource a queue, for messages of one packet to random nodes. Raises `InputError`.
     """
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology, hash_seeds)
     listed = None if nodes is None else _numbers(nodes)
