@@ -135,7 +135,7 @@ pub fn line(mbps: Option<f64>, resource: String, is: &'static str) -> Bound {
     Bound { latency_us: 0.0, mbps: mbps.unwrap_or(f64::NAN), resource, is }
 }
 
-/// A message of `size` bytes by what [`sockets`] or a [`line`] allows.
+/// A message of `size` bytes by what [`sockets`] or a [`line()`] allows.
 pub fn sent(by: &Bound, size: u64) -> Bound {
     Bound { latency_us: by.latency_us + size as f64 / by.mbps, ..by.clone() }
 }
