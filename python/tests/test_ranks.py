@@ -402,7 +402,7 @@ def test_a_program_runs_while_links_fail(tmp_path: Path) -> None:
     def slowest(faults: Path | None) -> float:
         return max(hotlink.run(took, 2, "ib-ndr-fat-tree2", limit=LIMIT_S, faults=faults))
 
-    link = 'at_us = 0\nlink = "NDR link node 0 -> leaf 0"\n'
+    link = 'at_us = 0\nlink = "NDR link node 0 -> switch"\n'
     plan.write_text(f'[[fault]]\n{link}state = "degraded"\nrate = 0.1\n')
     assert slowest(plan) > 5 * slowest(None)
     plan.write_text(f'[[fault]]\n{link}state = "down"\n')

@@ -112,7 +112,9 @@ impl Engine for Load {
             add_deadlock(&counted, &mut record);
         }
         let mut more = if question.detail.links { per_resource(&record, &counted) } else { Vec::new() };
-        more.extend(pattern.at_loads(&counted, &question.loads).map_err(at)?);
+        if !question.loads.is_empty() {
+            more.extend(pattern.at_loads(&counted, &question.loads).map_err(at)?);
+        }
         let why = if question.detail.why { pattern.why(&counted) } else { Vec::new() };
         if !why.is_empty() {
             record.set("why", why.clone());
