@@ -3,6 +3,7 @@
 use crate::cluster;
 use hotlink_bench::Record;
 use hotlink_bound::gpu::{Algorithm, Cluster, Protocol};
+use hotlink_bound::{Bound, Peak};
 use hotlink_fabric::Fabric;
 use hotlink_site::outline::{GpuHost, gpu_host};
 use hotlink_study::options::Rates;
@@ -135,7 +136,7 @@ impl Bus {
         if let Some(factor) =
             record.number("algorithm_bandwidth_MBps").filter(|rate| *rate > 0.0).map(|rate| bus / rate)
         {
-            record.set("bound_algorithm_bandwidth_MBps", first.mbps / factor);
+            record = record.bounded("bound_algorithm_bandwidth_MBps", first.mbps / factor, bus / first.mbps);
         }
         for level in levels {
             record.set(&format!("bound_{}_MBps", level.name.to_lowercase().replace(' ', "_")), level.mbps);
@@ -145,7 +146,7 @@ impl Bus {
         }
         let what =
             "bytes over the busiest resource of each level, at its rate; bound_ALGORITHM and bound_LEVEL stand beside";
-        Ok(record.with("bound_is", what))
+        Ok(record.explained(&Bound::of_rate(Peak::new(first.mbps, first.name), what)))
     }
 }
 
