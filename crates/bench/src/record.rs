@@ -44,7 +44,12 @@ impl Record {
     /// A bound under a name of its own, and the share of it that was reached.
     #[must_use]
     pub fn bounded(self, key: &str, bound: f64, efficiency: f64) -> Record {
-        self.with(key, bound).with("efficiency", efficiency)
+        self.also_bounded(key, bound).with("efficiency", efficiency)
+    }
+    /// The same bound in another quantity, whose share is that of the first.
+    #[must_use]
+    pub fn also_bounded(self, key: &str, bound: f64) -> Record {
+        self.with(key, bound)
     }
     /// `bound_messages_per_s` of messages of `size` bytes beside the bound of their bandwidth.
     #[must_use]

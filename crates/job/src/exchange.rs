@@ -26,8 +26,8 @@ impl Exchange {
         }
         (variable("PMIX_NAMESPACE").is_some() && variable("PMIX_RANK").is_some()).then_some(Exchange::Pmix)
     }
-    /// Gives every rank the text of rank 0, which has neither spaces nor semicolons. All ranks of the job call this, once: afterwards the
-    /// launcher only watches how they end.
+    /// Gives every rank the text of rank 0, which has neither spaces nor semicolons. All ranks of the job call this, once:
+    /// afterwards the launcher only watches how they end.
     ///
     /// # Errors
     /// What the launcher answered, or that it did not within `limit`.

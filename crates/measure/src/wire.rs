@@ -78,7 +78,7 @@ impl Wire {
         // A name of its own for the results is no mistake.
         if let Ok(mut bounds) = Bounds::open(fabric, None) {
             wire.mbps = bounds.injection_mbps(wire.machines as u32)?;
-            wire.resource = "a node's own devices";
+            wire.resource = hotlink_bound::DEVICES;
             wire.bound_is = "what crosses between machines at the rate that the fabric lets the busiest one inject";
             wire.fabric = (wire.machines == ranks.len()).then_some(bounds);
         }
@@ -99,7 +99,7 @@ impl Wire {
         if let Some(latency_us) = record.number("latency_us") {
             let record = record.beside_time(&bound, latency_us);
             return Ok(match is_rated {
-                true => record.bounded("bound_bandwidth_MBps", bound.mbps, bound.share_of_time(latency_us)),
+                true => record.also_bounded("bound_bandwidth_MBps", bound.mbps),
                 false => record,
             });
         }

@@ -229,7 +229,7 @@ impl Collective {
             }
         }
         let efficiency = least.0 as f64 / latency.0.max(1) as f64;
-        let record = record.bounded("bound_latency_us", least.us(), efficiency);
+        let record = record.also_bounded("bound_latency_us", least.us());
         record.bounded("bound_bus_bandwidth_MBps", factor * rate(least), efficiency)
     }
 }

@@ -132,11 +132,11 @@ impl Bus {
             .with("limiting_resource", first.name)
             .with("bound_algorithm", algorithm.name())
             .with("bound_protocol", protocol.name())
-            .bounded("bound_largest_MBps", largest, bus / first.mbps);
+            .also_bounded("bound_largest_MBps", largest);
         if let Some(factor) =
             record.number("algorithm_bandwidth_MBps").filter(|rate| *rate > 0.0).map(|rate| bus / rate)
         {
-            record = record.bounded("bound_algorithm_bandwidth_MBps", first.mbps / factor, bus / first.mbps);
+            record = record.also_bounded("bound_algorithm_bandwidth_MBps", first.mbps / factor);
         }
         for level in levels {
             record.set(&format!("bound_{}_MBps", level.name.to_lowercase().replace(' ', "_")), level.mbps);

@@ -53,7 +53,7 @@ fn record(
         .with("size_B", size)
         .with("latency_us", summary.median)
         .with("bandwidth_MBps", size as f64 / summary.median)
-        .bounded("bound_bandwidth_MBps", bound.in_time(size), bound.share_of_time(summary.median));
+        .also_bounded("bound_bandwidth_MBps", bound.in_time(size));
     let mut record = record.beside_time(&bound, summary.median).with("oversubscribed", over);
     if asked.rewrite {
         record.set("rewritten", true);

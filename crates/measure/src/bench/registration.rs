@@ -70,7 +70,7 @@ fn records(session: &Session<'_>, size: u64, how: Reach, plan: &Plan) -> Result<
         .with("over_cached", us / cached_us)
         .with("bandwidth_MBps", size as f64 / us)
         .beside_time(&bound, us)
-        .bounded("bound_bandwidth_MBps", bound.in_time(size), bound.share_of_time(us));
+        .also_bounded("bound_bandwidth_MBps", bound.in_time(size));
     Ok(vec![session.finish(record, &each, "latency_us")?])
 }
 

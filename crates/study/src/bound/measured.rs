@@ -88,8 +88,7 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
             let is_rated = record.number("bound_bandwidth_MBps").is_some();
             Ok(by_time(record, &bound).map(|record| {
                 let record = with_limit(record, fabric, &limits);
-                let efficiency = record.number("efficiency").unwrap_or(f64::NAN);
-                if is_rated { record.bounded("bound_bandwidth_MBps", bound.in_time(size), efficiency) } else { record }
+                if is_rated { record.also_bounded("bound_bandwidth_MBps", bound.in_time(size)) } else { record }
             }))
         }
         "stream" | "rate" | "saturation" | "put" | "get" | "sendrecv" | "exchange" => {

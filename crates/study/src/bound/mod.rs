@@ -11,5 +11,3 @@ pub mod message;
 pub mod network;
 pub mod pattern;
 pub mod program;
-
-pub use hotlink_bound::{DEVICES, LATENCY};

@@ -1,11 +1,11 @@
 //! The least that a program on simulated ranks could take: the bound beside what it took.
 
+use crate::bound::message;
 use crate::bound::pattern::{self, Pattern};
-use crate::bound::{DEVICES, message};
 use crate::cell::{Cell, Program};
 use crate::options::{Memory, Rates};
 use hotlink_bench::{Direction, Stream, Which};
-use hotlink_bound::{Bound, Peak, network};
+use hotlink_bound::{Bound, DEVICES, Peak, network};
 use hotlink_fabric::network::Node;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_port::{Engine, Layout, RegistrationLimits};

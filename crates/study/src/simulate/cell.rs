@@ -1,7 +1,6 @@
 //! One packet simulation and its records.
 
 use super::{faults, limiter, traffic};
-use crate::bound::LATENCY;
 use crate::bound::message::alone_us;
 use crate::bound::pattern::{Pattern, flows, need_a_rate, need_rated_links, with_limit};
 use crate::cell::{Cell, Offered, What};
@@ -12,7 +11,7 @@ use crate::options::{Order, Routes};
 use crate::transports::Control;
 use crate::{Error, Source, Unwatched, Watch, parallel};
 use hotlink_bench::Record;
-use hotlink_bound::{Bounds, network};
+use hotlink_bound::{Bounds, LATENCY, network};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role};
 use hotlink_fabric::traffic::{Demand, Traffic};
@@ -184,7 +183,7 @@ impl Cell {
                     .with("latency_us", latency_us)
                     .with("bandwidth_MBps", self.size as f64 / latency_us)
                     .beside_time(&bound, latency_us)
-                    .bounded("bound_bandwidth_MBps", bound.in_time(self.size), bound.share_of_time(latency_us));
+                    .also_bounded("bound_bandwidth_MBps", bound.in_time(self.size));
                 (record, run)
             }
             What::Saturation { pairs, messages, window, counted } => {

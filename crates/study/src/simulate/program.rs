@@ -250,9 +250,8 @@ impl Course<'_> {
             .head(cell, plan, driver, "pingpong")
             .with("latency_us", latency_us)
             .with("bandwidth_MBps", cell.size as f64 / latency_us);
-        let efficiency = least.share_of_time(latency_us);
         let record = record.beside_time(&least, latency_us);
-        let record = record.bounded("bound_bandwidth_MBps", least.in_time(cell.size), efficiency);
+        let record = record.also_bounded("bound_bandwidth_MBps", least.in_time(cell.size));
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
     }
 
@@ -278,9 +277,8 @@ impl Course<'_> {
             .with("semantics", if postal { "postal" } else { "restricted" })
             .with("latency_us", latency_us)
             .with("bandwidth_MBps", mbps);
-        let efficiency = least.share_of_time(latency_us);
         let record = record.beside_time(&least, latency_us);
-        let record = record.bounded("bound_bandwidth_MBps", least.in_time(cell.size), efficiency);
+        let record = record.also_bounded("bound_bandwidth_MBps", least.in_time(cell.size));
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups).with("buffered", ranks.counters.buffered)])
     }
 

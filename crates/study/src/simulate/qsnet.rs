@@ -130,7 +130,7 @@ impl Cell {
             let synchronised = us(&outcome.synchronised);
             record.set("synchronised_us", sorted(&synchronised)[synchronised.len() / 2]);
             record.set("bandwidth_MBps", bytes as f64 / median);
-            record = record.bounded("bound_bandwidth_MBps", bytes as f64 / least.us(), least.us() / median);
+            record = record.also_bounded("bound_bandwidth_MBps", bytes as f64 / least.us());
         }
         if let Some(shape) = outcome.shape {
             record.set("tree_degree", shape.degree);
