@@ -6,7 +6,7 @@
 
 use crate::Peak;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::network::{Channel, Resource, Vertex};
+use hotlink_fabric::network::Resource;
 use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_load::Load;
 use std::collections::BTreeMap;
@@ -116,11 +116,8 @@ fn switches_per_route(load: &Load, fabric: &Fabric, total: f64) -> f64 {
 
 fn tallies(carried: &Load, fabric: &Fabric) -> BTreeMap<Role, Tally> {
     let network = &fabric.network;
-    let vertices = (network.nodes..network.vertices() as u32).map(|v| Resource::Vertex(Vertex(v)));
-    let channels = (0..network.channels() as u32).map(|c| Resource::Channel(Channel(c)));
-    let hosts = network.node_iter().flat_map(|n| network.host_roles.iter().map(move |&role| Resource::Host(n, role)));
     let mut tallies = BTreeMap::new();
-    for resource in vertices.chain(channels).chain(hosts) {
+    for resource in network.resources() {
         let load = carried.of(fabric, resource);
         let role = network.role(resource);
         let pressure = match network.overrides.is_empty() {

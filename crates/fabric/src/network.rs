@@ -89,6 +89,14 @@ impl Network {
         (0..self.nodes).map(Node)
     }
 
+    /// All that a load can lie on: what is between the nodes, channels, then what each node's host has.
+    pub fn resources(&self) -> impl Iterator<Item = Resource> + '_ {
+        let vertices = (self.nodes..self.vertices() as u32).map(|v| Resource::Vertex(Vertex(v)));
+        let channels = (0..self.channels() as u32).map(|c| Resource::Channel(Channel(c)));
+        let hosts = self.node_iter().flat_map(|n| self.host_roles.iter().map(move |&role| Resource::Host(n, role)));
+        vertices.chain(channels).chain(hosts)
+    }
+
     /// Channels leaving `vertex`, in port order.
     pub fn out(&self, vertex: Vertex) -> impl ExactSizeIterator<Item = Channel> + use<> {
         let v = vertex.0 as usize;

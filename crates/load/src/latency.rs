@@ -75,12 +75,8 @@ impl Load {
     /// The queues of messages of `bytes`, one packet each. `None` where nobody sends, or nothing has a rate.
     pub fn queues(&self, fabric: &Fabric, capacities: Capacities, efficiency: f64, bytes: u64) -> Option<Queues> {
         let network = &fabric.network;
-        let vertices = (network.nodes..network.vertices() as u32).map(|v| Resource::Vertex(Vertex(v)));
-        let channels = (0..network.channels() as u32).map(|c| Resource::Channel(Channel(c)));
-        let hosts =
-            network.node_iter().flat_map(|n| network.host_roles.iter().map(move |&role| Resource::Host(n, role)));
         let mut terms = Vec::new();
-        for resource in vertices.chain(channels).chain(hosts) {
+        for resource in network.resources() {
             let load = self.of(fabric, resource);
             let rate = fabric.payload_mbps(resource, capacities, efficiency).filter(|_| load > 0.0);
             let Some(mbps) = rate else { continue };

@@ -7,7 +7,7 @@ use crate::{Source, Unwatched};
 use hotlink_bench::Record;
 use hotlink_bound::Bounds;
 use hotlink_fabric::flow_control::Passage;
-use hotlink_fabric::network::{Channel, Resource, Vertex};
+use hotlink_fabric::network::{Resource, Vertex};
 use hotlink_fabric::routing;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
@@ -354,13 +354,10 @@ pub fn add_deadlock(counted: &Counted, record: &mut Record) {
 pub fn per_resource(head: &Record, counted: &Counted) -> Vec<Record> {
     let Counted { fabric, load, .. } = counted;
     let network = &fabric.network;
-    let vertices = (network.nodes..network.vertices() as u32).map(|v| Resource::Vertex(Vertex(v)));
-    let channels = (0..network.channels() as u32).map(|c| Resource::Channel(Channel(c)));
-    let hosts = network.node_iter().flat_map(|n| network.host_roles.iter().map(move |&role| Resource::Host(n, role)));
     let keys = ["fabric", "nodes", "nodes_built", "traffic"];
     let base = keys.iter().filter_map(|&key| Some((key, head.get(key)?.clone())));
     let base = base.fold(Record::new(), |record, (key, value)| record.with(key, value));
-    let all = vertices.chain(channels).chain(hosts).map(|resource| (resource, load.of(fabric, resource)));
+    let all = network.resources().map(|resource| (resource, load.of(fabric, resource)));
     all.filter(|&(_, load)| load > 0.0)
         .map(|(resource, load)| {
             let role = fabric.role_name(network.role(resource));

@@ -1,7 +1,7 @@
 //! Which questions use which numbers of a machine: small questions of every kind are asked, and what each asks of the
 //! machine is noted. Nothing here is claimed: a number that no engine reads has no question.
 
-use crate::ask::{Asked, Method, Question, WHICH, ask};
+use crate::ask::{Asked, Method, Question, ask};
 use crate::cell::{Cell, Program, ProgramBench, Streamed, What};
 use crate::inputs::Vary;
 use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Rates, Spin, Via};
@@ -113,7 +113,7 @@ fn questions() -> Vec<(&'static str, Form)> {
     all.push(("simulate alltoall --capacities theoretical --ethernet drop", theoretical));
     let saturation = What::Saturation { pairs: vec![(0, 1)], messages: 8, window: None, counted: "pairs" };
     all.push(("simulate saturation", timed(saturation, 8192)));
-    for which in WHICH {
+    for which in hotlink_bench::Which::ALL {
         let names: &[Option<Way>] = match which {
             Which::Allreduce => &[None, Some(Way::By(Algorithm::Hardware))],
             _ => &[None],

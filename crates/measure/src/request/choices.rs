@@ -167,7 +167,7 @@ impl Choices {
                 ranks: self.ranks.take(),
                 classes: self.class.take().unwrap_or_else(|| vec![ClassName::S]),
             }),
-            _ => match hotlink_study::ask::WHICH.into_iter().find(|which| which.name() == name) {
+            _ => match hotlink_bench::Which::ALL.into_iter().find(|which| which.name() == name) {
                 Some(which) => {
                     let sizes = self.sizes(usual::COLLECTIVE_SIZES)?;
                     Benchmark::Collective(which, self.collective(sizes)?)

@@ -3,7 +3,7 @@
 use super::Setting;
 use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::network::{Channel, Resource, Vertex};
+use hotlink_fabric::network::Resource;
 use hotlink_fabric::traffic::Demand;
 use hotlink_fabric::units::Time;
 use hotlink_load::Load;
@@ -52,12 +52,8 @@ impl<'a> Loads<'a> {
     /// The resource that takes longest over the bytes of all jobs: of those that a job uses, or of all.
     pub(super) fn hottest(&self, job: Option<usize>) -> Option<Hot> {
         let network = &self.fabric.network;
-        let vertices = (network.nodes..network.vertices() as u32).map(|v| Resource::Vertex(Vertex(v)));
-        let channels = (0..network.channels() as u32).map(|c| Resource::Channel(Channel(c)));
-        let hosts =
-            network.node_iter().flat_map(|n| network.host_roles.iter().map(move |&role| Resource::Host(n, role)));
         let used = |resource: &Resource| job.is_none_or(|job| self.jobs[job].of(self.fabric, *resource) > 0.0);
-        let timed = vertices.chain(channels).chain(hosts).filter(used);
+        let timed = network.resources().filter(used);
         let timed = timed.filter_map(|resource| Some((resource, self.us(resource)?)));
         // Of equals (to rounding) the first.
         let (resource, us) = timed.reduce(|most, one| if one.1 > most.1 * (1.0 + 1e-9) { one } else { most })?;

@@ -1,7 +1,6 @@
 //! A benchmark by its name and its choices by theirs, for faces without a type for each benchmark.
 
 use super::{Benchmark, input};
-use crate::ask::WHICH;
 use crate::cell::Offered;
 use crate::options::{Cache, ClassName, Order, SendMode, Side, Spin};
 use crate::simulate::cache_study::{CacheStudy, pattern};
@@ -205,7 +204,7 @@ impl Choices {
             }
             "cache-study" => self.cache_study(shared)?,
             "goal" => Benchmark::Goal(Box::new(self.goal()?)),
-            _ => match WHICH.into_iter().find(|which| which.name() == name) {
+            _ => match Which::ALL.into_iter().find(|which| which.name() == name) {
                 Some(which) => {
                     let Benchmark::Collective { order, .. } = Benchmark::collective(which) else { return Ok(usual) };
                     let is_exchange = which == Which::Alltoall;
