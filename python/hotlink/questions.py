@@ -46,7 +46,7 @@ def analyze(
     paths: Paths | None = None,
     technology: str | None = None,
     links: bool = False,
-    loads: Iterable[float] = (),
+    load: float | Iterable[float] | None = None,
     why: bool = False,
     sensitivity: bool = False,
 ) -> Result:
@@ -60,15 +60,15 @@ def analyze(
     One record for each number of nodes and engine: ``bandwidth_per_node_MBps`` (10^6 bytes a second),
     ``injection_share`` (of what a node could send, 0 to 1), ``limiting_resource``, ``hot_link``; with ``links`` also
     one for each resource, with ``why`` how the bound comes about, with ``sensitivity`` the interval that uncertain
-    inputs leave. ``loads`` (shares of what the load count allows) add the ``mean`` latency in microseconds at each,
+    inputs leave. ``load`` (shares of what the load count allows) add the ``mean`` latency in microseconds at each,
     every resource a queue, for messages of one packet to random nodes. Raises `InputError`.
     """
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology, hash_seeds)
     listed = None if nodes is None else _numbers(nodes)
     asked = {"fabric": fspath(fabric), "nodes": listed, "method": method, **pattern}
-    text = _core.analyze(
-        as_json({**asked, "links": links, "loads": list(loads), "why": why, "sensitivity": sensitivity})
-    )
+    if load is not None:
+        asked["load"] = _list(load)
+    text = _core.analyze(as_json({**asked, "links": links, "why": why, "sensitivity": sensitivity}))
     return _result("analyze", text, **asked)
 
 

@@ -199,6 +199,16 @@ def test_designs_without_a_variant_that_keeps_to_the_limits_say_which_binds() ->
         hotlink.design(128, rack=1)  # type: ignore[call-arg]
 
 
+def test_latency_under_load_is_what_the_command_says() -> None:
+    asked: dict[str, Any] = {"traffic": "uniform", "size": "4KiB", "method": "load"}
+    result = hotlink.analyze("ib-ndr-fat-tree2", 64, load=[0.3, 0.9], **asked)
+    line = "analyze ib-ndr-fat-tree2 --nodes 64 --traffic uniform --size 4KiB --method load --load 0.3,0.9"
+    assert list(result) == list(hotlink.run(*line.split()))
+    assert [record["load"] for record in result[1:]] == [0.3, 0.9]
+    with pytest.raises(hotlink.InputError, match="--method load"):
+        hotlink.analyze("sci-torus2d", 16, load=0.5, method="formula")
+
+
 def test_failures_during_a_collective_are_what_the_command_says() -> None:
     plan = str(Path(__file__).parents[2] / "plans" / "faults" / "spine.toml")
     result = hotlink.simulate("allreduce", "ib-ndr-fat-tree2", nodes=80, size="4KiB", faults=plan)

@@ -119,7 +119,7 @@ about_traffic! {
         nodes: Option<Numbers> = None,
         method: String = "both".to_owned(),
         links: bool = false,
-        loads: Vec<f64> = Vec::new(),
+        load: Vec<f64> = Vec::new(),
         why: bool = false,
         sensitivity: bool = false,
     }
@@ -150,7 +150,7 @@ impl Analyze {
         let steps = Steps::of(heard, sizes.len() as u64 * pattern.pattern()?.draws()).keeping(keeps);
         let vary = if self.sensitivity { Vary::Yes } else { Vary::No };
         let detail = Detail { deadlock: true, links: self.links, why: self.why };
-        let question = Question { detail, loads: self.loads.clone(), ..pattern.question(&self.fabric, 2)? };
+        let question = Question { detail, loads: self.load.clone(), ..pattern.question(&self.fabric, 2)? };
         let engines: Vec<&dyn Engine> =
             ENGINES.into_iter().filter(|engine| methods.contains(&engine.method())).collect();
         let (mut records, mut resources, mut notes) = (Vec::new(), Vec::new(), Vec::new());

@@ -135,10 +135,10 @@ impl Question {
     pub fn collective(&self) -> Result<Option<Which>, Error> {
         let Asked::Collective(name) = &self.what else { return Ok(None) };
         let unknown = || {
-            let all: Vec<&str> = WHICH.iter().map(|which| which.name()).collect();
+            let all: Vec<&str> = Which::ALL.iter().map(|which| which.name()).collect();
             Error::Input(format!("`{name}` is no collective; allowed: {}", all.join(", ")))
         };
-        WHICH.into_iter().find(|which| which.name() == name).map(Some).ok_or_else(unknown)
+        Which::ALL.into_iter().find(|which| which.name() == name).map(Some).ok_or_else(unknown)
     }
 
     /// Whether it is the exchange of everybody with everybody, which is a pattern and a collective.
@@ -160,20 +160,6 @@ impl Question {
         self.size as f64 * f64::from(self.nodes.max(2) - 1)
     }
 }
-
-/// Every collective.
-pub const WHICH: [Which; 10] = [
-    Which::Barrier,
-    Which::Bcast,
-    Which::Reduce,
-    Which::Allreduce,
-    Which::Allgather,
-    Which::Alltoall,
-    Which::Alltoallv,
-    Which::Gather,
-    Which::Scatter,
-    Which::ReduceScatter,
-];
 
 crate::words! {
     /// What a model leaves out, as the reason of a difference. Each can only make its answer better than the machine is.
@@ -341,6 +327,11 @@ pub fn ask_engines(
     engines: &[&dyn Engine],
     watch: &dyn Watch,
 ) -> Result<Answers, Error> {
+    if !question.loads.is_empty() && engines.iter().all(|engine| engine.method() != Method::Load) {
+        return Err(Error::Input(
+            "load: the load count tells latency under load: --method load, both or all".to_owned(),
+        ));
+    }
     let mut answers = Answers::default();
     for engine in engines {
         let method = engine.method();

@@ -83,6 +83,11 @@ fn latency_under_load_as_counted_is_what_packets_take() {
             assert!((ratio - 1.0).abs() < 0.03, "{ratio}: {counted:?}");
         }
     }
+    let what = Asked::Traffic("all-to-all".to_owned());
+    let question = Question { loads: vec![0.5], ..Question::new(what, "sci-torus2d", 16) };
+    let source = Source::open("sci-torus2d").expect("in the catalog");
+    let refused = ask(&question, &source, &[Method::Formula], &Unwatched).expect_err("a closed form knows no queues");
+    assert!(refused.to_string().contains("--method load"), "{refused}");
     let told = |fabric: &str, size: u64, pattern: &str, load: f64| {
         let what = Asked::Traffic(pattern.to_owned());
         let question = Question { size, loads: vec![load], ..Question::new(what, fabric, 16) };
