@@ -205,7 +205,7 @@ def test_latency_under_load_is_what_the_command_says() -> None:
     line = "analyze ib-ndr-fat-tree2 --nodes 64 --traffic uniform --size 4KiB --method load --load 0.3,0.9"
     assert list(result) == list(hotlink.run(*line.split()))
     assert [record["load"] for record in result[1:]] == [0.3, 0.9]
-    with pytest.raises(hotlink.InputError, match="--method load"):
+    with pytest.raises(hotlink.InputError, match="method load, both or all"):
         hotlink.analyze("sci-torus2d", 16, load=0.5, method="formula")
 
 
