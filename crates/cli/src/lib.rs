@@ -26,10 +26,11 @@ use std::sync::OnceLock;
     about,
     disable_help_subcommand = true,
     after_help = "Examples:
-  hotlink compare sci-ring sci-torus2d myrinet-clos64 --nodes 2..128 --out report/
-  hotlink analyze ib-ndr-fat-tree3 --nodes 16384 --traffic permutation:random
+  hotlink demo --out report/
+  hotlink compare ib-ndr-fat-tree2 eth-400g-leaf-spine slingshot-dragonfly --nodes 64..512..x2
+  hotlink analyze eth-400g-leaf-spine --nodes 4096 --oversubscription 2 --method load
   hotlink measure pingpong --via shm --ranks 2 --size 8,64KiB,1MiB
-Each verb's --help has more. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input."
+Each command's --help has more. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input."
 )]
 struct Cli {
     #[command(flatten)]

@@ -65,14 +65,14 @@ impl Demo<'_> {
 
     fn this_machine(&mut self) -> Result<(), Error> {
         let rows = self.records("pingpong", "measure pingpong --via shm --ranks 2 --size 8,1MiB --spread 0")?;
-        self.say("This machine, two ranks over shared memory (measure pingpong)".to_owned());
+        self.say("This machine: two ranks over shared memory (hotlink measure pingpong)".to_owned());
         for (row, key, what, scale) in
             [(0, "latency_us", "us for 8 B", 1.0), (1, "bandwidth_MBps", "GB/s for 1 MiB", 1e-3)]
         {
             let row = rows.get(row).unwrap_or(&Value::Null);
             let (value, bound) = (number(row, key)? * scale, number(row, &format!("bound_{key}"))? * scale);
             let (share, limiter) = (100.0 * number(row, "efficiency")?, text(row, "limiting_resource"));
-            self.say(format!("  {value:8.3} {what:15} bound {bound:.3} ({share:.0} %), by {limiter}"));
+            self.say(format!("  {value:8.3} {what:15} {share:.1} % of the bound, {bound:.3}, which {limiter} sets"));
         }
         Ok(())
     }
@@ -80,9 +80,12 @@ impl Demo<'_> {
     /// What each network gives 512 nodes: a record each.
     fn networks(&mut self) -> Result<Vec<Record>, Error> {
         let rows = self.records("compare-512", &format!("compare {} --nodes 64..512..x2", TODAY.join(" ")))?;
-        self.say("\n512 nodes today: all-to-all, latency, allreduce of 64 KiB, price (compare, simulate)".to_owned());
-        let heads = format!("{:>11} {:>6} {:>7} {:>12}", "GB/s a node", "share", "us 8 B", "us allreduce");
-        self.say(format!("  {:20} {heads}  USD, low to high", "network"));
+        self.say("\nThree networks of today for 512 nodes (hotlink compare, hotlink simulate)".to_owned());
+        self.say("  share: of what a node's own adapter allows".to_owned());
+        let over = format!("{:>18} {:>10} {:>10}", "all send to all", "8 B to a", "allreduce");
+        self.say(format!("  {:20} {over}  cost", ""));
+        let heads = format!("{:>11} {:>6} {:>10} {:>10}", "GB/s a node", "share", "node, us", "64 KiB, us");
+        self.say(format!("  {:20} {heads}  million USD", "network"));
         let (mut networks, mut hot) = (Vec::new(), Vec::new());
         for fabric in TODAY {
             let here = |row: &&Value| row["fabric"] == fabric && row["nodes"] == 512;
@@ -93,13 +96,13 @@ impl Demo<'_> {
             let reduce = self.latency(&format!("allreduce-{fabric}"), &reduce)?;
             let (rate, share) = (number(row, "bandwidth_per_node_MBps")?, number(row, "injection_share")?);
             let (low, high) = (number(row, "cost_USD_low")?, number(row, "cost_USD_high")?);
-            let millions = format!("{:.2} to {:.2} million", low / 1e6, high / 1e6);
+            let millions = format!("{:.2} to {:.2}", low / 1e6, high / 1e6);
             let rates = format!("{:11.1} {:4.0} %", rate / 1e3, 100.0 * share);
             self.say(format!(
-                "  {fabric:20} {rates} {ping:7.2} {reduce:12.1}  {millions}, {}",
+                "  {fabric:20} {rates} {ping:10.2} {reduce:10.1}  {millions}, {}",
                 text(row, "prices_status")
             ));
-            hot.push(format!("  hot link of {fabric}: {}", text(row, "hot_link")));
+            hot.push(format!("  {fabric:20} hot link: {}", text(row, "hot_link")));
             networks.push(
                 Record::new()
                     .with("fabric", fabric)
@@ -129,15 +132,20 @@ impl Demo<'_> {
             number(row, "bandwidth_per_node_MBps")
         };
         let (formula, load) = (by("formula")?, by("load")?);
-        self.say("\nWhere an average misleads (M02's formula; analyze myrinet-minimal --nodes 44)".to_owned());
-        self.say(format!("  {formula:.1} MB/s a node averaged over links, {load:.1} by the hottest"));
+        self.say("\nA finding: an average hides the hot link (hotlink analyze myrinet-minimal --nodes 44)".to_owned());
+        self.say(format!(
+            "  {formula:.1} MB/s a node by the study's formula, which averages over links; {load:.1} by the hottest link"
+        ));
         Ok(())
     }
 
     /// Everything on one page, for the browser.
     fn page(&mut self) -> Result<(), Error> {
         let out = self.folder.join("index.html");
-        self.say(format!("\n{}: all of it as a page. Every line's records are beside it as JSON.", out.display()));
+        self.say(format!(
+            "\n{} shows all of it as a page. The records behind each line lie in the same folder, as JSON.",
+            out.display()
+        ));
         let title = Some("This machine, three networks for 512 nodes, a finding".to_owned());
         let results = std::mem::take(&mut self.files);
         let asked = Asked { results, out, require: None, junit: None, title };

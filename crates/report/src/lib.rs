@@ -70,7 +70,7 @@ impl Report {
             (None, _) => format!("{results}, no requirements given"),
             (Some(_), all) => format!("{all} checks of {results}: {failed} failed, {unsure} undecided"),
         };
-        format!("{required}; wrong in themselves: {broken}, to be looked at: {odd}")
+        format!("{required}; in the results themselves: {broken} wrong, {odd} suspicious")
     }
 
     /// The verdict, then a record for each check and each finding.

@@ -2,7 +2,7 @@
  * Pages that the command writes (`hotlink report`, the front of `hotlink design`) in Debian's Chromium: no mistake on the console,
  * light, dark and paper, the keyboard alone, names for screen readers, and a picture. `HOTLINK_COMMAND` is the command.
  */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { statSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -19,6 +19,25 @@ visits();
 function hotlink(...words: string[]): string {
   return execFileSync(resolve(COMMAND ?? ""), words, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
 }
+
+/** Two requirements that the results of the report meet, and one that they miss. */
+const ACCEPTANCE = `title = "Acceptance of twelve hosts"
+
+[[require]]
+name = "short messages arrive in time"
+where = { benchmark = "pingpong", size_B = 8 }
+latency_us = { at_most = 2.0 }
+
+[[require]]
+name = "messages of 64 KiB fill half of a link"
+where = { benchmark = "pingpong", size_B = "64KiB" }
+bandwidth_MBps = { at_least = 25000 }
+
+[[require]]
+name = "all hosts at once get half of a link's rate"
+where = { benchmark = "groups", group = "leaf0" }
+all_to_all_share = { at_least = 0.5 }
+`;
 
 /** Records as those of `hotlink fabric --groups` for 4,096 hosts on 256 leaves: 65,536 cells, one of them the hottest. */
 function large(): string {
@@ -39,7 +58,9 @@ beforeAll(() => {
   const dumps = ["ibnetdiscover.txt", "opensm-lfts.dump"].map((name) => join(SITE, name));
   writeFileSync(join(folder, "groups.json"), hotlink("fabric", ...dumps, "--groups", "--json"));
   writeFileSync(join(folder, "sizes.json"), hotlink("simulate", "pingpong", "--fabric", "ib-ndr-fat-tree2", "--nodes", "2", "--size", "8,64,512,4KiB,64KiB", "--json"));
-  hotlink("report", "sizes.json", "groups.json", "--out", "report.html", "--title", "Acceptance of twelve hosts");
+  writeFileSync(join(folder, "acceptance.toml"), ACCEPTANCE);
+  const report = ["report", "sizes.json", "groups.json", "--require", "acceptance.toml", "--out", "report.html"];
+  expect(spawnSync(resolve(COMMAND), report, { cwd: folder }).status, "the status of a report that fails").toBe(1);
   hotlink("design", "--hosts", "512", "--technology", "infiniband,slingshot", "--oversubscription", "1,2", "--samples", "1", "--out", "design");
 });
 

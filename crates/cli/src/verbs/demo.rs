@@ -11,8 +11,8 @@ use std::path::PathBuf;
   hotlink demo
   hotlink demo --out report/      # then open report/index.html
 
-Measures this machine, asks which of three networks suits 512 nodes, and shows one finding of the studies: some ten
-seconds, at most 25 lines. The folder holds the records of each command and one page of them all.")]
+Measures two ranks on this machine, compares three networks for 512 nodes, and shows one finding of the studies. It takes
+some ten seconds and prints at most 25 lines. The folder gets the records of each command, and one page of them all.")]
 pub(crate) struct Args {
     /// Folder for the page and its records.
     #[arg(long, value_name = "DIR", default_value = "report")]

@@ -76,61 +76,60 @@ fn checked(work: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<Vec<
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Verb {
-    /// The first ten seconds: this machine, three networks of today for 512 nodes, one finding; a page of it all.
+    /// Measure this machine and compare three networks of today for 512 nodes.
     Demo(demo::Args),
-    /// One fabric at given sizes: bandwidth per node by closed form and load count, and what limits it.
-    Analyze(analyze::Args),
-    /// Your own InfiniBand network, from dumps of its cables and forwarding tables: what its routing gives, what its cables
-    /// would allow, and what is wrong.
-    Fabric(fabric::Args),
-    /// Several fabrics: the most bandwidth per node and per dollar at each size, what limits each, crossovers.
+    /// Compare fabrics at each size: bandwidth, latency, price, and what limits each.
     Compare(compare::Args),
-    /// Which network to buy: variants for so many hosts with bills of material, shares, failures, and what nothing beats.
+    /// Work out the bandwidth of one fabric, its bound, and the resource that limits it.
+    Analyze(analyze::Args),
+    /// Choose a network to buy: draw and price the variants for so many hosts.
     Design(design::Args),
-    /// A network in the browser: groups, hot links, routes; traffic and failures change there and are computed anew.
+    /// Open a network in the browser: load, hot links, routes, failures.
     Explore(explore::Args),
-    /// Results before and after, matched: ratio of medians with its interval, regressions beyond a floor.
-    CompareRuns(compare_runs::Args),
-    /// Benchmarks on simulated machines.
+    /// Examine your own InfiniBand network, from dumps of its cables and forwarding tables.
+    Fabric(fabric::Args),
+    /// Run a benchmark on a simulated network, packet by packet.
     Simulate(Box<simulate::Args>),
-    /// Measured results become a fabric that compare and analyze take.
-    Calibrate(calibrate::Args),
-    /// Benchmarks between real processes on this machine, each with its bound.
+    /// Measure messages between real processes, each result with its bound.
     Measure(measure::Args),
-    /// Results of other measurement programs (OSU, IMB, nccl-tests, perftest, iperf3) as records, with their bounds.
+    /// Read results of OSU, IMB, nccl-tests, perftest or iperf3, and add their bounds.
     Import(import::Args),
-    /// What holds your network back: outputs of measurement programs and tools in, outliers and ranked explanations out.
+    /// Make a fabric for compare and analyze from measured results.
+    Calibrate(calibrate::Args),
+    /// Compare results before and after a change: ratio of medians, interval, regressions.
+    CompareRuns(compare_runs::Args),
+    /// Find what holds a network back: rank explanations of your measured results.
     Diagnose(diagnose::Args),
-    /// Results as curves in a picture, with bounds and intervals (the installed command only).
-    Plot(plot::Args),
-    /// Results as one page that one can sign: the verdict, curves beside bounds, what limits, what it rests on.
+    /// Write results as one page to sign: verdict, curves, bounds, assumptions.
     Report(report::Args),
-    /// List, show and check fabrics, parts and prices.
-    Catalog(catalog::Args),
-    /// A file to begin with, each key explained: a fabric, prices, a plan, a schedule.
-    New(new::Args),
-    /// The tables, figures and claims of a study beside what the models give.
-    Reproduce(reproduce::Args),
-    /// A plan of studies, cell by cell: resumable, on all cores, or in shares on several machines.
-    Sweep(sweep::Args),
-    /// A script that completes verbs and options in a shell.
-    Completion(completion::Args),
-    /// The hardware barrier at work: its compiled RTL as a device, and the plug-in for real MPIs.
-    Barrier(barrier::Args),
-    /// The keys of a benchmark's records, each with its unit and meaning, as JSON Schema.
-    Schema(schema::Args),
-    /// An MPI program on ranks of this machine, over this project's MPI library with the standard ABI.
+    /// Draw results as curves, with bounds and intervals (with the Python package only).
+    Plot(plot::Args),
+    /// Run an MPI program on this machine or on a simulated network.
     Run(run::Args),
     /// The ranks of this host in a job of `hotlink run --hosts`, as the standard input says.
     #[command(hide = true)]
     HostRanks(run::AgentArgs),
-    /// What each rank of an MPI program computes between its calls, for runs on simulated fabrics.
+    /// Record what each rank of an MPI program computes between its calls, for `run --on`.
     Record(record::Args),
-    /// The system's C compiler with the header and library of this project's MPI, the standard ABI.
+    /// Compile a C program for `run`, with this machine's compiler.
     Mpicc(mpicc::Args),
-    /// The same of C++.
+    /// Compile a C++ program for `run`, with this machine's compiler.
     Mpicxx(mpicc::Args),
-    /// What is missing on this machine, and how to get it.
+    /// List, show and check fabrics, parts and prices.
+    Catalog(catalog::Args),
+    /// Print a commented template: fabric, prices, plan, schedule, jobs, acceptance.
+    New(new::Args),
+    /// Run a plan of many studies: resumable, on all cores or on several machines.
+    Sweep(sweep::Args),
+    /// Work out the tables, figures and claims of a study again, with the printed values.
+    Reproduce(reproduce::Args),
+    /// Run the hardware barrier: its Verilog as a device, and the plug-in for real MPIs.
+    Barrier(barrier::Args),
+    /// Print the keys of records, with units and meanings, as JSON Schema.
+    Schema(schema::Args),
+    /// Print a script that completes verbs and options in a shell.
+    Completion(completion::Args),
+    /// Check this machine: what is missing, and how to get it.
     Doctor(doctor::Args),
 }
 

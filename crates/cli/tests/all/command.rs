@@ -232,6 +232,23 @@ fn every_verb_has_an_example_in_its_help() {
 }
 
 #[test]
+fn the_demo_answers_on_one_screen_and_one_page() {
+    let place = Place::new("demo");
+    let out = place.run("demo --out report").status(0).out();
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines.len() <= 25 && lines.iter().all(|line| line.chars().count() <= 120), "{out}");
+    for fabric in ["ib-ndr-fat-tree2", "eth-400g-leaf-spine", "slingshot-dragonfly"] {
+        assert_eq!(lines.iter().filter(|line| line.trim_start().starts_with(fabric)).count(), 2, "{fabric}: {out}");
+    }
+    let report = place.path().join("report");
+    assert!(out.contains("report/index.html") && report.join("index.html").is_file(), "{out}");
+    let records = std::fs::read_dir(report)
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().path().extension() == Some("json".as_ref()));
+    assert_eq!(records.count(), 9, "a file of each command");
+}
+
+#[test]
 fn prices_are_a_list_of_the_catalog_or_a_file_that_goes_before_it() {
     let place = Place::new("prices");
     let cost = |prices: &str| {
