@@ -60,11 +60,14 @@ test-programs: .stamps/rustdoc
 	@$(TIMED) "Rust tests: compilation" $(TESTS) --no-run
 .stamps/rustdoc: | .stamps/check-rust
 
+# Crates whose documentation holds programs.
+EXAMPLES = $(shell grep -rlE '^ *//[/!] ```' crates/*/src | cut -d/ -f2 | sort -u)
 # Without examples, which the lints check.
 TESTS := cargo test --workspace --locked --quiet --tests
 test-rust:
-	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) $(TESTS) --no-fail-fast
-	@$(TIMED) "Rust tests: examples of the documentation" cargo test --workspace --locked --quiet --doc
+	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all \
+	    HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) $(TESTS) --no-fail-fast
+	@$(TIMED) "Rust tests: examples of the documentation" cargo test --locked --quiet --doc $(EXAMPLES:%=-p hotlink-%)
 test-barrier:
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(SUBMAKE) --no-print-directory -s -C rtl/barrier test
 test-plugins:
@@ -89,7 +92,7 @@ docs-pictures: build explorer ## make the pictures of the documents anew, in hea
 test-all: test ## everything that `test` runs, then the long suites: five hours or more
 	@$(TIMED) "worked examples of a topology, a benchmark, an importer" tools/docs/worked
 	@$(MAKE) --no-print-directory -s prove-messages fuzz-messages fuzz-site conformance blind-cables bench-coverage
-	@$(TIMED) "mutants of the hardware barrier" $(SUBMAKE) --no-print-directory -s -C rtl/barrier mutants
+	@$(TIMED) "mutants of the hardware barrier, both boards" $(SUBMAKE) --no-print-directory -s -C rtl/barrier mutants bitstreams
 
 check: .stamps/check-rust .stamps/check-rustdoc .stamps/check-wasm .stamps/check-python .stamps/check-web .stamps/check-docs ## formats, lints, types and language, with no test run
 

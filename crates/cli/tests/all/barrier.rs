@@ -1,7 +1,7 @@
 //! `hotlink barrier` and `measure barrier --device`: the compiled RTL, the plug-in and the flags, with what this machine
 //! has. What needs Verilator or an MPI is left out, and says so, where there is none.
 
-use crate::common::records_of;
+use crate::common::{program, records_of};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -13,7 +13,7 @@ fn cache() -> PathBuf {
 
 /// The command, which no user's daemon serves.
 fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    let mut command = Command::new(program());
     command.args(args).env("XDG_CACHE_HOME", cache()).env("HOTLINK_BARRIER_DEVICE", "none");
     command
 }
@@ -138,7 +138,7 @@ fn the_plugin_is_compiled_once_and_exports_what_it_takes_over() {
 
 #[test]
 fn a_missing_tool_is_named_with_the_way_to_get_it() {
-    let output = Command::new(env!("CARGO_BIN_EXE_hotlink"))
+    let output = Command::new(program())
         .args(["barrier", "serve", "--nodes", "4"])
         .env("XDG_CACHE_HOME", cache())
         .env("PATH", "/nonexistent")

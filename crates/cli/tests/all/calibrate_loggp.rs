@@ -1,7 +1,7 @@
 //! `calibrate --model loggp` finds the machine that made the numbers, writes it as a fabric that `simulate` takes, and
 //! tells the error of its predictions.
 
-use crate::common::{hotlink, machine, place, records_of, refuses, write};
+use crate::common::{hotlink, machine, place, program, records_of, refuses, write};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -149,7 +149,7 @@ fn the_table_of_errors_is_made_from_measurements_to_the_last_row() {
     let folder = place("bench-predict");
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/bench-predict/run");
     let mut command = std::process::Command::new("python3");
-    command.arg(tool).args(["--hotlink", env!("CARGO_BIN_EXE_hotlink")]).current_dir(&folder).env("HOME", &folder);
+    command.arg(tool).args(["--hotlink", program()]).current_dir(&folder).env("HOME", &folder);
     let output = command
         .args("--quick --via shm --runs 1 --cycles 1 --rounds 2 --time 0.001 --keep kept".split(' '))
         .output()

@@ -1,11 +1,11 @@
 //! `hotlink catalog`: list, show, check.
 
-use crate::common::records_of;
+use crate::common::{program, records_of};
 use serde_json::Value;
 use std::process::{Command, Output};
 
 fn hotlink(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    let mut command = Command::new(program());
     command.args(args).current_dir(env!("CARGO_TARGET_TMPDIR")).env_remove("HOTLINK_CATALOG");
     command.env("XDG_DATA_HOME", env!("CARGO_TARGET_TMPDIR")).output().unwrap()
 }

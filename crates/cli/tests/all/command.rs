@@ -1,5 +1,6 @@
 //! The command as its users meet it: statuses, streams, formats, files.
 
+use crate::common::program;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -19,7 +20,7 @@ impl Place {
     }
     /// Runs a command line as it would be typed.
     fn run(&self, line: &str) -> Run {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        let mut command = Command::new(program());
         command.args(line.split_whitespace()).current_dir(&self.0).env("HOME", &self.0);
         for variable in ["XDG_DATA_HOME", "HOTLINK_CATALOG"] {
             command.env_remove(variable);

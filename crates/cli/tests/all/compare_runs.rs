@@ -1,6 +1,6 @@
 //! `compare-runs` as an acceptance test meets it: statuses, verdicts, what has no partner.
 
-use crate::common::{hotlink, place, refuses, write};
+use crate::common::{hotlink, place, program, refuses, write};
 use serde_json::{Value, json};
 
 fn pingpong(size: u64, latency_us: f64, noise: f64) -> Value {
@@ -123,12 +123,7 @@ fn two_commands_run_in_turn_and_their_errors_have_a_place() {
     write(&folder, "b.json", &[pingpong(8, 1.2, 0.01)]);
     let run = |a: &str, b: &str, more: &[&str]| {
         let command = ["compare-runs", "--a", a, "--b", b, "--pairs", "6", "--json"];
-        std::process::Command::new(env!("CARGO_BIN_EXE_hotlink"))
-            .args(command)
-            .args(more)
-            .current_dir(&folder)
-            .output()
-            .unwrap()
+        std::process::Command::new(program()).args(command).args(more).current_dir(&folder).output().unwrap()
     };
     let output = run("echo a >> order; cat a.json", "echo b >> order; cat b.json", &["--junit", "pairs.xml"]);
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,13 +1,13 @@
 //! `import`: every program's own text gives numbers in our units. The sample files of the study crate are made by hand.
 
-use crate::common::records_of;
+use crate::common::{program, records_of};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
 fn hotlink(line: &str) -> Output {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/src/import/samples");
-    Command::new(env!("CARGO_BIN_EXE_hotlink")).args(line.split_whitespace()).current_dir(folder).output().unwrap()
+    Command::new(program()).args(line.split_whitespace()).current_dir(folder).output().unwrap()
 }
 
 fn records(line: &str) -> Vec<Value> {

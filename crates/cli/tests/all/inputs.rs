@@ -1,11 +1,12 @@
 //! What answers rest on, results as they come, and standard input in place of files.
 
+use crate::common::program;
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 fn run(line: &str, input: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    let mut command = Command::new(program());
     command.args(line.split_whitespace()).env_remove("HOTLINK_CATALOG");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -106,7 +107,7 @@ fn every_simulation_is_printed_as_it_comes() {
 /// A study's line comes when the study is done, not when all are.
 #[test]
 fn studies_are_printed_as_they_come() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    let mut command = Command::new(program());
     command.args(["reproduce", "--score", "H06", "M02", "--format", "jsonl"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = String::new();
@@ -120,7 +121,7 @@ fn studies_are_printed_as_they_come() {
 
 #[test]
 fn a_reader_that_leaves_ends_what_is_under_way() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    let mut command = Command::new(program());
     // The second size would take far longer than a test may, and not so long that it is refused.
     command.args(["simulate", "pingpong", "--fabric", "sci-ring", "--size", "8,4GiB", "--messages", "4"]);
     let mut child = command.args(["--format", "jsonl"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -164,7 +165,7 @@ fn intervals_of_prices_stand_with_their_year() {
 
 #[test]
 fn a_reader_that_stops_listening_ends_the_command_quietly() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    let mut command = Command::new(program());
     command.args(["simulate", "pingpong", "--fabric", "sci-ring", "--size", "8..1000", "--format", "jsonl"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Nobody reads at all.

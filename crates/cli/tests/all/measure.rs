@@ -1,12 +1,12 @@
 //! `measure` and `calibrate` on this machine: what records hold, not how fast it is.
 
-use crate::common::records_of;
+use crate::common::{program, records_of};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
 fn hotlink(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hotlink")).args(args).output().unwrap()
+    Command::new(program()).args(args).output().unwrap()
 }
 
 fn records(args: &[&str]) -> Vec<Value> {
@@ -338,7 +338,7 @@ fn blocks_give_the_interval_and_rounds_add_to_it() {
 fn the_route_of_long_messages_is_measured_once_and_told() {
     let cache = std::env::temp_dir().join(format!("hotlink-copy-{}", std::process::id()));
     let hotlink = |arguments: &[&str], asked: Option<&str>| {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        let mut command = std::process::Command::new(program());
         command.args(arguments).env("XDG_CACHE_HOME", &cache).env_remove("HOTLINK_COPY");
         asked.iter().for_each(|asked| _ = command.env("HOTLINK_COPY", asked));
         command.output().unwrap()

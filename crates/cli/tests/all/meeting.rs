@@ -4,13 +4,14 @@
 #[path = "../../../real/tests/all/free_port.rs"]
 mod free_port;
 
+use crate::common::program;
 use free_port::free_port;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 fn hotlink(line: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    let mut command = Command::new(program());
     command.args(line.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -1,6 +1,7 @@
 //! `measure --via mpi` under real MPIs: Debian's Open MPI and MPICH, and PyPI's of both where plugins/mpi has them
 //! (`make -C plugins/mpi pypi`). An MPI that is not here is named and left out, unless HOTLINK_TEST_MPIS=all.
 
+use crate::common::program;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -38,7 +39,7 @@ fn run_with(
 ) -> Output {
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "60"]).arg(&launcher.0).args(&launcher.1).args(options).args(["-n", ranks]);
-    command.arg(env!("CARGO_BIN_EXE_hotlink")).args(arguments);
+    command.arg(program()).args(arguments);
     for name in ["OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"] {
         command.env(name, "1").env(format!("{name}_CONFIRM"), "1");
     }
@@ -102,7 +103,7 @@ fn programs_pass_unchanged_with_the_barrier_plugin() {
         let named = launcher.0.display().to_string();
         // Debian's are named for their launchers, PyPI's compilers stand beside theirs.
         let mpi = named.strip_prefix("mpirun.").map_or_else(|| named.replace("mpirun", "mpicc"), str::to_owned);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        let mut command = Command::new(program());
         command.args(["barrier", "plugin", "--mpi", &mpi]).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
         let output = command.output().unwrap();
         assert!(output.status.success(), "{named}: {}", String::from_utf8_lossy(&output.stderr));
@@ -141,7 +142,7 @@ fn a_failure_ends_the_job_with_one_message() {
 #[test]
 fn without_a_launcher_the_right_command_is_told() {
     let hotlink = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        let mut command = Command::new(program());
         for name in ["OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMIX_RANK"] {
             command.env_remove(name);
         }
@@ -164,7 +165,7 @@ fn the_table_beside_mpis_is_made_to_the_last_row() {
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/bench-mpi/run");
     let json = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-mpi.json");
     let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", "300", "python3"]).arg(tool).arg(env!("CARGO_BIN_EXE_hotlink"));
+    command.args(["-s", "KILL", "300", "python3"]).arg(tool).arg(program());
     command.args(["--no-pypi", "--parts", "short", "--rounds", "1", "--time", "0.001", "--json"]).arg(&json);
     let output = command.output().unwrap();
     let (table, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -1,6 +1,6 @@
 //! `hotlink reproduce M02`: every claim is answered, and what holds and what does not stays known.
 
-use crate::common::records_of;
+use crate::common::{program, records_of};
 use crate::golden;
 use hotlink_seeds::{Study, draw, score};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 fn records() -> &'static [Value] {
     static RECORDS: OnceLock<Vec<Value>> = OnceLock::new();
     RECORDS.get_or_init(|| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        let mut command = Command::new(program());
         let command = command.args(["reproduce", "M02", "--json", "--figures"]).arg(golden::folder("m02"));
         records_of(&command.output().unwrap())
     })
@@ -95,7 +95,7 @@ fn rows_from_fitted_prices_or_inputs_are_no_predictions() {
 fn figures_are_drawn_and_scores_add_up() {
     let ask = |words: &[&str]| {
         let words = ["reproduce", "H06", "--json"].iter().chain(words);
-        records_of(&Command::new(env!("CARGO_BIN_EXE_hotlink")).args(words).output().expect("the command"))
+        records_of(&Command::new(program()).args(words).output().expect("the command"))
     };
     ask(&["--figures", &golden::folder("h06").display().to_string()]);
     let report = Study::P01.report(None).expect("a report");

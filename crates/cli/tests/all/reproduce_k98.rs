@@ -1,5 +1,6 @@
 //! `hotlink reproduce K98`: every claim is answered, and what holds and what does not stays known.
 
+use crate::common::program;
 use crate::golden;
 
 use serde_json::Value;
@@ -76,7 +77,7 @@ fn the_figures_have_all_their_points() {
 #[test]
 fn the_same_figures_are_measured_on_this_machine_if_asked_for() {
     assert!(records().iter().all(|record| record["method"] != "measured"), "only with --measure");
-    let mut run = std::process::Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    let mut run = std::process::Command::new(program());
     let run = run.args(["reproduce", "K98", "--measure", "--json"]).output().expect("runs");
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let document: Value = serde_json::from_slice(&run.stdout).expect("JSON");

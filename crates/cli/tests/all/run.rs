@@ -1,7 +1,7 @@
 //! `hotlink run`: how a job of processes ends, whatever its program is; and what `doctor --mpi` counts. The MPI library itself
 //! is tested by `tools/conformance`.
 
-use crate::common::{hotlink, place, records_of, refuses};
+use crate::common::{hotlink, place, program, records_of, refuses};
 use std::path::{Path, PathBuf};
 
 /// A folder with something that has the library's name, which the programs here do not load, and with a script.
@@ -141,7 +141,7 @@ fn ranks_run_on_several_hosts() {
     std::fs::write(folder.join("text"), "read here\n").unwrap();
     let run = |hosts: &str, script: &str| {
         let line = ["run", "--library", "lib/libmpi_abi.so.1", "--tag-output", "--remote-shell", "sh shell", "--hosts"];
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        let mut command = std::process::Command::new(program());
         command.args(line).arg(hosts).args(["sh", "-c", script]).current_dir(&folder).env("HOTLINK_MEET", "far:7");
         command.stdin(std::fs::File::open(folder.join("text")).unwrap());
         let output = command.output().unwrap();
@@ -226,7 +226,7 @@ fn the_library_is_named_by_a_variable_or_its_absence_is_explained() {
     let folder = with_script("run-library", "echo ${LD_LIBRARY_PATH%%:*}");
     let command = folder.join("bin/hotlink");
     std::fs::create_dir(folder.join("bin")).unwrap();
-    std::fs::copy(env!("CARGO_BIN_EXE_hotlink"), &command).unwrap();
+    std::fs::copy(program(), &command).unwrap();
     let run = |variable: Option<&str>| {
         let mut run = std::process::Command::new(&command);
         run.args(["run", "sh", "script"]).current_dir(&folder).env_remove("HOTLINK_LIBRARY");

@@ -1,5 +1,6 @@
 //! Records hold what their schema says: no other key, no value of another kind.
 
+use crate::common::program;
 use hotlink_bench::Record;
 use hotlink_study::schema::{RECORDS, all, named, of};
 use serde_json::Value;
@@ -8,7 +9,7 @@ use std::process::Command;
 
 fn out(line: &str) -> Vec<u8> {
     let home = std::env::temp_dir().join("hotlink-no-home");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    let mut command = Command::new(program());
     let temporary = std::env::temp_dir();
     let line = line.replace("{tmp}", temporary.to_str().unwrap());
     command.args(line.split_whitespace()).env("HOME", home).env_remove("HOTLINK_CATALOG").env_remove("XDG_DATA_HOME");

@@ -1,10 +1,9 @@
 //! Ranks on several machines: two sets of namespaces, each with a network, a host name and a machine's identity of its
 //! own, joined by a cable. Bounds are the network's, not those of one machine's memory.
 
+use crate::common::program;
 use serde_json::Value;
 use std::process::{Command, Output};
-
-const HOTLINK: &str = env!("CARGO_BIN_EXE_hotlink");
 
 /// Runs the same `measure` command on two such machines as ranks 0 and 1; `None` where the system forbids them.
 fn on_two_machines(arguments: &str) -> Option<Output> {
@@ -19,7 +18,8 @@ fn on_two_machines(arguments: &str) -> Option<Output> {
     let on = |rank: u32, name: &str| {
         let own = format!("mount --bind {} /proc/sys/kernel/random/boot_id", identity(name));
         let step = format!("{step} SLURM_PROCID={rank} SLURM_STEP_NODELIST=10.99.0.1,10.99.0.2");
-        format!("unshare -m sh -c '{own} && {step} {HOTLINK} measure {arguments} --json'")
+        let command = program();
+        format!("unshare -m sh -c '{own} && {step} {command} measure {arguments} --json'")
     };
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "60", "unshare", "-rn", "sh", script, "0.5", "0", "1000"]);

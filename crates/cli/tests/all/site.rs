@@ -1,5 +1,6 @@
 //! A site's own network: dumps of ibsim and OpenSM (`crates/site/tests/data`) through the command.
 
+use crate::common::program;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +20,7 @@ fn with(line: &str, further: &[&str]) -> Result<Vec<Value>, String> {
         .split_whitespace()
         .map(|word| if word.ends_with(".txt") || word.contains("opensm") { file(word) } else { word.to_owned() })
         .collect();
-    let mut hotlink = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+    let mut hotlink = Command::new(program());
     hotlink.args(&words).args(further).arg("--json").env("HOME", std::env::temp_dir().join("hotlink-no-home"));
     let output = hotlink.env_remove("XDG_DATA_HOME").env_remove("HOTLINK_CATALOG").output().unwrap();
     if !output.status.success() {

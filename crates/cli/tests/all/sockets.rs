@@ -1,10 +1,9 @@
 //! `measure sockets` on this machine, and between two network namespaces whose cable has a delay, a loss and a rate: the
 //! result must match what was imposed.
 
+use crate::common::program;
 use serde_json::Value;
 use std::process::Command;
-
-const HOTLINK: &str = env!("CARGO_BIN_EXE_hotlink");
 
 fn document(output: &[u8]) -> Vec<Value> {
     let document: Value = serde_json::from_slice(output).unwrap();
@@ -14,8 +13,9 @@ fn document(output: &[u8]) -> Vec<Value> {
 /// Records of `measure sockets ARGS` over such a cable; `None`, and why on stderr, where the system forbids it.
 fn over_cable(delay_ms: f64, loss: f64, mbit: f64, arguments: &str) -> Option<Vec<Value>> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/limited_hosts.sh");
-    let far = format!("{HOTLINK} measure sockets --connect 10.99.0.1:7071");
-    let near = format!("{HOTLINK} measure sockets --listen 10.99.0.1:7071 --json {arguments}");
+    let command = program();
+    let far = format!("{command} measure sockets --connect 10.99.0.1:7071");
+    let near = format!("{command} measure sockets --listen 10.99.0.1:7071 --json {arguments}");
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "60", "unshare", "-rn", "sh", script]).env("HOTLINK_SECRET", "a secret of both hosts");
     command.args([delay_ms, loss, mbit].map(|value| value.to_string())).args([far, near]);
@@ -88,7 +88,7 @@ fn options_reach_the_sockets_and_stand_in_the_record() {
     let all =
         [&["measure", "sockets", "--test", "latency", "--time", "0.005", "--blocks", "1", "--json"], &arguments[..]]
             .concat();
-    let output = Command::new(HOTLINK).args(all).output().unwrap();
+    let output = Command::new(program()).args(all).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let records = document(&output.stdout);
     // Streams: Nagle on and off, two buffers, two sizes; datagrams have no Nagle.
@@ -110,7 +110,7 @@ fn bad_requests_are_told() {
         (&["--listen", "nowhere.invalid:1"], "--listen nowhere.invalid:1"),
         (&["--pace", "0"], "MB/s from"),
     ] {
-        let output = Command::new(HOTLINK).args(["measure", "sockets"]).args(arguments).output().unwrap();
+        let output = Command::new(program()).args(["measure", "sockets"]).args(arguments).output().unwrap();
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(2) && text.contains(told), "{arguments:?}: {text}");
     }

@@ -1,11 +1,11 @@
 //! `simulate` over the message-passing stack: the benchmarks of `measure` in virtual time.
 
-use crate::common::{place, records_of, refuses};
+use crate::common::{place, program, records_of, refuses};
 use serde_json::Value;
 use std::process::{Command, Output};
 
 fn hotlink(line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hotlink")).args(line.split(' ')).output().unwrap()
+    Command::new(program()).args(line.split(' ')).output().unwrap()
 }
 
 fn records(line: &str) -> Vec<Value> {
@@ -251,7 +251,7 @@ fn every_exchange_of_uneven_blocks_runs() {
 /// What a rank keeps must not grow with their number: four bytes a pair would be 268 MB here.
 #[test]
 fn memory_does_not_grow_with_pairs_of_ranks() {
-    let command = env!("CARGO_BIN_EXE_hotlink");
+    let command = program();
     let line = "simulate barrier --fabric ib-ndr-fat-tree3 --nodes 8192 --algorithm dissemination";
     // One thread: others' stacks and arenas would count.
     let shell = format!("ulimit -v 300000; exec {command} {line}");

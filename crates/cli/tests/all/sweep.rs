@@ -1,5 +1,6 @@
 //! Sweeps: the same bytes on any number of cores and in any number of shares; what is finished is not run again.
 
+use crate::common::program;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ impl Place {
         std::fs::write(self.0.join(name), text).unwrap();
     }
     fn run(&self, line: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_hotlink"));
+        let mut command = Command::new(program());
         command.args(line.split_whitespace()).current_dir(&self.0).env("HOME", &self.0);
         command.env_remove("XDG_DATA_HOME").env_remove("HOTLINK_CATALOG").output().unwrap()
     }

@@ -6,7 +6,7 @@
 
 mod fault;
 
-use crate::common::{hotlink, place, records_of};
+use crate::common::{hotlink, place, program, records_of};
 use fault::{Fault, HOSTS, KINDS, name};
 use hotlink_fabric::rng::SplitMix64;
 use serde_json::Value;
@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-const HOTLINK: &str = env!("CARGO_BIN_EXE_hotlink");
 /// Bytes of a large message.
 const LARGE: u64 = 256 << 10;
 /// Seconds that a run may take.
@@ -77,7 +76,8 @@ impl Case {
         let both = |there: f64, back: f64| format!("{there},{back}");
         let run = |benchmark: &str, port: u32, end: &str| {
             let common = "--via tcp --time 0.4 --blocks 3 --spread 0 --poll 0 --progress never --json";
-            format!("{HOTLINK} measure {benchmark} {common} --{end} 10.99.0.1:{port}")
+            let command = program();
+            format!("{command} measure {benchmark} {common} --{end} 10.99.0.1:{port}")
         };
         let (mut far, mut near) = (Vec::new(), Vec::new());
         let benchmarks =
