@@ -8,7 +8,7 @@
 use super::family::{Carrier, Design, Family, design, technology_of};
 use super::kernel::Kernel;
 use super::local::Local;
-use super::pace::{PAGE, Pace, words};
+use super::pace::{PAGE, Pace, Way, words};
 use crate::host::{Deposit, Host, Series, WORD};
 use crate::plan::{Plan, RouteBuffer, Stage};
 use hotlink_fabric::ledger::{Inputs, Missing};
@@ -48,8 +48,8 @@ pub struct Adapter {
     connect_ps: u64,
     pub(super) page_ps: u64,
     kernel: Option<Kernel>,
-    /// The network's own payload rate from a node, where known.
-    pub(super) link: Rate,
+    /// The network alone, to the neighbour.
+    pub(super) way: Way,
     /// The network's latency to the neighbour.
     pub(super) network_ps: u64,
     /// Of that, what lies between the two adapters.
@@ -107,9 +107,15 @@ impl Adapter {
         let known = Times(Inputs::of_technology(spec, technology));
         let (network_ps, inner_ps) = (network_latency(plan, false), network_latency(plan, true));
         let host = Host::new(spec).ok().filter(|_| matches!(family, Family::Sci | Family::Myrinet | Family::T3d));
+        let buses = Buses::of(spec);
+        let way = Way { rate: link_rate(plan), packet: u64::from(plan.packet_bytes) };
         let latency_ps = match &host {
-            // One way of a word, all in: what the network does not explain is the adapters'.
-            Some(host) => host.deposit(&Deposit::new(WORD, 1, Series::RemoteDirect)).time.0.saturating_sub(network_ps),
+            // One way of a word, all in: what neither the network's latency nor its bytes explain is the adapters'.
+            Some(host) => {
+                let word = host.deposit(&Deposit::new(WORD, 1, Series::RemoteDirect)).time.0;
+                let crossing_ps = design.carrier.word().crossing_ps(way, buses.as_ref(), WORD, true);
+                word.saturating_sub(network_ps + crossing_ps)
+            }
             // The kernel hands each message to an adapter that was not made for it, as DMA.
             None if family == Family::Tcp && own != Family::Tcp => {
                 let own = Adapter::of_family(plan, own)?;
@@ -143,7 +149,7 @@ impl Adapter {
             limits,
             local,
             host,
-            buses: Buses::of(spec),
+            buses,
             bus_name: spec
                 .resources
                 .get(&Role::HostBus)
@@ -160,7 +166,7 @@ impl Adapter {
             connect_ps: of_call("connect_time")?,
             page_ps,
             kernel,
-            link: link_rate(plan),
+            way,
             network_ps,
             inner_ps,
             nic_ps: processor_of(&known.0).ok(),
@@ -179,8 +185,8 @@ impl Adapter {
         };
         let (deposit, fetch) = (adapter.limits.deposit.map(rated), adapter.limits.fetch.map(rated));
         let rate = match &adapter.kernel {
-            Some(kernel) => Rate((kernel.peak(&adapter.local) as u64).min(adapter.link.0)),
-            None => deposit.or(fetch).map_or(adapter.link, |claim| claim.pio_rate.max(claim.dma_rate)),
+            Some(kernel) => Rate((kernel.peak(&adapter.local) as u64).min(adapter.way.rate.0)),
+            None => deposit.or(fetch).map_or(adapter.way.rate, |claim| claim.pio_rate.max(claim.dma_rate)),
         };
         let registration = RegistrationLimits {
             register_time: adapter.register_time(PAGE),
@@ -221,7 +227,7 @@ impl Adapter {
             post_overhead: Time(send),
             poll_overhead: Time(receive),
             latency: Time(send + whole.inner_ps + receive),
-            rate: whole.link,
+            rate: whole.way.rate,
             copy_rate: Rate(u64::MAX >> 20),
             control_bytes_max: whole.limits.control_bytes_max,
             real_time: false,
@@ -280,7 +286,7 @@ impl Adapter {
     fn rate(&self, pace: Pace) -> Rate {
         let fed =
             if pace.chunk_ps == 0 { u64::MAX } else { pace.chunk * 1_000_000 / (pace.chunk_ps / 1_000_000).max(1) };
-        Rate(fed.min(self.link.0))
+        Rate(fed.min(self.way.rate.0))
     }
 
     /// Payload rate in bytes per second that no transfer by `engine` exceeds, and what sets it, where it is the adapter
@@ -328,7 +334,7 @@ impl Adapter {
     pub(super) fn hand_over(&self, bytes: u64) -> (Time, Pace) {
         let whole = Layout::contiguous(bytes);
         if bytes == 0 {
-            return (Time::ZERO, self.word());
+            return (Time::ZERO, self.carrier.word());
         }
         if let Some(kernel) = &self.kernel {
             return kernel.send(&self.local, bytes);
@@ -354,11 +360,6 @@ impl Adapter {
             (None, Carrier::Stores) => Task::Store,
             (None, Carrier::Copy) => Task::Copy,
         }
-    }
-    /// How what has no data but a head is fed.
-    pub(super) fn word(&self) -> Pace {
-        let stores = self.carrier == Carrier::Stores;
-        Pace { bus: BusUse { stores, ..BusUse::DMA }, ..Pace::AT_ONCE }
     }
     /// Processor time for a control message that has come, beside the poll overhead.
     pub(super) fn take_over(&self, bytes: u64) -> Time {

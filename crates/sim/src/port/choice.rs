@@ -66,6 +66,6 @@ impl Adapter {
     /// Until the last byte is through the network, but for its latency.
     fn fed(&self, pace: &Pace, bytes: u64) -> u64 {
         let (entered, last) = pace.last(bytes);
-        entered + self.crossing_ps(pace, last, false)
+        entered + pace.crossing_ps(self.way, self.buses.as_ref(), last, false)
     }
 }

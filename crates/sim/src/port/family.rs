@@ -1,6 +1,8 @@
 //! Families of adapters: how the message stack uses each.
 
+use super::pace::Pace;
 use hotlink_fabric::technology::{TECHNOLOGIES, Technology};
+use hotlink_memory::BusUse;
 
 /// Families of adapters: a technology's record says which one fits.
 pub use hotlink_fabric::technology::AdapterModel as Family;
@@ -14,6 +16,13 @@ pub(super) enum Carrier {
     Copy,
     /// The adapter reads it where it is.
     Direct,
+}
+
+impl Carrier {
+    /// How a word, or what has no data but a head, is fed.
+    pub fn word(self) -> Pace {
+        Pace { bus: BusUse { stores: self == Carrier::Stores, ..BusUse::DMA }, ..Pace::AT_ONCE }
+    }
 }
 
 /// How the message stack uses adapters of a family: choices of ours, not values of a machine.

@@ -8,8 +8,8 @@
 use super::adapter::Adapter;
 use super::family::Family;
 use crate::host::{Deposit, Host, Series};
-use hotlink_fabric::units::Time;
-use hotlink_memory::BusUse;
+use hotlink_fabric::units::{Rate, Time};
+use hotlink_memory::{BusUse, Buses};
 use hotlink_port::{Engine, Layout};
 
 /// Chunks are pages: what address translation leaves contiguous.
@@ -46,6 +46,33 @@ impl Pace {
         let before = bytes.saturating_sub(1) / self.chunk;
         (self.lead_ps + before * self.chunk_ps, bytes - before * self.chunk)
     }
+    /// What `bytes` of a chunk take on both nodes' buses; `first`: with the descriptor of the transfer.
+    pub fn on_buses(&self, buses: Option<&Buses>, bytes: u64, first: bool) -> [Time; 2] {
+        let Some(buses) = buses else { return [Time::ZERO; 2] };
+        let [sent, received] = buses.transfer(self.bus, bytes);
+        let told = if first && !self.bus.stores { buses.descriptor() } else { Time::ZERO };
+        [sent + told, received]
+    }
+    /// From the entry of a chunk's first byte into the network to the arrival of its last, but for the way's latency. Its
+    /// packets cross the sender's bus, the network and the receiver's bus one behind the other, each at the slowest of
+    /// these; a packet enters the next of them as soon as it will not run dry there.
+    pub fn crossing_ps(&self, way: Way, buses: Option<&Buses>, bytes: u64, first: bool) -> u64 {
+        let [sent, received] = self.on_buses(buses, bytes, first);
+        let packets = bytes.div_ceil(way.packet.max(1)).max(1);
+        let [sent, link, received] =
+            [sent, way.rate.time_for(bytes * self.stretch / 256), received].map(|whole| whole.0 / packets);
+        let one = sent.saturating_sub(link) + link.saturating_sub(received) + received;
+        one + (packets - 1) * sent.max(link).max(received)
+    }
+}
+
+/// The network alone, between neighbours.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    /// Payload rate of its slowest part.
+    pub rate: Rate,
+    /// Payload of a full packet in bytes.
+    pub packet: u64,
 }
 
 /// Up to so many pages the host's model is asked; from then on each takes the same.
@@ -74,7 +101,7 @@ impl Adapter {
         let Some(host) = &self.host else {
             // The network's own rate: a page each time it can take one, so that others get their turn.
             let worms = matches!(self.family, Family::Myrinet | Family::Elan | Family::T3d);
-            let chunk_ps = if worms { self.link.time_for(PAGE).0 } else { 0 };
+            let chunk_ps = if worms { self.way.rate.time_for(PAGE).0 } else { 0 };
             let chunk = if worms { PAGE } else { u64::MAX };
             return Pace { lead_ps: setup_ps, setup_ps, chunk, chunk_ps, ..Pace::AT_ONCE };
         };
@@ -95,21 +122,9 @@ impl Adapter {
         let shown = if bytes > STEADY * PAGE { (STEADY - 2) * PAGE + (bytes - 1) % PAGE + 1 } else { bytes };
         let before = (shown - 1) / PAGE;
         let last = shown - before * PAGE;
-        let way = self.crossing_ps(&pace, last, before == 0) + self.network_ps + self.latency_ps;
+        let way =
+            pace.crossing_ps(self.way, self.buses.as_ref(), last, before == 0) + self.network_ps + self.latency_ps;
         Pace { lead_ps: time(shown).saturating_sub(before * chunk_ps + way), ..pace }
-    }
-    /// What `bytes` of a chunk take on both nodes' buses; `first`: with the descriptor of the transfer.
-    pub(super) fn on_buses(&self, pace: &Pace, bytes: u64, first: bool) -> [Time; 2] {
-        let Some(buses) = &self.buses else { return [Time::ZERO; 2] };
-        let [sent, received] = buses.transfer(pace.bus, bytes);
-        let told = if first && !pace.bus.stores { buses.descriptor() } else { Time::ZERO };
-        [sent + told, received]
-    }
-    /// From the entry of a chunk's first byte into the network to the arrival of its last, but for the way's latency: at
-    /// the slowest of the network and both nodes' buses.
-    pub(super) fn crossing_ps(&self, pace: &Pace, bytes: u64, first: bool) -> u64 {
-        let [sent, received] = self.on_buses(pace, bytes, first);
-        self.link.time_for(bytes * pace.stretch / 256).0.max(sent.0).max(received.0)
     }
     /// What the host's model says of one transfer, in picoseconds, in steps of a word and of 64 B past 512 B.
     fn alone(&self, host: &Host, by_stores: bool, stride: u64, bytes: u64) -> u64 {

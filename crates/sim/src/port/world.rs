@@ -304,7 +304,7 @@ impl<'a> World<'a> {
             Phase::There | Phase::Back => self.feed(place),
             Phase::Request => {
                 let ends = self.flight(place).ends();
-                let bus = self.adapter.on_buses(&self.adapter.word(), HEAD_BYTES, true);
+                let bus = self.adapter.carrier.word().on_buses(self.adapter.buses.as_ref(), HEAD_BYTES, true);
                 self.cross(place, ends, HEAD_BYTES, bus);
             }
             Phase::Local => self.land(place),
@@ -333,7 +333,7 @@ impl<'a> World<'a> {
                 true => (u128::from(pace.chunk_ps) * u128::from(longer(ends.0).max(longer(ends.1))) / 1024) as u64,
                 false => pace.chunk_ps,
             };
-            let bus = self.adapter.on_buses(&pace, head + chunk, first);
+            let bus = pace.on_buses(self.adapter.buses.as_ref(), head + chunk, first);
             self.cross(place, ends, head + chunk * pace.stretch / 256, bus);
             if !more {
                 return;
