@@ -62,18 +62,20 @@ fn checks(report: &Report) -> Markup {
     html! {
         section {
             h2 { "What was required" }
-            table .sortable {
-                caption { "Requirements of " (acceptance.file.display()) ". An interval that reaches over its limit is suspicious: measure again, or longer." }
-                thead { tr { th { "verdict" } th { "requirement" } th { "result" } th { "quantity" } th { "required" } th { "reached" } } }
-                tbody {
-                    @for outcome in &report.outcomes {
-                        tr {
-                            td { (badge(outcome.verdict)) }
-                            td { (outcome.requirement) }
-                            td { (outcome.subject) }
-                            td { (scale::name(&outcome.quantity)) }
-                            td { (outcome.required) }
-                            td { (outcome.reached()) }
+            div .scroll tabindex="0" role="region" aria-label="requirements" {
+                table .sortable {
+                    caption { "Requirements of " (acceptance.file.display()) ". An interval that reaches over its limit is suspicious: measure again, or longer." }
+                    thead { tr { th { "verdict" } th { "requirement" } th { "result" } th { "quantity" } th { "required" } th { "reached" } } }
+                    tbody {
+                        @for outcome in &report.outcomes {
+                            tr {
+                                td { (badge(outcome.verdict)) }
+                                td { (outcome.requirement) }
+                                td { (outcome.subject) }
+                                td { (scale::name(&outcome.quantity)) }
+                                td { (outcome.required) }
+                                td { (outcome.reached()) }
+                            }
                         }
                     }
                 }
@@ -89,11 +91,13 @@ fn findings(report: &Report) -> Markup {
             @if report.findings.is_empty() {
                 p { "Nothing: no result is wrong in itself or beyond its bound." }
             } @else {
-                table .sortable {
-                    thead { tr { th { "verdict" } th { "what" } th { "result" } } }
-                    tbody {
-                        @for finding in report.findings.iter().take(MOST_ROWS) {
-                            tr { td { (badge(finding.verdict)) } td { (finding.what) } td { (finding.subject) } }
+                div .scroll tabindex="0" role="region" aria-label="findings" {
+                    table .sortable {
+                        thead { tr { th { "verdict" } th { "what" } th { "result" } } }
+                        tbody {
+                            @for finding in report.findings.iter().take(MOST_ROWS) {
+                                tr { td { (badge(finding.verdict)) } td { (finding.what) } td { (finding.subject) } }
+                            }
                         }
                     }
                 }
