@@ -111,9 +111,7 @@ pub fn balanced(nodes: i64, dims: &[i64]) -> Option<Vec<i64>> {
     if nodes <= 0 || nodes % given != 0 || (free == 0 && nodes != given) {
         return None;
     }
-    let (left, mut best) = (nodes / given, Vec::new());
-    split(left, free, i64::MAX, &divisors(left), &mut best);
-    let mut best = best.into_iter();
+    let mut best = closest(nodes / given, free).into_iter();
     Some(dims.iter().map(|&dim| if dim == 0 { best.next().unwrap_or(1) } else { dim }).collect())
 }
 
@@ -127,20 +125,45 @@ fn divisors(of: i64) -> Vec<i64> {
     all
 }
 
-/// Falling factors of `left`, with the least largest, then the least next: the first that are found, since the least are
-/// tried first.
-fn split(left: i64, count: usize, most: i64, factors: &[i64], chosen: &mut Vec<i64>) -> bool {
+/// Falling factors of `nodes` with the least difference of the largest and the smallest; of several such, those with the
+/// largest smallest, then the largest next smallest, and so on.
+fn closest(nodes: i64, count: usize) -> Vec<i64> {
+    let factors = divisors(nodes);
+    let mut best: Vec<i64> = Vec::new();
+    let not_above = |factor: i64| factor.checked_pow(count as u32).is_some_and(|all| all <= nodes);
+    for &least in factors.iter().rev().filter(|&&factor| count > 0 && not_above(factor)) {
+        let differs_less =
+            |most: i64| best.first().zip(best.last()).is_none_or(|(first, last)| most - least < first - last);
+        let wider = factors.iter().filter(|&&most| most >= least).take_while(|&&most| differs_less(most));
+        let found = wider.copied().find_map(|most| {
+            let mut rising = vec![least];
+            rise(nodes / least, count - 1, most, &factors, &mut rising).then_some(rising)
+        });
+        if let Some(rising) = found {
+            best = rising.into_iter().rev().collect();
+        }
+    }
+    best
+}
+
+/// Goes on from the last of rising factors to `count` more, whose product is `left` and none of which is above `most`: each as
+/// large as the rest allows.
+fn rise(left: i64, count: usize, most: i64, factors: &[i64], rising: &mut Vec<i64>) -> bool {
     if count == 0 {
         return left == 1;
     }
-    // With a lesser one, even as many again would not do.
-    let enough = |factor: i64| factor.checked_pow(count as u32).is_none_or(|all| all >= left);
-    for &factor in factors.iter().filter(|&&factor| factor <= most && left % factor == 0 && enough(factor)) {
-        chosen.push(factor);
-        if split(left / factor, count - 1, factor, factors, chosen) {
+    let power = |factor: i64| factor.checked_pow(count as u32).unwrap_or(i64::MAX);
+    if power(most) < left {
+        return false;
+    }
+    let last = rising.last().copied().unwrap_or(1);
+    let allowed = |factor: i64| (last..=most).contains(&factor) && left % factor == 0 && power(factor) <= left;
+    for &factor in factors.iter().rev().filter(|&&factor| allowed(factor)) {
+        rising.push(factor);
+        if rise(left / factor, count - 1, most, factors, rising) {
             return true;
         }
-        chosen.pop();
+        rising.pop();
     }
     false
 }
@@ -152,13 +175,17 @@ mod tests {
     #[test]
     fn grids_are_balanced() {
         type Case = (i64, &'static [i64], Option<&'static [i64]>);
-        let cases: [Case; 8] = [
+        let cases: [Case; 10] = [
             (6, &[0, 0], Some(&[3, 2])),
             (7, &[0, 0], Some(&[7, 1])),
             (6, &[0, 3, 0], Some(&[2, 3, 1])),
             (7, &[0, 3, 0], None),
             (64, &[0, 0, 0], Some(&[4, 4, 4])),
             (60, &[0, 0, 0], Some(&[5, 4, 3])),
+            // 20 x 18 x 14 differ as much, and 30 x 14 x 12 more.
+            (5040, &[0, 0, 0], Some(&[21, 16, 15])),
+            // 14 x 12 x 12 x 7 x 7 as well, with a smaller next smallest.
+            (98_784, &[0; 5], Some(&[14, 14, 9, 8, 7])),
             // Twenty dimensions are found as fast as two.
             (720_720, &[0; 8], Some(&[13, 11, 7, 5, 4, 4, 3, 3])),
             (1, &[], Some(&[])),
