@@ -79,9 +79,9 @@ impl<P: Port> Comm<P> {
         while step < ranks && me & step == 0 {
             step *= 2;
         }
-        if me != 0 {
-            self.into(self.absolute(root, me - step), BCAST, span).await?;
-        }
+        // Who has no whole message sends an empty one on, which is a mistake for those below it, too: nobody waits in vain.
+        let came = if me == 0 { Ok(()) } else { self.into(self.absolute(root, me - step), BCAST, span).await };
+        let span = if came.is_ok() { span } else { Span::new(span.memory, span.offset, 0) };
         // Long messages that share one way out would all come late, the largest subtree's too. Within one machine each
         // receiver moves its own.
         let limits = self.limits();
@@ -97,7 +97,7 @@ impl<P: Port> Comm<P> {
                 }
             }
         }
-        self.wait_all(sends).await.map(|_| ())
+        self.wait_all(sends).await.and(came)
     }
     async fn bcast_pipelined(&self, root: Rank, span: Span) -> Result<(), Error> {
         let chosen = || Costs::of(self.limits()).segment(span.bytes(), self.ranks().saturating_sub(2));

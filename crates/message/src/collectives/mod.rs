@@ -73,8 +73,10 @@ impl<P: Port> Comm<P> {
         let request = self.start(Side::Send, to, tag, span)?;
         self.wait(request).await.map(|_| ())
     }
+    /// Receives as many bytes as the span has. Fewer are a mistake as more are: the ranks were to give the same count.
     async fn into(&self, from: Rank, tag: Tag, span: Span) -> Result<(), Error> {
-        self.receive_for(from, tag, span).await.map(|_| ())
+        let (sent, room) = (self.receive_for(from, tag, span).await?.bytes, span.bytes());
+        if sent == room { Ok(()) } else { Err(Error::Truncated { sent, room, from, tag }) }
     }
     async fn exchange(&self, tag: Tag, to: (Rank, Span), from: (Rank, Span)) -> Result<(), Error> {
         let receive = self.start(Side::Recv, from.0, tag, from.1)?;

@@ -424,6 +424,7 @@ pub(crate) fn allgather(
         return spread(p, &comm, start, mine, parts);
     }
     let own = whole.part(i64::from(comm.rank) * recvcount, recvcount);
+    mine.as_ref().map_or(Ok(()), |mine| apart(mine.at, own.at, recvcount))?;
     let alike = Alike::bytes(whole.bytes());
     p.collectively(&comm, start, alike, move |view| {
         let (mine, own, whole) = (mine.clone(), own.clone(), whole.clone());
@@ -464,6 +465,9 @@ fn exchanged(
 ) -> Done {
     let (peers, between) = (peers(comm), comm.remote.is_some());
     let sent = from.as_ref().map_or(0, |from| from.beyond(comm.rank));
+    for (from, into) in from.iter().flat_map(|from| from.0.iter().zip(&into.0)) {
+        apart(from.at, into.at, into.bytes() as i64)?;
+    }
     let alike = alike.moving(sent.max(into.beyond(comm.rank)));
     check(from.is_some() || !between, c::MPI_ERR_BUFFER, || "MPI_IN_PLACE is not for intercommunicators".to_owned())?;
     p.collectively(comm, start, alike, move |view| {
