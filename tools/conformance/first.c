@@ -45,13 +45,21 @@ int main(int argc, char **argv) {
     int bad = MPI_SUCCESS; MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); bad = MPI_Send(&v, 1, MPI_INT, ranks + 3, 0, MPI_COMM_WORLD); CHECK(bad == MPI_ERR_RANK);
     if (rank == 0) { char t[8192]; int l; MPI_Get_library_version(t, &l); printf("%s\n", t); }
     MPI_Comm none; bad = MPI_Comm_spawn("none", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &none, MPI_ERRCODES_IGNORE); CHECK(bad == MPI_ERR_UNSUPPORTED_OPERATION);
-    // Ranks of one host are those that say its name.
+    // Ranks that share memory can have a window of it. On a simulated fabric they are those of a node, and can not.
     char host[MPI_MAX_PROCESSOR_NAME] = "", *hosts = malloc((size_t)ranks * sizeof host); int length, mates = 0, shared;
     MPI_Get_processor_name(host, &length); MPI_Comm node;
     MPI_Allgather(host, sizeof host, MPI_CHAR, hosts, sizeof host, MPI_CHAR, MPI_COMM_WORLD);
     for (int i = 0; i < ranks; i++) mates += !strcmp(hosts + i * sizeof host, host);
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &shared); CHECK(shared == mates); MPI_Comm_free(&node); free(hosts);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node); MPI_Comm_size(node, &shared);
+    int *mine, unit, *its, names = 0, members = 0; MPI_Win win; MPI_Aint bytes; MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+    bad = MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, node, &mine, &win);
+    CHECK(bad == MPI_SUCCESS || (bad == MPI_ERR_RMA_SHARED && shared == mates && !strncmp(host, "node", 4)));
+    if (bad == MPI_SUCCESS) {
+        MPI_Win_fence(0, win); *mine = 1 + rank; MPI_Win_fence(0, win);
+        for (int i = 0; i < shared; i++) { MPI_Win_shared_query(win, i, &bytes, &unit, &its); names += *its; }
+        rank++; MPI_Allreduce(&rank, &members, 1, MPI_INT, MPI_SUM, node); rank--; CHECK(names == members); MPI_Win_free(&win);
+    }
+    MPI_Comm_free(&node); free(hosts);
     // Two at a time, which half of the ranks begin in the other order: each gets a number that the other did not take.
     MPI_Comm twins[2], made[2]; MPI_Request both[2]; int same;
     for (int i = 0; i < 2; i++) MPI_Comm_dup(MPI_COMM_WORLD, &twins[i]);

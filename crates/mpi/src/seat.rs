@@ -109,12 +109,16 @@ pub(crate) fn computed() -> u64 {
 /// The nodes of a simulated fabric that the ranks are on, in order; where it is not set, each rank has that of its number.
 const NODES: &str = "HOTLINK_NODES";
 
+/// The node of a simulated fabric that a rank is on.
+pub(crate) fn node(rank: u32) -> u32 {
+    let nodes = std::env::var(NODES).unwrap_or_default();
+    nodes.split(',').nth(rank as usize).and_then(|node| node.parse().ok()).unwrap_or(rank)
+}
+
 /// The name of a rank's machine: this one's, or a node's of a simulated fabric.
 pub(crate) fn host(rank: u32) -> String {
     if hotlink_real::virtual_clock().is_some() {
-        let nodes = std::env::var(NODES).unwrap_or_default();
-        let node = nodes.split(',').nth(rank as usize).and_then(|node| node.parse().ok()).unwrap_or(rank);
-        return format!("node{node}");
+        return format!("node{}", node(rank));
     }
     std::fs::read_to_string("/proc/sys/kernel/hostname")
         .map_or_else(|_| "localhost".to_owned(), |name| name.trim().to_owned())

@@ -63,6 +63,15 @@ impl Seat {
     pub fn is_simulated(&self) -> bool {
         matches!(self, Seat::Fabric(_))
     }
+    /// The first of the ranks that this one shares memory with; `None`: only the simulation knows who is on a node.
+    pub fn shares_with(&self) -> Option<Rank> {
+        match self {
+            Seat::Shm(_) => Some(0),
+            Seat::Tcp(port) => Some(port.rank()),
+            Seat::Mixed(port) => Some(port.host()),
+            Seat::Fabric(_) => None,
+        }
+    }
     /// Everything of this process that goes on has nothing to do: a simulation goes on until that changes. Real time does
     /// so by itself.
     #[inline]

@@ -226,7 +226,7 @@ pub(crate) fn comm_split(p: &Process, comm: Handle, color: c_int, key: c_int, ne
     name_split(p, split(p, &old, color, i64::from(key), None)?, newcomm)
 }
 
-/// By host, as the hosts name themselves.
+/// By what ranks share: memory.
 pub(crate) fn comm_split_type(
     p: &Process,
     comm: Handle,
@@ -242,12 +242,10 @@ pub(crate) fn comm_split_type(
         c::MPI_COMM_TYPE_SHARED | c::MPI_COMM_TYPE_HW_GUIDED | c::MPI_COMM_TYPE_RESOURCE_GUIDED
             if split_type == c::MPI_COMM_TYPE_SHARED || by_memory =>
         {
-            // A number of the host's name (FNV-1a); two names that share one would need the same sum of 61 bits.
-            let name = hotlink_real::machine() + &crate::seat::host(p.world()?.comm.rank());
-            let sum = name
-                .bytes()
-                .fold(0xcbf2_9ce4_8422_2325, |sum: u64, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-            Some((sum >> 3) as i64)
+            // On a simulated fabric by node, though its ranks share no memory.
+            let world = &p.world()?.comm;
+            let shares = world.with_port(|port| port.shares_with());
+            Some(i64::from(shares.unwrap_or_else(|| crate::seat::node(world.rank()))))
         }
         // No hardware below the host is known here: nobody is told apart, which the standard lets a library say so.
         c::MPI_COMM_TYPE_HW_UNGUIDED

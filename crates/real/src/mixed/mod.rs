@@ -2,7 +2,7 @@
 //!
 //! Each pair of ranks has one route for the whole job, so that messages of a pair never overtake each other. The port
 //! claims what both routes can do: control messages. Remote memory, segments and the barrier by flags belong to one host,
-//! and a claim holds for every pair.
+//! and a claim holds for every pair. Ranks of a host can still share a segment that the program asks for.
 
 mod gathering;
 
@@ -13,8 +13,8 @@ use crate::store::Lend;
 use crate::tcp::{self, Streams};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
-    Align, Event, Head, Host, Kind, Limits, Memory, Note, Op, Operation, Payload, Port, Posted, Rank, Refusal, Span,
-    Work,
+    Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Operation, Payload, Port,
+    Posted, Rank, Refusal, Span, Work,
 };
 use std::time::{Duration, Instant};
 
@@ -58,11 +58,25 @@ impl MixedPort {
             other => other,
         }
     }
+    /// A key of this host in the names of the whole job.
+    fn outside(&self, key: Key) -> Key {
+        Key { rank: self.group[key.rank as usize], ..key }
+    }
+    /// The reverse: nobody reaches another host's memory.
+    fn inside(&self, key: Key) -> Result<Key, Refusal> {
+        let local = self.place.get(key.rank as usize).ok_or(Refusal::NoRank)?;
+        Ok(Key { rank: local.ok_or(Refusal::Unsupported)?, ..key })
+    }
+    /// The first of the ranks that this one shares memory with.
+    pub(crate) fn host(&self) -> Rank {
+        self.group[0]
+    }
     fn near(&self, event: Event) -> Event {
         match event {
             Event::Control { from, head, bytes } => Event::Control { from: self.group[from as usize], head, bytes },
             Event::PeerGone(local) => Event::PeerGone(self.group[local as usize]),
             Event::PeerLeft(local) => Event::PeerLeft(self.group[local as usize]),
+            Event::Revoked(key) => Event::Revoked(self.outside(key)),
             Event::Failed(token, refusal) => Event::Failed(token, self.named(refusal)),
             other => other,
         }
@@ -177,12 +191,14 @@ impl Lend for MixedPort {
     fn start(&self, memory: Memory) -> Result<*mut u8, Refusal> {
         Lend::start(&self.shm, memory)
     }
+    fn mapped(&self, attachment: Attachment) -> Result<*mut u8, Refusal> {
+        self.shm.mapped(attachment)
+    }
 }
 
 impl Host for MixedPort {
     fn alloc(&mut self, bytes: u64, kind: Kind, align: Align) -> Result<Memory, Refusal> {
         match kind {
-            Kind::Shared => Err(Refusal::Unsupported),
             Kind::Default => self.shm.alloc(bytes, Kind::Private, align),
             kind => self.shm.alloc(bytes, kind, align),
         }
@@ -207,6 +223,22 @@ impl Host for MixedPort {
     }
     fn combine(&mut self, operation: Operation, other: Span, into: Span) -> Result<(), Refusal> {
         self.shm.combine(operation, other, into)
+    }
+    fn register(&mut self, memory: Memory) -> Result<Key, Refusal> {
+        // Ordinary memory is no other rank's to reach: messages take one route for all pairs.
+        if self.shm.kind(memory)? != Kind::Shared {
+            return Err(Refusal::Unsupported);
+        }
+        self.shm.register(memory).map(|key| self.outside(key))
+    }
+    fn unregister(&mut self, key: Key) -> Result<(), Refusal> {
+        self.shm.unregister(self.inside(key)?)
+    }
+    fn attach(&mut self, key: Key, engine: Engine) -> Result<Attachment, Refusal> {
+        self.shm.attach(self.inside(key)?, engine)
+    }
+    fn detach(&mut self, attachment: Attachment) -> Result<(), Refusal> {
+        self.shm.detach(attachment)
     }
     fn compute(&mut self, work: Work) {
         self.shm.compute(work);
