@@ -31,6 +31,10 @@ unsafe impl Sync for Held {}
 static PROCESS: Held = Held(UnsafeCell::new(None));
 static SHARED: AtomicBool = AtomicBool::new(false);
 static OWNER: AtomicU64 = AtomicU64::new(0);
+/// Threads that wait for the gate.
+static WAITING: AtomicU32 = AtomicU32::new(0);
+/// How often calls that wait have looked.
+static LOOKS: AtomicU32 = AtomicU32::new(0);
 /// Calls within calls of the thread that holds the gate, or of the only one that calls.
 static DEPTH: AtomicU32 = AtomicU32::new(0);
 
@@ -59,12 +63,21 @@ fn lock() {
         DEPTH.fetch_add(1, Ordering::Relaxed);
         return;
     }
+    if OWNER.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        wait_for_it(me);
+    }
+    DEPTH.store(1, Ordering::Relaxed);
+}
+
+#[cold]
+fn wait_for_it(me: u64) {
+    WAITING.fetch_add(1, Ordering::Relaxed);
     let mut tries = 0u32;
     while OWNER.compare_exchange_weak(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
         tries += 1;
         if tries.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
     }
-    DEPTH.store(1, Ordering::Relaxed);
+    WAITING.fetch_sub(1, Ordering::Relaxed);
 }
 
 fn unlock() {
@@ -73,9 +86,15 @@ fn unlock() {
     }
 }
 
-/// A call waits: other threads may have theirs. Nothing of the state is borrowed then.
+/// A call waits: other threads may have theirs, if there are any that want to. Nothing of the state is borrowed then.
 pub(crate) fn give_way() {
     if !SHARED.load(Ordering::Relaxed) {
+        return;
+    }
+    // Leaving a core to nobody costs more than a short message. Now and then there may be one that is in no call.
+    let looks = LOOKS.load(Ordering::Relaxed).wrapping_add(1);
+    LOOKS.store(looks, Ordering::Relaxed);
+    if WAITING.load(Ordering::Relaxed) == 0 && !looks.is_multiple_of(256) {
         return;
     }
     // A call from within a callback keeps the gate: the one around it is not at a place where it could wait.
