@@ -19,7 +19,7 @@ SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/do
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-ready test-programs test-rust test-barrier test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-ready test-programs test-rust test-barrier test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -108,6 +108,9 @@ bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other
 
 bench-mpi: $(HOTLINK) ## messages over shared memory beside Debian's and PyPI's MPIs, interleaved (JSON=file: as JSON too)
 	@$(TIMED) "three rounds of each" tools/bench-mpi/run $(HOTLINK) $(if $(JSON),--json $(JSON))
+
+bench-abi: $(HOTLINK) ## short calls of one binary on libmpi_abi.so.1 and on PyPI's mpich, interleaved (JSON=file: every value)
+	@$(TIMED) "one binary under both libraries" tools/bench-abi/run $(HOTLINK) $(if $(JSON),--json $(JSON))
 
 bench-copy: $(HOTLINK) ## each route of long messages forced in turn, beside the one that the machine's probe chose (JSON=file)
 	@$(TIMED) "all routes, interleaved" tools/bench-copy/run $(HOTLINK) $(if $(JSON),--json $(JSON))
