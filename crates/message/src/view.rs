@@ -115,6 +115,10 @@ impl<P: Port> Comm<P> {
     /// As [`Comm::iprobe`]; the message found is taken out, and no other receive or probe finds it.
     pub fn improbe(&self, from: Option<Rank>, tag: Option<Tag>) -> Option<(Matched, Status)> {
         self.progress();
+        self.improbe_here(from, tag)
+    }
+    /// The same among what has come, without a step: for tasks beside which progress is made.
+    pub fn improbe_here(&self, from: Option<Rank>, tag: Option<Tag>) -> Option<(Matched, Status)> {
         let (number, status) = self.engine.borrow_mut().take_out(&self.pattern(from, tag))?;
         Some((Matched(number), status))
     }

@@ -4,7 +4,7 @@
 use crate::pointer::Address;
 use hotlink_message::Comm;
 use hotlink_port::{Layout, Memory, Span};
-use hotlink_real::{Lend, Seat};
+use hotlink_real::{Latch, Lend, Seat};
 use hotlink_standard::{Datatype, Run};
 
 /// Beyond the addresses that a process of this kind can have.
@@ -149,11 +149,18 @@ pub(crate) fn unpack(from: &[u8], buffer: Address, count: u64, datatype: &Dataty
 
 /// The bytes at an address.
 pub(crate) fn read(at: Address, bytes: u64) -> Vec<u8> {
-    if bytes == 0 {
-        return Vec::new();
+    let mut all = vec![0; bytes as usize];
+    look(at, &mut all);
+    all
+}
+
+/// The same, into memory that is there.
+pub(crate) fn look(at: Address, into: &mut [u8]) {
+    if into.is_empty() {
+        return;
     }
     // SAFETY: the program gave so many bytes there to the call.
-    unsafe { std::slice::from_raw_parts(at.0 as *const u8, bytes as usize) }.to_vec()
+    unsafe { std::ptr::copy_nonoverlapping(at.0 as *const u8, into.as_mut_ptr(), into.len()) };
 }
 
 /// Writes bytes to an address.
@@ -163,6 +170,23 @@ pub(crate) fn write(at: Address, bytes: &[u8]) {
     }
     // SAFETY: the program gave so much room there to the call.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at.0 as *mut u8, bytes.len()) };
+}
+
+/// Moves elements of the program's memory to a row of bytes, or from there.
+pub(crate) fn carry(buffer: Address, count: u64, datatype: &Datatype, row: Address, out: bool) {
+    each_block(buffer, count, datatype, |at, packed, bytes| {
+        let (at, row) = (at.0 as *mut u8, row.plus(packed as i64).0 as *mut u8);
+        let (from, to) = if out { (at, row) } else { (row, at) };
+        // SAFETY: as in `pack`, and the caller has checked the row. The two may be one memory.
+        unsafe { std::ptr::copy(from, to, bytes as usize) };
+        true
+    });
+}
+
+/// The latch of a part of a window that ranks share.
+pub(crate) fn latch(at: Address) -> Latch {
+    // SAFETY: so many bytes at the end of the window's memory, zero at first, which nobody else reaches while the window lives.
+    unsafe { Latch::at(at.0 as *mut u8) }
 }
 
 /// Memory for the program, aligned for any use; null where there is none.

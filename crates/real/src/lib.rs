@@ -24,6 +24,7 @@ mod crew;
 mod doors;
 mod drivers;
 mod idle;
+mod latch;
 mod loaded;
 mod mixed;
 mod mpi;
@@ -53,6 +54,7 @@ pub use drivers::{
 pub use hotlink_job::{Errand, Exchange, Job, JobEnd, Launched, Spread, is_here, machine, path_word};
 pub use hotlink_seats::{Entry, goes_into, within};
 pub use hotlink_seats::{clock as virtual_clock, look as look_at_virtual_clock};
+pub use latch::Latch;
 pub use mixed::{Gathering, MixedPort};
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
 pub use proof::{fresh_secret, use_secret_file};

@@ -22,6 +22,7 @@ mod extended;
 mod group;
 mod names;
 mod operator;
+mod parts;
 mod topology;
 mod view;
 
@@ -33,5 +34,6 @@ pub use errors::{error_class, error_text};
 pub use group::{Compared, Group};
 pub use names::{Name, names};
 pub use operator::{Builtin, operation_of};
+pub use parts::Parts;
 pub use topology::{Cart, Graph, Neighbors, balanced};
 pub use view::{Piece, View};

@@ -9,7 +9,7 @@ use crate::process::buffer::Buffer;
 use crate::process::reduction::Operator;
 use crate::process::request::{Ended, Work};
 use crate::process::service::{Ask, Kind};
-use crate::process::window::{Aim, Window, blocks};
+use crate::process::window::{Aim, ELEMENT, Window, blocks};
 use hotlink_standard::{Builtin, Class};
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -72,7 +72,10 @@ fn put_it(
     let from = p.buffer(origin.0, origin.1, origin.2)?;
     let Some(aim) = aim else { return nobody(p, request) };
     fits(from.bytes(), &aim)?;
-    window.tell(aim.to, Ask { blocks: aim.blocks, data: from.data(), ..Ask::of(Kind::Put) })?;
+    match window.here(&aim) {
+        Some(there) => from.store(there),
+        None => window.tell(aim.to, Ask { blocks: aim.blocks, data: from.data(), ..Ask::of(Kind::Put) })?,
+    }
     // The data were copied: the buffer is the program's again.
     give(p, request, Work::Over(Ended::well(Status::EMPTY)))
 }
@@ -119,6 +122,10 @@ fn get_it(
     let into = p.buffer(origin.0, origin.1, origin.2)?;
     let Some(aim) = aim else { return nobody(p, request) };
     fits(into.bytes(), &aim)?;
+    if let Some(there) = window.here(&aim) {
+        into.load(there);
+        return give(p, request, Work::Over(Ended::well(Status::EMPTY)));
+    }
     let work = window.fetch(p, aim.to, Ask { blocks: aim.blocks, ..Ask::of(Kind::Get) }, &into)?;
     give(p, request, work)
 }
@@ -229,15 +236,30 @@ fn fetch_it(
     request: Option<Out<Handle>>,
 ) -> Done {
     let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
-    let ask = combining(p, Kind::Fetch, op, datatype, count)?;
+    let (builtin, of) = (builtin(p, op)?, p.committed(datatype)?);
     let into = p.buffer(result.0, result.1, result.2)?;
     // What changes nothing needs no data.
     let from: Option<Buffer> = if op == c::MPI_NO_OP { None } else { Some(p.buffer(origin.0, origin.1, origin.2)?) };
     let Some(aim) = aim else { return nobody(p, request) };
     fits(into.bytes(), &aim)?;
-    if let Some(from) = &from {
-        fits(from.bytes(), &aim)?;
+    from.as_ref().map_or(Ok(()), |from| fits(from.bytes(), &aim))?;
+    let change = |element: &mut [u8]| {
+        let mut data = [0; ELEMENT];
+        from.as_ref().is_some_and(|from| {
+            from.store(Address::of(data.as_mut_ptr()));
+            builtin.combine(&of.datatype, element, &data[..element.len()])
+        })
+    };
+    // One element of memory that this rank reaches by itself.
+    if of.predefined
+        && count == 1
+        && builtin.takes(&of.datatype)
+        && let Some(mut old) = window.changed(&aim, change)
+    {
+        into.load(Address::of(old.as_mut_ptr()));
+        return give(p, request, Work::Over(Ended::well(Status::EMPTY)));
     }
+    let ask = combining(p, Kind::Fetch, op, datatype, count)?;
     let data = from.map_or(Vec::new(), |from| from.data());
     let work = window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..ask }, &into)?;
     give(p, request, work)
@@ -321,6 +343,20 @@ pub(crate) fn compare_and_swap(
     let element = |at| p.buffer(at, 1, datatype);
     let (origin, compare, into) = (element(origin_addr)?, element(compare_addr)?, element(result_addr)?);
     let Some(aim) = aim else { return Ok(()) };
+    let changed = window.changed(&aim, |element| {
+        let (mut new, mut old) = ([0; ELEMENT], [0; ELEMENT]);
+        origin.store(Address::of(new.as_mut_ptr()));
+        compare.store(Address::of(old.as_mut_ptr()));
+        let same = *element == old[..element.len()];
+        if same {
+            element.copy_from_slice(&new[..element.len()]);
+        }
+        same
+    });
+    if let Some(mut old) = changed {
+        into.load(Address::of(old.as_mut_ptr()));
+        return Ok(());
+    }
     let data = [origin.data(), compare.data()].concat();
     window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..Ask::of(Kind::Swap) }, &into)?;
     Ok(())

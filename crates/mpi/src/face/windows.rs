@@ -12,7 +12,7 @@ use crate::process::service::serve;
 use crate::process::window::{Facts, Made, Shared, Window};
 use crate::process::{Process, gate};
 use hotlink_port::{Engine, Key, Kind};
-use hotlink_real::Lend;
+use hotlink_real::{Latch, Lend};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -55,7 +55,9 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
     let given = info::given(p, wish.info)?;
     let number = world.block_on(numbered(world.numbers.clone(), &old.view, false))?;
     let comm = Rc::new(p.made((*old.group).clone(), number, None, c::MPI_ERRORS_ARE_FATAL)?);
-    let all = world.block_on(gathered(&comm.view, &[wish.size, wish.unit]))?;
+    // A simulated fabric's ranks share nothing.
+    let host = world.comm.with_port(|port| port.shares_with()).map_or(-1, i64::from);
+    let all = world.block_on(gathered(&comm.view, &[wish.size, wish.unit, host]))?;
     let peers: Vec<(i64, i64)> = all.iter().map(|words| (words[0], words[1])).collect();
     let (mut base, mut shared, mut owned) = (wish.base, None, false);
     match wish.flavor {
@@ -66,8 +68,14 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
             shared = Some(all);
         }
         c::MPI_WIN_FLAVOR_ALLOCATE => {
-            base = memory::allocate(wish.size as usize);
-            owned = true;
+            // Who shares memory reaches each other's parts without their help.
+            let near = comm.size() > 1 && host >= 0 && all.iter().all(|words| words[2] == host);
+            shared = if near { share(p, &comm, &peers, true).ok() } else { None };
+            owned = shared.is_none();
+            base = match &shared {
+                Some(shared) => shared.parts[comm.rank as usize].0,
+                None => memory::allocate(wish.size as usize),
+            };
         }
         _ => {}
     }
@@ -81,8 +89,8 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
     if let Work::Task(end) = p.task(serve(window.clone()))? {
         *window.served.borrow_mut() = Some(end);
     }
-    // On a simulated fabric only the simulation says when a process does something.
-    if comm.size() > 1 && hotlink_real::virtual_clock().is_none() {
+    // On a simulated fabric only the simulation says when a process does something. Who shares the memory needs nobody's help.
+    if comm.size() > 1 && window.shared.is_none() && hotlink_real::virtual_clock().is_none() {
         gate::attend(|p| !p.windows.is_empty() && p.world().is_ok_and(|world| world.tend()));
     }
     win.set(p.windows.add(window));
@@ -105,6 +113,8 @@ fn share(
         starts.push(end);
         end += if apart { (size + LINE - 1) / LINE * LINE } else { size };
     }
+    let latches = (end + LINE - 1) / LINE * LINE;
+    let end = latches + peers.len() as i64 * Latch::BYTES as i64;
     let refused = || {
         let why = match hotlink_real::virtual_clock() {
             Some(_) => "ranks on a simulated fabric share no memory, on one node neither",
@@ -118,7 +128,7 @@ fn share(
     // One rank alone shares with nobody.
     let kind = if peers.len() == 1 { Kind::Private } else { Kind::Shared };
     if comm.rank == 0
-        && let Ok(made) = world.comm.alloc(end.max(1) as u64, kind)
+        && let Ok(made) = world.comm.alloc(end as u64, kind)
     {
         let at = world.comm.with_port(|port| port.start(made)).map_err(|_| refused())?;
         if kind == Kind::Private {
@@ -143,7 +153,7 @@ fn share(
     // Who has nothing has no address.
     let place = |at: i64, size: i64| if size > 0 { start.plus(at) } else { Address(0) };
     let parts = starts.iter().zip(peers).map(|(&at, &(size, unit))| (place(at, size), size, unit)).collect();
-    Ok(Shared { parts, memory, attachment })
+    Ok(Shared { parts, latches: start.plus(latches), memory, attachment })
 }
 
 pub(crate) fn win_create(

@@ -2,7 +2,7 @@
 
 use crate::failure::{Done, check};
 use crate::generated::constants as c;
-use crate::memory::{Everything, Scratch, pack, unpack};
+use crate::memory::{Everything, Scratch, carry, pack, unpack};
 use crate::pointer::Address;
 use crate::process::Process;
 use crate::process::types::Type;
@@ -92,6 +92,14 @@ impl Buffer {
         let mut data = vec![0; self.bytes() as usize];
         pack(self.at, self.count, &self.of.datatype, &mut data);
         data
+    }
+    /// Moves it to a row of bytes.
+    pub(crate) fn store(&self, row: Address) {
+        carry(self.at, self.count, &self.of.datatype, row, true);
+    }
+    /// Fills it from a row of bytes.
+    pub(crate) fn load(&self, row: Address) {
+        carry(self.at, self.count, &self.of.datatype, row, false);
     }
     /// Unpacks data into it, as far as they go.
     pub(crate) fn fill(&self, data: &[u8]) {

@@ -12,6 +12,7 @@ use crate::process::gate;
 use crate::process::{Process, World};
 use hotlink_message::{Comm, Error, Request};
 use hotlink_real::{Entry, Seat};
+use hotlink_standard::Parts;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::future::Future;
@@ -102,45 +103,6 @@ impl General {
 
 fn answered(code: c_int, which: &str) -> Done {
     check(code == c::MPI_SUCCESS, code, || format!("the request's {which} function failed"))
-}
-
-/// Which parts of a partitioned message are ready.
-pub(crate) struct Parts {
-    ready: RefCell<Vec<bool>>,
-    left: Cell<usize>,
-    begun: Cell<bool>,
-}
-
-impl Parts {
-    pub(crate) fn new(count: usize) -> Parts {
-        Parts { ready: RefCell::new(vec![false; count]), left: Cell::new(count), begun: Cell::new(false) }
-    }
-    /// It is started: none is ready.
-    pub(crate) fn begin(&self) {
-        self.ready.borrow_mut().fill(false);
-        self.left.set(self.count());
-        self.begun.set(true);
-    }
-    pub(crate) fn are_begun(&self) -> bool {
-        self.begun.get()
-    }
-    pub(crate) fn count(&self) -> usize {
-        self.ready.borrow().len()
-    }
-    pub(crate) fn are_ready(&self) -> bool {
-        self.left.get() == 0
-    }
-    /// One is; `false`: it was before, or is none.
-    pub(crate) fn ready(&self, part: usize) -> bool {
-        match self.ready.borrow_mut().get_mut(part) {
-            Some(ready) if !*ready => {
-                *ready = true;
-                self.left.set(self.left.get() - 1);
-                true
-            }
-            _ => false,
-        }
-    }
 }
 
 /// What a persistent request starts.
@@ -290,26 +252,26 @@ impl World {
     /// Polls what goes on beside the call.
     pub(crate) fn step_tasks(&self) {
         let count = self.tasks.borrow().len();
-        let mut context = Context::from_waker(Waker::noop());
-        for place in 0..count {
-            // Taken out while it runs: a callback of the program may come here again.
-            let Some(mut task) = self.tasks.borrow_mut().get_mut(place).and_then(Option::take) else { continue };
-            match task.future.as_mut().poll(&mut context) {
-                Poll::Pending => self.tasks.borrow_mut()[place] = Some(task),
-                Poll::Ready(result) => {
-                    *task.end.borrow_mut() = Some(match result {
-                        Ok(status) => Ended::well(status),
-                        Err(failed) => Ended::badly(failed),
-                    });
-                }
-            }
-        }
+        (0..count).for_each(|place| self.step_task(place));
         let mut tasks = self.tasks.borrow_mut();
         while matches!(tasks.last(), Some(None)) && tasks.len() > count.saturating_sub(tasks.len()) {
             tasks.pop();
         }
         if tasks.is_empty() {
             self.comm.give_way(false);
+        }
+    }
+    fn step_task(&self, place: usize) {
+        // Taken out while it runs: a callback of the program may come here again.
+        let Some(mut task) = self.tasks.borrow_mut().get_mut(place).and_then(Option::take) else { return };
+        match task.future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Pending => self.tasks.borrow_mut()[place] = Some(task),
+            Poll::Ready(result) => {
+                *task.end.borrow_mut() = Some(match result {
+                    Ok(status) => Ended::well(status),
+                    Err(failed) => Ended::badly(failed),
+                });
+            }
         }
     }
     /// Does what can be done now.
@@ -433,10 +395,11 @@ impl Process {
         let world = self.world()?;
         let end = Rc::new(RefCell::new(None));
         let task = Task { future: Box::pin(future), end: end.clone() };
+        let place = world.tasks.borrow().len();
         world.tasks.borrow_mut().push(Some(task));
         world.comm.give_way(true);
-        // What it sends first goes at once.
-        world.step_tasks();
+        // What it sends first goes at once. The others have their step whenever a call waits or tests.
+        world.step_task(place);
         Ok(Work::Task(end))
     }
     /// Makes a request of it.

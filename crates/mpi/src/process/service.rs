@@ -172,14 +172,14 @@ impl Window {
         }
         match ask.kind {
             Kind::Put | Kind::Accumulate => {
-                if self.perform(&ask).is_none() {
+                if self.perform(self.comm.rank, &ask).is_none() {
                     self.service.borrow_mut().beyond.insert(from, true);
                 }
                 Ok(())
             }
             // An answer of no bytes says that there is no such memory.
             Kind::Get | Kind::Fetch | Kind::Swap => {
-                self.reply(from, ask.answer, &self.perform(&ask).unwrap_or_default())
+                self.reply(from, ask.answer, &self.perform(self.comm.rank, &ask).unwrap_or_default())
             }
             Kind::Flush | Kind::Unlock => {
                 let beyond = self.service.borrow_mut().beyond.remove(&from).is_some();
@@ -217,7 +217,7 @@ pub(crate) async fn serve(window: Rc<Window>) -> Done<Status> {
     let view = window.comm.view.clone();
     loop {
         let idle = window.reap();
-        let Some((matched, status)) = view.improbe(None, Some(ASKS)) else {
+        let Some((matched, status)) = view.improbe_here(None, Some(ASKS)) else {
             if window.stopped.get() && idle {
                 return Ok(Status::EMPTY);
             }

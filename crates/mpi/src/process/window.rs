@@ -3,6 +3,8 @@
 //! What a rank wants done at another is an [`Ask`], a message to that rank's service: a task that runs whenever its process is
 //! in a call, and now and then otherwise (`gate::attend`). A service does what each rank asks in order, one thing at a time.
 //! So whatever it combines is atomic, and the answer to a flush says that all before it was done.
+//!
+//! Where all ranks share the window's memory, each does by itself what it wants done, and locks are words in that memory.
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, Failure, failure};
@@ -17,6 +19,7 @@ use crate::process::service::{Ask, Kind, Service, UNHEARD};
 use crate::process::{Process, World};
 use hotlink_message::Request;
 use hotlink_port::{Attachment, Memory, yield_once};
+use hotlink_real::Latch;
 use hotlink_standard::{Builtin, Datatype};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +30,9 @@ use std::rc::Rc;
 pub(crate) const ASKS: u32 = 0;
 pub(crate) const POSTS: u32 = 1;
 const ANSWERS: u32 = 16;
+
+/// The longest element: a pair of a long double and an integer.
+pub(crate) const ELEMENT: usize = 32;
 
 /// What programs read as attributes, at addresses that stay.
 pub(crate) struct Facts {
@@ -52,6 +58,8 @@ pub(crate) struct Access {
 /// Segments of ranks that share memory: where each is here, its bytes and unit.
 pub(crate) struct Shared {
     pub(crate) parts: Vec<(Address, i64, i64)>,
+    /// A latch for each rank's part.
+    pub(crate) latches: Address,
     pub(crate) memory: Option<Memory>,
     pub(crate) attachment: Option<Attachment>,
 }
@@ -130,6 +138,35 @@ impl Window {
             answers: Cell::new(0),
         }
     }
+    /// What orders this rank's access to another's part, if they share memory.
+    fn latch(&self, of: u32) -> Option<Latch> {
+        self.shared.as_ref().map(|shared| memory::latch(shared.latches.plus(i64::from(of) * Latch::BYTES as i64)))
+    }
+    /// Whether this rank reaches another's part by itself.
+    fn reaches(&self, to: u32) -> bool {
+        to == self.own() || self.shared.is_some()
+    }
+    /// Where one block of a rank's part is in this process, if it is.
+    pub(crate) fn here(&self, aim: &Aim) -> Option<Address> {
+        match (&self.shared, &aim.blocks[..]) {
+            (Some(shared), &[(at, _)]) => Some(shared.parts[aim.to as usize].0.plus(at)),
+            _ => None,
+        }
+    }
+    /// What was in an element of a part that ranks share, and its change with nobody's between, if there is one.
+    pub(crate) fn changed(&self, aim: &Aim, change: impl FnOnce(&mut [u8]) -> bool) -> Option<[u8; ELEMENT]> {
+        let (there, bytes) = (self.here(aim)?, aim.blocks[0].1 as usize);
+        let latch = self.latch(aim.to).filter(|_| bytes <= ELEMENT)?;
+        let mut old = [0; ELEMENT];
+        latch.alone(|| {
+            memory::look(there, &mut old[..bytes]);
+            let mut new = old;
+            if change(&mut new[..bytes]) {
+                memory::write(there, &new[..bytes]);
+            }
+        });
+        Some(old)
+    }
     pub(crate) fn is_dynamic(&self) -> bool {
         self.facts.flavor == c::MPI_WIN_FLAVOR_DYNAMIC
     }
@@ -157,8 +194,8 @@ impl Window {
     }
     /// Has something done that has no answer: put, accumulate, complete.
     pub(crate) fn tell(&self, to: u32, ask: Ask) -> Done {
-        if to == self.own() && ask.kind != Kind::Complete {
-            self.service.borrow_mut().failed |= self.perform(&ask).is_none();
+        if self.reaches(to) && ask.kind != Kind::Complete {
+            self.service.borrow_mut().failed |= self.perform(to, &ask).is_none();
             return Ok(());
         }
         self.touched.borrow_mut().insert(to);
@@ -166,8 +203,8 @@ impl Window {
     }
     /// Has something done whose answer goes to `into`.
     pub(crate) fn fetch(&self, p: &Process, to: u32, ask: Ask, into: &Buffer) -> Done<Work> {
-        if to == self.own() {
-            into.fill(&self.perform(&ask).ok_or_else(beyond)?);
+        if self.reaches(to) {
+            into.fill(&self.perform(to, &ask).ok_or_else(beyond)?);
             return Ok(Work::Over(Ended::well(Status::EMPTY)));
         }
         let (tag, room) = (self.answer(), into.target(false));
@@ -176,6 +213,10 @@ impl Window {
         let (view, due) = (self.comm.view.clone(), self.due.clone());
         due.set(due.get() + 1);
         p.task(async move {
+            // Of many such tasks each only asks whether its answer is here. Progress is made beside them, once for all.
+            while !view.is_ended(&request) {
+                yield_once().await;
+            }
             let came = view.wait(request).await;
             due.set(due.get() - 1);
             let bytes = came?.bytes;
@@ -194,9 +235,19 @@ impl Window {
         self.comm.view.wait(request).await?;
         Ok(room.own().try_into().map_or(0, u64::from_ne_bytes))
     }
-    /// Asks for a lock. What follows waits for it there; who may reach the memory directly waits for it here.
+    /// Asks for a lock. What follows waits for it there; who reaches the memory by itself waits for it here.
     pub(crate) async fn lock(&self, to: u32, how: c_int) -> Done {
-        if to == self.own() || self.shared.is_some() {
+        if let Some(latch) = self.latch(to) {
+            let alone = how == c::MPI_LOCK_EXCLUSIVE;
+            latch.wants(alone);
+            while !latch.takes(alone) {
+                self.comm.view.progress();
+                self.comm.view.rest_briefly();
+                yield_once().await;
+            }
+            return Ok(());
+        }
+        if to == self.own() {
             return self.told(to, Kind::Lock, how as u64).await.map(|_| ());
         }
         self.ask(to, &Ask { answer: UNHEARD, how: how as u64, ..Ask::of(Kind::Lock) })
@@ -215,6 +266,10 @@ impl Window {
     }
     /// Waits until all that was asked of these ranks is done there.
     pub(crate) async fn flush(&self, only: Option<u32>) -> Done {
+        if self.shared.is_some() {
+            // What this rank stored before is there before whatever it does next.
+            std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+        }
         self.settle().await?;
         let touched: Vec<u32> = match only {
             Some(rank) => self.touched.borrow_mut().take(&rank).into_iter().collect(),
@@ -231,7 +286,13 @@ impl Window {
     pub(crate) async fn release(&self, to: u32) -> Done {
         self.settle().await?;
         self.touched.borrow_mut().remove(&to);
-        let mut failed = self.told(to, Kind::Unlock, 0).await? != 0;
+        let mut failed = match self.latch(to) {
+            Some(latch) => {
+                latch.gives_back();
+                false
+            }
+            None => self.told(to, Kind::Unlock, 0).await? != 0,
+        };
         failed |= std::mem::take(&mut self.service.borrow_mut().failed);
         if failed { Err(beyond()) } else { Ok(()) }
     }
@@ -242,13 +303,17 @@ impl Window {
         access.fence || access.all || group || access.locks.contains_key(&rank)
     }
 
-    /// Where blocks that another rank named are in this process; `None`: not in the window.
-    fn places(&self, blocks: &[(i64, u64)]) -> Option<Vec<(Address, u64)>> {
+    /// Where blocks of a rank's part are in this process; `None`: not in the window.
+    fn places(&self, of: u32, blocks: &[(i64, u64)]) -> Option<Vec<(Address, u64)>> {
         let attached = self.attached.borrow();
+        let (base, size) = match &self.shared {
+            Some(shared) => (shared.parts[of as usize].0, shared.parts[of as usize].1),
+            None => (self.base, self.facts.size),
+        };
         let place = |&(at, bytes): &(i64, u64)| {
             if !self.is_dynamic() {
-                let inside = at >= 0 && (at as u64).checked_add(bytes)? <= self.facts.size as u64;
-                return inside.then(|| (self.base.plus(at), bytes));
+                let inside = at >= 0 && (at as u64).checked_add(bytes)? <= size as u64;
+                return inside.then(|| (base.plus(at), bytes));
             }
             let (at, end) = (at as usize, at as usize + bytes as usize);
             // Parts that follow each other are one.
@@ -261,9 +326,16 @@ impl Window {
         };
         blocks.iter().map(place).collect()
     }
-    /// Does what is asked of this rank's memory, at once; what was there before. `None`: it is not in the window.
-    pub(crate) fn perform(&self, ask: &Ask) -> Option<Vec<u8>> {
-        let places = self.places(&ask.blocks)?;
+    /// Does what is asked of a rank's memory that this one reaches, at once; what was there before. `None`: it is not in the
+    /// window.
+    pub(crate) fn perform(&self, of: u32, ask: &Ask) -> Option<Vec<u8>> {
+        match self.latch(of).filter(|_| matches!(ask.kind, Kind::Accumulate | Kind::Fetch | Kind::Swap)) {
+            Some(latch) => latch.alone(|| self.performed(of, ask)),
+            None => self.performed(of, ask),
+        }
+    }
+    fn performed(&self, of: u32, ask: &Ask) -> Option<Vec<u8>> {
+        let places = self.places(of, &ask.blocks)?;
         let read = || places.iter().map(|&(at, bytes)| memory::read(at, bytes)).collect::<Vec<_>>().concat();
         let write = |data: &[u8]| {
             let mut from = data;
