@@ -55,10 +55,10 @@ test: .stamps/tools ## check everything, then run every test
 	@$(MAKE) --no-print-directory test-plugins test-abi
 
 # The quick checks first. The lints, the documentation and the tests are compiled in one folder: one after the other.
-test-ready: .stamps/check-docs .stamps/check-python .stamps/check-web .stamps/check-rust test-programs build explorer
+test-ready: .stamps/check-docs .stamps/check-python .stamps/check-web .stamps/lints test-programs build explorer
 test-programs: .stamps/rustdoc
 	@$(TIMED) "Rust tests: compilation" $(TESTS) --no-run
-.stamps/rustdoc: | .stamps/check-rust
+.stamps/rustdoc: | .stamps/lints
 
 # Crates whose documentation holds programs.
 EXAMPLES = $(shell grep -rlE '^ *//[/!] ```' crates/*/src | cut -d/ -f2 | sort -u)
@@ -202,10 +202,23 @@ $(ENGINE): .stamps/tools .ci/wasm $(RUST)
 	    $(VENV)/pip install --quiet --no-build-isolation --no-deps --force-reinstall .
 	@touch $@
 
+define FORMAT
+@$(TIMED) "Rust format" cargo fmt --all --check
+@$(TIMED) "Rust format of the mutants' generator" cargo fmt --manifest-path tools/mutants/Cargo.toml --check
+endef
+LINT := cargo clippy --all-targets --locked --quiet
+# Of the crates whose files changed, or all where more did.
+TOUCHED = $(if $(filter-out crates/%,$?),--workspace,$(sort $(foreach file,$?,--package=hotlink-$(word 2,$(subst /, ,$(file))))))
+
+.stamps/lints: .stamps/tools $(RUST)
+	$(FORMAT)
+	@$(TIMED) "Rust lints" $(LINT) --workspace -- -D warnings
+	@touch $@ .stamps/check-rust
+
+# `make test` lints all; that other crates' libraries still compile, .stamps/check-wasm sees of most.
 .stamps/check-rust: .stamps/tools $(RUST)
-	@$(TIMED) "Rust format" cargo fmt --all --check
-	@$(TIMED) "Rust format of the mutants' generator" cargo fmt --manifest-path tools/mutants/Cargo.toml --check
-	@$(TIMED) "Rust lints" cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(FORMAT)
+	@$(TIMED) "Rust lints of what changed" $(LINT) $(TOUCHED) -- -D warnings
 	@touch $@
 
 DOC := env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --locked --quiet
@@ -213,10 +226,9 @@ DOC := env RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --locked --quiet
 	@$(TIMED) "Rust documentation" $(DOC) --workspace
 	@touch $@ .stamps/check-rustdoc
 
-# Of the crates whose files changed, or all where more did; `make test` documents all.
+# `make test` documents all.
 .stamps/check-rustdoc: .stamps/tools $(RUST)
-	@$(TIMED) "Rust documentation of what changed" $(DOC) $(if $(filter-out crates/%,$?),--workspace,$(sort $(foreach \
-	    file,$?,--package=hotlink-$(word 2,$(subst /, ,$(file))))))
+	@$(TIMED) "Rust documentation of what changed" $(DOC) $(TOUCHED)
 	@touch $@
 
 .stamps/check-wasm: .stamps/tools .ci/wasm $(RUST)
