@@ -398,8 +398,8 @@ impl Process {
         let place = world.tasks.borrow().len();
         world.tasks.borrow_mut().push(Some(task));
         world.comm.give_way(true);
-        // What it sends first goes at once. The others have their step in calls that wait or test, and before they are many.
-        let () = if place % 64 == 63 { world.step() } else { world.step_task(place) };
+        // What it sends first goes at once. The others have their step in calls that wait or test.
+        world.step_task(place);
         Ok(Work::Task(end))
     }
     /// Makes a request of it.
