@@ -290,13 +290,8 @@ impl Window {
     pub(crate) async fn release(&self, to: u32) -> Done {
         self.settle().await?;
         self.touched.borrow_mut().remove(&to);
-        let mut failed = match self.latch(to) {
-            Some(latch) => {
-                latch.gives_back();
-                false
-            }
-            None => self.told(to, Kind::Unlock, 0).await? != 0,
-        };
+        let by_itself = self.latch(to).map(|latch| latch.gives_back()).is_some();
+        let mut failed = !by_itself && self.told(to, Kind::Unlock, 0).await? != 0;
         failed |= std::mem::take(&mut self.service.borrow_mut().failed);
         if failed { Err(beyond()) } else { Ok(()) }
     }
@@ -310,10 +305,8 @@ impl Window {
     /// Where blocks of a rank's part are in this process; `None`: not in the window.
     fn places(&self, of: u32, blocks: &[(i64, u64)]) -> Option<Vec<(Address, u64)>> {
         let attached = self.attached.borrow();
-        let (base, size) = match &self.shared {
-            Some(shared) => (shared.parts[of as usize].0, shared.parts[of as usize].1),
-            None => (self.base, self.facts.size),
-        };
+        let own = (self.base, self.facts.size, 0);
+        let (base, size, _) = self.shared.as_ref().map_or(own, |shared| shared.parts[of as usize]);
         let place = |&(at, bytes): &(i64, u64)| {
             if !self.is_dynamic() {
                 let inside = at >= 0 && (at as u64).checked_add(bytes)? <= size as u64;
