@@ -10,7 +10,7 @@ enum { BLOCKS = 31, SHORT = 8 };
 static int rank, ranks;
 static double budget_s;
 static char buffer[SHORT], other[SHORT];
-static long from = 1, into;
+static long from = 1, into, expected;
 static MPI_Win window;
 
 static int ascending(const void *a, const void *b) {
@@ -63,7 +63,7 @@ static void fetch_and_op(void) {
 }
 
 static void compare_and_swap(void) {
-    MPI_Compare_and_swap(&from, &into, &into, MPI_LONG, 1, 0, window);
+    MPI_Compare_and_swap(&from, &expected, &into, MPI_LONG, 1, 0, window);
     MPI_Win_flush(1, window);
 }
 

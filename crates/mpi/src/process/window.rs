@@ -31,6 +31,8 @@ pub(crate) const ASKS: u32 = 0;
 pub(crate) const POSTS: u32 = 1;
 const ANSWERS: u32 = 16;
 
+/// Most answers with data that are waited for at a time: each step looks at every one.
+const ANSWERS_DUE: usize = 256;
 /// The longest element: a pair of a long double and an integer.
 pub(crate) const ELEMENT: usize = 32;
 
@@ -207,8 +209,7 @@ impl Window {
             into.fill(&self.perform(to, &ask).ok_or_else(beyond)?);
             return Ok(Work::Over(Ended::well(Status::EMPTY)));
         }
-        // Each step looks at all that are under way: those end before there are more.
-        if self.due.get() >= 256 {
+        if self.due.get() >= ANSWERS_DUE {
             p.world()?.until(|| (self.due.get() == 0).then_some(()));
         }
         let (tag, room) = (self.answer(), into.target(false));

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// The command: the one of a release where `make test` names it, which answers in a fraction of the time; else cargo's,
-/// which has the checks of the tests' profile.
+/// The command: where `make test` names it, the one of a release, which users get; else cargo's, which has the checks of
+/// the tests' profile. All tests take as long with either: they wait in measurements.
 pub fn program() -> &'static str {
     static PROGRAM: OnceLock<String> = OnceLock::new();
     PROGRAM.get_or_init(|| {
