@@ -70,16 +70,8 @@ impl Scratch {
         let words = vec![0u128; bytes.div_ceil(size_of::<u128>())].into_boxed_slice();
         Scratch { start: Box::into_raw(words).cast(), bytes }
     }
-    pub(crate) fn of(bytes: &[u8]) -> Scratch {
-        let mut scratch = Scratch::new(bytes.len() as u64);
-        scratch.bytes_mut().copy_from_slice(bytes);
-        scratch
-    }
     pub(crate) fn address(&self) -> Address {
         Address::of(self.start)
-    }
-    pub(crate) fn len(&self) -> u64 {
-        self.bytes as u64
     }
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: so many were allocated; the port writes them only while an operation is under way, before this is called.
@@ -108,9 +100,12 @@ pub(crate) fn each_block(
     mut visit: impl FnMut(Address, u64, u64) -> bool,
 ) {
     let mut packed = 0;
+    // Elements that follow each other are one block.
+    let regular = datatype.regular(count).filter(|run| run.bytes > 0);
+    let (count, runs) = regular.as_ref().map_or((count, datatype.runs()), |run| (1, std::slice::from_ref(run)));
     for element in 0..count {
         let start = buffer.plus(element as i64 * datatype.extent());
-        for run in datatype.runs() {
+        for run in runs {
             for block in 0..run.count {
                 if !visit(start.plus(run.at + block as i64 * run.stride), packed, run.bytes) {
                     return;

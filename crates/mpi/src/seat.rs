@@ -70,7 +70,7 @@ pub(crate) fn at_exit(work: fn(&Process)) {
     static WORK: OnceLock<fn(&Process)> = OnceLock::new();
     extern "C" fn depart() {
         if let Some(work) = WORK.get() {
-            gate::at_end(work);
+            gate::between_calls(work);
         }
     }
     WORK.get_or_init(|| work);

@@ -66,11 +66,7 @@ impl Buffer {
     }
     #[inline(never)]
     fn packed(&self) -> Staged {
-        let mut staged = Staged::room(&self.all, self.bytes());
-        if let Some(scratch) = &mut staged.scratch {
-            pack(self.at, self.count, &self.of.datatype, scratch.bytes_mut());
-        }
-        staged
+        Staged::filled(&self.all, self.bytes(), |own| pack(self.at, self.count, &self.of.datatype, own))
     }
     /// To be received into: [`Staged::settle`] afterwards.
     #[inline(always)]
@@ -111,12 +107,15 @@ impl Buffer {
 impl Staged {
     /// Memory of the library's own.
     pub(crate) fn room(all: &Everything, bytes: u64) -> Staged {
-        let scratch = Scratch::new(bytes);
-        Staged { span: all.row(scratch.address(), bytes), scratch: Some(scratch), back: None }
+        Staged::filled(all, bytes, |_| ())
     }
     pub(crate) fn of(all: &Everything, bytes: &[u8]) -> Staged {
-        let scratch = Scratch::of(bytes);
-        Staged { span: all.row(scratch.address(), scratch.len()), scratch: Some(scratch), back: None }
+        Staged::filled(all, bytes.len() as u64, |own| own.copy_from_slice(bytes))
+    }
+    pub(crate) fn filled(all: &Everything, bytes: u64, fill: impl FnOnce(&mut [u8])) -> Staged {
+        let mut scratch = Scratch::new(bytes);
+        fill(scratch.bytes_mut());
+        Staged { span: all.row(scratch.address(), bytes), scratch: Some(scratch), back: None }
     }
     /// So many bytes have come: they go to their places.
     pub(crate) fn settle(&self, bytes: u64) {

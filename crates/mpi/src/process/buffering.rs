@@ -2,7 +2,8 @@
 //! writes a stretch of its own in few long pieces.
 
 use crate::failure::{Done, Failure};
-use crate::memory::{Everything, Scratch};
+use crate::memory::Everything;
+use crate::process::buffer::Staged;
 use crate::process::communicator::gathered;
 use crate::process::file::File;
 use hotlink_message::Comm;
@@ -18,12 +19,11 @@ async fn exchanged(view: &Comm<Seat>, all: &Everything, send: &[Vec<u8>]) -> Don
     let lengths: Vec<i64> = send.iter().map(|bytes| bytes.len() as i64).collect();
     let own = view.rank() as usize;
     let lengths: Vec<u64> = gathered(view, &lengths).await?.iter().map(|row| row[own] as u64).collect();
-    let out: Vec<Scratch> = send.iter().map(|bytes| Scratch::of(bytes)).collect();
-    let into: Vec<Scratch> = lengths.iter().map(|&bytes| Scratch::new(bytes)).collect();
-    let span = |scratch: &Scratch| all.row(scratch.address(), scratch.len());
-    let (from, to): (Vec<_>, Vec<_>) = (out.iter().map(span).collect(), into.iter().map(span).collect());
-    view.alltoallv(&from, &to).await?;
-    Ok(into.iter().map(|scratch| scratch.bytes().to_vec()).collect())
+    let out: Vec<Staged> = send.iter().map(|bytes| Staged::of(all, bytes)).collect();
+    let into: Vec<Staged> = lengths.iter().map(|&bytes| Staged::room(all, bytes)).collect();
+    let spans = |of: &[Staged]| of.iter().map(|one| one.span).collect::<Vec<_>>();
+    view.alltoallv(&spans(&out), &spans(&into)).await?;
+    Ok(into.iter().map(|one| one.own().to_vec()).collect())
 }
 
 fn packed(pieces: &[Piece]) -> Vec<u8> {

@@ -33,6 +33,8 @@ static SHARED: AtomicBool = AtomicBool::new(false);
 static OWNER: AtomicU64 = AtomicU64::new(0);
 /// Threads that wait for the gate.
 static WAITING: AtomicU32 = AtomicU32::new(0);
+/// Threads have met at the gate: a call that waits looks once before others may have theirs.
+static MET: AtomicBool = AtomicBool::new(false);
 /// How often calls that wait have looked.
 static LOOKS: AtomicU32 = AtomicU32::new(0);
 /// Calls within calls of the thread that holds the gate, or of the only one that calls.
@@ -57,6 +59,11 @@ pub(crate) fn is_shared() -> bool {
     SHARED.load(Ordering::Relaxed)
 }
 
+/// Whether threads have met.
+pub(crate) fn have_met() -> bool {
+    MET.load(Ordering::Relaxed)
+}
+
 fn lock() {
     let me = thread();
     if OWNER.load(Ordering::Relaxed) == me {
@@ -71,6 +78,7 @@ fn lock() {
 
 #[cold]
 fn wait_for_it(me: u64) {
+    MET.store(true, Ordering::Relaxed);
     WAITING.fetch_add(1, Ordering::Relaxed);
     let mut tries = 0u32;
     while OWNER.compare_exchange_weak(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
@@ -139,20 +147,19 @@ fn with<T>(work: impl FnOnce(&Process) -> T) -> T {
     result
 }
 
-/// The last thing that this process does, unless a thread is in a call.
-pub(crate) fn at_end(work: impl FnOnce(&Process)) {
+/// Does `work` unless a thread is in a call, which makes progress itself, or there was none yet.
+pub(crate) fn between_calls<T>(work: impl FnOnce(&Process) -> T) -> Option<T> {
     let me = thread();
     if is_shared() && OWNER.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
-        return;
+        return None;
     }
     DEPTH.store(1, Ordering::Relaxed);
     // SAFETY: this thread holds the gate, or is the only one that calls.
-    if let Some(process) = unsafe { (*PROCESS.0.get()).as_deref() } {
-        work(process);
-    }
+    let done = unsafe { (*PROCESS.0.get()).as_deref() }.map(work);
     if is_shared() {
         unlock();
     }
+    done
 }
 
 /// How soon after the last of others' messages this process looks for more while it is in no call, and how late at most.
@@ -166,25 +173,12 @@ pub(crate) fn attend(work: fn(&Process) -> bool) {
         return;
     }
     share();
-    let look = move || {
-        let me = thread();
-        if OWNER.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            // Who is in a call makes progress there.
-            return false;
-        }
-        DEPTH.store(1, Ordering::Relaxed);
-        // SAFETY: this thread holds the gate, and the state was made before it was started.
-        let process = unsafe { (*PROCESS.0.get()).as_deref() };
-        let any = process.is_some_and(work);
-        unlock();
-        any
-    };
     // Without such a thread, others wait for this process's next call.
     let started = std::thread::Builder::new().name("hotlink-progress".to_owned()).spawn(move || {
         let mut pause = SOON;
         loop {
             std::thread::sleep(pause);
-            pause = if look() { SOON } else { (2 * pause).min(LATE) };
+            pause = if between_calls(work) == Some(true) { SOON } else { (2 * pause).min(LATE) };
         }
     });
     drop(started);
@@ -226,7 +220,7 @@ pub(crate) fn tools(name: &'static str, work: impl FnOnce(&Process) -> Done) -> 
 mod tests {
     use super::*;
 
-    /// A callback may be what first asks for several threads: the call around it holds the gate still.
+    /// A callback may be what first asks for several threads: the call around it holds the gate still. Who waits is noted.
     #[test]
     fn the_gate_is_held_by_the_outer_call() {
         let held = || OWNER.load(Ordering::Relaxed) == thread();
@@ -239,5 +233,17 @@ mod tests {
             Ok(())
         });
         assert_eq!((code, held(), DEPTH.load(Ordering::Relaxed)), (c::MPI_SUCCESS, false, 0));
+        assert!(!have_met());
+        std::thread::scope(|scope| {
+            call("MPI_Outer", Of::Nothing, |_| {
+                scope.spawn(|| call("MPI_Other", Of::Nothing, |_| Ok(())));
+                while WAITING.load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+                assert!(scope.spawn(|| between_calls(|_| ())).join().is_ok_and(|done| done.is_none()));
+                Ok(())
+            });
+        });
+        assert!(have_met() && between_calls(|_| ()).is_some());
     }
 }

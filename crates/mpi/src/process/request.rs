@@ -258,7 +258,7 @@ impl World {
             tasks.pop();
         }
         if tasks.is_empty() {
-            self.comm.give_way(false);
+            self.comm.give_way(gate::have_met());
         }
     }
     fn step_task(&self, place: usize) {
@@ -277,7 +277,10 @@ impl World {
     /// Does what can be done now.
     pub(crate) fn step(&self) {
         self.comm.progress();
-        if !self.tasks.borrow().is_empty() {
+        self.step_beside();
+    }
+    fn step_beside(&self) {
+        if !self.tasks.borrow().is_empty() || gate::have_met() {
             self.step_tasks();
         }
         if !self.buffered.borrow().is_empty() {
@@ -346,12 +349,7 @@ impl World {
     #[inline(never)]
     fn between(&self) {
         self.comm.with_port(Seat::suspend);
-        if !self.tasks.borrow().is_empty() {
-            self.step_tasks();
-        }
-        if !self.buffered.borrow().is_empty() {
-            self.reap();
-        }
+        self.step_beside();
         gate::give_way();
     }
 }

@@ -3,6 +3,7 @@
 use crate::abi::Status;
 use crate::failure::Done;
 use crate::generated::constants as c;
+use crate::memory::Everything;
 use crate::process::buffer::Staged;
 use crate::process::window::{ASKS, Window};
 use hotlink_message::Request;
@@ -84,13 +85,15 @@ impl Ask {
         };
         Some((*Builtin::ALL.get(self.how as usize)?, element))
     }
-    pub(crate) fn written(&self) -> Vec<u8> {
+    pub(crate) fn written(&self, all: &Everything) -> Staged {
         let [value, index] = self.element;
         let head = [self.kind as u64, self.answer.into(), self.how, value, index, self.blocks.len() as u64];
         let blocks = self.blocks.iter().flat_map(|&(at, bytes)| [at as u64, bytes]);
-        let mut all: Vec<u8> = head.into_iter().chain(blocks).flat_map(u64::to_ne_bytes).collect();
-        all.extend_from_slice(&self.data);
-        all
+        let front: Vec<u8> = head.into_iter().chain(blocks).flat_map(u64::to_ne_bytes).collect();
+        Staged::filled(all, (front.len() + self.data.len()) as u64, |own| {
+            own[..front.len()].copy_from_slice(&front);
+            own[front.len()..].copy_from_slice(&self.data);
+        })
     }
     pub(crate) fn read(bytes: &[u8]) -> Option<Ask> {
         let word = |place: usize| Some(u64::from_ne_bytes(bytes.get(8 * place..8 * place + 8)?.try_into().ok()?));

@@ -183,7 +183,7 @@ impl Window {
     }
     /// Sends an ask.
     fn ask(&self, to: u32, ask: &Ask) -> Done {
-        let staged = Staged::of(&self.all, &ask.written());
+        let staged = ask.written(&self.all);
         let request = self.comm.view.isend(to, ASKS, staged.span)?;
         let mut sent = self.sent.borrow_mut();
         // Those that are over go before the list grows long.
@@ -358,10 +358,10 @@ impl Window {
                 Some(old)
             }
             Kind::Accumulate | Kind::Fetch => {
-                let old = read();
+                let mut new = read();
+                let old = if ask.kind == Kind::Fetch { new.clone() } else { Vec::new() };
                 let (builtin, element) = ask.operator()?;
                 if builtin != Builtin::Nothing {
-                    let mut new = old.clone();
                     let room = new.len().min(ask.data.len());
                     builtin.combine(&element, &mut new[..room], &ask.data[..room]);
                     write(&new);
