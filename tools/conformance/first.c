@@ -67,6 +67,14 @@ int main(int argc, char **argv) {
     MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
     for (int i = 0; i < 2; i++) { MPI_Comm_compare(made[i], twins[i], &same); CHECK(same == MPI_CONGRUENT); MPI_Barrier(made[i]); }
     for (int i = 0; i < 2; i++) { MPI_Comm_free(&made[i]); MPI_Comm_free(&twins[i]); }
+    // One rank's communicators, made while all agree on another: those wait for it, and it goes on.
+    MPI_Comm whole, alone; MPI_Request by_all, by_one; int agreed = 0;
+    MPI_Comm_idup(MPI_COMM_WORLD, &whole, &by_all);
+    while (!agreed) {
+        MPI_Comm_idup(MPI_COMM_SELF, &alone, &by_one); MPI_Wait(&by_one, MPI_STATUS_IGNORE); MPI_Comm_free(&alone);
+        MPI_Test(&by_all, &agreed, MPI_STATUS_IGNORE);
+    }
+    MPI_Comm_compare(whole, MPI_COMM_WORLD, &same); CHECK(same == MPI_CONGRUENT); MPI_Comm_free(&whole);
     int one = failed, total; MPI_Reduce(&one, &total, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) printf("%d failures\n", total);
     MPI_Finalize();

@@ -7,7 +7,7 @@ use crate::process::Process;
 use crate::process::attribute::Attributes;
 use crate::process::gate;
 use hotlink_message::{Combine, Comm, Element, Error, Operation};
-use hotlink_port::{Kind, Rank, Span};
+use hotlink_port::{Kind, Rank, Span, yield_once};
 use hotlink_real::Seat;
 use hotlink_standard::{Cart, Graph, Group, Neighbors};
 use std::cell::{Cell, RefCell};
@@ -210,6 +210,8 @@ pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bo
             if largest(view, &[i64::from(!free)]).await?[0] == 0 {
                 return Ok(number);
             }
+            // Whoever is first goes on meanwhile: one rank alone waits for nobody.
+            yield_once().await;
         }
     };
     let agreed = agreed.await;

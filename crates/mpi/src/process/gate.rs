@@ -59,7 +59,6 @@ pub(crate) fn is_shared() -> bool {
     SHARED.load(Ordering::Relaxed)
 }
 
-/// Whether threads have met.
 pub(crate) fn have_met() -> bool {
     MET.load(Ordering::Relaxed)
 }
