@@ -26,7 +26,7 @@ fn begin(p: &Process, level: c_int, provided: Out<c_int>) -> Done {
     let first = !p.initialized.get() && !p.finalized.get();
     check(first, c::MPI_ERR_OTHER, || "called twice, or after MPI_Finalize".to_owned())?;
     // On a simulated fabric a rank that waits stands still whole: its threads must not wait for each other's calls.
-    let apart = hotlink_real::virtual_clock().is_some();
+    let apart = hotlink_real::is_simulated();
     let level = if apart { level.min(c::MPI_THREAD_SERIALIZED) } else { level };
     enter(p, level)?;
     if let Some(world) = p.any_world() {

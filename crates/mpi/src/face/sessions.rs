@@ -37,7 +37,7 @@ pub(crate) fn session_init(p: &Process, info: Handle, errhandler: Handle, sessio
         }
     };
     // See `environment::begin`.
-    let apart = hotlink_real::virtual_clock().is_some();
+    let apart = hotlink_real::is_simulated();
     let level = if apart && level.1 == c::MPI_THREAD_MULTIPLE { LEVELS[2] } else { level };
     super::environment::enter(p, level.1)?;
     let made = Session { handler: Cell::new(errhandler), level: level.0, attached: Cell::new(None) };
