@@ -72,9 +72,12 @@ impl Kernel {
     pub(crate) fn turn(&self, turn: u64, machine: &Machine, processor: &mut Processor<'_>, dram: &mut Dram) {
         let (first, second) = (turn * WORD, second(machine));
         match *self {
-            Kernel::Copy { stride, offset, .. } => {
+            Kernel::Copy { bytes, stride, offset } => {
                 processor.load(dram, first);
                 let to = second + offset + turn * stride.max(1) * WORD;
+                if stride <= 1 && machine.ahead.is_some_and(|ahead| bytes >= ahead.past_from) {
+                    return processor.store_past(dram, to);
+                }
                 processor.store(dram, to);
                 let last = to + WORD - 1;
                 // A word across two lines is two stores.
@@ -96,6 +99,9 @@ impl Kernel {
     /// One pass of the loop; the time that it took.
     pub(crate) fn pass(&self, machine: &Machine, processor: &mut Processor<'_>, dram: &mut Dram) -> u64 {
         let start = processor.now;
+        if let Kernel::Copy { stride, .. } = self {
+            processor.call(*stride > 1);
+        }
         for turn in 0..self.turns() {
             self.turn(turn, machine, processor, dram);
         }

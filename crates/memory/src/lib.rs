@@ -5,6 +5,9 @@
 //! both meet at the banks, where a request for a row that is not open waits longer. So a stride has its cost, a burst its
 //! latency, and a computation beside a transfer slows down, all from one set of values for each machine.
 //!
+//! Processors of today go on while lines come ([`machine::Ahead`]); the values of such a machine come from copies measured
+//! on it (`hotlink calibrate --model memory`).
+//!
 //! The values are measured or stated ones of the catalog; none is fitted to what the model then predicts. The model is
 //! stepwise: each agent's next access goes to the banks in the order of time. There are no events, no input and no output.
 //!

@@ -25,6 +25,30 @@ pub struct Translation {
     pub miss: Time,
 }
 
+/// What a processor is like that goes on while lines come from its caches, as those that work out of order do.
+///
+/// Each cache hands over one line after the other; the processor waits only where as many lines are under way as may be.
+/// Its last of three caches is shared: sets are found by all bits of an address, and any line of a set makes room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ahead {
+    /// Time of a load or store of a word by itself. Words of a block move several at a time, as the first cache's line
+    /// time says.
+    pub word: Time,
+    /// Fixed time of a call that copies a block.
+    pub copy_call: Time,
+    /// Fixed time of a call that scatters words.
+    pub scatter_call: Time,
+    /// Blocks of so many bytes on are copied by stores that go past the caches.
+    pub past_from: u64,
+    /// Whether a line that comes from memory brings the other one of its pair into the last cache.
+    pub pairs: bool,
+    /// Lines that stores ask for before their turn. One that had to leave its set again before so many others had come is
+    /// asked for once more.
+    pub stores: u64,
+    /// What that takes, after all lines under way.
+    pub again: Time,
+}
+
 /// The memory chips and their controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dram {
@@ -68,6 +92,8 @@ pub struct Machine {
     pub path: Time,
     /// Lines under way between processor and memory.
     pub misses: u64,
+    /// `None` where the processor waits for each line that a cache hands over.
+    pub ahead: Option<Ahead>,
     /// Whether a store that misses fetches its line first.
     pub allocates: bool,
     /// Lines of stores that wait where stores do not allocate.
@@ -78,6 +104,13 @@ pub struct Machine {
     pub bridge: Option<Bridge>,
 }
 
+/// Names of the parameters of each level of cache, from the nearest.
+pub const LEVELS: [[&str; 3]; 3] = [
+    ["l1_size", "l1_ways", "l1_line_time"],
+    ["l2_size", "l2_ways", "l2_line_time"],
+    ["l3_size", "l3_ways", "l3_line_time"],
+];
+
 impl Machine {
     /// The values that a fabric's machines state.
     ///
@@ -86,12 +119,24 @@ impl Machine {
     pub fn new(parameters: Parameters<'_>) -> Result<Machine, Unfit> {
         let line = parameters.line("memory_line")?;
         let mut caches = Vec::new();
-        for [size, ways, time] in [["l1_size", "l1_ways", "l1_line_time"], ["l2_size", "l2_ways", "l2_line_time"]] {
+        for [size, ways, time] in LEVELS {
             if parameters.has(size) {
                 let (size, ways) = (parameters.cache(size)?, parameters.buffers(ways)?);
                 caches.push(Level { size, ways, line_time: parameters.time(time)? });
             }
         }
+        let ahead = match parameters.time_if("cache_word_time")? {
+            None => None,
+            Some(word) => Some(Ahead {
+                word,
+                copy_call: parameters.time("copy_call_time")?,
+                scatter_call: parameters.time("scatter_call_time")?,
+                past_from: parameters.capacity("copy_past_from")?,
+                pairs: parameters.clocks("memory_pairs")? > 0,
+                stores: parameters.count("stores_ahead")?,
+                again: parameters.time("store_again_time")?,
+            }),
+        };
         let translation = match parameters.has("tlb_entries") {
             false => None,
             true => Some(Translation {
@@ -121,6 +166,7 @@ impl Machine {
             dram,
             path: parameters.time("memory_path_time")?,
             misses: parameters.buffers("memory_misses")?,
+            ahead,
             allocates,
             write_buffers: if allocates { 1 } else { parameters.buffers("write_buffers")? },
             read_ahead: parameters.time_if("memory_read_ahead_time")?,

@@ -151,9 +151,10 @@ impl Memory {
         Kernel::Copy { bytes, stride: stride.max(1), offset: offset % period }
     }
 
-    /// Turns from which on a loop goes on as before: more than all caches hold.
+    /// Turns from which on a loop goes on as before: more than all caches hold, and past them where copies go so.
     fn long(&self) -> u64 {
-        (2 * self.machine.largest_cache() / crate::WORD).max(LONG).next_power_of_two()
+        let most = self.machine.largest_cache().max(self.machine.ahead.map_or(0, |ahead| ahead.past_from));
+        (2 * most / crate::WORD).max(LONG).next_power_of_two()
     }
 
     fn time(&self, kernel: Kernel, before: Before) -> Time {
@@ -173,13 +174,18 @@ impl Memory {
         Time(between(turns / step * step, turns.next_multiple_of(step), turns))
     }
 
-    /// Runs a loop, unless its time is known.
+    /// Runs a loop, unless its time is known. Others may ask meanwhile.
     fn worked_out(&self, kernel: Kernel, before: Before) -> u64 {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        *known.entry((kernel, before)).or_insert_with(|| match before {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&time) = known().get(&(kernel, before)) {
+            return time;
+        }
+        let time = match before {
             Before::Itself => kernel.run(&self.machine, &[kernel]).0,
             Before::Nothing => kernel.run(&self.machine, &[]).0,
             Before::Destination(bytes) => kernel.at_destination(&self.machine, bytes),
-        })
+        };
+        known().insert((kernel, before), time);
+        time
     }
 }

@@ -134,6 +134,14 @@ impl<'a> Parameters<'a> {
         self.parameter(name, 1..=1 << 20, "buffers")
     }
 
+    /// A number, possibly none.
+    ///
+    /// # Errors
+    /// It is missing or out of range.
+    pub fn count(self, name: &str) -> Result<u64, Unfit> {
+        self.parameter(name, 0..=1 << 20, "lines")
+    }
+
     /// Operations that wait, as stated or as the technology assumes.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Loads and stores: through caches and translation, with a number of misses under way, to the banks.
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Crowding};
 use crate::dram::Dram;
 use crate::machine::Machine;
 use crate::translation::Translation;
@@ -49,6 +49,10 @@ pub(crate) struct Processor<'m> {
     /// Its clock: when it may begin the next access.
     pub now: u64,
     issue_ps: u64,
+    /// From when on each cache hands over another line, where the processor goes on meanwhile.
+    free: Vec<u64>,
+    /// Of the first cache, where stores ask for lines ahead.
+    crowding: Option<Crowding>,
     /// When the lines under way have come, the oldest at `next`.
     slots: Vec<u64>,
     next: usize,
@@ -65,17 +69,28 @@ pub(crate) struct Processor<'m> {
     counts: Counts,
 }
 
+/// The third cache is one that cores share.
+const SHARED: usize = 2;
+
 const NO_LINE: u64 = u64::MAX;
 
 impl<'m> Processor<'m> {
     /// With empty caches; `streams` that the program reads in order: a machine that reads ahead does so for one.
     pub fn new(machine: &'m Machine, streams: u32) -> Processor<'m> {
+        let cache = |(at, level)| match machine.ahead {
+            Some(_) if at == SHARED => Cache::shared(level, machine.line),
+            _ => Cache::new(level, machine.line),
+        };
+        let crowded = machine.ahead.is_some_and(|ahead| ahead.stores > 0);
+        let crowding = machine.caches.first().filter(|_| crowded).map(|level| Crowding::new(level, machine.line));
         Processor {
             machine,
-            caches: machine.caches.iter().map(|level| Cache::new(level, machine.line)).collect(),
+            caches: machine.caches.iter().enumerate().map(cache).collect(),
             translation: Translation::new(machine.translation),
             now: 0,
             issue_ps: machine.issue_ps(),
+            free: vec![0; machine.caches.len()],
+            crowding,
             slots: vec![0; machine.misses as usize],
             next: 0,
             loaded: 0,
@@ -96,6 +111,13 @@ impl<'m> Processor<'m> {
     /// Work that needs no memory.
     pub fn compute(&mut self, ps: u64) {
         self.now += ps;
+    }
+
+    /// A call that copies a block, or one that scatters words, begins.
+    pub fn call(&mut self, scatters: bool) {
+        let Some(ahead) = self.machine.ahead else { return };
+        self.now += if scatters { ahead.scatter_call.0 } else { ahead.copy_call.0 };
+        self.issue_ps = if scatters { ahead.word.0 } else { self.machine.issue_ps() };
     }
 
     /// Loads the word at `address`.
@@ -144,20 +166,54 @@ impl<'m> Processor<'m> {
         }
         self.last[kind] = line;
         let (physical, took) = self.translation.find(address);
+        if took > 0 && self.machine.ahead.is_some() {
+            // A page's entries come the same way as the lines asked for before them.
+            self.now = self.all_come();
+        }
         self.now += took;
         Some(physical)
+    }
+
+    /// When all lines under way have come.
+    fn all_come(&self) -> u64 {
+        self.slots.iter().copied().fold(self.now, u64::max)
     }
 
     /// Whether a cache holds the line, which then is in the nearest.
     fn cached(&mut self, dram: &mut Dram, physical: u64, written: bool) -> bool {
         let line = physical / self.machine.line;
-        let Some(at) = self.caches.iter_mut().position(|cache| cache.touch(line, written)) else { return false };
+        // The nearest cache alone knows of the store until the line leaves it.
+        let mut level = 0..;
+        let mut touches = |cache: &mut Cache| cache.touch(line, written && level.next() == Some(0));
+        let Some(at) = self.caches.iter_mut().position(&mut touches) else { return false };
         if at > 0 {
-            let near = self.machine.caches[0].line_time.0;
-            self.now += self.machine.caches[at].line_time.0.saturating_sub(near);
-            self.take_in(dram, 0, line, written);
+            self.hand_over(at, line, written);
+            for nearer in (0..at).rev() {
+                self.take_in(dram, nearer, line, written && nearer == 0);
+            }
         }
         true
+    }
+
+    /// A line comes to the first cache: whether the one that makes room for it had come a short while ago.
+    fn is_crowded(&mut self, line: u64) -> bool {
+        let (Some(ahead), Some(crowding)) = (self.machine.ahead, &mut self.crowding) else { return false };
+        crowding.comes(line, self.machine.caches[0].ways, ahead.stores)
+    }
+
+    /// A cache further away hands a line over.
+    fn hand_over(&mut self, at: usize, line: u64, written: bool) {
+        let (line_ps, near) = (self.machine.caches[at].line_time.0, self.machine.caches[0].line_time.0);
+        let Some(ahead) = self.machine.ahead else {
+            self.now += line_ps.saturating_sub(near);
+            return;
+        };
+        self.now = self.slot(self.now);
+        if self.is_crowded(line) && written {
+            self.now = self.all_come() + ahead.again.0;
+        }
+        self.free[at] = self.free[at].max(self.now) + line_ps;
+        self.under_way(self.free[at]);
     }
 
     /// A line that has come is in all caches from now on; what it drives out is written if it must be.
@@ -193,6 +249,10 @@ impl<'m> Processor<'m> {
     fn fetch(&mut self, dram: &mut Dram, physical: u64) -> u64 {
         self.now = self.slot(self.now);
         self.counts.fetched += 1;
+        self.is_crowded(physical / self.machine.line);
+        if self.machine.ahead.is_some_and(|ahead| ahead.pairs) {
+            self.fetch_other(dram, physical / self.machine.line ^ 1);
+        }
         let (line, path) = (physical / self.machine.line, self.machine.path.0);
         let done = match self.machine.read_ahead {
             Some(instead) if self.reads_ahead && self.ahead.0 == line => {
@@ -205,6 +265,25 @@ impl<'m> Processor<'m> {
             self.ahead = (line + 1, dram.access(done - path, (line + 1) * self.machine.line, false));
         }
         done
+    }
+
+    /// The other line of a pair comes into the last cache, and nobody waits for it but the banks.
+    fn fetch_other(&mut self, dram: &mut Dram, line: u64) {
+        if !self.caches.iter_mut().any(|cache| cache.touch(line, false)) {
+            self.counts.fetched += 1;
+            dram.access(self.now, line * self.machine.line, false);
+            self.take_in(dram, self.caches.len() - 1, line, false);
+        }
+    }
+
+    /// A store that goes past the caches, of a block whose lines become full one after the other: nobody waits for it.
+    pub fn store_past(&mut self, dram: &mut Dram, address: u64) {
+        if let Some(physical) = self.begin(1, address) {
+            self.now = self.slot(self.now);
+            self.counts.written += 1;
+            let done = dram.access(self.now, physical, true);
+            self.under_way(done);
+        }
     }
 
     /// A store that does not fetch its line: it waits with others of the line, until all have come or room is needed.

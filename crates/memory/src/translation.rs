@@ -1,13 +1,14 @@
 //! From a program's addresses to the memory's: pages lie where the system had room.
 
-use crate::machine::Translation as Values;
+use crate::cache::Cache;
+use crate::machine::{Level, Translation as Values};
 use hotlink_fabric::rng::SplitMix64;
+use hotlink_fabric::units::Time;
 
-/// Pages that the processor knows, the youngest first, each with its frame.
+/// Pages that the processor knows.
 #[derive(Clone, Debug)]
 pub(crate) struct Translation {
-    values: Option<Values>,
-    known: Vec<(u64, u64)>,
+    values: Option<(Values, Cache)>,
     /// Pages looked up.
     pub missed: u64,
 }
@@ -15,23 +16,30 @@ pub(crate) struct Translation {
 /// Frames of a memory of 2^36 pages: no two pages of a program share one but by rare chance.
 const FRAMES: u64 = 1 << 36;
 
+/// Most entries that are looked through all at once; more are in sets of [`WAYS`].
+const AT_ONCE: u64 = 128;
+const WAYS: u64 = 8;
+
 impl Translation {
     pub fn new(values: Option<Values>) -> Translation {
-        Translation { values, known: Vec::new(), missed: 0 }
+        let known = |values: Values| {
+            let ways = if values.entries <= AT_ONCE { values.entries } else { WAYS };
+            Cache::new(&Level { size: values.entries, ways, line_time: Time::ZERO }, 1)
+        };
+        Translation { values: values.map(|values| (values, known(values))), missed: 0 }
     }
 
     /// The memory's address, and how long looking it up took.
     pub fn find(&mut self, address: u64) -> (u64, u64) {
-        let Some(Values { entries, page, miss }) = self.values else { return (address, 0) };
-        let number = address / page;
-        if let Some(at) = self.known.iter().position(|&(known, _)| known == number) {
-            self.known[..=at].rotate_right(1);
-            return (self.known[0].1 * page + address % page, 0);
+        let Some((Values { page, miss, .. }, known)) = &mut self.values else { return (address, 0) };
+        let number = address / *page;
+        let physical = frame(number) * *page + address % *page;
+        if known.touch(number, false) {
+            return (physical, 0);
         }
         self.missed += 1;
-        self.known.truncate(entries as usize - 1);
-        self.known.insert(0, (number, frame(number)));
-        (self.known[0].1 * page + address % page, miss.0)
+        known.insert(number, false);
+        (physical, miss.0)
     }
 }
 

@@ -1,4 +1,5 @@
-//! `hotlink calibrate`: measured results become a fabric file, which `analyze` and `compare` take like any other.
+//! `hotlink calibrate`: measured results become a fabric file, which `analyze` and `compare` take like any other, or a
+//! node's memory, which fabrics name as a part.
 
 use crate::Failure;
 use crate::verbs::measure;
@@ -14,6 +15,9 @@ use std::path::PathBuf;
   hotlink calibrate latency.json bandwidth.json --name lab --out lab.toml
   hotlink sweep plans/calibrate-mpi.toml --out c/ && hotlink sweep plans/check-mpi.toml --out k/
   hotlink calibrate c/ --model loggp --name this-mpi --check k/ && hotlink simulate is --class A --fabric this-mpi
+  hotlink measure memory --size 64..64MiB..x2 --strides 1,2,4,8,16,32,64 --json > m.json
+  hotlink measure deposit --memory shared --size 64KiB --json > d.json
+  hotlink calibrate m.json --model memory --name my-node --check d.json
 
 What is taken: of saturation, the most bandwidth of one pair and of all pairs; of pingpong at up to 64 B, the latency;
 of memory, the copy rates; the cores, beyond which the fabric is not built. Nothing is fitted: every value is one of the measured ones, and says which.
@@ -23,21 +27,27 @@ every third size is held out, and the error on it told. The piecewise form (time
 copies stand beside, and of a sort on one rank the time of a scattered update. Results of this machine that hold no
 copies or no such sort are completed on the spot, which is said: with sorts on as many processors at once as there are
 ranks. --check FILE predicts is, alltoall, alltoallv and bcast by simulation and tells the error. Of what was measured several
-times or in --rounds, the last of the quickest quarter counts: disturbances only lengthen.")]
+times or in --rounds, the last of the quickest quarter counts: disturbances only lengthen.
+
+--model memory takes copies by size and stride (`measure memory`) and writes a part, a node's memory line by line, which a
+fabric names in `parts`: local copies of its programs, strided ones too, then take what the caches, the memory and the
+look-up of pages let them. Values come from four strides: 1, the least above, a line's words, the largest. The error on
+the other strides is told; --check FILE predicts copies, and deposits of words in shared memory.")]
 pub(crate) struct Args {
     /// Results of `hotlink measure ... --json`; - is standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Name of the fabric.
+    /// Name of the fabric or part.
     #[arg(long, value_name = "NAME", default_value = "this-machine")]
     name: String,
-    /// What to make: a fabric for analyze and compare, or also a LogGP machine for simulate goal, is and alltoallv.
+    /// What to make: a fabric for analyze and compare, or also a LogGP machine for simulate goal, is and alltoallv, or the
+    /// memory of a node.
     #[arg(long, value_parser = word::<Model>(), default_value_t = Model::Fabric)]
     model: Model,
-    /// Results to predict and compare with (with --model loggp): what the calibration has not seen.
+    /// Results to predict and compare with (with --model loggp or memory): what the calibration has not seen.
     #[arg(long, value_name = "FILE")]
     check: Vec<PathBuf>,
-    /// Let it stand before the fabric of the same name in the catalog that comes with hotlink.
+    /// Let it stand before the one of the same name in the catalog that comes with hotlink.
     #[arg(long)]
     force: bool,
     /// Where to write it, instead of the user's own catalog.

@@ -88,6 +88,89 @@ fn saturation_becomes_a_fabric() {
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
 }
 
+/// Copies of a made-up machine: of 4, 32 and 256 KiB of cache, whose lines cost what the level holding the block asks.
+fn copies(strides: &[u64]) -> Vec<Value> {
+    let mut records = Vec::new();
+    for &stride in strides {
+        for size in (6..=22).map(|bits| 1u64 << bits) {
+            let (words, lines) = ((size / 8) as f64, (stride as f64 / 8.0).min(1.0));
+            let footprint = size + (words * lines) as u64 * 64;
+            let line = [(4u64 << 10, 0.0), (32 << 10, 1.0), (256 << 10, 2.0), (u64::MAX, 6.0)];
+            let line = line.into_iter().find(|(most, _)| footprint <= *most).unwrap().1;
+            let word = if stride == 1 { 0.2 } else { 0.4 };
+            let ns = 20.0 + words * f64::max(word, line * (lines + 0.125));
+            records.push(serde_json::json!({"fabric": "made-up", "benchmark": "memory", "method": "measured",
+                "memory": "private", "ranks": 1, "size_B": size, "stride": stride,
+                "bandwidth_MBps": 1e3 * size as f64 / ns}));
+        }
+    }
+    records
+}
+
+#[test]
+fn copies_become_a_nodes_memory_that_a_fabric_names_as_a_part() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("node-memory");
+    std::fs::create_dir_all(&folder).unwrap();
+    let cache = |level: u64, size: u64| serde_json::json!({"level": level, "size_B": size, "ways": 8, "line_B": 64});
+    let write = |name: &str, records: Vec<Value>, caches: Option<Value>| {
+        let mut environment = serde_json::json!({"hotlink": "0.1.0", "host": "made-up"});
+        if let Some(caches) = caches {
+            environment["caches"] = caches;
+            environment["page_B"] = 4096.into();
+        }
+        let text = serde_json::json!({"schema": "hotlink-results/1", "command": "hotlink measure memory",
+            "environment": environment, "records": records});
+        let file = folder.join(name);
+        std::fs::write(&file, text.to_string()).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let caches = Some(serde_json::json!([cache(1, 4 << 10), cache(2, 32 << 10), cache(3, 256 << 10)]));
+    let results = write("copies.json", copies(&[1, 2, 8, 12, 64]), caches);
+    let mut deposit = copies(&[1, 8]);
+    for record in &mut deposit {
+        record["benchmark"] = "deposit".into();
+        record["series"] = "direct".into();
+        record["memory"] = "shared".into();
+        record["word_B"] = 8.into();
+    }
+    let deposits = write("deposits.json", deposit, None);
+    let part = folder.join("made-up-node.toml");
+    let part = part.to_str().unwrap();
+    let named = ["calibrate", &results, "--model", "memory", "--name", "made-up-node", "--out", part, "--json"];
+    let records = records(&[&named[..], &["--check", &deposits]].concat());
+    let of = |resource: &str| records.iter().find(|record| record["resource"] == resource).unwrap();
+    assert_eq!(of("cache_word_time")["method"], "fitted");
+    assert_eq!(of("tlb_entries")["method"], "estimated", "copies do not tell it");
+    assert_eq!(of("memory_line")["value"], 64.0);
+    assert_eq!(records.iter().filter(|record| record["held_out"] == true).count(), 17, "one stride");
+    assert_eq!(records.iter().filter(|record| record["kind"] == "prediction").count(), 34);
+    assert!(hotlink(&["catalog", "check", part]).status.success());
+    // Programs on a fabric that names it copy as its memory lets them.
+    let fabric = folder.join("with-node.toml");
+    let fabric_of = |parts: &str| {
+        let text = format!(
+            "name = \"with-node\"\ntitle = \"a switch\"\nparts = [{parts}]\nrouting = \"shortest-single\"\n\
+             [topology]\nkind = \"crossbar\"\nports = 8\nsource = \"a test\"\nstatus = \"estimated\"\n"
+        );
+        std::fs::write(&fabric, text).unwrap();
+        let args =
+            ["simulate", "allreduce", "--fabric", fabric.to_str().unwrap(), "--nodes", "4", "--size", "1MiB", "--json"];
+        records_of(&hotlink(&args))[0]["latency_us"].as_f64().unwrap()
+    };
+    let (assumed, modelled) =
+        (fabric_of("\"gigabit-ethernet\""), fabric_of(&format!("\"gigabit-ethernet\", {part:?}")));
+    assert_ne!(assumed, modelled);
+    // What is missing is told.
+    let told = |results: &str, what: &str| {
+        let output = hotlink(&["calibrate", results, "--model", "memory", "--name", "x", "--out", part]);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && error.contains(what), "{error}");
+    };
+    told(&write("old.json", copies(&[1, 2, 8, 64]), None), "measure again with this hotlink");
+    let caches = Some(serde_json::json!([cache(1, 4 << 10), cache(2, 32 << 10), cache(3, 256 << 10)]));
+    told(&write("narrow.json", copies(&[1, 8]), caches), "strides 1, 8, one between and one beyond are needed");
+}
+
 #[test]
 fn the_environment_is_told_and_can_be_anonymous() {
     let environment = |more: &[&str]| {

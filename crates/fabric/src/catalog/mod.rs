@@ -25,7 +25,7 @@ pub use library::{Described, Kind, Library, Listed, Loaded};
 pub use price_list::parse_price_list;
 pub use published::{Asked, Claim, Origin, Published, UNITS};
 pub use read::{Parts, role_key, role_named, routing_key};
-pub use write::to_toml;
+pub use write::{host_to_toml, to_toml};
 
 use crate::spec::FabricSpec;
 

@@ -7,6 +7,7 @@ use crate::routing::Paths;
 use crate::sheet::unit::Dimension;
 use crate::sheet::{STATUSES, name_of};
 use crate::spec::{FabricSpec, ResourceSpec, Value};
+use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
 /// The fabric as one self-contained TOML file: all numbers are in it, no part is named.
@@ -39,12 +40,7 @@ pub fn to_toml(spec: &FabricSpec) -> String {
     let base = (per_hop.value, range("packet.overhead_per_hop"));
     value_within(&mut out, "overhead_per_hop", per_hop, base, Dimension::Size);
     if !spec.parameters.is_empty() {
-        heading(&mut out, "parameter");
-    }
-    for (name, number) in &spec.parameters {
-        let dimension = parameter_named(name).map_or(Dimension::Count, |parameter| parameter.dimension);
-        let range = spec.ranges.get(&format!("parameter.{name}"));
-        value_within(&mut out, name, number, (number.value, range), dimension);
+        write_parameters(&mut out, spec.parameters.iter(), &spec.ranges);
     }
     if let Some(barrier) = &spec.barrier {
         write_tree(&mut out, "barrier", barrier, &range);
@@ -67,6 +63,32 @@ pub fn to_toml(spec: &FabricSpec) -> String {
         }
     }
     out
+}
+
+/// A node's own values as a part of a catalog, which a fabric names in its `parts`; ranges in base units by dotted key.
+pub fn host_to_toml(
+    title: &str,
+    parameters: &BTreeMap<String, Value<f64>>,
+    ranges: &BTreeMap<String, [f64; 2]>,
+) -> String {
+    let mut out = String::new();
+    field(&mut out, "kind", quoted("host"));
+    field(&mut out, "title", quoted(title));
+    write_parameters(&mut out, parameters.iter(), ranges);
+    out
+}
+
+fn write_parameters<'v>(
+    out: &mut String,
+    parameters: impl Iterator<Item = (&'v String, &'v Value<f64>)>,
+    ranges: &BTreeMap<String, [f64; 2]>,
+) {
+    heading(out, "parameter");
+    for (name, number) in parameters {
+        let dimension = parameter_named(name).map_or(Dimension::Count, |parameter| parameter.dimension);
+        let range = ranges.get(&format!("parameter.{name}"));
+        value_within(out, name, number, (number.value, range), dimension);
+    }
 }
 
 fn write_resource<'r>(out: &mut String, resource: &ResourceSpec, range: &dyn Fn(&str) -> Option<&'r [f64; 2]>) {

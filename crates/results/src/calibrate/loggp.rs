@@ -2,7 +2,7 @@
 //! its piecewise form, checked on what was held out and on benchmarks that it has not seen.
 
 use super::fit::{self, LogGp, Point};
-use super::{Measured, is, measured_value};
+use super::{Measured, is, measured_value, undisturbed};
 use hotlink_bench::is::{Class, ITERATIONS};
 use hotlink_bench::{Calls, Direction, Record, Summary, Which};
 use hotlink_fabric::spec::{FabricSpec, Status, Value};
@@ -24,14 +24,6 @@ fn points(measured: &[Measured], wanted: impl Fn(&Record) -> bool, per_message: 
         }
     }
     by_size.into_values().map(|mut points| undisturbed(&mut points, |point| point.us)).collect()
-}
-
-/// What was measured several times takes the last of its quickest quarter. What disturbs a machine only lengthens, and does
-/// so for seconds, as neighbours of a virtual machine come and go: a median is of the machine itself in one run and of a
-/// disturbed one in the next. What is checked takes the same.
-fn undisturbed<T: Copy>(measured: &mut [T], time: fn(&T) -> f64) -> T {
-    measured.sort_by(|a, b| time(a).total_cmp(&time(b)));
-    measured[measured.len().div_ceil(4) - 1]
 }
 
 /// A record's value of `key`; of rounds, each one's.

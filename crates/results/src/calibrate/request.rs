@@ -1,9 +1,10 @@
 //! A calibration as every face asks for it: result files in, a fabric's text and records about it out.
 
-use super::{Measured, Model, check_name, check_record, fabric, loggp, values};
+use super::{Measured, Model, check_name, check_record, fabric, loggp, memory, parameter_record, values};
 use crate::{can_write, files};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::{self, Library};
+use hotlink_fabric::spec::Value;
 use hotlink_study::Error;
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
@@ -56,6 +57,9 @@ impl Calibration {
     pub fn make(&self, site: &dyn Site) -> Result<Calibrated, Error> {
         let path = self.path()?;
         let (mut measured, seen) = (read_all(&self.files, site)?, read_all(&self.check, site)?);
+        if self.model == Model::Memory {
+            return self.memory(path, &measured, &seen, site);
+        }
         if self.model == Model::Loggp {
             // What is wrong is told before anything is measured.
             can_write("--out", &path)?;
@@ -86,24 +90,52 @@ impl Calibration {
         Ok(Calibrated { path, text, records })
     }
 
-    /// Where the fabric belongs, if it may have its name.
+    /// Reads the results and makes a part: the memory system of a node.
+    fn memory(
+        &self,
+        path: PathBuf,
+        measured: &[Measured],
+        seen: &[Measured],
+        site: &dyn Site,
+    ) -> Result<Calibrated, Error> {
+        can_write("--out", &path)?;
+        let fit = memory::Fit::of(measured)?;
+        site.note("the copies are simulated word by word: with caches of 32 MiB that takes half a minute");
+        let (parameters, ranges) = fit.parameters(measured);
+        let file = path.display().to_string();
+        let record = |(key, value): (&String, &Value<f64>)| parameter_record(&self.name, key, value, &file);
+        let mut records: Vec<Record> = parameters.iter().map(record).collect();
+        let (beside, note) = fit.records(&self.name);
+        site.note(&note);
+        records.extend(beside);
+        if !seen.is_empty() {
+            let (checked, notes) = fit.check(&self.name, seen)?;
+            records.extend(checked);
+            notes.iter().for_each(|note| site.note(note));
+        }
+        let text = catalog::host_to_toml("a node's memory, as copies measured on it tell", &parameters, &ranges);
+        Ok(Calibrated { path, text, records })
+    }
+
+    /// Where the fabric or part belongs, if it may have its name.
     fn path(&self) -> Result<PathBuf, Error> {
         let name = &self.name;
         check_name(name)?;
-        let shipped = Library::embedded().list("fabrics");
+        let folder = if self.model == Model::Memory { "parts" } else { "fabrics" };
+        let shipped = Library::embedded().list(folder);
         if self.out.is_none() && !self.force && shipped.iter().any(|listed| listed.name == *name) {
-            let what = "the catalog has a fabric of this name, which yours would replace; choose another name, or say";
+            let what = "the catalog has one of this name, which yours would replace; choose another name, or say";
             return Err(Error::Input(format!("--name {name}: {what} --force")));
         }
         if self.model == Model::Fabric && !self.check.is_empty() {
-            return Err(Error::Input("--check: needs --model loggp".to_owned()));
+            return Err(Error::Input("--check: needs --model loggp or memory".to_owned()));
         }
         match &self.out {
             Some(path) => Ok(path.clone()),
             None => {
                 let home = Library::data_home();
                 let no_home = || Error::Input("calibrate: no home directory; say where with --out FILE".to_owned());
-                Ok(home.ok_or_else(no_home)?.join("fabrics").join(format!("{name}.toml")))
+                Ok(home.ok_or_else(no_home)?.join(folder).join(format!("{name}.toml")))
             }
         }
     }
@@ -124,14 +156,15 @@ fn read(path: &Path, site: &dyn Site) -> Result<Vec<Measured>, Error> {
     for results in files::read(path)? {
         let host = results.environment.get("host").and_then(Json::as_str).map(|host| format!(" on {host}"));
         let source = format!("{}{}, {}", results.command, host.unwrap_or_default(), date(&results.file));
-        let cores =
-            ["cores", "cores_online"].map(|key| (key, results.environment.get(key).cloned().unwrap_or_default()));
+        // What a record does not say of its machine.
+        let facts = ["cores", "cores_online", "caches", "page_B"]
+            .map(|key| (key, results.environment.get(key).cloned().unwrap_or_default()));
         let is_here = site.made(&results.environment);
         for (index, mut record) in results.records.into_iter().enumerate() {
             if record.text("method") == Some("measured") {
                 check_record(&record)
                     .map_err(|told| Error::Input(format!("{}: records[{index}].{told}", results.file.display())))?;
-                cores.iter().for_each(|(key, count)| record.set(key, count.clone()));
+                facts.iter().for_each(|(key, fact)| record.set(key, fact.clone()));
                 found.push(Measured { record, source: source.clone(), is_here });
             }
         }

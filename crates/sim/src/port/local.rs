@@ -1,6 +1,6 @@
 //! What a rank's processor and memory take for local work.
 
-use crate::host::{Host, Memory};
+use crate::host::Memory;
 use hotlink_fabric::ledger::{Inputs, Missing};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::technology::Technology;
@@ -35,7 +35,7 @@ impl Local {
     /// # Errors
     /// The rate of a copy is not stated, and the memory system is not known either.
     pub fn new(spec: &FabricSpec, technology: &'static Technology) -> Result<Local, Missing> {
-        let memory = Host::new(spec).ok().map(|host| host.memory().clone());
+        let memory = Memory::of(spec).ok();
         let copy_rate = match &memory {
             Some(_) => Rate(0),
             None => Rate(Inputs::of_technology(spec, technology).require("copy_rate")? as u64),

@@ -1,0 +1,328 @@
+//! `hotlink calibrate --model memory`: copies measured by size and stride become the values of a machine's memory system,
+//! checked on strides that were held out and on deposits that it has not seen.
+//!
+//! Four strides are used: contiguous, the least above, a line's words, and the largest. Each value is read where one
+//! thing alone decides (a block within a cache, lines from one cache); the memory's read, write and look-up of a page
+//! come from the largest blocks by least squares; the last cache's share is the one that the model agrees with best.
+
+mod reading;
+
+use super::{Measured, is, measured_value, undisturbed};
+use hotlink_bench::Record;
+use hotlink_fabric::spec::{Status, Value};
+use hotlink_fabric::units::Time;
+use hotlink_memory::machine::LEVELS;
+use hotlink_memory::{Machine, Memory, WORD};
+use hotlink_study::Error;
+use hotlink_study::parallel::each;
+use hotlink_study::text::figure;
+use reading::{Geometry, MISSES, PAGES, Reading};
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A size and a stride in words, with the measured nanoseconds of a copy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    size: u64,
+    stride: u64,
+    ns: f64,
+}
+
+impl Point {
+    fn words(&self) -> f64 {
+        self.size as f64 / WORD as f64
+    }
+    /// Nanoseconds of a word.
+    fn each(&self) -> f64 {
+        self.ns / self.words()
+    }
+}
+
+/// Errors up to here count as met.
+const CLOSE: f64 = 0.2;
+/// Blocks below this are mostly the call.
+const TOLD_FROM: u64 = 4 << 10;
+
+fn wrong(what: impl std::fmt::Display) -> Error {
+    Error::Input(format!("calibrate --model memory: {what}"))
+}
+
+/// The copies of `measure memory`, sorted by stride and size, each once.
+fn points(measured: &[Measured]) -> Result<Vec<Point>, Error> {
+    let copies: Vec<&Measured> = measured.iter().filter(|m| is(&m.record, "memory")).collect();
+    let kinds: BTreeSet<&str> = copies.iter().filter_map(|m| m.record.text("memory")).collect();
+    if kinds.len() > 1 {
+        return Err(wrong("copies in private and in shared memory are different: give those of one"));
+    }
+    let mut by_place: BTreeMap<(u64, u64), Vec<Point>> = BTreeMap::new();
+    for Measured { record, .. } in copies {
+        let number = |key: &str| record.number(key);
+        let Some((size, stride, rate)) =
+            number("size_B").zip(number("stride")).zip(number("bandwidth_MBps")).map(|((a, b), c)| (a, b, c))
+        else {
+            continue;
+        };
+        let (size, stride) = (size as u64, stride as u64);
+        if size >= WORD && stride >= 1 && rate > 0.0 {
+            by_place.entry((stride, size)).or_default().push(Point { size, stride, ns: 1e3 * size as f64 / rate });
+        }
+    }
+    Ok(by_place.into_values().map(|mut same| undisturbed(&mut same, |point| point.ns)).collect())
+}
+
+/// The caches of the machine that copied.
+fn geometry(measured: &[Measured]) -> Result<Geometry, Error> {
+    let missing = || wrong("the results do not tell the machine's caches and page: measure again with this hotlink");
+    let copies = measured.iter().filter(|m| is(&m.record, "memory"));
+    let told: Vec<(&Json, f64)> =
+        copies.filter_map(|m| Some((m.record.get("caches")?, m.record.number("page_B")?))).collect();
+    let (first, page) = *told.first().ok_or_else(missing)?;
+    if told.iter().any(|(caches, _)| *caches != first) {
+        return Err(wrong("the results are of machines with different caches: give those of one"));
+    }
+    let number = |cache: &Json, key: &str| cache.get(key).and_then(Json::as_u64).filter(|number| *number > 0);
+    let caches: Option<Vec<(u64, u64)>> = first
+        .as_array()
+        .map(|all| all.iter().filter_map(|one| Some((number(one, "size_B")?, number(one, "ways")?))).collect());
+    let line = first.as_array().and_then(|all| number(all.first()?, "line_B")).ok_or_else(missing)?;
+    let caches = caches.filter(|caches| (2..=LEVELS.len()).contains(&caches.len()));
+    let caches = caches.ok_or_else(|| wrong("a machine with two or three levels of cache is needed"))?;
+    Ok(Geometry { line, caches, page: page as u64 })
+}
+
+/// A memory system read from copies.
+pub struct Fit {
+    points: Vec<Point>,
+    /// The strides that values were taken from.
+    used: [u64; 4],
+    memory: Memory,
+}
+
+impl Fit {
+    /// Of `measure memory` with strides from 1 to beyond a line, and sizes from a line to beyond all caches.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn of(measured: &[Measured]) -> Result<Fit, Error> {
+        let (points, geometry) = (points(measured)?, geometry(measured)?);
+        let by_line = geometry.line / WORD;
+        let strides: BTreeSet<u64> = points.iter().map(|point| point.stride).collect();
+        let above = strides.range(2..by_line).next().copied();
+        let largest = strides.last().copied().filter(|largest| *largest > by_line);
+        let (Some(above), Some(largest), true) = (above, largest, strides.contains(&1) && strides.contains(&by_line))
+        else {
+            let what = format!("strides 1, {by_line}, one between and one beyond are needed");
+            return Err(wrong(format!("{what}: `hotlink measure memory --strides 1..64..x2 --json`")));
+        };
+        let used = [1, above, by_line, largest];
+        let reading = Reading { points: &points, geometry: &geometry, used };
+        let memory = Memory::new(reading.shared_last(&reading.machine()?));
+        Ok(Fit { points, used, memory })
+    }
+
+    /// The machine that was found.
+    pub fn machine(&self) -> &Machine {
+        self.memory.machine()
+    }
+
+    /// The values as a catalog has them, and what they may be where they are estimated, in base units by dotted key.
+    pub fn parameters(&self, measured: &[Measured]) -> (BTreeMap<String, Value<f64>>, BTreeMap<String, [f64; 2]>) {
+        let (mut parameters, mut ranges) = (BTreeMap::new(), BTreeMap::new());
+        let from = measured.iter().find(|m| is(&m.record, "memory")).unwrap_or(&measured[0]);
+        let mut put = |name: &str, value: f64, unit: &str, status: Status, what: &str| {
+            let value = match status {
+                Status::Estimated => Value { value, unit: unit.to_owned(), source: what.to_owned(), status },
+                _ => Value { status, ..measured_value(value, unit, from, what) },
+            };
+            parameters.insert(name.to_owned(), value);
+        };
+        let machine = self.machine();
+        let (measured, fitted, estimated) = (Status::Measured, Status::Fitted, Status::Estimated);
+        let ps = |time: Time| time.0 as f64;
+        let system = "as the system describes it";
+        put("memory_line", machine.line as f64, "B", measured, system);
+        for (at, (level, [size, ways, time])) in machine.caches.iter().zip(LEVELS).enumerate() {
+            let is_share = at + 1 == machine.caches.len();
+            let share = "the share with which the model agrees best";
+            put(
+                size,
+                level.size as f64,
+                "B",
+                if is_share { fitted } else { measured },
+                if is_share { share } else { system },
+            );
+            put(ways, level.ways as f64, "lines", measured, system);
+            let what = if at == 0 {
+                "words of blocks within the cache"
+            } else {
+                "lines from this cache, a line's stride apart"
+            };
+            put(time, ps(level.line_time), "ns", fitted, what);
+        }
+        let largest = "largest blocks, least relative squares over four strides";
+        put("memory_line_time", ps(machine.dram.read), "ns", fitted, largest);
+        put("memory_write_time", ps(machine.dram.write), "ns", fitted, largest);
+        if let Some(translation) = machine.translation {
+            put("tlb_page", translation.page as f64, "B", measured, system);
+            put("tlb_miss_time", ps(translation.miss), "ns", fitted, largest);
+            put("tlb_entries", translation.entries as f64, "pages", estimated, PAGES.2);
+            ranges.insert("parameter.tlb_entries".to_owned(), PAGES.1);
+        }
+        put("memory_misses", machine.misses as f64, "lines", estimated, MISSES.2);
+        ranges.insert("parameter.memory_misses".to_owned(), MISSES.1);
+        let within = "copies do not tell it from the lines' own times, which hold it";
+        put("memory_row", machine.dram.row as f64, "B", estimated, within);
+        put("memory_banks", machine.dram.banks as f64, "banks", estimated, within);
+        put("memory_requests", machine.dram.requests as f64, "requests", estimated, within);
+        for (name, time) in [
+            ("memory_row_time", machine.dram.opening),
+            ("memory_open_time", machine.dram.open),
+            ("memory_path_time", machine.path),
+        ] {
+            put(name, ps(time), "ns", estimated, within);
+        }
+        put(
+            "memory_allocate",
+            f64::from(u8::from(machine.allocates)),
+            "yes",
+            estimated,
+            "today's caches do, by analogy",
+        );
+        if let Some(ahead) = machine.ahead {
+            put(
+                "cache_word_time",
+                ps(ahead.word),
+                "ns",
+                fitted,
+                "words of the least stride above 1, within the first cache",
+            );
+            put(
+                "copy_call_time",
+                ps(ahead.copy_call),
+                "ns",
+                fitted,
+                "blocks within the first cache, what no word takes",
+            );
+            put("scatter_call_time", ps(ahead.scatter_call), "ns", fitted, "the same of the least stride above 1");
+            put("copy_past_from", ahead.past_from as f64, "B", measured, "how this version of hotlink copies");
+            put("memory_pairs", f64::from(u8::from(ahead.pairs)), "lines", fitted, largest);
+            let crowded = "the largest stride, where a set's lines leave before their turn";
+            put("stores_ahead", ahead.stores as f64, "lines", fitted, crowded);
+            put("store_again_time", ps(ahead.again), "ns", fitted, crowded);
+        }
+        (parameters, ranges)
+    }
+
+    /// Each point beside the model, and how well those held out are met, which the note says for people.
+    pub fn records(&self, name: &str) -> (Vec<Record>, String) {
+        let mut records = Vec::new();
+        let mut errors = [Vec::new(), Vec::new()];
+        self.work_out(&self.points);
+        for point in &self.points {
+            let is_held = !self.used.contains(&point.stride);
+            let (record, error) = self.beside(name, "memory", *point);
+            if point.size >= TOLD_FROM {
+                errors[usize::from(is_held)].push(error);
+            }
+            records.push(record.with("held_out", is_held));
+        }
+        let strides = self.used.map(|stride| stride.to_string()).join(", ");
+        let [used, held] = errors.map(summed);
+        (
+            records,
+            format!(
+                "copies of 4 KiB and more, strides {strides}, which values were taken from: {used}; strides held out: {held}"
+            ),
+        )
+    }
+
+    /// Runs all of them, on all cores: the memory keeps what it has worked out.
+    fn work_out(&self, points: &[Point]) {
+        each(points, |point| self.memory.copy(point.size, point.stride));
+    }
+
+    fn beside(&self, name: &str, benchmark: &str, point: Point) -> (Record, f64) {
+        let predicted = self.memory.copy(point.size, point.stride).s() * 1e9;
+        let error = predicted / point.ns - 1.0;
+        let rate = |ns: f64| 1e3 * point.size as f64 / ns;
+        let record = Record::new()
+            .with("fabric", name)
+            .with("benchmark", benchmark)
+            .with("method", "memory")
+            .with("size_B", point.size)
+            .with("stride", point.stride)
+            .with("measured_MBps", rate(point.ns))
+            .with("predicted_MBps", rate(predicted))
+            .with("error", error);
+        (record, error)
+    }
+
+    /// Copies and deposits that the calibration has not seen, predicted, and notes about what was compared and what not.
+    ///
+    /// # Errors
+    /// There is nothing that the model predicts.
+    pub fn check(&self, name: &str, seen: &[Measured]) -> Result<(Vec<Record>, Vec<String>), Error> {
+        let (mut records, mut errors) = (Vec::new(), BTreeMap::<&str, Vec<f64>>::new());
+        let mut left = 0;
+        self.work_out(&seen.iter().filter_map(|m| Some(predicted(&m.record)?.1)).collect::<Vec<Point>>());
+        for Measured { record, .. } in seen {
+            let Some((kind, point)) = predicted(record) else {
+                left += 1;
+                continue;
+            };
+            let (mut line, error) = self.beside(name, record.text("benchmark").unwrap_or_default(), point);
+            for key in ["memory", "series"] {
+                if let Some(text) = record.text(key) {
+                    line.set(key, text);
+                }
+            }
+            if point.size >= TOLD_FROM {
+                errors.entry(kind).or_default().push(error);
+            }
+            records.push(line.with("kind", "prediction"));
+        }
+        if records.is_empty() {
+            let what = "holds no copies of `measure memory`, nor deposits of 8-byte words in shared memory";
+            return Err(Error::Input(format!("--check: {what}")));
+        }
+        let mut notes: Vec<String> = errors
+            .into_iter()
+            .map(|(kind, errors)| format!("--check: {kind} of 4 KiB and more: {}", summed(errors)))
+            .collect();
+        if left > 0 {
+            notes.push(format!(
+                "--check: {left} records left out: no copies, or deposits that the system copies or whose words are not 8 B"
+            ));
+        }
+        Ok((records, notes))
+    }
+}
+
+/// What of a record the model predicts: copies, and deposits of words that a processor stores itself: in its own memory,
+/// or in memory that both share.
+fn predicted(record: &Record) -> Option<(&'static str, Point)> {
+    let kind = match record.text("benchmark")? {
+        "memory" => "copies",
+        "deposit" if record.number("word_B") == Some(WORD as f64) => match record.text("series")? {
+            "local" => "local deposits",
+            _ if record.text("memory") != Some("shared") => return None,
+            "direct" => "direct deposits",
+            "unpack" => "unpacked deposits",
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let (size, stride) = (record.number("size_B")? as u64, record.number("stride")? as u64);
+    let rate = record.number("bandwidth_MBps").filter(|rate| *rate > 0.0)?;
+    (size >= WORD && stride >= 1).then_some((kind, Point { size, stride, ns: 1e3 * size as f64 / rate }))
+}
+
+/// How many errors are small, and the median of all.
+fn summed(mut errors: Vec<f64>) -> String {
+    errors.iter_mut().for_each(|error| *error = error.abs());
+    errors.sort_by(f64::total_cmp);
+    let close = errors.iter().filter(|error| **error <= CLOSE).count();
+    let median = errors.get(errors.len() / 2).copied().unwrap_or(0.0);
+    let (all, within) = (errors.len(), figure(100.0 * CLOSE));
+    format!("{close} of {all} within {within} %, the median error is {} %", figure(100.0 * median))
+}
