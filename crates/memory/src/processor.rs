@@ -251,7 +251,7 @@ impl<'m> Processor<'m> {
         self.counts.fetched += 1;
         self.is_crowded(physical / self.machine.line);
         if self.machine.ahead.is_some_and(|ahead| ahead.pairs) {
-            self.fetch_other(dram, physical / self.machine.line ^ 1);
+            self.fetch_other(dram, (physical / self.machine.line) ^ 1);
         }
         let (line, path) = (physical / self.machine.line, self.machine.path.0);
         let done = match self.machine.read_ahead {
