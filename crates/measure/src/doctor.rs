@@ -118,6 +118,7 @@ fn copy_route() -> Finding {
             return finding(CHECK, Verdict::Missing, found, "set it to one of these, or unset it");
         }
     };
+    let is_asked = way.is_some();
     hotlink_real::use_copy(way);
     let chosen = hotlink_real::copying();
     let points = chosen
@@ -125,6 +126,11 @@ fn copy_route() -> Finding {
         .iter()
         .map(|sample| format!("{} {} KiB {:.1} us", sample.way.name(), sample.size >> 10, sample.us));
     let points: Vec<String> = points.collect();
+    if points.is_empty() && !is_asked {
+        let advice =
+            "long messages take the ring until it is known what is faster here; measure --copy ROUTE names another";
+        return finding(CHECK, Verdict::Fair, chosen.why, advice);
+    }
     let advice = match points.is_empty() {
         true => String::new(),
         false => format!("half round trips: {}; measure --copy ROUTE overrides", points.join(", ")),

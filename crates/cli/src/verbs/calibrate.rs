@@ -32,7 +32,8 @@ times or in --rounds, the last of the quickest quarter counts: disturbances only
 --model memory takes copies by size and stride (`measure memory`) and writes a part, a node's memory line by line, which a
 fabric names in `parts`: local copies of its programs, strided ones too, then take what the caches, the memory and the
 look-up of pages let them. Values come from four strides: 1, the least above, a line's words, the largest. The error on
-the other strides is told; --check FILE predicts copies, and deposits of words in shared memory.")]
+the other strides is told; --check FILE predicts copies, deposits of words and overlap, where processors copy (shared
+memory).")]
 pub(crate) struct Args {
     /// Results of `hotlink measure ... --json`; - is standard input.
     #[arg(value_name = "FILE", required = true)]

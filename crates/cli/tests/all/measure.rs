@@ -133,6 +133,10 @@ fn copies_become_a_nodes_memory_that_a_fabric_names_as_a_part() {
         record["memory"] = "shared".into();
         record["word_B"] = 8.into();
     }
+    // A message of 64 KiB beside a computation of a second: the computation counts.
+    deposit
+        .push(serde_json::json!({"benchmark": "overlap", "method": "measured", "memory": "shared", "side": "sender",
+        "spin": "fixed", "ranks": 2, "size_B": 65_536, "compute_us": 1e6, "total_us": 1e6}));
     let deposits = write("deposits.json", deposit, None);
     let part = folder.join("made-up-node.toml");
     let part = part.to_str().unwrap();
@@ -143,7 +147,9 @@ fn copies_become_a_nodes_memory_that_a_fabric_names_as_a_part() {
     assert_eq!(of("tlb_entries")["method"], "estimated", "copies do not tell it");
     assert_eq!(of("memory_line")["value"], 64.0);
     assert_eq!(records.iter().filter(|record| record["held_out"] == true).count(), 17, "one stride");
-    assert_eq!(records.iter().filter(|record| record["kind"] == "prediction").count(), 34);
+    assert_eq!(records.iter().filter(|record| record["kind"] == "prediction").count(), 35);
+    let overlap = records.iter().find(|record| record["benchmark"] == "overlap").unwrap();
+    assert!(overlap["error"].as_f64().unwrap().abs() < 1e-9, "{overlap}");
     assert!(hotlink(&["catalog", "check", part]).status.success());
     // Programs on a fabric that names it copy as its memory lets them.
     let fabric = folder.join("with-node.toml");
@@ -168,6 +174,8 @@ fn copies_become_a_nodes_memory_that_a_fabric_names_as_a_part() {
     };
     told(&write("old.json", copies(&[1, 2, 8, 64]), None), "measure again with this hotlink");
     let caches = Some(serde_json::json!([cache(1, 4 << 10), cache(2, 32 << 10), cache(3, 256 << 10)]));
+    let odd = Some(serde_json::json!([cache(1, 4 << 10), cache(2, 4 << 10)]));
+    told(&write("odd.json", copies(&[1, 2, 8, 64]), odd), "each larger than the one before");
     told(&write("narrow.json", copies(&[1, 8]), caches), "strides 1, 8, one between and one beyond are needed");
 }
 

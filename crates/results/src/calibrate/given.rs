@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 const MOST_US: f64 = 1e8;
 
 /// Numbers that are read, the least above zero that tells anything (a picosecond, a byte a second), and the most.
-const NUMBERS: [(&str, f64, f64); 15] = [
+const NUMBERS: [(&str, f64, f64); 17] = [
     ("ranks", 1.0, 1e6),
     ("pairs", 1.0, 1e6),
     ("cores", 1.0, 1e6),
@@ -19,6 +19,8 @@ const NUMBERS: [(&str, f64, f64); 15] = [
     ("stride", 1.0, 1e15),
     ("latency_us", 1e-6, MOST_US),
     ("idle_latency_us", 1e-6, MOST_US),
+    ("total_us", 1e-6, MOST_US),
+    ("compute_us", 1e-6, MOST_US),
     ("bandwidth_MBps", 1e-6, 1e9),
     ("bound_bandwidth_MBps", 1e-6, 1e9),
     ("time_s", 1e-12, 1e6),

@@ -19,6 +19,7 @@ use hotlink_study::text::figure;
 use reading::{Geometry, MISSES, PAGES, Reading};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 /// A size and a stride in words, with the measured nanoseconds of a copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,6 +39,12 @@ impl Point {
     }
 }
 
+/// Sizes and strides that can be simulated.
+const MODELLED: (RangeInclusive<u64>, RangeInclusive<u64>) = (WORD..=64 << 30, 1..=4096);
+/// Lines and pages that can be, and the largest share of a cache that is looked for.
+const LINES: RangeInclusive<u64> = 32..=256;
+const PAGE: RangeInclusive<u64> = 1 << 10..=64 << 10;
+const MOST_CACHE: u64 = 256 << 20;
 /// Errors up to here count as met.
 const CLOSE: f64 = 0.2;
 /// Blocks below this are mostly the call.
@@ -56,18 +63,21 @@ fn points(measured: &[Measured]) -> Result<Vec<Point>, Error> {
     }
     let mut by_place: BTreeMap<(u64, u64), Vec<Point>> = BTreeMap::new();
     for Measured { record, .. } in copies {
-        let number = |key: &str| record.number(key);
-        let Some((size, stride, rate)) =
-            number("size_B").zip(number("stride")).zip(number("bandwidth_MBps")).map(|((a, b), c)| (a, b, c))
-        else {
-            continue;
-        };
-        let (size, stride) = (size as u64, stride as u64);
-        if size >= WORD && stride >= 1 && rate > 0.0 {
-            by_place.entry((stride, size)).or_default().push(Point { size, stride, ns: 1e3 * size as f64 / rate });
+        let Some(point) = copied(record) else { continue };
+        if !MODELLED.0.contains(&point.size) || !MODELLED.1.contains(&point.stride) {
+            let (Point { size, stride, .. }, allowed) = (point, "8 B to 64 GiB and strides from 1 to 4096");
+            return Err(wrong(format!("a copy of {size} B at stride {stride}: allowed are {allowed}")));
         }
+        by_place.entry((point.stride, point.size)).or_default().push(point);
     }
     Ok(by_place.into_values().map(|mut same| undisturbed(&mut same, |point| point.ns)).collect())
+}
+
+/// The copy of a record.
+fn copied(record: &Record) -> Option<Point> {
+    let (size, stride) = (record.number("size_B")? as u64, record.number("stride")? as u64);
+    let rate = record.number("bandwidth_MBps").filter(|rate| *rate > 0.0)?;
+    Some(Point { size, stride, ns: 1e3 * size as f64 / rate })
 }
 
 /// The caches of the machine that copied.
@@ -80,13 +90,22 @@ fn geometry(measured: &[Measured]) -> Result<Geometry, Error> {
     if told.iter().any(|(caches, _)| *caches != first) {
         return Err(wrong("the results are of machines with different caches: give those of one"));
     }
-    let number = |cache: &Json, key: &str| cache.get(key).and_then(Json::as_u64).filter(|number| *number > 0);
-    let caches: Option<Vec<(u64, u64)>> = first
-        .as_array()
-        .map(|all| all.iter().filter_map(|one| Some((number(one, "size_B")?, number(one, "ways")?))).collect());
-    let line = first.as_array().and_then(|all| number(all.first()?, "line_B")).ok_or_else(missing)?;
-    let caches = caches.filter(|caches| (2..=LEVELS.len()).contains(&caches.len()));
-    let caches = caches.ok_or_else(|| wrong("a machine with two or three levels of cache is needed"))?;
+    let cache = |one: &Json| {
+        let number = |key: &str| one.get(key).and_then(Json::as_u64);
+        Some((number("size_B")?.min(MOST_CACHE), number("ways")?, number("line_B")?))
+    };
+    let caches = first.as_array().and_then(|all| all.iter().map(cache).collect::<Option<Vec<_>>>());
+    let caches = caches.ok_or_else(missing)?;
+    let line = caches.first().map_or(0, |&(.., line)| line);
+    let fits = |&(size, ways, own): &(u64, u64, u64)| own == line && ways >= 1 && ways.saturating_mul(line) <= size;
+    let grows = caches.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    let is_known = (2..=LEVELS.len()).contains(&caches.len()) && grows && caches.iter().all(fits);
+    if !is_known || !LINES.contains(&line) || !PAGE.contains(&(page as u64)) {
+        let allowed =
+            "two or three levels, each larger than the one before, lines of 32 to 256 B and pages of 1 to 64 KiB";
+        return Err(wrong(format!("caches {first} and pages of {page} B cannot be simulated: allowed are {allowed}")));
+    }
+    let caches = caches.into_iter().map(|(size, ways, _)| (size, ways)).collect();
     Ok(Geometry { line, caches, page: page as u64 })
 }
 
@@ -184,7 +203,7 @@ impl Fit {
         put(
             "memory_allocate",
             f64::from(u8::from(machine.allocates)),
-            "yes",
+            "lines",
             estimated,
             "today's caches do, by analogy",
         );
@@ -220,7 +239,7 @@ impl Fit {
         self.work_out(&self.points);
         for point in &self.points {
             let is_held = !self.used.contains(&point.stride);
-            let (record, error) = self.beside(name, "memory", *point);
+            let (record, error) = self.beside(name, "memory", *point, 0.0);
             if point.size >= TOLD_FROM {
                 errors[usize::from(is_held)].push(error);
             }
@@ -241,8 +260,8 @@ impl Fit {
         each(points, |point| self.memory.copy(point.size, point.stride));
     }
 
-    fn beside(&self, name: &str, benchmark: &str, point: Point) -> (Record, f64) {
-        let predicted = self.memory.copy(point.size, point.stride).s() * 1e9;
+    fn beside(&self, name: &str, benchmark: &str, point: Point, computing_ns: f64) -> (Record, f64) {
+        let predicted = (self.memory.copy(point.size, point.stride).s() * 1e9).max(computing_ns);
         let error = predicted / point.ns - 1.0;
         let rate = |ns: f64| 1e3 * point.size as f64 / ns;
         let record = Record::new()
@@ -257,64 +276,77 @@ impl Fit {
         (record, error)
     }
 
-    /// Copies and deposits that the calibration has not seen, predicted, and notes about what was compared and what not.
+    /// Copies, deposits and overlapped messages that the calibration has not seen, predicted, and notes about what was
+    /// compared and what not.
     ///
     /// # Errors
     /// There is nothing that the model predicts.
     pub fn check(&self, name: &str, seen: &[Measured]) -> Result<(Vec<Record>, Vec<String>), Error> {
+        let predicted: Vec<(&Record, Seen)> =
+            seen.iter().filter_map(|m| Some((&m.record, Seen::of(&m.record)?))).collect();
+        if predicted.is_empty() {
+            let what = "copies of `measure memory`, deposits of 8-byte words, or overlap in shared memory";
+            return Err(Error::Input(format!("--check: holds nothing that a memory tells: {what}")));
+        }
+        self.work_out(&predicted.iter().map(|(_, seen)| seen.point).collect::<Vec<Point>>());
         let (mut records, mut errors) = (Vec::new(), BTreeMap::<&str, Vec<f64>>::new());
-        let mut left = 0;
-        self.work_out(&seen.iter().filter_map(|m| Some(predicted(&m.record)?.1)).collect::<Vec<Point>>());
-        for Measured { record, .. } in seen {
-            let Some((kind, point)) = predicted(record) else {
-                left += 1;
-                continue;
-            };
-            let (mut line, error) = self.beside(name, record.text("benchmark").unwrap_or_default(), point);
-            for key in ["memory", "series"] {
+        for (record, Seen { kind, point, computing_ns }) in &predicted {
+            let benchmark = record.text("benchmark").unwrap_or_default();
+            let (mut line, error) = self.beside(name, benchmark, *point, *computing_ns);
+            for key in ["memory", "series", "side", "spin"] {
                 if let Some(text) = record.text(key) {
                     line.set(key, text);
                 }
+            }
+            if let Some(us) = record.number("compute_us") {
+                line.set("compute_us", us);
             }
             if point.size >= TOLD_FROM {
                 errors.entry(kind).or_default().push(error);
             }
             records.push(line.with("kind", "prediction"));
         }
-        if records.is_empty() {
-            let what = "holds no copies of `measure memory`, nor deposits of 8-byte words in shared memory";
-            return Err(Error::Input(format!("--check: {what}")));
-        }
-        let mut notes: Vec<String> = errors
-            .into_iter()
-            .map(|(kind, errors)| format!("--check: {kind} of 4 KiB and more: {}", summed(errors)))
-            .collect();
+        let told = |(kind, errors)| format!("--check: {kind} of 4 KiB and more: {}", summed(errors));
+        let mut notes: Vec<String> = errors.into_iter().map(told).collect();
+        let left = seen.len() - predicted.len();
         if left > 0 {
-            notes.push(format!(
-                "--check: {left} records left out: no copies, or deposits that the system copies or whose words are not 8 B"
-            ));
+            let what = "other benchmarks, messages that the system copies, words that are not of 8 B";
+            notes.push(format!("--check: {left} records left out: {what}"));
         }
         Ok((records, notes))
     }
 }
 
-/// What of a record the model predicts: copies, and deposits of words that a processor stores itself: in its own memory,
-/// or in memory that both share.
-fn predicted(record: &Record) -> Option<(&'static str, Point)> {
-    let kind = match record.text("benchmark")? {
-        "memory" => "copies",
-        "deposit" if record.number("word_B") == Some(WORD as f64) => match record.text("series")? {
-            "local" => "local deposits",
-            _ if record.text("memory") != Some("shared") => return None,
-            "direct" => "direct deposits",
-            "unpack" => "unpacked deposits",
+/// What a record shows that the model predicts.
+struct Seen {
+    kind: &'static str,
+    point: Point,
+    /// The computation beside it, as measured; 0 without.
+    computing_ns: f64,
+}
+
+impl Seen {
+    /// Copies, and what a processor copies itself: deposits in its own memory or in memory that both share, messages in such
+    /// memory while the other side computes. The longer of the two then counts.
+    fn of(record: &Record) -> Option<Seen> {
+        let is_shared = record.text("memory") == Some("shared");
+        let kind = match (record.text("benchmark")?, record.text("series")) {
+            ("memory", _) => "copies",
+            ("overlap", _) if is_shared => "overlapped messages",
+            ("deposit", _) if record.number("word_B") != Some(WORD as f64) => return None,
+            ("deposit", Some("local")) => "local deposits",
+            ("deposit", Some("direct")) if is_shared => "direct deposits",
+            ("deposit", Some("unpack")) if is_shared => "unpacked deposits",
             _ => return None,
-        },
-        _ => return None,
-    };
-    let (size, stride) = (record.number("size_B")? as u64, record.number("stride")? as u64);
-    let rate = record.number("bandwidth_MBps").filter(|rate| *rate > 0.0)?;
-    (size >= WORD && stride >= 1).then_some((kind, Point { size, stride, ns: 1e3 * size as f64 / rate }))
+        };
+        let point = match record.number("total_us") {
+            Some(us) => Point { size: record.number("size_B")? as u64, stride: 1, ns: 1e3 * us },
+            None => copied(record)?,
+        };
+        let is_modelled = MODELLED.0.contains(&point.size) && MODELLED.1.contains(&point.stride) && point.ns > 0.0;
+        let computing_ns = 1e3 * record.number("compute_us").unwrap_or(0.0);
+        is_modelled.then_some(Seen { kind, point, computing_ns })
+    }
 }
 
 /// How many errors are small, and the median of all.

@@ -25,6 +25,7 @@ pub(super) const MISSES: (u64, [f64; 2], &str) = (16, [8.0, 64.0], "lines under 
 const ROW: u64 = 8 << 10;
 /// By how much a word must take longer than one of a line's stride for its set to count as crowded.
 const CROWDED: f64 = 1.5;
+
 /// Measured copies, and where in them each value shows.
 pub(super) struct Reading<'a> {
     pub points: &'a [Point],
