@@ -110,7 +110,7 @@ fn dependencies_point_one_way() {
             "seeds",
             &["barrier", "bound", "chart", "fabric", "load", "port", "loggp", "sim", "bench", "study", "questions"],
         ),
-        ("results", &["fabric", "event", "loggp", "bench", "study", "workloads"]),
+        ("results", &["fabric", "port", "event", "memory", "loggp", "bench", "study", "workloads"]),
         ("sweep", &["fabric", "bench", "study", "results"]),
         ("diagnose", &["bound", "fabric", "load", "site", "bench", "study", "results"]),
         ("report", &["chart", "fabric", "bench", "study", "results"]),

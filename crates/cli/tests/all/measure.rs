@@ -118,7 +118,7 @@ fn copies_become_a_nodes_memory_that_a_fabric_names_as_a_part() {
             environment["caches"] = caches;
             environment["page_B"] = 4096.into();
         }
-        let text = serde_json::json!({"schema": "hotlink-results/1", "command": "hotlink measure memory",
+        let text = serde_json::json!({"schema": "hotlink/2", "command": "hotlink measure memory",
             "environment": environment, "records": records});
         let file = folder.join(name);
         std::fs::write(&file, text.to_string()).unwrap();

@@ -1,6 +1,7 @@
 //! Where in measured copies each value of a memory system shows.
 
 use super::{Point, wrong};
+use hotlink_fabric::maths::{ln, powi};
 use hotlink_fabric::units::Time;
 use hotlink_memory::machine::{Ahead, Dram, Level, Translation};
 use hotlink_memory::{Machine, Memory, WORD};
@@ -198,7 +199,11 @@ impl Reading<'_> {
             let mut machine = machine.clone();
             machine.caches[last].size = size;
             let memory = Memory::new(machine.clone());
-            let off = |point: &&Point| (memory.copy(point.size, point.stride).s() * 1e9 / point.ns).ln().powi(2);
+            // Twice as long is as far off as half.
+            let off = |point: &&Point| {
+                let ratio = memory.copy(point.size, point.stride).s() * 1e9 / point.ns;
+                powi(ln(ratio.max(f64::MIN_POSITIVE)), 2)
+            };
             (shown.iter().map(off).sum::<f64>(), machine)
         };
         let best = |sizes: Vec<u64>| each(&sizes, of).into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
@@ -242,7 +247,7 @@ fn least(rows: &[Row]) -> ([f64; 3], f64) {
         used.iter().zip(solved).for_each(|(&at, value)| values[at] = value);
         let error = |(factors, value): &Row| {
             let sum: f64 = factors.iter().zip(values).map(|(factor, value)| factor * value).sum();
-            (sum / value - 1.0).powi(2)
+            powi(sum / value - 1.0, 2)
         };
         let is_sound = values.iter().all(|value| value.is_finite() && *value >= 0.0);
         is_sound.then(|| (values, rows.iter().map(error).sum::<f64>()))
