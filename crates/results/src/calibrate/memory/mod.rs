@@ -184,7 +184,7 @@ impl Fit {
         if let Some(translation) = machine.translation {
             put("tlb_page", translation.page as f64, "B", measured, system);
             put("tlb_miss_time", ps(translation.miss), "ns", fitted, largest);
-            put("tlb_entries", translation.entries as f64, "pages", estimated, PAGES.2);
+            put("tlb_entries", translation.entries as f64, "entries", estimated, PAGES.2);
             ranges.insert("parameter.tlb_entries".to_owned(), PAGES.1);
         }
         put("memory_misses", machine.misses as f64, "lines", estimated, MISSES.2);
