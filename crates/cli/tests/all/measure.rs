@@ -138,10 +138,10 @@ fn copies_become_a_nodes_memory_that_a_fabric_names_as_a_part() {
         .push(serde_json::json!({"benchmark": "overlap", "method": "measured", "memory": "shared", "side": "sender",
         "spin": "fixed", "ranks": 2, "size_B": 65_536, "compute_us": 1e6, "total_us": 1e6}));
     let deposits = write("deposits.json", deposit, None);
-    let part = folder.join("made-up-node.toml");
-    let part = part.to_str().unwrap();
-    let named = ["calibrate", &results, "--model", "memory", "--name", "made-up-node", "--out", part, "--json"];
-    let records = records(&[&named[..], &["--check", &deposits]].concat());
+    // Into the catalog of a user of its own.
+    let hotlink = |args: &[&str]| Command::new(program()).args(args).env("XDG_DATA_HOME", &folder).output().unwrap();
+    let named = ["calibrate", &results, "--model", "memory", "--name", "made-up-node", "--json"];
+    let records = records_of(&hotlink(&[&named[..], &["--check", &deposits]].concat()));
     let of = |resource: &str| records.iter().find(|record| record["resource"] == resource).unwrap();
     assert_eq!(of("cache_word_time")["method"], "fitted");
     assert_eq!(of("tlb_entries")["method"], "estimated", "copies do not tell it");
@@ -150,7 +150,8 @@ fn copies_become_a_nodes_memory_that_a_fabric_names_as_a_part() {
     assert_eq!(records.iter().filter(|record| record["kind"] == "prediction").count(), 35);
     let overlap = records.iter().find(|record| record["benchmark"] == "overlap").unwrap();
     assert!(overlap["error"].as_f64().unwrap().abs() < 1e-9, "{overlap}");
-    assert!(hotlink(&["catalog", "check", part]).status.success());
+    let checked = hotlink(&["catalog", "check", "made-up-node"]);
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
     // Programs on a fabric that names it copy as its memory lets them.
     let fabric = folder.join("with-node.toml");
     let fabric_of = |parts: &str| {
@@ -163,12 +164,11 @@ fn copies_become_a_nodes_memory_that_a_fabric_names_as_a_part() {
             ["simulate", "allreduce", "--fabric", fabric.to_str().unwrap(), "--nodes", "4", "--size", "1MiB", "--json"];
         records_of(&hotlink(&args))[0]["latency_us"].as_f64().unwrap()
     };
-    let (assumed, modelled) =
-        (fabric_of("\"gigabit-ethernet\""), fabric_of(&format!("\"gigabit-ethernet\", {part:?}")));
+    let (assumed, modelled) = (fabric_of("\"gigabit-ethernet\""), fabric_of("\"gigabit-ethernet\", \"made-up-node\""));
     assert_ne!(assumed, modelled);
     // What is missing is told.
     let told = |results: &str, what: &str| {
-        let output = hotlink(&["calibrate", results, "--model", "memory", "--name", "x", "--out", part]);
+        let output = hotlink(&["calibrate", results, "--model", "memory", "--name", "x"]);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && error.contains(what), "{error}");
     };
