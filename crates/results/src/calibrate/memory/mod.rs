@@ -41,9 +41,8 @@ impl Point {
 
 /// Sizes and strides that can be simulated.
 const MODELLED: (RangeInclusive<u64>, RangeInclusive<u64>) = (WORD..=64 << 30, 1..=4096);
-/// Lines and pages that can be, and the largest share of a cache that is looked for.
-const LINES: RangeInclusive<u64> = 32..=256;
-const PAGE: RangeInclusive<u64> = 1 << 10..=64 << 10;
+/// Bytes of lines and of pages that can be simulated, and the largest share of a cache that is looked for.
+const POSSIBLE: (RangeInclusive<u64>, RangeInclusive<u64>) = (32..=256, 1 << 10..=64 << 10);
 const MOST_CACHE: u64 = 256 << 20;
 /// Errors up to here count as met.
 const CLOSE: f64 = 0.2;
@@ -100,7 +99,7 @@ fn geometry(measured: &[Measured]) -> Result<Geometry, Error> {
     let fits = |&(size, ways, own): &(u64, u64, u64)| own == line && ways >= 1 && ways.saturating_mul(line) <= size;
     let grows = caches.windows(2).all(|pair| pair[0].0 < pair[1].0);
     let is_known = (2..=LEVELS.len()).contains(&caches.len()) && grows && caches.iter().all(fits);
-    if !is_known || !LINES.contains(&line) || !PAGE.contains(&(page as u64)) {
+    if !is_known || !POSSIBLE.0.contains(&line) || !POSSIBLE.1.contains(&(page as u64)) {
         let allowed =
             "two or three levels, each larger than the one before, lines of 32 to 256 B and pages of 1 to 64 KiB";
         return Err(wrong(format!("caches {first} and pages of {page} B cannot be simulated: allowed are {allowed}")));
