@@ -99,8 +99,8 @@ impl Calibration {
         site: &dyn Site,
     ) -> Result<Calibrated, Error> {
         can_write("--out", &path)?;
-        let fit = memory::Fit::of(measured)?;
         site.note("the copies are simulated word by word: with caches of 32 MiB that takes half a minute");
+        let fit = memory::Fit::of(measured)?;
         let (parameters, ranges) = fit.parameters(measured);
         let file = path.display().to_string();
         let record = |(key, value): (&String, &Value<f64>)| parameter_record(&self.name, key, value, &file);
