@@ -163,10 +163,10 @@ impl Observer {
                 (what.to_owned(), Some(*to), Some(payload.bytes()), tag)
             }
             Op::Deposit { from, to, engine, .. } => {
-                (format!("deposit by {engine:?}"), owner(&to.attachment), Some(from.bytes()), None)
+                (format!("deposit by {engine}"), owner(&to.attachment), Some(from.bytes()), None)
             }
             Op::Fetch { from, to, engine, .. } => {
-                (format!("fetch by {engine:?}"), owner(&from.attachment), Some(to.bytes()), None)
+                (format!("fetch by {engine}"), owner(&from.attachment), Some(to.bytes()), None)
             }
             Op::Barrier { .. } => ("barrier by the port".to_owned(), None, None, None),
             Op::Reduce { from, .. } => ("reduction by the port".to_owned(), None, Some(from.bytes()), None),

@@ -2,7 +2,7 @@
 //!
 //! An engine reads parameters through [`Inputs`]. A value that the machine states is used as it is. Where it states
 //! none, the record of its technology may hold an assumption ([`Technology::assumptions`]), which is then used and
-//! noted as one. Without either the engine stops with [`Missing`], which says how to give the value. Nothing else
+//! noted as one. Without either the engine stops with [`Unfit`], which says how to give the value. Nothing else
 //! stands in.
 //!
 //! ```
@@ -24,20 +24,45 @@ use crate::spec::{FabricSpec, Status};
 use crate::technology::{Assumption, Technology};
 use std::collections::BTreeMap;
 
-/// A value that an engine needs and a machine lacks.
+/// Why a machine's values do not suffice for an engine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{fabric}: parameter.{name} is missing ({meaning}): state it in the fabric's file, as\n  [parameter]\n  {name} = {{ value = ..., unit = \"{unit}\", source = \"...\", status = \"estimated\" }}"
-)]
-pub struct Missing {
-    /// The fabric.
-    pub fabric: String,
-    /// The parameter.
-    pub name: String,
-    /// What it means.
-    pub meaning: &'static str,
-    /// A unit of its dimension.
-    pub unit: &'static str,
+pub enum Unfit {
+    /// A parameter that the engine needs is not stated.
+    #[error(
+        "{fabric}: parameter.{name} is missing ({meaning}): state it in the fabric's file, as\n  [parameter]\n  {name} = {{ value = ..., unit = \"{unit}\", source = \"...\", status = \"estimated\" }}"
+    )]
+    Missing {
+        /// The fabric.
+        fabric: String,
+        /// The parameter.
+        name: String,
+        /// What it means.
+        meaning: &'static str,
+        /// A unit of its dimension.
+        unit: &'static str,
+    },
+    /// A resource that the engine needs is not described.
+    #[error("{fabric}: {key} is missing ({meaning})")]
+    Without {
+        /// The fabric.
+        fabric: String,
+        /// Dotted key.
+        key: String,
+        /// What it means.
+        meaning: &'static str,
+    },
+    /// A value is no machine's: times would not fit.
+    #[error("{fabric}: {key}: {value} is out of range (allowed: {allowed})")]
+    OutOfRange {
+        /// The fabric.
+        fabric: String,
+        /// Dotted key.
+        key: String,
+        /// The value in base units.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
 }
 
 /// The numbers that an answer used, by dotted key.
@@ -123,7 +148,7 @@ impl<'a> Inputs<'a> {
     ///
     /// # Errors
     /// None of them.
-    pub fn require_or(&self, name: &str, derived: Option<f64>) -> Result<f64, Missing> {
+    pub fn require_or(&self, name: &str, derived: Option<f64>) -> Result<f64, Unfit> {
         if let Some(value) = self.stated(name).or(derived) {
             return Ok(value);
         }
@@ -135,7 +160,7 @@ impl<'a> Inputs<'a> {
     ///
     /// # Errors
     /// Neither.
-    pub fn require(&self, name: &str) -> Result<f64, Missing> {
+    pub fn require(&self, name: &str) -> Result<f64, Unfit> {
         self.require_or(name, None)
     }
 
@@ -152,10 +177,10 @@ impl<'a> Inputs<'a> {
     }
 
     /// That `name` is missing and how to give it.
-    pub fn missing(&self, name: &str) -> Missing {
+    pub fn missing(&self, name: &str) -> Unfit {
         let parameter = parameter_named(name);
         let unit = parameter.and_then(|parameter| Some(parameter.dimension.units().first()?.0));
-        Missing {
+        Unfit::Missing {
             fabric: self.spec.name.clone(),
             name: name.to_owned(),
             meaning: parameter.map_or("", |parameter| parameter.meaning),

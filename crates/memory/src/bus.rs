@@ -8,7 +8,8 @@
 use crate::WORD;
 use crate::engine::waits;
 use crate::machine::Machine;
-use crate::parameters::{Parameters, Unfit};
+use crate::parameters::Parameters;
+use hotlink_fabric::ledger::Unfit;
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::technology::AdapterModel;
 use hotlink_fabric::units::Time;

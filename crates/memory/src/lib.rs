@@ -50,7 +50,7 @@ pub use bus::{Bus, BusUse, Buses};
 pub use kernel::Kernel;
 pub use machine::Machine;
 pub use memory::Memory;
-pub use parameters::{Parameters, Unfit};
+pub use parameters::Parameters;
 pub use processor::Counts;
 
 /// Bytes of a word: K98's strides count these.

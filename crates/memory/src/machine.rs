@@ -1,6 +1,8 @@
 //! The values of one machine's memory system.
 
-use crate::parameters::{Parameters, Unfit};
+use crate::parameters::Parameters;
+use hotlink_fabric::ledger::Unfit;
+use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 
 /// One level of cache.
@@ -19,6 +21,8 @@ pub struct Level {
 pub struct Translation {
     /// Pages that it knows at a time.
     pub entries: u64,
+    /// Of these, the places for one page: as many as there are where it may be in any.
+    pub ways: u64,
     /// Bytes of a page.
     pub page: u64,
     /// Time to look up a page that it does not know.
@@ -111,7 +115,39 @@ pub const LEVELS: [[&str; 3]; 3] = [
     ["l3_size", "l3_ways", "l3_line_time"],
 ];
 
+/// Those of [`Translation`], [`Ahead`] and [`Bridge`]: all of a group, or none.
+const TRANSLATION: &[&str] = &["tlb_entries", "tlb_ways", "tlb_page", "tlb_miss_time"];
+const AHEAD: &[&str] = &[
+    "cache_word_time",
+    "copy_call_time",
+    "scatter_call_time",
+    "copy_past_from",
+    "memory_pairs",
+    "stores_ahead",
+    "store_again_time",
+];
+const BRIDGE: &[&str] = &["bridge_time", "bridge_lines"];
+/// What every machine needs.
+const ALWAYS: &[&str] = &[
+    "memory_line_time",
+    "memory_row",
+    "memory_banks",
+    "memory_open_time",
+    "memory_row_time",
+    "memory_write_time",
+    "memory_requests",
+    "memory_path_time",
+    "memory_misses",
+    "memory_allocate",
+];
+
 impl Machine {
+    /// Whether a fabric says anything of its machines' memory: any value that only the memory system has.
+    pub fn is_stated(fabric: &FabricSpec) -> bool {
+        let groups = [ALWAYS, TRANSLATION, AHEAD, BRIDGE].into_iter().chain(LEVELS.iter().map(|level| &level[..]));
+        groups.flatten().any(|name| fabric.parameters.contains_key(name))
+    }
+
     /// The values that a fabric's machines state.
     ///
     /// # Errors
@@ -119,16 +155,16 @@ impl Machine {
     pub fn new(parameters: Parameters<'_>) -> Result<Machine, Unfit> {
         let line = parameters.line("memory_line")?;
         let mut caches = Vec::new();
-        for [size, ways, time] in LEVELS {
-            if parameters.has(size) {
+        for level @ [size, ways, time] in LEVELS {
+            if parameters.any(&level) {
                 let (size, ways) = (parameters.cache(size)?, parameters.buffers(ways)?);
                 caches.push(Level { size, ways, line_time: parameters.time(time)? });
             }
         }
-        let ahead = match parameters.time_if("cache_word_time")? {
-            None => None,
-            Some(word) => Some(Ahead {
-                word,
+        let ahead = match parameters.any(AHEAD) {
+            false => None,
+            true => Some(Ahead {
+                word: parameters.time("cache_word_time")?,
                 copy_call: parameters.time("copy_call_time")?,
                 scatter_call: parameters.time("scatter_call_time")?,
                 past_from: parameters.capacity("copy_past_from")?,
@@ -137,15 +173,16 @@ impl Machine {
                 again: parameters.time("store_again_time")?,
             }),
         };
-        let translation = match parameters.has("tlb_entries") {
+        let translation = match parameters.any(TRANSLATION) {
             false => None,
             true => Some(Translation {
                 entries: parameters.buffers("tlb_entries")?,
+                ways: parameters.buffers("tlb_ways")?,
                 page: parameters.line("tlb_page")?,
                 miss: parameters.time("tlb_miss_time")?,
             }),
         };
-        let bridge = match parameters.has("bridge_time") {
+        let bridge = match parameters.any(BRIDGE) {
             false => None,
             true => Some(Bridge { time: parameters.time("bridge_time")?, lines: parameters.buffers("bridge_lines")? }),
         };

@@ -3,8 +3,9 @@
 use crate::beside::{self, Flow, Slowed};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::parameters::{Parameters, Unfit};
+use crate::parameters::Parameters;
 use crate::processor::Counts;
+use hotlink_fabric::ledger::Unfit;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use std::collections::BTreeMap;
@@ -48,6 +49,14 @@ impl Memory {
     /// The first value that is missing or out of range.
     pub fn of(fabric: &FabricSpec) -> Result<Memory, Unfit> {
         Ok(Memory::new(Machine::new(Parameters(fabric))?))
+    }
+
+    /// The same; none where the fabric says nothing of its machines' memory ([`Machine::is_stated`]).
+    ///
+    /// # Errors
+    /// It says some of it, and not enough.
+    pub fn stated(fabric: &FabricSpec) -> Result<Option<Memory>, Unfit> {
+        Machine::is_stated(fabric).then(|| Memory::of(fabric)).transpose()
     }
 
     /// That of a machine.

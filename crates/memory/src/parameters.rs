@@ -1,38 +1,10 @@
 //! Catalog parameters, asked for by name.
 
 use crate::WORD;
-use hotlink_fabric::catalog::vocabulary::parameter_named;
-use hotlink_fabric::ledger::Inputs;
+use hotlink_fabric::ledger::{Inputs, Unfit};
 use hotlink_fabric::spec::{Asked, FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
 use std::ops::RangeInclusive;
-
-/// Why a machine's values cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
-    /// A value that the model needs is not in the catalog.
-    #[error("{fabric}: {key} is missing{}: the host model needs it", if meaning.is_empty() { String::new() } else { format!(" ({meaning})") })]
-    Missing {
-        /// The fabric.
-        fabric: String,
-        /// Dotted key.
-        key: String,
-        /// What it means.
-        meaning: String,
-    },
-    /// A value is no machine's: times would not fit.
-    #[error("{fabric}: {key}: {value} is out of range (allowed: {allowed})")]
-    OutOfRange {
-        /// The fabric.
-        fabric: String,
-        /// Dotted key.
-        key: String,
-        /// The value in base units.
-        value: String,
-        /// What is allowed.
-        allowed: String,
-    },
-}
 
 /// 10 ms.
 const MOST_TIME: u64 = 10_000_000_000;
@@ -51,16 +23,21 @@ pub struct Parameters<'a>(pub &'a FabricSpec);
 impl<'a> Parameters<'a> {
     fn base(self, name: &str) -> Result<f64, Unfit> {
         let value = self.0.parameters.get(name).map(|value| value.value);
-        value.ok_or_else(|| self.missing(&format!("parameter.{name}"), parameter_named(name).map_or("", |p| p.meaning)))
+        value.ok_or_else(|| Inputs::new(self.0).missing(name))
     }
 
-    fn missing(self, key: &str, meaning: &str) -> Unfit {
-        Unfit::Missing { fabric: self.0.name.clone(), key: key.to_owned(), meaning: meaning.to_owned() }
+    fn without(self, key: &str, meaning: &'static str) -> Unfit {
+        Unfit::Without { fabric: self.0.name.clone(), key: key.to_owned(), meaning }
     }
 
     /// Whether the fabric states it.
     pub fn has(self, name: &str) -> bool {
         self.0.parameters.contains_key(name)
+    }
+
+    /// Whether the fabric states one of these.
+    pub(crate) fn any(self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.has(name))
     }
 
     /// The value, if it lies in `range`: what keeps every time of a run within 64 bits of picoseconds.
@@ -147,7 +124,7 @@ impl<'a> Parameters<'a> {
     /// # Errors
     /// It is missing or out of range.
     pub fn queue(self, name: &str) -> Result<u64, Unfit> {
-        let base = Inputs::new(self.0).require(name).map_err(|missing| self.missing(&missing.name, missing.meaning))?;
+        let base = Inputs::new(self.0).require(name)?;
         self.within(&format!("parameter.{name}"), base, 1..=1 << 20, "operations")
     }
 
@@ -208,7 +185,7 @@ impl<'a> Parameters<'a> {
     /// # Errors
     /// It is missing or out of range.
     pub fn resource(self, role: Role, key: &str) -> Result<Asked<'a>, Unfit> {
-        self.0.own_resource(role).ok_or_else(|| self.missing(&format!("resource.{key}"), "its rate and latency"))
+        self.0.own_resource(role).ok_or_else(|| self.without(&format!("resource.{key}"), "its rate and latency"))
     }
 
     /// The gross rate of the resource of `role`.
@@ -218,7 +195,7 @@ impl<'a> Parameters<'a> {
     pub fn gross(self, role: Role, key: &str) -> Result<Rate, Unfit> {
         let gross = self.resource(role, key)?.gross().map(|gross| gross.value);
         let key = format!("resource.{key}.gross");
-        let gross = gross.ok_or_else(|| self.missing(&key, "its gross rate"))?;
+        let gross = gross.ok_or_else(|| self.without(&key, "its gross rate"))?;
         self.within(&key, gross.0 as f64, 1_000_000..=1 << 50, "B/s").map(Rate)
     }
 }

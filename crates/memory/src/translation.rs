@@ -16,16 +16,10 @@ pub(crate) struct Translation {
 /// Frames of a memory of 2^36 pages: no two pages of a program share one but by rare chance.
 const FRAMES: u64 = 1 << 36;
 
-/// Most entries that are looked through all at once; more are in sets of [`WAYS`].
-const AT_ONCE: u64 = 128;
-const WAYS: u64 = 8;
-
 impl Translation {
     pub fn new(values: Option<Values>) -> Translation {
-        let known = |values: Values| {
-            let ways = if values.entries <= AT_ONCE { values.entries } else { WAYS };
-            Cache::new(&Level { size: values.entries, ways, line_time: Time::ZERO }, 1)
-        };
+        let known =
+            |values: Values| Cache::new(&Level { size: values.entries, ways: values.ways, line_time: Time::ZERO }, 1);
         Translation { values: values.map(|values| (values, known(values))), missed: 0 }
     }
 

@@ -47,6 +47,15 @@ pub enum Engine {
     Dma,
 }
 
+impl std::fmt::Display for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Engine::Pio => "PIO",
+            Engine::Dma => "DMA",
+        })
+    }
+}
+
 /// Some bytes of imported memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteSpan {

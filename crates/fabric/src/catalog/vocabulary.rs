@@ -244,6 +244,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("tlb_entries", Count, "pages whose translation the processor knows at a time"),
     parameter("tlb_miss_time", Time, "time to look up a page whose translation the processor does not know"),
     parameter("tlb_page", Size, "page of the processor's address translation"),
+    parameter("tlb_ways", Count, "places for one page's translation: as many as entries where any will do"),
     parameter("translation_entries", Count, "address translations that the adapter keeps"),
     parameter("translation_miss_time", Time, "time to look up a page whose translation the adapter does not keep"),
     parameter("unregister_share", Ratio, "time to unregister a buffer over that to register it"),

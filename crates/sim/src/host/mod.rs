@@ -55,10 +55,11 @@ pub use hotlink_memory::{Bus, Memory, WORD};
 pub use queue::Completion;
 
 use hotlink_bound::Peak;
+use hotlink_fabric::ledger::Unfit;
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::technology::AdapterModel;
 use hotlink_fabric::units::{Rate, Time};
-use hotlink_memory::{Parameters, Unfit};
+use hotlink_memory::{Machine, Parameters};
 use pipeline::Pipeline;
 
 /// Why a fabric has no host model.
@@ -116,6 +117,18 @@ impl Host {
             interrupt: parameters.time_if("interrupt_time")?,
             dma_queue: parameters.queue("dma_queue")?,
         })
+    }
+
+    /// The same; none where there is no model for the adapters, or where the fabric says nothing of its machines' memory.
+    ///
+    /// # Errors
+    /// It says some of what the model needs, and not enough.
+    pub fn stated(fabric: &FabricSpec) -> Result<Option<Host>, Unfit> {
+        match Host::new(fabric) {
+            Ok(host) => Ok(Some(host)),
+            Err(HostError::Unfit(unfit)) if Machine::is_stated(fabric) => Err(unfit),
+            Err(_) => Ok(None),
+        }
     }
 
     /// The memory system.

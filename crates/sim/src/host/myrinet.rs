@@ -8,9 +8,10 @@
 use super::pipeline::{Pieces, Pipeline, Window};
 use super::{Bus, Channel};
 use hotlink_bound::Peak;
+use hotlink_fabric::ledger::Unfit;
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
-use hotlink_memory::{Memory, Parameters, Unfit, WORD};
+use hotlink_memory::{Memory, Parameters, WORD};
 
 #[derive(Clone, Debug)]
 pub(super) struct Myrinet {

@@ -7,9 +7,10 @@
 use super::Channel;
 use super::pipeline::{Pieces, Pipeline, Window};
 use hotlink_bound::Peak;
+use hotlink_fabric::ledger::Unfit;
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
-use hotlink_memory::{Memory, Parameters, Unfit, WORD};
+use hotlink_memory::{Memory, Parameters, WORD};
 
 #[derive(Clone, Debug)]
 pub(super) struct T3d {

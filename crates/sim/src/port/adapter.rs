@@ -11,7 +11,7 @@ use super::local::Local;
 use super::pace::{PAGE, Pace, Way, words};
 use crate::host::{Deposit, Host, Series, WORD};
 use crate::plan::{Plan, RouteBuffer, Stage};
-use hotlink_fabric::ledger::{Inputs, Missing};
+use hotlink_fabric::ledger::{Inputs, Unfit};
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_memory::{BusUse, Buses, Flow, Slowed};
@@ -72,16 +72,16 @@ struct Times<'a>(Inputs<'a>);
 
 impl Times<'_> {
     /// Picoseconds of a parameter that the machine or its technology must state.
-    fn ps(&self, name: &str) -> Result<u64, Missing> {
+    fn ps(&self, name: &str) -> Result<u64, Unfit> {
         Ok(self.0.require(name)?.round() as u64)
     }
     /// The same, or as worked out from what the machine states, in microseconds.
-    fn ps_or(&self, name: &str, derived_us: Option<f64>) -> Result<u64, Missing> {
+    fn ps_or(&self, name: &str, derived_us: Option<f64>) -> Result<u64, Unfit> {
         let derived = derived_us.map(|us| (us * 1e6).trunc());
         Ok(self.0.require_or(name, derived)?.round() as u64)
     }
     /// Picoseconds for a page.
-    fn page_ps(&self, name: &str) -> Result<u64, Missing> {
+    fn page_ps(&self, name: &str) -> Result<u64, Unfit> {
         Ok((self.0.require(name)? * PAGE as f64).round() as u64)
     }
 }
@@ -91,7 +91,7 @@ impl Adapter {
     ///
     /// # Errors
     /// A parameter that neither the fabric nor its technology states.
-    pub fn new(plan: &Plan<'_>) -> Result<Adapter, Missing> {
+    pub fn new(plan: &Plan<'_>) -> Result<Adapter, Unfit> {
         Adapter::of_family(plan, plan.fabric.spec.technology.adapter.value)
     }
 
@@ -99,14 +99,14 @@ impl Adapter {
     ///
     /// # Errors
     /// As [`Adapter::new`].
-    pub fn of_family(plan: &Plan<'_>, family: Family) -> Result<Adapter, Missing> {
+    pub fn of_family(plan: &Plan<'_>, family: Family) -> Result<Adapter, Unfit> {
         let spec = &plan.fabric.spec;
         let design = design(family);
         let own = spec.technology.adapter.value;
         let technology = technology_of(family, spec.technology);
         let known = Times(Inputs::of_technology(spec, technology));
         let (network_ps, inner_ps) = (network_latency(plan, false), network_latency(plan, true));
-        let host = Host::new(spec).ok().filter(|_| matches!(family, Family::Sci | Family::Myrinet | Family::T3d));
+        let host = Host::stated(spec)?.filter(|_| matches!(family, Family::Sci | Family::Myrinet | Family::T3d));
         let buses = Buses::of(spec);
         let way = Way { rate: link_rate(plan), packet: u64::from(plan.packet_bytes) };
         let latency_ps = match &host {
@@ -216,7 +216,7 @@ impl Adapter {
     ///
     /// # Errors
     /// The adapter has no such processor, or how fast it is is not stated.
-    pub fn offloaded(plan: &Plan<'_>) -> Result<Adapter, Missing> {
+    pub fn offloaded(plan: &Plan<'_>) -> Result<Adapter, Unfit> {
         let spec = &plan.fabric.spec;
         let technology = spec.technology;
         let [send, receive] = processor_of(&Inputs::of_technology(spec, technology))?;
@@ -384,7 +384,7 @@ impl Adapter {
 }
 
 /// The adapter's own processor's time for a message that it sends, and for one that it receives.
-fn processor_of(known: &Inputs<'_>) -> Result<[u64; 2], Missing> {
+fn processor_of(known: &Inputs<'_>) -> Result<[u64; 2], Unfit> {
     let time = |name: &str| match known.stated(name) {
         Some(ps) => Ok(ps.round() as u64),
         None => known.require("nic_thread_time").map(|ps| ps.round() as u64),
@@ -422,8 +422,8 @@ fn link_rate(plan: &Plan<'_>) -> Rate {
 }
 
 /// What a family claims.
-fn claims(family: Family, spec: &FabricSpec, known: &Inputs<'_>, design: &Design) -> Result<Limits, Missing> {
-    let whole = |name: &str| Ok::<u64, Missing>((known.require(name)? as u64).max(1));
+fn claims(family: Family, spec: &FabricSpec, known: &Inputs<'_>, design: &Design) -> Result<Limits, Unfit> {
+    let whole = |name: &str| Ok::<u64, Unfit>((known.require(name)? as u64).max(1));
     let none = DepositLimits {
         bytes_max: 64 << 20,
         dma_align: 1,

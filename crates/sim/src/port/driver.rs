@@ -10,7 +10,7 @@ use crate::flow::Settings;
 use crate::net::Net;
 use crate::plan::Plan;
 use crate::workload::{Background, Run};
-use hotlink_fabric::ledger::Missing;
+use hotlink_fabric::ledger::Unfit;
 use hotlink_fabric::units::Time;
 use hotlink_port::background::BackgroundSpec;
 use hotlink_port::{Busy, Driver, Limits, Part, Program, Rank, ReductionLimits, RunError};
@@ -57,7 +57,7 @@ impl<'a> VirtualTime<'a> {
     ///
     /// # Errors
     /// A parameter that neither the fabric nor its technology states.
-    pub fn new(plan: &'a Plan<'a>, settings: &Settings) -> Result<VirtualTime<'a>, Missing> {
+    pub fn new(plan: &'a Plan<'a>, settings: &Settings) -> Result<VirtualTime<'a>, Unfit> {
         let adapter = Rc::new(Adapter::new(plan)?);
         Ok(VirtualTime {
             plan,
@@ -75,7 +75,7 @@ impl<'a> VirtualTime<'a> {
     ///
     /// # Errors
     /// As [`VirtualTime::new`].
-    pub fn with_family(self, family: Family) -> Result<VirtualTime<'a>, Missing> {
+    pub fn with_family(self, family: Family) -> Result<VirtualTime<'a>, Unfit> {
         let adapter = Rc::new(Adapter::of_family(self.plan, family)?);
         Ok(VirtualTime { limits: adapter.limits.clone(), adapter, ..self })
     }
@@ -83,7 +83,7 @@ impl<'a> VirtualTime<'a> {
     ///
     /// # Errors
     /// As [`Adapter::offloaded`].
-    pub fn on_adapters(self) -> Result<VirtualTime<'a>, Missing> {
+    pub fn on_adapters(self) -> Result<VirtualTime<'a>, Unfit> {
         let adapter = Rc::new(Adapter::offloaded(self.plan)?);
         Ok(VirtualTime { limits: adapter.limits.clone(), adapter, ..self })
     }

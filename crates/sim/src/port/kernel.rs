@@ -6,7 +6,7 @@
 
 use super::local::Local;
 use super::pace::Pace;
-use hotlink_fabric::ledger::{Inputs, Missing};
+use hotlink_fabric::ledger::{Inputs, Unfit};
 use hotlink_fabric::units::Time;
 
 /// A kernel's TCP/IP.
@@ -22,7 +22,7 @@ pub(super) struct Kernel {
 impl Kernel {
     /// From the catalog; `overhead` is a message's own. Where a segment's is not stated it is a share of that, with the
     /// interrupt in it.
-    pub fn new(inputs: &Inputs<'_>, overhead: Time) -> Result<Kernel, Missing> {
+    pub fn new(inputs: &Inputs<'_>, overhead: Time) -> Result<Kernel, Unfit> {
         let of_segment = inputs.stated("tcp_overhead");
         Ok(Kernel {
             segment: (inputs.require("tcp_segment")?.round() as u64).max(1),

@@ -1,7 +1,7 @@
 //! What a rank's processor and memory take for local work.
 
 use crate::host::Memory;
-use hotlink_fabric::ledger::{Inputs, Missing};
+use hotlink_fabric::ledger::{Inputs, Unfit};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::technology::Technology;
 use hotlink_fabric::units::{Rate, Time};
@@ -33,9 +33,9 @@ impl Local {
     /// The processor and memory of `spec`, with the assumptions of `technology`.
     ///
     /// # Errors
-    /// The rate of a copy is not stated, and the memory system is not known either.
-    pub fn new(spec: &FabricSpec, technology: &'static Technology) -> Result<Local, Missing> {
-        let memory = Memory::of(spec).ok();
+    /// Nothing is stated of the memory system, and no rate of a copy; or the memory system is stated in part.
+    pub fn new(spec: &FabricSpec, technology: &'static Technology) -> Result<Local, Unfit> {
+        let memory = Memory::stated(spec)?;
         let copy_rate = match &memory {
             Some(_) => Rate(0),
             None => Rate(Inputs::of_technology(spec, technology).require("copy_rate")? as u64),
@@ -50,7 +50,7 @@ impl Local {
         Inputs::of_technology(&self.machine.0, self.machine.1)
     }
     /// Picoseconds of so many clocks of the processor.
-    fn clocks(&self, name: &str) -> Result<f64, Missing> {
+    fn clocks(&self, name: &str) -> Result<f64, Unfit> {
         let inputs = self.inputs();
         Ok(1e12 * inputs.require(name)? / inputs.require("cpu_clock")?.max(1e6))
     }
@@ -59,7 +59,7 @@ impl Local {
         self.inputs().require("unregister_share").expect("an assumption of any technology")
     }
     /// Time of an update of a word in no order.
-    fn update(&self) -> Result<Time, Missing> {
+    fn update(&self) -> Result<Time, Unfit> {
         let inputs = self.inputs();
         let stated = inputs.stated("update_time").map_or_else(|| self.clocks("update_clocks"), Ok);
         // Neither: the time itself is what a calibration gives.
@@ -127,7 +127,7 @@ impl Local {
     ///
     /// # Errors
     /// The processor is not known well enough for it.
-    pub fn work(&self, work: Work) -> Result<Time, Missing> {
+    pub fn work(&self, work: Work) -> Result<Time, Unfit> {
         Ok(match work {
             Work::Fixed(time) | Work::Rest(time) => time,
             Work::Mark { .. } => Time::ZERO,

@@ -1,6 +1,7 @@
 //! K98's first level, direct deposit: what its slides state, and what must hold of any deposit.
 
 use hotlink_fabric::catalog::load;
+use hotlink_fabric::spec::Value;
 use hotlink_sim::host::{Deposit, DepositTime, Host, Series};
 use proptest::prelude::*;
 
@@ -168,12 +169,33 @@ fn a_missing_parameter_is_named_with_its_meaning() {
     let mut spec = load("k98-sci").expect("in the catalog");
     spec.parameters.remove("stream_buffers");
     let error = Host::new(&spec).expect_err("a parameter is missing").to_string();
-    assert_eq!(
-        error,
-        "k98-sci: parameter.stream_buffers is missing (stream buffers of the adapter): the host model needs it"
-    );
+    let what = "k98-sci: parameter.stream_buffers is missing (stream buffers of the adapter): state it";
+    assert!(error.starts_with(what), "{error}");
     let error = Host::new(&load("ib-ndr-fat-tree2").expect("in the catalog")).expect_err("no model").to_string();
     assert!(error.starts_with("ib-ndr-fat-tree2: no host model"), "{error}");
+}
+
+/// Nothing stands in for a memory system that a file states in part; one of which it says nothing is another matter.
+#[test]
+fn a_memory_stated_in_part_is_an_error() {
+    let whole = load("k98-sci").expect("in the catalog");
+    assert!(Host::stated(&whole).is_ok_and(|host| host.is_some()));
+    let with = |prefix: &str| whole.parameters.beginning(prefix).map(|(name, _)| name.clone()).collect::<Vec<String>>();
+    let names: Vec<String> = ["memory_", "l1_", "l2_", "tlb_", "bridge_"].into_iter().flat_map(with).collect();
+    assert!(names.len() >= 21, "{names:?}");
+    let mut without_any = whole.clone();
+    for name in &names {
+        let mut spec = whole.clone();
+        without_any.parameters.remove(name);
+        let stated = spec.parameters.remove(name).expect("stated");
+        let error = Host::stated(&spec).expect_err(name).to_string();
+        assert!(error.starts_with(&format!("k98-sci: parameter.{name} is missing (")), "{error}");
+        spec.parameters.insert(name.clone(), Value { value: 1e14, ..stated });
+        let error = Host::stated(&spec).map(|_| ()).expect_err(name).to_string();
+        assert!(error.contains("out of range"), "{error}");
+    }
+    assert!(Host::stated(&without_any).is_ok_and(|host| host.is_none()));
+    assert!(Host::stated(&load("ib-ndr-fat-tree2").expect("in the catalog")).is_ok_and(|host| host.is_none()));
 }
 
 fn any_fabric() -> impl Strategy<Value = &'static str> {

@@ -20,7 +20,7 @@ use hotlink_bench::{
 };
 use hotlink_bench::{Seen, Told, Tuned, Tuning, Watching, Which};
 use hotlink_bound::network::{barrier_port, reduced};
-use hotlink_fabric::ledger::Missing;
+use hotlink_fabric::ledger::Unfit;
 use hotlink_message::{Algorithm, Counters, Error, SetupStats};
 use hotlink_port::middleware::Count;
 use hotlink_port::{Align, Driver, Kind};
@@ -64,7 +64,7 @@ impl Program {
         watch: &dyn Watch,
     ) -> Result<Vec<Record>, String> {
         let start = watch.seconds();
-        let missing = |missing: Missing| missing.to_string();
+        let missing = |unfit: Unfit| unfit.to_string();
         let mut driver = VirtualTime::new(plan, settings).map_err(missing)?.with_background(self.background);
         driver = driver.expecting(effort::payload(self, cell));
         let (mut around_us, mut by_nic) = (0.0, None);

@@ -16,7 +16,7 @@ use hotlink_memory::{Machine, Memory, WORD};
 use hotlink_study::Error;
 use hotlink_study::parallel::each;
 use hotlink_study::text::figure;
-use reading::{Geometry, MISSES, PAGES, Reading};
+use reading::{Geometry, MISSES, PAGES, PLACES, Reading};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -83,11 +83,12 @@ fn copied(record: &Record) -> Option<Point> {
 fn geometry(measured: &[Measured]) -> Result<Geometry, Error> {
     let missing = || wrong("the results do not tell the machine's caches and page: measure again with this hotlink");
     let copies = measured.iter().filter(|m| is(&m.record, "memory"));
-    let told: Vec<(&Json, f64)> =
-        copies.filter_map(|m| Some((m.record.get("caches")?, m.record.number("page_B")?))).collect();
+    let told: Option<Vec<(&Json, f64)>> =
+        copies.map(|m| Some((m.record.get("caches")?, m.record.number("page_B")?))).collect();
+    let told = told.ok_or_else(missing)?;
     let (first, page) = *told.first().ok_or_else(missing)?;
-    if told.iter().any(|(caches, _)| *caches != first) {
-        return Err(wrong("the results are of machines with different caches: give those of one"));
+    if told.iter().any(|told| *told != (first, page)) {
+        return Err(wrong("the results are of machines with different caches or pages: give those of one"));
     }
     let cache = |one: &Json| {
         let number = |key: &str| one.get(key).and_then(Json::as_u64);
@@ -185,6 +186,8 @@ impl Fit {
             put("tlb_miss_time", ps(translation.miss), "ns", fitted, largest);
             put("tlb_entries", translation.entries as f64, "entries", estimated, PAGES.2);
             ranges.insert("parameter.tlb_entries".to_owned(), PAGES.1);
+            put("tlb_ways", translation.ways as f64, "entries", estimated, PLACES.2);
+            ranges.insert("parameter.tlb_ways".to_owned(), PLACES.1);
         }
         put("memory_misses", machine.misses as f64, "lines", estimated, MISSES.2);
         ranges.insert("parameter.memory_misses".to_owned(), MISSES.1);

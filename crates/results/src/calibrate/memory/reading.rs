@@ -18,9 +18,11 @@ pub(super) struct Geometry {
     pub page: u64,
 }
 
-/// What copies do not tell apart, with what it may be: pages that the processor knows, and lines under way.
+/// What copies do not tell apart, with what it may be: pages that the processor knows, the places for one of them, and
+/// lines under way.
 pub(super) const PAGES: (u64, [f64; 2], &str) =
     (2048, [512.0, 4096.0], "pages that today's processors know, by analogy");
+pub(super) const PLACES: (u64, [f64; 2], &str) = (8, [4.0, 16.0], "sets of today's processors' last TLB, by analogy");
 pub(super) const MISSES: (u64, [f64; 2], &str) = (16, [8.0, 64.0], "lines under way of today's processors, by analogy");
 /// A row that is always open: what opening costs is in the lines' times.
 const ROW: u64 = 8 << 10;
@@ -159,7 +161,12 @@ impl Reading<'_> {
         Ok(Machine {
             line,
             caches: caches.map(|(&(size, ways), &ns)| Level { size, ways, line_time: time(ns) }).collect(),
-            translation: Some(Translation { entries: PAGES.0, page: self.geometry.page, miss: time(miss) }),
+            translation: Some(Translation {
+                entries: PAGES.0,
+                ways: PLACES.0,
+                page: self.geometry.page,
+                miss: time(miss),
+            }),
             dram: Dram {
                 row: ROW,
                 banks: 1,
@@ -309,7 +316,7 @@ mod tests {
         let machine = Machine {
             line: 64,
             caches,
-            translation: Some(Translation { entries: PAGES.0, page: 4096, miss: ns(12.0) }),
+            translation: Some(Translation { entries: PAGES.0, ways: PLACES.0, page: 4096, miss: ns(12.0) }),
             dram,
             path: Time::ZERO,
             misses: MISSES.0,
