@@ -260,16 +260,9 @@ impl Library {
         }
         .map_err(|mistake| vec![mistake])?;
         let kind = found.map_or_else(|| kind_of(&text), |folder| kind_in(folder));
-        let name = Path::new(&file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         match kind {
             Kind::Fabric => Ok(Described::of(self.parse_fabric(&file, &text)?)),
-            Kind::Part => {
-                let sheet = Sheet::new(&file, &text);
-                let title = read_part(&name, &sheet, &mut Stated::default());
-                let entries = sheet.finish()?;
-                let title = title.unwrap_or_default();
-                Ok(Described { kind, name, title, file, parts: Vec::new(), entries, spec: None, published: None })
-            }
+            Kind::Part => parse_part(&file, &text),
             Kind::Prices => {
                 let (list, entries) = read_price_list(&file, &text)?;
                 let (name, title) = (list.name, format!("{} ({}, {})", list.title, list.currency, list.date));
@@ -283,6 +276,18 @@ impl Library {
             }
         }
     }
+}
+
+/// The part that `text` describes, called `file` in messages.
+///
+/// # Errors
+/// Every mistake of the text.
+pub fn parse_part(file: &str, text: &str) -> Result<Described, Vec<Mistake>> {
+    let sheet = Sheet::new(file, text);
+    let name = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let title = read_part(&name, &sheet, &mut Stated::default()).unwrap_or_default();
+    let (entries, file) = (sheet.finish()?, file.to_owned());
+    Ok(Described { kind: Kind::Part, name, title, file, parts: Vec::new(), entries, spec: None, published: None })
 }
 
 fn kind_in(folder: &str) -> Kind {

@@ -21,7 +21,7 @@ pub mod vocabulary;
 mod write;
 
 pub use crate::sheet::{Entry, Lines, Mistake, nearest, one_a_line, status_name, unit};
-pub use library::{Described, Kind, Library, Listed, Loaded};
+pub use library::{Described, Kind, Library, Listed, Loaded, parse_part};
 pub use price_list::parse_price_list;
 pub use published::{Asked, Claim, Origin, Published, UNITS};
 pub use read::{Parts, role_key, role_named, routing_key};

@@ -3,7 +3,7 @@
 use super::{Measured, Model, check_name, check_record, fabric, loggp, memory, parameter_record, values};
 use crate::{can_write, files};
 use hotlink_bench::Record;
-use hotlink_fabric::catalog::{self, Library};
+use hotlink_fabric::catalog::{self, Library, Mistake};
 use hotlink_fabric::spec::Value;
 use hotlink_study::Error;
 use serde_json::{Map, Value as Json};
@@ -81,10 +81,7 @@ impl Calibration {
             }
         }
         let text = catalog::to_toml(&spec);
-        catalog::parse(&self.name, &text).map_err(|mistakes| {
-            let told = catalog::one_a_line(&mistakes);
-            Error::Check(format!("calibrate: these results do not make a sound fabric:\n{told}"))
-        })?;
+        catalog::parse(&self.name, &text).map_err(|mistakes| unsound("fabric", &mistakes))?;
         let values = values(&spec, &path.display().to_string()).into_iter();
         let records = values.filter(|_| self.model == Model::Fabric).chain(told).collect();
         Ok(Calibrated { path, text, records })
@@ -114,6 +111,7 @@ impl Calibration {
             notes.iter().for_each(|note| site.note(note));
         }
         let text = catalog::host_to_toml("a node's memory, as copies measured on it tell", &parameters, &ranges);
+        catalog::parse_part(&self.name, &text).map_err(|mistakes| unsound("part", &mistakes))?;
         Ok(Calibrated { path, text, records })
     }
 
@@ -139,6 +137,11 @@ impl Calibration {
             }
         }
     }
+}
+
+/// What was made cannot be read again.
+fn unsound(what: &str, mistakes: &[Mistake]) -> Error {
+    Error::Check(format!("calibrate: these results do not make a sound {what}:\n{}", catalog::one_a_line(mistakes)))
 }
 
 /// The measured records of all these.
