@@ -39,7 +39,7 @@ pub struct Comm<P: Port> {
     sent: Result<Status, Error>,
     /// Times that a waiting program looks for a message before it gives way to what else runs in its process.
     pub(crate) patience: u32,
-    /// Something else runs in its process now: it looks once. Shared by all views.
+    /// Something else runs in its process now: it looks once. Shared by all views and the engine.
     pub(crate) others: Rc<Cell<bool>>,
     /// What memory is given where none is asked for, and how it is aligned.
     memory: Kind,
@@ -78,8 +78,10 @@ impl<P: Port> Comm<P> {
     pub fn with_options(port: P, options: Options) -> Comm<P> {
         let (rank, ranks, limits) = (port.rank(), port.ranks(), Rc::new(port.limits().clone()));
         let (memory, align) = (options.memory, options.align);
+        let engine = Engine::new(port, options);
         Comm {
-            engine: Rc::new(RefCell::new(Engine::new(port, options))),
+            others: engine.others.clone(),
+            engine: Rc::new(RefCell::new(engine)),
             revoked: Rc::default(),
             rank,
             ranks,
@@ -89,7 +91,6 @@ impl<P: Port> Comm<P> {
             call: 0,
             sent: Ok(Status { from: rank, tag: 0, bytes: 0 }),
             patience: if limits.real_time { 64 } else { 1 },
-            others: Rc::default(),
             limits,
             memory,
             align,

@@ -8,7 +8,7 @@ use crate::request::{Request, Status};
 use crate::wire::Context;
 use crate::{Error, Mode, Tag, collectives::tags};
 use hotlink_fabric::units::Time;
-use hotlink_port::{Limits, Port, Rank, Refusal, Span};
+use hotlink_port::{Limits, Port, Rank, Refusal, Span, yield_once};
 use std::rc::Rc;
 
 /// Numbers that views may have: 1 to one less. 0 is all ranks.
@@ -88,6 +88,35 @@ impl<P: Port> Comm<P> {
     /// Whether a waiting program gives way at each look, since something else runs in its process.
     pub fn give_way(&self, others: bool) {
         self.others.set(others);
+    }
+    /// Whether it does now.
+    #[inline]
+    pub fn gives_way(&self) -> bool {
+        self.others.get()
+    }
+    /// Lets what else runs in this process go on. Who finds nothing twice in a row may rest: everything else had its turn.
+    pub async fn step_aside(&self, vain: &mut bool) {
+        let any = self.progress();
+        if *vain && !any {
+            self.rest_briefly();
+        }
+        *vain = !any;
+        yield_once().await;
+    }
+    /// From now on, or no more, the program takes what comes here unasked: [`Comm::called`] says when. Meanwhile it costs
+    /// nothing.
+    pub fn attend(&self, on: bool) {
+        let mut engine = self.engine.borrow_mut();
+        if !on {
+            engine.attended.remove(&self.context);
+        } else if engine.attended.insert(self.context) {
+            // It may have come before.
+            engine.call(self.context);
+        }
+    }
+    /// The number of a view that is attended to and for which something may have come since this last said so.
+    pub fn called(&self) -> Option<u32> {
+        self.engine.borrow_mut().called.pop_front().map(Context::number)
     }
     /// There is nothing to do now: the port may rest for a moment.
     pub fn rest_briefly(&self) {

@@ -66,7 +66,7 @@ pub fn described(head: &Head) -> Option<(&'static str, Option<Tag>)> {
 }
 
 /// Which of a rank's message streams: messages of different contexts never match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Context(pub(crate) u32);
 
 impl Context {
@@ -77,6 +77,10 @@ impl Context {
     /// That of a communicator's own messages, by the communicator's number; the next is that of its collectives.
     pub(crate) const fn of(number: u32) -> Context {
         Context(2 * number)
+    }
+    /// The communicator's number.
+    pub(crate) const fn number(self) -> u32 {
+        self.0 / 2
     }
     /// That of the collectives of the same communicator.
     pub(crate) const fn collective(self) -> Context {

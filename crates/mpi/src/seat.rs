@@ -57,6 +57,7 @@ pub(crate) fn enter() -> Done<World> {
         numbers: Rc::new(Numbers::from(ALWAYS)),
         partitioned: Cell::new(0),
         tasks: RefCell::default(),
+        served: RefCell::default(),
         buffered: RefCell::default(),
         attached: Cell::new(None),
         provided: Cell::new(c::MPI_THREAD_SINGLE),

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::requests::{Entry, Pattern, State};
-use crate::wire::{Kind, Place, Words};
+use crate::wire::{Context, Kind, Place, Words};
 use crate::{Error, Status};
 use hotlink_port::{Align, Memory, Port, Rank, Refusal, Span};
 
@@ -114,7 +114,6 @@ impl<P: Port> Engine<P> {
     }
     /// Keeps an eager message that nobody waits for yet.
     pub(super) fn keep(&mut self, from: Rank, words: Words, bytes: u64) {
-        self.counters.unexpected += 1;
         let kept = (bytes > 0).then(|| {
             let ghost = self.port.peek(0, &mut [0]) == 0;
             let kind = if ghost { hotlink_port::Kind::Ghost } else { hotlink_port::Kind::Private };
@@ -123,7 +122,23 @@ impl<P: Port> Engine<P> {
         });
         self.counters.kept_bytes += words.total;
         self.counters.kept_bytes_max = self.counters.kept_bytes_max.max(self.counters.kept_bytes);
-        self.unexpected.push_back(Unexpected { from, words, kept: kept.transpose(), place: None });
+        self.put_by(Unexpected { from, words, kept: kept.transpose(), place: None });
+    }
+    /// Keeps a message that nobody waits for yet; whoever attends to its communicator is called.
+    pub(super) fn put_by(&mut self, message: Unexpected) {
+        let context = message.words.context;
+        self.counters.unexpected += 1;
+        self.unexpected.push_back(message);
+        if self.attended.contains(&context) {
+            self.call(context);
+        }
+    }
+    /// Something may have come for a communicator that its program attends to.
+    pub(crate) fn call(&mut self, context: Context) {
+        if !self.called.contains(&context) {
+            self.called.push_back(context);
+        }
+        self.others.set(true);
     }
     /// Gives a kept message to the receive `id`.
     pub(super) fn match_kept(&mut self, id: u64, message: Unexpected) {

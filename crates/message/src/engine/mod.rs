@@ -29,7 +29,9 @@ use hotlink_port::{self as port, Align, Event, Head, Key, Memory, Op, Payload, P
 use matching::Unexpected;
 use requests::{Entry, State};
 use speech::{Carried, Saying};
-use std::collections::{BTreeMap, VecDeque};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 
 /// How [`Engine::recv_now`] went.
 pub(crate) enum Direct {
@@ -81,6 +83,11 @@ pub(crate) struct Engine<P: Port> {
     barred: Option<Error>,
     /// How the port's reduction ended, if it did and was not asked.
     pub(crate) reduced: Option<Result<(), Error>>,
+    /// Communicators whose program takes what comes unasked, and those of them that something has come for.
+    pub(crate) attended: BTreeSet<Context>,
+    pub(crate) called: VecDeque<Context>,
+    /// Something else of this process has work: a waiting program gives way at each poll.
+    pub(crate) others: Rc<Cell<bool>>,
 }
 
 /// The token of barriers, which need no request: they end in the order in which they were entered.
@@ -126,6 +133,9 @@ impl<P: Port> Engine<P> {
             barriers: (0, 0),
             barred: None,
             reduced: None,
+            attended: BTreeSet::new(),
+            called: VecDeque::new(),
+            others: Rc::default(),
         }
     }
     /// Starts a send that promises what `mode` says.
@@ -472,10 +482,7 @@ impl<P: Port> Engine<P> {
                 let place = self.place(from, bytes, words.total);
                 match self.claim(from, &words) {
                     Some(id) => self.begin(id, from, words, place),
-                    None => {
-                        self.counters.unexpected += 1;
-                        self.unexpected.push_back(Unexpected { from, words, kept: Ok(None), place });
-                    }
+                    None => self.put_by(Unexpected { from, words, kept: Ok(None), place }),
                 }
             }
             Kind::Cts => self.on_clear(&words, self.place(from, bytes, words.total)),

@@ -64,6 +64,46 @@ fn views_that_cannot_be_are_refused() {
     assert_eq!(Loopback::default().run(2, &program).unwrap(), [true, true]);
 }
 
+/// Only what comes unasked, and to a view that is attended to, calls; then a waiting program gives way.
+#[test]
+fn a_view_that_is_attended_to_calls_when_something_comes_unasked() {
+    let program = |port: LoopbackPort| async move {
+        let comm = Comm::new(port);
+        let views = [comm.view(&[0, 1], 3)?, comm.view(&[0, 1], 4)?];
+        let [one, other] = [word(&comm, 1), word(&comm, 2)];
+        if comm.rank() == 0 {
+            for tag in [0, 1, 2] {
+                comm.send(1, tag, one).await?;
+                views[0].send(1, tag, one).await?;
+                views[1].send(1, tag, other).await?;
+                comm.barrier().await?;
+            }
+            return Ok(());
+        }
+        // What is there already calls at once.
+        comm.barrier().await?;
+        assert_eq!((views[0].called(), comm.gives_way()), (None, false));
+        views[0].attend(true);
+        assert!(comm.gives_way());
+        assert_eq!([comm.called(), comm.called()], [Some(3), None]);
+        comm.give_way(false);
+        let expected = views[0].irecv(Some(0), Some(1), one)?;
+        views[0].wait(expected).await?;
+        assert_eq!((comm.called(), comm.gives_way()), (None, false));
+        comm.barrier().await?;
+        comm.barrier().await?;
+        assert_eq!((comm.called(), comm.gives_way()), (Some(3), true));
+        views[1].attend(true);
+        assert_eq!(comm.called(), Some(4));
+        views.iter().for_each(|view| view.attend(false));
+        for view in &views {
+            view.recv(Some(0), Some(0), one).await?;
+        }
+        Ok::<_, Error>(())
+    };
+    assert!(Loopback::default().run(2, &program).unwrap().into_iter().all(|result| result.is_ok()));
+}
+
 #[test]
 fn a_matched_message_is_received_by_its_probe_alone() {
     let program = |port: LoopbackPort| async move {

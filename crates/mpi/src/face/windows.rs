@@ -7,8 +7,6 @@ use crate::generated::constants as c;
 use crate::memory;
 use crate::pointer::{Address, Out, OutInt, Text, TextOut};
 use crate::process::communicator::{gathered, largest, numbered, told};
-use crate::process::request::Work;
-use crate::process::service::serve;
 use crate::process::window::{Facts, Made, Shared, Window};
 use crate::process::{Process, gate};
 use hotlink_port::{Engine, Key, Kind};
@@ -79,16 +77,14 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
         }
         _ => {}
     }
-    let none = base.is_null() && wish.size > 0;
-    let missing = world.block_on(largest(&comm.view, &[i64::from(none)]))?[0] != 0;
+    let missing = world.block_on(largest(&comm.view, &[i64::from(base.is_null() && wish.size > 0)]))?[0] != 0;
     check(!missing, c::MPI_ERR_NO_MEM, || format!("a rank has no memory for its part ({} B here)", wish.size))?;
     let unit = c_int::try_from(wish.unit).unwrap_or(c_int::MAX);
     let facts = Facts { size: wish.size, unit, flavor: wish.flavor, model: c::MPI_WIN_UNIFIED };
     let window = Rc::new(Window::new(comm.clone(), world.all.clone(), Made { base, facts, peers, shared, owned }));
     set_hints(p, &window, wish.info)?;
-    if let Work::Task(end) = p.task(serve(window.clone()))? {
-        *window.served.borrow_mut() = Some(end);
-    }
+    world.served.borrow_mut().insert(comm.number, window.clone());
+    comm.view.attend(true);
     // On a simulated fabric only the simulation says when a process does something. Who shares the memory needs nobody's help.
     if comm.size() > 1 && window.shared.is_none() && hotlink_real::virtual_clock().is_none() {
         gate::attend(|p| !p.windows.is_empty() && p.world().is_ok_and(|world| world.tend()));
@@ -122,9 +118,7 @@ fn share(
         };
         failure(c::MPI_ERR_RMA_SHARED, why)
     };
-    let (mut memory, mut attachment) = (None, None);
-    let mut words = [0; 4];
-    let mut start = Address(0);
+    let (mut memory, mut attachment, mut words, mut start) = (None, None, [0; 4], Address(0));
     // One rank alone shares with nobody.
     let kind = if peers.len() == 1 { Kind::Private } else { Kind::Shared };
     if comm.rank == 0
@@ -268,9 +262,9 @@ pub(crate) fn win_free(p: &Process, win: Out<Handle>) -> Done {
     window.attributes.clear(handle)?;
     let flushed = world.block_on(window.flush(None));
     world.block_on(window.comm.view.barrier())?;
-    window.stopped.set(true);
-    let served = window.served.borrow().clone();
-    world.until(|| served.as_ref().is_none_or(|end| end.borrow().is_some()).then_some(()));
+    world.until(|| (!window.serves.get()).then_some(()));
+    window.comm.view.attend(false);
+    world.served.borrow_mut().remove(&window.comm.number);
     if window.owned {
         memory::release(window.base);
     }

@@ -7,7 +7,7 @@ use crate::process::Process;
 use crate::process::attribute::Attributes;
 use crate::process::gate;
 use hotlink_message::{Combine, Comm, Element, Error, Operation};
-use hotlink_port::{Kind, Rank, Span, yield_once};
+use hotlink_port::{Kind, Rank, Span};
 use hotlink_real::Seat;
 use hotlink_standard::{Cart, Graph, Group, Neighbors};
 use std::cell::{Cell, RefCell};
@@ -196,6 +196,7 @@ pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bo
     numbers.pending.set(numbers.pending.get() + 1);
     let own = view.label();
     let agreed = async {
+        let mut vain = false;
         loop {
             let told = largest(view, &[i64::from(numbers.next()), i64::from(!alone)]).await?;
             let number = told[0] as u32;
@@ -211,7 +212,7 @@ pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bo
                 return Ok(number);
             }
             // Whoever is first goes on meanwhile: one rank alone waits for nobody.
-            yield_once().await;
+            view.step_aside(&mut vain).await;
         }
     };
     let agreed = agreed.await;

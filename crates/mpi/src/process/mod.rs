@@ -80,6 +80,8 @@ pub(crate) struct World {
     /// Partitioned sends that were made.
     pub(crate) partitioned: Cell<u32>,
     pub(crate) tasks: RefCell<Vec<Option<Task>>>,
+    /// Windows that others may ask for something, by their communicators' numbers.
+    pub(crate) served: RefCell<BTreeMap<u32, Rc<Window>>>,
     pub(crate) buffered: RefCell<Vec<Buffered>>,
     /// The program's buffer for such sends: where and how long.
     pub(crate) attached: Cell<Option<(usize, u64)>>,

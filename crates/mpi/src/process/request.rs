@@ -9,6 +9,7 @@ use crate::process::callback;
 use crate::process::check::{Alike, agree};
 use crate::process::communicator::Communicator;
 use crate::process::gate;
+use crate::process::service::serve;
 use crate::process::{Process, World};
 use hotlink_message::{Comm, Error, Request};
 use hotlink_real::{Entry, Seat};
@@ -153,10 +154,7 @@ impl Pending {
             Work::Send { comm, request, kept } => {
                 let result = comm.view.test(request).unwrap_or(Err(Error::NoRequest));
                 drop(kept);
-                match result {
-                    Ok(_) => Ended::well(Status::EMPTY),
-                    Err(error) => Ended::badly(error.into()),
-                }
+                result.map_or_else(|error| Ended::badly(error.into()), |_| Ended::well(Status::EMPTY))
             }
             Work::Receive { comm, request, into } => {
                 let result = comm.view.test(request).unwrap_or(Err(Error::NoRequest));
@@ -251,27 +249,42 @@ pub(crate) fn received(comm: &Communicator, result: Result<hotlink_message::Stat
 impl World {
     /// Polls what goes on beside the call.
     pub(crate) fn step_tasks(&self) {
+        while let Some(number) = self.comm.called() {
+            let window = self.served.borrow().get(&number).cloned();
+            if let Some(window) = window.filter(|window| !window.serves.replace(true)) {
+                self.begin(async move {
+                    let done = serve(&window).await;
+                    window.serves.set(false);
+                    done
+                });
+            }
+        }
         let count = self.tasks.borrow().len();
         (0..count).for_each(|place| self.step_task(place));
         let mut tasks = self.tasks.borrow_mut();
-        while matches!(tasks.last(), Some(None)) && tasks.len() > count.saturating_sub(tasks.len()) {
-            tasks.pop();
-        }
+        let live = tasks.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+        tasks.truncate(live);
         if tasks.is_empty() {
             self.comm.give_way(gate::have_met());
         }
+    }
+    /// Starts something as a task of its own.
+    fn begin(&self, future: impl Future<Output = Done<Status>> + 'static) -> Work {
+        let end = Rc::new(RefCell::new(None));
+        let task = Task { future: Box::pin(future), end: end.clone() };
+        let place = self.tasks.borrow().len();
+        self.tasks.borrow_mut().push(Some(task));
+        self.comm.give_way(true);
+        // What it sends first goes at once. The others have their step in calls that wait or test.
+        self.step_task(place);
+        Work::Task(end)
     }
     fn step_task(&self, place: usize) {
         // Taken out while it runs: a callback of the program may come here again.
         let Some(mut task) = self.tasks.borrow_mut().get_mut(place).and_then(Option::take) else { return };
         match task.future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Pending => self.tasks.borrow_mut()[place] = Some(task),
-            Poll::Ready(result) => {
-                *task.end.borrow_mut() = Some(match result {
-                    Ok(status) => Ended::well(status),
-                    Err(failed) => Ended::badly(failed),
-                });
-            }
+            Poll::Ready(result) => *task.end.borrow_mut() = Some(result.map_or_else(Ended::badly, Ended::well)),
         }
     }
     /// Does what can be done now.
@@ -280,7 +293,7 @@ impl World {
         self.step_beside();
     }
     fn step_beside(&self) {
-        if !self.tasks.borrow().is_empty() || gate::have_met() {
+        if self.comm.gives_way() || gate::have_met() {
             self.step_tasks();
         }
         if !self.buffered.borrow().is_empty() {
@@ -390,15 +403,7 @@ impl Process {
     }
     /// Starts something as a task of its own.
     pub(crate) fn task(&self, future: impl Future<Output = Done<Status>> + 'static) -> Done<Work> {
-        let world = self.world()?;
-        let end = Rc::new(RefCell::new(None));
-        let task = Task { future: Box::pin(future), end: end.clone() };
-        let place = world.tasks.borrow().len();
-        world.tasks.borrow_mut().push(Some(task));
-        world.comm.give_way(true);
-        // What it sends first goes at once. The others have their step in calls that wait or test.
-        world.step_task(place);
-        Ok(Work::Task(end))
+        Ok(self.world()?.begin(future))
     }
     /// Makes a request of it.
     pub(crate) fn issue(&self, request: Out<Handle>, work: Work) {

@@ -10,7 +10,6 @@ use hotlink_message::Request;
 use hotlink_port::yield_once;
 use hotlink_standard::{Basic, Builtin, Datatype};
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,13 +214,13 @@ impl Window {
     }
 }
 
-/// Does what ranks ask, until the window is freed.
-pub(crate) async fn serve(window: Rc<Window>) -> Done<Status> {
+/// Does what ranks have asked, and ends when all answers have gone.
+pub(crate) async fn serve(window: &Window) -> Done<Status> {
     let view = window.comm.view.clone();
     loop {
         let idle = window.reap();
         let Some((matched, status)) = view.improbe_here(None, Some(ASKS)) else {
-            if window.stopped.get() && idle {
+            if idle {
                 return Ok(Status::EMPTY);
             }
             yield_once().await;

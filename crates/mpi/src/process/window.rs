@@ -1,7 +1,7 @@
 //! Windows: memory of every rank of a group, which the others read, write and combine.
 //!
-//! What a rank wants done at another is an [`Ask`], a message to that rank's service: a task that runs whenever its process is
-//! in a call, and now and then otherwise (`gate::attend`). A service does what each rank asks in order, one thing at a time.
+//! What a rank wants done at another is an [`Ask`], a message to that rank's service: a task that begins when one has come,
+//! while its process is in a call, and now and then otherwise (`gate::attend`). A service does what each rank asks in order, one thing at a time.
 //! So whatever it combines is atomic, and the answer to a flush says that all before it was done.
 //!
 //! Where all ranks share the window's memory, each does by itself what it wants done, and locks are words in that memory.
@@ -87,9 +87,8 @@ pub(crate) struct Window {
     /// The library's own memory.
     pub(crate) owned: bool,
     pub(crate) service: RefCell<Service>,
-    pub(crate) stopped: Cell<bool>,
-    /// How its service ended.
-    pub(crate) served: RefCell<Option<Rc<RefCell<Option<Ended>>>>>,
+    /// Its service is at work.
+    pub(crate) serves: Cell<bool>,
     /// Asks on their way, with what they carry.
     sent: RefCell<Vec<(Request, Staged)>>,
     /// Ranks that were asked for something since their last flush.
@@ -132,8 +131,7 @@ impl Window {
             shared: made.shared,
             owned: made.owned,
             service: RefCell::default(),
-            stopped: Cell::new(false),
-            served: RefCell::default(),
+            serves: Cell::new(false),
             sent: RefCell::default(),
             touched: RefCell::default(),
             due: Rc::default(),
@@ -259,9 +257,9 @@ impl Window {
     }
     /// Waits until this rank's buffers are its own again, and what it fetched is here.
     pub(crate) async fn settle(&self) -> Done {
+        let mut vain = false;
         while self.due.get() > 0 {
-            self.comm.view.progress();
-            yield_once().await;
+            self.comm.view.step_aside(&mut vain).await;
         }
         loop {
             let Some((request, staged)) = self.sent.borrow_mut().pop() else { return Ok(()) };

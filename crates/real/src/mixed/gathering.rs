@@ -117,7 +117,10 @@ impl Doors for Gathering {
             *other = None;
         }
         let world = worlds[host as usize].as_ref().ok_or(io::ErrorKind::NotConnected)?;
-        let shm = world.open(place[rank as usize].unwrap_or(0))?;
+        let mut shm = world.open(place[rank as usize].unwrap_or(0))?;
+        if group.len() < place.len() {
+            shm.look_by_calls();
+        }
         let streams = self.meeting.streams(rank, |other| self.hosts[other as usize] != host)?;
         let limits = limits(shm.limits());
         Ok(MixedPort { rank, limits, shm, streams, place, group, is_far: false, until_far: 0, looked: Instant::now() })

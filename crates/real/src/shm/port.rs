@@ -125,6 +125,10 @@ impl ShmPort {
     pub(crate) fn store_mut(&mut self) -> &mut Store {
         &mut self.store
     }
+    /// Each look at another route is a system call.
+    pub(crate) fn look_by_calls(&mut self) {
+        self.idler.look_by_calls();
+    }
     /// Something has happened on another route.
     pub(crate) fn stir(&mut self) {
         self.idler.reset();

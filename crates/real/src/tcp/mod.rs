@@ -42,6 +42,8 @@ impl Doors for Meeting {
         // Where launched ranks run, only their launcher knows.
         let here = if self.board.is_some() { ranks } else { 1 };
         let account = self.waits.as_ref().map(|waits| Account::new(waits, rank));
+        let mut idler = Idler::new(self.oversubscribed).sharing(here).telling(account);
+        idler.look_by_calls();
         Ok(TcpPort {
             rank,
             ranks,
@@ -51,7 +53,7 @@ impl Doors for Meeting {
             streams: self.streams(rank, |_| true)?,
             own: VecDeque::new(),
             current: None,
-            idler: Idler::new(self.oversubscribed).sharing(here).telling(account),
+            idler,
         })
     }
     fn bury(&self, rank: Rank) {

@@ -1,0 +1,27 @@
+/* Ranks that read the first one's window under a lock, and so wait for each other, with many windows that nobody asks for
+ * anything: on a simulated fabric the number of turns says whether a wait is one. */
+#include <mpi.h>
+#include <stdio.h>
+#define ROUNDS 100
+#define WINDOWS 100
+
+int main(void) {
+    int rank, mine[4] = {1, 2, 3, 4}, got[4], failed = 0;
+    MPI_Win win, idle[WINDOWS];
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Win_create(mine, sizeof mine, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    for (int i = 0; i < WINDOWS; i++) MPI_Win_create(mine, sizeof mine, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &idle[i]);
+    for (int i = 0; i < ROUNDS; i++) {
+        got[2] = 0;
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Get(got, 4, MPI_INT, 0, 0, 4, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+        failed += got[2] != 3;
+    }
+    for (int i = 0; i < WINDOWS; i++) MPI_Win_free(&idle[i]);
+    MPI_Win_free(&win);
+    MPI_Finalize();
+    printf("%d failures\n", failed);
+    return failed != 0;
+}
