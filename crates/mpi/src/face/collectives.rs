@@ -191,29 +191,24 @@ fn gathered(
     p.collectively(comm, start, alike, move |view| {
         let (own, parts, peers) = (own.clone(), parts.clone(), peers.clone());
         async move {
+            let mine = own.as_ref().map(|own| own.source(false));
+            let span = mine.as_ref().map_or(NOTHING, |mine| mine.span);
             match part {
                 Part::Root(root) => {
                     let into = parts.targets();
                     // In place: the root's own part is where it belongs.
-                    let mine = own.as_ref().map(|own| own.source(false));
-                    let own_span = mine.as_ref().map_or(into[rank].span, |mine| mine.span);
-                    view.gatherv(root, own_span, &spans(&into)).await?;
+                    let span = if mine.is_some() { span } else { into[rank].span };
+                    view.gatherv(root, span, &spans(&into)).await?;
                     let others = into.iter().enumerate().filter(|(place, _)| mine.is_some() || *place != rank);
                     others.for_each(|(_, part)| part.land());
                 }
-                Part::Other(root) => {
-                    let mine = own.as_ref().map(|own| own.source(false));
-                    view.gatherv(root, mine.as_ref().map_or(NOTHING, |mine| mine.span), &[]).await?;
-                }
+                Part::Other(root) => view.gatherv(root, span, &[]).await?,
                 Part::RootBetween => {
                     let into = parts.targets();
                     view.exchange_with(&[], &with(&peers, &into)).await?;
                     into.iter().for_each(Staged::land);
                 }
-                Part::With(root) => {
-                    let mine = own.as_ref().map(|own| own.source(false));
-                    view.exchange_with(&[(root, mine.as_ref().map_or(NOTHING, |mine| mine.span))], &[]).await?;
-                }
+                Part::With(root) => view.exchange_with(&[(root, span)], &[]).await?,
                 Part::Aside => {}
             }
             Ok(())

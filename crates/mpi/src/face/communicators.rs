@@ -213,7 +213,7 @@ pub(crate) fn split(
     p.made_between(&here, &there, remote.here == 0, number, handler).map(Some)
 }
 
-fn name_split(p: &Process, made: Option<Communicator>, newcomm: Out<Handle>) -> Done {
+pub(super) fn name_split(p: &Process, made: Option<Communicator>, newcomm: Out<Handle>) -> Done {
     newcomm.set(made.map_or(c::MPI_COMM_NULL, |made| p.comms.add(Rc::new(made))));
     Ok(())
 }

@@ -11,12 +11,6 @@ use crate::process::window::{POSTS, Window};
 use hotlink_standard::Group;
 use std::ffi::c_int;
 
-fn rank_of(window: &Window, rank: c_int) -> Done<u32> {
-    let known = rank >= 0 && (rank as u32) < window.comm.size();
-    check(known, c::MPI_ERR_RANK, || format!("rank {rank}: it must be 0 to {}", window.comm.size() - 1))?;
-    Ok(rank as u32)
-}
-
 fn out_of_turn<T>(why: &str) -> Done<T> {
     fail(c::MPI_ERR_RMA_SYNC, why)
 }
@@ -42,7 +36,7 @@ pub(crate) fn win_lock(p: &Process, lock_type: c_int, rank: c_int, _assert: c_in
     if rank == c::MPI_PROC_NULL {
         return Ok(());
     }
-    let to = rank_of(&window, rank)?;
+    let to = window.comm.ranked(rank)?;
     {
         let access = window.access.borrow();
         if access.all || access.locks.contains_key(&to) || access.group.is_some() {
@@ -61,7 +55,7 @@ pub(crate) fn win_unlock(p: &Process, rank: c_int, win: Handle) -> Done {
     if rank == c::MPI_PROC_NULL {
         return Ok(());
     }
-    let to = rank_of(&window, rank)?;
+    let to = window.comm.ranked(rank)?;
     if window.access.borrow_mut().locks.remove(&to).is_none() {
         return out_of_turn("the rank is not locked");
     }
@@ -110,7 +104,7 @@ fn flushed(p: &Process, rank: Option<c_int>, win: Handle, locally: bool) -> Done
     if rank == Some(c::MPI_PROC_NULL) {
         return Ok(());
     }
-    let to = rank.map(|rank| rank_of(&window, rank)).transpose()?;
+    let to = rank.map(|rank| window.comm.ranked(rank)).transpose()?;
     passive(&window, to)?;
     if locally { world.block_on(window.settle()) } else { world.block_on(window.flush(to)) }
 }

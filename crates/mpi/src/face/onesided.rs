@@ -25,9 +25,7 @@ fn aim(p: &Process, win: Handle, rank: c_int, disp: i64, count: i64, datatype: H
     if rank == c::MPI_PROC_NULL {
         return Ok((window, None));
     }
-    let known = rank >= 0 && (rank as u32) < window.comm.size();
-    check(known, c::MPI_ERR_RANK, || format!("rank {rank}: it must be 0 to {}", window.comm.size() - 1))?;
-    let to = rank as u32;
+    let to = window.comm.ranked(rank)?;
     let reachable = window.may_reach(to);
     check(reachable, c::MPI_ERR_RMA_SYNC, || format!("rank {rank} may not be reached now: no epoch is open for it"))?;
     let (size, unit) = window.peers[to as usize];

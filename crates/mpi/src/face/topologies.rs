@@ -1,6 +1,6 @@
 //! Grids and graphs of ranks.
 
-use super::communicators::split;
+use super::communicators::{name_split, split};
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail, failure};
 use crate::generated::constants as c;
@@ -29,9 +29,7 @@ fn first(p: &Process, old: &Communicator, nodes: i64, topology: Topology, new: O
     let fits = nodes <= i64::from(old.size());
     check(fits, c::MPI_ERR_DIMS, || format!("{nodes} ranks where the communicator has {}", old.size()))?;
     let inside = i64::from(old.rank) < nodes;
-    let made = split(p, old, inside.then_some(0), i64::from(old.rank), Some(topology))?;
-    new.set(made.map_or(c::MPI_COMM_NULL, |made| p.comms.add(Rc::new(made))));
-    Ok(())
+    name_split(p, split(p, old, inside.then_some(0), i64::from(old.rank), Some(topology))?, new)
 }
 
 pub(crate) fn cart_create(
@@ -55,11 +53,10 @@ pub(crate) fn cart_map(
     comm: Handle,
     ndims: c_int,
     dims: In<c_int>,
-    periods: In<c_int>,
+    _periods: In<c_int>,
     newrank: Out<c_int>,
 ) -> Done {
     let old = p.intracomm(comm)?;
-    let _ = periods;
     let cart = Cart { dims: list(ndims, dims)?, periods: Vec::new() };
     let nodes = cart.ranks().ok_or_else(|| failure(c::MPI_ERR_DIMS, "a dimension must be at least 1"))?;
     check(nodes <= i64::from(old.size()), c::MPI_ERR_DIMS, || format!("{nodes} ranks of {}", old.size()))?;
@@ -68,16 +65,11 @@ pub(crate) fn cart_map(
 }
 
 fn cart(comm: &Communicator) -> Done<&Cart> {
-    match &comm.topology {
-        Some(Topology::Cart(cart)) => Ok(cart),
-        _ => fail(c::MPI_ERR_TOPOLOGY, "the communicator is no grid"),
+    if let Some(Topology::Cart(cart)) = &comm.topology {
+        Ok(cart)
+    } else {
+        fail(c::MPI_ERR_TOPOLOGY, "the communicator is no grid")
     }
-}
-
-fn of_comm(comm: &Communicator, rank: c_int) -> Done<i64> {
-    let known = rank >= 0 && (rank as u32) < comm.size();
-    check(known, c::MPI_ERR_RANK, || format!("rank {rank}: it must be 0 to {}", comm.size() - 1))?;
-    Ok(i64::from(rank))
 }
 
 pub(crate) fn cartdim_get(p: &Process, comm: Handle, ndims: Out<c_int>) -> Done {
@@ -105,7 +97,7 @@ pub(crate) fn cart_get(
 
 pub(crate) fn cart_coords(p: &Process, comm: Handle, rank: c_int, maxdims: c_int, coords: Out<c_int>) -> Done {
     let comm = p.comm(comm)?;
-    let (cart, rank) = (cart(&comm)?, of_comm(&comm, rank)?);
+    let (cart, rank) = (cart(&comm)?, i64::from(comm.ranked(rank)?));
     let fits = maxdims >= 0 && cart.dims.len() <= maxdims as usize;
     check(fits, c::MPI_ERR_ARG, || format!("room for {maxdims} of {} dimensions", cart.dims.len()))?;
     coords.fill(&narrow(&cart.coordinates(rank)));
@@ -145,9 +137,7 @@ pub(crate) fn cart_sub(p: &Process, comm: Handle, remain_dims: In<c_int>, newcom
     let cart = cart(&comm)?;
     let remain: Vec<bool> = remain_dims.list(cart.dims.len()).into_iter().map(|remains| remains != 0).collect();
     let (sub, color, key) = cart.sub(i64::from(comm.rank), &remain);
-    let made = split(p, &comm, Some(color), key, Some(Topology::Cart(sub)))?;
-    newcomm.set(made.map_or(c::MPI_COMM_NULL, |made| p.comms.add(Rc::new(made))));
-    Ok(())
+    name_split(p, split(p, &comm, Some(color), key, Some(Topology::Cart(sub)))?, newcomm)
 }
 
 pub(crate) fn dims_create(_p: &Process, nnodes: c_int, ndims: c_int, dims: Out<c_int>) -> Done {
@@ -242,13 +232,13 @@ pub(crate) fn graph_get(
 
 pub(crate) fn graph_neighbors_count(p: &Process, comm: Handle, rank: c_int, nneighbors: Out<c_int>) -> Done {
     let comm = p.comm(comm)?;
-    nneighbors.set(graph(&comm)?.neighbors(of_comm(&comm, rank)?).len() as c_int);
+    nneighbors.set(graph(&comm)?.neighbors(i64::from(comm.ranked(rank)?)).len() as c_int);
     Ok(())
 }
 
 pub(crate) fn graph_neighbors(p: &Process, comm: Handle, rank: c_int, most: c_int, neighbors: Out<c_int>) -> Done {
     let comm = p.comm(comm)?;
-    let all = graph(&comm)?.neighbors(of_comm(&comm, rank)?).to_vec();
+    let all = graph(&comm)?.neighbors(i64::from(comm.ranked(rank)?)).to_vec();
     neighbors.fill(&narrow(&all[..all.len().min(most.max(0) as usize)]));
     Ok(())
 }

@@ -13,6 +13,7 @@ use crate::process::request::{Ended, Start, Work};
 use hotlink_message::Comm;
 use hotlink_real::Seat;
 use hotlink_standard::Datatype;
+use std::borrow::Cow;
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -50,18 +51,9 @@ impl Form {
     }
     /// What came goes to its place; the status.
     fn settle(&self, buffer: &Buffer, data: &[u8]) -> Status {
-        let bytes = match self.is_external {
-            true => {
-                let native = self.of.of_external(data);
-                buffer.fill(&native);
-                native.len()
-            }
-            false => {
-                buffer.fill(data);
-                data.len()
-            }
-        };
-        status(bytes as u64)
+        let native = if self.is_external { Cow::from(self.of.of_external(data)) } else { Cow::from(data) };
+        buffer.fill(&native);
+        status(native.len() as u64)
     }
 }
 

@@ -111,6 +111,12 @@ impl Communicator {
         let ranks: Vec<Rank> = (0..self.view.ranks()).map(|rank| self.view.port_rank(rank)).collect();
         all.view(&ranks, self.number + 1)
     }
+    /// A rank of this side's group.
+    pub(crate) fn ranked(&self, rank: c_int) -> Done<u32> {
+        let known = rank >= 0 && (rank as u32) < self.size();
+        check(known, c::MPI_ERR_RANK, || format!("rank {rank}: it must be 0 to {}", self.size() - 1))?;
+        Ok(rank as u32)
+    }
     /// Fails for an intercommunicator.
     pub(crate) fn intra(&self) -> Done {
         check(self.remote.is_none(), c::MPI_ERR_COMM, || "an intercommunicator cannot be used here".to_owned())

@@ -7,8 +7,8 @@ use crate::generated::constants as c;
 use crate::process::{Process, effort};
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 /// Which object a call is about: its error handler hears of a failure.
@@ -31,12 +31,18 @@ unsafe impl Sync for Held {}
 static PROCESS: Held = Held(UnsafeCell::new(None));
 static SHARED: AtomicBool = AtomicBool::new(false);
 static OWNER: AtomicU64 = AtomicU64::new(0);
-/// Threads that wait for the gate.
+/// No thread's number: only those that wait may take the gate.
+const HANDED_OVER: u64 = u64::MAX;
+/// Threads that wait for the gate, and those of them that sleep.
 static WAITING: AtomicU32 = AtomicU32::new(0);
+static ASLEEP: AtomicU32 = AtomicU32::new(0);
+static BED: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
+/// Looks before a thread sleeps, or comes back from letting others in: on cores of their own they meet sooner.
+const SPINS: u32 = 200;
+/// How long at most. Who leaves the gate looks for sleepers without a fence, which each call would pay for, and misses some.
+const NAP: Duration = Duration::from_millis(1);
 /// Threads have met at the gate: a call that waits looks once before others may have theirs.
 static MET: AtomicBool = AtomicBool::new(false);
-/// How often calls that wait have looked.
-static LOOKS: AtomicU32 = AtomicU32::new(0);
 /// Calls within calls of the thread that holds the gate, or of the only one that calls.
 static DEPTH: AtomicU32 = AtomicU32::new(0);
 
@@ -79,37 +85,59 @@ fn lock() {
 fn wait_for_it(me: u64) {
     MET.store(true, Ordering::Relaxed);
     WAITING.fetch_add(1, Ordering::Relaxed);
-    let mut tries = 0u32;
-    while OWNER.compare_exchange_weak(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
+    let takes = |seen| OWNER.compare_exchange(seen, me, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    let mut tries = 0;
+    while !(is_free() && (takes(HANDED_OVER) || takes(0))) {
         tries += 1;
-        if tries.is_multiple_of(64) { std::thread::yield_now() } else { std::hint::spin_loop() }
+        if tries < SPINS { std::hint::spin_loop() } else { sleep() }
     }
     WAITING.fetch_sub(1, Ordering::Relaxed);
 }
 
+fn is_free() -> bool {
+    [0, HANDED_OVER].contains(&OWNER.load(Ordering::Relaxed))
+}
+
+/// Until a thread has left the gate.
+fn sleep() {
+    if let Ok(bed) = BED.0.lock() {
+        ASLEEP.fetch_add(1, Ordering::SeqCst);
+        if !is_free() {
+            drop(BED.1.wait_timeout(bed, NAP));
+        }
+        ASLEEP.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn leave(to: u64) {
+    OWNER.store(to, Ordering::Release);
+    if ASLEEP.load(Ordering::Relaxed) != 0 {
+        drop(BED.0.lock());
+        BED.1.notify_one();
+    }
+}
+
 fn unlock() {
     if DEPTH.fetch_sub(1, Ordering::Relaxed) == 1 {
-        OWNER.store(0, Ordering::Release);
+        leave(0);
     }
 }
 
 /// A call waits: other threads may have theirs, if there are any that want to. Nothing of the state is borrowed then.
 pub(crate) fn give_way() {
-    if !SHARED.load(Ordering::Relaxed) {
+    // Leaving a core to nobody costs more than a short message. A call from within a callback keeps the gate: the one around it
+    // is not at a place where it could wait.
+    if !is_shared() || WAITING.load(Ordering::Relaxed) == 0 || DEPTH.load(Ordering::Relaxed) != 1 {
         return;
     }
-    // Leaving a core to nobody costs more than a short message. Now and then there may be one that is in no call.
-    let looks = LOOKS.load(Ordering::Relaxed).wrapping_add(1);
-    LOOKS.store(looks, Ordering::Relaxed);
-    if WAITING.load(Ordering::Relaxed) == 0 && !looks.is_multiple_of(256) {
-        return;
-    }
-    // A call from within a callback keeps the gate: the one around it is not at a place where it could wait.
-    if DEPTH.load(Ordering::Relaxed) == 1 {
-        unlock();
+    DEPTH.store(0, Ordering::Relaxed);
+    leave(HANDED_OVER);
+    (0..SPINS).any(|_| {
         std::thread::yield_now();
-        lock();
-    }
+        OWNER.load(Ordering::Relaxed) != HANDED_OVER
+    });
+    let _ = OWNER.compare_exchange(HANDED_OVER, 0, Ordering::Relaxed, Ordering::Relaxed);
+    lock();
 }
 
 /// Whether this thread is the one that started the library; who asks first is taken for it.
@@ -236,7 +264,7 @@ mod tests {
         std::thread::scope(|scope| {
             call("MPI_Outer", Of::Nothing, |_| {
                 scope.spawn(|| call("MPI_Other", Of::Nothing, |_| Ok(())));
-                while WAITING.load(Ordering::Relaxed) == 0 {
+                while ASLEEP.load(Ordering::Relaxed) == 0 {
                     std::thread::yield_now();
                 }
                 assert!(scope.spawn(|| between_calls(|_| ())).join().is_ok_and(|done| done.is_none()));

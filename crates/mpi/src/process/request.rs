@@ -208,10 +208,7 @@ impl Pending {
         self.work.replace(Work::Idle)
     }
     pub(crate) fn general(&self) -> Option<Rc<General>> {
-        match &*self.work.borrow() {
-            Work::General(general) => Some(general.clone()),
-            _ => None,
-        }
+        if let Work::General(general) = &*self.work.borrow() { Some(general.clone()) } else { None }
     }
     /// Starts a persistent one.
     pub(crate) fn start(&self, p: &Process) -> Done {

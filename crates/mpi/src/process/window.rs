@@ -184,8 +184,8 @@ impl Window {
         let staged = ask.written(&self.all);
         let request = self.comm.view.isend(to, ASKS, staged.span)?;
         let mut sent = self.sent.borrow_mut();
-        // Those that are over go before the list grows long.
-        if sent.len() >= 64 {
+        // Those that are over go before the list grows long. Where none is, it must double first: each look is at all.
+        if sent.len() >= 64 && sent.len().is_power_of_two() {
             let over = sent.extract_if(.., |(request, _)| self.comm.view.is_ended(request)).collect::<Vec<_>>();
             over.into_iter().for_each(|(request, _)| drop(self.comm.view.test(request)));
         }
