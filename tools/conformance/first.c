@@ -75,6 +75,14 @@ int main(int argc, char **argv) {
         MPI_Test(&by_all, &agreed, MPI_STATUS_IGNORE);
     }
     MPI_Comm_compare(whole, MPI_COMM_WORLD, &same); CHECK(same == MPI_CONGRUENT); MPI_Comm_free(&whole);
+    // Parts that this rank itself has not sent yet: the question does not wait for them.
+    int sent = 7, got = 0, here; MPI_Request parts[2];
+    MPI_Psend_init(&sent, 1, 1, MPI_INT, 0, 5, MPI_COMM_SELF, MPI_INFO_NULL, &parts[0]);
+    MPI_Precv_init(&got, 1, 1, MPI_INT, 0, 5, MPI_COMM_SELF, MPI_INFO_NULL, &parts[1]);
+    MPI_Start(&parts[1]); MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 3; i++) { MPI_Parrived(parts[1], 0, &here); CHECK(!here); }
+    MPI_Start(&parts[0]); MPI_Pready(0, parts[0]); MPI_Waitall(2, parts, MPI_STATUSES_IGNORE); CHECK(got == 7);
+    for (int i = 0; i < 2; i++) MPI_Request_free(&parts[i]);
     int one = failed, total; MPI_Reduce(&one, &total, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) printf("%d failures\n", total);
     MPI_Finalize();

@@ -162,7 +162,7 @@ pub(crate) fn parrived(p: &Process, request: Handle, partition: c_int, flag: Out
     let over = pending.ended().is_some();
     flag.set(c_int::from(over));
     if !over {
-        world.rest();
+        world.pass();
     }
     Ok(())
 }
