@@ -72,6 +72,8 @@ pub fn tightest(mut record: Record, others: &[&Record]) -> Record {
 
 /// What rounding of numbers may add to an efficiency of one.
 const ROUNDING: f64 = 1e-6;
+/// What a simulation may be better than its bound by: it counts packets whole that came in part.
+const OF_PACKETS: f64 = 0.005;
 
 /// Marks a measured record whose efficiency exceeds one by more than its interval with `impossible: true`, for the bound
 /// is then none, or the measurement wrong; and says so in a sentence. Measured here and imported ones alike.
@@ -79,20 +81,27 @@ const ROUNDING: f64 = 1e-6;
 pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
     let Some(efficiency) = record.number("efficiency") else { return (record, None) };
     let number = |key: &str| record.number(key).filter(|value| *value > 0.0);
-    // How far the median may be wrong, whichever way is better.
+    // How far the median may be wrong, whichever way is better. A simulation's interval is of another number, or of its
+    // inputs.
+    let is_simulated = record.text("method").is_some_and(|method| method != "measured");
     let off = match (number("median"), number("ci95_low"), number("ci95_high")) {
-        (Some(median), Some(low), Some(high)) => (high / median).max(median / low),
+        (Some(median), Some(low), Some(high)) if !is_simulated => (high / median).max(median / low),
         _ => 1.0,
     };
-    if efficiency / off <= 1.0 + ROUNDING {
+    if efficiency / off <= 1.0 + if is_simulated { OF_PACKETS } else { ROUNDING } {
         return (record, None);
     }
     let of = |key: &str| record.text(key).unwrap_or("?").to_owned();
     let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
+    let why = match is_simulated {
+        true => "which no result can reach: the bound or the simulation is wrong, please report it",
+        false => {
+            "which no measurement can reach. Likely reasons: the wrong fabric, a wrong unit (us and ms, MB and MiB, bit and \
+             byte), a message that never left a cache, or a machine that changed between the bound and the measurement"
+        }
+    };
     let what = format!(
-        "{}{size} on {}: efficiency {efficiency:.3}, which no measurement can reach (bound: {}). Likely reasons: the wrong \
-         fabric, a wrong unit (us and ms, MB and MiB, bit and byte), a message that never left a cache, or a machine that \
-         changed between the bound and the measurement",
+        "{}{size} on {}: efficiency {efficiency:.3} (bound: {}), {why}",
         of("benchmark"),
         of("fabric"),
         of("limiting_resource")
@@ -137,7 +146,7 @@ mod tests {
         for record in [of(1.0), of(0.5), sampled(1.1), Record::new()] {
             assert_eq!(flag_impossible(record.clone()), (record, None));
         }
-        for record in [of(1.01), of(58.0), sampled(1.12)] {
+        for record in [of(1.01), of(58.0), sampled(1.12), sampled(1.05).with("method", "packet")] {
             let (flagged, told) = flag_impossible(record);
             assert_eq!(flagged.get("impossible"), Some(&serde_json::Value::Bool(true)));
             assert!(told.unwrap().starts_with("pingpong of 8 B on ?: efficiency"));

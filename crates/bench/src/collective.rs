@@ -58,6 +58,10 @@ impl Which {
     pub fn flows(self) -> bool {
         matches!(self, Which::Bcast | Which::Reduce | Which::Gather | Which::Scatter)
     }
+    /// Whether adapters and reduction networks carry it by themselves.
+    pub fn is_carried_by_adapters(self) -> bool {
+        matches!(self, Which::Barrier | Which::Bcast | Which::Allreduce | Which::Reduce)
+    }
     /// A call of it, as rules of MPIs see it: of elements of 8 bytes.
     pub fn call(self, ranks: u32, bytes: u64) -> CollectiveCall {
         let (collective, is_uneven) = (self.collective(), self == Which::Alltoallv);

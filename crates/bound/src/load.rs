@@ -59,6 +59,30 @@ impl Bounds {
         self.limit.map(|i| &self.roles[i])
     }
 
+    /// The same, of the nodes' own devices and links alone.
+    #[must_use]
+    pub fn at_the_ends(mut self) -> Bounds {
+        self.roles.retain(|role| !matches!(role.role, Role::SwitchLink | Role::GlobalLink));
+        let limits = self.roles.iter().enumerate().filter_map(|(at, role)| Some((at, role.bandwidth_per_node_mbps?)));
+        let least = limits.min_by(|a, b| a.1.total_cmp(&b.1));
+        self.limit = least.map(|(at, _)| at);
+        self.bandwidth_per_node_mbps = least.map_or(f64::INFINITY, |(_, mbps)| mbps);
+        self
+    }
+
+    /// The same where `mbps` is what each sending node gets, set by `hottest` where that is known.
+    #[must_use]
+    pub fn set_by(mut self, mbps: f64, hottest: Option<(Role, Resource)>) -> Bounds {
+        self.bandwidth_per_node_mbps = mbps;
+        let place = |role: Role| self.roles.iter().position(|one| one.role == role);
+        if let Some((at, hottest)) = hottest.and_then(|(role, hottest)| Some((place(role)?, hottest))) {
+            self.limit = Some(at);
+            self.roles[at].hottest = hottest;
+            self.roles[at].bandwidth_per_node_mbps = Some(mbps);
+        }
+        self
+    }
+
     /// The rate of each sending node, and what sets it; infinite where nothing does.
     pub fn per_node(&self) -> Peak {
         let name = self.limiting().map_or("", |limit| limit.name.as_str());

@@ -21,16 +21,15 @@ pub fn alone_or_shared(alone_us: f64, size: u64, mbps: f64) -> f64 {
     alone_us.max(size as f64 / mbps)
 }
 
-/// Messages one after the other until all of `nodes` know of each other: news of `message_us` each.
-pub fn dissemination(nodes: u32, message_us: f64, resource: String) -> Bound {
-    let steps = f64::from(nodes.next_power_of_two().trailing_zeros());
-    let is = "ceil(log2 nodes) messages of 1 B through the idle network, without software";
-    Bound::of_time(steps * message_us, resource, is)
+/// Of a collective whose means nobody named: the least of what each means allows, the first where they are equal.
+pub fn least(of_means: impl IntoIterator<Item = Bound>) -> Option<Bound> {
+    of_means.into_iter().reduce(|least, other| if other.latency_us < least.latency_us { other } else { least })
 }
 
 /// One message between two idle nodes: overheads, the network's latency, and its bytes at the slowest resource.
 pub fn pair(idle_us: f64, bytes: f64, slowest: Peak) -> Bound {
-    let bytes_us = bytes / slowest.mbps;
+    // An empty message has no rate.
+    let bytes_us = if bytes > 0.0 { bytes / slowest.mbps } else { 0.0 };
     let is = "processor overheads, the way's latency, and the bytes at the slowest of network, adapter and host";
     longer(idle_us, bytes_us, slowest, idle_us + bytes_us, is)
 }
@@ -63,11 +62,6 @@ pub fn stream(size: f64, senders: f64, each: impl IntoIterator<Item = Peak>) -> 
 /// The rate at which processors can start or end messages of `size` bytes that cost them `cost_us` each.
 pub fn by_overhead(size: f64, cost_us: f64) -> Peak {
     Peak::new(size / cost_us, "processor overhead of a message")
-}
-
-/// An exchange of all with all by the load on the hottest resource: `bytes` to each of `others`, `mbps` for each node.
-pub fn exchange(bytes: f64, others: f64, hottest: Peak) -> Bound {
-    Bound::of_bytes(bytes * others, hottest, "the load that the exchange puts on the hottest resource")
 }
 
 /// What pairs send together: `mbps` of each sender for so many of them.
@@ -132,7 +126,8 @@ mod tests {
         assert_eq!((pair(2.0, 100.0, link()).latency_us, pair(2.0, 100.0, link()).resource.as_str()), (3.0, LATENCY));
         assert_eq!(pair(0.5, 100.0, link()).resource, "link");
         assert_eq!((collective(2.0, 3.0, link()).latency_us, collective(2.0, 1.0, link()).latency_us), (3.0, 2.0));
-        assert_eq!(dissemination(5, 2.0, String::new()).latency_us, 6.0);
+        let means = [3.0, 2.0, 4.0].map(|us| Bound::of_time(us, LATENCY, ""));
+        assert_eq!(least(means).map(|bound| bound.latency_us), Some(2.0));
     }
 
     #[test]

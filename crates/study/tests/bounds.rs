@@ -1,7 +1,9 @@
 //! No simulation beats its bound: every benchmark, on every fabric of the catalog, bare and under the message stack.
 
-use hotlink_bench::{Calls, Direction, Kernel, Plan, Record, Which};
+use hotlink_bench::{Calls, Direction, Kernel, Plan, Record, Which, flag_impossible};
 use hotlink_fabric::catalog::Library;
+use hotlink_message::Way;
+use hotlink_study::bound::measured::Bounds;
 use hotlink_study::cell::Streamed;
 use hotlink_study::cell::{Cell, Offered, What};
 use hotlink_study::cell::{Program, ProgramBench};
@@ -127,6 +129,153 @@ fn no_simulation_beats_its_bound() {
     }
     assert!(held > 20 * fabrics.len(), "only {held} simulations have a bound");
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), wrong.len() + held, wrong.join("\n"));
+}
+
+/// Fabrics of all kinds of networks, adapters and means for collectives.
+const SPREAD: [&str; 14] = [
+    "gige",
+    "gpu-rail",
+    "ib-hdr-sharp",
+    "ib-ndr-fat-tree2",
+    "ib-ndr-slim-fly",
+    "k98-myrinet",
+    "k98-sci",
+    "k98-t3d",
+    "myrinet-torus3d",
+    "qsnet",
+    "sci-ring",
+    "sci-torus2d",
+    "slingshot-dragonfly",
+    "bluegene-l",
+];
+
+/// Collectives of one fabric by every algorithm, by hosts, and those that adapters carry by these.
+fn collectives(fabric: &str, nodes: u32, sizes: &[u64]) -> Vec<Cell> {
+    let mut all = Vec::new();
+    for which in Which::ALL.into_iter().filter(|which| !matches!(which, Which::Alltoallv | Which::ReduceScatter)) {
+        let sizes = if which == Which::Barrier { &[0] } else { sizes };
+        let by_hosts = which.collective().algorithms().iter().map(|&way| (Via::Adapter, Some(Way::By(way))));
+        let ways = [(Via::Adapter, None), (Via::Nic, None)].into_iter().chain(by_hosts);
+        for ((via, algorithm), &size) in ways.flat_map(|way| sizes.iter().map(move |size| (way, size))) {
+            if via == Via::Nic && !which.is_carried_by_adapters() {
+                continue;
+            }
+            let What::Program(usual) = program(ProgramBench::Collective(which), Memory::Shared) else { continue };
+            let what = What::Program(Program { via, algorithm, warmup: 0, ..usual });
+            all.push(Cell::plain(fabric, nodes, size, what, 1));
+        }
+    }
+    all
+}
+
+/// What the simulator says of a collective, by whatever algorithm, is no news to who imports it.
+#[test]
+fn no_simulated_collective_beats_the_bound_of_measured_ones() {
+    let long = SPREAD.into_iter().flat_map(|fabric| collectives(fabric, 4, &[16 << 10]));
+    let cells: Vec<Cell> =
+        SPREAD.into_iter().flat_map(|fabric| collectives(fabric, 8, &[8, 500])).chain(long).collect();
+    let results = parallel::each(&cells, |cell| (cell, cell.run(&Unwatched)));
+    let (mut wrong, mut held, mut same) = (Vec::new(), 0, 0);
+    for (cell, records) in &results {
+        let source = Source::open(&cell.fabric).unwrap();
+        let has_means = source.spec().barrier.is_some() || source.spec().reduction.is_some() || cell.fabric == "qsnet";
+        // What a fabric cannot do it says.
+        for record in records.iter().flatten() {
+            let (us, own) = (record.number("latency_us").unwrap(), record.number("bound_latency_us").unwrap());
+            let row = Record::new()
+                .with("benchmark", record.text("benchmark").unwrap())
+                .with("ranks", cell.nodes)
+                .with("size_B", cell.size)
+                .with("latency_us", us);
+            let (told, impossible) = flag_impossible(Bounds::of(source.clone(), None).add(row).unwrap());
+            let bound = told.number("bound_latency_us").unwrap();
+            let (what, via) = (record.text("algorithm").unwrap_or_default(), record.text("via").unwrap_or_default());
+            let name = || format!("{} {} {what} {via}", cell.fabric, record.text("benchmark").unwrap_or_default());
+            if impossible.is_some() || bound > 1.0001 * us {
+                wrong.push(format!("{} {} nodes {} B: {us} us beat {bound}", name(), cell.nodes, cell.size));
+            }
+            let is_same = !has_means && via == "adapter";
+            if bound > 1.0001 * own
+                || (is_same && bound < 0.9999 * own && told.text("bound_is") == record.text("bound_is"))
+            {
+                wrong.push(format!("{} {} nodes {} B: bound {own}, imported {bound}", name(), cell.nodes, cell.size));
+            }
+            (held, same) = (held + 1, same + usize::from((bound / own - 1.0).abs() < 1e-4));
+        }
+    }
+    assert!(held > 500 && 2 * same > held, "{held} rows, {same} of them with the simulator's bound");
+    assert!(wrong.is_empty(), "{} of {held}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A processor's work for a message's first segment is in the message's own overhead.
+#[test]
+fn no_message_by_a_kernel_s_tcp_beats_its_bound() {
+    let of_tcp = |bench: ProgramBench| match program(bench, Memory::Shared) {
+        What::Program(usual) => What::Program(Program { via: Via::Tcp, ..usual }),
+        other => other,
+    };
+    let mut cells = Vec::new();
+    for fabric in ["ib-ndr-fat-tree2", "gige", "k98-myrinet", "k98-sci", "qsnet"] {
+        for size in [0, 1, 1000, 1400, 1460, 1461, 3000, 64 << 10, 1 << 20] {
+            cells.push(Cell::plain(fabric, 2, size, of_tcp(ProgramBench::PingPong { between: [0, 1] }), 1));
+            for (benchmark, direction) in
+                [("stream", Direction::Uni), ("stream", Direction::Bi), ("rate", Direction::Uni)]
+            {
+                let streamed = Streamed { benchmark, pairs: 1, direction, calls: Calls::Windowed, window: Some(16) };
+                cells.push(Cell::plain(fabric, 2, size.max(1), of_tcp(ProgramBench::Stream(streamed)), 1));
+            }
+        }
+    }
+    let results = parallel::each(&cells, |cell| (cell, cell.run(&Unwatched)));
+    let mut held = 0;
+    for (cell, records) in &results {
+        for record in records.iter().flatten() {
+            let (ratio, key) = beats(record).unwrap_or_else(|| panic!("no bound: {record:?}"));
+            let benchmark = record.text("benchmark").unwrap_or_default();
+            assert!(ratio <= 1.0001, "{} {benchmark} of {} B: {ratio} beyond {key}", cell.fabric, cell.size);
+            held += 1;
+        }
+    }
+    assert!(held >= 100, "{held}");
+}
+
+/// Flows that do not cross the hot link go on when more is offered than all can have alike.
+#[test]
+fn no_mean_beats_its_bound_beyond_the_fair_share() {
+    let mut cells = Vec::new();
+    for fabric in ["sci-torus3d", "gpu-rail", "myrinet-torus3d", "ib-ndr-slim-fly", "k98-t3d", "bluegene-l"] {
+        for pattern in ["uniform", "nearest-neighbour", "bisection", "permutation:shift:3"] {
+            for load in [0.9, 1.0, 1.5, 3.0] {
+                let traffic = What::Traffic(Offered { messages: Some(100), ..Offered::plain(pattern, load) });
+                cells.push(Cell::plain(fabric, 16, 4096, traffic, 1));
+            }
+        }
+    }
+    for (fabric, nodes) in [("hgx-h100-rail", 16), ("k98-t3d", 8), ("sci-ring", 8), ("ib-ndr-fat-tree2", 96)] {
+        for senders in [1, 2, 3, 4] {
+            for step in [1, nodes / 2] {
+                let pairs = (0..senders).map(|from| (from, from + step)).collect();
+                let what = What::Saturation { pairs, messages: 20, window: None, counted: "senders" };
+                cells.push(Cell::plain(fabric, nodes, 64 << 10, what, 1));
+            }
+        }
+    }
+    let results = parallel::each(&cells, |cell| (cell, cell.run(&Unwatched)));
+    let (mut wrong, mut held, mut fair) = (Vec::new(), 0, 0);
+    for (cell, records) in &results {
+        for record in records.iter().flatten() {
+            let (ratio, key) = beats(record).unwrap_or_else(|| panic!("no bound: {record:?}"));
+            if ratio > ALLOWED {
+                wrong.push(format!("{} {:?}: {ratio} beyond {key}", cell.fabric, cell.what));
+            }
+            assert!(record.text("limiting_resource").is_some(), "{record:?}");
+            let bound = record.number("bound_bandwidth_per_node_MBps");
+            fair += usize::from(bound.is_some() && bound == record.number("fair_bandwidth_per_node_MBps"));
+            held += 1;
+        }
+    }
+    assert!(held > 80 && fair > 20, "{held} held, {fair} with the fair share for their bound");
+    assert!(wrong.is_empty(), "{} of {held}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 /// The warm-up registers memory for longer than a message takes; each link then carries one of the two messages that count.

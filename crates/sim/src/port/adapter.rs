@@ -185,7 +185,7 @@ impl Adapter {
         };
         let (deposit, fetch) = (adapter.limits.deposit.map(rated), adapter.limits.fetch.map(rated));
         let rate = match &adapter.kernel {
-            Some(kernel) => Rate((kernel.peak(&adapter.local) as u64).min(adapter.way.rate.0)),
+            Some(kernel) => Rate((kernel.steady_peak(&adapter.local) as u64).min(adapter.way.rate.0)),
             None => deposit.or(fetch).map_or(adapter.way.rate, |claim| claim.pio_rate.max(claim.dma_rate)),
         };
         let registration = RegistrationLimits {
@@ -293,7 +293,7 @@ impl Adapter {
     /// or its host and not the network.
     pub fn peak(&self, engine: Engine, layout: &Layout, registered: bool) -> Option<(String, f64)> {
         if let Some(kernel) = &self.kernel {
-            return Some(("processor (receiver, TCP/IP)".to_owned(), kernel.peak(&self.local)));
+            return Some(("processor (receiver, TCP/IP)".to_owned(), kernel.peak(&self.local, layout.bytes().max(1))));
         }
         let pace = self.pace(engine, layout);
         let pace = if registered && engine == Engine::Dma { self.paged(pace, 1 << 20, [Some(0), None]) } else { pace };

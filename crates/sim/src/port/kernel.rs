@@ -8,6 +8,7 @@ use super::local::Local;
 use super::pace::Pace;
 use hotlink_fabric::ledger::{Inputs, Unfit};
 use hotlink_fabric::units::Time;
+use hotlink_port::Layout;
 
 /// A kernel's TCP/IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +50,18 @@ impl Kernel {
     pub fn receive(&self, local: &Local, bytes: u64) -> Time {
         local.checksum(bytes) + Time(self.further(bytes) * (self.overhead_ps + self.interrupt_ps))
     }
-    /// Rate in bytes per second that long messages cannot exceed: the receiver's work for full segments.
-    pub fn peak(&self, local: &Local) -> f64 {
-        let each = local.copy_cold(self.segment) + local.checksum(self.segment);
-        self.segment as f64 / (each.0 + self.overhead_ps + self.interrupt_ps) as f64 * 1e12
+    /// Rate in bytes per second that messages of `bytes` cannot exceed: the receiver's work for one, and its copy to the
+    /// program. What the first segment takes is in the message's own overhead.
+    pub fn peak(&self, local: &Local, bytes: u64) -> f64 {
+        let take = |part: u64| local.take(&Layout::contiguous(part), bytes);
+        // Long messages come in pieces, of whole segments, and a short copy may be faster for its length.
+        let by_segments = take(self.segment).0 * (bytes / self.segment) + take(bytes % self.segment).0;
+        let work = take(bytes).0.min(by_segments) + self.receive(local, bytes).0;
+        bytes as f64 / work as f64 * 1e12
+    }
+    /// The same of a message so long that its overhead does not count, for one of full segments.
+    pub fn steady_peak(&self, local: &Local) -> f64 {
+        let work = local.copy_cold(self.segment) + local.checksum(self.segment);
+        self.segment as f64 / (work.0 + self.overhead_ps + self.interrupt_ps) as f64 * 1e12
     }
 }

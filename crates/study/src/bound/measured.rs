@@ -2,12 +2,14 @@
 
 use crate::bound::message;
 use crate::bound::pattern::{Pattern, flows, injection_mbps, one, with_limit};
+use crate::bound::program::by_any_means;
 use crate::options::Rates;
 use crate::{Error, Source};
 use hotlink_bench::{Record, Which};
+use hotlink_bound::flows::of_pairs;
 use hotlink_bound::{Bound, Bounds as Limits, network};
 use hotlink_fabric::Fabric;
-use hotlink_fabric::traffic::{Demand, Traffic};
+use hotlink_fabric::traffic::Demand;
 use std::collections::BTreeMap;
 
 /// Packet efficiency of a row without a size.
@@ -37,7 +39,7 @@ impl Bounds {
 
     /// What a node's own devices let it inject at large sizes: MB/s.
     pub fn injection_mbps(&mut self, nodes: u32) -> Result<Option<f64>, Error> {
-        Ok(by_injection(self.at(self.nodes.unwrap_or(nodes))?, ANY_SIZE))
+        Ok(injection_mbps(self.at(self.nodes.unwrap_or(nodes))?, Rates::Measured, ANY_SIZE))
     }
 
     /// The record with `bound_*`, `efficiency` and `limiting_resource`, where its benchmark has a bound.
@@ -74,12 +76,6 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
     let benchmark = plain(record.text("benchmark").unwrap_or_default()).to_owned();
     let timed = record.number("latency_us").is_some();
     match benchmark.as_str() {
-        "barrier" => {
-            let news = limits(fabric, &pairs(nodes, 1, false), 1)?;
-            let us = idle_us(fabric, [0, nodes - 1], 1, &news, idle)?;
-            let bound = network::dissemination(nodes, us, news.per_node().resource);
-            Ok(by_time(record, &bound).map(|record| with_limit(record, fabric, &news)))
-        }
         "pingpong" | "fetch" | "pairs" | "put" | "get" if timed => {
             let limits = limits(fabric, &between(&record, nodes, false), sent)?;
             let idle_us = idle_us(fabric, ends(&record, nodes).unwrap_or([0, nodes - 1]), size, &limits, idle)?
@@ -100,35 +96,22 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
                 1 => between(&record, nodes, both),
                 _ => pairs(nodes, count, both),
             };
-            let limits = limits(fabric, &demand, sent)?;
+            let limits = of_pairs(fabric, &demand, &limits(fabric, &demand, sent)?, Rates::Measured.into())?;
             let Some(rate) = record.number("bandwidth_MBps") else { return Ok(None) };
             let bound = network::pairs(f64::from(count) * if both { 2.0 } else { 1.0 }, limits.per_node());
             Ok(Some(with_limit(record.beside_rate(&bound, rate), fabric, &limits)))
         }
-        "alltoall" => {
-            let demand = Traffic::AllToAll.demand(nodes, 1).map_err(|error| error.to_string())?;
-            let limits = limits(fabric, &demand, sent)?;
-            let bound = network::exchange(size as f64, f64::from(nodes - 1), limits.per_node());
-            Ok(by_time(record, &bound).map(|record| with_limit(record, fabric, &limits)))
-        }
-        "bcast" | "reduce" | "allreduce" | "allgather" | "gather" | "scatter" => {
-            let which = Which::ALL.into_iter().find(|which| which.name() == benchmark);
-            Ok(which.zip(by_injection(fabric, size)).and_then(|(which, mbps)| {
-                let is = "the bytes that a rank must send or receive over what its devices let it inject";
-                by_time(record, &network::by_devices(which.moved(size as f64, f64::from(nodes)), mbps, is))
-            }))
-        }
-        _ => Ok(None),
+        _ => match Which::ALL.into_iter().find(|which| which.name() == benchmark) {
+            // No row tells how their parts differ.
+            None | Some(Which::Alltoallv | Which::ReduceScatter) => Ok(None),
+            Some(which) => Ok(by_time(record, &by_any_means(fabric, which, size)?)),
+        },
     }
 }
 
 fn by_time(record: Record, bound: &Bound) -> Option<Record> {
     let us = record.number("latency_us").filter(|us| *us > 0.0)?;
     Some(record.beside_time(bound, us))
-}
-
-fn by_injection(fabric: &Fabric, size: u64) -> Option<f64> {
-    injection_mbps(fabric, Rates::Measured, size)
 }
 
 /// One message between the pair that the record names, or the first and the last node; with `both` one each way.

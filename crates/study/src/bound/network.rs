@@ -11,6 +11,10 @@ pub fn barrier(spec: &BarrierSpec, run: &BarrierRun) -> Time {
     network::barrier(spec, Time(run.released.0.saturating_sub(run.last_arrival.0)))
 }
 
+/// How that of QsNet's broadcast comes about.
+pub const BROADCAST_IS: &str =
+    "the way to the farthest node through both adapters and buses, and the bytes at the link's rate";
+
 /// The least of QsNet's broadcast among nodes from `first` to `last`, and whether the bytes set it: the news crosses the
 /// network through both adapters.
 ///

@@ -1,16 +1,20 @@
 //! The least that a program on simulated ranks could take: the bound beside what it took.
 
 use crate::bound::message;
+use crate::bound::network::BROADCAST_IS;
 use crate::bound::pattern::{self, Pattern};
 use crate::cell::{Cell, Program};
 use crate::options::{Memory, Rates};
 use hotlink_bench::{Direction, Stream, Which};
-use hotlink_bound::{Bound, DEVICES, Peak, network};
+use hotlink_bound::flows::of_pairs;
+use hotlink_bound::{Bound, DEVICES, LATENCY, Peak, network};
+use hotlink_fabric::Fabric;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::traffic::Traffic;
-use hotlink_port::{Engine, Layout, RegistrationLimits};
-use hotlink_sim::Plan as NetPlan;
+use hotlink_port::{Engine, Layout, Limits, RegistrationLimits};
 use hotlink_sim::port::{Adapter, Family, VirtualTime};
+use hotlink_sim::qsnet::Elan;
+use hotlink_sim::{Plan as NetPlan, Settings};
 
 /// Why packets say nothing of messages to oneself.
 pub const NO_WAY_TO_ITSELF: &str = "--direction self: a simulated network has no way from a node to itself; `hotlink \
@@ -57,7 +61,9 @@ impl Program {
         // Shorter ones may come from a cache: the processor's stores are then faster than from memory, or than DMA.
         let sockets = driver.adapter().family == Family::Tcp;
         let long = sockets || (cell.size >= zero_copy_min && limits.deposit.is_some());
-        let ends = driver.adapter().peak(engine, &Layout::contiguous(1 << 20), registered).filter(|_| long);
+        // A kernel's work is of this size; what moves data by itself has its pace in long transfers.
+        let bytes = if sockets { cell.size } else { 1 << 20 };
+        let ends = driver.adapter().peak(engine, &Layout::contiguous(bytes), registered).filter(|_| long);
         Ok(ends.map(peak).into_iter().fold(way, Peak::at_most))
     }
 
@@ -80,7 +86,8 @@ impl Program {
         let flows = bench.flows(cell.nodes);
         let ends = self.slowest(cell, driver, plan, flows[0].into())?;
         let demand = pattern::flows(plan.fabric.nodes(), flows);
-        let hottest = Pattern::of(plan.fabric, &demand, cell.capacities, cell.size)?.per_node();
+        let fair = Pattern::of(plan.fabric, &demand, cell.capacities, cell.size)?.bounds;
+        let hottest = of_pairs(plan.fabric, &demand, &fair, cell.capacities.into())?.per_node();
         let both = driver.adapter().exchange_peak().filter(|_| bench.direction == Direction::Bi).map(peak);
         let each = [network::by_overhead(size, cost_us), ends, hottest].into_iter().chain(both);
         Ok(network::stream(size, directions * pairs, each))
@@ -103,6 +110,49 @@ impl Program {
         let Cell { size, capacities, seed, .. } = *cell;
         Moved { which, nodes: &nodes, root: 0, size, bytes, capacities, seed }.least(driver.adapter(), plan)
     }
+}
+
+/// Of a collective of all nodes of a fabric by whatever means it has: messages of hosts or of adapters, a barrier network,
+/// a reduction, a broadcast. No row says which, so the least of their bounds counts.
+///
+/// # Errors
+/// The fabric cannot be simulated.
+pub fn by_any_means(fabric: &Fabric, which: Which, size: u64) -> Result<Bound, String> {
+    let (spec, nodes) = (&fabric.spec, fabric.asked);
+    let barrier = spec.barrier().filter(|_| which == Which::Barrier);
+    let mut own = Vec::from_iter(barrier.map(network::barrier_port));
+    // A sum of nothing is a barrier; one to which all but the root add zeros, a broadcast.
+    let reduction = spec.reduction().filter(|_| which.is_carried_by_adapters());
+    own.extend(reduction.and_then(|own| network::reduced(own, nodes, size).ok()));
+    match by_messages(fabric, which, size) {
+        // Some networks have nothing else.
+        Err(error) if own.is_empty() => return Err(error),
+        messages => own.extend(messages.unwrap_or_default()),
+    }
+    network::least(own).ok_or_else(|| "no bound is known".to_owned())
+}
+
+/// Of a collective by messages of the hosts, of their adapters, and by QsNet's broadcast, each where it is.
+fn by_messages(fabric: &Fabric, which: Which, size: u64) -> Result<Vec<Bound>, String> {
+    let settings = Settings { capacities: Rates::Measured.into(), ..Settings::of(&fabric.spec) };
+    let plan = NetPlan::new(fabric, &settings).map_err(|error| error.to_string())?;
+    let nodes: Vec<u32> = (0..fabric.asked).collect();
+    let bytes = which.moved(size as f64, f64::from(fabric.asked));
+    let moved = Moved { which, nodes: &nodes, root: 0, size, bytes, capacities: Rates::Measured, seed: 1 };
+    let hosts = Adapter::new(&plan).ok();
+    let mut all = vec![moved.by(hosts.as_ref(), &plan)?];
+    if let (Some(hosts), Ok(adapters)) = (&hosts, Adapter::offloaded(&plan))
+        && which.is_carried_by_adapters()
+        && size <= hosts.limits.control_bytes_max
+    {
+        all.push(moved.least(&adapters, &plan)?.after(hosts.around_offloaded(size).us()));
+    }
+    if Elan::of(&fabric.spec).is_some() && matches!(which, Which::Barrier | Which::Bcast) {
+        let ends = [0, fabric.asked - 1];
+        let (least, _) = super::network::broadcast(&plan, ends, size).map_err(|error| error.to_string())?;
+        all.push(Bound::of_time(least.us(), LATENCY, BROADCAST_IS));
+    }
+    Ok(all)
 }
 
 /// A collective of some nodes.
@@ -130,6 +180,11 @@ impl Moved<'_> {
     /// # Errors
     /// A node is not there, or has no route.
     pub fn least(&self, adapter: &Adapter, plan: &NetPlan<'_>) -> Result<Bound, String> {
+        self.by(Some(adapter), plan)
+    }
+
+    /// The same; of adapters that nothing is known of, without what they and the processors take.
+    fn by(&self, adapter: Option<&Adapter>, plan: &NetPlan<'_>) -> Result<Bound, String> {
         let Moved { which, nodes, mut bytes, .. } = *self;
         // Where links differ, a fast node may do more than its share for the others.
         let links_differ = !plan.fabric.network.overrides.is_empty();
@@ -138,15 +193,16 @@ impl Moved<'_> {
         }
         let root = nodes.get(self.root).copied().ok_or("the root is none of the nodes")?;
         let others = nodes.iter().copied().filter(|&node| node != root);
-        let limits = &adapter.limits;
         let mut far_us: f64 = 0.0;
         for to in others.clone() {
             // What is gathered comes from there.
             let [from, to] = if matches!(which, Which::Reduce | Which::Gather) { [to, root] } else { [root, to] };
             far_us = far_us.max(message::way_us(plan, from, to)?);
         }
-        let far_us = (far_us - adapter.skipped().us()).max(0.0);
-        let idle_us = limits.post_overhead.us() + far_us + limits.poll_overhead.us();
+        let idle_us = adapter.map_or(far_us, |adapter| {
+            let Limits { post_overhead, poll_overhead, .. } = adapter.limits;
+            post_overhead.us() + (far_us - adapter.skipped().us()).max(0.0) + poll_overhead.us()
+        });
         let mut slowest = Peak::new(f64::INFINITY, "");
         if bytes > 0.0 {
             let all = plan.fabric.nodes();
@@ -159,16 +215,23 @@ impl Moved<'_> {
                 Which::Scatter => pattern::flows(all, others.map(|to| (root, to))),
                 _ => pattern::one(all, root, others.clone().next().unwrap_or(root)),
             };
-            slowest = Pattern::of(plan.fabric, &demand, self.capacities, self.size)?.per_node();
-            // By all its ways at once, where one is not as good as another, or others may take what is left of it.
-            let efficiency = plan.fabric.spec.packet().efficiency(self.size, 1.0);
+            let pattern = Pattern::of(plan.fabric, &demand, self.capacities, self.size)?;
+            slowest = pattern.per_node();
+            // By all its ways at once, where one is not as good as another, where others may take what is left of it, and
+            // where a node may send by several.
+            let is_one = !to_all && !matches!(which, Which::Gather | Which::Scatter);
+            let efficiency = match is_one && !links_differ {
+                true => pattern.bounds.efficiency,
+                false => plan.fabric.spec.packet().efficiency(self.size, 1.0),
+            };
             let own = plan.fabric.injection_at_mbps(Node(root), self.capacities.into(), efficiency);
-            let by_all = links_differ || (to_all && !everybody);
+            let by_all = links_differ || is_one || (to_all && !everybody);
             if let Some(own) = own.filter(|&own| by_all && own > slowest.mbps) {
                 slowest = Peak::new(own, DEVICES);
             }
             let both = to_all || matches!(which, Which::Allgather | Which::Allreduce | Which::ReduceScatter);
-            slowest = adapter.exchange_peak().filter(|_| both).map(peak).into_iter().fold(slowest, Peak::at_most);
+            let exchange = adapter.filter(|_| both).and_then(Adapter::exchange_peak);
+            slowest = exchange.map(peak).into_iter().fold(slowest, Peak::at_most);
         }
         // The rate is each sender's: of a gather one part leaves each of them.
         let bytes = if which == Which::Gather { self.size as f64 } else { bytes };

@@ -458,7 +458,13 @@ pub const RECORDS: &[Records] = &[
         form: Form::Benchmark,
         own: &[&[
             key("traffic", Text, "", "Who sends to whom"),
-            key("load", Number, "1", "Offered load, as a share of the bound"),
+            key("load", Number, "1", "Offered load, as a share of the fair bandwidth"),
+            key(
+                "fair_bandwidth_per_node_MBps",
+                Number,
+                "MB/s",
+                "Most bandwidth per node of which every flow gets the same share",
+            ),
             key("offered_per_node_MBps", Number, "MB/s", "Offered load of a node"),
             key("sizes", Text, "", "Distribution of the messages' sizes; size_B is its mean"),
             key("sizes_source", Text, "", "Where its numbers are from, and their status"),

@@ -11,9 +11,10 @@ use crate::options::{Order, Routes};
 use crate::transports::Control;
 use crate::{Error, Source, Unwatched, Watch, parallel};
 use hotlink_bench::Record;
+use hotlink_bound::flows::Flows;
 use hotlink_bound::{Bounds, LATENCY, network};
 use hotlink_fabric::Fabric;
-use hotlink_fabric::spec::{Capacities, FabricSpec, Role};
+use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_fabric::traffic::{Demand, Traffic};
 use hotlink_fabric::units::Time;
 use hotlink_sim::workload::{self, PingPong, Run, Schedule, Stream};
@@ -89,10 +90,19 @@ impl Cell {
         let routes = (settings.paths, settings.seed);
         let bounds = Pattern::of_paths(&fabric, &demand, self.capacities, self.size, routes)?.bounds;
         // Packets that choose among ways are bound by what all of these share.
-        let bounds = if settings.detours.is_some() { at_the_ends(bounds) } else { bounds };
+        let is_loose = settings.detours.is_some();
+        let bounds = if is_loose { bounds.at_the_ends() } else { bounds };
+        let mut bounds = match &self.what {
+            What::Saturation { pairs, .. } => {
+                let offered: Vec<_> = pairs.iter().map(|&(from, to)| (from, to, f64::INFINITY)).collect();
+                let flows = Flows { offered: &offered, shares: pairs.len() as f64, routes, is_loose };
+                flows.together(&fabric, &bounds, self.capacities.into())?
+            }
+            _ => bounds,
+        };
         let start = watch.seconds();
         let (record, run, more) = match &self.what {
-            What::Traffic(offered) => traffic::run(self, offered, (&plan, &settings), &demand, &bounds)?,
+            What::Traffic(offered) => traffic::run(self, offered, (&plan, &settings), &demand, &mut bounds)?,
             _ => self.simulate(&plan, &settings, &bounds).map(|(record, run)| (record, run, Vec::new()))?,
         };
         // Where pairs are cut off it is no time of the same exchange.
@@ -259,16 +269,6 @@ fn beside_healthy(record: Record, healthy: &Record) -> Record {
         Some(us) => faults::with_cost(record, us),
         None => record,
     }
-}
-
-/// The same, of the nodes' own devices and links alone.
-fn at_the_ends(mut bounds: Bounds) -> Bounds {
-    bounds.roles.retain(|role| !matches!(role.role, Role::SwitchLink | Role::GlobalLink));
-    let of = |at: usize| bounds.roles[at].bandwidth_per_node_mbps;
-    let limits = (0..bounds.roles.len()).filter(|&at| of(at).is_some());
-    bounds.limit = limits.min_by(|&a, &b| of(a).unwrap_or(f64::INFINITY).total_cmp(&of(b).unwrap_or(f64::INFINITY)));
-    bounds.bandwidth_per_node_mbps = bounds.limit.and_then(of).unwrap_or(f64::INFINITY);
-    bounds
 }
 
 /// The record with the counts of a run.

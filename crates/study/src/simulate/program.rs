@@ -134,8 +134,7 @@ impl Program {
 
     /// Refuses what adapters do not carry by themselves.
     fn check_offloaded(&self, cell: &Cell, most: u64) -> Result<(), String> {
-        use Which::{Allreduce, Barrier, Bcast, Reduce};
-        if !matches!(self.bench, ProgramBench::Collective(Barrier | Bcast | Allreduce | Reduce)) {
+        if !matches!(self.bench, ProgramBench::Collective(which) if which.is_carried_by_adapters()) {
             return Err("nic: adapters carry barrier, bcast, reduce and allreduce by themselves".to_owned());
         }
         if cell.size > most {

@@ -8,6 +8,7 @@ use crate::effort;
 use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
+use hotlink_bound::Bound;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_port::background::BackgroundSpec;
@@ -140,16 +141,10 @@ impl Cell {
         if let Some(why) = outcome.fallback {
             record.set("fallback", format!("tree of puts: {why}"));
         }
-        let record = with_hosts(record, by_hosts.as_ref())
-            .bounded("bound_latency_us", least.us(), least.us() / median)
-            .with(
-                "limiting_resource",
-                limit(&fabric.spec, &Collective { algorithm, ..*what }, by_bytes, least.us() / median),
-            )
-            .with(
-                "bound_is",
-                "the way to the farthest node through both adapters and buses, and the bytes at the link's rate",
-            );
+        let what = Collective { algorithm, ..*what };
+        let limiting = limit(&fabric.spec, &what, by_bytes, least.us() / median);
+        let bound = Bound::of_time(least.us(), limiting, network::BROADCAST_IS);
+        let record = with_hosts(record, by_hosts.as_ref()).beside_time(&bound, median);
         let record = limiter::of_ranks(record, &plan, &outcome.run, &outcome.busy, None);
         Ok(with_distribution(record, &values, self.raw)
             .with("retries", outcome.retries)

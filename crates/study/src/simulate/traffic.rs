@@ -7,12 +7,13 @@ use crate::model::with_injection;
 use crate::sizes::Law;
 use hotlink_bench::{Record, Steady, histogram};
 use hotlink_bound::Bounds;
+use hotlink_bound::flows::Flows;
 use hotlink_fabric::traffic::Demand;
 use hotlink_fabric::units::Time;
 use hotlink_sim::plan::RouteBuffer;
 use hotlink_sim::workload::{OpenLoop, Run, Series, SizeLaw};
 use hotlink_sim::{Plan, Settings, SimError};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Messages of all nodes before the first look at the statistics, and of each sender at least.
 const FIRST: u64 = 4096;
@@ -52,7 +53,7 @@ pub(super) fn run(
     offered: &Offered,
     (plan, settings): (&Plan<'_>, &Settings),
     demand: &Demand,
-    bounds: &Bounds,
+    bounds: &mut Bounds,
 ) -> Result<(Record, Run, Vec<Record>), String> {
     let failed = |error: SimError| format!("{} with {} nodes: {error}", cell.fabric, cell.nodes);
     cell.has_a_bound(plan.fabric, bounds)?;
@@ -60,8 +61,8 @@ pub(super) fn run(
         Some(name) => Law::named(name).map_err(|what| format!("--size {what}"))?,
         None => Law { law: SizeLaw::Fixed(cell.size), source: None },
     };
-    let bound = bounds.bandwidth_per_node_mbps;
-    let mbps = offered.load * bound;
+    let fair = bounds.bandwidth_per_node_mbps;
+    let mbps = offered.load * fair;
     let mut open = OpenLoop::new(plan, settings, demand, law.law.clone(), mbps);
     if let Some(us) = offered.series_us {
         open.watch(Time::from_us(us));
@@ -73,7 +74,19 @@ pub(super) fn run(
     let measured = measured.map_err(failed)?;
     let [begin, end] = measured.window;
     let run = open.run(end - begin, measured.bytes);
-    let accepted = run.mbps() / f64::from(open.senders().max(1));
+    let senders = f64::from(open.senders().max(1));
+    let accepted = run.mbps() / senders;
+    let offers = offers(&open, begin, end, &law.law);
+    // While no more is offered than all can have alike, that is the bound.
+    if offers.iter().map(|offer| offer.2).sum::<f64>() > fair * senders {
+        let (routes, is_loose) = ((settings.paths, settings.seed), settings.detours.is_some());
+        let flows = Flows { offered: &offers, shares: senders, routes, is_loose };
+        let together = flows.together(plan.fabric, bounds, cell.capacities.into())?;
+        if together.bandwidth_per_node_mbps > fair {
+            *bounds = together;
+        }
+    }
+    let bound = bounds.bandwidth_per_node_mbps;
     let mut record = cell.head(plan, settings);
     if let Some(name) = &offered.sizes {
         record.set("sizes", name.as_str());
@@ -86,6 +99,7 @@ pub(super) fn run(
         .with("load", offered.load)
         .with("offered_per_node_MBps", mbps)
         .with("bandwidth_per_node_MBps", accepted)
+        .with("fair_bandwidth_per_node_MBps", fair)
         .bounded("bound_bandwidth_per_node_MBps", bound, accepted / bound);
     let record = with_injection(record, accepted, cell.injection_mbps(plan, bounds));
     let record = measured.told(record, run.stats.lost_messages, &open);
@@ -97,6 +111,21 @@ pub(super) fn run(
         None => Vec::new(),
     };
     Ok((record, run, more))
+}
+
+/// What each pair had for the network to carry from `begin` to `end`: MB/s.
+fn offers(open: &OpenLoop<'_>, begin: Time, end: Time, law: &SizeLaw) -> Vec<(u32, u32, f64)> {
+    let flows = open.flows();
+    let mut of_pairs: BTreeMap<[u32; 2], u64> = BTreeMap::new();
+    for (message, (&posted, &took)) in flows.posted_ps.iter().zip(&flows.latency_ps).enumerate() {
+        let was_there = took > 0 && posted + took <= begin.0;
+        if posted <= end.0 && !was_there {
+            let bytes = if let SizeLaw::Fixed(bytes) = law { *bytes } else { flows.bytes[message] };
+            *of_pairs.entry(flows.between[message]).or_default() += bytes;
+        }
+    }
+    let us = (end - begin).us();
+    of_pairs.into_iter().map(|([from, to], bytes)| (from, to, bytes as f64 / us)).collect()
 }
 
 /// So many messages of an average sender after half as many.

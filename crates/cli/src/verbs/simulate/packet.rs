@@ -109,7 +109,7 @@ pub(crate) struct TrafficArgs {
     /// Who sends to whom, as in `analyze`: uniform, permutation:random, hot-spot:10, ...
     #[arg(long, default_value = "uniform", value_name = "PATTERN")]
     traffic: String,
-    /// Offered load, as a share of the bound that the load count gives for this pattern.
+    /// Offered load, as a share of the fair bandwidth, which the load count gives for this pattern.
     #[arg(long, value_name = "LIST", default_value = "0.1..1.0")]
     load: Numbers,
     /// Messages that an average node offers after half as many [default: as many as the statistics need, within 8 million
