@@ -99,6 +99,7 @@ struct Tally {
     hottest_load: f64,
     /// Load over gross rate where rates differ, else the load.
     pressure: f64,
+    total_pressure: f64,
     sharing: usize,
 }
 
@@ -155,6 +156,7 @@ fn tallies(carried: &Load, fabric: &Fabric) -> BTreeMap<Role, Tally> {
             hottest: resource,
             hottest_load: 0.0,
             pressure: 0.0,
+            total_pressure: 0.0,
             sharing: 0,
         });
         tally.add(resource, load, pressure);
@@ -173,6 +175,11 @@ fn role_bound(
     let average_load = tally.total / tally.used as f64;
     let payload_mbps = fabric.payload_mbps(tally.hottest, capacities, efficiency);
     let bandwidth = |load: f64| payload_mbps.map(|mbps| mbps * flow_per_node / load);
+    // Where rates differ, what is averaged is the time that a load takes its link.
+    let average = match !fabric.network.overrides.is_empty() && tally.pressure > 0.0 {
+        true => tally.hottest_load * tally.total_pressure / tally.used as f64 / tally.pressure,
+        false => average_load,
+    };
     RoleBound {
         role,
         name: fabric.role_name(role),
@@ -183,7 +190,7 @@ fn role_bound(
         average_load,
         payload_mbps,
         bandwidth_per_node_mbps: bandwidth(tally.hottest_load),
-        average_bandwidth_per_node_mbps: bandwidth(average_load),
+        average_bandwidth_per_node_mbps: bandwidth(average),
     }
 }
 
@@ -192,6 +199,7 @@ impl Tally {
         self.resources += 1;
         self.used += usize::from(load > 0.0);
         self.total += load;
+        self.total_pressure += pressure;
         let slack = 1e-9 * self.pressure.max(pressure);
         if pressure > self.pressure + slack {
             (self.hottest, self.hottest_load, self.pressure, self.sharing) = (resource, load, pressure, 1);

@@ -131,6 +131,22 @@ pub struct FormResult {
     pub limiting_resource: String,
 }
 
+impl FormResult {
+    /// What each node sends at once where all links between switches carry the mean load of Eq. 6: N R over it, in MB/s, as
+    /// a load count has it. Eq. 12 is another number, a mean of bandwidths. Cubes have no other (Eqs. 4 and 5).
+    pub fn links_averaged_mbps(&self) -> f64 {
+        let nodes = f64::from(self.nodes);
+        match (self.sw2sw_mbps, self.same_switch_mbps, self.nodes_per_switch) {
+            (Some(between), Some(same), Some(k)) if between < same => {
+                let limits = self.limits.iter().filter(|limit| Role::HOST.contains(&limit.role));
+                let device = limits.map(|limit| limit.mbps).fold(same, f64::min);
+                (between * (nodes - 1.0) / (nodes - k)).min(device)
+            }
+            _ => self.bandwidth_per_node_mbps,
+        }
+    }
+}
+
 /// The closed form for `nodes` nodes of `spec` under all-to-all traffic of messages of `message_bytes`.
 ///
 /// `None` where M02 has no equation: fewer than two nodes, another topology than cubes of one-way rings, arrays and
@@ -156,6 +172,12 @@ pub fn for_fabric(spec: &FabricSpec, nodes: u32, capacities: Capacities, message
         return None;
     };
     case.switched(&switches)
+}
+
+/// Whether Eqs. 6 to 12 describe these nodes: several switches in an array, a ring or a Clos64.
+pub fn describe_switches(spec: &FabricSpec, nodes: u32) -> bool {
+    let form = for_fabric(spec, nodes, Capacities::Measured, MESSAGE_BYTES);
+    form.is_some_and(|form| form.sw2sw_mbps.is_some())
 }
 
 /// r of the cube that holds `nodes` nodes; `None` if its extents are not all r.

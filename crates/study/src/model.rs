@@ -92,7 +92,8 @@ impl PatternQuestion {
             .and_then(|fabric| fabric.injection_mbps(self.capacities.into(), form.efficiency));
         let bandwidth = form.bandwidth_per_node_mbps;
         let head = self.head(&spec.name, nodes, form.nodes_built, "formula");
-        let mut record = with_bandwidth(head, bandwidth, injection).with("limiting_resource", form.limiting_resource);
+        let mut record =
+            with_bandwidth(head, bandwidth, injection).with("limiting_resource", form.limiting_resource.as_str());
         let terms = [
             ("hot_link_packets", form.hot_link),
             ("hot_b_link_packets", form.hot_b_link),
@@ -101,6 +102,7 @@ impl PatternQuestion {
             ("hops_between_switches", form.hops),
             ("switch_to_switch_MBps", form.sw2sw_mbps),
             ("same_switch_MBps", form.same_switch_mbps),
+            ("average_bandwidth_per_node_MBps", form.sw2sw_mbps.map(|_| form.links_averaged_mbps())),
             ("nodes_per_switch_by_switches", form.by_switches.map(|(mean, _)| mean)),
             ("bandwidth_per_node_by_switches_MBps", form.by_switches.map(|(_, mbps)| mbps)),
             ("idle_latency_us", Some(form.idle_us)),
@@ -137,8 +139,8 @@ impl PatternQuestion {
             .with("note", why)
     }
 
-    /// M02's view of switches (Eqs. 10 to 12): the links between them averaged, and the bandwidths within and between
-    /// switches averaged over a node's partners.
+    /// M02's view of switches (Eqs. 10 and 11): the links between them averaged, and the bandwidths within and between
+    /// switches; where its equations describe the network, these averaged over a node's partners (Eq. 12).
     fn add_split(&self, counted: &Counted, record: &mut Record) {
         let Counted { fabric, demand, load, bounds, .. } = counted;
         let rate = |channel| fabric.payload_mbps(Resource::Channel(channel), self.capacities.into(), bounds.efficiency);
@@ -147,7 +149,9 @@ impl PatternQuestion {
         let split = SwitchSplit::of(fabric, demand, load).filter(|split| split.channels > 0);
         let (Some(split), Some(link), Some(between)) = (split, link, between) else { return };
         let bandwidth = split.bandwidth(between, link);
-        record.set("average_bandwidth_per_node_MBps", bandwidth.overall_mbps);
+        if self.traffic == Traffic::AllToAll && forms::describe_switches(&fabric.spec, fabric.asked) {
+            record.set("eq12_bandwidth_per_node_MBps", bandwidth.overall_mbps);
+        }
         record.set("nodes_per_switch", split.nodes_per_switch);
         record.set("hops_between_switches", split.hops);
         record.set("switch_to_switch_MBps", bandwidth.between_mbps);

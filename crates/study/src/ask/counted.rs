@@ -71,7 +71,9 @@ impl Engine for Formula {
         let pattern = question.pattern().map_err(|why| Error::Input(why.0))?;
         let record = pattern.by_formula(spec, question.nodes);
         let record = record.ok_or_else(|| Error::Input("there is no closed form for this question".to_owned()))?;
-        let value = record.number("bandwidth_per_node_MBps").map(Value::PerNodeMbps);
+        // Of switches M02's Eq. 12 is a mean of bandwidths to a node's partners; others answer for all partners at once.
+        let at_once = record.number("average_bandwidth_per_node_MBps");
+        let value = at_once.or_else(|| record.number("bandwidth_per_node_MBps")).map(Value::PerNodeMbps);
         Ok(Given::plain(record, value))
     }
 }

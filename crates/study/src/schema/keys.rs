@@ -236,6 +236,12 @@ pub(super) const COMMON: &[Key] = &[
 /// M02's view of switches.
 const SPLIT: &[Key] = &[
     key("average_bandwidth_per_node_MBps", Number, "MB/s", "Bandwidth if links carried the average"),
+    key(
+        "eq12_bandwidth_per_node_MBps",
+        Number,
+        "MB/s",
+        "M02's Eq. 12: bandwidths within and between switches, averaged over a node's partners",
+    ),
     key("switch_to_switch_MBps", Number, "MB/s", "Between switches, averaged"),
     key("switch_to_switch_hottest_MBps", Number, "MB/s", "Between switches, of the hottest link"),
     key("same_switch_MBps", Number, "MB/s", "Within a switch"),
