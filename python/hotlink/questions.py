@@ -39,7 +39,7 @@ def analyze(
     traffic: str = "all-to-all",
     capacities: Capacities = "measured",
     method: Method = "both",
-    size: Size = "1MiB",
+    size: Size | None = None,
     samples: int = 100,
     hash_seeds: int = 0,
     seed: int = 1,
@@ -53,7 +53,7 @@ def analyze(
     """Bandwidth per node of one fabric by closed form and by load count, with what limits it.
 
     ``fabric`` is a name from the catalog or a file (TOML fabric, JSON graph). ``nodes`` is a number, several, or the
-    command's notation (``"2..128"``); a graph has its own. ``size`` is bytes, or text with a unit (``"64KiB"``).
+    command's notation (``"2..128"``); a graph has its own. ``size`` is bytes, or text with a unit (1 MiB).
     ``samples`` draws of random ``traffic`` are taken from ``seed``; ``hash_seeds`` draws of the hash by which
     flows choose among equal paths. ``method="all"`` asks every engine that can answer.
 
@@ -79,7 +79,7 @@ def compare(
     traffic: str = "all-to-all",
     capacities: Capacities = "measured",
     method: Literal["formula", "load", "packet"] | Iterable[Literal["formula", "load", "packet"]] = "load",
-    size: Size = "1MiB",
+    size: Size | None = None,
     samples: int = 100,
     seed: int = 1,
     paths: Paths | None = None,
@@ -95,7 +95,7 @@ def compare(
     "disagreement", where the methods put different fabrics ahead. ``prices`` is a price file, or a
     list of the catalog, that overrides the fabrics' own. Prices of different years are ranked together only with
     ``across_eras``. With ``out``, tables and data are also written to that folder, as by ``hotlink compare --out``;
-    plots are made from the result: see `Result.plot` and `Result.save_plots`. Raises `InputError`.
+    ``size`` is 1 MiB, of packets 64 KiB. Plots are made from the result: see `Result.plot` and `Result.save_plots`. Raises `InputError`.
     """
     names = [fspath(fabrics)] if isinstance(fabrics, str | PathLike) else [fspath(fabric) for fabric in fabrics]
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology)
@@ -297,7 +297,7 @@ def _list(value: object) -> list[object]:
 def _pattern(
     traffic: str,
     capacities: str,
-    size: Size,
+    size: Size | None,
     samples: int,
     seed: int,
     paths: str | None,

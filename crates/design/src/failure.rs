@@ -34,7 +34,8 @@ pub fn left(fabric: &Fabric, size: u64) -> Result<Left, String> {
     let share = |damaged: Network| -> Result<f64, String> {
         let after = assemble(&spec, damaged)?;
         // Without a route between some pair nothing is exchanged among all.
-        Ok(exchange(&after, size).map_or(0.0, |(after, _)| after / before))
+        // The fewer nodes that are left may have more each: what failed gives them nothing.
+        Ok(exchange(&after, size).map_or(0.0, |(after, _)| (after / before).min(1.0)))
     };
     let mut left = Left::default();
     for role in [Role::SwitchLink, Role::GlobalLink] {

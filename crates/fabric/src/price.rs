@@ -6,7 +6,7 @@
 use crate::inventory::Inventory;
 use crate::spec::{ItemKind, PriceRef, Status, Value};
 use crate::units::Money;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Prices of one time and currency.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +21,19 @@ pub struct PriceList {
     pub date: String,
     /// Items by key.
     pub items: BTreeMap<String, PriceItem>,
+    /// The list that this one of one's own stands over, if it does.
+    pub beneath: Option<Beneath>,
+}
+
+/// What is left of a list that another stands over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beneath {
+    /// Its key.
+    pub name: String,
+    /// Date of its prices.
+    pub date: String,
+    /// Keys of the items whose prices are its own still.
+    pub items: BTreeSet<String>,
 }
 
 /// One item of a list.
@@ -99,20 +112,19 @@ pub struct Bill {
     pub nodes: u64,
     /// Currency code.
     pub currency: String,
-    /// Date of the list.
+    /// Name of the list; of a list of one's own over another, where both have prices in it, both: `own over other`.
+    pub list: String,
+    /// Its date.
     pub date: String,
+    /// The year of that.
+    pub year: String,
     /// The weakest status of any price used.
     pub status: Status,
 }
 
 impl PriceList {
-    /// The year of the prices.
-    pub fn year(&self) -> &str {
-        self.date.get(..4).unwrap_or(&self.date)
-    }
-
     /// This list with the items of `own` in place of its items of the same name; name, title and date become those of
-    /// `own`. In another currency no price of this list can stay. What an item does not state of power and length, which
+    /// `own`, and a bill says which of the two its prices come from. In another currency no price of this list can stay. What an item does not state of power and length, which
     /// are no prices, stays that of this list.
     pub fn overridden_by(self, own: PriceList) -> PriceList {
         let with_rest = |(name, item): (String, PriceItem)| {
@@ -123,8 +135,27 @@ impl PriceList {
         };
         let replaced: Vec<(String, PriceItem)> = own.items.into_iter().map(with_rest).collect();
         let mut items = if self.currency == own.currency { self.items } else { BTreeMap::new() };
+        let names = items.keys().filter(|name| replaced.iter().all(|(own, _)| own != *name)).cloned().collect();
         items.extend(replaced);
-        PriceList { items, ..own }
+        PriceList { items, beneath: Some(Beneath { name: self.name, date: self.date, items: names }), ..own }
+    }
+
+    /// Name, date and year of the prices of these items: of one list, or of both, `own over other`.
+    fn named<'a>(&self, mut bought: impl Iterator<Item = &'a String> + Clone) -> [String; 3] {
+        let year = |date: &str| date.get(..4).unwrap_or(date).to_owned();
+        let of = |name: &str, date: &str| [name.to_owned(), date.to_owned(), year(date)];
+        let own = of(&self.name, &self.date);
+        let Some(beneath) = &self.beneath else { return own };
+        let other = of(&beneath.name, &beneath.date);
+        let is_beneath = |name: &String| beneath.items.contains(name);
+        match (bought.clone().all(is_beneath), bought.any(is_beneath)) {
+            (true, _) => other,
+            (false, false) => own,
+            _ => std::array::from_fn(|at| match own[at] == other[at] {
+                true => own[at].clone(),
+                false => format!("{} over {}", own[at], other[at]),
+            }),
+        }
     }
 
     /// The bill for `inventory`, whose pieces are the items that `prices` names.
@@ -159,6 +190,7 @@ impl PriceList {
             }
         }
         let weakest = lines.iter().map(|line| line.status).max();
+        let [list, date, year] = self.named(lines.iter().map(|line| &line.item));
         Ok(Bill {
             lines,
             included,
@@ -167,7 +199,9 @@ impl PriceList {
             power,
             nodes: inventory.nodes,
             currency: self.currency.clone(),
-            date: self.date.clone(),
+            list,
+            date,
+            year,
             status: weakest.unwrap_or(Status::Estimated),
         })
     }

@@ -151,7 +151,7 @@ impl Output {
     }
     /// Adds one result, and prints it where records are printed as they come.
     pub fn push(&mut self, record: Record) {
-        self.records.push(record);
+        self.records.push(if self.anonymous { without_folders(&record) } else { record });
         if let (false, Stream::Live(printed)) = (self.muted, self.stream) {
             let lines: String = self.records[printed..].iter().map(|record| line(record) + "\n").collect();
             // Any other failure to write is told at the end.
@@ -342,6 +342,19 @@ fn anonymise(command: &mut [String], environment: &mut Map<String, Value>) {
     }
 }
 
+/// The record with the last parts of paths only, in texts too.
+fn without_folders(record: &Record) -> Record {
+    fn bare(value: &Value) -> Value {
+        let word = |word: &str| if word.starts_with('/') { last_part(word).to_owned() } else { word.to_owned() };
+        match value {
+            Value::String(text) if text.contains('/') => text.split(' ').map(word).collect::<Vec<_>>().join(" ").into(),
+            Value::Array(values) => values.iter().map(bare).collect(),
+            other => other.clone(),
+        }
+    }
+    record.fields().fold(Record::new(), |made, (key, value)| made.with(key, bare(value)))
+}
+
 /// A path's last part.
 fn last_part(text: &str) -> &str {
     text.rsplit('/').next().unwrap_or_default()
@@ -398,13 +411,16 @@ mod tests {
         let words =
             ["hotlink", "measure", "sockets", "--listen", "10.1.2.3:7", "--connect=10.1.2.4:7", "/home/me/x.json"];
         let mut output = Output::new(options, &words.map(Into::into));
+        output.push(Record::new().with("file", "/home/me/x.json").with("finding", "in /home/me/y at 5 MB/s"));
         output.describe("mpi_library", "/home/me/lib/libmpi.so");
         output.describe("mpi_settings", json!({ "OMPI_MCA_btl_tcp_if_include": "10.1.2.0/24" }));
         let text = output.json();
         for name in ["10.1", "/home", "\"host\""] {
             assert!(!text.contains(name), "{name} in {text}");
         }
-        for word in ["ADDRESS", "--connect=ADDRESS", "x.json", "libmpi.so", "OMPI_MCA_btl_tcp_if_include"] {
+        for word in
+            ["in y at 5 MB/s", "ADDRESS", "--connect=ADDRESS", "x.json", "libmpi.so", "OMPI_MCA_btl_tcp_if_include"]
+        {
             assert!(text.contains(word), "{word} not in {text}");
         }
     }

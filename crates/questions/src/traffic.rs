@@ -4,7 +4,7 @@ use crate::values::{Numbers, Size, technology, word, wrong};
 use crate::{Answered, Heard, Steps, seen};
 use hotlink_fabric::technology::Technology;
 use hotlink_study::ask::{Asked, Detail, ENGINES, Engine, Method, Question, at_sizes};
-use hotlink_study::comparison::{Comparison, Priced};
+use hotlink_study::comparison::{Comparison, PACKETS_SIZE, Priced};
 use hotlink_study::inputs::Vary;
 use hotlink_study::judged::Judged;
 use hotlink_study::model::{self, PatternQuestion, traffic};
@@ -70,7 +70,7 @@ macro_rules! about_traffic {
         pub struct $name {
             traffic: String,
             capacities: String,
-            size: Size,
+            size: Option<Size>,
             samples: u64,
             hash_seeds: u64,
             seed: u64,
@@ -83,7 +83,7 @@ macro_rules! about_traffic {
                 $name {
                     traffic: "all-to-all".to_owned(),
                     capacities: "measured".to_owned(),
-                    size: Size::Bytes(1 << 20),
+                    size: None,
                     samples: 100,
                     hash_seeds: 0,
                     seed: 1,
@@ -98,7 +98,7 @@ macro_rules! about_traffic {
                 Pattern {
                     traffic: self.traffic.clone(),
                     capacities: self.capacities.clone(),
-                    size: self.size.clone(),
+                    size: self.size.clone().unwrap_or(Size::Bytes(1 << 20)),
                     samples: self.samples,
                     hash_seeds: self.hash_seeds,
                     seed: self.seed,
@@ -199,9 +199,12 @@ impl Compare {
     /// # Errors
     /// Of the fabrics' files, of arguments.
     pub fn judged(&self, heard: &Heard) -> Result<Judged, Error> {
-        let (sources, question) = (self.sources()?, self.pattern().pattern()?);
+        let (sources, mut question) = (self.sources()?, self.pattern().pattern()?);
         let methods: Vec<model::Method> =
             self.method.split(',').map(|name| word("method", name)).collect::<Result<_, _>>()?;
+        if self.size.is_none() && methods.contains(&model::Method::Packet) {
+            question.size = PACKETS_SIZE;
+        }
         let eras = if self.across_eras { Eras::Together } else { Eras::Apart };
         let sizes = self.nodes.list()?;
         let steps = Steps::of(heard, (sizes.len() * sources.len() * methods.len()) as u64);

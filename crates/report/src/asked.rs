@@ -2,7 +2,7 @@
 
 use crate::{Acceptance, Report, Verdict};
 use hotlink_fabric::input;
-use hotlink_results::{can_write, read, write_whole};
+use hotlink_results::{can_write, is_no_input, read, write_whole};
 use hotlink_study::Error;
 use std::path::PathBuf;
 
@@ -27,8 +27,12 @@ impl Asked {
     /// # Errors
     /// What is no result or no requirement, by its place; what cannot be written.
     pub fn write(&self) -> Result<Report, Error> {
-        can_write("--out", &self.out)?;
-        self.junit.as_ref().map_or(Ok(()), |path| can_write("--junit", path))?;
+        for (option, path) in [("--out", Some(&self.out)), ("--junit", self.junit.as_ref())] {
+            if let Some(path) = path {
+                is_no_input(option, path, self.results.iter().chain(&self.require))?;
+                can_write(option, path)?;
+            }
+        }
         let acceptance = self.require.as_ref().map(|path| {
             let text = input::text(&path.to_string_lossy());
             let text = text.map_err(|error| Error::Input(format!("{}: cannot be read: {error}", path.display())))?;

@@ -15,5 +15,5 @@ pub mod timeline;
 mod versions;
 
 pub use files::{Results, parse, read, sha256};
-pub use place::{Batch, can_write, write_whole, write_with};
+pub use place::{Batch, can_write, is_no_input, write_whole, write_with};
 pub use versions::{is_ours, of_today};

@@ -1,4 +1,5 @@
 //! Result files written all or not at all: they are made in a hidden folder beside their place and moved in together.
+//! A link stays one: the file that it names is written. What is no file (a device, a pipe) is written straight.
 
 use hotlink_study::Error;
 use std::fs;
@@ -64,7 +65,44 @@ pub fn can_write(option: &str, path: &Path) -> Result<(), Error> {
     if path.is_dir() {
         return Err(Error::Input(format!("{option} {}: is a folder; allowed is a file's path", path.display())));
     }
-    place(option, path)?.0.write(".empty", "").map(|_| ())
+    match Target::of(path) {
+        Target::Stream => Ok(()),
+        Target::File(file) => place(option, &file)?.0.write(".empty", "").map(|_| ()),
+    }
+}
+
+/// Refuses a place that is one of the files which the answer is made from.
+pub fn is_no_input<P: AsRef<Path>>(
+    option: &str,
+    path: &Path,
+    inputs: impl IntoIterator<Item = P>,
+) -> Result<(), Error> {
+    let Ok(target) = path.canonicalize() else { return Ok(()) };
+    let same = |input: &P| input.as_ref().is_file() && input.as_ref().canonicalize().is_ok_and(|file| file == target);
+    if inputs.into_iter().any(|input| same(&input)) {
+        let what = "is one of the files to read, which it would replace; allowed is another file's path";
+        return Err(Error::Input(format!("{option} {}: {what}", path.display())));
+    }
+    Ok(())
+}
+
+/// What stands at a place.
+enum Target {
+    /// A file, or nothing yet; the end of links.
+    File(PathBuf),
+    /// A device, a pipe, a socket.
+    Stream,
+}
+
+impl Target {
+    fn of(path: &Path) -> Target {
+        match path.metadata() {
+            // Of a program's own output, whatever that is: it has been opened already.
+            Ok(_) if path.starts_with("/dev") || path.starts_with("/proc") => Target::Stream,
+            Ok(found) if !found.is_file() => Target::Stream,
+            _ => Target::File(path.canonicalize().unwrap_or_else(|_| path.to_owned())),
+        }
+    }
 }
 
 /// Writes one file, whole or not at all; `option` is named if the path is not that of a file.
@@ -78,15 +116,21 @@ pub fn write_with(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), Error> {
-    let (batch, name) = place(option, path)?;
-    let staged = batch.write(name, "")?;
-    let written = fs::File::create(&staged).and_then(|file| {
+    let to = |file: fs::File| {
         let mut file = BufWriter::with_capacity(1 << 20, file);
         write(&mut file)?;
         file.flush()
-    });
-    written.map_err(|error| cannot("write", path, &error))?;
-    batch.commit()
+    };
+    let failed = |error| cannot("write", path, &error);
+    match Target::of(path) {
+        Target::Stream => fs::OpenOptions::new().append(true).open(path).and_then(to).map_err(failed),
+        Target::File(file) => {
+            let (batch, name) = place(option, &file)?;
+            let staged = batch.write(name, "")?;
+            fs::File::create(&staged).and_then(to).map_err(failed)?;
+            batch.commit()
+        }
+    }
 }
 
 /// The folder of a file, for a batch, and its name there.
@@ -120,6 +164,33 @@ mod tests {
         batch.commit().unwrap();
         assert_eq!(fs::read_to_string(folder.join("a.csv")).unwrap(), "2");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn links_stay_and_what_is_no_file_is_written_straight() {
+        let folder = std::env::temp_dir().join(format!("hotlink-links-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let [file, link, fifo] = ["file", "link", "fifo"].map(|name| folder.join(name));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        write_whole("--out", &link, "new").unwrap();
+        assert!(link.is_symlink() && fs::read_to_string(&file).unwrap() == "new");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let fifo = fifo.clone();
+            move || fs::read_to_string(fifo).unwrap()
+        });
+        can_write("--out", &fifo).unwrap();
+        write_whole("--out", &fifo, "told").unwrap();
+        assert_eq!(reader.join().unwrap(), "told");
+        assert!(!fifo.metadata().unwrap().is_file());
+        write_whole("--out", Path::new("/dev/null"), "gone").unwrap();
+        assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
+        assert!(write_whole("--out", Path::new("/dev/full"), "no room").is_err());
+        let told = is_no_input("--out", &link, [&fifo, &file]).unwrap_err().to_string();
+        assert!(told.contains("link: is one of the files to read"), "{told}");
+        is_no_input("--out", &folder.join("other"), [&file]).unwrap();
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -1,5 +1,7 @@
 //! Schedules: operations by rank, and who waits for whom as one compact array.
 
+use std::borrow::Cow;
+
 /// Any source (as `peer`) or any tag of a receive.
 pub const ANY: u32 = u32::MAX;
 /// Most ranks of a schedule.
@@ -69,6 +71,20 @@ impl Schedule {
     /// Ids of the operations of `rank`.
     pub fn of_rank(&self, rank: u32) -> std::ops::Range<u32> {
         self.blocks[rank as usize].clone()
+    }
+    /// The same with computation counted in units of `to_ps` picoseconds where this counts units of `from_ps`, rounded.
+    /// GOAL counts nanoseconds.
+    #[must_use]
+    pub fn recounted(&self, from_ps: u64, to_ps: u64) -> Cow<'_, Schedule> {
+        if from_ps == to_ps {
+            return Cow::Borrowed(self);
+        }
+        let mut other = self.clone();
+        for op in other.ops.iter_mut().filter(|op| op.kind == Kind::Calc) {
+            let ps = u128::from(op.size) * u128::from(from_ps);
+            op.size = u64::try_from((ps + u128::from(to_ps / 2)) / u128::from(to_ps.max(1))).unwrap_or(u64::MAX);
+        }
+        Cow::Owned(other)
     }
     /// Dependencies in all.
     pub fn dependencies(&self) -> usize {

@@ -15,6 +15,9 @@ use hotlink_fabric::{Fabric, input};
 use std::cell::OnceCell;
 use std::path::Path;
 
+/// Bytes of a message where packets are compared and nobody says otherwise: they are simulated one by one.
+pub const PACKETS_SIZE: u64 = 64 << 10;
+
 /// A fabric with the price list that it is bought from.
 pub struct Priced {
     /// The fabric.
@@ -65,7 +68,7 @@ impl Priced {
     /// As [`Priced::bill`].
     pub fn price(&self, fabric: &Fabric, record: &mut Record) -> Result<(), String> {
         let inventory = Inventory::of(fabric);
-        let (Some(list), Some(bill)) = (&self.list, self.bill(&inventory)?) else { return Ok(()) };
+        let Some(bill) = self.bill(&inventory)? else { return Ok(()) };
         let currency = &bill.currency;
         for (kind, key) in PIECES {
             if let Some(count) = inventory.pieces.get(&kind) {
@@ -93,9 +96,9 @@ impl Priced {
             }
         }
         record.set("currency", currency.as_str());
-        record.set("prices", list.name.as_str());
+        record.set("prices", bill.list.as_str());
         record.set("prices_date", bill.date.as_str());
-        record.set("prices_year", list.year());
+        record.set("prices_year", bill.year.as_str());
         record.set("prices_status", status_name(bill.status));
         Ok(())
     }

@@ -53,7 +53,13 @@ pub fn told(source: &Source, vary: Vary, watch: &dyn Watch, answer: &Answer<'_>)
         Vary::IfQuick => usize::from(is_quick(&records, &inputs)),
         Vary::Yes => records.len(),
     };
-    add(&mut records[..count], &source, (&inputs, &used.without_range()), answer)?;
+    let mut varied = records[..count].to_vec();
+    match add(&mut varied, &source, (&inputs, &used.without_range()), answer) {
+        Ok(()) => records[..count].clone_from_slice(&varied),
+        // Nobody asked: an answer too short for its inputs to vary is one.
+        Err(_) if vary == Vary::IfQuick => {}
+        Err(error) => return Err(error),
+    }
     Ok(records)
 }
 
@@ -100,9 +106,12 @@ fn add(
     }
     let values = |spec: &FabricSpec| -> Result<Vec<f64>, Error> {
         let records = answer(&source.varied(spec.clone()), &Unwatched)?;
-        let value = |&(index, key): &(usize, &str)| records.get(index).and_then(|record: &Record| record.number(key));
-        let gone = || Error::Input(format!("{}: an answer is gone when inputs vary", source.name()));
-        keys.iter().map(|key| value(key).ok_or_else(gone)).collect()
+        let value = |(index, key): (usize, &str)| records.get(index).and_then(|record: &Record| record.number(key));
+        let gone = |(index, key): (usize, &str)| {
+            let what = format!("{}: with other inputs record {} has no {key}", source.name(), index + 1);
+            Error::Input(format!("{what}: a longer run may have one; without --sensitivity nothing varies"))
+        };
+        keys.iter().map(|&key| value(key).ok_or_else(|| gone(key))).collect()
     };
     let found = sensitivity::vary_all(source.spec(), inputs, values)?;
     for ((index, key), found) in keys.iter().zip(found) {

@@ -287,9 +287,13 @@ impl Control {
     }
 }
 
-/// Rate of a node's link in bytes per second.
+/// Rate of a node's link in bytes per second; of a GPU's links the slowest, which leads into the network.
 fn port_rate(fabric: &Fabric) -> Result<f64, String> {
-    let port = fabric.network.out(Node(0).vertex()).next();
-    let rate = port.and_then(|channel| fabric.gross(Resource::Channel(channel)));
-    rate.map(|rate| rate.0 as f64).ok_or_else(|| format!("{}: the links of nodes have no rate", fabric.spec.name))
+    let ports = fabric.network.out(Node(0).vertex());
+    let rates = ports.filter_map(|channel| fabric.gross(Resource::Channel(channel)));
+    rates
+        .map(|rate| rate.0)
+        .min()
+        .map(|rate| rate as f64)
+        .ok_or_else(|| format!("{}: the links of nodes have no rate", fabric.spec.name))
 }

@@ -2,7 +2,7 @@
 
 use crate::commands::Commands;
 use crate::plan::{Cell, is_measured};
-use hotlink_fabric::catalog::Library;
+use hotlink_fabric::catalog::{Library, variant};
 use hotlink_study::Error;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -30,8 +30,7 @@ impl Keys {
         hash.add(commands.version().as_bytes());
         for argument in arguments {
             hash.add(argument.as_bytes());
-            let value = argument.split_once('=').map_or(argument.as_str(), |(_, value)| value);
-            value.split(',').for_each(|word| self.add_named(word, &mut hash));
+            names(argument).iter().for_each(|name| self.add_named(name, &mut hash));
         }
         if is_measured(arguments) {
             let machine = commands.machine();
@@ -43,11 +42,10 @@ impl Keys {
     }
 
     fn add_named(&self, word: &str, hash: &mut Hash) {
-        let file = Path::new(word.strip_prefix("matrix:").unwrap_or(word));
-        if file.is_file()
-            && let Ok(bytes) = fs::read(file)
-        {
-            hash.add(&bytes);
+        let place = Path::new(word);
+        add_place(place, hash);
+        if word.ends_with(".toml") {
+            add_beside(place, hash);
         }
         if (self.fabrics.contains(word) || word.ends_with(".toml"))
             && let Ok(loaded) = self.library.fabric(word)
@@ -57,6 +55,51 @@ impl Keys {
             hash.add(format!("{prices:?}").as_bytes());
         }
     }
+}
+
+/// What a word may name: itself and what follows its `=`, the names of a list, the files of a site's network, each without
+/// what tells the kind of file and without a variant's settings.
+fn names(argument: &str) -> BTreeSet<String> {
+    let values = [Some(argument), argument.split_once('=').map(|(_, value)| value)].into_iter().flatten();
+    let listed = values.flat_map(variant::names);
+    let bare = |name: &str| {
+        let kind = ["matrix:", "file:"].into_iter().find_map(|kind| name.strip_prefix(kind));
+        variant::split(kind.unwrap_or(name)).0.to_owned()
+    };
+    let of_list = |name: String| name.split('+').chain([name.as_str()]).map(bare).collect::<Vec<String>>();
+    listed.flat_map(of_list).collect()
+}
+
+/// Adds a file's bytes, or those of all files of a folder.
+fn add_place(place: &Path, hash: &mut Hash) {
+    if place.is_file() {
+        fs::read(place).into_iter().for_each(|bytes| hash.add(&bytes));
+    } else if place.is_dir() {
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(place).into_iter().flatten().flatten().map(|file| file.path()).collect();
+        files.sort();
+        for file in files.iter().filter(|file| file.is_file()) {
+            hash.add(file.as_os_str().as_encoded_bytes());
+            fs::read(file).into_iter().for_each(|bytes| hash.add(&bytes));
+        }
+    }
+}
+
+/// Adds the files beside a plan that it names.
+fn add_beside(plan: &Path, hash: &mut Hash) {
+    fn texts(value: &toml::Value, found: &mut BTreeSet<String>) {
+        match value {
+            toml::Value::String(text) => found.extend(names(text)),
+            toml::Value::Array(values) => values.iter().for_each(|value| texts(value, found)),
+            toml::Value::Table(table) => table.values().for_each(|value| texts(value, found)),
+            _ => {}
+        }
+    }
+    let table = fs::read_to_string(plan).ok().and_then(|text| text.parse::<toml::Table>().ok());
+    let mut found = BTreeSet::new();
+    table.into_iter().for_each(|table| texts(&toml::Value::Table(table), &mut found));
+    let folder = plan.parent().unwrap_or(Path::new(""));
+    found.iter().filter(|name| !name.is_empty()).for_each(|name| add_place(&folder.join(name), hash));
 }
 
 /// FNV-1a of 128 bits: the same on every machine and for every compiler.
@@ -149,6 +192,24 @@ mod tests {
         let first = key(&traffic);
         fs::write(&file, "0,2\n1,0\n").unwrap();
         assert_ne!(first, key(&traffic));
+        // Each names its file in another way.
+        let at = |name: &str| folder.join(name).display().to_string();
+        fs::create_dir(folder.join("traces")).unwrap();
+        fs::write(folder.join("plan.toml"), "[[job]]\nname = \"a\"\nschedule = \"s.goal\"\n").unwrap();
+        for (line, changed) in [
+            (format!("analyze {}:oversubscription=2", at("mine.toml")), "mine.toml"),
+            (format!("compare --fabric={},sci-ring", at("mine.toml:radix=4")), "mine.toml"),
+            (format!("simulate traffic --size=file:{}", at("sizes.txt")), "sizes.txt"),
+            (format!("simulate jobs {}", at("plan.toml")), "s.goal"),
+            (format!("simulate schedule {}", at("traces")), "traces/step.0.et"),
+            (format!("fabric {}+{}", at("net.txt"), at("lft.txt")), "lft.txt"),
+        ] {
+            fs::write(folder.join(changed), "one").unwrap();
+            let first = key(&line);
+            assert_eq!(first, key(&line));
+            fs::write(folder.join(changed), "two").unwrap();
+            assert_ne!(first, key(&line), "{line}: {changed} decides");
+        }
         fs::remove_dir_all(&folder).unwrap();
     }
 }

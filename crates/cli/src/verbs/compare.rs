@@ -7,7 +7,7 @@ use super::question::{PatternArgs, VariantArgs};
 use crate::words::word;
 use crate::{Failure, values::Counts};
 use hotlink_paper::{Output, comparison as paper};
-use hotlink_study::comparison::{Comparison, Priced};
+use hotlink_study::comparison::{Comparison, PACKETS_SIZE, Priced};
 use hotlink_study::judged::Judged;
 use hotlink_study::model::Method;
 use hotlink_study::ranking::Eras;
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     let mut question = args.question.pattern()?;
     if args.method.contains(&Method::Packet) {
-        question.size = args.question.size_or(64 << 10);
+        question.size = args.question.size_or(PACKETS_SIZE);
     }
     let steps = (args.method.len() * sources.len() * sizes.len()) as u64 * question.draws();
     let progress = output.progress("compare", steps);

@@ -51,6 +51,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(path) = &args.junit {
+        hotlink_results::is_no_input("--junit", path, args.before.iter().chain(&args.after))?;
         hotlink_results::can_write("--junit", path)?;
     }
     let rows = match (&args.a, &args.b) {

@@ -62,6 +62,7 @@ const GAP: f64 = 0.01;
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     for (option, file) in [("--reroute", &args.reroute), ("--keep", &args.keep)] {
         if let Some(file) = file {
+            hotlink_results::is_no_input(option, file, &args.files)?;
             hotlink_results::can_write(option, file)?;
         }
     }

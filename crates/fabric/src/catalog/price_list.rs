@@ -42,7 +42,7 @@ fn read(sheet: &Sheet<'_>) -> Option<PriceList> {
         }
     }
     root.finish();
-    Some(PriceList { name: name?, title: title?, currency: currency?, date: date?, items })
+    Some(PriceList { name: name?, title: title?, currency: currency?, date: date?, items, beneath: None })
 }
 
 fn is_date(root: &Table<'_>, date: &str) -> bool {

@@ -97,7 +97,14 @@ fn a_users_prices_replace_those_of_the_list_and_a_missing_item_is_told() {
     };
     let list = || Library::embedded().price_list(&prices.list).unwrap();
     let bill = list().overridden_by(own("USD")).bill(&prices, &myrinet(2, 1)).unwrap();
-    assert_eq!((bill.total, bill.date.as_str()), (Money(2 * 9_999 + 500_000), "2026-01-31"));
+    assert_eq!((bill.total, bill.date), (Money(2 * 9_999 + 500_000), format!("2026-01-31 over {}", list().date)));
+    assert_eq!(bill.list, format!("mine over {}", prices.list));
+    // Where only one of the two has prices in a bill, it is that one's.
+    let of =
+        |pieces: &[(ItemKind, u64)]| list().overridden_by(own("USD")).bill(&prices, &inventory(2, pieces)).unwrap();
+    let [nics, switches] = [ItemKind::Nic, ItemKind::Switch].map(|kind| of(&[(kind, 2)]));
+    assert_eq!([&nics.list, &nics.year], ["mine", "2026"]);
+    assert_eq!([&switches.list, &switches.date], [&prices.list, &list().date]);
     let error = list().overridden_by(own("EUR")).bill(&prices, &myrinet(2, 1)).unwrap_err();
     assert!(matches!(&error, PriceError::NoItem { item, .. } if item == "myrinet-switch-16"), "{error}");
     let huge = list().bill(&prices, &myrinet(u64::MAX, 1)).unwrap_err();

@@ -1,7 +1,7 @@
 //! A calibration as every face asks for it: result files in, a fabric's text and records about it out.
 
 use super::{Measured, Model, check_name, check_record, fabric, loggp, memory, parameter_record, values};
-use crate::{can_write, files};
+use crate::{can_write, files, is_no_input};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::{self, Library, Mistake};
 use hotlink_fabric::spec::Value;
@@ -56,6 +56,7 @@ impl Calibration {
     /// What is missing, or does not belong together.
     pub fn make(&self, site: &dyn Site) -> Result<Calibrated, Error> {
         let path = self.path()?;
+        is_no_input("--out", &path, self.files.iter().chain(&self.check))?;
         let (mut measured, seen) = (read_all(&self.files, site)?, read_all(&self.check, site)?);
         if self.model == Model::Memory {
             return self.memory(path, &measured, &seen, site);

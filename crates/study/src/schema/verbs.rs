@@ -149,7 +149,7 @@ pub const VERBS: &[Records] = &[
                 "failed_switch_share",
                 Number,
                 "1",
-                "Left to the other nodes after the worst of the busiest switches failed",
+                "Left to each of the other nodes, at most 1, after the worst of the busiest switches failed",
             ),
             key("share_*", Number, "1", "Share of a node's own injection under the pattern that a limit names"),
             key("failed_switch_hosts", Count, "", "Most hosts that one switch takes with it"),

@@ -61,6 +61,9 @@ pub(super) fn run(
         Some(name) => Law::named(name).map_err(|what| format!("--size {what}"))?,
         None => Law { law: SizeLaw::Fixed(cell.size), source: None },
     };
+    if law.law.mean() <= 0.0 {
+        return Err("--size 0: messages of no bytes are no load; allowed are 1 B and more".to_owned());
+    }
     let fair = bounds.bandwidth_per_node_mbps;
     let mbps = offered.load * fair;
     let mut open = OpenLoop::new(plan, settings, demand, law.law.clone(), mbps);

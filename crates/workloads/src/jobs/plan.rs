@@ -507,6 +507,10 @@ impl Reader<'_> {
                     self.wrong(span.clone(), &key("load"), "is missing", allowed);
                 }
                 let load = self.within(entry.load.as_ref(), &key("load"), 0.001..=10.0);
+                if let (Some(Size(0)), Some(text)) = (size, &entry.size) {
+                    self.wrong(text.span(), &key("size"), "messages of no bytes are no load", "1 B and more");
+                    return None;
+                }
                 Some(Work::Traffic { traffic: traffic?, bytes: size?.0, load: load? })
             }
         }

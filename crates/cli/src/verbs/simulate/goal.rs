@@ -3,6 +3,7 @@
 use crate::words::{one_of, word};
 use crate::{Failure, values::Counts};
 use hotlink_bench::Step;
+use hotlink_fabric::units::Time;
 use hotlink_loggp::LogGops;
 use hotlink_paper::Output;
 use hotlink_results::write_with;
@@ -39,7 +40,7 @@ pub(crate) struct Args {
     method: Option<Method>,
     #[command(flatten)]
     network: NetworkArgs,
-    /// What one unit of `calc` in FILE stands for (generated schedules count picoseconds).
+    /// What one unit of `calc` stands for, in FILE and in what --write makes.
     #[arg(long, value_name = "UNIT", value_parser = word::<CalcUnit>(), default_value_t = CalcUnit::Ns)]
     calc_unit: CalcUnit,
     /// Collectives instead of a file, one after the other: OPERATION:ALGORITHM[:SIZE[:SEGMENT]]. Recorded from the
@@ -120,7 +121,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let progress = output.ticking("simulate", ranks.len().max(1) as u64);
     goal.each(&fabric, &ranks, vary, &*progress, &mut |schedule, record| {
         output.push(record);
-        args.write.as_ref().map_or(Ok(()), |path| write_with("--write", path, |mut out| schedule.write(&mut out)))
+        // What is recorded counts picoseconds.
+        let counted = || schedule.recounted(1, Time::from(args.calc_unit).0);
+        args.write.as_ref().map_or(Ok(()), |path| write_with("--write", path, |mut out| counted().write(&mut out)))
     })
 }
 

@@ -138,7 +138,7 @@ pub(crate) struct TrafficArgs {
 pub(crate) struct CollectiveArgs {
     #[command(flatten)]
     packet: PacketArgs,
-    /// How; mpich or openmpi: by that MPI's own rules for size and ranks; by default what the cost model picks.
+    /// How; mpich or openmpi: by that MPI's own rules for size and ranks; by default what the cost model picks, of GPUs ring or pairwise.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
     #[command(flatten)]

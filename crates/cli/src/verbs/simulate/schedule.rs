@@ -6,7 +6,7 @@ use crate::verbs::question::{RoutesArgs, VariantArgs};
 use crate::words::{Fabrics, word};
 use hotlink_fabric::units::Time;
 use hotlink_paper::{Output, Within, columns};
-use hotlink_results::write_with;
+use hotlink_results::{can_write, is_no_input, write_with};
 use hotlink_schedule::{Options, Read};
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Ethernet, Paths, Rates};
@@ -175,6 +175,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let scheduled: Vec<Scheduled> =
         scheduled.into_iter().map(|one| Scheduled { options: options.clone(), ..one }).collect();
     if let Some(path) = &args.write {
+        is_no_input("--write", path, [&args.path])?;
+        can_write("--write", path)?;
         return write(&scheduled[0].read()?, path);
     }
     let fabrics: Vec<String> = Fabrics::all(&args.fabric).map(|fabric| args.network.fabric(fabric)).collect();
@@ -205,9 +207,10 @@ pub(super) fn on_packets(
 
 fn write(Read { schedule, unit_ps, .. }: &Read, path: &std::path::Path) -> Result<(), Failure> {
     let unit_ps = unit_ps.unwrap_or(1_000);
+    let in_ns = || schedule.recounted(unit_ps, 1_000);
     match path.extension().and_then(|ending| ending.to_str()) {
-        Some("goal") => write_with("--write", path, |mut out| schedule.write(&mut out))?,
-        Some("bin") => write_with("--write", path, |mut out| schedule.write_binary(&mut out))?,
+        Some("goal") => write_with("--write", path, |mut out| in_ns().write(&mut out))?,
+        Some("bin") => write_with("--write", path, |mut out| in_ns().write_binary(&mut out))?,
         Some("json") => write_with("--write", path, |out| writeln!(out, "{}", schedule.to_json(unit_ps)))?,
         _ => {
             let what = format!("--write {}: must end in .goal, .bin or .json", path.display());
