@@ -15,6 +15,7 @@ fn case(row: &Row) -> Case {
     let became = match row.verdict {
         Verdict::Regression => Became::Failed(verdict, said),
         Verdict::OnlyBefore | Verdict::OnlyAfter => Became::Skipped(verdict),
+        Verdict::Undecided => Became::Skipped(format!("{verdict}: {said}")),
         Verdict::Same | Verdict::Improvement => Became::Passed(format!("{verdict}: {said}")),
     };
     Case {

@@ -147,8 +147,10 @@ pub struct Estimate {
 /// What became of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// No change beyond floor and noise.
+    /// No change beyond the floor.
     Same,
+    /// A change beyond the floor that may be chance.
+    Undecided,
     /// Better.
     Improvement,
     /// Worse.
@@ -164,6 +166,7 @@ impl Verdict {
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Same => "same",
+            Verdict::Undecided => "undecided",
             Verdict::Improvement => "improvement",
             Verdict::Regression => "regression",
             Verdict::OnlyBefore => "only before",
@@ -290,12 +293,12 @@ fn verdict(ratio: Estimate, less_is_better: bool, floor: f64) -> Verdict {
         true => ratio,
         false => Estimate { low: 1.0 / ratio.high, median: 1.0 / ratio.median, high: 1.0 / ratio.low },
     };
-    if cost.median > 1.0 + floor && cost.low > 1.0 {
-        Verdict::Regression
-    } else if cost.median < 1.0 / (1.0 + floor) && cost.high < 1.0 {
-        Verdict::Improvement
-    } else {
-        Verdict::Same
+    let (is_worse, is_better) = (cost.median > 1.0 + floor, cost.median < 1.0 / (1.0 + floor));
+    match (is_worse, is_better) {
+        (true, _) if cost.low > 1.0 => Verdict::Regression,
+        (_, true) if cost.high < 1.0 => Verdict::Improvement,
+        (false, false) => Verdict::Same,
+        _ => Verdict::Undecided,
     }
 }
 
@@ -428,7 +431,8 @@ mod tests {
         let verdict = |low, median, high, less| verdict(estimate(low, median, high), less, 0.05);
         assert_eq!(verdict(1.08, 1.10, 1.12, true), Verdict::Regression);
         assert_eq!(verdict(1.08, 1.10, 1.12, false), Verdict::Improvement);
-        assert_eq!(verdict(0.95, 1.10, 1.30, true), Verdict::Same, "by chance");
+        assert_eq!(verdict(0.95, 1.10, 1.30, true), Verdict::Undecided, "by chance, maybe");
+        assert_eq!(verdict(0.0005, 2.0, 8236.0, false), Verdict::Undecided);
         assert_eq!(verdict(1.01, 1.03, 1.05, true), Verdict::Same, "within the floor");
         assert_eq!(verdict(0.80, 0.90, 0.95, false), Verdict::Regression);
     }

@@ -127,8 +127,12 @@ impl Control {
     /// The fabric with the transport's numbers among its parameters.
     ///
     /// # Errors
-    /// It is no Ethernet, or the transport's file is wrong.
-    pub fn equipped(&self, source: &Source) -> Result<Source, String> {
+    /// It is no Ethernet, and that was asked for with the transport or as `ethernet`; or the transport's file is wrong.
+    pub fn equipped(&self, source: &Source, ethernet: Ethernet) -> Result<Source, String> {
+        if ethernet != Ethernet::Pause && source.spec().flow_control.dropping.is_none() {
+            let (name, flow) = (source.name(), source.spec().flow_control.name);
+            return Err(format!("--ethernet {}: {name} is no Ethernet: it has {flow}", ethernet.name()));
+        }
         if self.transport == Transport::None {
             return Ok(source.clone());
         }

@@ -157,7 +157,8 @@ impl Collective {
         let of_size = |(nodes, bytes)| algorithms.iter().map(move |&algorithm| (nodes, bytes, algorithm));
         let all: Vec<(u32, u64, Algorithm)> = self.nodes.iter().flat_map(of_nodes).flat_map(of_size).collect();
         let one = |&(nodes, bytes, algorithm): &(u32, u64, Algorithm)| {
-            let source = self.network.control.equipped(&Source::open(fabric)?).map_err(Error::Input)?;
+            let source =
+                self.network.control.equipped(&Source::open(fabric)?, self.network.ethernet).map_err(Error::Input)?;
             let answer = |source: &Source, watch: &dyn Watch| {
                 self.answer(source, nodes, bytes, algorithm, watch).map(|record| vec![record])
             };

@@ -70,7 +70,7 @@ impl Scheduled {
         let cut = found.options.cut;
         let found = found.read()?;
         let answer = |source: &Source, watch: &dyn Watch| self.answer(source, benchmark, (&found, cut), watch);
-        let source = self.network.control.equipped(&source).map_err(Error::Input)?;
+        let source = self.network.control.equipped(&source, self.network.ethernet).map_err(Error::Input)?;
         inputs::told(&source, self.vary, watch, &answer)
     }
 

@@ -49,7 +49,10 @@ pub(super) fn text(
 ) -> Result<String, Vec<Mistake>> {
     let wrong = |what: String, allowed: &str| vec![Mistake::of_file(name, what, allowed)];
     let mut table: Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned(), ""))?;
-    for &(key, value) in settings {
+    for (at, &(key, value)) in settings.iter().enumerate() {
+        if settings[..at].iter().any(|(other, _)| *other == key) {
+            return Err(wrong(format!("{key}: is said twice"), "each setting once, in the name or as an option"));
+        }
         if key == LINK {
             relink(library, name, &mut table, value)?;
             continue;
@@ -169,6 +172,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_told_with_what_can() {
         let told = |name: &str| load(name).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        assert!(told("ib-ndr-fat-tree2:radix=32:radix=64").contains("radix: is said twice"));
         assert!(told("ib-ndr-fat-tree2:radix=3").contains("an even number"), "{}", told("ib-ndr-fat-tree2:radix=3"));
         assert!(told("ib-ndr-fat-tree2:dims=3").contains("dims"));
         assert!(told("ib-ndr-fat-tree2:radix=many").contains("is no number"));

@@ -159,7 +159,11 @@ fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
     let ups = if needed == 2 { leaf_up } else { k };
     let least = if top_all_down { (blocks * ups).div_ceil(radix) } else { ups };
     check_channels(2 * (u64::from(n) + u64::from(needed) * u64::from(leaves) * u64::from(leaf_up)))?;
-    // The links of a switch spread evenly over the switches above, so their number divides its up ports.
-    let top_per_plane = (least..=ups).find(|&c| ups.is_multiple_of(c)).unwrap_or(ups);
+    // The links of a switch spread evenly over the switches above where their number can divide its up ports and no more
+    // than double; else the first ones get a link more each.
+    let even = (least..=ups).find(|&c| ups.is_multiple_of(c)).unwrap_or(ups);
+    let fits = |c: u32| blocks * ups.div_ceil(c) <= if top_all_down { radix } else { k };
+    let uneven = (least..=ups).find(|&c| fits(c)).unwrap_or(ups);
+    let top_per_plane = if even <= 2 * least { even } else { uneven };
     Ok(Plan { levels: needed, leaf_down, leaf_up, leaves, k, top_per_plane })
 }

@@ -6,7 +6,7 @@ use hotlink_fabric::topology::{
     Clos64, Crossbar, CubeSpec, DragonflyPlus, DragonflySpec, Extents, FatTree, Graph, Rail, Shared, SwitchArray,
     SwitchRing,
 };
-use hotlink_fabric::{Fabric, catalog, traffic::Traffic};
+use hotlink_fabric::{Fabric, catalog, topology, traffic::Traffic};
 use proptest::prelude::*;
 
 /// Small, large and absurd numbers.
@@ -132,4 +132,24 @@ fn the_sums_do_not_depend_on_the_number_of_cores() {
     let one = bits(with(1));
     assert_eq!(one, bits(with(2)));
     assert_eq!(one, bits(with(5)));
+}
+
+/// Fewer links up need no more switches above them.
+#[test]
+fn more_oversubscription_needs_no_more_switches() {
+    for (nodes, levels) in [(100, 2), (256, 2), (500, 2), (1500, 3)] {
+        let mut last = u32::MAX;
+        for step in 0..=40 {
+            let oversubscription = 1.0 + f64::from(step) / 8.0;
+            let tree = FatTree { radix: 64, levels: Some(levels), oversubscription, top_all_down: true };
+            let Ok((network, _)) = topology::build(&TopologySpec::new(tree), nodes) else { continue };
+            let switches = network.vertices() as u32 - nodes;
+            // What rounding to whole ports gives and takes: a switch or two of each level.
+            assert!(
+                switches <= last.saturating_add(levels),
+                "{nodes} nodes, {oversubscription}: {switches} after {last}"
+            );
+            last = last.min(switches);
+        }
+    }
 }

@@ -137,6 +137,12 @@ impl Files {
             let file = path.display().to_string();
             for record in read(&file, &text_of(path)?, program, flags, &told)? {
                 let is_bus = record.number("bus_bandwidth_MBps").is_some();
+                if let (true, Some(asked), Some(ranks)) = (is_bus, *nodes, record.number("ranks"))
+                    && f64::from(asked) != ranks
+                {
+                    let what = format!("--nodes {asked}: {file} is of {ranks} GPUs");
+                    return Err(Error::Input(format!("{what}; leave --nodes out, or give what the log tells")));
+                }
                 let record = match (&mut bus, &mut bounds) {
                     (Some(bus), _) if is_bus => bus.add(record)?,
                     (_, Some(bounds)) => bounds.add(record)?,

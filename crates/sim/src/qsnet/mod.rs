@@ -186,7 +186,7 @@ pub fn run_among(
     let most = plan.fabric.nodes();
     let ascending = members.windows(2).all(|pair| pair[0] < pair[1]);
     let [first, .., last] = *members else {
-        return Err(SimError::Input(format!("{} nodes: 2 to {most} are allowed", members.len())));
+        return Err(SimError::Input(format!("{} nodes: a collective needs 2 or more", members.len())));
     };
     if !ascending || last >= most {
         return Err(SimError::Input(format!("nodes up to {last}: 0 to {} are allowed, ascending", most - 1)));

@@ -30,7 +30,7 @@ impl Cell {
     /// The same on a fabric that is open already.
     pub fn run_from(&self, source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, String> {
         let answer = |source: &Source, watch: &dyn Watch| self.answer(source, watch).map_err(Error::Input);
-        inputs::told(&self.control.equipped(source)?, self.sensitivity, watch, &answer)
+        inputs::told(&self.control.equipped(source, self.ethernet)?, self.sensitivity, watch, &answer)
             .map_err(|error| error.to_string())
     }
 

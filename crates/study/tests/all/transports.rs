@@ -11,7 +11,7 @@ fn every_transport_has_its_numbers_and_every_number_is_used() {
     let source = Source::open("eth-400g-leaf-spine").unwrap();
     for &transport in Transport::ALL {
         let control = Control { transport, ..Control::usual() };
-        let equipped = control.equipped(&source).unwrap().unasked();
+        let equipped = control.equipped(&source, Ethernet::Pause).unwrap().unasked();
         let fabric = equipped.build(8).unwrap();
         let settings = control.applied(equipped.spec(), &fabric, Settings::of(&fabric.spec)).unwrap();
         assert_eq!(settings.transport.is_some(), !matches!(transport, Transport::None | Transport::Ecn));
@@ -27,7 +27,7 @@ fn every_transport_has_its_numbers_and_every_number_is_used() {
 #[test]
 fn what_cannot_be_is_refused_with_its_reason() {
     let dcqcn = Control { transport: Transport::Dcqcn, ..Control::usual() };
-    let told = dcqcn.equipped(&Source::open("ib-ndr-fat-tree2").unwrap()).err().unwrap();
+    let told = dcqcn.equipped(&Source::open("ib-ndr-fat-tree2").unwrap(), Ethernet::Pause).err().unwrap();
     assert!(told.contains("ib-ndr-fat-tree2 has credit"), "{told}");
     let thresholds = Control { ecn_low: Some(9), ecn_high: Some(5), ..dcqcn };
     assert!(Control::each(&[Transport::Swift], Ethernet::Pause, thresholds).unwrap_err().contains("heed marks"));
@@ -43,7 +43,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
     let bytes = Control { buffer: Some(64 << 10), resume: Some(16 << 10), ..Control::usual() };
     let settings = bytes.applied(source.spec(), &fabric, Settings::of(&fabric.spec)).unwrap();
     assert_eq!((settings.pause_share, settings.resume_share), (None, Some(0.25)));
-    let source = thresholds.equipped(&source).unwrap();
+    let source = thresholds.equipped(&source, Ethernet::Pause).unwrap();
     let fabric = source.build(8).unwrap();
     let told = thresholds.applied(source.spec(), &fabric, Settings::of(&fabric.spec)).unwrap_err();
     assert!(told.contains("--ecn-low is above --ecn-high"), "{told}");

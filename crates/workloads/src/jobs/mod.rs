@@ -73,7 +73,8 @@ impl Jobs {
     /// The plan does not fit the fabric, with file, line and job; a schedule cannot end.
     pub fn run(&self, plan: &Plan, fabric: &str, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let asked = Jobs { network: plan.network(&self.network)?, ..self.clone() };
-        let source = asked.network.control.equipped(&Source::open(fabric)?).map_err(Error::Input)?;
+        let source =
+            asked.network.control.equipped(&Source::open(fabric)?, asked.network.ethernet).map_err(Error::Input)?;
         let answer = |source: &Source, watch: &dyn Watch| asked.answer(plan, source, watch);
         inputs::told(&source, self.vary, watch, &answer)
     }

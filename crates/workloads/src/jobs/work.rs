@@ -150,6 +150,9 @@ fn write<'p>(
     };
     match &job.work {
         Work::Schedule { .. } => placed.schedule = read.cloned().unwrap_or_default(),
+        Work::Collective { .. } if placed.ranks < 2 => {
+            return Err(plan.wrong(job, "ranks", "a collective of one rank sends nothing: must be 2 or more"));
+        }
         Work::Collective { name, algorithm, bytes } => match gpu::is(setting.spec) {
             true => of_gpus(plan, &mut placed, (name, algorithm.as_deref(), *bytes), setting, room)?,
             false => of_stack(plan, &mut placed, (name, algorithm.as_deref(), *bytes))?,
@@ -250,7 +253,11 @@ fn of_stack(
     (name, algorithm, bytes): (&str, Option<&str>, u64),
 ) -> Result<(), Error> {
     let job = placed.job;
-    let step = format!("{name}:{}:{bytes}", algorithm.unwrap_or_default());
+    let Some(algorithm) = algorithm else {
+        let what = "is missing: say how, as `simulate goal --generate` does (\"ring\", \"recursive-doubling\")";
+        return Err(plan.wrong(job, "algorithm", what));
+    };
+    let step = format!("{name}:{algorithm}:{bytes}");
     let step = step.parse().map_err(|what| plan.wrong(job, "collective", String::as_str(&what)))?;
     let recorder: LogGops = RECORDER.parse().map_err(|what: String| plan.wrong(job, "collective", what))?;
     let machine = Machine::of_messages("loggp", recorder);

@@ -141,6 +141,12 @@ impl Request {
             }
             (None, Some(HARDWARE)) => {
                 self.missing().refuse()?;
+                let by_messages = self.programs.is_asked_for() || self.programs.repeats();
+                if by_messages && algorithms.iter().all(|name| name == HARDWARE) {
+                    let what = "--samples, --raw, --warmup, --background, --memory, --align, --cache, --zero-copy, --via: are of \
+                                barriers by messages (--algorithm dissemination, say)";
+                    return input(format!("{fabric}: has a network for barriers; {what}"));
+                }
                 let what = Barriers { partition, repetitions, skew_us, seed: self.seed };
                 Part::Barrier { fabric: fabric.to_owned(), nodes: nodes()?, what, vary: self.sensitivity }
             }
