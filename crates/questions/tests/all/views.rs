@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-const TREE: &str = "ib-ndr-fat-tree2:oversubscription=4";
+const TREE: &str = "ib-ndr-fat-tree2:oversubscription=3";
 
 fn ask(question: Value) -> Value {
     serde_json::from_str(&hotlink_questions::ask(&question.to_string(), &|_, _| ()).unwrap()).unwrap()
