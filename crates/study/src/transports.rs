@@ -270,6 +270,8 @@ impl Control {
     pub fn told(&self, mut record: Record, ethernet: Ethernet, settings: &Settings) -> Record {
         if self.transport != Transport::None {
             record.set("transport", self.transport.name());
+        }
+        if self.transport != Transport::None || ethernet != Ethernet::Pause {
             record.set("ethernet", self.ethernet(ethernet).name());
         }
         if let Some(transport) = settings.transport {

@@ -249,7 +249,7 @@ impl Cell {
             What::Traffic(_) => "traffic",
             What::Program(_) => "program",
         };
-        Record::new()
+        let record = Record::new()
             .with("fabric", plan.fabric.spec.name.as_str())
             .with("benchmark", benchmark)
             .with("method", "packet")
@@ -260,7 +260,11 @@ impl Cell {
             .with("capacities", self.capacities.name())
             // Measured capacities are put in, so a plateau at one of them is a calibration, not a prediction.
             .with("kind", if settings.capacities == Capacities::Measured { "calibrated" } else { "prediction" })
-            .with("seed", self.seed)
+            .with("seed", self.seed);
+        match self.streams {
+            Some(streams) => record.with("streams", streams),
+            None => record,
+        }
     }
 }
 
