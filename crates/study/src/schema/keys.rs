@@ -55,7 +55,12 @@ pub(super) const COMMON: &[Key] = &[
     key("paths", Text, "", "Which of equal paths a packet takes, or how it crosses a dragonfly"),
     key("lanes", Text, "", "Whether the virtual lanes of packets are known, and if not why: then packets take one"),
     key("packet_B", Count, "B", "Largest payload of a packet"),
-    key("streams", Count, "", "Messages that a node sends in turn, or a connection's streams, where that was asked for"),
+    key(
+        "streams",
+        Count,
+        "",
+        "Messages that a node sends in turn, or a connection's streams, where that was asked for",
+    ),
     key("transport", Text, "", "What decides when packets of a message leave their sender"),
     key("connections", Text, "", "What has a transport's state of its own: each pair of nodes or each message"),
     key("ethernet", Text, "", "What Ethernet does when a buffer fills, where that or a transport is asked for"),
