@@ -95,7 +95,8 @@ def compare(
     "disagreement", where the methods put different fabrics ahead. ``prices`` is a price file, or a
     list of the catalog, that overrides the fabrics' own. Prices of different years are ranked together only with
     ``across_eras``. With ``out``, tables and data are also written to that folder, as by ``hotlink compare --out``;
-    ``size`` is 1 MiB, of packets 64 KiB. Plots are made from the result: see `Result.plot` and `Result.save_plots`. Raises `InputError`.
+    ``size`` is 1 MiB, of packets 64 KiB. Plots are made from the result: see `Result.plot` and `Result.save_plots`.
+    Raises `InputError`.
     """
     names = [fspath(fabrics)] if isinstance(fabrics, str | PathLike) else [fspath(fabric) for fabric in fabrics]
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology)

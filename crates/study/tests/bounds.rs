@@ -1,6 +1,7 @@
 //! No simulation beats its bound: every benchmark, on every fabric of the catalog, bare and under the message stack.
 
 use hotlink_bench::{Calls, Direction, Kernel, Plan, Record, Which, flag_impossible};
+use hotlink_bound::LATENCY;
 use hotlink_fabric::catalog::Library;
 use hotlink_message::Way;
 use hotlink_study::bound::measured::Bounds;
@@ -194,16 +195,16 @@ fn no_simulated_collective_beats_the_bound_of_measured_ones() {
             if impossible.is_some() || bound > 1.0001 * us {
                 wrong.push(format!("{} {} nodes {} B: {us} us beat {bound}", name(), cell.nodes, cell.size));
             }
-            let is_same = !has_means && via == "adapter";
-            if bound > 1.0001 * own
-                || (is_same && bound < 0.9999 * own && told.text("bound_is") == record.text("bound_is"))
-            {
+            // Bytes are the same; software is not in the bound of a real machine.
+            let by_bytes = record.text("limiting_resource").is_some_and(|name| name != LATENCY);
+            let is_same = !has_means && via == "adapter" && by_bytes;
+            if bound > 1.0001 * own || (is_same && bound < 0.9999 * own) {
                 wrong.push(format!("{} {} nodes {} B: bound {own}, imported {bound}", name(), cell.nodes, cell.size));
             }
             (held, same) = (held + 1, same + usize::from((bound / own - 1.0).abs() < 1e-4));
         }
     }
-    assert!(held > 500 && 2 * same > held, "{held} rows, {same} of them with the simulator's bound");
+    assert!(held > 500 && same > 300, "{held} rows, {same} of them with the simulator's bound");
     assert!(wrong.is_empty(), "{} of {held}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
