@@ -27,7 +27,7 @@ fn regressions_have_status_1_and_what_has_no_partner_is_said() {
     };
     assert_eq!(verdict(8).0, "regression");
     assert!((verdict(8).1.unwrap() - 1.1).abs() < 1e-9);
-    assert_eq!((verdict(64).0.as_str(), verdict(4096).0.as_str()), ("improvement", "same"));
+    assert_eq!((verdict(64).0.as_str(), verdict(4096).0.as_str()), ("improvement", "undecided"));
     assert_eq!((verdict(1), verdict(2)), (("only before".into(), None), ("only after".into(), None)));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(

@@ -25,11 +25,11 @@ fn a_written_schedule_runs_as_it_did() {
     let path = std::env::temp_dir().join(format!("hotlink-goal-{}.goal", std::process::id()));
     let file = path.display();
     // In nanoseconds, as others read it; in picoseconds if asked for.
-    for (unit, near) in [("", 1e-3), ("--calc-unit ps", 0.0)] {
+    for (unit, near) in [("", 1e-3), (" --calc-unit ps", 0.0)] {
         let steps = "bcast:binomial:8,reduce:binomial:64KiB,barrier:tree";
-        let line = format!("simulate goal --generate {steps} --ranks 13 {MACHINE} --write {file} {unit}");
+        let line = format!("simulate goal --generate {steps} --ranks 13 {MACHINE} --write {file}{unit}");
         let made = hotlink(&line).unwrap();
-        let read = hotlink(&format!("simulate goal {file} {MACHINE} {unit}")).unwrap();
+        let read = hotlink(&format!("simulate goal {file} {MACHINE}{unit}")).unwrap();
         std::fs::remove_file(&path).unwrap();
         let [made, read] = [&made[0], &read[0]].map(|record| record["latency_us"].as_f64().unwrap());
         assert!((read / made - 1.0).abs() <= near, "{unit}: {made} and {read}");

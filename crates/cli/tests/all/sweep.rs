@@ -74,7 +74,7 @@ fn two_cores_give_the_bytes_of_one_and_shares_those_of_the_whole() {
     assert_eq!(whole, place.out("sweep plan.toml --out shares --finished --format jsonl"));
     let records: Vec<Value> = whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let first = &records[0];
-    assert_eq!((&first["study"], &first["streams"]), (&"exchange".into(), &"1".into()), "{first}");
+    assert_eq!((&first["study"], &first["streams"]), (&"exchange".into(), &1.into()), "{first}");
     assert!(first["trace_hash"].is_string() && first["wall_s"].is_null() && first["nodes"] == 4);
 }
 

@@ -126,9 +126,10 @@ fn what_cannot_be_is_told() {
     let plan = Plan::new(&fabric, &settings).unwrap();
     let barrier =
         Collective { algorithm: Algorithm::Nic, nodes: 4, bytes: None, samples: 1, limit: None, background: None };
-    for nodes in [1, 5] {
+    for (nodes, what) in [(1, "1 nodes: a collective needs 2 or more"), (5, "are allowed")] {
         let wrong = Collective { nodes, ..barrier };
-        assert!(run(&plan, &settings, elan, &wrong).unwrap_err().to_string().contains("allowed"));
+        let told = run(&plan, &settings, elan, &wrong).unwrap_err().to_string();
+        assert!(told.contains(what), "{told}");
     }
     assert!(Elan::of(&catalog::load("ib-ndr-fat-tree2").unwrap()).is_none());
 }
