@@ -51,12 +51,20 @@ fn variants_are_fabric_files_that_compare_prices_alike() {
         .map(|record| (record["fabric"].as_str().unwrap(), told(record, keys)))
         .collect();
     assert_eq!(answers.len(), of_size.len());
+    let mut quoted = 0;
     for variant in variants.iter().filter(|variant| variant["hosts"] == 256) {
         let own = told(variant, [keys[0], keys[1], keys[2], keys[3], "all_to_all_MBps"]);
         assert_eq!(answers[variant["fabric"].as_str().unwrap()], own, "{}", variant["fabric"]);
-        assert_eq!(variant["prices"], "our-quotation over estimate-2025", "what is not quoted is estimated");
+        // What is not quoted is estimated, and some buy nothing that is.
+        quoted += usize::from(variant["prices"] == "our-quotation over estimate-2025");
+        assert!(
+            variant["prices"].as_str().is_some_and(|list| list.ends_with("estimate-2025")),
+            "{}",
+            variant["prices"]
+        );
         assert_eq!(variant["method"], "load");
     }
+    assert!(quoted > 0 && quoted < of_size.len(), "{quoted}");
     assert!(of(&records, "variant").iter().any(|variant| variant["front"] == true));
 }
 
