@@ -3,6 +3,7 @@
 mod effort;
 mod failed;
 mod faults;
+mod limiter;
 mod qsnet;
 mod queues;
 mod ranking;
