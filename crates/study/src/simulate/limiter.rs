@@ -70,6 +70,7 @@ pub fn of_machine(record: Record, ran: &Ran, which: Option<Which>) -> Record {
     }
 }
 
+/// Of what ranks' processors and adapters did in a time, of a collective where it is one.
 pub fn of_devices(record: Record, busy: &[Busy], elapsed: Time, which: Option<Which>) -> Record {
     with(record, devices(busy, worked(busy, elapsed), which))
 }
