@@ -124,8 +124,8 @@ pub struct Bill {
 
 impl PriceList {
     /// This list with the items of `own` in place of its items of the same name; name, title and date become those of
-    /// `own`, and a bill says which of the two its prices come from. In another currency no price of this list can stay. What an item does not state of power and length, which
-    /// are no prices, stays that of this list.
+    /// `own`, and a bill says which of the two its prices come from. In another currency no price of this list can stay.
+    /// What an item does not state of power and length, which are no prices, stays that of this list.
     pub fn overridden_by(self, own: PriceList) -> PriceList {
         let with_rest = |(name, item): (String, PriceItem)| {
             let known = self.items.get(&name);
