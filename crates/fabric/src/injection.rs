@@ -34,37 +34,62 @@ impl Fabric {
 
     /// The same of one node.
     pub fn injection_at_mbps(&self, node: Node, capacities: Capacities, efficiency: f64) -> Option<f64> {
-        let rate = |resource| self.payload_mbps(resource, capacities, efficiency).unwrap_or(f64::INFINITY);
-        Some(self.injection_of(node, &rate)).filter(|mbps| mbps.is_finite())
+        self.own_devices(node, Way::Out, capacities, efficiency)
     }
 
-    fn injection_of(&self, node: Node, rate: &impl Fn(Resource) -> f64) -> f64 {
-        let hosts = self.network.host_roles.iter().map(|&role| rate(Resource::Host(node, role)));
-        let host = hosts.fold(f64::INFINITY, f64::min);
+    /// What one node's own devices let it take in: the same over the links that come to it, without the engine that only
+    /// sends.
+    pub fn reception_at_mbps(&self, node: Node, capacities: Capacities, efficiency: f64) -> Option<f64> {
+        self.own_devices(node, Way::In, capacities, efficiency)
+    }
+
+    fn own_devices(&self, node: Node, way: Way, capacities: Capacities, efficiency: f64) -> Option<f64> {
+        let rate = |resource| self.payload_mbps(resource, capacities, efficiency).unwrap_or(f64::INFINITY);
+        Some(self.limit(node, way, &rate)).filter(|mbps| mbps.is_finite())
+    }
+
+    fn limit(&self, node: Node, way: Way, rate: &impl Fn(Resource) -> f64) -> f64 {
+        let roles = self.network.host_roles.iter().filter(|&&role| way == Way::Out || role != Role::Engine);
+        let host = roles.map(|&role| rate(Resource::Host(node, role))).fold(f64::INFINITY, f64::min);
         if !self.attachment.has_home(node) {
-            return host.min(self.leaving(node.vertex(), node.vertex(), rate));
+            return host.min(self.through(node.vertex(), node.vertex(), way, rate));
         }
-        let link = host.min(rate(Resource::Channel(self.network.port(node.vertex(), 0))));
         let home = self.attachment.home[node.0 as usize];
+        let link = self.beside(node.vertex(), way).find(|(_, other)| *other == home);
+        let link = host.min(link.map_or(f64::INFINITY, |(channel, _)| rate(Resource::Channel(channel))));
         let is_own = self.attachment.nodes_of(self.attachment.group[node.0 as usize] as usize).len() == 1;
         match is_own {
-            true => link.min(rate(Resource::Vertex(home))).min(self.leaving(home, node.vertex(), rate)),
+            true => link.min(rate(Resource::Vertex(home))).min(self.through(home, node.vertex(), way, rate)),
             false => link,
         }
     }
 
-    /// Rates of the channels that leave `vertex` other than to `back`; a device behind an internal connection
-    /// or a host bus (a ring stop, a NIC) counts by what leaves it.
-    fn leaving(&self, vertex: Vertex, back: Vertex, rate: &impl Fn(Resource) -> f64) -> f64 {
-        let on = |channel: &Channel| self.network.to(*channel) != back;
-        let through = |channel: Channel| {
-            let (own, next) = (rate(Resource::Channel(channel)), self.network.to(channel));
-            let role = self.network.role(Resource::Channel(channel));
+    /// Rates of the channels that leave `vertex`, or come to it, other than those of `back`; a device behind an internal
+    /// connection or a host bus (a ring stop, a NIC) counts by what leaves it or comes to it.
+    fn through(&self, vertex: Vertex, back: Vertex, way: Way, rate: &impl Fn(Resource) -> f64) -> f64 {
+        let one = |(channel, next): (Channel, Vertex)| {
+            let (own, role) = (rate(Resource::Channel(channel)), self.network.role(Resource::Channel(channel)));
             let is_own = matches!(role, Role::Internal | Role::HostBus);
-            if is_own && !self.network.is_node(next) { own.min(self.leaving(next, vertex, rate)) } else { own }
+            if is_own && !self.network.is_node(next) { own.min(self.through(next, vertex, way, rate)) } else { own }
         };
-        let channels = self.network.out(vertex).filter(on).map(through);
+        let channels = self.beside(vertex, way).filter(|(_, next)| *next != back).map(one);
         let (sum, count) = channels.fold((0.0, 0), |(sum, count), rate| (sum + rate, count + 1));
         if count == 0 { f64::INFINITY } else { sum }
     }
+
+    /// The channels that leave a device, or come to it, each with its other end.
+    fn beside(&self, vertex: Vertex, way: Way) -> impl Iterator<Item = (Channel, Vertex)> + '_ {
+        let network = &self.network;
+        let out = network.out(vertex).filter(move |_| way == Way::Out).map(|channel| (channel, network.to(channel)));
+        let all = if way == Way::In { network.channels() as u32 } else { 0 };
+        let into = (0..all).map(Channel).filter(move |&channel| network.to(channel) == vertex);
+        out.chain(into.map(|channel| (channel, network.from(channel))))
+    }
+}
+
+/// What a node sends, or what it takes in.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Out,
+    In,
 }

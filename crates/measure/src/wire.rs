@@ -33,9 +33,8 @@ impl Machine {
 pub(crate) struct Wire {
     /// Each rank's machine: 0, 1, ...
     machine: Vec<usize>,
-    machines: usize,
-    /// What the slowest machine takes in or gives away: MB/s.
-    mbps: Option<f64>,
+    /// What each machine gives away and takes in: MB/s.
+    mbps: Option<Vec<[f64; 2]>>,
     resource: &'static str,
     bound_is: &'static str,
     /// The named fabric, if it has one rank a node.
@@ -63,11 +62,12 @@ impl Wire {
             return Ok(None);
         }
         let machine = ranks.iter().map(|rank| ids.iter().position(|&id| id == rank.id).unwrap_or(0)).collect();
-        let told = ranks.iter().map(|rank| rank.ports_mbps.unwrap_or(f64::INFINITY)).fold(f64::INFINITY, f64::min);
+        let first = ids.iter().filter_map(|&id| ranks.iter().find(|rank| rank.id == id));
+        let told: Vec<f64> = first.map(|rank| rank.ports_mbps.unwrap_or(f64::INFINITY)).collect();
+        let is_told = told.iter().any(|mbps| mbps.is_finite());
         let mut wire = Wire {
             machine,
-            machines: ids.len(),
-            mbps: told.is_finite().then_some(told),
+            mbps: is_told.then(|| told.iter().map(|&mbps| [mbps; 2]).collect()),
             resource: "network ports",
             bound_is: "what crosses between machines at the rate that the busiest machine's ports say they have",
             fabric: None,
@@ -77,23 +77,26 @@ impl Wire {
         }
         // A name of its own for the results is no mistake.
         if let Ok(mut bounds) = Bounds::open(fabric, None) {
-            wire.mbps = bounds.injection_mbps(wire.machines as u32)?;
+            // Which of its nodes a machine is, nobody says: each counts as the one that has most.
+            wire.mbps = bounds.devices_mbps(ids.len() as u32)?.map(|devices| vec![devices; ids.len()]);
             wire.resource = hotlink_bound::DEVICES;
-            wire.bound_is = "what crosses between machines at the rate that the fabric lets the busiest one inject";
-            wire.fabric = (wire.machines == ranks.len()).then_some(bounds);
+            wire.bound_is =
+                "what crosses between machines at the rate that the fabric lets the busiest one send or receive";
+            wire.fabric = (ids.len() == ranks.len()).then_some(bounds);
         }
         Ok(Some(wire))
     }
 
     /// The record with the network's bound in place of the memory's, where its messages cross between machines.
     pub(crate) fn beside(&mut self, record: Record) -> Result<Record, Error> {
-        let record = record.with("machines", self.machines);
-        let (bytes, is_barrier) = (self.busiest_bytes(&record), record.text("benchmark") == Some("barrier"));
+        let record = record.with("machines", self.machines());
+        let (bytes, is_barrier) = (self.bytes(&record), record.text("benchmark") == Some("barrier"));
         if let Some(fabric) = self.fabric.as_mut().filter(|_| bytes.is_some() || is_barrier) {
             return fabric.add(record);
         }
-        let (Some(bytes), Some(mbps)) = (bytes, self.mbps) else { return Ok(record) };
-        let bound = crossing(bytes.busiest, bytes.all, Peak::new(mbps, self.resource), self.bound_is);
+        let (Some(bytes), Some(mbps)) = (bytes, &self.mbps) else { return Ok(record) };
+        let Some((busiest, mbps)) = bytes.slowest(mbps) else { return Ok(record) };
+        let bound = crossing(busiest, bytes.all, Peak::new(mbps, self.resource), self.bound_is);
         let has = |key: &str| record.get(key).is_some();
         let (is_rated, counts) = (has("bound_bandwidth_MBps"), has("bound_messages_per_s"));
         if let Some(latency_us) = record.number("latency_us") {
@@ -109,8 +112,12 @@ impl Wire {
         Ok(if counts { record.bounded_messages(size as u64) } else { record })
     }
 
+    fn machines(&self) -> usize {
+        self.machine.iter().max().map_or(0, |last| last + 1)
+    }
+
     /// What one round of the record's benchmark moves, if anything crosses between machines.
-    fn busiest_bytes(&self, record: &Record) -> Option<Bytes> {
+    fn bytes(&self, record: &Record) -> Option<Bytes> {
         let (benchmark, size) = (record.text("benchmark")?, record.number("size_B")?);
         let started = self.machine.len();
         let ranks = match benchmark {
@@ -119,18 +126,17 @@ impl Wire {
             _ => record.number("ranks").map_or(started, |ranks| started.min(ranks as usize)),
         };
         let flows = flows(record, &self.machine[..ranks])?;
-        let (mut inward, mut outward) = (vec![0.0; self.machines], vec![0.0; self.machines]);
+        let mut of_machine = vec![[0.0; 2]; self.machines()];
         for &(from, to) in &flows {
             let (from, to) = (*self.machine.get(from)?, *self.machine.get(to)?);
             if from != to {
-                outward[from] += size;
-                inward[to] += size;
+                // A tree need not send from one place: only what must come in counts.
+                of_machine[from][0] += if is_tree(benchmark) { 0.0 } else { size };
+                of_machine[to][1] += size;
             }
         }
-        // A tree need not send from one place: only what must come in counts.
-        let sent = if is_tree(benchmark) { 0.0 } else { outward.into_iter().fold(0.0, f64::max) };
-        let busiest = inward.into_iter().fold(sent, f64::max);
-        (busiest > 0.0).then_some(Bytes { busiest, all: size * flows.len() as f64 })
+        let crosses = of_machine.iter().flatten().any(|&bytes| bytes > 0.0);
+        crosses.then_some(Bytes { of_machine, all: size * flows.len() as f64 })
     }
 }
 
@@ -175,10 +181,19 @@ fn flows(record: &Record, machine: &[usize]) -> Option<Vec<(usize, usize)>> {
 
 /// Bytes of one round.
 struct Bytes {
-    /// Into or out of the busiest machine.
-    busiest: f64,
+    /// Out of each machine, and into it.
+    of_machine: Vec<[f64; 2]>,
     /// That the benchmark counts as moved.
     all: f64,
+}
+
+impl Bytes {
+    /// Those that take longest at what each machine gives away and takes in, and that rate; `None`: no rate is known.
+    fn slowest(&self, mbps: &[[f64; 2]]) -> Option<(f64, f64)> {
+        let ways = self.of_machine.iter().flatten().zip(mbps.iter().flatten());
+        let ways = ways.map(|(&bytes, &mbps)| (bytes, mbps)).filter(|(_, mbps)| mbps.is_finite());
+        ways.max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1))).filter(|(bytes, _)| *bytes > 0.0)
+    }
 }
 
 /// The machines of ranks that a launcher, or --listen and --connect, brought together over the network.
@@ -262,6 +277,29 @@ mod tests {
         assert_eq!(bound_us(&two, of("allgather", 8000)), Some(16.0));
         assert_eq!(bound_us(&two, of("alltoall", 8000)), Some(32.0));
         assert_eq!(bound_us(&two, of("barrier", 0)), None);
+    }
+
+    /// A fast machine that has more to do is no slower than a slow one.
+    #[test]
+    fn each_machine_s_bytes_go_at_its_own_rate() {
+        let mut ranks = machines(&["a", "b", "c"], Some(1000.0));
+        ranks[0].ports_mbps = Some(4000.0);
+        let mut wire = Wire::between(&ranks, FABRIC).unwrap().unwrap();
+        let mut bound = |benchmark: &str| {
+            let record = wire.beside(of(benchmark, 8000).with("latency_us", 50.0)).unwrap();
+            record.number("bound_latency_us").unwrap()
+        };
+        // Two messages into the first machine at 4000 MB/s, one out of each other one at 1000.
+        assert_eq!(bound("gather"), 8.0);
+        ranks[0].ports_mbps = Some(1500.0);
+        let mut wire = Wire::between(&ranks, FABRIC).unwrap().unwrap();
+        let record = wire.beside(of("gather", 8000).with("latency_us", 50.0)).unwrap();
+        assert!((record.number("bound_latency_us").unwrap() - 16000.0 / 1500.0).abs() < 1e-9);
+        // Of a machine that tells no rate the others' still counts.
+        ranks[0].ports_mbps = None;
+        let mut wire = Wire::between(&ranks, FABRIC).unwrap().unwrap();
+        let record = wire.beside(of("gather", 8000).with("latency_us", 50.0)).unwrap();
+        assert_eq!(record.number("bound_latency_us"), Some(8.0));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) fn calibrate(
 ) -> PyResult<String> {
     told(py, || {
         let model = word("model", &model)?;
-        hotlink_cli::calibrate(&Calibration { files, name, model, check, force, out })
+        hotlink_cli::calibrate(&Calibration { files, name, model, check, force, out, is_anonymous: false })
     })
 }
 

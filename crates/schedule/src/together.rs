@@ -2,6 +2,9 @@
 
 use crate::form::{ANY, Builder, Kind, MOST_OPS, MOST_RANKS, Op, Schedule};
 
+/// Operations of repeated schedules: several GB of memory.
+const MOST_REPEATED: u64 = 1 << 27;
+
 /// The same schedule `times` times. A rank begins a round once all its operations of the round before have ended; ranks do
 /// not wait for one another.
 ///
@@ -10,8 +13,9 @@ use crate::form::{ANY, Builder, Kind, MOST_OPS, MOST_RANKS, Op, Schedule};
 pub fn repeated(schedule: &Schedule, times: u32) -> Result<Schedule, String> {
     let rounds = u64::from(times);
     let total = rounds * (schedule.ops().len() as u64 + u64::from(schedule.ranks()));
-    if total > MOST_OPS as u64 {
-        return Err(format!("{times} rounds of {} operations: at most {MOST_OPS} in all", schedule.ops().len()));
+    if total > MOST_REPEATED {
+        let ops = schedule.ops().len();
+        return Err(format!("{times} rounds of {ops} operations: at most {MOST_REPEATED} operations in all"));
     }
     let mut builder = Builder::new(schedule.ranks());
     for rank in 0..schedule.ranks() {

@@ -135,12 +135,17 @@ impl Ground<'_, '_> {
         let fabric = self.plan.fabric;
         // In how many messages it goes is not known either.
         let efficiency = fabric.spec.packet().full_efficiency(1.0);
-        let of_node = |&node: &u32| fabric.injection_at_mbps(Node(node), CAPACITIES.into(), efficiency);
+        // Nor whether the busiest rank sends or receives.
+        let of_node = |&node: &u32| {
+            let out = fabric.injection_at_mbps(Node(node), CAPACITIES.into(), efficiency)?;
+            Some(out.max(fabric.reception_at_mbps(Node(node), CAPACITIES.into(), efficiency)?))
+        };
         let rates: Option<Vec<f64>> = sharing.keys().map(of_node).collect();
         let Some(mbps) = rates.and_then(|rates| rates.into_iter().reduce(f64::max)) else {
-            return Err("what a node may inject is not known".to_owned());
+            return Err("what a node's devices carry is not known".to_owned());
         };
-        let is = "the bytes that the busiest rank must send or receive over what its devices let it inject";
+        let is =
+            "the bytes that the busiest rank must send or receive at what its devices let in or out, whichever is more";
         Ok(by_devices(moved, mbps, is))
     }
 }

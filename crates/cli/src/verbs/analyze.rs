@@ -7,7 +7,7 @@ use crate::words::word;
 use hotlink_bench::Record;
 use hotlink_paper::{Output, Table, columns};
 use hotlink_study::Source;
-use hotlink_study::ask::{Detail, Measured, Methods, Question, at_sizes};
+use hotlink_study::ask::{Detail, Measured, Method, Methods, Question, at_sizes};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -57,7 +57,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let fabric = args.routes.of(&args.variant.of(&args.fabric));
     let source = Source::open_as(&fabric, args.question.technology)?;
     let sizes = source.sizes(args.nodes.as_ref())?;
-    let measured = Measured(args.measured.records()?);
+    let measured = Measured(args.measured.records(Some(args.method))?);
+    args.question.need_counts(args.method.asks(Method::Load))?;
     output.end_with_reader();
     let (mut rows, mut resources, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     let progress = output.ticking("analyze", sizes.len() as u64 * args.question.pattern()?.draws());

@@ -59,7 +59,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let Args { files, name, model, check, force, out } = args;
     let (files, check, name, out) = (files.clone(), check.clone(), name.clone(), out.clone());
-    calibrate(&Calibration { files, name, model: *model, check, force: *force, out }, output)
+    let is_anonymous = output.is_anonymous();
+    calibrate(&Calibration { files, name, model: *model, check, force: *force, out, is_anonymous }, output)
 }
 
 /// Makes the fabric, writes it, and gives the records about it.

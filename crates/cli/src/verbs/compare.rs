@@ -70,6 +70,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         }
         sources.push(Priced::new(source, args.prices.as_deref())?);
     }
+    args.question.need_counts(args.method.contains(&Method::Load))?;
     let mut question = args.question.pattern()?;
     if args.method.contains(&Method::Packet) {
         question.size = args.question.size_or(PACKETS_SIZE);

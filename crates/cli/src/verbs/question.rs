@@ -5,7 +5,7 @@ use crate::values::Size;
 use crate::words::word;
 use hotlink_bench::Record;
 use hotlink_fabric::technology::{self, Technology};
-use hotlink_study::ask::{Asked, Question};
+use hotlink_study::ask::{Asked, Method, Methods, Question};
 use hotlink_study::model::{PatternQuestion, traffic};
 use hotlink_study::options::{Paths, Rates};
 use std::path::PathBuf;
@@ -54,6 +54,14 @@ impl PatternArgs {
         let PatternArgs { capacities, seed, samples, hash_seeds, paths, .. } = *self;
         let size = self.size_or(1 << 20);
         Ok(PatternQuestion { traffic, capacities, size, seed, samples, hash_seeds, paths })
+    }
+
+    /// Refuses draws of the hash where no load is counted.
+    pub(crate) fn need_counts(&self, are_there: bool) -> Result<(), Failure> {
+        match are_there || self.hash_seeds == 0 {
+            true => Ok(()),
+            false => Err(Failure::Input("--hash-seeds: only the load count draws hashes: --method load".to_owned())),
+        }
     }
 
     /// The message size that was asked for, or else this one.
@@ -155,8 +163,13 @@ pub(crate) struct MeasuredArgs {
 }
 
 impl MeasuredArgs {
-    /// The records of the files.
-    pub(crate) fn records(&self) -> Result<Vec<Record>, Failure> {
+    /// The records of the files, which these methods must ask for.
+    pub(crate) fn records(&self, methods: Option<Methods>) -> Result<Vec<Record>, Failure> {
+        if !self.measured.is_empty() && !methods.is_some_and(|methods| methods.asks(Method::Measured)) {
+            let what = "--measured: results stand beside answers only with --method all, or by themselves with --method \
+                        measured";
+            return Err(Failure::Input(what.to_owned()));
+        }
         let mut records = Vec::new();
         for path in &self.measured {
             records.extend(hotlink_results::read(path)?.into_iter().flat_map(|results| results.records));

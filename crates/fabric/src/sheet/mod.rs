@@ -361,7 +361,9 @@ impl<'s> Table<'s> {
         let source = table.text("source");
         let status = table.choice("status", STATUSES);
         let number = table.stated_number("value", factor, &unit, range);
-        let uncertain = number.and_then(|number| table.uncertainty(number));
+        // Looked at all the same: beside a wrong value it is no unknown key.
+        let is_uncertain = table.has("uncertainty");
+        let uncertain = number.filter(|_| is_uncertain).and_then(|number| table.uncertainty(number));
         let more = more(&table);
         let span = table.span.clone();
         table.finish();

@@ -24,6 +24,8 @@ pub struct Calibration {
     pub force: bool,
     /// Where the fabric is to be written; by default in the user's own catalog.
     pub out: Option<PathBuf>,
+    /// Whether sources leave out the machine's name and folders.
+    pub is_anonymous: bool,
 }
 
 /// The machine that calibrates. A face fills it in: this library starts no process and looks at no clock.
@@ -57,7 +59,7 @@ impl Calibration {
     pub fn make(&self, site: &dyn Site) -> Result<Calibrated, Error> {
         let path = self.path()?;
         is_no_input("--out", &path, self.files.iter().chain(&self.check))?;
-        let (mut measured, seen) = (read_all(&self.files, site)?, read_all(&self.check, site)?);
+        let (mut measured, seen) = (self.read_all(&self.files, site)?, self.read_all(&self.check, site)?);
         if self.model == Model::Memory {
             return self.memory(path, &measured, &seen, site);
         }
@@ -86,6 +88,43 @@ impl Calibration {
         let values = values(&spec, &path.display().to_string()).into_iter();
         let records = values.filter(|_| self.model == Model::Fabric).chain(told).collect();
         Ok(Calibrated { path, text, records })
+    }
+
+    /// The measured records of all these.
+    fn read_all(&self, files: &[PathBuf], site: &dyn Site) -> Result<Vec<Measured>, Error> {
+        let mut measured = Vec::new();
+        for file in files {
+            measured.extend(self.read(file, site)?);
+        }
+        Ok(measured)
+    }
+
+    /// The measured records of one result file, or of a sweep's folder.
+    fn read(&self, path: &Path, site: &dyn Site) -> Result<Vec<Measured>, Error> {
+        let mut found = Vec::new();
+        for results in files::read(path)? {
+            let host = results.environment.get("host").and_then(Json::as_str).filter(|_| !self.is_anonymous);
+            let (host, command) = (host.map(|host| format!(" on {host}")).unwrap_or_default(), &results.command);
+            let bare = |command: &str| command.split(' ').map(last_part).collect::<Vec<_>>().join(" ");
+            let command = if self.is_anonymous { bare(command) } else { command.clone() };
+            let source = format!("{command}{host}, {}", date(&results.file));
+            // What a record does not say of its machine.
+            let facts = ["cores", "cores_online", "caches", "page_B"]
+                .map(|key| (key, results.environment.get(key).cloned().unwrap_or_default()));
+            let is_here = site.made(&results.environment);
+            for (index, mut record) in results.records.into_iter().enumerate() {
+                if record.text("method") == Some("measured") {
+                    check_record(&record)
+                        .map_err(|told| Error::Input(format!("{}: records[{index}].{told}", results.file.display())))?;
+                    facts.iter().for_each(|(key, fact)| record.set(key, fact.clone()));
+                    found.push(Measured { record, source: source.clone(), is_here });
+                }
+            }
+        }
+        if found.is_empty() {
+            return Err(Error::Input(format!("{}: holds no record with method \"measured\"", path.display())));
+        }
+        Ok(found)
     }
 
     /// Reads the results and makes a part: the memory system of a node.
@@ -140,43 +179,14 @@ impl Calibration {
     }
 }
 
+/// A path's last part.
+fn last_part(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or_default()
+}
+
 /// What was made cannot be read again.
 fn unsound(what: &str, mistakes: &[Mistake]) -> Error {
     Error::Check(format!("calibrate: these results do not make a sound {what}:\n{}", catalog::one_a_line(mistakes)))
-}
-
-/// The measured records of all these.
-fn read_all(files: &[PathBuf], site: &dyn Site) -> Result<Vec<Measured>, Error> {
-    let mut measured = Vec::new();
-    for file in files {
-        measured.extend(read(file, site)?);
-    }
-    Ok(measured)
-}
-
-/// The measured records of one result file, or of a sweep's folder.
-fn read(path: &Path, site: &dyn Site) -> Result<Vec<Measured>, Error> {
-    let mut found = Vec::new();
-    for results in files::read(path)? {
-        let host = results.environment.get("host").and_then(Json::as_str).map(|host| format!(" on {host}"));
-        let source = format!("{}{}, {}", results.command, host.unwrap_or_default(), date(&results.file));
-        // What a record does not say of its machine.
-        let facts = ["cores", "cores_online", "caches", "page_B"]
-            .map(|key| (key, results.environment.get(key).cloned().unwrap_or_default()));
-        let is_here = site.made(&results.environment);
-        for (index, mut record) in results.records.into_iter().enumerate() {
-            if record.text("method") == Some("measured") {
-                check_record(&record)
-                    .map_err(|told| Error::Input(format!("{}: records[{index}].{told}", results.file.display())))?;
-                facts.iter().for_each(|(key, fact)| record.set(key, fact.clone()));
-                found.push(Measured { record, source: source.clone(), is_here });
-            }
-        }
-    }
-    if found.is_empty() {
-        return Err(Error::Input(format!("{}: holds no record with method \"measured\"", path.display())));
-    }
-    Ok(found)
 }
 
 /// The day on which the results were written.

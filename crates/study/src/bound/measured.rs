@@ -1,7 +1,7 @@
 //! The bound beside a number measured on a network, here or elsewhere: what the named fabric allows, one rank a node.
 
 use crate::bound::message;
-use crate::bound::pattern::{Pattern, flows, injection_mbps, one, with_limit};
+use crate::bound::pattern::{Pattern, flows, one, with_limit};
 use crate::bound::program::by_any_means;
 use crate::options::Rates;
 use crate::{Error, Source};
@@ -9,6 +9,7 @@ use hotlink_bench::{Record, Which};
 use hotlink_bound::flows::of_pairs;
 use hotlink_bound::{Bound, Bounds as Limits, network};
 use hotlink_fabric::Fabric;
+use hotlink_fabric::network::Node;
 use hotlink_fabric::traffic::Demand;
 use std::collections::BTreeMap;
 
@@ -37,9 +38,17 @@ impl Bounds {
         Bounds { source, nodes, built: BTreeMap::new(), idle: Idle::new() }
     }
 
-    /// What a node's own devices let it inject at large sizes: MB/s.
-    pub fn injection_mbps(&mut self, nodes: u32) -> Result<Option<f64>, Error> {
-        Ok(injection_mbps(self.at(self.nodes.unwrap_or(nodes))?, Rates::Measured, ANY_SIZE))
+    /// What a node's own devices let out and in at large sizes, of the node that has most: MB/s.
+    ///
+    /// # Errors
+    /// The fabric has no such number of nodes.
+    pub fn devices_mbps(&mut self, nodes: u32) -> Result<Option<[f64; 2]>, Error> {
+        let fabric = self.at(self.nodes.unwrap_or(nodes))?;
+        let (rates, efficiency) = (Rates::Measured.into(), fabric.spec.packet().efficiency(ANY_SIZE, 1.0));
+        let most = |of: &dyn Fn(Node) -> Option<f64>| fabric.network.node_iter().filter_map(of).reduce(f64::max);
+        let out = most(&|node| fabric.injection_at_mbps(node, rates, efficiency));
+        let into = most(&|node| fabric.reception_at_mbps(node, rates, efficiency));
+        Ok(out.zip(into).map(<[f64; 2]>::from))
     }
 
     /// The record with `bound_*`, `efficiency` and `limiting_resource`, where its benchmark has a bound.

@@ -139,12 +139,6 @@ pub fn need_rated_links(fabric: &Fabric) -> Result<(), String> {
     Err(format!("no link of the graph has a rate: {how}"))
 }
 
-/// What a node's own devices let it inject: MB/s.
-pub fn injection_mbps(fabric: &Fabric, capacities: Rates, size: u64) -> Option<f64> {
-    let efficiency = fabric.spec.packet.efficiency(size, 1.0);
-    fabric.injection_mbps(capacities.into(), efficiency)
-}
-
 /// One flow.
 pub fn one(nodes: u32, from: u32, to: u32) -> Demand {
     flows(nodes, [(from, to)])

@@ -108,7 +108,7 @@ impl<'a> Stage<'a> {
             }
         };
         let schedule = repeated(&one.placed.schedule, rounds);
-        let schedule = schedule.map_err(|what| self.plan.wrong(one.placed.job, "", what))?;
+        let schedule = schedule.map_err(|what| self.plan.wrong(one.placed.job, "repeat", what))?;
         Ok(Whole { schedule, rounds, ..one })
     }
 

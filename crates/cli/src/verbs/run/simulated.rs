@@ -6,7 +6,7 @@ use crate::words::word;
 use hotlink_launch::{Clocks, Ended, How, Interpreter, on_fabric};
 use hotlink_paper::{Format, Output};
 use hotlink_real::{Job, JobEnd};
-use hotlink_results::{can_write, write_whole, write_with};
+use hotlink_results::{can_write, is_no_input, write_whole, write_with};
 use std::path::{Path, PathBuf};
 
 /// How the program computes, and what is written beside the report.
@@ -60,7 +60,9 @@ pub(super) fn run(
 ) -> Result<Option<JobEnd>, Failure> {
     // An hour's run is not lost to a wrong path.
     for (option, path) in [("--trace", &also.trace), ("--matrix", &also.matrix), ("--goal", &also.goal)] {
-        path.iter().try_for_each(|path| can_write(option, path))?;
+        let read = [job.command.first().map(Path::new), also.compute_time.as_deref().map(Path::new)];
+        let read = read.into_iter().chain([also.faults.as_deref().map(Path::new)]).flatten();
+        path.iter().try_for_each(|path| can_write(option, path).and(is_no_input(option, path, read.clone())))?;
     }
     let seats = also.seating.wanted().seats(fabric, job.ranks)?;
     let (traced, schedule) = (also.trace.is_some(), also.goal.is_some());

@@ -7,7 +7,7 @@ use crate::verbs::question::{MeasuredArgs, RoutesArgs, VariantArgs};
 use crate::verbs::watching::WatchOptions;
 use crate::words::{Fabrics, word};
 use hotlink_fabric::technology::{self, Technology};
-use hotlink_study::ask::Methods;
+use hotlink_study::ask::{Method, Methods};
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Connections, Ethernet, Rates, Transport, Ways};
 use hotlink_study::simulate::request::{Benchmark, Network, Request};
@@ -147,6 +147,17 @@ impl PacketArgs {
     /// The fabrics, with what is other in them and the forwarding tables given.
     pub(crate) fn fabrics(&self) -> Vec<String> {
         Fabrics::all(&self.fabric).map(|fabric| self.routes.of(&self.variant.of(fabric))).collect()
+    }
+
+    /// Refuses what the engines that are asked do not have.
+    pub(super) fn fits(&self) -> Result<(), Failure> {
+        self.measured.records(self.method)?;
+        let packets = self.method.is_none_or(|methods| methods.asks(Method::Packet));
+        if packets || !(self.control.asks() || self.ethernet != Ethernet::Pause) {
+            return Ok(());
+        }
+        let what = "--transport, --ethernet, --buffer and the like: only packets have them: --method packet or all";
+        Err(Failure::Input(what.to_owned()))
     }
 
     /// The question about a benchmark.

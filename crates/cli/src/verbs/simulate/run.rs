@@ -34,6 +34,9 @@ pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
     if !ask.watching().is_some_and(WatchOptions::writes) {
         output.end_with_reader();
     }
+    if let Some(packet) = ask.packet() {
+        packet.fits()?;
+    }
     if let Some((collective, fabrics)) = Collective::of(&request)? {
         if ask.packet().and_then(|packet| packet.method).is_some_and(|method| method != Methods::One(Method::Packet)) {
             return Err(Failure::Input("--method: only packets answer collectives of GPUs".to_owned()));
@@ -71,7 +74,7 @@ fn by_methods(
     cells: &[Cell],
     output: &mut Output,
 ) -> Result<Vec<timeline::Run>, Failure> {
-    let measured = Measured(packet.measured.records()?);
+    let measured = Measured(packet.measured.records(Some(methods))?);
     let progress = output.ticking("simulate", cells.len() as u64);
     // What an engine steps through is not the points of the study.
     let within = Within(&progress);

@@ -15,6 +15,14 @@ impl Request {
     /// Cells of a benchmark that has them; `bcast` with the algorithms that run over messages.
     pub(super) fn cells(&self, algorithms: &[String]) -> Result<Vec<Cell>, Error> {
         self.check(algorithms)?;
+        let cells = self.of_benchmark(algorithms)?;
+        match self.network.links && cells.iter().any(|cell| matches!(cell.what, What::Program(_))) {
+            true => input("--links: the message stack keeps no record of links: --stack packet, or `simulate traffic`"),
+            false => Ok(cells),
+        }
+    }
+
+    fn of_benchmark(&self, algorithms: &[String]) -> Result<Vec<Cell>, Error> {
         let message =
             |bench: &ProgramBench, nodes| -> Result<Vec<What>, Error> { Ok(self.programs.of(nodes, bench, &[None])) };
         match &self.benchmark {
