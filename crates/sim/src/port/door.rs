@@ -91,7 +91,9 @@ impl SimPort<'_> {
         let leaves = seat.now;
         if world.is_near(self.rank, to) {
             flight.phase = Phase::Local;
-            let (at, place) = (leaves, world.add(flight));
+            // A rank's own message is there once it has handed it over: programs look for it in their next call.
+            let at = if to == self.rank { 0 } else { leaves };
+            let place = world.add(flight);
             return world.at(at, place);
         }
         flight.pace = pace;
@@ -229,6 +231,8 @@ impl SimPort<'_> {
                 return self.fetch_near(world, flight, at);
             }
             flight.phase = Phase::Local;
+            // What its own processor has stored is there.
+            let at = if flight.to == self.rank && what.engine == Engine::Pio { 0 } else { at };
             let place = world.add(flight);
             return world.at(at, place);
         }
