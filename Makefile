@@ -15,7 +15,7 @@ VENV    := .venv/bin
 RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f) \
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
 DOCS    := README.md CONTRIBUTING.md SECURITY.md tools/docs/language tools/docs/banned.txt $(shell find docs -name '*.md')
-SCRIPTS := tools/docs/language tools/docs/commands tools/docs/reference tools/docs/worked tools/dist/build tools/dist/release tools/dist/sbom examples/python
+SCRIPTS := .ci/tests tools/docs/language tools/docs/commands tools/docs/reference tools/docs/worked tools/dist/build tools/dist/release tools/dist/sbom examples/python
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
@@ -66,7 +66,7 @@ EXAMPLES = $(shell grep -rlE '^ *//[/!] ```' crates/*/src | cut -d/ -f2 | sort -
 TESTS := cargo test --workspace --locked --quiet --tests
 test-rust:
 	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all \
-	    HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) $(TESTS) --no-fail-fast
+	    HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) .ci/tests
 	@$(TIMED) "Rust tests: examples of the documentation" cargo test --locked --quiet --doc $(EXAMPLES:%=-p hotlink-%)
 test-barrier:
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(SUBMAKE) --no-print-directory -s -C rtl/barrier test
