@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from typing import Any, Literal, TypedDict, Unpack
@@ -99,6 +100,8 @@ def compare(
     Raises `InputError`.
     """
     names = [fspath(fabrics)] if isinstance(fabrics, str | PathLike) else [fspath(fabric) for fabric in fabrics]
+    if not names:
+        raise _core.InputError("fabrics: name one or more")
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology)
     list_of_prices = None if prices is None else fspath(prices)
     folder = None if out is None else fspath(out)
@@ -319,7 +322,17 @@ def _pattern(
 
 def as_json(asked: Mapping[str, object]) -> str:
     """Arguments as the library reads them; numbers of other libraries (NumPy's) are numbers."""
-    return json.dumps(asked, default=lambda value: value.item())
+    try:
+        return json.dumps(asked, default=lambda value: value.item(), allow_nan=False)
+    except ValueError:
+        wrong = [name for name, value in asked.items() if _is_endless(value)]
+        raise _core.InputError(f"{', '.join(wrong) or 'a number'}: must be finite") from None
+
+
+def _is_endless(value: object) -> bool:
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    return isinstance(value, list | tuple) and any(_is_endless(part) for part in value)
 
 
 def _numbers(numbers: Numbers) -> int | str | list[int]:
