@@ -284,7 +284,7 @@ def swept(records: Sequence[Record], y: str) -> str:
     for key in ACROSS:
         if len({record.get(key) for record in drawn if record.get(key) is not None}) > 1:
             return key
-    raise ValueError(f"nothing is swept: none of {', '.join(ACROSS)} takes two values; say what with --x")
+    raise ValueError(f"nothing is swept: none of {', '.join(ACROSS)} takes two values; say which key is across")
 
 
 def is_asked(key: str, value: Value) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from operator import index
 from os import PathLike, fspath
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, SupportsIndex, TypedDict, Unpack
 
 from hotlink import _core
 from hotlink.result import Result
@@ -242,7 +243,7 @@ def simulate(
         "benchmark": benchmark,
         "fabric": None if fabric is None else fspath(fabric),
         "nodes": None if nodes is None else _numbers(nodes),
-        "size": size if size is None or isinstance(size, int | str) else list(size),
+        "size": list(size) if isinstance(size, Iterable) and not isinstance(size, str) else size,
         "memory": _list(memory),
         "align": _list(align),
         "cache": _list(cache),
@@ -323,10 +324,17 @@ def _pattern(
 def as_json(asked: Mapping[str, object]) -> str:
     """Arguments as the library reads them; numbers of other libraries (NumPy's) are numbers."""
     try:
-        return json.dumps(asked, default=lambda value: value.item(), allow_nan=False)
+        return json.dumps(asked, default=_plain, allow_nan=False)
     except ValueError:
         wrong = [name for name, value in asked.items() if _is_endless(value)]
         raise _core.InputError(f"{', '.join(wrong) or 'a number'}: must be finite") from None
+
+
+def _plain(value: object) -> object:
+    item = getattr(value, "item", None)
+    if item is not None:
+        return item()
+    raise _core.InputError(f"{value!r}: must be a number, a text, or a list of these")
 
 
 def _is_endless(value: object) -> bool:
@@ -336,7 +344,18 @@ def _is_endless(value: object) -> bool:
 
 
 def _numbers(numbers: Numbers) -> int | str | list[int]:
-    return numbers if isinstance(numbers, int | str) else [int(number) for number in numbers]
+    """One whole number, a range in words, or several."""
+    if isinstance(numbers, str):
+        return numbers
+    return [_whole(number) for number in numbers] if isinstance(numbers, Iterable) else _whole(numbers)
+
+
+def _whole(number: object) -> int:
+    if isinstance(number, float) and number.is_integer():
+        return int(number)
+    if isinstance(number, SupportsIndex):
+        return index(number)
+    raise _core.InputError(f"{number!r}: must be a whole number")
 
 
 def _result(function: str, text: str, **asked: object) -> Result:

@@ -101,8 +101,11 @@ class Result(Sequence[Record]):
 
     @classmethod
     def load(cls, file: str | PathLike[str]) -> Result:
-        """Read a result file."""
-        return cls.from_json(Path(file).read_text(encoding="utf-8"))
+        """Read a result file. Raises `InputError` where it is none."""
+        try:
+            return cls.from_json(Path(file).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise _core.InputError(f"{fspath(file)}: is no result as --json writes it: {error}") from None
 
     @overload
     def __getitem__(self, index: int) -> Record: ...
@@ -145,7 +148,14 @@ class Result(Sequence[Record]):
         return list(dict.fromkeys(record[key] for record in self.records if record.get(key) is not None))
 
     def where(self, **values: Value) -> Result:
-        """Keep the records that have these values: ``result.where(fabric="sci-ring", method="load")``."""
+        """Keep the records that have these values: ``result.where(fabric="sci-ring", method="load")``.
+
+        Raises `InputError` for a key that no record has.
+        """
+        unknown = [key for key in values if self.records and not any(key in record for record in self.records)]
+        if unknown:
+            keys = ", ".join(sorted({key for record in self.records for key in record}))
+            raise _core.InputError(f"no record has {', '.join(unknown)} (allowed: {keys})")
         kept = [record for record in self.records if all(record.get(key) == value for key, value in values.items())]
         return Result(kept, self.command, self.environment)
 

@@ -53,7 +53,7 @@ pub fn report(record: &Record, called: &[Record]) -> String {
         ));
     }
     lines.extend(collectives(called));
-    lines.extend(rests::lines(std::slice::from_ref(record)).into_iter().map(|line| format!("  {line}")));
+    lines.extend(rests::of_run(record).into_iter().map(|line| format!("  {line}")));
     lines.join("\n") + "\n"
 }
 

@@ -18,6 +18,15 @@ pub fn is_told_below(key: &str) -> bool {
 /// The interval of each answer that has one, and at the end one line that says how much was estimated or assumed and which
 /// of these moves the answer most.
 pub fn lines(records: &[Record]) -> Vec<String> {
+    told(records, Some("--sensitivity tells which moves the answer most"))
+}
+
+/// The same of a program's run, whose inputs are not varied.
+pub fn of_run(record: &Record) -> Vec<String> {
+    told(std::slice::from_ref(record), None)
+}
+
+fn told(records: &[Record], otherwise: Option<&str>) -> Vec<String> {
     let varied: Vec<(&Record, &str)> =
         records.iter().filter_map(|record| Some((record, record.text("sensitivity_of")?))).collect();
     let with_interval = varied.iter().filter(|_| varied.len() > 1 || records.len() == 1);
@@ -31,11 +40,11 @@ pub fn lines(records: &[Record]) -> Vec<String> {
         return lines;
     }
     let most = match (varied.first(), strongest.first()) {
-        (None, _) => "--sensitivity tells which moves the answer most".to_owned(),
-        (Some((_, key)), Some(first)) => format!("{key} moves most with {first}"),
-        (Some((_, key)), None) => format!("{key} moves with none of those that state their uncertainty"),
+        (None, _) => otherwise.map(str::to_owned),
+        (Some((_, key)), Some(first)) => Some(format!("{key} moves most with {first}")),
+        (Some((_, key)), None) => Some(format!("{key} moves with none of those that state their uncertainty")),
     };
-    lines.push(format!("{}; {most}", rests.join("; ")));
+    lines.push(rests.into_iter().chain(most).collect::<Vec<_>>().join("; "));
     lines
 }
 

@@ -37,6 +37,10 @@ pub(crate) fn builder(document: &Value, watched: u32) -> Result<Builder, Wrong> 
     if version.as_u64() != Some(VERSION) {
         return Err(("hotlink_schedule".to_owned(), format!("version {version} (allowed: {VERSION})")));
     }
+    let mut keys = document.as_object().into_iter().flat_map(|document| document.keys());
+    if let Some(key) = keys.find(|key| !["hotlink_schedule", "ranks"].contains(&key.as_str())) {
+        return Err((key.clone(), "is unknown (allowed: hotlink_schedule, ranks)".to_owned()));
+    }
     let ranks = document["ranks"].as_array().filter(|ranks| !ranks.is_empty() && ranks.len() <= MOST_RANKS as usize);
     let ranks = ranks.ok_or(("ranks".to_owned(), "must be a list of ranks, each a list of operations".to_owned()))?;
     let mut draft = Draft::new(ranks.len() as u32);

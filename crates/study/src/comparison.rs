@@ -187,9 +187,12 @@ impl Comparison {
         vary: Vary,
         step: &(dyn Fn() + Sync),
     ) -> Result<Comparison, Error> {
-        let (mut cells, mut answers) = (Vec::new(), Vec::new());
+        let (mut cells, mut answers, mut sizes) = (Vec::new(), Vec::new(), sizes.to_vec());
+        // Who leads from where on is asked of ascending sizes.
+        sizes.sort_unstable();
+        sizes.dedup();
         for priced in sources {
-            for &nodes in sizes {
+            for &nodes in &sizes {
                 let first = OnceCell::new();
                 let one = |source: &Source, _: &dyn Watch| {
                     let (record, mbps) = cell(priced, source, nodes, question, method, step).map_err(Error::Input)?;
@@ -215,11 +218,11 @@ impl Comparison {
         let titles: Vec<_> = titles.collect();
         let fabrics: Vec<String> = titles.iter().map(|(name, _)| name.clone()).collect();
         let with_grid = |quantity: Quantity| {
-            let grid = Grid::new(&cells, &fabrics, sizes, &quantity);
+            let grid = Grid::new(&cells, &fabrics, &sizes, &quantity);
             (quantity, grid)
         };
         let quantities = Quantity::all(&cells, eras).into_iter().map(with_grid).collect();
-        Ok(Comparison { method, titles, nodes: sizes.to_vec(), cells, quantities, answers })
+        Ok(Comparison { method, titles, nodes: sizes, cells, quantities, answers })
     }
 
     /// A record for every fabric and size (`kind` = `fabric`, with a mark where it is best), then the crossovers

@@ -2,7 +2,7 @@
 
 use crate::cluster;
 use crate::gpu::{self, Gpus};
-use crate::replay::{self, Network};
+use crate::replay::{self, Network, of_processor};
 use hotlink_bench::Record;
 use hotlink_bound::gpu::{self as bounds, Level, Protocol, least_us};
 use hotlink_fabric::units::Time;
@@ -216,6 +216,7 @@ impl Collective {
         let rate = |time: Time| bytes as f64 / time.us().max(f64::MIN_POSITIVE);
         record.set("algorithm_bandwidth_MBps", rate(latency));
         record.set("bus_bandwidth_MBps", factor * rate(latency));
+        record = of_processor(record, &ran.replayed, |rank, cpu| format!("{} of GPU {rank}", processor(cpu)));
         let mut least = ran.least.time;
         if let Some((rank, cpu)) = ran.least.processor {
             record.set("limiting_resource", format!("{} of GPU {rank}", processor(cpu)));

@@ -154,13 +154,26 @@ pub fn run(
     let least = least(fabric, (schedule, places), &settings, network, &replayed).map_err(Failed::Other)?;
     let record = record(&plan, schedule, &settings, network, &replayed, &least).with("wall_s", wall_s);
     let record = network.control.told(record, network.ethernet, &settings);
-    let mut record = limiter::of_packets(record, &plan, &replayed.run);
+    let mut record = of_processor(limiter::of_packets(record, &plan, &replayed.run), &replayed, |rank, cpu| {
+        format!("processor {cpu} of rank {rank}")
+    });
     if !settings.faults.is_empty() {
         let sound = Settings { faults: Vec::new(), ..settings.clone() };
         let healthy = replay(&plan, &sound, asked).map_err(failed)?.run.elapsed;
         record = faults::with_cost(record, healthy.us());
     }
     Ok(Ran { replayed, least, record })
+}
+
+/// The record with the busiest processor as what held the run back (`limiter`), where it was busier than any part of the
+/// network.
+pub(crate) fn of_processor(record: Record, ran: &Replayed, name: impl Fn(u32, u32) -> String) -> Record {
+    let Some((rank, cpu, time)) = ran.busiest else { return record };
+    let share = time.0 as f64 / ran.run.elapsed.0.max(1) as f64;
+    match record.number("limiter_share").is_none_or(|of_network| share >= of_network) {
+        true => record.with("limiter", name(rank, cpu)).with("limiter_share", share.min(1.0)),
+        false => record,
+    }
 }
 
 /// Bytes from node to node, and the largest message.

@@ -6,7 +6,7 @@ use hotlink_paper::{Output, pretty};
 use hotlink_results::Batch;
 use hotlink_results::picked::{self, Picked};
 use hotlink_study::schema::VERSION;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -71,6 +71,18 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         return Err(Failure::Input(format!("--out {}: allowed are .png, .svg and .pdf", args.out.display())));
     }
     let records = picked::chosen(picked::all(&args.files)?, &args.wanted)?;
+    if let Some(x) = args.x.as_deref()
+        && !records.iter().any(|record| record.get(x).is_some_and(Value::is_number))
+    {
+        let fields = records.iter().filter_map(Value::as_object).flatten();
+        let mut keys: Vec<&str> = fields.filter(|(_, value)| value.is_number()).map(|(key, _)| key.as_str()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        return Err(Failure::Input(format!(
+            "--x {x}: no record has a number of that name; allowed are {}",
+            keys.join(", ")
+        )));
+    }
     let Some(plot) = output.plotter() else {
         let how =
             "install the command: `pip install '.[plot]'` in the source, or `make build` and then .venv/bin/hotlink";

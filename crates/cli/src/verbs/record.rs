@@ -30,6 +30,7 @@ pub(crate) struct Args {
 
 /// What it prints is the program's own.
 pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
+    super::run::program("record", &args.command)?;
     hotlink_results::is_no_input("--out", &args.out, args.command.first())?;
     let mut variables = with_library(args.library.as_deref(), &place::commands())?;
     if args.ranks <= cores() && args.ranks > 1 {

@@ -48,15 +48,21 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let mut named: Vec<Study> = Vec::new();
+    for &study in &args.studies {
+        if !named.contains(&study) {
+            named.push(study);
+        }
+    }
     if args.score {
-        let studies = if args.studies.is_empty() { Study::ALL.to_vec() } else { args.studies.clone() };
+        let studies = if named.is_empty() { Study::ALL.to_vec() } else { named };
         return score(&studies, output);
     }
     if args.figures.is_none() && !args.measure {
         output.end_with_reader();
     }
     let batch = args.figures.as_deref().map(Batch::new).transpose()?;
-    reports(&args.studies, args.measure, (args.series, batch.as_ref()), output)?;
+    reports(&named, args.measure, (args.series, batch.as_ref()), output)?;
     let Some(batch) = batch else { return Ok(()) };
     let count = batch.names().len();
     batch.commit()?;

@@ -75,7 +75,16 @@ enum Bind {
 const MOST_REAL: u32 = 1024;
 
 /// What it prints is the program's own: nothing of ours is added to it, but a simulated run's report.
+/// Refuses an option that there is none of, which would be taken for the program.
+pub(super) fn program(verb: &str, command: &[OsString]) -> Result<(), Failure> {
+    match command.first().and_then(|word| word.to_str()).filter(|word| word.starts_with('-')) {
+        Some(word) => Err(Failure::Input(format!("{word}: no option of `hotlink {verb}`, and no program; see --help"))),
+        None => Ok(()),
+    }
+}
+
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    program("run", &args.command)?;
     let command = args.command.clone();
     let (own, commands) = (args.library.as_deref(), place::commands());
     let mut variables = Vec::new();

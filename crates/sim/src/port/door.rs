@@ -14,6 +14,9 @@ use hotlink_port::{
 use std::cell::RefCell;
 use std::rc::Rc;
 
+/// Clocks count picoseconds: further on, sums of them would no longer be held.
+const LONGEST: Time = Time(u64::MAX / 4);
+
 /// One rank's port on a simulated fabric.
 pub struct SimPort<'a> {
     pub(super) world: Rc<RefCell<World<'a>>>,
@@ -218,8 +221,12 @@ impl SimPort<'_> {
                 seat.move_by_engine(start, busy);
                 start += lead;
                 world.share_adapter(self.rank);
+                let adapter = world.adapter.clone();
                 let there = world.seat(flight.to);
                 there.receives = there.receives.max(start + busy);
+                if let Some(work) = there.works_during(start).filter(|_| flight.to != self.rank) {
+                    there.is_slowed(start, busy, adapter.slowed(work, false));
+                }
                 world.share_adapter(flight.to);
             }
         }
@@ -480,8 +487,18 @@ impl Host for SimPort<'_> {
                 let adapter = world.adapter.clone();
                 let seat = world.seat(self.rank);
                 // What a transfer beside it costs is worked out where there is one.
-                let took = if seat.is_moving() { seat.work_beside(time.0, adapter.slowed(work)) } else { time.0 };
+                let (begun, reads) = (seat.now, seat.dma_free > seat.now);
+                let took =
+                    if seat.is_moving() { seat.work_beside(time.0, adapter.slowed(work, reads)) } else { time.0 };
+                if took > LONGEST.0 || begun > LONGEST.0 {
+                    let [from, took, longest] = [Time(begun), Time(took), LONGEST].map(Time::s);
+                    let what = format!("rank {} computes {took} s from {from} s on", self.rank);
+                    let what = format!("{what}; virtual time goes to {longest} s");
+                    world.failure.get_or_insert(what);
+                    return;
+                }
                 seat.spend(task, took);
+                seat.working = Some((work, begun, seat.now));
                 world.share_adapter(self.rank);
             }
             Err(missing) => drop(world.failure.get_or_insert(missing.to_string())),

@@ -6,7 +6,7 @@ use crate::plan::NONE;
 use hotlink_barrier::{BarrierNetwork, ReductionNetwork};
 use hotlink_memory::Slowed;
 use hotlink_port::blocks::Blocks;
-use hotlink_port::{Busy, Call, Operation, Rank, Span, Task};
+use hotlink_port::{Busy, Call, Operation, Rank, Span, Task, Work};
 
 /// Where a rank's program stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub(super) struct Seat {
     pub receives: u64,
     /// From when to when its processor uses the memory, and what a transfer then takes longer, in 1/1024.
     pub stressed: (u64, u64, u64),
+    /// The computation that was booked last, and from when to when.
+    pub working: Option<(Work, u64, u64)>,
     pub busy: Busy,
     pub blocks: Blocks,
     pub setups: Option<Box<Setups>>,
@@ -73,6 +75,7 @@ impl Seat {
             dma_free: 0,
             receives: 0,
             stressed: (0, 0, 1024),
+            working: None,
             busy: Busy::default(),
             blocks: Blocks::default(),
             setups: None,
@@ -118,6 +121,22 @@ impl Seat {
         }
         self.stressed = (self.now, self.now + took as u64, (slowed.transfer * 1024.0) as u64);
         took as u64
+    }
+    /// The computation that a transfer into this memory, from `start` on, finds under way: it was booked whole before the
+    /// transfer was known, and the program has done nothing since.
+    pub fn works_during(&self, start: u64) -> Option<Work> {
+        let (work, _, until) = self.working?;
+        (self.state == State::Waiting && until == self.now && start < until).then_some(work)
+    }
+    /// That computation takes longer, for as long as `ps` of a transfer from `start` on go on beside it.
+    pub fn is_slowed(&mut self, start: u64, ps: u64, slowed: Slowed) {
+        let Some((work, from, until)) = self.working else { return };
+        let begun = start.max(from);
+        let left = (until - begun) as f64 * slowed.program;
+        let both = ((start + ps).saturating_sub(begun) as f64 * slowed.transfer).min(left);
+        let more = (both - both / slowed.program) as u64;
+        self.spend(work.task(), more);
+        self.working = Some((work, from, until + more));
     }
     pub fn has_news(&self) -> bool {
         self.inbox.head != NONE || self.roused

@@ -110,7 +110,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     let ranks = args.ranks.as_ref().map(Counts::to_u32).transpose().map_err(input)?.unwrap_or_default();
     if args.write.is_some() && ranks.len() != 1 {
-        return Err(input("--write: takes one number of ranks; --ranks gives several".to_owned()));
+        let what = match &args.file {
+            Some(file) => {
+                format!("writes what is recorded; `simulate schedule {} --write` rewrites it", file.display())
+            }
+            None => "takes one number of ranks, such as --ranks 8".to_owned(),
+        };
+        return Err(input(format!("--write: {what}")));
     }
     let vary = match args.network.vary() {
         Vary::No => output.vary(false),
