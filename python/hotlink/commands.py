@@ -97,6 +97,7 @@ def measure(
     buffers: Literal["kept", "rewritten"] = "kept",
     fabric: Path | None = None,
     copy: Literal["auto", "ring", "stream", "system", "halves"] | None = None,
+    cache: Literal["lru", "lfu", "best-fit", "random", "immediate"] | None = None,
     mpi: str | None = None,
     stall: float | None = None,
     poll: float | None = None,
@@ -121,6 +122,7 @@ def measure(
     in seconds for each point, in ``blocks`` that are spread over ``spread`` seconds (20 times ``time`` if not given),
     all ``rounds`` times. ``fabric`` is the fabric that is measured, for its bound, or ``"label:NAME"``. ``copy`` says
     how long messages move over shared memory (else ``HOTLINK_COPY``, or as this machine was measured to do best).
+    ``cache`` says which set-up goes when another needs its place.
     ``poll`` is the time in seconds for which a waiting rank polls before it sleeps (0.02).
     ``stall`` is the time in seconds after which ranks that all wait end with an error. ``via="mpi"`` needs an MPI's
     launcher. ``listen`` or ``connect``, with ``as_rank``, ``processes`` and ``secret_file``, join processes of several
@@ -147,6 +149,7 @@ def measure(
         "raw": raw,
         "buffers": buffers,
         "copy": copy,
+        "cache": cache,
         "mpi": mpi,
         "stall": stall,
         "poll": poll,

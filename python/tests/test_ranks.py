@@ -290,6 +290,24 @@ def test_segments_are_memory_like_any_other_and_outlive_their_program(via: str) 
         assert last == 2 * 99_999 + 1
 
 
+def test_memory_is_of_the_kind_and_alignment_asked_for(via: str) -> None:
+    def program(comm: Comm) -> object:
+        peer = 1 - comm.rank
+        for kind in ("default", "private"):
+            for align in ("default", "none", 4096):
+                first, second = (np.frombuffer(comm.alloc(8 * 50_000, kind, align), int) for _ in range(2))
+                assert align != 4096 or via != "shm" or first.ctypes.data % 4096 == 0
+                first[:] = comm.rank
+                hotlink.wait_all([comm.irecv(second, source=peer), comm.isend(first, to=peer)])
+                assert (second == peer).all()
+        for wrong in (("heap", "default"), ("default", "page"), ("default", 3)):
+            with pytest.raises(ValueError, match="allowed:"):
+                comm.alloc(8, *wrong)
+        return True
+
+    assert all(run(program, 2, via))
+
+
 def comm_rank(first: npt.NDArray[np.int_]) -> int:
     return int(first[0])
 

@@ -3,7 +3,7 @@
 
 use crate::face::Face;
 use crate::mpi::Joined;
-use crate::request::{Request, Via};
+use crate::request::{Carrier, Request, Via};
 use crate::room;
 use hotlink_bench::{
     Bench, Buffers, CopyRate, OnPort, Plan, Record, Samples, Seen, Summary, Told, Tuned, Tuning, copy_bound_mbps,
@@ -20,6 +20,9 @@ use std::time::Duration;
 
 /// Where a pass keeps the samples of a record.
 pub(crate) const SAMPLES: &str = "samples";
+
+/// Of the choices of the policy `random`, as for simulated ranks.
+const CACHE_SEED: u64 = 1;
 
 pub(crate) struct Session<'a> {
     pub(crate) request: &'a Request,
@@ -168,6 +171,10 @@ impl Session<'_> {
         let record = self.bare_record().with("via", self.via());
         let watching = self.request.carrier.watching.as_ref();
         let record = with_seen(record, watching, self.seen.borrow().last().map_or(&[], Vec::as_slice));
+        let record = match self.request.carrier.cache {
+            Some(cache) => record.with("cache", cache.name()),
+            None => record,
+        };
         match &self.mpi {
             Some(joined) => record.with("mpi", joined.version()),
             None => record,
@@ -224,8 +231,9 @@ impl Session<'_> {
     where
         B::Result: Serialize + DeserializeOwned,
     {
-        let watching = self.request.carrier.watching;
-        let tuned = Tuned { bench, tuning: Tuning { algorithms, watching, ..Tuning::default() } };
+        let Carrier { watching, cache, .. } = self.request.carrier;
+        let policy = cache.map(|cache| cache.policy(CACHE_SEED));
+        let tuned = Tuned { bench, tuning: Tuning { policy, algorithms, watching, ..Tuning::default() } };
         let results: Vec<Result<Told<B::Result>, Failed>> = match self.request.carrier.via {
             Via::Own(port) => port.with(self.limits(), OnRanks(ranks, &tuned)).map_err(failure)?,
             Via::Mpi => return Err(Error::Input("--via mpi: that MPI chooses for itself".to_owned())),

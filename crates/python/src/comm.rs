@@ -8,7 +8,7 @@ use crate::request::{Request, Status};
 use crate::{CommError, PeerGoneError, TruncatedError};
 use hotlink_fabric::units::Time;
 use hotlink_message::Error;
-use hotlink_port::{Rank, Refusal};
+use hotlink_port::{Align, Kind as MemoryKind, Rank, Refusal};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
@@ -20,6 +20,8 @@ use std::rc::Rc;
 pub(crate) const ANY: i64 = -1;
 /// Most bytes of a segment: more than a machine has.
 const MOST_BYTES: u64 = 1 << 40;
+/// As the ports have it.
+const MOST_ALIGN: u64 = 1 << 30;
 
 /// A rank's communicator: what `hotlink.run` gives to the program.
 ///
@@ -401,15 +403,35 @@ impl Comm {
         self.collective(py, Collective::Alltoallv, send, recv)
     }
 
-    /// Zeroed memory of `size` bytes that messages move best: a regular segment, which the other rank reads and writes
-    /// itself, where there are such. Arrays on it are sent and received like others. It is freed with its last view.
+    /// Zeroed memory of `size` bytes. ``kind`` is "shared" (a regular segment, which the other rank reads and writes itself),
+    /// "private" (ordinary memory, which is registered before another rank reaches it), or "default": what messages move
+    /// best. ``align`` is "default" (as the port moves best), "none", or bytes, a power of two. These are W01's attributes.
+    /// Arrays on it are sent and received like others. It is freed with its last view.
     ///
-    /// Example: ``a = np.frombuffer(comm.alloc(8000), dtype="f8")``
-    fn alloc<'py>(&self, py: Python<'py>, size: u64) -> PyResult<Bound<'py, PyMemoryView>> {
+    /// Example: ``a = np.frombuffer(comm.alloc(8000, "private", align=4096), dtype="f8")``
+    #[pyo3(signature = (size, kind = "default", align = None))]
+    fn alloc<'py>(
+        &self,
+        py: Python<'py>,
+        size: u64,
+        kind: &str,
+        align: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyMemoryView>> {
         if size > MOST_BYTES {
             return Err(PyValueError::new_err(format!("size: {size}; allowed: 0 to {MOST_BYTES}")));
         }
-        let segment = Segment::new(py, self.carrier()?, size)?.map_err(|error| error_of(py, error))?;
+        let kind = match kind {
+            "default" => MemoryKind::Default,
+            "shared" => MemoryKind::Shared,
+            "private" => MemoryKind::Private,
+            other => {
+                let what = format!("kind: {other:?}; allowed: default, shared, private");
+                return Err(PyValueError::new_err(what));
+            }
+        };
+        let align = align.map_or(Ok(Align::Default), alignment)?;
+        let segment = Segment::new(py, self.carrier()?, Call::Alloc(size, kind, align))?;
+        let segment = segment.map_err(|error| error_of(py, error))?;
         PyMemoryView::from(Bound::new(py, segment)?.as_any())
     }
     /// This rank's clock, in seconds: that of the machine, or the simulation's.
@@ -446,5 +468,20 @@ fn status(reply: Reply) -> Option<Status> {
     match reply {
         Reply::Received(status) => Some(status.into()),
         _ => None,
+    }
+}
+
+/// "default", "none", or bytes.
+fn alignment(asked: &Bound<'_, PyAny>) -> PyResult<Align> {
+    let word = asked.extract::<String>().ok();
+    let bytes = asked.extract::<u64>().ok().filter(|bytes| bytes.is_power_of_two() && *bytes <= MOST_ALIGN);
+    match (word.as_deref(), bytes) {
+        (Some("default"), _) => Ok(Align::Default),
+        (Some("none"), _) => Ok(Align::None),
+        (_, Some(bytes)) => Ok(Align::Bytes(bytes)),
+        _ => {
+            let what = format!("align: {asked}; allowed: default, none, a power of two of at most {MOST_ALIGN} bytes");
+            Err(PyValueError::new_err(what))
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::lent::{Block, Lender, Segments};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Comm, Error, Operation, Request, Status, Tag};
-use hotlink_port::{Kind, Port, Rank, Span, Work};
+use hotlink_port::{Align, Kind, Port, Rank, Span, Work};
 use hotlink_real::Lend;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -44,8 +44,8 @@ pub(crate) enum Call {
     Barrier,
     Time,
     Compute(Time),
-    /// Memory of so many bytes that the port moves best.
-    Alloc(u64),
+    /// Memory of so many bytes.
+    Alloc(u64, Kind, Align),
     Free(Block),
     /// The program is over.
     Close,
@@ -150,8 +150,8 @@ impl<P: Lend, L: Lender<P>> Desk<P, L> {
                 Ok(Reply::Done)
             }
             Call::Barrier => comm.barrier().await.map(|()| Reply::Done),
-            Call::Alloc(bytes) => {
-                let memory = comm.alloc(bytes, Kind::Default)?;
+            Call::Alloc(bytes, kind, align) => {
+                let memory = comm.alloc_mem(bytes, kind, align)?;
                 let block = Block::row(comm.with_port(|port| port.start(memory))?, bytes);
                 self.segments.borrow_mut().add(&block, memory);
                 Ok(Reply::Allocated(block))

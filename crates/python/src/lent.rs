@@ -130,8 +130,8 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    pub(crate) fn new(py: Python<'_>, carrier: Rc<dyn Carrier>, bytes: u64) -> PyResult<Result<Segment, Error>> {
-        Ok(match carrier.call(py, Call::Alloc(bytes))? {
+    pub(crate) fn new(py: Python<'_>, carrier: Rc<dyn Carrier>, asked: Call) -> PyResult<Result<Segment, Error>> {
+        Ok(match carrier.call(py, asked)? {
             Ok(Reply::Allocated(block)) => Ok(Segment { block, carrier: Own::new(carrier) }),
             Ok(_) => Err(Error::NoRequest),
             Err(error) => Err(error),

@@ -32,6 +32,7 @@ pub(crate) struct Measurement {
     raw: bool,
     buffers: String,
     copy: Option<String>,
+    cache: Option<String>,
     mpi: Option<String>,
     stall: Option<f64>,
     poll: Option<f64>,
@@ -147,6 +148,7 @@ impl Measurement {
         let carrier = Carrier {
             via: named::<Via>("via", &self.via)?,
             copy,
+            cache: self.cache.as_ref().map(|text| word("cache", text)).transpose()?,
             mpi: self.mpi.clone().or_else(|| variable("HOTLINK_MPICC")),
             launcher: None,
             watching: watching(&self.inject, self.inject_seed, self.trace.is_some(), self.count)?,

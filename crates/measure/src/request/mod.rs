@@ -20,7 +20,7 @@ pub use via::Via;
 use hotlink_bench::{Buffers, Calls, Direction, Kernel, Start, Watching, Which};
 use hotlink_port::background::BackgroundSpec;
 use hotlink_real::CopyWay;
-use hotlink_study::options::{ClassName, Memory, Side, Spin};
+use hotlink_study::options::{Cache, ClassName, Memory, Side, Spin};
 use hotlink_study::{Error, Source};
 use std::path::PathBuf;
 
@@ -50,6 +50,8 @@ pub struct Carrier {
     pub via: Via,
     /// How long messages of ordinary memory move over shared memory; by default as this machine was measured to do best.
     pub copy: Option<CopyWay>,
+    /// Which set-up goes when another needs its place; by default the one used longest ago.
+    pub cache: Option<Cache>,
     /// Which MPI, if not the launcher's own.
     pub mpi: Option<String>,
     /// Starts an MPI's ranks anew for each block.
@@ -407,7 +409,8 @@ pub struct Sort {
 impl Default for Carrier {
     /// Shared memory.
     fn default() -> Carrier {
-        Carrier { via: Via::Own(hotlink_real::Via::Shm), copy: None, mpi: None, launcher: None, watching: None }
+        let via = Via::Own(hotlink_real::Via::Shm);
+        Carrier { via, copy: None, cache: None, mpi: None, launcher: None, watching: None }
     }
 }
 
@@ -551,6 +554,9 @@ impl Request {
             return input(
                 "--trace, --count, --inject: a foreign MPI has no ports to watch; allowed are --via shm, tcp and mixed",
             );
+        }
+        if is_mpi && carrier.cache.is_some() {
+            return input("--cache: a foreign MPI keeps its own set-ups; allowed with it are --via shm, tcp and mixed");
         }
         if carrier.via.is_one_machine() && self.hosts.are_several() {
             return input(

@@ -7,6 +7,7 @@ use crate::words::word;
 use hotlink_bench::Watching;
 use hotlink_measure::request::{self, SendBuffers, Via, fabric_or_label, usual};
 use hotlink_real::CopyWay;
+use hotlink_study::options::Cache;
 
 /// Options of every benchmark between ranks.
 #[derive(clap::Args)]
@@ -18,6 +19,9 @@ pub(super) struct Carrier {
     /// ring, stream, system or halves.
     #[arg(long, value_name = "ROUTE", env = hotlink_real::COPY_VARIABLE, default_value = "auto", value_parser = route)]
     copy: Route,
+    /// Which set-up goes when another needs its place; immediate keeps none [default: lru].
+    #[arg(long, value_parser = word::<Cache>())]
+    cache: Option<Cache>,
     /// Which MPI, if not the launcher's own: openmpi, mpich, an mpicc, a libmpi_abi.so, or an MPI's folder.
     #[arg(long, value_name = "MPI", env = "HOTLINK_MPICC", help_heading = "MPI")]
     pub(super) mpi: Option<String>,
@@ -43,7 +47,8 @@ impl Carrier {
     /// As values; the launcher's words are the verb's.
     pub(super) fn asked(&self) -> request::Carrier {
         let watching: Option<Watching> = self.watching.watching();
-        request::Carrier { via: self.via, copy: self.copy.0, mpi: self.mpi.clone(), launcher: None, watching }
+        let (copy, mpi) = (self.copy.0, self.mpi.clone());
+        request::Carrier { via: self.via, copy, cache: self.cache, mpi, launcher: None, watching }
     }
 }
 
