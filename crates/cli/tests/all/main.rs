@@ -12,6 +12,7 @@ mod compare_runs;
 mod deposit;
 mod design;
 mod golden;
+mod honest;
 mod import;
 mod inputs;
 mod measure;
