@@ -418,6 +418,9 @@ impl Reader<'_> {
         if let (Some(placement), Some(_)) = (&entry.placement, &entry.nodes) {
             self.wrong(placement.span(), &key("placement"), "nodes are listed", "one of nodes and placement");
         }
+        if let (Some(each), Some(_)) = (&entry.gpus_per_node, &entry.nodes) {
+            self.wrong(each.span(), &key("gpus_per_node"), "nodes are listed", "one of nodes and gpus_per_node");
+        }
         if let (Some(ranks), "model") = (&entry.ranks, kind) {
             self.wrong(ranks.span(), &key("ranks"), "a model says so itself", "tensor x pipeline x data of the model");
         }
