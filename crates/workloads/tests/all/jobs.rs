@@ -42,7 +42,10 @@ fn number(record: &Record, key: &str) -> f64 {
 
 fn file(name: &str, text: &str) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, text).unwrap();
+    // Several tests write the same: never half of it.
+    let partial = path.with_extension(format!("{:?}", std::thread::current().id()));
+    std::fs::write(&partial, text).unwrap();
+    std::fs::rename(&partial, &path).unwrap();
     path.display().to_string()
 }
 
@@ -236,7 +239,9 @@ fn collectives_of_gpus_tell_what_failures_cost() {
         asked.records(&["hgx-h100-rail".to_owned()], &Unwatched).map_err(|error| error.to_string())
     };
     let whole = ask(None).unwrap();
-    let link = whole[0].text("limiter").unwrap().to_owned();
+    // Of both algorithms the proxies have more to do.
+    assert!(whole[0].text("limiter").unwrap().starts_with("proxy of channel"), "{whole:?}");
+    let link = "NVLink memory of GPU 0 -> scale-up switch 0";
     let plan = |state: &str| format!("[[fault]]\nat_us = 0\nlink = {link:?}\nstate = {state}\n");
     let slow = ask(Some(file("slow.toml", &plan("\"degraded\"\nrate = 0.25")))).unwrap();
     for (slow, whole) in slow.iter().zip(&whole) {
