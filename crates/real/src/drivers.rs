@@ -271,7 +271,7 @@ fn line(lines: &SharedMemory, index: u64) -> &AtomicU64 {
 fn spin_until(word: &AtomicU64, value: u64, pauses: bool) {
     let mut spins = 0u32;
     while word.load(Ordering::Acquire) != value {
-        spins += 1;
+        spins = spins.wrapping_add(1);
         if spins.is_multiple_of(4096) {
             sys::yield_core();
         } else if pauses {

@@ -37,7 +37,7 @@ fn options_that_nothing_answers_are_errors() {
             ("analyze gige --nodes 8 --measured key.json", "--measured"),
             ("simulate pingpong --fabric gige --nodes 2 --measured key.json", "--measured"),
             ("simulate alltoall --fabric eth-400g-leaf-spine --nodes 8 --method load --transport swift", "--transport"),
-            ("simulate schedule key.json --fabric gige", "foo is unknown"),
+            ("simulate schedule key.json --fabric gige", "foo: is unknown"),
             ("simulate jobs often.toml --fabric gige", "operations in all"),
             ("run --rank 4 true", "--rank: no option of `hotlink run`"),
             ("record --out a --rank true", "--rank: no option of `hotlink record`"),

@@ -86,8 +86,7 @@ pub(crate) fn win_unlock_all(p: &Process, win: Handle) -> Done {
     // All are released, whatever failed at one of them.
     let mut done = Ok(());
     for to in 0..window.comm.size() {
-        let released = world.block_on(window.release(to));
-        done = done.and(released);
+        done = done.and(world.block_on(window.release(to)));
     }
     done
 }
@@ -125,11 +124,12 @@ pub(crate) fn win_flush_local_all(p: &Process, win: Handle) -> Done {
     flushed(p, None, win, true)
 }
 
-/// Memory is one and the same for all: what others stored is there.
+/// Memory is one and the same for all: what others stored is there. Programs look at it in turn with this call.
 pub(crate) fn win_sync(p: &Process, win: Handle) -> Done {
-    p.window(win)?;
+    let (world, _) = (p.world()?, p.window(win)?);
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-    p.world()?.step();
+    world.step();
+    world.vain();
     Ok(())
 }
 
