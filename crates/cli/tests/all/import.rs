@@ -88,6 +88,28 @@ fn nccl_tests_text_and_json() {
     assert_eq!((json.len(), told(&json[1], keys)), (2, "allgather 2 1000000 in-place 25 40000 20000 null".to_owned()));
 }
 
+/// Two tests in one file, as `tee -a` leaves them: the first of two ranks, the second of one, of another collective or of
+/// an old version that does not tell it.
+#[test]
+fn each_test_of_an_nccl_log_has_its_own_ranks_and_choices() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/src/import/samples");
+    let first = std::fs::read_to_string(folder.join("nccl.txt")).unwrap();
+    let first = first.replace("#       size", "NCCL INFO AllReduce: 1000000 Bytes -> Algo 1 proto 2\n#       size");
+    let second = std::fs::read_to_string(folder.join("nccl.txt")).unwrap().replace("all_reduce", "all_gather");
+    let second: String =
+        second.lines().filter(|line| !line.contains("Rank  1")).map(|line| format!("{line}\n")).collect();
+    let old: String =
+        second.lines().filter(|line| !line.contains("Collective")).map(|line| format!("{line}\n")).collect();
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nccl-two.log");
+    let keys = "benchmark ranks size_B algorithm";
+    for (second, name) in [(second, "allgather"), (old, "told")] {
+        std::fs::write(&file, format!("{first}{second}")).unwrap();
+        let all = records(&format!("import nccl-tests {} --benchmark told", file.display()));
+        assert_eq!(told(&all[0], keys), "allreduce 2 1000000 ring");
+        assert_eq!((all.len(), told(&all[4], keys)), (8, format!("{name} 1 1000000 null")));
+    }
+}
+
 #[test]
 fn perftest_counts_in_powers_of_two_unless_told() {
     let keys = "benchmark operation size_B bandwidth_MBps latency_us direction";
