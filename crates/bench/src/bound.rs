@@ -80,6 +80,11 @@ const OF_PACKETS: f64 = 0.005;
 #[must_use]
 pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
     let Some(efficiency) = record.number("efficiency") else { return (record, None) };
+    // Where any of several algorithms may have run, none of them can do more than the largest bound.
+    let within = |largest: f64| record.number("bus_bandwidth_MBps").is_some_and(|bus| bus <= largest);
+    if record.number("bound_largest_MBps").is_some_and(within) {
+        return (record, None);
+    }
     let number = |key: &str| record.number(key).filter(|value| *value > 0.0);
     // How far the median may be wrong, whichever way is better. A simulation's interval is of another number, or of its
     // inputs.
@@ -143,10 +148,11 @@ mod tests {
             Record::new().with("benchmark", "pingpong").with("size_B", 8).with("efficiency", efficiency)
         };
         let sampled = |efficiency| of(efficiency).with("median", 10.0).with("ci95_low", 9.0).with("ci95_high", 10.5);
-        for record in [of(1.0), of(0.5), sampled(1.1), Record::new()] {
+        let bus = |rate: f64| of(1.1).with("bus_bandwidth_MBps", rate).with("bound_largest_MBps", 700.0);
+        for record in [of(1.0), of(0.5), sampled(1.1), Record::new(), bus(500.0)] {
             assert_eq!(flag_impossible(record.clone()), (record, None));
         }
-        for record in [of(1.01), of(58.0), sampled(1.12), sampled(1.05).with("method", "packet")] {
+        for record in [of(1.01), of(58.0), bus(701.0), sampled(1.12), sampled(1.05).with("method", "packet")] {
             let (flagged, told) = flag_impossible(record);
             assert_eq!(flagged.get("impossible"), Some(&serde_json::Value::Bool(true)));
             assert!(told.unwrap().starts_with("pingpong of 8 B on ?: efficiency"));

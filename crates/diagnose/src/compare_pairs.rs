@@ -37,7 +37,7 @@ pub fn rows(pairs: &[Pair], floor: Share, ignore: &[String]) -> Result<Vec<Row>,
         runs.push((of("--a", &pair.a)?, of("--b", &pair.b)?));
     }
     let rows = sorted(all(&runs, floor));
-    if rows.iter().all(|row| matches!(row.verdict, Verdict::OnlyBefore | Verdict::OnlyAfter)) {
+    if rows.iter().all(|row| row.verdict.is_without_ratio()) {
         let what = "compare-runs: no result of --a has a partner with a finite value above 0 in every run of --b";
         return Err(Error::Input(format!("{what}; --ignore KEYS leaves keys out")));
     }

@@ -7,6 +7,7 @@ use hotlink_bench::Record;
 use hotlink_results::import::{self, Program, Told};
 use hotlink_site::outline::{self, Form};
 use hotlink_study::Error;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Beginning of a file by which dumps of networks are told.
@@ -77,6 +78,8 @@ pub struct Flag {
 /// Everything that the files say.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
+    /// The benchmark of outputs that do not tell theirs.
+    pub benchmark: Option<String>,
     /// Results, in order of the files.
     pub results: Vec<Results>,
     /// Files of a network's cables and tables.
@@ -96,9 +99,15 @@ impl Evidence {
     ///
     /// # Errors
     /// A file that cannot be read; no file that says anything.
-    pub fn read(files: &[String]) -> Result<Evidence, Error> {
-        let mut evidence = Evidence::default();
+    pub fn read(files: &[String], benchmark: Option<&str>) -> Result<Evidence, Error> {
+        let mut evidence = Evidence { benchmark: benchmark.map(str::to_owned), ..Evidence::default() };
+        let mut known = BTreeSet::new();
         for file in files {
+            // However it is spelled; what cannot be found says so when it is read.
+            if !known.insert(std::fs::canonicalize(file).unwrap_or_else(|_| file.into())) {
+                evidence.flag(file.clone(), "is named twice, and counts once".to_owned());
+                continue;
+            }
             let text = import::text_of(Path::new(file))?;
             evidence.add(file, &text);
         }
@@ -152,7 +161,8 @@ impl Evidence {
         if let Some((line, what)) = condition::doubt(text, Some(program)) {
             return self.flag(format!("{file}:{line}"), format!("{what}; its numbers do not count"));
         }
-        match import::read(file, text, program, &[], &Told::default()) {
+        let told = self.benchmark.clone();
+        match import::read(file, text, program, &[], &Told { benchmark: told.as_deref(), ..Told::default() }) {
             Ok(records) => {
                 let wrong = records.iter().filter(|record| record.get("verified") == Some(&false.into())).count();
                 if wrong > 0 {
@@ -214,6 +224,30 @@ mod tests {
         assert!(evidence.flags.len() == 1 && evidence.flags[0].what.contains("'near'"), "{:?}", evidence.flags);
         evidence.add("lspci.txt", "17:00.0 Infiniband controller: X\n\tCapabilities: <access denied>\n");
         assert!(evidence.flags[1].what.contains("root"));
+    }
+
+    #[test]
+    fn a_file_that_is_named_twice_counts_once() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/src/import/samples/osu.txt");
+        let other = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/src/import/../import/samples/osu.txt");
+        let evidence = Evidence::read(&[file, other].map(str::to_owned), None).unwrap();
+        assert_eq!((evidence.results.len(), evidence.flags.len()), (1, 1));
+        assert!(evidence.flags[0].what.contains("counts once"));
+    }
+
+    #[test]
+    fn a_log_that_does_not_tell_its_benchmark_has_the_one_that_is_named() {
+        let text = include_str!("../../results/src/import/samples/nccl.txt");
+        let old: String =
+            text.lines().filter(|line| !line.contains("Collective")).map(|line| format!("{line}\n")).collect();
+        let benchmark = |named: Option<&str>| {
+            let mut evidence = Evidence { benchmark: named.map(str::to_owned), ..Evidence::default() };
+            evidence.add("nccl.log", &old);
+            let found = evidence.results.first().and_then(|one| one.records[0].text("benchmark").map(str::to_owned));
+            (found, evidence.flags.into_iter().map(|flag| flag.what).collect::<String>())
+        };
+        assert_eq!(benchmark(Some("allreduce")).0, Some("allreduce".to_owned()));
+        assert!(benchmark(None).1.contains("--benchmark NAME"));
     }
 
     #[test]

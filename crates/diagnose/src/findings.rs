@@ -143,7 +143,12 @@ struct Knee {
 fn knee(group: &[&Series], limits: &Thresholds) -> Option<Knee> {
     let mut at: BTreeMap<u64, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for point in group.iter().flat_map(|one| &one.curve) {
-        let (levels, times) = at.entry(point.size?).or_default();
+        // No bytes have no rate that could be lost.
+        let size = point.size?;
+        if size == 0 {
+            continue;
+        }
+        let (levels, times) = at.entry(size).or_default();
         levels.push(point.level);
         times.extend(point.us);
     }
@@ -367,6 +372,37 @@ fn pair_finding(kind: &'static str, units: &[Unit], mine: &[&Unit], is_lone: boo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::series::Point;
+    use crate::signatures::Knowledge;
+
+    #[test]
+    fn messages_without_bytes_have_no_knee() {
+        let limits = &Knowledge::embedded().threshold;
+        let point = |(size, level, us): (u64, f64, f64)| Point {
+            size: Some(size),
+            level,
+            us: Some(us),
+            steadiness: None,
+            late: None,
+            late_trip_us: None,
+        };
+        let of = |rows: &[(u64, f64, f64)]| Series {
+            file: "f".to_owned(),
+            hosts: Vec::new(),
+            key: "allreduce".to_owned(),
+            benchmark: "allreduce".to_owned(),
+            is_both: false,
+            curve: rows.iter().copied().map(point).collect(),
+            is_latency: false,
+            is_stream: false,
+            largest: Record::default(),
+        };
+        let rest = [(8, 0.5, 9.0), (16, 0.5, 9.0), (32, 0.5, 9.1), (64, 0.5, 9.2)];
+        let with = |first: (u64, f64, f64)| of(&[&[first], &rest[..]].concat());
+        let knee = |one: &Series| knee(&[one], limits).map(|knee| (knee.before, knee.after));
+        assert_eq!(knee(&with((0, 29.0, 0.05))), None);
+        assert_eq!(knee(&with((4, 29.0, 0.05))), Some((4, 8)), "the same of messages with bytes");
+    }
 
     #[test]
     fn one_pause_of_a_machine_is_no_late_pair() {

@@ -43,6 +43,8 @@ pub struct Question {
     /// Nodes of the machine: they decide how far apart two hosts may lie, and the bounds of runs on more than two ranks; by
     /// default unknown, and one for each rank.
     pub nodes: Option<u32>,
+    /// The benchmark of outputs that do not tell theirs.
+    pub benchmark: Option<String>,
 }
 
 /// Diagnoses the files.
@@ -50,7 +52,7 @@ pub struct Question {
 /// # Errors
 /// A file that cannot be read; no file that counts; no fabric: the error lists those that fit.
 pub fn diagnose(question: &Question) -> Result<Diagnosis, Error> {
-    let evidence = Evidence::read(&question.files)?;
+    let evidence = Evidence::read(&question.files, question.benchmark.as_deref())?;
     let source = fabric(question, &evidence)?;
     of(&evidence, &source, question.nodes, &Knowledge::embedded())
 }

@@ -5,6 +5,7 @@ use hotlink_bench::Record;
 use hotlink_fabric::catalog::{self, Library};
 use hotlink_fabric::maths;
 use hotlink_fabric::units::Rate;
+use hotlink_results::import::Bus;
 use hotlink_study::Source;
 use hotlink_study::bound::measured::Bounds;
 
@@ -85,8 +86,11 @@ impl Seen<'_> {
     }
 
     fn share(&self, source: Source) -> Option<f64> {
-        let mut bounds = Bounds::of(source, self.nodes);
-        let other = bounds.add(self.largest.clone()).ok()?;
+        let other = match self.largest.number("bus_bandwidth_MBps") {
+            Some(_) => Bus::of(source).add(self.largest.clone()),
+            None => Bounds::of(source, self.nodes).add(self.largest.clone()),
+        };
+        let other = other.ok()?;
         ["bound_bandwidth_MBps", "bound_bus_bandwidth_MBps"]
             .into_iter()
             .find_map(|key| Some(other.number(key)? / self.largest.number(key)?))

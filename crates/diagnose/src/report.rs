@@ -87,7 +87,10 @@ impl Reporter<'_> {
         let record = || self.head();
         let mut all = merged(found.iter().flat_map(|finding| self.explain(finding)));
         all.sort_by(|a, b| b.belief.total_cmp(&a.belief));
-        let near = all.get(1).is_some_and(|next| next.belief > self.known.threshold.alike * all[0].belief);
+        // Two faults with one kind of cause are no two causes of one.
+        let is_other = |next: &Explained| next.record.get("signature") != all[0].record.get("signature");
+        let is_near = |next: &Explained| next.belief > self.known.threshold.alike * all[0].belief;
+        let near = all.get(1).is_some_and(|next| is_other(next) && is_near(next));
         let ranked = all.into_iter().enumerate().map(|(at, one)| one.record.with("rank", at + 1)).collect::<Vec<_>>();
         let hosts: BTreeSet<&String> = numbers.series.iter().flat_map(|one| &one.hosts).collect();
         let findings = found.iter().map(|finding| self.finding(finding)).collect::<Vec<_>>();

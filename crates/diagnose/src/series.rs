@@ -6,6 +6,7 @@ use crate::robust::median;
 use crate::signatures::Thresholds;
 use hotlink_bench::{Record, flag_impossible};
 use hotlink_fabric::network::Node;
+use hotlink_results::import::beyond_named;
 use hotlink_study::{Error, Source};
 use std::collections::BTreeMap;
 
@@ -150,9 +151,10 @@ pub fn numbers(results: &[Results], bounds: &mut Bounded) -> Result<Numbers, Err
         for record in &one.records {
             let record = bounds.add(record, &one.hosts)?;
             let (record, impossible) = flag_impossible(record);
-            numbers.impossible.extend(impossible.map(|what| (one.file.clone(), what)));
+            let wrong = impossible.or_else(|| beyond_named(&record));
+            numbers.impossible.extend(wrong.map(|what| (one.file.clone(), what)));
             let key = key_of(&record);
-            if let Some(level) = record.number("efficiency").filter(|level| *level > 0.0) {
+            if let Some(level) = level_of(&record).filter(|level| *level > 0.0) {
                 let size = size_of(&record);
                 let new = || fresh(one, key.clone(), &record);
                 let series = series.entry(key.clone()).or_insert_with(new);
@@ -177,6 +179,13 @@ pub fn numbers(results: &[Results], bounds: &mut Bounded) -> Result<Numbers, Err
         }));
     }
     Ok(numbers)
+}
+
+/// The share of the bound that is reached. Above that of the usual algorithm of GPUs another one ran, as well as can be.
+fn level_of(record: &Record) -> Option<f64> {
+    let is_impossible = record.get("impossible").is_some();
+    let is_of_another = record.number("bound_largest_MBps").is_some() && !is_impossible;
+    record.number("efficiency").map(|level| if is_of_another { level.min(1.0) } else { level })
 }
 
 /// The size of a message. What iperf3 calls a block is the length of a call: TCP has no messages.
@@ -221,7 +230,7 @@ fn fresh(one: &Results, key: String, record: &Record) -> Series {
         key,
         is_both: direction.starts_with("bi") || ["sendrecv", "exchange"].contains(&benchmark.as_str()),
         is_latency: TIMED.contains(&benchmark.as_str()) && record.number("bound_latency_us").is_some(),
-        is_stream: record.number("bound_latency_us").is_none(),
+        is_stream: record.number("bound_latency_us").or(record.number("bus_bandwidth_MBps")).is_none(),
         benchmark,
         curve: Vec::new(),
         largest: record.clone(),

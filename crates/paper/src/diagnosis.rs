@@ -8,14 +8,10 @@ use hotlink_diagnose::Diagnosis;
 pub fn tables(found: &Diagnosis, with_numbers: bool) -> Vec<Table> {
     let verdict =
         |key: &str| found.verdict.get(key).map_or_else(String::new, |value| value.to_string().replace('"', ""));
-    let title = format!(
-        "{} on {}: {} findings in {} runs of {}",
-        verdict("what"),
-        verdict("fabric"),
-        verdict("findings"),
-        verdict("runs"),
-        verdict("hosts")
-    );
+    let (runs, hosts) = (found.verdict.number("runs").unwrap_or(0.0), verdict("hosts"));
+    let runs = if runs > 0.0 { format!(" in {runs} runs") } else { ", and no run".to_owned() };
+    let hosts = if hosts.is_empty() { hosts } else { format!(" of {hosts}") };
+    let title = format!("{} on {}: {} findings{runs}{hosts}", verdict("what"), verdict("fabric"), verdict("findings"));
     let table = |title: &str, records: &[Record], columns: &[(&str, &str)]| Table {
         title: title.to_owned(),
         ..Table::with_heads(records, columns)

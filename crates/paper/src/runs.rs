@@ -9,13 +9,14 @@ pub fn table(rows: &[Row]) -> Table {
     let records: Vec<Record> = rows.iter().map(|row| row.record.clone()).collect();
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
     let notes = vec![format!(
-        "{} regressions, {} improvements, {} the same, {} undecided, {} only before, {} only after",
+        "{} regressions, {} improvements, {} the same, {} undecided, {} only before, {} only after, {} invalid",
         count(Verdict::Regression),
         count(Verdict::Improvement),
         count(Verdict::Same),
         count(Verdict::Undecided),
         count(Verdict::OnlyBefore),
-        count(Verdict::OnlyAfter)
+        count(Verdict::OnlyAfter),
+        count(Verdict::Invalid)
     )];
     Table { notes, ..Table::of(&records) }
 }

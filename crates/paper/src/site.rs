@@ -22,7 +22,8 @@ pub fn inspection(files: &[String], record: &Record) -> Table {
 fn notes(files: &[String], record: &Record) -> Vec<String> {
     let routes: String = files[1..].iter().map(|file| format!(" --routes {file}")).collect();
     let analyze = format!("hotlink analyze {}{routes}", files[0]);
-    let mut notes = vec![format!("what every cable carries: {analyze} --links")];
+    let mut notes: Vec<String> = record.text("note").map(|note| format!("note: {note}")).into_iter().collect();
+    notes.push(format!("what every cable carries: {analyze} --links"));
     for (key, what, traffic) in [
         ("permutation_worst_seed", "permutation", "permutation:random"),
         ("ring_worst_seed", "ring", "permutation:ring"),

@@ -114,6 +114,7 @@ pub struct Diagnose {
     files: Vec<String>,
     fabric: Option<String>,
     nodes: Option<u32>,
+    benchmark: Option<String>,
 }
 
 impl Diagnose {
@@ -122,7 +123,7 @@ impl Diagnose {
     /// # Errors
     /// Of files.
     pub fn records(&self) -> Result<Vec<Record>, Error> {
-        let Diagnose { files, fabric, nodes } = self.clone();
-        Ok(hotlink_diagnose::diagnose(&hotlink_diagnose::Question { files, fabric, nodes })?.records())
+        let Diagnose { files, fabric, nodes, benchmark } = self.clone();
+        Ok(hotlink_diagnose::diagnose(&hotlink_diagnose::Question { files, fabric, nodes, benchmark })?.records())
     }
 }

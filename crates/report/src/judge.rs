@@ -118,6 +118,11 @@ fn faults(record: &Record) -> Vec<(Verdict, String)> {
     if let Some(error) = record.text("error") {
         fail(format!("it failed: {error}"));
     }
+    for (quantity, _) in compare_runs::QUANTITIES {
+        if let Some(what) = compare_runs::invalid(record, quantity) {
+            fail(what);
+        }
+    }
     if is("verified", false) {
         fail("its result is wrong: the benchmark's own check failed".to_owned());
     }
@@ -180,7 +185,8 @@ fn of_one(requirement: &Requirement, inputs: &[Results]) -> Vec<Outcome> {
         }
         outcomes.extend(chosen.iter().map(|(file, record)| {
             let reached = between(record, key);
-            let verdict = reached.map_or(Verdict::Fail, |reached| held(limit, reached));
+            let valid = reached.filter(|_| compare_runs::invalid(record, key).is_none());
+            let verdict = valid.map_or(Verdict::Fail, |reached| held(limit, reached));
             outcome(verdict, subject(record), reached, Some(*file))
         }));
     }

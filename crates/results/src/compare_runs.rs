@@ -159,6 +159,8 @@ pub enum Verdict {
     OnlyBefore,
     /// No partner before.
     OnlyAfter,
+    /// A value that nothing can have.
+    Invalid,
 }
 
 impl Verdict {
@@ -171,6 +173,22 @@ impl Verdict {
             Verdict::Regression => "regression",
             Verdict::OnlyBefore => "only before",
             Verdict::OnlyAfter => "only after",
+            Verdict::Invalid => "invalid",
+        }
+    }
+
+    /// Whether no ratio has a meaning.
+    pub fn is_without_ratio(self) -> bool {
+        matches!(self, Verdict::OnlyBefore | Verdict::OnlyAfter | Verdict::Invalid)
+    }
+
+    /// Whether the comparison fails by it. What was not measured again is not shown to be as good: it may be missing only
+    /// where the user says so.
+    pub fn is_failure(self, may_be_missing: bool) -> bool {
+        match self {
+            Verdict::Regression | Verdict::Invalid => true,
+            Verdict::OnlyBefore => !may_be_missing,
+            _ => false,
         }
     }
 }
@@ -206,7 +224,7 @@ pub fn rows(before: Side<'_>, after: Side<'_>, floor: Share, ignore: &[String]) 
         )));
     }
     let rows = compare(&before, &after, floor.0);
-    if rows.iter().all(|row| matches!(row.verdict, Verdict::OnlyBefore | Verdict::OnlyAfter)) {
+    if rows.iter().all(|row| row.verdict.is_without_ratio()) {
         let what = "compare-runs: no pair has values to compare: allowed are finite times and rates above 0";
         return Err(Error::Input(what.to_owned()));
     }
@@ -265,10 +283,24 @@ fn quantities(record: &Record) -> Vec<&'static str> {
 /// What a rate or a share counts as at least: one that fell to nothing must have a ratio, which is a regression.
 const LEAST: f64 = 1e-9;
 
-/// `None`: no ratio has a meaning. Of times, where less is better, 0 and below are no values.
+/// Times of a measured operation that takes some time, however short.
+const TAKE_TIME: [&str; 3] = ["latency_us", "time_s", "time_us"];
+
+/// Why the value of `quantity` in a record cannot be: a time or rate below 0, or an operation that took no time. A rate of 0
+/// can be: nothing arrived, or the program printed too few digits.
+pub fn invalid(record: &Record, quantity: &str) -> Option<String> {
+    let value = record.number(quantity).filter(|_| QUANTITIES.iter().any(|(key, _)| *key == quantity))?;
+    // An overlap is a difference: noise takes it below 0.
+    let is_below = value < 0.0 && quantity != "overlap";
+    let is_measured = record.text("method").is_none_or(|method| method == "measured");
+    let takes_none = value == 0.0 && is_measured && TAKE_TIME.contains(&quantity);
+    (is_below || takes_none).then(|| format!("{quantity} is {value}, which no measurement can give"))
+}
+
+/// `None`: no ratio has a meaning. Of times, where less is better, 0 and below are no values; of rates, those below 0.
 pub fn estimate(identity: &BTreeMap<String, String>, record: &Record) -> Option<Estimate> {
     let (quantity, less_is_better) = quantity(identity);
-    let value = record.number(quantity)?;
+    let value = record.number(quantity).filter(|_| invalid(record, quantity).is_none())?;
     let sampled = record.text("statistic_of") == Some(quantity);
     let end = |key: &str| record.number(key).filter(|_| sampled).unwrap_or(value);
     let at_least = |value: f64| if less_is_better { value } else { value.max(LEAST) };
@@ -313,8 +345,7 @@ fn compare(before: &BTreeMap<Identity, Record>, after: &BTreeMap<Identity, Recor
             (Some(a), Some(b)) => {
                 rows.push(compared(&identity.0, record, (a.median, b.median), ratio(a, b), floor));
             }
-            (None, _) => rows.push(alone(&identity.0, record, Verdict::OnlyAfter)),
-            (_, None) => rows.push(alone(&identity.0, record, Verdict::OnlyBefore)),
+            _ => rows.push(without_value(&identity.0, record, partner)),
         }
     }
     let new = after.iter().filter(|(identity, _)| !before.contains_key(*identity));
@@ -326,6 +357,17 @@ fn compare(before: &BTreeMap<Identity, Record>, after: &BTreeMap<Identity, Recor
 pub fn alone(identity: &BTreeMap<String, String>, record: &Record, verdict: Verdict) -> Row {
     let record = head(identity, record).with("verdict", verdict.name());
     Row { identity: identity.clone(), verdict, record }
+}
+
+/// A result of which one side's value cannot be.
+fn without_value(identity: &BTreeMap<String, String>, before: &Record, after: &Record) -> Row {
+    let mut row = alone(identity, before, Verdict::Invalid);
+    for (key, side) in [("before", before), ("after", after)] {
+        if let Some(value) = side.number(quantity(identity).0) {
+            row.record.set(key, value);
+        }
+    }
+    row
 }
 
 /// The row of a ratio.
@@ -380,6 +422,11 @@ pub fn told(identity: &BTreeMap<String, String>) -> String {
 
 /// A verdict with its numbers.
 pub fn sentence(record: &Record) -> String {
+    if record.number("ratio").is_none() {
+        let value = |key: &str| record.number(key).map_or_else(|| "none".to_owned(), figure);
+        let verdict = record.text("verdict").unwrap_or_default();
+        return format!("{verdict}: before {}, after {}", value("before"), value("after"));
+    }
     let number = |key: &str| record.number(key).map_or_else(|| "-".to_owned(), figure);
     format!(
         "{} -> {}, ratio {} (95 % interval {} to {}), floor {}",
@@ -392,18 +439,24 @@ pub fn sentence(record: &Record) -> String {
     )
 }
 
-/// Whether nothing regressed.
+/// Whether nothing regressed, and nothing is missing or invalid.
 ///
 /// # Errors
-/// Every regression, in a sentence each.
-pub fn judged(rows: &[Row]) -> Result<(), Error> {
-    let worse: Vec<&Row> = rows.iter().filter(|row| row.verdict == Verdict::Regression).collect();
-    if worse.is_empty() {
-        return Ok(());
+/// What did, in a sentence each.
+pub fn judged(rows: &[Row], may_be_missing: bool) -> Result<(), Error> {
+    let mut said = Vec::new();
+    for (verdict, what) in [
+        (Verdict::Regression, "regressions"),
+        (Verdict::Invalid, "invalid values"),
+        (Verdict::OnlyBefore, "results missing after (--allow-missing accepts that)"),
+    ] {
+        let mine: Vec<&Row> = rows.iter().filter(|row| row.verdict == verdict).collect();
+        if !mine.is_empty() && verdict.is_failure(may_be_missing) {
+            let one = |row: &&Row| format!("\n  {}: {}", told(&row.identity), sentence(&row.record));
+            said.push(format!("{} {what}:{}", mine.len(), mine.iter().map(one).collect::<String>()));
+        }
     }
-    let told: String =
-        worse.iter().map(|row| format!("\n  {}: {}", told(&row.identity), sentence(&row.record))).collect();
-    Err(Error::Check(format!("{} regressions:{told}", worse.len())))
+    if said.is_empty() { Ok(()) } else { Err(Error::Check(said.join("\n"))) }
 }
 
 #[cfg(test)]

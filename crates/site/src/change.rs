@@ -41,6 +41,9 @@ impl<'a> Change<'a> {
     }
 }
 
+/// Devices of one name that an error lists.
+const ALIKE_SHOWN: usize = 4;
+
 impl Site {
     /// The site after some changes: failures, then new tables, then the choice of hosts.
     pub(crate) fn changed(self, changes: &[Change<'_>]) -> Result<Site, ImportError> {
@@ -220,8 +223,19 @@ impl Site {
             .map_or_else(|| vec![part], |(a, b)| vec![a, b]);
         let vertices: HashMap<&str, usize> =
             self.names().iter().enumerate().map(|(v, name)| (name.as_str(), v)).collect();
+        // Devices of one description have their GUID or LID behind it.
+        let alike = |name: &str| {
+            let is_one = |own: &&String| own.strip_prefix(name).is_some_and(|rest| rest.starts_with(" ("));
+            self.names().iter().filter(is_one).map(|own| format!("'{own}'")).collect::<Vec<_>>()
+        };
         let mut cables = Vec::new();
         for end in &ends {
+            let bare = end.trim().rsplit_once(" port ").map_or(end.trim(), |(name, _)| name.trim());
+            if let several @ [_, _, ..] = &alike(bare)[..] {
+                let shown = several.iter().take(ALIKE_SHOWN).cloned().collect::<Vec<_>>().join(", ");
+                let more = if several.len() > ALIKE_SHOWN { ", ..." } else { "" };
+                return wrong(format!("'{bare}' is the name of {}: say which: {shown}{more}", several.len()));
+            }
             let Some((name, port)) = end.trim().rsplit_once(" port ") else {
                 let like =
                     nearest(part, vertices.keys().copied()).map_or_else(String::new, |like| format!(" ('{like}'?)"));

@@ -60,13 +60,27 @@ impl Bus {
         Ok(Bus {
             algorithm: told.algorithm.as_ref().map(algorithm).transpose()?,
             protocol: told.protocol.as_ref().map(protocol).transpose()?,
-            name: name.to_owned(),
-            machine: match gpu_host(name).map_err(|error| Error::Input(error.to_string()))? {
-                Some(host) => Machine::Hosts(host),
-                None => Machine::Fabric(Box::new(Source::open(name)?), BTreeMap::new()),
-            },
             gpus: told.gpus,
+            ..match gpu_host(name).map_err(|error| Error::Input(error.to_string()))? {
+                Some(host) => Bus::new(name, Machine::Hosts(host)),
+                None => Bus::of(Source::open(name)?),
+            }
         })
+    }
+
+    /// The cluster of a fabric that is open already, of as many GPUs as each row says.
+    pub fn of(source: Source) -> Bus {
+        let name = source.name().to_owned();
+        Bus::new(&name, Machine::Fabric(Box::new(source), BTreeMap::new()))
+    }
+
+    fn new(name: &str, machine: Machine) -> Bus {
+        Bus { name: name.to_owned(), machine, gpus: None, algorithm: None, protocol: None }
+    }
+
+    /// Whether hosts of NCCL's topology file make the cluster: they bound GPUs, and nothing else.
+    pub fn is_of_hosts(&self) -> bool {
+        matches!(self.machine, Machine::Hosts(_))
     }
 
     fn cluster(&mut self, gpus: u32, size: u64) -> Result<Cluster, Error> {
@@ -100,16 +114,20 @@ impl Bus {
         let Some(bus) = record.number("bus_bandwidth_MBps") else { return Ok(record) };
         let name = self.name.clone();
         let gpus = self.gpus.or(record.number("ranks").map(|ranks| ranks as u32));
-        let Some(gpus) = gpus.filter(|gpus| *gpus >= 2) else {
-            let what = "a bound needs the number of GPUs, 2 or more; the log says none: give --nodes";
-            return Err(Error::Input(format!("--fabric {name}: {what}")));
+        let gpus = match gpus {
+            Some(1) => return Ok(record.unbounded("one GPU sends nothing")),
+            Some(gpus) if gpus > 1 => gpus,
+            _ => {
+                let what = "a bound needs the number of GPUs, 2 or more; the log says none: give --nodes";
+                return Err(Error::Input(format!("--fabric {name}: {what}")));
+            }
         };
         let size = record.number("size_B").map_or(ANY_SIZE, |size| size as u64);
         let cluster = self.cluster(gpus, size)?;
         let benchmark = record.text("benchmark").unwrap_or_default().to_owned();
         let logged = |key: &str| record.text(key).map(str::to_owned);
-        let protocol = self.protocol.or(logged("protocol").and_then(|name| Protocol::named(&name)));
-        let protocol = protocol.unwrap_or(Protocol::Simple);
+        let named_protocol = self.protocol.or(logged("protocol").and_then(|name| Protocol::named(&name)));
+        let protocol = named_protocol.unwrap_or(Protocol::Simple);
         let all = cluster.all(&benchmark, protocol);
         let named = self.algorithm.or(logged("algorithm").and_then(|name| Algorithm::named(&name)));
         let of = |algorithm: Algorithm| all.iter().find(|(own, _)| *own == algorithm);
@@ -133,6 +151,11 @@ impl Bus {
             .with("bound_algorithm", algorithm.name())
             .with("bound_protocol", protocol.name())
             .also_bounded("bound_largest_MBps", largest);
+        // Of what is named it must be true; of the usual algorithm, another may have run.
+        let is_named = named.is_some_and(|named| named == *algorithm) || named_protocol.is_some();
+        if is_named && bus > first.mbps && bus <= largest {
+            record.set(BEYOND_NAMED, true);
+        }
         if let Some(factor) =
             record.number("algorithm_bandwidth_MBps").filter(|rate| *rate > 0.0).map(|rate| bus / rate)
         {
@@ -148,6 +171,26 @@ impl Bus {
             "bytes over the busiest resource of each level, at its rate; bound_ALGORITHM and bound_LEVEL stand beside";
         Ok(record.explained(&Bound::of_rate(Peak::new(first.mbps, first.name), what)))
     }
+}
+
+/// Marks a result above the bound of the algorithm and protocol that are named, which another can reach.
+const BEYOND_NAMED: &str = "beyond_named_algorithm";
+
+/// What is wrong with the algorithm or protocol that is named, where a result beats their bound and not the largest.
+pub fn beyond_named(record: &Record) -> Option<String> {
+    record.get(BEYOND_NAMED)?;
+    let text = |key: &str| record.text(key).unwrap_or("?").to_owned();
+    let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
+    let figure = |key: &str| record.number(key).map_or_else(String::new, |value| format!("{value:.0}"));
+    Some(format!(
+        "{}{size} on {}: {} MB/s are beyond the bound of the named algorithm ({}, {}: {} MB/s): the log is of another",
+        text("benchmark"),
+        text("fabric"),
+        figure("bus_bandwidth_MBps"),
+        text("bound_algorithm"),
+        text("bound_protocol"),
+        figure("bound_bus_bandwidth_MBps")
+    ))
 }
 
 #[cfg(test)]
@@ -178,6 +221,40 @@ mod tests {
         let row = Record::new().with("benchmark", "allreduce").with("bus_bandwidth_MBps", 1.0);
         let why = Bus::open(file, &told).unwrap().add(row).unwrap_err().to_string();
         assert!(why.contains("3 GPUs in hosts of 2"), "{why}");
+    }
+
+    #[test]
+    fn a_result_above_the_bound_of_a_named_algorithm_is_reported() {
+        let row = Record::new()
+            .with("benchmark", "allreduce")
+            .with("size_B", 1u64 << 27)
+            .with("ranks", 8)
+            .with("bus_bandwidth_MBps", 480e3);
+        let beside = |algorithm: Option<&str>, protocol: Option<&str>, row: Record| {
+            let [algorithm, protocol] = [algorithm, protocol].map(|name| name.map(str::to_owned));
+            Bus::open("hgx-h100-rail", &Told { gpus: None, algorithm, protocol }).unwrap().add(row).unwrap()
+        };
+        // Ring is the usual one: NVLS may have run.
+        assert_eq!(beyond_named(&beside(None, None, row.clone())), None);
+        assert_eq!(beyond_named(&beside(Some("nvls"), None, row.clone())), None);
+        for record in [
+            beside(Some("ring"), None, row.clone()),
+            beside(None, Some("ll"), row.clone()),
+            beside(None, None, row.clone().with("algorithm", "ring").with("protocol", "simple")),
+        ] {
+            let told = beyond_named(&record).unwrap_or_else(|| panic!("{record:?}"));
+            assert!(told.contains("allreduce of 134217728 B") && told.contains("ring"), "{told}");
+        }
+        // Above the largest it is impossible, whatever ran.
+        let all = beside(Some("ring"), None, row.with("bus_bandwidth_MBps", 2e6));
+        assert_eq!((beyond_named(&all), all.number("bound_largest_MBps").is_some()), (None, true));
+    }
+
+    #[test]
+    fn one_gpu_has_no_bound() {
+        let row = Record::new().with("benchmark", "allreduce").with("ranks", 1).with("bus_bandwidth_MBps", 0.0);
+        let record = Bus::of(Source::open("hgx-h100-rail").unwrap()).add(row).unwrap();
+        assert_eq!(record.number("efficiency"), None);
     }
 
     #[test]

@@ -16,8 +16,9 @@ use std::path::PathBuf;
 
 Records are matched by their parameters (benchmark, via, ranks, size_B, ...). For each pair: the ratio of the medians,
 its 95 % interval (from both medians' intervals, by the MOVER method on logarithms), and the verdict. A regression is
-worse by more than the floor, with an interval that excludes no change; exit status 1 if there is one. An interval holds
-the noise of one run; the floor must cover what differs from run to run.
+worse by more than the floor, with an interval that excludes no change. An interval holds the noise of one run; the floor
+must cover what differs from run to run. Exit status 1 where something regressed, where a value is invalid (a time of 0 or
+below), or where AFTER lacks a result of BEFORE: --allow-missing accepts that.
 
 With --a and --b, both commands run in turn, each N times, so that what changes on the machine meets both. The ratio is
 the median of the pairs' ratios, its interval inverts Wilcoxon's signed-rank test. Commands run by /bin/sh and print
@@ -44,6 +45,9 @@ pub(crate) struct Args {
     /// Parameters that may differ between the two.
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     ignore: Vec<String>,
+    /// Accept that AFTER lacks results of BEFORE.
+    #[arg(long)]
+    allow_missing: bool,
     /// Also write the verdicts as a JUnit report.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -74,7 +78,7 @@ fn of_files(args: &Args) -> Result<Vec<Row>, Failure> {
 
 fn report(args: &Args, rows: &[Row], output: &mut Output) -> Result<(), Failure> {
     if let Some(path) = &args.junit {
-        hotlink_results::write_whole("--junit", path, &hotlink_report::runs::report(rows))?;
+        hotlink_results::write_whole("--junit", path, &hotlink_report::runs::report(rows, args.allow_missing))?;
     }
     let lost = rows.iter().filter(|row| [Verdict::OnlyBefore, Verdict::OnlyAfter].contains(&row.verdict)).count();
     if lost > 0 {
@@ -82,5 +86,5 @@ fn report(args: &Args, rows: &[Row], output: &mut Output) -> Result<(), Failure>
     }
     output.table(hotlink_paper::runs::table(rows));
     output.push_all(rows.iter().map(|row| row.record.clone()));
-    judged(rows)
+    judged(rows, args.allow_missing)
 }

@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// Nodes of the machine: how far apart two hosts may lie. [default: of a machine of any size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     nodes: Option<u32>,
+    /// The benchmark of files that do not tell it, as older nccl-tests do not: allreduce, allgather, ...
+    #[arg(long, value_name = "NAME")]
+    benchmark: Option<String>,
     /// List every number with its bound, too; --json always does.
     #[arg(long)]
     numbers: bool,
@@ -66,7 +69,8 @@ impl FailOn {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let files = args.files.iter().map(|file| file.display().to_string()).collect();
-    let found = diagnose(&Question { files, fabric: args.fabric.clone(), nodes: args.nodes })?;
+    let (fabric, benchmark) = (args.fabric.clone(), args.benchmark.clone());
+    let found = diagnose(&Question { files, fabric, nodes: args.nodes, benchmark })?;
     output.tables(tables(&found, args.numbers));
     output.push_all(found.records());
     args.fail_on.judge(&found)

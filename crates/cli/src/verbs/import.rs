@@ -3,7 +3,7 @@
 use crate::Failure;
 use clap::Args as _;
 use hotlink_paper::Output;
-use hotlink_results::import::{Files, Flag, PROGRAMS, Program};
+use hotlink_results::import::{Files, Flag, PROGRAMS, Program, beyond_named};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -97,6 +97,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let files = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol };
     files.each(&mut |record, impossible| {
         impossible.inspect(|what| eprintln!("hotlink: impossible: {what}"));
+        beyond_named(&record).inspect(|what| eprintln!("hotlink: {what}"));
         output.push(record);
     })
 }

@@ -35,9 +35,15 @@ fn regressions_have_status_1_and_what_has_no_partner_is_said() {
         "{said}"
     );
     let report = std::fs::read_to_string(folder.join("report/out.xml")).unwrap();
-    assert!(report.contains("tests=\"5\" failures=\"1\"") && report.contains("skipped=\"3\""), "{report}");
+    assert!(report.contains("tests=\"5\" failures=\"2\"") && report.contains("skipped=\"2\""), "{report}");
+    assert!(said.contains("1 results missing after"), "{said}");
     // A floor above the change, or the other way round, is no regression.
-    assert_eq!(hotlink("compare-runs a.json b.json --floor 12%", &folder).status.code(), Some(0));
+    let missing = hotlink("compare-runs a.json b.json --floor 12%", &folder);
+    assert_eq!(missing.status.code(), Some(1), "what AFTER lacks is not shown to be as good");
+    let allowed = "compare-runs a.json b.json --floor 12% --allow-missing --junit report/out.xml";
+    assert_eq!(hotlink(allowed, &folder).status.code(), Some(0));
+    let report = std::fs::read_to_string(folder.join("report/out.xml")).unwrap();
+    assert!(report.contains("tests=\"5\" failures=\"0\""), "{report}");
     assert_eq!(hotlink("compare-runs a.json a.json", &folder).status.code(), Some(0));
     assert_eq!(hotlink("compare-runs b.json a.json", &folder).status.code(), Some(1), "64 B is slower that way");
 }
@@ -114,6 +120,15 @@ fn a_share_that_fell_to_nothing_is_a_regression_and_values_that_cannot_be_are_no
     write(&folder, "negative.json", &[pingpong(8, -1.0, 0.01)]);
     write(&folder, "usual.json", &[pingpong(8, 1.0, 0.01)]);
     refuses(&folder, &[("compare-runs usual.json negative.json", "no pair has values to compare")]);
+    write(&folder, "two.json", &[pingpong(8, 1.0, 0.01), pingpong(16, 1.0, 0.01)]);
+    write(&folder, "one-bad.json", &[pingpong(8, -1.0, 0.01), pingpong(16, 1.0, 0.01)]);
+    for order in ["two.json one-bad.json", "one-bad.json two.json"] {
+        let output = hotlink(&format!("compare-runs {order} --allow-missing"), &folder);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        // The time, and the rate that follows from it.
+        assert!(output.status.code() == Some(1) && said.contains("1 invalid values"), "{said}");
+        assert!(!said.contains("no partner"), "{said}");
+    }
 }
 
 #[test]

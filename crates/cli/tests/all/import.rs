@@ -88,6 +88,28 @@ fn nccl_tests_text_and_json() {
     assert_eq!((json.len(), told(&json[1], keys)), (2, "allgather 2 1000000 in-place 25 40000 20000 null".to_owned()));
 }
 
+/// Two tests in one file, as `tee -a` leaves them: the first of two ranks, the second of one, of another collective or of
+/// an old version that does not tell it.
+#[test]
+fn each_test_of_an_nccl_log_has_its_own_ranks_and_choices() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/src/import/samples");
+    let first = std::fs::read_to_string(folder.join("nccl.txt")).unwrap();
+    let first = first.replace("#       size", "NCCL INFO AllReduce: 1000000 Bytes -> Algo 1 proto 2\n#       size");
+    let second = std::fs::read_to_string(folder.join("nccl.txt")).unwrap().replace("all_reduce", "all_gather");
+    let second: String =
+        second.lines().filter(|line| !line.contains("Rank  1")).map(|line| format!("{line}\n")).collect();
+    let old: String =
+        second.lines().filter(|line| !line.contains("Collective")).map(|line| format!("{line}\n")).collect();
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nccl-two.log");
+    let keys = "benchmark ranks size_B algorithm";
+    for (second, name) in [(second, "allgather"), (old, "told")] {
+        std::fs::write(&file, format!("{first}{second}")).unwrap();
+        let all = records(&format!("import nccl-tests {} --benchmark told", file.display()));
+        assert_eq!(told(&all[0], keys), "allreduce 2 1000000 ring");
+        assert_eq!((all.len(), told(&all[4], keys)), (8, format!("{name} 1 1000000 null")));
+    }
+}
+
 #[test]
 fn perftest_counts_in_powers_of_two_unless_told() {
     let keys = "benchmark operation size_B bandwidth_MBps latency_us direction";
@@ -140,7 +162,7 @@ fn perftest_s_reads_are_no_ping_pong_and_means_stand_in_for_what_is_typical() {
 
 #[test]
 fn a_named_fabric_puts_the_bound_beside() {
-    for line in ["osu osu.txt --ranks 4", "imb imb.txt", "iperf3 iperf3.txt", "perftest perftest_bw.txt"] {
+    for line in ["osu osu.txt --ranks 4", "imb imb.txt --ranks 4", "iperf3 iperf3.txt", "perftest perftest_bw.txt"] {
         for record in records(&format!("import {line} --fabric ib-ndr-fat-tree2")) {
             let bound = ["latency_us", "bandwidth_MBps"].iter().find_map(|key| record[format!("bound_{key}")].as_f64());
             assert!(bound > Some(0.0) && record["limiting_resource"].is_string(), "{record}");
@@ -182,6 +204,59 @@ fn mistakes_are_told_at_their_line() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(place), "expected {place}: {said}");
     }
+}
+
+fn refused(line: &str) -> String {
+    let output = hotlink(line);
+    assert_eq!(output.status.code(), Some(2), "{line}: {}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What NCCL wrote of one host is no network: only results of GPUs have a bound of it.
+#[test]
+fn a_topology_file_of_nccl_bounds_nccl_tests() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/nccl.xml+nvlink:25GB/s");
+    let record = &records(&format!("import nccl-tests nccl.txt --fabric {file}"))[0];
+    assert_eq!(told(record, "bound_ring_MBps nodes"), "300000 2");
+    let said = refused(&format!("import osu osu.txt --ranks 2 --fabric {file}"));
+    assert!(said.contains("bounds nccl-tests alone"), "{said}");
+}
+
+#[test]
+fn a_bound_of_a_collective_needs_its_ranks() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("osu-allreduce.txt");
+    std::fs::write(&file, "# OSU MPI Allreduce Latency Test v7.4\n# Size   Avg Latency(us)\n0  0.10\n8  9.0\n")
+        .unwrap();
+    let line = format!("import osu {} --fabric ib-ndr-fat-tree2", file.display());
+    assert!(refused(&line).contains("give --ranks"));
+    assert!(refused(&format!("{line} --ranks 2 --nodes 16")).contains("on 2 nodes at most"));
+    let found = records(&format!("{line} --ranks 16"));
+    assert_eq!(told(&found[1], "nodes ranks"), "16 16");
+    assert!(found[1]["efficiency"].as_f64() < Some(1.0), "{}", found[1]);
+    // A collective of no bytes need send nothing: no time of it is impossible.
+    assert!(found[0]["efficiency"].is_null() && found[0]["bound_is"].as_str().unwrap().starts_with("none: "));
+    // Ranks that share nodes, and nodes that are told in place of ranks.
+    assert_eq!(told(&records(&format!("{line} --ranks 16 --nodes 4"))[1], "nodes ranks"), "4 16");
+    assert_eq!(told(&records(&format!("{line} --nodes 4"))[1], "nodes ranks"), "4 null");
+}
+
+#[test]
+fn a_result_beyond_the_named_algorithm_is_reported() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nccl-beyond.txt");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/src/import/samples");
+    let text = std::fs::read_to_string(folder.join("nccl.txt")).unwrap();
+    std::fs::write(&file, text.replace("50.00   50.00", "400.00  400.00")).unwrap();
+    let line = format!("import nccl-tests {} --fabric hgx-h100-rail", file.display());
+    let said = |line: &str| String::from_utf8_lossy(&hotlink(line).stderr).into_owned();
+    assert_eq!(said(&line), "");
+    let named = format!("{line} --protocol ll");
+    assert!(
+        said(&named).contains("400000 MB/s are beyond the bound of the named algorithm (ring, ll:"),
+        "{}",
+        said(&named)
+    );
+    let record = &records(&named)[0];
+    assert!(record["beyond_named_algorithm"] == true && record["impossible"].is_null(), "{record}");
 }
 
 #[test]

@@ -33,6 +33,31 @@ fn the_verdict_is_the_exit_status_and_stands_in_the_page() {
 }
 
 #[test]
+fn a_value_that_no_measurement_gives_fails() {
+    let folder = place("report-invalid");
+    std::fs::write(folder.join("a.toml"), REQUIRED).unwrap();
+    let record = |latency: f64| json!({"fabric": "x", "benchmark": "pingpong", "method": "measured", "size_B": 8, "latency_us": latency});
+    for (latency, verdict) in [(-3.0, "fail"), (0.0, "fail"), (0.5, "pass")] {
+        write(&folder, "m.json", &[record(latency)]);
+        let done = hotlink("report m.json --require a.toml --json", &folder);
+        let document: Value = serde_json::from_slice(&done.stdout).unwrap();
+        let all = document["records"].as_array().unwrap();
+        let check = all.iter().find(|record| record["kind"] == "check").unwrap();
+        assert_eq!((&all[0]["verdict"], &check["verdict"]), (&json!(verdict), &json!(verdict)), "{latency}");
+        let said = all.iter().any(|record| record["what"].as_str().is_some_and(|what| what.contains("no measurement")));
+        assert_eq!(said, verdict == "fail", "{latency}");
+    }
+    // A rate below 0 is none either, and fails without a requirement.
+    write(&folder, "m.json", &[json!({"benchmark": "stream", "method": "measured", "bandwidth_MBps": -5.0})]);
+    assert_eq!(records_of_any(&hotlink("report m.json --json", &folder))[0]["verdict"], "fail");
+}
+
+fn records_of_any(output: &std::process::Output) -> Vec<Value> {
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    document["records"].as_array().unwrap().clone()
+}
+
+#[test]
 fn without_requirements_nothing_passes_and_the_page_is_the_same_again() {
     let folder = place("report-plain");
     write(&folder, "m.json", &[pingpong(0.5, 0.4, 0.9)]);

@@ -178,6 +178,51 @@ fn better_tables_are_written_and_read() {
 }
 
 #[test]
+fn cables_of_unknown_speed_are_estimates() {
+    let text = std::fs::read_to_string(file("ibnetdiscover.txt")).unwrap();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unknown-speed.dump");
+    std::fs::write(&path, text.replace("4xSDR", "4xFOO")).unwrap();
+    let record = &with("fabric --samples 5", &[path.to_str().unwrap()]).unwrap()[0];
+    assert!(record["estimates"].as_array().unwrap().contains(&"resource.link.gross".into()), "{record}");
+    assert!(record["note"].as_str().unwrap().contains("cables state no known speed"), "{record}");
+    let sound = &run("fabric ibnetdiscover.txt --samples 5").unwrap()[0];
+    assert!(sound.get("estimates").is_none() && sound.get("note").is_none(), "{sound}");
+}
+
+#[test]
+fn a_share_of_some_pairs_says_so() {
+    let record = &run("fabric ibnetdiscover.txt opensm-lfts.dump --samples 5 --fail spine0").unwrap()[0];
+    let lost = record["unreachable_pairs"].as_f64().unwrap();
+    assert!(lost > 0.0 && record["all_to_all_share"].as_f64() > record["cable_bound_share"].as_f64(), "{record}");
+    let told = format!("of the {} pairs that have a route, cable_bound_share of all 132", 132.0 - lost);
+    assert!(record["note"].as_str().unwrap().contains(&told), "{record}");
+}
+
+#[test]
+fn a_name_of_several_hosts_asks_which() {
+    let text = std::fs::read_to_string(file("ibnetdiscover.txt")).unwrap();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("alike.dump");
+    std::fs::write(&path, text.replace("\"host0-1\"", "\"host0-0\"")).unwrap();
+    let fail = |part: &str| with("fabric --samples 5", &[path.to_str().unwrap(), "--fail", part]);
+    for part in ["host0-0", "host0-0 port 1"] {
+        let error = fail(part).unwrap_err();
+        assert!(error.contains("'host0-0' is the name of 2: say which: 'host0-0 (0x"), "{error}");
+        let spelled = error.split('\'').find(|part| part.starts_with("host0-0 (")).unwrap().to_owned();
+        assert!(fail(&part.replace("host0-0", &spelled)).is_ok(), "{spelled}");
+    }
+}
+
+#[test]
+fn a_dump_alone_is_diagnosed_without_runs() {
+    let words = ["diagnose", &file("ibnetdiscover.txt")];
+    let output = Command::new(program()).args(words).output().unwrap();
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(table.contains("2 findings, and no run\n"), "{table}");
+    // Both cables have the same kind of cause; those are two faults.
+    assert!(!table.contains("hardly tell"), "{table}");
+}
+
+#[test]
 fn what_is_missing_is_named() {
     let error = run("fabric opensm-lfts.dump").unwrap_err();
     assert!(error.contains("no file states cables"), "{error}");

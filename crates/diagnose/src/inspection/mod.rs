@@ -16,10 +16,12 @@ pub use reroute::{Rerouted, reroute};
 
 use hotlink_bench::Record;
 use hotlink_bound::Limited;
+use hotlink_fabric::catalog::role_key;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::routing::Routing;
-use hotlink_fabric::spec::Capacities;
+use hotlink_fabric::spec::{Capacities, Status, Value};
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
+use hotlink_fabric::units::Rate;
 use hotlink_fabric::{Fabric, deadlock};
 use hotlink_load::Load;
 use hotlink_site::{Pattern, Site, concurrent};
@@ -81,8 +83,35 @@ pub fn inspect(source: &Source, question: Question, watch: &dyn Watch) -> Result
     shifts(&view, &mut record)?;
     credit_loop(&fabric, &mut record);
     record.set("lanes", site.findings.lanes.as_str());
+    doubts(site, &mut record);
     watch.step();
     Ok(record)
+}
+
+/// What the numbers rest on that the files do not say, and pairs that some of them leave out.
+fn doubts(site: &Site, record: &mut Record) {
+    let mut notes = Vec::new();
+    if site.findings.rate_unknown > 0 {
+        let is_estimate = |value: &Value<Rate>| value.status == Status::Estimated;
+        let rates = site.spec.resources.iter().filter(|(_, part)| part.gross.as_ref().is_some_and(is_estimate));
+        let keys: Vec<String> = rates.map(|(role, _)| format!("resource.{}.gross", role_key(*role))).collect();
+        record.set("estimates", keys);
+        notes.push(format!(
+            "{} cables state no known speed and count as most others of their kind",
+            site.findings.rate_unknown
+        ));
+    }
+    if let Some(lost) = record.number("unreachable_pairs").filter(|lost| *lost > 0.0) {
+        let nodes = record.number("nodes").unwrap_or(0.0);
+        let all = nodes * (nodes - 1.0);
+        notes.push(format!(
+            "all_to_all_share is of the {} pairs that have a route, cable_bound_share of all {all}: the first may be larger",
+            all - lost
+        ));
+    }
+    if !notes.is_empty() {
+        record.set("note", notes.join("; "));
+    }
 }
 
 /// The site's network that a source is.

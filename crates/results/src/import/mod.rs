@@ -7,11 +7,12 @@ mod osu;
 mod perftest;
 mod text;
 
-use hotlink_bench::{Record, flag_impossible};
+use hotlink_bench::{Record, Which, flag_impossible};
 use hotlink_fabric::input;
 use hotlink_study::Error;
 use hotlink_study::bound::measured::Bounds;
-use hotlink_workloads::measured::{self, Bus};
+use hotlink_workloads::measured;
+pub use hotlink_workloads::measured::{Bus, beyond_named};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use text::Text;
@@ -132,7 +133,7 @@ impl Files {
         let of_bus = measured::Told { gpus: *nodes, algorithm: algorithm.clone(), protocol: protocol.clone() };
         let mut bus = fabric.as_deref().map(|name| Bus::open(name, &of_bus)).transpose()?;
         let told = Told { fabric: fabric.as_deref(), benchmark: benchmark.as_deref(), ranks: *ranks };
-        let mut bounds = fabric.as_deref().map(|name| Bounds::open(name, *nodes)).transpose()?;
+        let mut bounds = None;
         for path in &self.files {
             let file = path.display().to_string();
             for record in read(&file, &text_of(path)?, program, flags, &told)? {
@@ -143,12 +144,23 @@ impl Files {
                     let what = format!("--nodes {asked}: {file} is of {ranks} GPUs");
                     return Err(Error::Input(format!("{what}; leave --nodes out, or give what the log tells")));
                 }
-                let record = match (&mut bus, &mut bounds) {
+                let record = match (&mut bus, fabric) {
                     (Some(bus), _) if is_bus => bus.add(record)?,
-                    (_, Some(bounds)) => bounds.add(record)?,
+                    (Some(bus), Some(name)) if bus.is_of_hosts() => {
+                        let what = "is of the GPUs of a host: it bounds nccl-tests alone";
+                        return Err(Error::Input(format!("--fabric {name}: {what}")));
+                    }
+                    (_, Some(name)) => {
+                        has_ranks(&file, &record, *nodes)?;
+                        let bounds = match &mut bounds {
+                            Some(open) => open,
+                            closed => closed.insert(Bounds::open(name, *nodes)?),
+                        };
+                        bounds.add(record)?
+                    }
                     _ => record,
                 };
-                let (record, impossible) = judged(record);
+                let (record, impossible) = flag_impossible(record);
                 give(record, impossible.map(|what| format!("{file}: {what}")));
             }
         }
@@ -156,10 +168,26 @@ impl Files {
     }
 }
 
-/// Whether no measurement can be so: where several algorithms may have run, whether none of them can.
-fn judged(record: Record) -> (Record, Option<String>) {
-    let within = |largest: f64| record.number("bus_bandwidth_MBps").is_some_and(|bus| bus <= largest);
-    if record.number("bound_largest_MBps").is_some_and(within) { (record, None) } else { flag_impossible(record) }
+/// Whether a benchmark is a collective: its bound depends on how many take part.
+pub fn is_collective(benchmark: &str) -> bool {
+    let benchmark = benchmark.strip_prefix("non_blocking_").unwrap_or(benchmark);
+    Which::ALL.into_iter().any(|which| which.name() == benchmark)
+}
+
+/// Refuses a bound of a collective whose ranks nobody told, or that ran on more nodes than ranks.
+fn has_ranks(file: &str, record: &Record, nodes: Option<u32>) -> Result<(), Error> {
+    let benchmark = record.text("benchmark").unwrap_or_default();
+    let wrong = |what: String| Err(Error::Input(format!("{file}: {what}")));
+    match (record.number("ranks"), nodes) {
+        _ if !is_collective(benchmark) => Ok(()),
+        (None, None) => wrong(format!(
+            "a bound of {benchmark} needs the number of ranks, which the file does not tell: give --ranks"
+        )),
+        (Some(ranks), Some(nodes)) if ranks < f64::from(nodes) => {
+            wrong(format!("--nodes {nodes}: {benchmark} is of {ranks} ranks, which are on {ranks} nodes at most"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The text of a result file, or of standard input (`-`).

@@ -47,33 +47,60 @@ fn point(head: &Record, placement: &str, [us, algorithm, bus]: [f64; 3]) -> Reco
         .with("bus_bandwidth_MBps", bus * 1000.0)
 }
 
+/// One test of a log: jobs append several to one file, each with its own ranks and its own choices of NCCL.
+#[derive(Default)]
+struct Test {
+    head: Record,
+    ranks: u64,
+    heads: Vec<String>,
+    ways: BTreeMap<u64, (&'static str, &'static str)>,
+    records: Vec<Record>,
+}
+
+impl Test {
+    /// Its records. NCCL tells its choice for a size once, before or between the rows.
+    fn finished(self) -> impl Iterator<Item = Record> {
+        let Test { ways, records, .. } = self;
+        records.into_iter().map(move |record| {
+            match record.number("size_B").and_then(|bytes| ways.get(&(bytes as u64))) {
+                Some(&(algorithm, protocol)) => record.with("algorithm", algorithm).with("protocol", protocol),
+                None => record,
+            }
+        })
+    }
+
+    /// Whether such a comment belongs to the next test: the first line of any version, or any line of a head after rows.
+    fn ends_at(&self, comment: &str) -> bool {
+        let is_head = ["nThread ", "Using devices", "Rank "].iter().any(|start| comment.starts_with(start));
+        comment.starts_with("Collective test starting:") || (is_head && !self.records.is_empty())
+    }
+}
+
 fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
-    let (mut records, mut head, mut ranks, mut heads) = (Vec::new(), Record::new(), 0_u64, Vec::new());
-    let mut ways = BTreeMap::new();
+    let (mut records, mut test) = (Vec::new(), Test::default());
     for (number, line) in text.lines() {
         // Under a launcher or in a log, lines may carry a prefix; the table's own head begins with #.
         let comment = line.trim_start().strip_prefix('#').map(str::trim);
+        if comment.is_some_and(|comment| test.ends_at(comment)) {
+            records.extend(std::mem::take(&mut test).finished());
+        }
         if let Some(program) = comment.and_then(|comment| comment.strip_prefix("Collective test starting:")) {
-            head.set("benchmark", benchmark(program.trim()));
+            test.head.set("benchmark", benchmark(program.trim()));
         } else if comment.is_some_and(|comment| comment.starts_with("Rank ")) {
-            ranks += 1;
+            test.ranks += 1;
         } else if let Some(comment) =
             comment.filter(|comment| comment.starts_with("size ") && comment.contains("busbw"))
         {
-            heads = comment.split_whitespace().map(str::to_owned).collect();
+            test.heads = comment.split_whitespace().map(str::to_owned).collect();
         } else if let Some((bytes, way)) = way(line) {
-            ways.insert(bytes, way);
-        } else if is_row(line) && !heads.is_empty() {
-            let head = if ranks > 0 { head.clone().with("ranks", ranks) } else { head.clone() };
-            records.extend(row(text, number, line, &heads, &head)?);
+            test.ways.insert(bytes, way);
+        } else if is_row(line) && !test.heads.is_empty() {
+            let head = if test.ranks > 0 { test.head.clone().with("ranks", test.ranks) } else { test.head.clone() };
+            test.records.extend(row(text, number, line, &test.heads, &head)?);
         }
     }
-    // NCCL tells its choice for a size once, before or between the rows.
-    let told = |record: Record| match record.number("size_B").and_then(|bytes| ways.get(&(bytes as u64))) {
-        Some(&(algorithm, protocol)) => record.with("algorithm", algorithm).with("protocol", protocol),
-        None => record,
-    };
-    Ok(records.into_iter().map(told).collect())
+    records.extend(test.finished());
+    Ok(records)
 }
 
 /// What a line of NCCL's own log (`NCCL_DEBUG=INFO`, `NCCL_DEBUG_SUBSYS=TUNING`) says of a size: `AllReduce: 1048576 Bytes

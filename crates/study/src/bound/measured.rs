@@ -113,6 +113,9 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
         _ => match Which::ALL.into_iter().find(|which| which.name() == benchmark) {
             // No row tells how their parts differ.
             None | Some(Which::Alltoallv | Which::ReduceScatter) => Ok(None),
+            Some(which) if size == 0 && which != Which::Barrier => {
+                Ok(Some(record.unbounded("a collective of 0 B need send nothing")))
+            }
             Some(which) => Ok(by_time(record, &by_any_means(fabric, which, size)?)),
         },
     }

@@ -174,6 +174,7 @@ pub(super) const COMMON: &[Key] = &[
         "Share of the run, without waiting for common starts, that the busiest resource was busy",
     ),
     key("impossible", Flag, "", "The efficiency exceeds 1 by more than the measurement's interval"),
+    key("beyond_named_algorithm", Flag, "", "The result beats the bound of the algorithm that is named: another ran"),
     key("hot_link", Text, "", "The first of the resources with most load"),
     key("hot_links", Count, "", "Resources with most load"),
     key("hot_link_load", Number, "", "Messages over the hot link"),
