@@ -1,5 +1,6 @@
 //! Lists, ranges and sizes as options and arguments write them.
 
+use hotlink_study::text::figure;
 use hotlink_study::values::{Counts, Numbers, Size, Sizes};
 use proptest::prelude::*;
 
@@ -69,4 +70,10 @@ proptest! {
         prop_assert!(by_factor.windows(2).all(|w| w[1] == w[0] * factor));
         prop_assert!(*by_factor.last().unwrap() * factor > last);
     }
+}
+
+#[test]
+fn figures_have_four_digits() {
+    let shown = [0.0, 0.5, 138.912_3, 12_345.6, 0.081_234_5, -2.0, 1e-9, f64::MAX].map(figure);
+    assert_eq!(shown, ["0", "0.5", "138.9", "12346", "0.08123", "-2", "1.000e-9", "1.798e308"]);
 }
