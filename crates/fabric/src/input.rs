@@ -79,8 +79,16 @@ pub fn open(name: &str) -> Result<Box<dyn Read>, Error> {
 /// # Errors
 /// What cannot be read, or is no text.
 pub fn text(name: &str) -> Result<String, Error> {
-    let mut text = String::new();
-    open(name)?.read_to_string(&mut text).map(|_| text)
+    let mut bytes = Vec::new();
+    open(name)?.read_to_end(&mut bytes)?;
+    let no_text = |what: &str| Error::new(ErrorKind::InvalidData, what);
+    match &bytes[..] {
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
+            Err(no_text("it is UTF-16, as its byte order mark says: save it as UTF-8"))
+        }
+        bytes if bytes.contains(&0) => Err(no_text("it holds zero bytes, so it is binary or UTF-16: save it as UTF-8")),
+        _ => String::from_utf8(bytes).map_err(|_| no_text("it is no UTF-8 text")),
+    }
 }
 
 /// Standard input is read once and kept: several simulations of one command may each open the fabric that it holds.
@@ -94,4 +102,23 @@ fn standard() -> Result<&'static [u8], Error> {
         }
     };
     STANDARD.get_or_init(read).as_deref().map_err(|what| Error::new(ErrorKind::InvalidData, what.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_says_why() {
+        let path = std::env::temp_dir().join(format!("hotlink-input-{}", std::process::id()));
+        let of = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            text(&path.display().to_string()).map_err(|error| error.to_string())
+        };
+        assert_eq!(of("name = 'ü'".as_bytes()), Ok("name = 'ü'".to_owned()));
+        assert!(of(b"\xFF\xFEn\0").unwrap_err().contains("byte order mark"));
+        assert!(of(b"n\0a\0").unwrap_err().contains("zero bytes"));
+        assert!(of(b"\xFFn").unwrap_err().contains("no UTF-8"));
+        std::fs::remove_file(&path).unwrap();
+    }
 }

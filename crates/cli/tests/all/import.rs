@@ -88,6 +88,36 @@ fn nccl_tests_text_and_json() {
     assert_eq!((json.len(), told(&json[1], keys)), (2, "allgather 2 1000000 in-place 25 40000 20000 null".to_owned()));
 }
 
+/// What the columns say of each other, allowing for the printed digits.
+#[test]
+fn a_row_of_nccl_tests_that_contradicts_itself_is_refused() {
+    let row = |size: &str, count: &str, kind: &str, values: &str| {
+        format!(
+            "# Collective test starting: all_reduce_perf\n# Rank 0\n# Rank 1\n# Rank 2\n# Rank 3\n\
+             # size count type redop root time algbw busbw #wrong\n{size} {count} {kind} sum -1 {values} 0\n"
+        )
+    };
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nccl-row.txt");
+    for (size, count, kind, values, refused) in [
+        ("1048576", "262144", "float", "100.0   10.49   15.73", ""),
+        // Short messages: few digits are left.
+        ("8", "2", "float", "25.31    0.00    0.00", ""),
+        ("1024", "256", "float", "9.87    0.10    0.16", ""),
+        ("1048576", "262144", "float", "100.0   99.90   45.10", "100 us are 10.49 GB/s, and algbw is 99.9"),
+        ("1048576", "262144", "float", "100.0   10.49    4.51", "busbw 4.51 does not follow from algbw 10.49"),
+        ("1048576", "262144", "half", "100.0   10.49   15.73", ""),
+        ("1048576", "262144", "double", "100.0   10.49   15.73", "262144 elements of double are 2097152 B"),
+        ("1048576", "1000", "float", "100.0   10.49   15.73", "1000 elements of float are 4000 B"),
+    ] {
+        std::fs::write(&file, row(size, count, kind, values)).unwrap();
+        let output = hotlink(&format!("import nccl-tests {}", file.display()));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.success(), refused.is_empty(), "{values}: {said}");
+        assert!(said.contains(refused), "{values}: {said}");
+        assert!(refused.is_empty() || said.contains(":7: contradicts itself"), "{said}");
+    }
+}
+
 /// Two tests in one file, as `tee -a` leaves them: the first of two ranks, the second of one, of another collective or of
 /// an old version that does not tell it.
 #[test]
@@ -192,7 +222,12 @@ fn mistakes_are_told_at_their_line() {
         ("imb", "# Benchmarking PingPong\n#bytes #repetitions t[usec]\n x\n8 10 nan\n", ":4: `nan` is not a number"),
         ("nccl-tests", "{\"results\": 3}", ": `results` is not a list"),
         ("nccl-tests", "{\n\"results\": [", ":2: is not JSON"),
-        ("nccl-tests", "# size count time algbw busbw #wrong\n8 2 1.0 1.0 1.0 0\n", "--benchmark"),
+        ("nccl-tests", "# size count time algbw busbw #wrong\n8 2 1.0 0.01 0.01 0\n", "--benchmark"),
+        (
+            "nccl-tests",
+            "# size count time algbw busbw #wrong\n8000 2 1.0 1.0 1.0 0\n",
+            ":2: contradicts itself: 8000 B in 1",
+        ),
         ("perftest", " #bytes #iterations    BW average[MiB/sec]\n 8 x 1.0\n", ":2: `x` is not a whole number"),
         ("iperf3", "[  5]   0.00-1.00   sec   1 MBytes   800 Mbytes/sec\n", ":1: unit `Mbytes/sec` is unknown"),
         ("iperf3", "{\"error\": \"unable to connect\"}", ": iperf3 failed: unable to connect"),
@@ -245,7 +280,7 @@ fn a_result_beyond_the_named_algorithm_is_reported() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nccl-beyond.txt");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/src/import/samples");
     let text = std::fs::read_to_string(folder.join("nccl.txt")).unwrap();
-    std::fs::write(&file, text.replace("50.00   50.00", "400.00  400.00")).unwrap();
+    std::fs::write(&file, text.replace("20.00   50.00   50.00", "2.50  400.00  400.00")).unwrap();
     let line = format!("import nccl-tests {} --fabric hgx-h100-rail", file.display());
     let said = |line: &str| String::from_utf8_lossy(&hotlink(line).stderr).into_owned();
     assert_eq!(said(&line), "");

@@ -78,6 +78,7 @@ const SIMULATED: &[&str] = &[
     "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump",
     "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump --failures",
     "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump --groups",
+    "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump --fail spine0 --samples 5",
     "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump --reroute {tmp}/hotlink-schema-tables",
     "fabric ../site/tests/data/tree2/ibnetdiscover.txt ../site/tests/data/tree2/opensm-lfts.dump --hosts host[0-2]-0 --samples 5",
     "analyze eth-400g-leaf-spine --nodes 64 --hash-seeds 3",

@@ -190,6 +190,24 @@ fn cables_of_unknown_speed_are_estimates() {
 }
 
 #[test]
+fn a_file_that_is_no_network_says_why() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-network");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (bytes, why) in [
+        (&b""[..], "it is empty"),
+        (b"\xFF\xFEn\0a\0", "byte order mark"),
+        (b"\x7FELF\x02\0\0", "zero bytes"),
+        (b"some words\n", "no program is known"),
+    ] {
+        std::fs::write(folder.join("m4"), bytes).unwrap();
+        let output = Command::new(program()).args(["fabric", "m4"]).current_dir(&folder).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("there is a file of this name") && said.contains(why), "{said}");
+        assert!(!said.contains("did you mean"), "{said}");
+    }
+}
+
+#[test]
 fn a_share_of_some_pairs_says_so() {
     let record = &run("fabric ibnetdiscover.txt opensm-lfts.dump --samples 5 --fail spine0").unwrap()[0];
     let lost = record["unreachable_pairs"].as_f64().unwrap();

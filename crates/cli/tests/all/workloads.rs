@@ -126,7 +126,8 @@ fn log(bus: f64, log: &str) -> String {
     format!(
         "# nccl-tests version 2.17.6\n# Collective test starting: all_reduce_perf\n{ranks}{log}\
          # size count type redop root time algbw busbw #wrong\n\
-         {bytes} 1 float sum -1 {us:.2} {algorithm:.3} {bus:.3} 0\n# Avg bus bandwidth : {bus}\n"
+         {bytes} {count} float sum -1 {us:.2} {algorithm:.3} {bus:.3} 0\n# Avg bus bandwidth : {bus}\n",
+        count = bytes / 4
     )
 }
 

@@ -162,6 +162,10 @@ impl Library {
             return read_file(Path::new(name_or_path));
         }
         self.find(folder, name_or_path).unwrap_or_else(|| {
+            if let Some(why) = no_description(name_or_path) {
+                let what = format!("there is a file of this name, which cannot be read as a network: {why}");
+                return Err(Mistake::of_file(name_or_path, what, "what tools print of networks, .json, .toml"));
+            }
             let listed = self.list(folder);
             let names: Vec<&str> = listed.iter().map(|listed| listed.name.as_str()).collect();
             let what = match nearest(name_or_path, names.iter().copied()) {
@@ -311,6 +315,18 @@ fn kind_of(text: &str) -> Kind {
         (false, false, true) => Kind::Part,
         _ => Kind::Fabric,
     }
+}
+
+/// Why a file of that name is no network; `None` if there is none. No reader knew its content.
+fn no_description(name: &str) -> Option<String> {
+    if !input::is_file(name) {
+        return None;
+    }
+    Some(match input::text(name) {
+        Err(error) => error.to_string(),
+        Ok(text) if text.trim().is_empty() => "it is empty".to_owned(),
+        Ok(_) => format!("no program is known that prints such a text; a description is called {name}.toml"),
+    })
 }
 
 fn built_in(folder: &str, name: &str) -> String {

@@ -134,6 +134,11 @@ fn row(text: &Text<'_>, line: usize, row: &str, heads: &[String], head: &Record)
     let at =
         |name: &str, nth: usize| heads.iter().enumerate().filter(|(_, head)| *head == name).nth(nth).map(|(at, _)| at);
     head.set("size_B", text.count(line, words[0])?);
+    if let (Some(count), Some(kind)) = (at("count", 0), at("type", 0))
+        && let Some(what) = other_size(&head, text.count(line, words[count])?, words[kind])
+    {
+        return Err(text.wrong(line, &format!("contradicts itself: {what}"), "a row as nccl-tests printed it"));
+    }
     for key in ["type", "redop", "root"] {
         if let Some(at) = at(key, 0) {
             head.set(if key == "type" { "datatype" } else { key }, words[at]);
@@ -148,6 +153,10 @@ fn row(text: &Text<'_>, line: usize, row: &str, heads: &[String], head: &Record)
         }
         let values =
             [text.number(line, words[time])?, text.number(line, words[algorithm])?, text.number(line, words[bus])?];
+        let off = [time, algorithm, bus].map(|at| last_digit(words[at]));
+        if let Some(what) = contradiction(&head, values, off) {
+            return Err(text.wrong(line, &format!("contradicts itself: {what}"), "a row as nccl-tests printed it"));
+        }
         let record = point(&head, placement, values);
         let wrong = at("#wrong", nth).or_else(|| at("error", nth)).map(|at| words[at]);
         records.push(match wrong.and_then(|word| word.parse::<f64>().ok()) {
@@ -156,6 +165,60 @@ fn row(text: &Text<'_>, line: usize, row: &str, heads: &[String], head: &Record)
         });
     }
     Ok(records)
+}
+
+/// What the last printed digit counts: a value may be off by that much.
+fn last_digit(word: &str) -> f64 {
+    word.split_once('.').map_or(1.0, |(_, digits)| (0..digits.len()).fold(1.0, |unit, _| unit / 10.0))
+}
+
+/// What else than the printed digits may be off, of a value.
+const OFF: f64 = 0.01;
+
+/// Why a row's time in us and bandwidths in GB/s cannot be of one measurement; each may be off by as much as `off`.
+fn contradiction(head: &Record, [us, algorithm, bus]: [f64; 3], off: [f64; 3]) -> Option<String> {
+    let size = head.number("size_B")?;
+    let (least, most) = ((us - off[0]) * (1.0 - OFF), (us + off[0]) * (1.0 + OFF));
+    // Bytes over microseconds are MB/s.
+    let rate = |us: f64| size / 1e3 / us;
+    let is_slower = algorithm + off[1] < rate(most);
+    let is_faster = least > 0.0 && algorithm - off[1] > rate(least);
+    if most > 0.0 && (is_slower || is_faster) {
+        return Some(format!("{size} B in {us} us are {:.2} GB/s, and algbw is {algorithm}", rate(us)));
+    }
+    let ranks = head.number("ranks").unwrap_or(f64::INFINITY);
+    let of_others = 1.0 - 1.0 / ranks;
+    // Of communicators of 2 ranks up to all: a test may split its ranks.
+    let (low, high) = match head.text("benchmark")? {
+        "allreduce" => (1.0, 2.0 * of_others),
+        "allgather" | "reduce_scatter" | "alltoall" | "gather" | "scatter" => (0.5, of_others),
+        "bcast" | "reduce" | "sendrecv" => (1.0, 1.0),
+        _ => return None,
+    };
+    let is_below = bus + off[2] < low * (algorithm - off[1]) * (1.0 - OFF);
+    let is_above = bus - off[2] > high * (algorithm + off[1]) * (1.0 + OFF);
+    // One rank sends nothing.
+    (ranks > 1.0 && (is_below || is_above)).then(|| format!("busbw {bus} does not follow from algbw {algorithm}"))
+}
+
+/// Bytes of NCCL's types.
+fn bytes_of(kind: &str) -> Option<u64> {
+    match kind {
+        "int8" | "uint8" | "fp8_e4m3" | "fp8_e5m2" | "f8e4m3" | "f8e5m2" => Some(1),
+        "half" | "bfloat16" => Some(2),
+        "float" | "int32" | "uint32" => Some(4),
+        "double" | "int64" | "uint64" => Some(8),
+        _ => None,
+    }
+}
+
+/// Why so many elements are not the row's size: some collectives count those of one rank.
+fn other_size(head: &Record, count: u64, kind: &str) -> Option<String> {
+    let (size, bytes) = (head.number("size_B")? as u64, count.checked_mul(bytes_of(kind)?)?);
+    let is_whole = bytes == 0 || size.is_multiple_of(bytes);
+    let is_of_ranks = |parts: u64| head.number("ranks").is_none_or(|ranks| parts as f64 <= ranks.max(1.0));
+    let is_same = is_whole && (bytes == 0 || (size > 0 && is_of_ranks(size / bytes)));
+    (!is_same).then(|| format!("{count} elements of {kind} are {bytes} B, and the size is {size} B"))
 }
 
 fn json(text: &Text<'_>) -> Result<Vec<Record>, Error> {
@@ -184,6 +247,11 @@ fn json(text: &Text<'_>) -> Result<Vec<Record>, Error> {
             let us = number("time").or_else(|| number("cpu_time")).ok_or_else(|| wrong(&format!("{key}.time")))?;
             let algorithm = number("alg_bw").ok_or_else(|| wrong(&format!("{key}.alg_bw")))?;
             let bus = number("bus_bw").ok_or_else(|| wrong(&format!("{key}.bus_bw")))?;
+            // JSON has all digits, but for those of its own floats.
+            if let Some(what) = contradiction(&head, [us, algorithm, bus], [0.0; 3]) {
+                let what = format!("results[{index}].{key} contradicts itself: {what}");
+                return Err(text.wrong(0, &what, "the JSON of nccl-tests -J"));
+            }
             let record = point(&head, placement, [us, algorithm, bus]);
             records.push(match number("nwrong") {
                 Some(wrong) => record.with("verified", wrong == 0.0),

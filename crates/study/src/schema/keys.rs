@@ -719,6 +719,7 @@ pub const RECORDS: &[Records] = &[
                     "1",
                     "Beyond this share no routing can take all-to-all on these cables",
                 ),
+                key("note", Text, "", "What is assumed, and which pairs a share is of"),
                 key("cable_reached_share", Number, "1", "A routing was found that gives all-to-all this share"),
                 key("cable_bound_gap", Number, "1", "How far the two are apart, of the bound"),
                 key("cable_bound_by", Texts, "", "Cables that set the bound, with their part of the proof's weight"),
