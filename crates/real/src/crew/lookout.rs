@@ -168,7 +168,10 @@ impl Crew {
                 if words[0] > 0 && words[1] != told {
                     told = words[1];
                     let message = [&[WAIT], words.map(u64::to_le_bytes).as_flattened()].concat();
-                    link.send(&message).map_err(|_| lost(0))?;
+                    if link.send(&message).is_err() {
+                        // It has gone; before, it may have said why.
+                        return self.all_results().map(|_| ());
+                    }
                 }
             }
         }
@@ -186,7 +189,8 @@ impl Crew {
     pub(crate) fn share_results(&mut self, mine: &[u8], gathered: Gathered) -> Result<Vec<Vec<u8>>, RunError> {
         if self.rank > 0 {
             let result = [&[RESULT], mine].concat();
-            self.link(0).and_then(|link| link.send(&result).map_err(|_| Lost(0))).map_err(|_| lost(0))?;
+            // Where it has gone, it may have said why before.
+            let _ = self.link(0).map(|link| link.send(&result));
             return self.all_results();
         }
         let mut all = vec![mine.to_vec()];
