@@ -66,7 +66,7 @@ EXAMPLES = $(shell grep -rlE '^ *//[/!] ```' crates/*/src | cut -d/ -f2 | sort -
 TESTS := cargo test --workspace --locked --quiet --tests
 test-rust:
 	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all \
-	    HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) .ci/tests
+	    HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) .ci/tests $(TESTS)
 	@$(TIMED) "Rust tests: examples of the documentation" cargo test --locked --quiet --doc $(EXAMPLES:%=-p hotlink-%)
 test-barrier:
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(SUBMAKE) --no-print-directory -s -C rtl/barrier test
