@@ -2,6 +2,7 @@
 
 pub use crate::attachment::Attachment;
 pub use crate::error::{BuildError, MAX_NODES};
+use crate::injection::Incoming;
 use crate::network::{Channel, Network, Node, Resource, Vertex};
 use crate::notes::Part;
 use crate::routing::choice::Tables;
@@ -27,6 +28,8 @@ pub struct Fabric {
     /// How packets find their way.
     pub routing: Routing,
     tables: OnceLock<Tables>,
+    /// Made once a node's reception is asked for.
+    pub(crate) incoming: OnceLock<Incoming>,
 }
 
 /// The ways of one trip through a fabric: what depends on its ends alone, looked up once.
@@ -96,7 +99,8 @@ impl Fabric {
             Role::HOST.into_iter().filter(|role| spec.resources.contains_key(role) && !in_network(*role)).collect();
         let attachment = Attachment::new(&network);
         let routing = Routing::new(spec.routing, &network, &shape, &attachment)?;
-        Ok(Fabric { spec: spec.clone(), asked, network, shape, attachment, routing, tables: OnceLock::new() })
+        let (tables, incoming) = (OnceLock::new(), OnceLock::new());
+        Ok(Fabric { spec: spec.clone(), asked, network, shape, attachment, routing, tables, incoming })
     }
 
     /// Number of nodes built.
