@@ -7,6 +7,7 @@ use crate::rests;
 use crate::table::{Table, keys};
 use hotlink_bench::Record;
 use hotlink_measure::{environment, osu};
+use hotlink_results::anonymous::{last_part, without_places};
 use hotlink_seats::sys::wait_readable;
 use hotlink_study::inputs::Vary;
 use hotlink_study::schema::VERSION;
@@ -328,18 +329,7 @@ fn anonymise(command: &mut [String], environment: &mut Map<String, Value>) {
             _ => {}
         }
     }
-    let mut is_address = false;
-    for word in command {
-        let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
-        let names_address = ["--listen", "--connect"].contains(&name);
-        *word = match value {
-            Some(_) if names_address => format!("{name}=ADDRESS"),
-            Some(value) => format!("{name}={}", last_part(value)),
-            None if is_address => "ADDRESS".to_owned(),
-            None => last_part(name).to_owned(),
-        };
-        is_address = names_address && !word.contains('=');
-    }
+    without_places(command);
 }
 
 /// The record with the last parts of paths only, in texts too.
@@ -353,11 +343,6 @@ fn without_folders(record: &Record) -> Record {
         }
     }
     record.fields().fold(Record::new(), |made, (key, value)| made.with(key, bare(value)))
-}
-
-/// A path's last part.
-fn last_part(text: &str) -> &str {
-    text.rsplit('/').next().unwrap_or_default()
 }
 
 /// A result document as text.

@@ -4,6 +4,7 @@
 //!
 //! Nothing here reads a command line, prints, starts a process or looks at a clock.
 
+pub mod anonymous;
 pub mod calibrate;
 pub mod compare_runs;
 mod files;

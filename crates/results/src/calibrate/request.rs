@@ -1,6 +1,7 @@
 //! A calibration as every face asks for it: result files in, a fabric's text and records about it out.
 
 use super::{Measured, Model, check_name, check_record, fabric, loggp, memory, parameter_record, values};
+use crate::anonymous::without_places;
 use crate::{can_write, files, is_no_input};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::{self, Library, Mistake};
@@ -24,7 +25,7 @@ pub struct Calibration {
     pub force: bool,
     /// Where the fabric is to be written; by default in the user's own catalog.
     pub out: Option<PathBuf>,
-    /// Whether sources leave out the machine's name and folders.
+    /// Whether sources leave out the machine's name, folders and addresses.
     pub is_anonymous: bool,
 }
 
@@ -104,10 +105,12 @@ impl Calibration {
         let mut found = Vec::new();
         for results in files::read(path)? {
             let host = results.environment.get("host").and_then(Json::as_str).filter(|_| !self.is_anonymous);
-            let (host, command) = (host.map(|host| format!(" on {host}")).unwrap_or_default(), &results.command);
-            let bare = |command: &str| command.split(' ').map(last_part).collect::<Vec<_>>().join(" ");
-            let command = if self.is_anonymous { bare(command) } else { command.clone() };
-            let source = format!("{command}{host}, {}", date(&results.file));
+            let host = host.map(|host| format!(" on {host}")).unwrap_or_default();
+            let mut words: Vec<String> = results.command.split(' ').map(str::to_owned).collect();
+            if self.is_anonymous {
+                without_places(&mut words);
+            }
+            let source = format!("{}{host}, {}", words.join(" "), date(&results.file));
             // What a record does not say of its machine.
             let facts = ["cores", "cores_online", "caches", "page_B"]
                 .map(|key| (key, results.environment.get(key).cloned().unwrap_or_default()));
@@ -177,11 +180,6 @@ impl Calibration {
             }
         }
     }
-}
-
-/// A path's last part.
-fn last_part(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or_default()
 }
 
 /// What was made cannot be read again.
