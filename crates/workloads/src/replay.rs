@@ -154,15 +154,18 @@ pub fn run(
     let least = least(fabric, (schedule, places), &settings, network, &replayed).map_err(Failed::Other)?;
     let record = record(&plan, schedule, &settings, network, &replayed, &least).with("wall_s", wall_s);
     let record = network.control.told(record, network.ethernet, &settings);
-    let mut record = of_processor(limiter::of_packets(record, &plan, &replayed.run), &replayed, |rank, cpu| {
-        format!("processor {cpu} of rank {rank}")
-    });
+    let mut record = of_processor(limiter::of_packets(record, &plan, &replayed.run), &replayed, processor);
     if !settings.faults.is_empty() {
         let sound = Settings { faults: Vec::new(), ..settings.clone() };
         let healthy = replay(&plan, &sound, asked).map_err(failed)?.run.elapsed;
         record = faults::with_cost(record, healthy.us());
     }
     Ok(Ran { replayed, least, record })
+}
+
+/// What a rank's processor is called.
+pub(crate) fn processor(rank: u32, cpu: u32) -> String {
+    format!("processor {cpu} of rank {rank}")
 }
 
 /// The record with the busiest processor as what held the run back (`limiter`), where it was busier than any part of the
@@ -206,8 +209,7 @@ pub(crate) fn least(
     let mut least =
         Least { time: replayed.chain, resource: "dependency chain".to_owned(), processor: None, hot_link: None };
     if let Some((rank, cpu, time)) = replayed.busiest.filter(|&(_, _, time)| time > least.time) {
-        let resource = format!("processor {cpu} of rank {rank}");
-        least = Least { time, resource, processor: Some((rank, cpu)), hot_link: None };
+        least = Least { time, resource: processor(rank, cpu), processor: Some((rank, cpu)), hot_link: None };
     }
     let (demand, size) = demand(schedule, places, fabric.nodes());
     if demand.flows.is_empty() {

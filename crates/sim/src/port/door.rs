@@ -221,11 +221,11 @@ impl SimPort<'_> {
                 seat.move_by_engine(start, busy);
                 start += lead;
                 world.share_adapter(self.rank);
-                let adapter = world.adapter.clone();
                 let there = world.seat(flight.to);
                 there.receives = there.receives.max(start + busy);
                 if let Some(work) = there.works_during(start).filter(|_| flight.to != self.rank) {
-                    there.is_slowed(start, busy, adapter.slowed(work, false));
+                    let slowed = world.adapter.slowed(work, false);
+                    world.seat(flight.to).is_slowed(start, busy, slowed);
                 }
                 world.share_adapter(flight.to);
             }

@@ -63,8 +63,7 @@ impl<'a> Stage<'a> {
         for job in &jobs {
             let (ran, outcomes) = self.run(&[job], self.settings)?;
             let busiest = limiter::of_packets(Record::new(), &self.packets, &ran.run);
-            let name = |rank, cpu| format!("processor {cpu} of rank {rank}");
-            let busiest = replay::of_processor(busiest, &ran, name);
+            let busiest = replay::of_processor(busiest, &ran, replay::processor);
             alone.push(((self.least(job, &ran)?, outcomes[0]), busiest));
             last = Some((ran, outcomes));
         }
