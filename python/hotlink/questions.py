@@ -331,9 +331,9 @@ def as_json(asked: Mapping[str, object]) -> str:
 
 
 def _plain(value: object) -> object:
-    item = getattr(value, "item", None)
-    if item is not None:
-        return item()
+    plain = getattr(value, "tolist", None)
+    if plain is not None:
+        return plain()
     raise _core.InputError(f"{value!r}: must be a number, a text, or a list of these")
 
 

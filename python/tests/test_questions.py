@@ -231,3 +231,29 @@ def test_jobs_beside_each_other_are_what_the_command_says() -> None:
     assert [record["job"] for record in result] == ["transpose", "halo", "all"] * 2
     with pytest.raises(hotlink.InputError, match="placement"):
         hotlink.simulate_jobs(plan, "ib-ndr-fat-tree2", placement="near")
+
+
+def test_what_no_engine_takes_is_an_error() -> None:
+    for ask in (
+        lambda: hotlink.analyze("gige", nodes=8, method="formula", hash_seeds=4),
+        lambda: hotlink.simulate("alltoall", fabric="eth-400g-leaf-spine", nodes=8, method="load", transport="swift"),
+        lambda: hotlink.simulate("bcast", fabric="gige", nodes=4, links=True),
+    ):
+        with pytest.raises(hotlink.InputError, match=r"hash_seeds|transport|--links"):
+            ask()
+
+
+def test_numbers_say_what_is_wrong_with_them() -> None:
+    whole: Any = 8.0
+    assert len(hotlink.analyze("gige", nodes=whole, method="load")) == 1
+    wrong: tuple[Any, ...] = (8.5, float("nan"), "x", object())
+    for nodes in wrong:
+        with pytest.raises(hotlink.InputError):
+            hotlink.analyze("gige", nodes=nodes)
+    with pytest.raises(hotlink.InputError, match="load: must be finite"):
+        hotlink.simulate("traffic", fabric="gige", nodes=8, load=float("nan"))
+    with pytest.raises(hotlink.InputError, match="fabrics: name one"):
+        hotlink.compare([])
+    found = hotlink.analyze("gige", nodes=8, method="load")
+    with pytest.raises(hotlink.InputError, match="no record has nope"):
+        found.where(nope=1)

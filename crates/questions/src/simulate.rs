@@ -362,6 +362,14 @@ impl Simulation {
     pub fn records(&self, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let request = self.request()?;
         let methods: Option<Methods> = self.method.as_ref().map(|name| named("method", name)).transpose()?;
+        let network = &request.network;
+        let is_controlled = network.controls[..] != [Control::usual()] || network.ethernet != Ethernet::Pause;
+        if is_controlled && methods.is_some_and(|methods| !methods.asks(Method::Packet)) {
+            return Err(wrong(
+                "transport, ethernet, buffer and the like",
+                "only packets have them: method packet or all",
+            ));
+        }
         match (Collective::of(&request)?, methods) {
             (Some(_), Some(methods)) if methods != Methods::One(Method::Packet) => {
                 Err(wrong("method", "only packets answer collectives of GPUs"))

@@ -125,6 +125,14 @@ about_traffic! {
     }
 }
 
+/// Refuses draws of the hash where no load is counted.
+fn need_counts(hash_seeds: u64, are_there: bool) -> Result<(), Error> {
+    match are_there || hash_seeds == 0 {
+        true => Ok(()),
+        false => Err(wrong("hash_seeds", "only the load count draws hashes: method load")),
+    }
+}
+
 impl Analyze {
     fn methods(&self) -> Result<Vec<Method>, Error> {
         let names = match self.method.as_str() {
@@ -141,6 +149,7 @@ impl Analyze {
     /// Of the fabric's files, of arguments.
     pub fn answered(&self, heard: &Heard) -> Result<Answered, Error> {
         let (pattern, methods) = (self.pattern(), self.methods()?);
+        need_counts(self.hash_seeds, methods.contains(&Method::Load))?;
         let source = pattern.open(&self.fabric)?;
         let sizes = match &self.nodes {
             Some(nodes) => nodes.list()?,
@@ -202,6 +211,7 @@ impl Compare {
         let (sources, mut question) = (self.sources()?, self.pattern().pattern()?);
         let methods: Vec<model::Method> =
             self.method.split(',').map(|name| word("method", name)).collect::<Result<_, _>>()?;
+        need_counts(self.hash_seeds, methods.contains(&model::Method::Load))?;
         if self.size.is_none() && methods.contains(&model::Method::Packet) {
             question.size = PACKETS_SIZE;
         }
