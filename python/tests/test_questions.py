@@ -1,6 +1,7 @@
 """Typed functions: values in, results out, in Python's terms."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -234,11 +235,12 @@ def test_jobs_beside_each_other_are_what_the_command_says() -> None:
 
 
 def test_what_no_engine_takes_is_an_error() -> None:
-    for ask in (
+    asks: list[Callable[[], object]] = [
         lambda: hotlink.analyze("gige", nodes=8, method="formula", hash_seeds=4),
         lambda: hotlink.simulate("alltoall", fabric="eth-400g-leaf-spine", nodes=8, method="load", transport="swift"),
         lambda: hotlink.simulate("bcast", fabric="gige", nodes=4, links=True),
-    ):
+    ]
+    for ask in asks:
         with pytest.raises(hotlink.InputError, match=r"hash_seeds|transport|--links"):
             ask()
 
