@@ -241,7 +241,7 @@ def test_what_no_engine_takes_is_an_error() -> None:
         lambda: hotlink.simulate("bcast", fabric="gige", nodes=4, links=True),
     ]
     for ask in asks:
-        with pytest.raises(hotlink.InputError, match=r"hash_seeds|transport|--links"):
+        with pytest.raises(hotlink.InputError, match=r"hash_seeds|transport|links"):
             ask()
 
 

@@ -2,8 +2,7 @@
 
 pub use crate::attachment::Attachment;
 pub use crate::error::{BuildError, MAX_NODES};
-use crate::injection::Incoming;
-use crate::network::{Channel, Network, Node, Resource, Vertex};
+use crate::network::{Channel, Incoming, Network, Node, Resource, Vertex};
 use crate::notes::Part;
 use crate::routing::choice::Tables;
 use crate::routing::{Guide, Hop, Routing, State, Trip};

@@ -1,7 +1,7 @@
 //! Payload rates, and what a node could inject into an otherwise idle fabric: the bound that efficiency is measured against.
 
 use crate::built::Fabric;
-use crate::network::{Channel, Network, Node, Resource, Vertex};
+use crate::network::{Channel, Incoming, Node, Resource, Vertex};
 use crate::spec::{Capacities, Role};
 
 impl Fabric {
@@ -86,28 +86,6 @@ impl Fabric {
         };
         let out = out.into_iter().flatten().map(|channel| (channel, network.to(channel)));
         out.chain(into.into_iter().flatten().map(|&channel| (channel, network.from(channel))))
-    }
-}
-
-/// The channels of a network by the vertex that they come to.
-#[derive(Clone, Debug)]
-pub(crate) struct Incoming {
-    channels: Vec<Channel>,
-    /// Those to vertex `v` are `start[v]..start[v + 1]`.
-    start: Vec<u32>,
-}
-
-impl Incoming {
-    fn of(network: &Network) -> Incoming {
-        let mut channels: Vec<Channel> = (0..network.channels() as u32).map(Channel).collect();
-        channels.sort_by_key(|&channel| network.to(channel));
-        let first = |v: u32| channels.partition_point(|&channel| network.to(channel).0 < v) as u32;
-        let start = (0..=network.vertices() as u32).map(first).collect();
-        Incoming { channels, start }
-    }
-    fn of_vertex(&self, vertex: Vertex) -> &[Channel] {
-        let v = vertex.0 as usize;
-        &self.channels[self.start[v] as usize..self.start[v + 1] as usize]
     }
 }
 

@@ -148,6 +148,31 @@ impl Network {
     }
 }
 
+/// The channels of a network by the vertex that they come to.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    channels: Vec<Channel>,
+    /// Those to vertex `v` are `start[v]..start[v + 1]`.
+    start: Vec<u32>,
+}
+
+impl Incoming {
+    /// The index of a network.
+    pub fn of(network: &Network) -> Incoming {
+        let mut channels: Vec<Channel> = (0..network.channels() as u32).map(Channel).collect();
+        channels.sort_by_key(|&channel| network.to(channel));
+        let first = |v: u32| channels.partition_point(|&channel| network.to(channel).0 < v) as u32;
+        let start = (0..=network.vertices() as u32).map(first).collect();
+        Incoming { channels, start }
+    }
+
+    /// The channels that come to a vertex.
+    pub fn of_vertex(&self, vertex: Vertex) -> &[Channel] {
+        let v = vertex.0 as usize;
+        &self.channels[self.start[v] as usize..self.start[v + 1] as usize]
+    }
+}
+
 /// Collects vertices and channels in any order and makes a [`Network`] of them.
 #[derive(Debug, Default)]
 pub struct Builder {
