@@ -44,13 +44,28 @@ pub struct Ways<'a> {
 impl Ways<'_> {
     /// How many next hops a packet at `state` has, where they can be had one by one ([`Ways::nth`]).
     pub fn count(&self, state: State) -> Option<u32> {
-        let is_inside = state.at != self.home && !self.fabric.network.is_node(state.at);
+        let is_inside = !self.is_home(state) && !self.fabric.network.is_node(state.at);
         is_inside.then(|| self.guide.count(state)).flatten()
+    }
+
+    /// Whether what comes next is the destination.
+    fn is_home(&self, state: State) -> bool {
+        state.at == self.home && !self.guide.passes(state)
     }
 
     /// Next hop number `nth` of [`Ways::hops`], without the others.
     pub fn nth(&self, state: State, nth: u32) -> Option<Hop> {
         self.guide.nth(state, nth)
+    }
+
+    /// One of [`Ways::hops`], drawn by `lot`; `hops` is for its work.
+    pub fn drawn(&self, state: State, lot: u64, hops: &mut Vec<Hop>) -> Option<Hop> {
+        let nth = |count: usize| lot.checked_rem(count as u64).map(|nth| nth as u32);
+        if let Some(count) = self.count(state) {
+            return self.nth(state, nth(count as usize)?);
+        }
+        self.hops(state, hops);
+        hops.get(nth(hops.len())? as usize).copied()
     }
 
     /// Every next hop of a packet at `state`, with the share of the flow that takes it; empty at the destination,
@@ -64,7 +79,7 @@ impl Ways<'_> {
         if let (Guide::Table(view), false) = (&self.guide, network.is_node(state.at)) {
             // The last switch's own entry counts too.
             view.hops(state, hops);
-        } else if state.at == self.home {
+        } else if self.is_home(state) {
             hops.push(Hop { channel: self.eject, vc: 0, phase: state.phase, share: 1.0 });
         } else if network.is_node(state.at) && self.fabric.attachment.has_home(Node(state.at.0)) {
             let channel = network.port(state.at, 0);
@@ -123,7 +138,7 @@ impl Fabric {
     pub fn offers_choices(&self) -> bool {
         match &self.routing {
             Routing::Cube(cube) => cube.has_ties(),
-            Routing::Dragonfly { .. } => true,
+            Routing::Dragonfly { .. } | Routing::Valiant(_) => true,
             Routing::Paths(paths) | Routing::Source { paths, .. } => !paths.is_single(),
             Routing::Tables(_) => false,
         }

@@ -69,11 +69,23 @@ pub struct Network {
     /// Rank of each channel where packets may cross channels in ascending rank only (dimension order); empty where the
     /// topology has no such order.
     pub order: Vec<u8>,
+    /// Region of each vertex, where packets may go by a random one (Valiant routing): a group, or a switch by itself.
+    /// [`NO_REGION`] of nodes; empty where the topology has none.
+    pub region: Vec<u32>,
     /// Roles that sit in every node's host and have a rate in the fabric's description.
     pub host_roles: Vec<Role>,
 }
 
+/// In no region ([`Network::region`]).
+pub const NO_REGION: u32 = u32::MAX;
+
 impl Network {
+    /// Puts each device into the region that `region` gives it, counted from 0.
+    pub fn divide(&mut self, region: impl Fn(Vertex) -> u32) {
+        let all = (0..self.vertices() as u32).map(Vertex);
+        self.region = all.map(|vertex| if self.is_node(vertex) { NO_REGION } else { region(vertex) }).collect();
+    }
+
     /// Number of vertices, nodes included.
     pub fn vertices(&self) -> usize {
         self.vertex_role.len()

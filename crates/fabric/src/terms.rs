@@ -97,6 +97,8 @@ pub enum RoutingSpec {
     DragonflyMinimal,
     /// Dragonfly by a random intermediate group (Valiant).
     DragonflyValiant,
+    /// Shortest paths to a random other group or switch, then shortest paths on (Valiant), each hop in a lane of its own.
+    ShortestValiant,
     /// Explicit routes from the graph's file.
     Source,
 }

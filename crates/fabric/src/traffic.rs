@@ -11,7 +11,7 @@
 //! ```
 
 use crate::built::Fabric;
-use crate::network::Node;
+use crate::network::{Node, Vertex};
 use crate::rng::SplitMix64;
 use crate::topology::{Shape, cube};
 use std::collections::BTreeMap;
@@ -151,6 +151,10 @@ impl Traffic {
     pub fn on(self, fabric: &Fabric) -> Traffic {
         match (self, &fabric.shape) {
             (Traffic::GroupShift, Shape::Dragonfly(shape)) => Traffic::Shift(shape.nodes_per_region()),
+            (Traffic::GroupShift, _) if fabric.network.region.iter().any(|&region| region == 1) => {
+                let first = |home: &Vertex| fabric.network.region[home.0 as usize] == 0;
+                Traffic::Shift(fabric.attachment.home.iter().take_while(|home| first(home)).count() as u32)
+            }
             (Traffic::SameSwitch { percent, .. }, _) => {
                 Traffic::SameSwitch { percent, switch_of: fabric.attachment.group.clone() }
             }
@@ -186,7 +190,7 @@ impl Traffic {
             }
             Traffic::Shift(k) => permutation(&|i| ((u64::from(i) + u64::from(*k)) % u64::from(nodes)) as u32),
             Traffic::GroupShift => Err(TrafficError(
-                "permutation:group-shift: only dragonflies have groups: use permutation:shift:K".to_owned(),
+                "permutation:group-shift: this network has no groups: use permutation:shift:K".to_owned(),
             )),
             Traffic::Transpose => {
                 let side = nodes.isqrt();

@@ -21,6 +21,7 @@
 mod dragonfly;
 mod latency;
 mod pairs;
+mod regional;
 pub mod split;
 mod tables;
 mod tree;
@@ -59,6 +60,14 @@ pub enum LoadError {
         /// Pairs of the demand.
         pairs: u64,
         /// Most that are followed.
+        most: u64,
+    },
+    /// Packets go by random switches, of which there are too many.
+    #[error("routes by random other switches: {cells} cells of memory, at most {most} are kept; count fewer nodes")]
+    Cells {
+        /// Switches with nodes, times switches.
+        cells: u64,
+        /// Most that are kept.
         most: u64,
     },
     /// The routing has no way from one node to another.
@@ -211,6 +220,7 @@ fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool) -> Result<Load,
             spread(fabric, cube, &one.counts)
         }
         Shape::Dragonfly(shape) if fabric.routing.is_valiant() => valiant::count(fabric, shape, &injections)?,
+        _ if fabric.routing.is_valiant() => regional::count(fabric, &injections)?,
         _ => match Some(fabric)
             .filter(|_| by_symmetry && demand.all_pairs > 0.0)
             .and_then(|fabric| by_parts(fabric, demand.all_pairs))

@@ -237,7 +237,7 @@ fn destinations(what: &What, fabric: &Fabric) -> usize {
 fn memory(fabric: &Fabric, destinations: usize) -> f64 {
     let states = fabric.network.vertices() as f64 * f64::from(fabric.routing.phases());
     let kept = match &fabric.routing {
-        Routing::Paths(_) | Routing::Source { .. } => 2.0 * states * destinations as f64,
+        Routing::Paths(_) | Routing::Valiant(_) | Routing::Source { .. } => 2.0 * states * destinations as f64,
         _ => 0.0,
     };
     kept + LINK_BYTES * fabric.network.channels() as f64

@@ -4,7 +4,8 @@ use crate::words::Word;
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Spinning};
 use hotlink_fabric::routing;
-use hotlink_fabric::spec::{Capacities, RoutingSpec};
+use hotlink_fabric::spec::{Capacities, FabricSpec, RoutingSpec};
+use hotlink_fabric::topology::DragonflySpec;
 use hotlink_fabric::units::Time;
 use hotlink_message::Policy;
 use hotlink_sim::flow::{Congestion, Detours};
@@ -76,13 +77,13 @@ impl From<Paths> for routing::Paths {
 }
 
 crate::words! {
-    /// How packets cross a dragonfly, in place of its own routing.
+    /// How packets cross a network of groups, in place of its own routing.
     pub enum Routes {
-        /// On a dragonfly: the shortest way, whatever its queues.
+        /// On a dragonfly, Dragonfly+, Slim Fly or HyperX: the shortest way, whatever its queues.
         Minimal = "minimal",
-        /// On a dragonfly: by a random other group (of a single group: by a random other router).
+        /// On these: by a random other group (where there are no groups, or one: by a random other switch).
         Valiant = "valiant",
-        /// On a dragonfly: either, by the queues of the packet's first router (UGAL-L).
+        /// On these: either, by the queues of the packet's first switch (UGAL-L).
         Ugal = "ugal" | "ugal-l",
         /// The same by the queues of every link on both ways, an ideal (UGAL-G).
         UgalG = "ugal-g",
@@ -90,9 +91,17 @@ crate::words! {
 }
 
 impl Routes {
-    /// The routing whose ways and virtual channels packets have.
-    pub fn routing(self) -> RoutingSpec {
-        if self == Routes::Minimal { RoutingSpec::DragonflyMinimal } else { RoutingSpec::DragonflyValiant }
+    /// The routing whose ways and virtual channels packets have on a fabric.
+    pub fn routing(self, spec: &FabricSpec) -> RoutingSpec {
+        use RoutingSpec::{DragonflyMinimal, DragonflyValiant, ShortestLanes, ShortestValiant};
+        let has_regions = spec.topology.routings().contains(&ShortestValiant);
+        match self {
+            Routes::Minimal if spec.topology.is::<DragonflySpec>() => DragonflyMinimal,
+            _ if spec.topology.is::<DragonflySpec>() => DragonflyValiant,
+            Routes::Minimal if has_regions && spec.routing == ShortestValiant => ShortestLanes,
+            Routes::Minimal if has_regions => spec.routing,
+            _ => ShortestValiant,
+        }
     }
     /// Whether packets decide as they go, and by what.
     pub fn detours(self) -> Option<Detours> {
@@ -104,12 +113,12 @@ impl Routes {
     }
 }
 
-/// Which of equal paths packets take, or how they cross a dragonfly.
+/// Which of equal paths packets take, or how they cross a network of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ways {
     /// Which of equal paths.
     Equal(Paths),
-    /// How they cross a dragonfly.
+    /// How they cross a network of groups.
     Routed(Routes),
 }
 

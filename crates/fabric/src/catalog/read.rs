@@ -41,6 +41,7 @@ pub(super) const ROUTINGS: &[(&str, RoutingSpec)] = &[
     ("shortest-single", RoutingSpec::ShortestSingle),
     ("dragonfly-minimal", RoutingSpec::DragonflyMinimal),
     ("dragonfly-valiant", RoutingSpec::DragonflyValiant),
+    ("shortest-valiant", RoutingSpec::ShortestValiant),
     ("source", RoutingSpec::Source),
 ];
 

@@ -14,6 +14,7 @@ pub mod forwarding;
 pub mod lanes;
 pub mod paths;
 pub mod tree;
+pub mod valiant;
 
 use crate::attachment::Attachment;
 use crate::error::{BuildError, invalid};
@@ -27,6 +28,7 @@ use forwarding::{Forwarding, View};
 use lanes::Lanes;
 use paths::{Row, ShortestPaths};
 use std::collections::BTreeMap;
+use valiant::{Legs, Valiant};
 
 /// Where a packet is and what it remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,6 +91,8 @@ pub enum Routing {
     },
     /// Shortest paths, free or up*/down*.
     Paths(ShortestPaths),
+    /// Shortest paths by a random other region.
+    Valiant(Valiant),
     /// Explicit routes; pairs without one take all shortest paths.
     Source {
         /// For the other pairs.
@@ -124,6 +128,12 @@ impl Routing {
             (RoutingSpec::ShortestEcmp, _) => Routing::Paths(ShortestPaths::shortest(network, at, false)),
             (RoutingSpec::ShortestLanes, _) => Routing::Paths(ShortestPaths::in_lanes(network, at)),
             (RoutingSpec::ShortestSingle, _) => Routing::Paths(ShortestPaths::shortest(network, at, true)),
+            (RoutingSpec::ShortestValiant, _) if network.region.is_empty() => {
+                let what = "routing shortest-valiant is for topologies dragonfly-plus, slim-fly and hyperx (a dragonfly has \
+                    dragonfly-valiant)";
+                return Err(invalid(what));
+            }
+            (RoutingSpec::ShortestValiant, _) => Routing::Valiant(Valiant::new(network, at)),
             (RoutingSpec::Source, _) => {
                 Routing::Source { paths: ShortestPaths::shortest(network, at, false), routes: BTreeMap::new() }
             }
@@ -137,6 +147,7 @@ impl Routing {
             Routing::Dragonfly { valiant, .. } => 2 + u8::from(*valiant),
             Routing::Tables(tables) => tables.lanes().map_or(1, Lanes::count),
             Routing::Paths(paths) => paths.lanes().max(1),
+            Routing::Valiant(valiant) => valiant.paths.lanes().max(1),
             Routing::Source { .. } => 1,
         }
     }
@@ -147,12 +158,13 @@ impl Routing {
             Routing::Cube(_) | Routing::Source { .. } | Routing::Tables(_) => 1,
             Routing::Dragonfly { valiant, .. } => 1 + u8::from(*valiant),
             Routing::Paths(paths) => paths.phases(),
+            Routing::Valiant(valiant) => valiant.paths.phases(),
         }
     }
 
     /// Whether packets go by a random intermediate group.
     pub fn is_valiant(&self) -> bool {
-        matches!(self, Routing::Dragonfly { valiant: true, shape } if shape.regions() > 2)
+        self.groups() > 0
     }
 
     /// Explicit routes, if the fabric has them.
@@ -166,13 +178,12 @@ impl Routing {
     /// The intermediate group for a packet, chosen by `random` among those of neither end; `None` where the route is
     /// minimal (other routings, both ends in one group, no third group).
     pub fn choose_via(&self, attachment: &Attachment, source: Node, destination: Node, random: u64) -> Option<u32> {
-        let Routing::Dragonfly { shape, valiant: true } = self else { return None };
-        let group = |node: Node| shape.region(attachment.home[node.0 as usize]);
-        let (low, high) = (group(source).min(group(destination)), group(source).max(group(destination)));
-        if low == high || shape.regions() < 3 {
+        let (from, to) = self.group_ends(attachment, source, destination);
+        let (low, high) = (from.min(to), from.max(to));
+        if low == high || self.groups() == 0 {
             return None;
         }
-        let nth = (random % u64::from(shape.regions() - 2)) as u32;
+        let nth = (random % u64::from(self.groups() - 2)) as u32;
         let above_low = nth + u32::from(nth >= low);
         Some(above_low + u32::from(above_low >= high))
     }
@@ -188,25 +199,40 @@ impl Routing {
             Routing::Paths(paths) | Routing::Source { paths, .. } => {
                 Toward::Paths { paths, network, row: paths.row(network, attachment, group, false) }
             }
+            Routing::Valiant(valiant) => Toward::Legs(valiant.legs(network, attachment, group, None, false)),
             // Tables differ among the nodes of a home: what asks per home has asked them before.
             Routing::Tables(_) => unreachable!("forwarding tables lead to nodes, not to homes"),
         }
     }
 
-    /// Groups that a route may go by: those of a dragonfly under Valiant routing (of a single group its routers), else none.
+    /// Groups that a route may go by under Valiant routing (in a single group its switches); 0 where no route can.
     pub fn groups(&self) -> u32 {
+        let regions = match self {
+            Routing::Dragonfly { shape, valiant: true } => shape.regions(),
+            Routing::Valiant(valiant) => valiant.regions(),
+            _ => 0,
+        };
+        if regions > 2 { regions } else { 0 }
+    }
+
+    /// The group of a home, where there are any.
+    pub fn group_of(&self, home: Vertex) -> u32 {
         match self {
-            Routing::Dragonfly { shape, valiant: true } if shape.regions() > 2 => shape.regions(),
+            Routing::Dragonfly { shape, .. } => shape.region(home),
+            Routing::Valiant(valiant) => valiant.region(home),
             _ => 0,
         }
     }
 
+    fn group_ends(&self, attachment: &Attachment, source: Node, destination: Node) -> (u32, u32) {
+        let group = |node: Node| self.group_of(attachment.home[node.0 as usize]);
+        (group(source), group(destination))
+    }
+
     /// Whether packets between two nodes may go by group `via`.
     pub fn is_via(&self, attachment: &Attachment, source: Node, destination: Node, via: u32) -> bool {
-        let Routing::Dragonfly { shape, valiant: true } = self else { return false };
-        let group = |node: Node| shape.region(attachment.home[node.0 as usize]);
-        let (from, to) = (group(source), group(destination));
-        from != to && via != from && via != to
+        let (from, to) = self.group_ends(attachment, source, destination);
+        self.is_valiant() && from != to && via != from && via != to
     }
 
     /// The way by group `via` towards the nodes of home `group`, where the routing has such ways.
@@ -217,9 +243,14 @@ impl Routing {
         group: usize,
         via: u32,
     ) -> Option<Toward<'a>> {
-        let Routing::Dragonfly { shape, valiant: true } = self else { return None };
-        let goal = Goal::Via(via, attachment.homes[group]);
-        Some(Toward::Dragonfly(DragonflyToward::new(shape, network, goal)))
+        match self {
+            Routing::Dragonfly { shape, valiant: true } => {
+                let goal = Goal::Via(via, attachment.homes[group]);
+                Some(Toward::Dragonfly(DragonflyToward::new(shape, network, goal)))
+            }
+            Routing::Valiant(valiant) => Some(Toward::Legs(valiant.legs(network, attachment, group, Some(via), false))),
+            _ => None,
+        }
     }
 
     /// What leads a packet on between its injection and its ejection (see [`crate::Fabric::ways`]).
@@ -234,6 +265,9 @@ impl Routing {
                 Guide::Toward(Toward::Dragonfly(DragonflyToward::new(shape, network, goal)))
             }
             (Routing::Paths(paths), _) => kept(paths),
+            (Routing::Valiant(valiant), via) => {
+                Guide::Toward(Toward::Legs(valiant.legs(network, at, group, via, true)))
+            }
             (Routing::Source { paths, routes }, _) => match routes.get(&(trip.source, trip.destination)) {
                 Some(route) => Guide::Explicit { route, network },
                 None => kept(paths),
@@ -261,6 +295,11 @@ pub(crate) enum Guide<'a> {
 }
 
 impl Guide<'_> {
+    /// Whether a packet at its destination's home goes on: one on its way to another region only passes.
+    pub fn passes(&self, state: State) -> bool {
+        matches!(self, Guide::Toward(Toward::Legs(legs)) if legs.is_on_first(state))
+    }
+
     /// How many ways on there are, where they are known one by one: a dragonfly has hundreds of links between two groups.
     pub fn count(&self, state: State) -> Option<u32> {
         match self {
@@ -316,6 +355,8 @@ pub enum Toward<'a> {
         /// Distances to the home.
         row: Row<'a>,
     },
+    /// By distances, by another region.
+    Legs(Legs<'a>),
 }
 
 impl Toward<'_> {
@@ -326,6 +367,7 @@ impl Toward<'_> {
             Toward::Cube(cube) => Some(cube.distance(state.at)),
             Toward::Dragonfly(dragonfly) => Some(dragonfly.rank(state)),
             Toward::Paths { paths, network, row } => paths.distance(network, row, state),
+            Toward::Legs(legs) => legs.rank(state),
         }
     }
 
@@ -333,6 +375,7 @@ impl Toward<'_> {
     pub fn rank_after(&self, rank: u32, next: State) -> u32 {
         match self {
             Toward::Dragonfly(dragonfly) => dragonfly.rank(next),
+            Toward::Legs(legs) => legs.rank(next).unwrap_or(0),
             _ => rank - 1,
         }
     }
@@ -343,6 +386,7 @@ impl Toward<'_> {
             Toward::Cube(cube) => cube.hops(state, hops),
             Toward::Dragonfly(dragonfly) => dragonfly.hops(state, hops),
             Toward::Paths { paths, network, row } => paths.hops(network, row, state, hops),
+            Toward::Legs(legs) => legs.hops(state, hops),
         }
     }
 }

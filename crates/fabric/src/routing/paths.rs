@@ -63,6 +63,11 @@ impl ShortestPaths {
         ShortestPaths { single: false, rank: Vec::new(), phases: 1, lanes: 0, entering, start, first, rows, tree: None }
     }
 
+    /// All shortest paths by searches, each hop in a lane of its own, of which somebody says how many there are.
+    pub(super) fn in_lanes_of(network: &Network, attachment: &Attachment, lanes: u8) -> ShortestPaths {
+        ShortestPaths { lanes, ..ShortestPaths::searched(network, attachment) }
+    }
+
     /// All shortest paths, each hop in a lane of its own.
     pub fn in_lanes(network: &Network, attachment: &Attachment) -> ShortestPaths {
         let paths = ShortestPaths::shortest(network, attachment, false);
@@ -140,19 +145,18 @@ impl ShortestPaths {
         phase * width + (state.at.0 - self.first) as usize
     }
 
-    /// Distances to `target` by breadth-first search against the channels.
-    fn search(&self, network: &Network, target: Vertex) -> Box<[u16]> {
+    /// Distances to the nearest of `targets` by breadth-first search against the channels.
+    pub(super) fn search(&self, network: &Network, targets: &[Vertex]) -> Box<[u16]> {
         let width = network.vertices() - self.first as usize;
         let mut row = vec![UNREACHABLE; width * usize::from(self.phases)].into_boxed_slice();
         let mut queue = VecDeque::new();
-        for phase in 0..self.phases {
-            let state = State { at: target, phase };
-            row[self.index(network, state)] = 0;
-            queue.push_back(state);
+        for (&at, phase) in targets.iter().flat_map(|target| (0..self.phases).map(move |phase| (target, phase))) {
+            row[self.index(network, State { at, phase })] = 0;
+            queue.push_back(State { at, phase });
         }
         while let Some(state) = queue.pop_front() {
             let next = row[self.index(network, state)].saturating_add(1);
-            if network.is_node(state.at) && state.at != target {
+            if network.is_node(state.at) && !targets.contains(&state.at) {
                 continue;
             }
             let at = state.at.0 as usize;
@@ -176,7 +180,7 @@ impl ShortestPaths {
 
     /// The row of home `group`: kept for later calls, or made for this one.
     pub fn row(&self, network: &Network, attachment: &Attachment, group: usize, keep: bool) -> Row<'_> {
-        let search = || self.search(network, attachment.homes[group]);
+        let search = || self.search(network, &attachment.homes[group..=group]);
         match &self.tree {
             Some(tree) => Row::Tree(tree, group as u32),
             None if keep => Row::Searched(Cow::Borrowed(self.rows[group].get_or_init(search))),

@@ -8,7 +8,7 @@ use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels,
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
-use crate::terms::Role;
+use crate::terms::{Role, RoutingSpec};
 
 /// The registry's entry.
 pub(crate) const ENTRY: Registered =
@@ -39,11 +39,13 @@ fn read(table: &Table<'_>) -> Option<TopologySpec> {
 }
 
 impl DragonflyPlus {
-    /// The group at port `port` of group `own`, and the port there; every two groups have `copies` links.
-    fn peer(own: u32, port: u32, copies: u32) -> (u32, u32) {
-        let other = port / copies + u32::from(port / copies >= own);
+    /// The group at port `port` of group `own`, and the port there. Ports go to the other groups in turn, so that each spine
+    /// is joined to as many groups as it has links.
+    fn peer(own: u32, port: u32, groups: u32) -> (u32, u32) {
+        let others = groups - 1;
+        let other = port % others + u32::from(port % others >= own);
         let back = if own < other { own } else { own - 1 };
-        (other, back * copies + port % copies)
+        (other, port / others * others + back)
     }
 }
 
@@ -81,13 +83,23 @@ impl Topology for DragonflyPlus {
         let at = |group: u32, port: u32| Vertex(spine.0 + group * self.spines + port / self.global_per_spine);
         for own in 0..groups {
             for port in 0..copies * (groups - 1) {
-                let (other, back) = DragonflyPlus::peer(own, port, copies);
+                let (other, back) = DragonflyPlus::peer(own, port, groups);
                 if own < other {
                     b.link(at(own, port), at(other, back), Role::GlobalLink);
                 }
             }
         }
-        Ok((b.build(), Shape::Tiers(tiers)))
+        let mut network = b.build();
+        network.divide(|switch| match switch < spine {
+            true => (switch.0 - leaf.0) / self.leaves,
+            false => (switch.0 - spine.0) / self.spines,
+        });
+        Ok((network, Shape::Tiers(tiers)))
+    }
+
+    fn routings(&self) -> &'static [RoutingSpec] {
+        use RoutingSpec::{ShortestEcmp, ShortestSingle, ShortestValiant, UpDown};
+        &[ShortestEcmp, ShortestSingle, ShortestValiant, UpDown]
     }
 
     fn fields(&self) -> Vec<(&'static str, String)> {

@@ -107,12 +107,14 @@ impl Topology for HyperX {
         let (mut network, places) = b.build_ordered();
         network.order = vec![0; network.channels()];
         places.iter().zip(rank).for_each(|(place, rank)| network.order[place.0 as usize] = rank);
+        network.divide(|switch| switch.0 - first.0);
         let tier = Tier { name: "switch", first, count: switches as u32, level: 0 };
         Ok((network, Shape::Tiers(vec![tier])))
     }
 
     fn routings(&self) -> &'static [RoutingSpec] {
-        &[RoutingSpec::DimensionOrder, RoutingSpec::ShortestEcmp, RoutingSpec::ShortestSingle, RoutingSpec::UpDown]
+        use RoutingSpec::{DimensionOrder, ShortestEcmp, ShortestSingle, ShortestValiant, UpDown};
+        &[DimensionOrder, ShortestEcmp, ShortestSingle, ShortestValiant, UpDown]
     }
 
     fn fields(&self) -> Vec<(&'static str, String)> {

@@ -127,11 +127,14 @@ impl Topology for SlimFly {
         for (x, m) in (0..q).flat_map(|x| (0..q).map(move |m| (x, m))) {
             (0..q).for_each(|c| b.link(at(0, x, (m * x + c) % q), at(1, m, c), Role::SwitchLink));
         }
-        Ok((b.build(), Shape::Tiers(tiers)))
+        let mut network = b.build();
+        network.divide(|switch| switch.0 - first);
+        Ok((network, Shape::Tiers(tiers)))
     }
 
     fn routings(&self) -> &'static [RoutingSpec] {
-        &[RoutingSpec::ShortestLanes, RoutingSpec::UpDown, RoutingSpec::ShortestEcmp, RoutingSpec::ShortestSingle]
+        use RoutingSpec::{ShortestEcmp, ShortestLanes, ShortestSingle, ShortestValiant, UpDown};
+        &[ShortestLanes, ShortestValiant, UpDown, ShortestEcmp, ShortestSingle]
     }
 
     fn has_circles(&self) -> bool {

@@ -6,7 +6,8 @@ use hotlink_fabric::deadlock::{Protection, check};
 use hotlink_fabric::network::Channel;
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::technology;
-use hotlink_fabric::topology::{Clos64, CubeSpec, DragonflySpec, Extents, FatTree, SwitchRing};
+use hotlink_fabric::topology::hyperx::HyperX;
+use hotlink_fabric::topology::{Clos64, CubeSpec, DragonflyPlus, DragonflySpec, Extents, FatTree, SlimFly, SwitchRing};
 
 fn torus(dimensions: u32, bidirectional: bool) -> TopologySpec {
     TopologySpec::new(CubeSpec {
@@ -85,6 +86,18 @@ fn trees_and_dragonflies_are_free_by_their_own_routing() {
     for routing in [DragonflyMinimal, DragonflyValiant] {
         let report = check(&build(dragonfly.clone(), routing, 72)).unwrap();
         assert!(report.cycle.is_none() && report.dependencies > 0, "{routing:?}: {report:?}");
+    }
+    // By other groups or switches, each hop in a lane of its own.
+    let plus = DragonflyPlus { nodes_per_leaf: 2, leaves: 3, spines: 2, global_per_spine: 3 };
+    let regional = [
+        (TopologySpec::new(plus), 36),
+        (TopologySpec::new(SlimFly { radix: 11 }), 200),
+        (TopologySpec::new(HyperX { extents: vec![3, 4], links: 1, nodes_per_switch: 2 }), 24),
+    ];
+    for (topology, nodes) in regional {
+        let report = check(&build(topology.clone(), RoutingSpec::ShortestValiant, nodes)).unwrap();
+        assert!(report.cycle.is_none() && report.dependencies > 0, "{topology:?}: {report:?}");
+        assert!(report.lanes >= 4, "{topology:?}: {report:?}");
     }
     assert!(!check(&build(dragonfly, ShortestEcmp, 72)).unwrap().is_free(), "one virtual channel is not enough");
 }

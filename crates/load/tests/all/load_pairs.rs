@@ -4,8 +4,10 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Node, Vertex};
 use hotlink_fabric::routing::{State, Trip};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::topology::hyperx::HyperX;
 use hotlink_fabric::topology::{
-    Clos64, Crossbar, CubeSpec, DragonflySpec, Extents, FatTree, Rail, Shared, SwitchArray, SwitchRing,
+    Clos64, Crossbar, CubeSpec, DragonflyPlus, DragonflySpec, Extents, FatTree, Rail, Shared, SlimFly, SwitchArray,
+    SwitchRing,
 };
 use hotlink_fabric::traffic::{Demand, Traffic};
 use hotlink_load::Load;
@@ -51,6 +53,15 @@ fn any_fabric() -> impl Strategy<Value = (TopologySpec, RoutingSpec)> {
         Just(TopologySpec::new(Crossbar { ports: 64 })),
         Just(TopologySpec::new(Shared)),
     ];
+    let regional = prop_oneof![
+        (1u32..=2, 1u32..=3, 1u32..=2, 1u32..=3).prop_map(|(nodes_per_leaf, leaves, spines, global_per_spine)| {
+            TopologySpec::new(DragonflyPlus { nodes_per_leaf, leaves, spines, global_per_spine })
+        }),
+        (proptest::collection::vec(2u32..=3, 1..=3), 1u32..=2, 1u32..=3).prop_map(
+            |(extents, links, nodes_per_switch)| TopologySpec::new(HyperX { extents, links, nodes_per_switch })
+        ),
+        Just(TopologySpec::new(SlimFly { radix: 11 })),
+    ];
     let general = || prop_oneof![Just(ShortestEcmp), Just(ShortestSingle), Just(UpDown)];
     prop_oneof![
         (cubes.clone(), Just(DimensionOrder)),
@@ -58,6 +69,8 @@ fn any_fabric() -> impl Strategy<Value = (TopologySpec, RoutingSpec)> {
         (dragonfly.clone(), prop_oneof![Just(DragonflyMinimal), Just(DragonflyValiant)]),
         (dragonfly, general()),
         (others, general()),
+        (regional.clone(), Just(RoutingSpec::ShortestValiant)),
+        (regional, general()),
     ]
 }
 
@@ -135,11 +148,11 @@ fn distances(fabric: &Fabric, from: Node) -> Vec<usize> {
 
 /// Most hops that a routing may take where a shortest way has `shortest`.
 fn most_hops(fabric: &Fabric, shortest: usize) -> usize {
-    use RoutingSpec::{DragonflyMinimal, DragonflyValiant, Source, UpDown};
+    use RoutingSpec::{DragonflyMinimal, DragonflyValiant, ShortestValiant, Source, UpDown};
     match fabric.spec.routing {
         DragonflyMinimal => 2 + 3,
         DragonflyValiant => 2 + 5,
-        UpDown | Source => fabric.network.vertices(),
+        UpDown | Source | ShortestValiant => fabric.network.vertices(),
         _ => shortest,
     }
 }

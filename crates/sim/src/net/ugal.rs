@@ -1,4 +1,4 @@
-//! UGAL on a dragonfly: a packet's first router chooses between the minimal way and one by a random other group.
+//! UGAL: a packet's first router chooses between the minimal way and one by a random other group or switch.
 //!
 //! Singh 2005; Kim, Dally, Scott and Abts 2008, s4.2. The router takes the minimal way if its queue times its hops is at
 //! most the other way's queue times that one's hops: the product stands for the time to the destination. UGAL-L counts
@@ -58,9 +58,8 @@ impl Net<'_> {
         let fabric = self.plan.fabric;
         let router = State { at: fabric.attachment.home[Node(from).0 as usize], phase: 0 };
         let ways = fabric.ways(trip);
-        let Some(count) = ways.count(router).filter(|&count| count > 0) else { return };
         let lot = mix(choice ^ u64::from(p.index)) >> 32;
-        let Some(hop) = ways.nth(router, (lot % u64::from(count)) as u32) else { return };
+        let Some(hop) = ways.drawn(router, lot, &mut self.buffer.hops) else { return };
         if self.outage.is_some() && !self.plan.leads_on(hop, trip, &mut self.buffer) {
             return;
         }

@@ -51,7 +51,7 @@ pub struct RouteBuffer {
     pub(crate) down: Vec<bool>,
     /// States from which everything is down, on one search.
     dead: Vec<State>,
-    pub(super) hops: Vec<Hop>,
+    pub(crate) hops: Vec<Hop>,
     /// Whether another choice might have given another way.
     pub(crate) drawn: bool,
     lead_ps: u32,

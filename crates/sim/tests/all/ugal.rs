@@ -2,9 +2,10 @@
 
 use hotlink_bound::Limited;
 use hotlink_fabric::network::Node;
-use hotlink_fabric::routing::{State, Trip};
+use hotlink_fabric::routing::{Paths, State, Trip};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
-use hotlink_fabric::topology::{DragonflySpec, Shape};
+use hotlink_fabric::topology::hyperx::HyperX;
+use hotlink_fabric::topology::{DragonflyPlus, DragonflySpec, Shape, SlimFly};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::flow::Detours;
@@ -25,8 +26,16 @@ fn dragonfly([p, a, h]: [u32; 3], groups: u32, routing: RoutingSpec) -> (FabricS
 /// Payload that arrives of what an open loop offers at `mbps` a node, as a share; mean latency in microseconds; detours a
 /// packet.
 fn offered(routing: RoutingSpec, detours: Option<Detours>, traffic: &Traffic, mbps: f64, groups: u32) -> [f64; 3] {
-    let (spec, fabric) = dragonfly([4, 8, 4], groups, routing);
-    let settings = Settings { detours, ..Settings::of(&spec) };
+    offered_on(dragonfly([4, 8, 4], groups, routing), detours, traffic, mbps)
+}
+
+fn offered_on(
+    (spec, fabric): (FabricSpec, Fabric),
+    detours: Option<Detours>,
+    traffic: &Traffic,
+    mbps: f64,
+) -> [f64; 3] {
+    let settings = Settings { detours, paths: Paths::Packet, ..Settings::of(&spec) };
     let plan = Plan::new(&fabric, &settings).expect("plan");
     let demand = traffic.clone().on(&fabric).demand(fabric.nodes(), 1).expect("a pattern");
     let mut open = OpenLoop::new(&plan, &settings, &demand, SizeLaw::Fixed(4096), mbps);
@@ -73,6 +82,44 @@ fn in_a_single_group_detours_go_by_other_routers() {
     assert!(minimal[0] < 0.7 && valiant[0] > 0.95 && local[0] > 0.95 && global[0] > 0.95, "{minimal:?} {local:?}");
     let [minimal, valiant, local, _] = of(500.0);
     assert!(valiant[1] > minimal[1] && local[1] < 1.02 * minimal[1] && local[2] < 0.1, "{minimal:?} {local:?}");
+}
+
+/// The same on topologies without a formula of their own: by other groups of a Dragonfly+, by other switches of a Slim Fly
+/// and of a HyperX. The rate is what the links to the next group, or switch, cannot carry alone.
+#[test]
+fn detours_go_by_other_groups_and_switches_of_any_topology_that_has_them() {
+    // Five groups of 16 nodes on four leaves, and four links of 50 GB/s between two groups: 12.5 GB/s a node.
+    let plus = DragonflyPlus { nodes_per_leaf: 4, leaves: 4, spines: 4, global_per_spine: 4 };
+    let grid = HyperX { extents: vec![4, 4], links: 1, nodes_per_switch: 4 };
+    // A link of 50 GB/s for the three, or four, nodes of a switch.
+    let all = [
+        ("ib-ndr-dragonfly-plus", TopologySpec::new(plus), 80, 30_000.0),
+        ("ib-ndr-slim-fly", TopologySpec::new(SlimFly { radix: 10 }), 150, 30_000.0),
+        ("ib-ndr-slim-fly", TopologySpec::new(grid), 64, 30_000.0),
+    ];
+    for (name, topology, nodes, mbps) in all {
+        let of = |mbps: f64, traffic: &Traffic| {
+            let ways = [(false, None), (true, None), (true, Some(Detours::Local)), (true, Some(Detours::Global))];
+            ways.map(|(by_others, detours)| {
+                let routing = if by_others { RoutingSpec::ShortestValiant } else { RoutingSpec::ShortestLanes };
+                let spec = catalog::load(name).expect("a fabric of the catalog");
+                let spec = FabricSpec { routing, topology: topology.clone(), ..spec };
+                let fabric = Fabric::build(&spec, nodes).expect("a valid size");
+                offered_on((spec, fabric), detours, traffic, mbps)
+            })
+        };
+        let [minimal, valiant, local, global] = of(mbps, &Traffic::GroupShift);
+        let told = format!("{name} {nodes}: {minimal:?} {valiant:?} {local:?} {global:?}");
+        assert!(minimal[0] < 0.85, "minimal ways are full: {told}");
+        assert!([valiant, local, global].iter().all(|ways| ways[0] > minimal[0] + 0.05), "{told}");
+        assert!(local[2] > 0.1 && global[2] > 0.1, "{told}");
+        let [minimal, valiant, local, global] = of(5_000.0, &Traffic::Uniform);
+        let told = format!("{name} {nodes}, uniform: {minimal:?} {valiant:?} {local:?} {global:?}");
+        assert!(valiant[1] > minimal[1], "a detour costs hops: {told}");
+        for ugal in [local, global] {
+            assert!(ugal[0] > 0.95 && ugal[1] < 1.15 * minimal[1] && ugal[2] < 0.3, "{told}");
+        }
+    }
 }
 
 /// Nothing is lost, nothing waits for ever, and the same inputs give the same course; the load count's links are those

@@ -47,8 +47,8 @@ impl Cell {
         let fabric = match self.routes {
             None => source.build(self.nodes)?,
             Some(routes) => {
-                // A single router or a technology with a single minimal way has its own reasons to refuse.
-                let spec = FabricSpec { routing: routes.routing(), ..source.spec().clone() };
+                // A technology with a single minimal way has its own reasons to refuse.
+                let spec = FabricSpec { routing: routes.routing(source.spec()), ..source.spec().clone() };
                 let built = source.varied(spec).build(self.nodes);
                 built.map_err(|what| format!("--paths {}: {}: {what}", routes.name(), self.fabric))?
             }
