@@ -5,7 +5,6 @@
 //! [`hotlink_paper::Output`], all else to stderr. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input.
 
 mod options;
-mod place;
 pub mod values;
 mod verbs;
 mod words;

@@ -151,7 +151,7 @@ impl Traffic {
     pub fn on(self, fabric: &Fabric) -> Traffic {
         match (self, &fabric.shape) {
             (Traffic::GroupShift, Shape::Dragonfly(shape)) => Traffic::Shift(shape.nodes_per_region()),
-            (Traffic::GroupShift, _) if fabric.network.region.iter().any(|&region| region == 1) => {
+            (Traffic::GroupShift, _) if fabric.network.region.contains(&1) => {
                 let first = |home: &Vertex| fabric.network.region[home.0 as usize] == 0;
                 Traffic::Shift(fabric.attachment.home.iter().take_while(|home| first(home)).count() as u32)
             }

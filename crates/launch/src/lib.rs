@@ -1,5 +1,5 @@
 //! MPI programs as jobs of this machine: the library that they find ([`library()`]), the compilers that link them to it
-//! ([`compiler`]), their ranks on a simulated fabric ([`on_fabric`]), on several ([`Compared`]) or on several hosts ([`hosts`]), and the record of what they
+//! ([`compiler`]), their ranks on a simulated fabric ([`on_fabric`]), on several ([`Compared`]) or on several hosts ([`hosts`]), beside other jobs ([`Programs`]), and the record of what they
 //! compute ([`record`]). Any two commands run in turn for their results ([`pairs()`]). It starts processes and prints nothing.
 
 mod collectives;
@@ -9,6 +9,7 @@ mod fabric;
 pub mod hosts;
 mod library;
 mod pairs;
+mod programs;
 mod recorded;
 mod seating;
 
@@ -16,6 +17,7 @@ pub use compared::Compared;
 pub use fabric::{Clocks, Ended, How, Interpreter, Told, on_fabric};
 pub use library::{Commands, library, with_library};
 pub use pairs::pairs;
+pub use programs::Programs;
 pub use recorded::record;
 pub use seating::{Seats, Wanted};
 

@@ -2,6 +2,7 @@
 
 use crate::InputError;
 use hotlink_bench::Record;
+use hotlink_launch::{Commands, Programs};
 use hotlink_questions::{Analyze, Compare, Design, Jobs, Schedule, Simulation, read};
 use hotlink_results::timeline::{self, Recorder};
 use hotlink_study::{Error, Unwatched};
@@ -81,7 +82,7 @@ pub(crate) fn simulate_schedule(py: Python<'_>, asked: &str) -> PyResult<String>
 /// Several jobs on a fabric's packet network at once.
 #[pyfunction]
 pub(crate) fn simulate_jobs(py: Python<'_>, asked: &str) -> PyResult<String> {
-    told(py, || read::<Jobs>(asked)?.records(&Unwatched))
+    told(py, || read::<Jobs>(asked)?.records(&Programs { commands: Commands::running() }, &Unwatched))
 }
 
 /// Variants for so many hosts, and those that nothing beats.

@@ -4,11 +4,21 @@ use crate::simulate::Switches;
 use crate::values::{Size, bytes_of, word, wrong};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
+use hotlink_schedule::Schedule;
 use hotlink_study::inputs::Vary;
 use hotlink_study::{Error, Watch};
-use hotlink_workloads::jobs::{Jobs as Together, Placement, Plan};
+use hotlink_workloads::jobs::{Jobs as Together, Placement, Plan, Program, Programs};
 use hotlink_workloads::replay::Network;
 use serde::Deserialize;
+
+/// Where no processes can be started, as in a browser.
+pub(crate) struct NoPrograms;
+
+impl Programs for NoPrograms {
+    fn recorded(&self, _: Program<'_>) -> Result<Schedule, Error> {
+        Err(Error::Input("programs are not started here: `hotlink simulate jobs` runs them".to_owned()))
+    }
+}
 
 /// Jobs of a plan on a fabric's packet network.
 #[derive(Clone, Debug, Deserialize)]
@@ -34,11 +44,11 @@ fn one() -> u64 {
 }
 
 impl Jobs {
-    /// Runs them.
+    /// Runs them; `programs` those that are programs.
     ///
     /// # Errors
     /// Of the plan, with file, line and job; of the fabric's file.
-    pub fn records(&self, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+    pub fn records(&self, programs: &dyn Programs, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         if !(0.0..=1e6).contains(&self.overhead_us) {
             return Err(wrong("overhead_us", "must be 0 to 1e6"));
         }
@@ -53,6 +63,6 @@ impl Jobs {
         let network = self.network.network(network)?;
         let placements = self.placement.iter().map(placement).collect::<Result<Vec<_>, _>>()?;
         let jobs = Together { nodes: self.nodes, placements, network, vary: Vary::No };
-        jobs.run(&Plan::read(&self.plan)?, &self.fabric, watch)
+        jobs.run(&Plan::read(&self.plan)?, &self.fabric, programs, watch)
     }
 }

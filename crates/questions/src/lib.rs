@@ -19,6 +19,7 @@ mod words;
 pub use design::Design;
 pub use heard::{Heard, Steps};
 pub use jobs::Jobs;
+use jobs::NoPrograms;
 pub use network::{Diagnose, Network};
 pub use simulate::{Schedule, Simulation};
 pub use traffic::{Analyze, Compare};
@@ -116,7 +117,7 @@ fn answer(verb: &str, given: Map<String, Value>, heard: &Heard) -> Result<Answer
         "compare" => arguments::<Compare>(given)?.judged(heard)?.records().into(),
         "simulate" => arguments::<Simulation>(given)?.records(&steps)?.into(),
         "schedule" => arguments::<Schedule>(given)?.records(&steps)?.into(),
-        "jobs" => arguments::<Jobs>(given)?.records(&steps)?.into(),
+        "jobs" => arguments::<Jobs>(given)?.records(&NoPrograms, &steps)?.into(),
         "design" => hotlink_design::design(&arguments::<Design>(given)?.request()?, &steps)?.records.into(),
         "diagnose" => arguments::<Diagnose>(given)?.records()?.into(),
         "inspect" => network(given)?.inspect(&steps)?.into(),

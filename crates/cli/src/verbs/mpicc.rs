@@ -1,6 +1,7 @@
 //! `hotlink mpicc` and `hotlink mpicxx`: the system's compilers with the header and the library of MPI's standard ABI.
 
-use crate::{Failure, place};
+use crate::Failure;
+use hotlink_launch::Commands;
 use hotlink_launch::compiler::{Language, compile, layout};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -34,7 +35,7 @@ pub(crate) struct Args {
 
 /// Becomes the compiler, or tells what it would be.
 pub(crate) fn run(args: &Args, language: Language) -> Result<(), Failure> {
-    let (library, commands) = (args.library.as_deref(), place::commands());
+    let (library, commands) = (args.library.as_deref(), Commands::running());
     if let Some(folder) = &args.layout {
         return layout(folder, library, &commands);
     }

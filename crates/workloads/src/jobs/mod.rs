@@ -1,6 +1,6 @@
 //! Several jobs on one fabric at once: what each takes beside the others, and what it would take alone.
 //!
-//! A plan ([`Plan`]) names the jobs: schedules of any form, collectives, traffic at random times. Each gets its nodes by a
+//! A plan ([`Plan`]) names the jobs: schedules of any form, collectives, traffic at random times, training, MPI programs. Each gets its nodes by a
 //! list or a [`Placement`]. Every job runs by itself and then all of them together, on the same nodes, from the same
 //! start and with the same failures. So a slow-down is the others' work alone. Where something fails, the
 //! jobs run together once more without failures, which tells what these cost.
@@ -8,6 +8,7 @@
 mod model;
 mod place;
 mod plan;
+mod program;
 mod shared;
 mod together;
 mod traffic;
@@ -17,6 +18,7 @@ mod work;
 pub use model::Model;
 pub use place::{Chosen, Placement, nodes_of};
 pub use plan::{Job, Plan, Repeat, Work};
+pub use program::{Program, Programs};
 
 use crate::gpu;
 use crate::replay::Network;
@@ -26,6 +28,7 @@ use hotlink_fabric::spec::FabricSpec;
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source, Watch};
+use program::Recorded;
 use together::Stage;
 use work::Placed;
 
@@ -64,22 +67,36 @@ impl Jobs {
         // A single job has nobody beside it.
         let beside = usize::from(plan.jobs.len() > 1);
         let each = plan.jobs.len() + rounds + beside + usize::from(has_faults);
-        (each * self.placements.len().max(1)) as u64
+        (each * self.placements.len().max(1) + program::recordings(plan, &self.placements)) as u64
     }
 
-    /// The records of a plan on a fabric: one for each job, and one for all together.
+    /// The records of a plan on a fabric: one for each job, and one for all together. `programs` runs those jobs that are
+    /// programs.
     ///
     /// # Errors
     /// The plan does not fit the fabric, with file, line and job; a schedule cannot end.
-    pub fn run(&self, plan: &Plan, fabric: &str, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+    pub fn run(
+        &self,
+        plan: &Plan,
+        fabric: &str,
+        programs: &dyn Programs,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Record>, Error> {
         let asked = Jobs { network: plan.network(&self.network)?, ..self.clone() };
         let source =
             asked.network.control.equipped(&Source::open(fabric)?, asked.network.ethernet).map_err(Error::Input)?;
-        let answer = |source: &Source, watch: &dyn Watch| asked.answer(plan, source, watch);
+        let recorded = Recorded::new(programs, fabric, watch);
+        let answer = |source: &Source, watch: &dyn Watch| asked.answer(plan, source, &recorded, watch);
         inputs::told(&source, self.vary, watch, &answer)
     }
 
-    fn answer(&self, plan: &Plan, source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+    fn answer(
+        &self,
+        plan: &Plan,
+        source: &Source,
+        recorded: &Recorded<'_>,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Record>, Error> {
         let of_plan = |what: String| Error::Input(format!("{}: {what}", plan.file));
         let nodes = self.nodes.or(source.own_nodes()).or(plan.nodes).ok_or_else(|| {
             of_plan(format!("how many nodes {} has is not said: nodes = 64, or --nodes 64", source.name()))
@@ -100,7 +117,7 @@ impl Jobs {
         };
         let mut records: Vec<Record> = Vec::new();
         for placement in placements {
-            let placed = work::placed(plan, &read, &built, &setting, placement)?;
+            let placed = work::placed(plan, &read, &built, &setting, recorded, placement)?;
             let first = records.get(..=placed.len()).unwrap_or_default().to_vec();
             let found = stage.records(placed)?;
             records.extend(found.into_iter().enumerate().map(|(at, record)| {
@@ -151,6 +168,9 @@ impl Placed<'_> {
                 record.with("traffic", traffic.to_string()).with("size_B", *bytes).with("load", *load)
             }
             Work::Training(_) => record,
+            Work::Program { command, compute } => {
+                record.with("program", command.join(" ")).with("compute_time", compute.as_str())
+            }
         }
     }
 }
@@ -163,6 +183,7 @@ impl Job {
             Work::Collective { .. } => "collective",
             Work::Traffic { .. } => "traffic",
             Work::Training(_) => "training",
+            Work::Program { .. } => "program",
         }
     }
 

@@ -98,6 +98,13 @@ pub enum Work {
     },
     /// Steps of a model's training.
     Training(Box<Model>),
+    /// A compiled MPI program, a rank on each node.
+    Program {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// What computing between calls costs.
+        compute: String,
+    },
 }
 
 /// How often a job runs.
@@ -153,6 +160,8 @@ struct Entry {
     collective: Option<Spanned<String>>,
     traffic: Option<Spanned<String>>,
     model: Option<Spanned<toml::Table>>,
+    program: Option<Spanned<Vec<String>>>,
+    compute_time: Option<Spanned<String>>,
     algorithm: Option<Spanned<String>>,
     size: Option<Spanned<String>>,
     load: Option<Spanned<f64>>,
@@ -172,14 +181,15 @@ struct Entry {
 }
 
 /// Keys that only some kinds of jobs have, and which.
-const ONLY: [(&str, &[&str]); 8] = [
+const ONLY: [(&str, &[&str]); 9] = [
     ("algorithm", &["collective"]),
     ("calc_unit", &["schedule"]),
+    ("compute_time", &["program"]),
     ("flops", &["schedule"]),
     ("groups", &["schedule"]),
     ("load", &["traffic"]),
     ("messages", &["traffic"]),
-    ("repeat", &["schedule", "collective", "model"]),
+    ("repeat", &["schedule", "collective", "model", "program"]),
     ("size", &["schedule", "collective", "traffic"]),
 ];
 /// Longest time of a plan: a day.
@@ -398,10 +408,16 @@ impl Reader<'_> {
             ("collective", entry.collective.is_some()),
             ("traffic", entry.traffic.is_some()),
             ("model", entry.model.is_some()),
+            ("program", entry.program.is_some()),
         ];
         let given: Vec<&str> = kinds.iter().filter(|(_, is_given)| *is_given).map(|(kind, _)| *kind).collect();
         let [kind] = given[..] else {
-            self.wrong(span, &key("schedule"), "needs one kind of work", "schedule, collective, traffic, model");
+            self.wrong(
+                span,
+                &key("schedule"),
+                "needs one kind of work",
+                "schedule, collective, traffic, model, program",
+            );
             return None;
         };
         let mut spans = spans(&entry);
@@ -480,6 +496,9 @@ impl Reader<'_> {
         if kind == "model" {
             return self.model(entry.model.as_ref()?, key).map(|model| Work::Training(Box::new(model)));
         }
+        if kind == "program" {
+            return self.program(entry, key);
+        }
         if kind != "schedule" && entry.size.is_none() {
             self.wrong(span.clone(), &key("size"), "is missing", "bytes, such as \"64KiB\"");
         }
@@ -521,6 +540,36 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// A program: its file and that of its computing are seen from the plan's folder.
+    fn program(&mut self, entry: &Entry, key: &dyn Fn(&str) -> String) -> Option<Work> {
+        let program = entry.program.as_ref()?;
+        let mut command = program.get_ref().clone();
+        let Some(file) = command.first_mut().filter(|file| !file.is_empty()) else {
+            let allowed = "the program and its arguments, such as [\"./stencil\", \"512\"]";
+            self.wrong(program.span(), &key("program"), "names no program", allowed);
+            return None;
+        };
+        // As a shell: a name without a folder is looked for in PATH.
+        if file.contains('/') {
+            *file = beside(self.file, file);
+        }
+        let compute = match &entry.compute_time {
+            None => "none".to_owned(),
+            Some(word) if word.get_ref() == "none" => "none".to_owned(),
+            Some(word) => match word.get_ref().parse::<f64>() {
+                Ok(factor) if factor >= 0.0 && factor.is_finite() => word.get_ref().clone(),
+                Err(_) if Path::new(&beside(self.file, word.get_ref())).is_file() => beside(self.file, word.get_ref()),
+                _ => {
+                    let allowed = "none, a factor such as \"0.5\", or a file that `hotlink record` wrote";
+                    let what = format!("is {:?}", word.get_ref());
+                    self.wrong(word.span(), &key("compute_time"), what, allowed);
+                    return None;
+                }
+            },
+        };
+        Some(Work::Program { command, compute })
+    }
+
     /// The model of a job, each mistake of it at its key.
     fn model(&mut self, table: &Spanned<toml::Table>, key: &dyn Fn(&str) -> String) -> Option<Model> {
         let found = table.get_ref().clone().try_into::<Model>();
@@ -558,6 +607,8 @@ fn spans(entry: &Entry) -> BTreeMap<&'static str, Range<usize>> {
         ("collective", of(&entry.collective)),
         ("traffic", of(&entry.traffic)),
         ("model", of(&entry.model)),
+        ("program", of(&entry.program)),
+        ("compute_time", of(&entry.compute_time)),
         ("algorithm", of(&entry.algorithm)),
         ("size", of(&entry.size)),
         ("load", of(&entry.load)),

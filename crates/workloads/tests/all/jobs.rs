@@ -2,15 +2,17 @@
 
 use hotlink_bench::Record;
 use hotlink_schedule::collective::{Algorithm, Which};
-use hotlink_study::Unwatched;
+use hotlink_schedule::{Recorder, Schedule};
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::Transport;
 use hotlink_study::transports::Control;
+use hotlink_study::{Error, Unwatched};
 use hotlink_workloads::collective::Collective;
-use hotlink_workloads::jobs::{Chosen, Jobs, Placement, Plan, nodes_of};
+use hotlink_workloads::jobs::{Chosen, Jobs, Placement, Plan, Program, Programs, nodes_of};
 use hotlink_workloads::replay::Network;
 use hotlink_workloads::schedule::Scheduled;
 use proptest::prelude::*;
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 const JOBS: Jobs = Jobs { nodes: None, placements: Vec::new(), network: NETWORK, vary: Vary::No };
@@ -26,10 +28,29 @@ const NETWORK: Network = Network {
     faults: None,
 };
 
+/// A program of which nobody starts a process: rank 0 sends each other rank 64 KiB for each of its arguments.
+struct Written(RefCell<Vec<String>>);
+
+impl Programs for Written {
+    fn recorded(&self, program: Program<'_>) -> Result<Schedule, Error> {
+        self.0.borrow_mut().push(format!("{:?} {} {:?}", program.command, program.compute, program.places));
+        if program.command[0] == "false" {
+            return Err(Error::Check("rank 0 ended with status 1".to_owned()));
+        }
+        let ranks = program.places.len() as u32;
+        let mut recorder = Recorder::new(ranks);
+        for (rank, number) in (1..ranks).flat_map(|rank| (1..program.command.len() as u32).map(move |n| (rank, n))) {
+            recorder.send(0, rank, number, 64 << 10);
+            recorder.recv(rank, 0, number, 64 << 10);
+        }
+        Ok(recorder.schedule())
+    }
+}
+
 fn answers(jobs: &Jobs, text: &str, fabric: &str) -> Result<Vec<Record>, String> {
     let told = |mistakes: Vec<_>| mistakes.iter().map(ToString::to_string).collect::<Vec<String>>().join("\n");
     let plan = Plan::parse("plan.toml", text).map_err(told)?;
-    jobs.run(&plan, fabric, &Unwatched).map_err(|error| error.to_string())
+    jobs.run(&plan, fabric, &Written(RefCell::default()), &Unwatched).map_err(|error| error.to_string())
 }
 
 fn told(text: &str, fabric: &str) -> Vec<Record> {
@@ -54,6 +75,42 @@ fn exchange(name: &str, nodes: &str, size: &str) -> String {
     format!(
         "[[job]]\nname = {name:?}\ncollective = \"alltoall\"\nalgorithm = \"linear\"\nsize = {size:?}\nnodes = {nodes:?}\n"
     )
+}
+
+/// A program is recorded once on each set of nodes, alone, and then stands beside other jobs as any schedule.
+#[test]
+fn a_program_is_a_job_on_its_nodes() {
+    let text = "nodes = 16\n[[job]]\nname = \"app\"\nprogram = [\"./app\", \"once\"]\nranks = 2\nrepeat = 3\n\
+        [[job]]\nname = \"other\"\nprogram = [\"app\"]\ncompute_time = \"0.5\"\nnodes = \"8-11\"\n";
+    let plan = Plan::parse("plans/jobs.toml", text).unwrap();
+    let jobs = Jobs { placements: vec![Placement::Packed, Placement::Spread], ..JOBS };
+    let programs = Written(RefCell::default());
+    let records = jobs.run(&plan, "ib-ndr-fat-tree2:radix=8", &programs, &Unwatched).unwrap();
+    assert_eq!(
+        *programs.0.borrow(),
+        [
+            "[\"plans/./app\", \"once\"] none [0, 1]",
+            "[\"app\"] 0.5 [8, 9, 10, 11]",
+            "[\"plans/./app\", \"once\"] none [0, 4]"
+        ]
+    );
+    assert_eq!(records.len(), 6);
+    assert_eq!((records[0].text("work"), records[0].text("program")), (Some("program"), Some("plans/./app once")));
+    // Three messages of 64 KiB at the link's payload rate, and the time of one packet's way.
+    let wire_us = 3.0 * 65_536.0 / 50_000.0;
+    let latency_us = number(&records[0], "latency_us");
+    assert!((wire_us..wire_us * 1.5 + 2.0).contains(&latency_us), "{latency_us} for {wire_us}");
+    for (wrong, expected) in [
+        ("program = []", "plan.toml:3:11: job[0].program: names no program"),
+        ("program = [\"a\"]\ncompute_time = \"much\"", "plan.toml:4:16: job[0].compute_time: is \"much\""),
+        ("program = [\"a\"]\ncompute_time = \"-1\"", "plan.toml:4:16: job[0].compute_time: is \"-1\""),
+        ("program = [\"a\"]\nsize = \"1KiB\"", "plan.toml:4:8: job[0].size: program has none"),
+        ("program = [\"false\"]", "plan.toml:3:11: job \"a\": program: rank 0 ended with status 1"),
+    ] {
+        let text = format!("[[job]]\nname = \"a\"\n{wrong}\nranks = 2\n");
+        let what = answers(&Jobs { nodes: Some(4), ..JOBS }, &text, "gige").unwrap_err();
+        assert!(what.starts_with(expected), "{what}");
+    }
 }
 
 /// A plan says what controls flows and what switches have; options go before it, and mistakes have their place.
@@ -344,7 +401,7 @@ fn a_mistake_names_file_line_and_job() {
         ),
         (
             job("ranks = 4\n"),
-            "plan.toml:2:1: job[0].schedule: needs one kind of work (allowed: schedule, collective, traffic, model)",
+            "plan.toml:2:1: job[0].schedule: needs one kind of work (allowed: schedule, collective, traffic, model, program)",
         ),
         (job("dance = 3\n"), "plan.toml:4:1: unknown field `dance`"),
         (job("traffic = \"uniform\"\nsize = \"64\"\nload = 0.5\nranks = 4\n"), "job[0].messages: is missing"),

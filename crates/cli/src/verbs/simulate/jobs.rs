@@ -3,6 +3,7 @@
 use super::schedule::NetworkArgs;
 use crate::Failure;
 use crate::words::{Fabrics, word};
+use hotlink_launch::{Commands, Programs};
 use hotlink_paper::{Output, columns};
 use hotlink_workloads::jobs::{Jobs, Placement, Plan};
 
@@ -12,7 +13,7 @@ use hotlink_workloads::jobs::{Jobs, Placement, Plan};
   hotlink simulate jobs plans/two-jobs.toml --fabric ib-ndr-fat-tree2 --placement contiguous,spread,random
   hotlink new jobs > jobs.toml && hotlink simulate jobs jobs.toml --fabric eth-400g-leaf-spine
 
-A plan names jobs (a schedule, a collective or traffic), the nodes of each, when it begins and how often it runs, and what
+A plan names jobs (a schedule, a collective, traffic, training, or an MPI program), the nodes of each, when it begins and how often it runs, and what
 fails meanwhile (docs/jobs.md). Each job runs alone and then beside the others, on the same nodes.")]
 pub(crate) struct Args {
     /// The plan of jobs: a TOML file, or - for standard input.
@@ -39,12 +40,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     output.end_with_reader();
     let steps: u64 = jobs.iter().map(|jobs| jobs.steps(&plan)).sum();
     let progress = output.ticking("simulate", steps * Fabrics::all(&args.fabric).count() as u64);
+    let programs = Programs { commands: Commands::running() };
     for fabric in Fabrics::all(&args.fabric) {
         for jobs in &jobs {
             if output.is_closed() {
                 return Ok(());
             }
-            output.push_all(jobs.run(&plan, &args.network.fabric(fabric), &*progress)?);
+            output.push_all(jobs.run(&plan, &args.network.fabric(fabric), &programs, &*progress)?);
         }
     }
     output.tabulate(columns::JOBS);

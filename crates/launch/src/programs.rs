@@ -1,0 +1,47 @@
+//! MPI programs as jobs of a plan (`simulate jobs`): what their ranks do, recorded on the nodes that they get.
+
+use crate::Seats;
+use crate::fabric::{Ended, How, on_fabric};
+use crate::library::{Commands, library, with_library};
+use hotlink_real::Job;
+use hotlink_schedule::Schedule;
+use hotlink_study::Error;
+use hotlink_workloads::jobs::{self, Program};
+
+/// Runs the programs of a plan with the MPI library that is beside the command.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// Where the running command is.
+    pub commands: Commands,
+}
+
+impl jobs::Programs for Programs {
+    fn recorded(&self, program: Program<'_>) -> Result<Schedule, Error> {
+        // A job on a fabric stays on one core: this thread only, which ends with it.
+        std::thread::scope(|scope| {
+            let run = scope.spawn(|| self.run(program));
+            run.join().unwrap_or_else(|_| Err(Error::Check("the program's thread failed".to_owned())))
+        })
+    }
+}
+
+impl Programs {
+    fn run(&self, program: Program<'_>) -> Result<Schedule, Error> {
+        let job = Job {
+            command: program.command.iter().map(Into::into).collect(),
+            ranks: program.places.len() as u32,
+            variables: with_library(None, &self.commands)?,
+            tags: false,
+            errors_alone: true,
+            forks: Some(|_| ()),
+        };
+        let library = library(None, &self.commands)?;
+        let seats = Seats::at(program.nodes, program.places);
+        let compute = program.compute;
+        let how = How { seats, clocks: None, library: &library, compute, traced: false, schedule: true, faults: None };
+        match on_fabric(job, program.fabric, how)? {
+            Ended::Ran(told) => told.schedule().ok_or_else(|| Error::Check("nothing was recorded".to_owned())),
+            Ended::Failed(end) => Err(Error::Check(end.failed.unwrap_or_else(|| "it failed".to_owned()))),
+        }
+    }
+}
