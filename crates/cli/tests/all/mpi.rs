@@ -165,7 +165,7 @@ fn the_table_beside_mpis_is_made_to_the_last_row() {
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/bench-mpi/run");
     let json = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-mpi.json");
     let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", "300", "python3"]).arg(tool).arg(program());
+    command.args(["-s", "KILL", "900", "python3"]).arg(tool).arg(program());
     command.args(["--no-pypi", "--parts", "short", "--rounds", "1", "--time", "0.001", "--json"]).arg(&json);
     let output = command.output().unwrap();
     let (table, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
