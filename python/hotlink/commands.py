@@ -193,16 +193,23 @@ def calibrate(
     return _result("calibrate", text, results=files, **asked)
 
 
-def diagnose(files: Path | Iterable[Path], *, fabric: Path | None = None, nodes: int | None = None) -> Result:
+def diagnose(
+    files: Path | Iterable[Path],
+    *,
+    fabric: Path | None = None,
+    nodes: int | None = None,
+    benchmark: str | None = None,
+) -> Result:
     """What holds a site's network back, from outputs of OSU, IMB, nccl-tests, perftest, iperf3 and tools.
 
     Records by ``kind``: one ``verdict``, then each ``finding``, each ``explanation`` (the most likely first), what is
     ``unknown``, each ``flag`` (a file that does not count, a number that cannot be), and each ``number`` beside its
     bound. ``fabric`` is the one that was measured, if the files hold no dump of the network; ``nodes``, the machine's
-    size. Raises `InputError`, which lists the fabrics where none is named.
+    size; ``benchmark``, what files are of that do not tell it, as older nccl-tests do not. Raises `InputError`, which
+    lists the fabrics where none is named.
     """
     paths, measured = _paths(files), None if fabric is None else fspath(fabric)
-    asked = {"files": paths, "fabric": measured, "nodes": nodes}
+    asked = {"files": paths, "fabric": measured, "nodes": nodes, "benchmark": benchmark}
     return _result("diagnose", _core.diagnose(as_json(asked)), **asked)
 
 

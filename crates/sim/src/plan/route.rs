@@ -151,7 +151,12 @@ impl Plan<'_> {
 
     /// Follows the routing from `state` to the trip's end.
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
-        let mut draw = Draw::new(self.paths, trip.destination, choice >> 32, choice & 0xffff_ffff);
+        let (mut lot, turn) = (choice >> 32, choice & 0xffff_ffff);
+        if self.paths == Paths::Flow {
+            // Also where `choice` is a packet's own, for its intermediate group.
+            lot = pair_lot(self.seed, trip.source.0, trip.destination.0) & 0xffff_ffff;
+        }
+        let mut draw = Draw::new(self.paths, trip.destination, lot, turn);
         let ways = self.fabric.ways(trip);
         // Destinations' tables and what is down need all ways on; else one of them by its number will do.
         let by_number = out.down.is_empty() && self.paths != Paths::Destination;
@@ -313,6 +318,8 @@ impl Plan<'_> {
     pub fn choice(&self, from: u32, to: u32, message: u32, index: u32) -> u64 {
         let pair = pair_lot(self.seed, from, to);
         let (lot, turn) = match self.paths {
+            // A random group on the way is each packet's own choice.
+            _ if self.fabric.routing.is_valiant() => (mix(pair ^ (u64::from(message) + 1)), index),
             Paths::Packet | Paths::Adaptive => (mix(pair ^ (u64::from(message) + 1)), index),
             Paths::Flow => (pair, 0),
             Paths::Destination => (0, 0),
@@ -322,7 +329,7 @@ impl Plan<'_> {
 
     /// Whether every packet of a message takes the same way.
     pub fn one_path(&self) -> bool {
-        self.paths.is_static()
+        self.paths.is_static() && !self.fabric.routing.is_valiant()
     }
 }
 

@@ -26,16 +26,16 @@ fn dragonfly([p, a, h]: [u32; 3], groups: u32, routing: RoutingSpec) -> (FabricS
 /// Payload that arrives of what an open loop offers at `mbps` a node, as a share; mean latency in microseconds; detours a
 /// packet.
 fn offered(routing: RoutingSpec, detours: Option<Detours>, traffic: &Traffic, mbps: f64, groups: u32) -> [f64; 3] {
-    offered_on(dragonfly([4, 8, 4], groups, routing), detours, traffic, mbps)
+    offered_on(dragonfly([4, 8, 4], groups, routing), (detours, Paths::Packet), traffic, mbps)
 }
 
 fn offered_on(
     (spec, fabric): (FabricSpec, Fabric),
-    detours: Option<Detours>,
+    (detours, paths): (Option<Detours>, Paths),
     traffic: &Traffic,
     mbps: f64,
 ) -> [f64; 3] {
-    let settings = Settings { detours, paths: Paths::Packet, ..Settings::of(&spec) };
+    let settings = Settings { detours, paths, ..Settings::of(&spec) };
     let plan = Plan::new(&fabric, &settings).expect("plan");
     let demand = traffic.clone().on(&fabric).demand(fabric.nodes(), 1).expect("a pattern");
     let mut open = OpenLoop::new(&plan, &settings, &demand, SizeLaw::Fixed(4096), mbps);
@@ -98,16 +98,22 @@ fn detours_go_by_other_groups_and_switches_of_any_topology_that_has_them() {
         ("ib-ndr-slim-fly", TopologySpec::new(grid), 64, 30_000.0),
     ];
     for (name, topology, nodes, mbps) in all {
+        let one = |routing, how, mbps: f64, traffic: &Traffic| {
+            let spec = catalog::load(name).expect("a fabric of the catalog");
+            let spec = FabricSpec { routing, topology: topology.clone(), ..spec };
+            let fabric = Fabric::build(&spec, nodes).expect("a valid size");
+            offered_on((spec, fabric), how, traffic, mbps)
+        };
         let of = |mbps: f64, traffic: &Traffic| {
             let ways = [(false, None), (true, None), (true, Some(Detours::Local)), (true, Some(Detours::Global))];
             ways.map(|(by_others, detours)| {
                 let routing = if by_others { RoutingSpec::ShortestValiant } else { RoutingSpec::ShortestLanes };
-                let spec = catalog::load(name).expect("a fabric of the catalog");
-                let spec = FabricSpec { routing, topology: topology.clone(), ..spec };
-                let fabric = Fabric::build(&spec, nodes).expect("a valid size");
-                offered_on((spec, fabric), detours, traffic, mbps)
+                one(routing, (detours, Paths::Packet), mbps, traffic)
             })
         };
+        // Each packet draws its own group also where switches' tables choose among equal paths.
+        let tables = one(RoutingSpec::ShortestValiant, (None, Paths::Destination), 10_000.0, &Traffic::GroupShift);
+        assert!(tables[0] > 0.95, "{name} {nodes} by tables: {tables:?}");
         let [minimal, valiant, local, global] = of(mbps, &Traffic::GroupShift);
         let told = format!("{name} {nodes}: {minimal:?} {valiant:?} {local:?} {global:?}");
         assert!(minimal[0] < 0.85, "minimal ways are full: {told}");
