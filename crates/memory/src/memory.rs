@@ -27,13 +27,15 @@ enum Before {
 
 /// Times that were asked for, in picoseconds.
 type Known = BTreeMap<(Kernel, Before), u64>;
+/// How loops on so many processors and transfers slow each other down.
+type Beside = BTreeMap<(Kernel, u32, Flow), Slowed>;
 
 /// The memory system of one machine. Clones share what they have worked out.
 #[derive(Clone, Debug)]
 pub struct Memory {
     machine: Arc<Machine>,
     known: Arc<Mutex<Known>>,
-    slowed: Arc<Mutex<BTreeMap<(Kernel, u32, Flow), Slowed>>>,
+    slowed: Arc<Mutex<Beside>>,
     /// Of the processor to read a line of many, in picoseconds.
     line_ps: u64,
     /// The same where stores on their way to the bus hold all of its other buffers.
