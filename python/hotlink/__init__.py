@@ -30,6 +30,7 @@ from hotlink.commands import (
     report,
     reproduce,
     simulate_jobs,
+    simulate_region,
     simulate_schedule,
 )
 from hotlink.designs import design
@@ -67,6 +68,7 @@ __all__ = [
     "run",
     "simulate",
     "simulate_jobs",
+    "simulate_region",
     "simulate_schedule",
     "sweep",
     "wait_all",

@@ -31,6 +31,9 @@ from hotlink.result import Result
 
 Path = str | PathLike[str]
 Program = Literal["osu", "imb", "nccl-tests", "perftest", "iperf3"]
+RegionKind = Literal["shared", "remote", "rdma"]
+RegionSetup = Literal["collective", "pair", "individual"]
+Hold = Literal["persistent", "each"]
 Study = Literal["K98", "W01", "M02", "H06", "P01", "others"]
 
 
@@ -61,6 +64,10 @@ class Picked(TypedDict, total=False):
     word: Literal[4, 8]  # deposit: bytes of a word
     side: Side | Iterable[Side]  # overlap: who computes
     spin: Spin | Iterable[Spin]  # overlap: how
+    threads: int  # overlap: threads of spin "threads" (2)
+    kind: RegionKind | Iterable[RegionKind]  # region: how it is reached
+    setup: RegionSetup | Iterable[RegionSetup]  # region: who sets it up
+    hold: Hold | Iterable[Hold]  # region: what is kept between accesses
     compute: float | Iterable[float]  # overlap: times as shares of the message's own time
     protocol: Literal["stream", "datagram"] | Iterable[Literal["stream", "datagram"]]  # sockets
     test: Literal["latency", "bandwidth"] | Iterable[Literal["latency", "bandwidth"]]  # sockets
@@ -115,8 +122,9 @@ def measure(
     """A benchmark between real ranks of this machine, which are started for it.
 
     ``benchmark`` is pingpong, stream, rate, pairs, semantics, saturation, deposit, overlap, sockets, memory,
-    registration, barrier, kernel, is, or a collective (bcast, reduce, allreduce, allgather, alltoall, alltoallv,
-    gather, scatter, reduce-scatter). `Picked` lists what only some of them have, such as ``direction`` of stream.
+    registration, region, barrier, kernel, is, or a collective (bcast, reduce, allreduce, allgather, alltoall,
+    alltoallv, gather, scatter, reduce-scatter). `Picked` lists what only some of them have, such as
+    ``direction`` of stream.
 
     ``size`` is bytes, text (``"64KiB"``, ``"8..1MiB"``), or several; ``ranks`` a number, several, or text. ``time`` is
     in seconds for each point, in ``blocks`` that are spread over ``spread`` seconds (20 times ``time`` if not given),
@@ -299,6 +307,32 @@ def simulate_jobs(
     asked |= {"eager": eager, "seed": seed, "faults": failing}
     text = _core.simulate_jobs(as_json({**asked, "network": dict(network)}))
     return _result("simulate_jobs", text, **asked, **network)
+
+
+def simulate_region(
+    fabric: Path,
+    *,
+    kind: RegionKind | Iterable[RegionKind] = ("shared", "remote", "rdma"),
+    setup: RegionSetup | Iterable[RegionSetup] = "individual",
+    hold: Hold | Iterable[Hold] = ("persistent", "each"),
+    memory: str | Iterable[str] = "regular",
+    size: Size | Iterable[Size] = "64KiB",
+    nodes: int = 2,
+    seed: int = 1,
+    sensitivity: bool = False,
+) -> Result:
+    """Memory of node 0 that node 1 reaches: set-up, first and further puts, holds, and how it is taken away.
+
+    A record for each ``kind`` (how it is reached), ``memory``, ``setup`` (who sets it up), ``size`` and ``hold`` (what
+    is kept between accesses). ``latency_us`` is one put, with ``hold="each"`` between an import and its release. What
+    the fabric lacks is a record with a ``note``. Raises `InputError`.
+    """
+    where = fspath(fabric)
+    listed = {"kind": kind, "setup": setup, "hold": hold, "memory": memory}
+    words = {name: [given] if isinstance(given, str) else list(given) for name, given in listed.items()}
+    asked: dict[str, Any] = {"fabric": where, **words, "size": _several(size)}
+    asked |= {"nodes": nodes, "seed": seed, "sensitivity": sensitivity}
+    return _result("simulate_region", _core.simulate_region(as_json(asked)), **asked)
 
 
 def report(

@@ -25,12 +25,12 @@ Fault = Literal["busy", "late", "scarce"]
 Direction = Literal["uni", "bi", "self"]
 SendMode = Literal["restricted", "postal"]
 Side = Literal["sender", "receiver"]
-Spin = Literal["fixed", "daxpy", "stress"]
+Spin = Literal["fixed", "daxpy", "stress", "threads"]
 SortClass = Literal["S", "W", "A", "B", "C"]
 
 # Choices that are lists to the library, also where one value is given.
 _LISTED = frozenset(("algorithm", "direction", "semantics", "side", "spin", "compute", "class_", "load")) | frozenset(
-    ("series", "pattern", "generate", "protocol", "test", "nagle", "device")
+    ("series", "pattern", "generate", "protocol", "test", "nagle", "device", "kind", "setup", "hold")
 )
 
 
@@ -134,6 +134,7 @@ class Choices(TypedDict, total=False):
     schedule: Literal["linear-shift", "random"]  # alltoall of bare packets
     side: Side | Iterable[Side]  # overlap: who computes
     spin: Spin | Iterable[Spin]  # overlap: how
+    threads: int  # overlap: threads of spin "threads" (2)
     compute: float | Iterable[float]  # overlap: times as shares of the message's own time
     class_: SortClass | Iterable[SortClass]  # is
     traffic: str  # traffic: who sends to whom

@@ -234,6 +234,16 @@ def test_jobs_beside_each_other_are_what_the_command_says() -> None:
         hotlink.simulate_jobs(plan, "ib-ndr-fat-tree2", placement="near")
 
 
+def test_regions_are_what_the_command_says() -> None:
+    result = hotlink.simulate_region("w01-sci-d330", kind="rdma", memory=["regular", "registered"], size=4096)
+    words = ("simulate", "region", "--fabric", "w01-sci-d330", "--kind", "rdma", "--memory", "regular,registered")
+    command = hotlink.run(*words, "--size", "4KiB")
+    assert [{**record, "wall_s": 0} for record in result] == [{**record, "wall_s": 0} for record in command]
+    assert [record["hold"] for record in result] == ["persistent", "each"] * 2
+    with pytest.raises(hotlink.InputError, match=r"hold: .* persistent, each"):
+        hotlink.simulate_region("w01-sci-d330", hold="never")  # type: ignore[arg-type]
+
+
 def test_what_no_engine_takes_is_an_error() -> None:
     asks: list[Callable[[], object]] = [
         lambda: hotlink.analyze("gige", nodes=8, method="formula", hash_seeds=4),

@@ -35,6 +35,15 @@ pub enum Spinning {
     Daxpy,
     /// Copies within a block that no cache holds.
     Stress,
+    /// DAXPY by so many threads at once, each over vectors of its own (W01 slide 21).
+    Threads(u32),
+}
+
+impl Spinning {
+    /// The threads of the form that has several.
+    pub fn threads(self) -> Option<u32> {
+        if let Spinning::Threads(threads) = self { Some(threads) } else { None }
+    }
 }
 
 /// What rank 0 saw, all in microseconds.
@@ -122,9 +131,11 @@ impl Overlap {
             let each = time_of(comm, work(unit)) / unit as f64;
             work((us / each.max(1e-9)).round().max(1.0) as u64)
         };
+        let daxpy = |threads| lasting(elements, &|turns| Work::Daxpy { elements, turns, threads });
         match self.spin {
             Spinning::Fixed => Work::Fixed(Time::from_us(us)),
-            Spinning::Daxpy => lasting(elements, &|turns| Work::Daxpy { elements, turns }),
+            Spinning::Daxpy => daxpy(1),
+            Spinning::Threads(threads) => daxpy(threads),
             Spinning::Stress => lasting(TIMED, &|bytes| Work::Stress { bytes }),
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::plan::{Buffers, Repeater};
 use crate::tuned::agreed;
+use crate::words::Word;
 use crate::{Bench, Plan, Record, Samples, Summary};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error, Tag};
@@ -206,6 +207,35 @@ impl Bench for Stream {
     async fn on<E: Endpoint>(&self, comm: &E) -> Result<Vec<Samples>, Error> {
         let repeater = Repeater::new(comm, &self.plan)?;
         repeater.each(&self.sizes, async |size| self.one(comm, &repeater, size).await).await
+    }
+}
+
+impl Word for Direction {
+    const ALL: &'static [Direction] = &[Direction::Uni, Direction::Bi, Direction::Own];
+    fn word(self) -> &'static str {
+        self.name()
+    }
+    fn meaning(self) -> &'static str {
+        match self {
+            Direction::Uni => "From the first rank to the last",
+            Direction::Bi => "Both ways at once; the bandwidth is that of both together",
+            Direction::Own => "The first and the last rank each to itself, at once; the bandwidth is the first's",
+        }
+    }
+}
+
+impl Word for Calls {
+    const ALL: &'static [Calls] = &[Calls::Windowed, Calls::Blocking];
+    fn word(self) -> &'static str {
+        self.name()
+    }
+    fn meaning(self) -> &'static str {
+        match self {
+            Calls::Windowed => "All at once, then waited for together",
+            Calls::Blocking => {
+                "One after the other, as programs and the trees of collectives call: both ways, a row of exchanges"
+            }
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use crate::mpi::Joined;
 use crate::request::{Carrier, Request, Via};
 use crate::room;
 use hotlink_bench::{
-    Bench, Buffers, CopyRate, OnPort, Plan, Record, Samples, Seen, Summary, Told, Tuned, Tuning, copy_bound_mbps,
+    Bench, Buffers, CopyRate, OnPort, Plan, Record, RegionTimes, Regions, Samples, Seen, Summary, Told, Tuned, Tuning,
+    copy_bound_mbps,
 };
 use hotlink_message::{Algorithm, Collective, Error as Failed};
 use hotlink_port::{Driver, RunError};
@@ -159,12 +160,22 @@ impl Session<'_> {
     }
     /// Says, and returns, whether there are more ranks than cores.
     pub(crate) fn oversubscribed(&self, ranks: u32) -> bool {
+        self.oversubscribed_by(ranks, 0)
+    }
+    /// The same of ranks one of which has so many more threads that compute.
+    pub(crate) fn oversubscribed_by(&self, ranks: u32, more: u32) -> bool {
         let (ranks, cores) = self.local(ranks);
-        if ranks > cores && self.is_speaker() {
+        let over = ranks.saturating_add(more) > cores;
+        if over && self.is_speaker() {
             let what = "results tell of the scheduler as much as of the fabric";
-            self.face.say(&format!("{ranks} ranks share {cores} cores: {what}"));
+            let and = match more {
+                0 => String::new(),
+                1 => " and another thread of one of them".to_owned(),
+                _ => format!(" and {more} more threads of one of them"),
+            };
+            self.face.say(&format!("{ranks} ranks{and} share {cores} cores: {what}"));
         }
-        ranks > cores
+        over
     }
     /// The beginning of a record of this benchmark: where and how it was measured.
     pub(crate) fn record(&self) -> Record {
@@ -251,6 +262,10 @@ impl Session<'_> {
         B::Result: Serialize + DeserializeOwned,
     {
         of_all(Shm::new(self.limits()).run(ranks, &OnPort(bench)).map_err(failure)?)
+    }
+    /// Regions between ranks that share memory.
+    pub(crate) fn regions(&self, ranks: u32, regions: &Regions) -> Result<Vec<RegionTimes>, Error> {
+        of_all(Shm::new(self.limits()).run(ranks, regions).map_err(failure)?)
     }
     /// The least time of any message between the first and the last rank, in microseconds: a cache line's hand-off.
     /// `None` where they share no memory.

@@ -4,7 +4,7 @@ use crate::dram::Dram;
 use crate::engine::{Bursts, Engine, frames};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::processor::Processor;
+use crate::team::Team;
 use hotlink_fabric::units::Time;
 
 /// A transfer by an engine that goes on while a program computes.
@@ -37,8 +37,9 @@ impl Slowed {
 /// Bursts that a comparison lasts, at least.
 const BURSTS: u64 = 64;
 
-/// Both together.
-pub(crate) fn beside(machine: &Machine, kernel: Kernel, flow: Flow) -> Slowed {
+/// Both together; the loop on so many processors at once.
+pub(crate) fn beside(machine: &Machine, kernel: Kernel, processors: u32, flow: Flow) -> Slowed {
+    let machine = &machine.shared_by(processors);
     let lines = flow.burst.div_ceil(machine.line).max(1);
     let data_ps = flow.data.0 / lines;
     let bursts = Bursts { lines, data_ps, protocol_ps: 0, every_ps: flow.every.0.max(1), reads: flow.reads };
@@ -51,28 +52,26 @@ pub(crate) fn beside(machine: &Machine, kernel: Kernel, flow: Flow) -> Slowed {
     }
     let each_alone = engine.ended as f64 / BURSTS as f64;
     // The program alone, warm, for as many passes as the bursts last.
-    let (mut processor, mut dram) = (Processor::new(machine, kernel.streams()), Dram::new(&machine.dram));
-    kernel.pass(machine, &mut processor, &mut dram);
-    let pass = kernel.pass(machine, &mut processor, &mut dram).max(1);
+    let (mut team, mut dram) = (Team::new(machine, kernel, processors), Dram::new(&machine.dram));
+    team.pass(&mut dram, |_, _| {});
+    let pass = team.pass(&mut dram, |_, _| {}).max(1);
     let passes = (engine.ended / pass).clamp(1, 1 << 12) + 1;
-    let start = processor.now;
+    let start = team.now();
     for _ in 0..passes {
-        kernel.pass(machine, &mut processor, &mut dram);
+        team.pass(&mut dram, |_, _| {});
     }
-    let alone = processor.now - start;
+    let alone = team.now() - start;
     // Both.
-    let start = processor.now;
+    let start = team.now();
     let Some(mut engine) = Engine::new(machine, bursts, start) else { return Slowed::NOT };
     for _ in 0..passes {
-        for turn in 0..kernel.turns() {
-            while engine.next_at() <= processor.now {
-                engine.step(&mut dram, &frame);
+        team.pass(&mut dram, |dram, now| {
+            while engine.next_at() <= now {
+                engine.step(dram, &frame);
             }
-            kernel.turn(turn, machine, &mut processor, &mut dram);
-        }
-        processor.finish(&mut dram);
+        });
     }
-    let together = processor.now - start;
+    let together = team.now() - start;
     let each = (engine.ended - start) as f64 / engine.over.max(1) as f64;
     let transfer = if engine.over == 0 { 1.0 } else { each / each_alone };
     Slowed { program: (together as f64 / alone.max(1) as f64).max(1.0), transfer: transfer.max(1.0) }

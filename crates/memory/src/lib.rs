@@ -19,7 +19,8 @@
 //! | `processor` | loads and stores: misses under way, allocation, write buffers, read-ahead |
 //! | `kernel` | what a program does: copies with a stride, reads, DAXPY |
 //! | `engine` | bursts of DMA through the bridge |
-//! | `beside` | a program and an engine at the same time |
+//! | `team` | several processors that run a loop at once |
+//! | `beside` | programs and an engine at the same time |
 //! | `why` | what makes one stride slower than another |
 //! | [`Bus`] | the clocked bus, with the waits that follow from the memory |
 //!
@@ -42,6 +43,7 @@ pub mod machine;
 mod memory;
 mod parameters;
 mod processor;
+mod team;
 mod translation;
 mod why;
 

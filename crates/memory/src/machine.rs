@@ -108,6 +108,9 @@ pub struct Machine {
     pub bridge: Option<Bridge>,
 }
 
+/// The third cache is one that cores share.
+pub(crate) const SHARED: usize = 2;
+
 /// Names of the parameters of each level of cache, from the nearest.
 pub const LEVELS: [[&str; 3]; 3] = [
     ["l1_size", "l1_ways", "l1_line_time"],
@@ -209,6 +212,15 @@ impl Machine {
             read_ahead: parameters.time_if("memory_read_ahead_time")?,
             bridge,
         })
+    }
+
+    /// The machine as one of so many busy processors has it: of a cache that they share, each has its part.
+    pub(crate) fn shared_by(&self, processors: u32) -> Machine {
+        let mut machine = self.clone();
+        if let (Some(_), Some(level)) = (machine.ahead, machine.caches.get_mut(SHARED)) {
+            level.size = (level.size / u64::from(processors.max(1))).max(machine.line);
+        }
+        machine
     }
 
     /// Bytes of the largest cache; 0 without.

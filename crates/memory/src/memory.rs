@@ -5,6 +5,7 @@ use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::parameters::Parameters;
 use crate::processor::Counts;
+use crate::team;
 use hotlink_fabric::ledger::Unfit;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
@@ -20,17 +21,21 @@ enum Before {
     Nothing,
     /// A block of so many bytes at its destination.
     Destination(u64),
+    /// What it left there itself; so many processors run it at once, each on blocks of its own.
+    Together(u32),
 }
 
 /// Times that were asked for, in picoseconds.
 type Known = BTreeMap<(Kernel, Before), u64>;
+/// How loops on so many processors and transfers slow each other down.
+type Beside = BTreeMap<(Kernel, u32, Flow), Slowed>;
 
 /// The memory system of one machine. Clones share what they have worked out.
 #[derive(Clone, Debug)]
 pub struct Memory {
     machine: Arc<Machine>,
     known: Arc<Mutex<Known>>,
-    slowed: Arc<Mutex<BTreeMap<(Kernel, Flow), Slowed>>>,
+    slowed: Arc<Mutex<Beside>>,
     /// Of the processor to read a line of many, in picoseconds.
     line_ps: u64,
     /// The same where stores on their way to the bus hold all of its other buffers.
@@ -106,6 +111,11 @@ impl Memory {
         self.time(kernel, Before::Itself)
     }
 
+    /// Time of a loop that has been run before, on so many processors at once, each on blocks of its own.
+    pub fn run_on(&self, processors: u32, kernel: Kernel) -> Time {
+        self.time(kernel, if processors > 1 { Before::Together(processors) } else { Before::Itself })
+    }
+
     /// What the accesses of a loop come to: of one that has been run before, or that finds nothing in the caches.
     pub fn counts(&self, kernel: Kernel, cached: bool) -> Counts {
         let kernel = kernel.of_turns(kernel.turns().min(self.long()));
@@ -146,12 +156,13 @@ impl Memory {
         self.machine.translation.map_or(Time::ZERO, |known| Time(share(known.page, known.miss.0)))
     }
 
-    /// How a loop and a transfer slow each other down.
-    pub fn beside(&self, kernel: Kernel, flow: Flow) -> Slowed {
+    /// How a loop, on so many processors at once, and a transfer slow each other down.
+    pub fn beside(&self, kernel: Kernel, processors: u32, flow: Flow) -> Slowed {
         // A pass that no cache holds goes on like its part.
         let kernel = kernel.of_turns(kernel.turns().min(self.long()).max(1));
         let mut slowed = self.slowed.lock().unwrap_or_else(PoisonError::into_inner);
-        *slowed.entry((kernel, flow)).or_insert_with(|| beside::beside(&self.machine, kernel, flow))
+        let both = || beside::beside(&self.machine, kernel, processors, flow);
+        *slowed.entry((kernel, processors, flow)).or_insert_with(both)
     }
 
     fn copying(&self, bytes: u64, stride: u64, offset: u64) -> Kernel {
@@ -192,6 +203,7 @@ impl Memory {
         let time = match before {
             Before::Itself => kernel.run(&self.machine, &[kernel]).0,
             Before::Nothing => kernel.run(&self.machine, &[]).0,
+            Before::Together(processors) => team::together(&self.machine, kernel, processors),
             Before::Destination(bytes) => kernel.at_destination(&self.machine, bytes),
         };
         known().insert((kernel, before), time);

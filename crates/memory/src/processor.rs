@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, Crowding};
 use crate::dram::Dram;
-use crate::machine::Machine;
+use crate::machine::{Machine, SHARED};
 use crate::translation::Translation;
 use std::collections::VecDeque;
 
@@ -44,6 +44,8 @@ struct Waiting {
 /// A processor at run time, times in picoseconds.
 pub(crate) struct Processor<'m> {
     machine: &'m Machine,
+    /// Where its program's memory begins.
+    base: u64,
     caches: Vec<Cache>,
     translation: Translation,
     /// Its clock: when it may begin the next access.
@@ -69,14 +71,16 @@ pub(crate) struct Processor<'m> {
     counts: Counts,
 }
 
-/// The third cache is one that cores share.
-const SHARED: usize = 2;
-
 const NO_LINE: u64 = u64::MAX;
 
 impl<'m> Processor<'m> {
     /// With empty caches; `streams` that the program reads in order: a machine that reads ahead does so for one.
     pub fn new(machine: &'m Machine, streams: u32) -> Processor<'m> {
+        Processor::at(machine, streams, 0)
+    }
+
+    /// One whose program's memory begins at `base`.
+    pub fn at(machine: &'m Machine, streams: u32, base: u64) -> Processor<'m> {
         let cache = |(at, level)| match machine.ahead {
             Some(_) if at == SHARED => Cache::shared(level, machine.line),
             _ => Cache::new(level, machine.line),
@@ -85,6 +89,7 @@ impl<'m> Processor<'m> {
         let crowding = machine.caches.first().filter(|_| crowded).map(|level| Crowding::new(level, machine.line));
         Processor {
             machine,
+            base,
             caches: machine.caches.iter().enumerate().map(cache).collect(),
             translation: Translation::new(machine.translation),
             now: 0,
@@ -160,6 +165,7 @@ impl<'m> Processor<'m> {
     fn begin(&mut self, kind: usize, address: u64) -> Option<u64> {
         self.counts.words += 1;
         self.now += self.issue_ps;
+        let address = self.base + address;
         let line = address / self.machine.line;
         if self.last[kind] == line {
             return None;
@@ -290,7 +296,7 @@ impl<'m> Processor<'m> {
     fn store_through(&mut self, dram: &mut Dram, address: u64) {
         self.counts.words += 1;
         self.now += self.issue_ps;
-        let (physical, took) = self.translation.find(address);
+        let (physical, took) = self.translation.find(self.base + address);
         self.now += took;
         let line = physical / self.machine.line;
         match self.waiting.iter_mut().find(|waiting| waiting.line == line) {

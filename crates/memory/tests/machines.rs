@@ -110,6 +110,37 @@ fn flow(fabric: &str, every_us: f64) -> Flow {
     Flow { burst, every: Time::from_us(every_us), data: buses.bus().data(burst), reads: true }
 }
 
+/// Two processors have two caches and one memory: what fits is computed as fast as by one, what does not takes about
+/// twice the time, somewhat more where they close each other's rows, and more processors never take less.
+#[test]
+fn processors_of_a_node_share_its_memory_and_not_their_caches() {
+    let each = Time(2_500);
+    for fabric in MACHINES {
+        let memory = memory(fabric);
+        let time = |processors, elements| memory.run_on(processors, Kernel::Daxpy { elements, each }).0 as f64;
+        assert_eq!(time(1, 1024), memory.run(Kernel::Daxpy { elements: 1024, each }).0 as f64, "{fabric}");
+        let over = |processors, elements| time(processors, elements) / time(1, elements);
+        let [two, three, four] = [2, 3, 4].map(|processors| over(processors, 64 << 10));
+        assert!(two > 1.2 && two < 2.2 && three >= two && four >= three, "{fabric}: {two} {three} {four}");
+    }
+    for fabric in ["k98-sci", "w01-sci-d330"] {
+        let short = Kernel::Daxpy { elements: 256, each };
+        let memory = memory(fabric);
+        assert_eq!(memory.run_on(4, short), memory.run(short), "{fabric}: 4 KiB fit every processor's cache");
+    }
+}
+
+/// Where a computation leaves the memory idle for the most part, the second processor takes from what a transfer has.
+#[test]
+fn a_transfer_beside_two_processors_is_slower_than_beside_one() {
+    for fabric in ["k98-sci", "w01-sci-d330"] {
+        let (memory, flow) = (memory(fabric), flow(fabric, 0.0));
+        let long = Kernel::Daxpy { elements: 32 << 10, each: Time(200_000) };
+        let [one, two] = [1, 2].map(|processors| memory.beside(long, processors, flow));
+        assert!(two.transfer > one.transfer && one.transfer > 1.0, "{fabric}: {one:?} {two:?}");
+    }
+}
+
 /// Both wait for the banks; what lies in the caches waits for nothing.
 #[test]
 fn a_computation_and_a_transfer_slow_each_other_down_at_the_memory_only() {
@@ -117,15 +148,15 @@ fn a_computation_and_a_transfer_slow_each_other_down_at_the_memory_only() {
     for fabric in ["k98-sci", "w01-sci-d330"] {
         let memory = memory(fabric);
         let long = Kernel::Daxpy { elements: 32 << 10, each };
-        let Slowed { program, transfer } = memory.beside(long, flow(fabric, 0.0));
+        let Slowed { program, transfer } = memory.beside(long, 1, flow(fabric, 0.0));
         assert!(program > 1.1 && transfer > 1.02, "{fabric}: {program} {transfer}");
-        let slow = memory.beside(long, flow(fabric, 4.0));
+        let slow = memory.beside(long, 1, flow(fabric, 4.0));
         assert!(slow.program > 1.0 && slow.program < program, "{fabric}: {slow:?} beside a slower transfer");
-        let short = memory.beside(Kernel::Daxpy { elements: 256, each }, flow(fabric, 0.0));
+        let short = memory.beside(Kernel::Daxpy { elements: 256, each }, 1, flow(fabric, 0.0));
         assert!(short.program < 1.01 && short.transfer < 1.05, "{fabric}: {short:?} in the cache");
     }
     let none = Flow { burst: 64, every: Time(1), data: Time(1), reads: true };
-    assert_eq!(memory("k98-t3d").beside(Kernel::Read { bytes: LONG }, none), Slowed::NOT, "no bridge");
+    assert_eq!(memory("k98-t3d").beside(Kernel::Read { bytes: LONG }, 1, none), Slowed::NOT, "no bridge");
 }
 
 /// A burst waits for the memory once; long bursts are limited by the bus, or by the memory where it is slower.

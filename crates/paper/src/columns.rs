@@ -33,6 +33,7 @@ pub const PACKETS: &[&str] = &[
     "cache",
     "side",
     "spin",
+    "threads",
     "compute_us",
     "overlap",
     "saturation_us",
@@ -91,6 +92,31 @@ pub const CACHE_STUDY: &[&str] = &[
     "bound_hit_rate",
     "efficiency",
     "limiting_resource",
+];
+/// Memory that other ranks reach.
+pub const REGION: &[&str] = &[
+    "fabric",
+    "region",
+    "setup",
+    "memory",
+    "hold",
+    "size_B",
+    "moved_by",
+    "export_us",
+    "region_setup_us",
+    "import_us",
+    "hold_us",
+    "first_us",
+    "latency_us",
+    "get_us",
+    "release_us",
+    "revoke_us",
+    "bandwidth_MBps",
+    "bound_bandwidth_MBps",
+    "efficiency",
+    "limiting_resource",
+    "limiter",
+    "note",
 ];
 /// Blocks into memory.
 pub const DEPOSIT: &[&str] = &[

@@ -234,8 +234,10 @@ pub enum Work {
     Daxpy {
         /// Length of a vector.
         elements: u64,
-        /// Multiply-adds.
+        /// Multiply-adds of each thread.
         turns: u64,
+        /// Threads at once, each on vectors of its own; the caller's is one of them. 0 counts as 1.
+        threads: u32,
     },
     /// STRESS: so many bytes are copied within a block that no cache holds.
     Stress {

@@ -81,6 +81,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(questions::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(questions::simulate_schedule, module)?)?;
     module.add_function(wrap_pyfunction!(questions::simulate_jobs, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::simulate_region, module)?)?;
     module.add_function(wrap_pyfunction!(measuring::measure, module)?)?;
     module.add_function(wrap_pyfunction!(site::site_nodes, module)?)?;
     module.add_function(wrap_pyfunction!(site::site, module)?)?;

@@ -3,7 +3,7 @@
 use crate::InputError;
 use hotlink_bench::Record;
 use hotlink_launch::{Commands, Programs};
-use hotlink_questions::{Analyze, Compare, Design, Jobs, Schedule, Simulation, read};
+use hotlink_questions::{Analyze, Compare, Design, Jobs, Region, Schedule, Simulation, read};
 use hotlink_results::timeline::{self, Recorder};
 use hotlink_study::{Error, Unwatched};
 use pyo3::prelude::*;
@@ -83,6 +83,12 @@ pub(crate) fn simulate_schedule(py: Python<'_>, asked: &str) -> PyResult<String>
 #[pyfunction]
 pub(crate) fn simulate_jobs(py: Python<'_>, asked: &str) -> PyResult<String> {
     told(py, || read::<Jobs>(asked)?.records(&Programs { commands: Commands::running() }, &Unwatched))
+}
+
+/// Memory that another node reaches.
+#[pyfunction]
+pub(crate) fn simulate_region(py: Python<'_>, asked: &str) -> PyResult<String> {
+    told(py, || read::<Region>(asked)?.records(&Unwatched))
 }
 
 /// Variants for so many hosts, and those that nothing beats.

@@ -9,6 +9,7 @@ mod design;
 mod heard;
 mod jobs;
 mod network;
+mod region;
 mod seen;
 mod simulate;
 mod traffic;
@@ -21,6 +22,7 @@ pub use heard::{Heard, Steps};
 pub use jobs::Jobs;
 use jobs::NoPrograms;
 pub use network::{Diagnose, Network};
+pub use region::Region;
 pub use simulate::{Schedule, Simulation};
 pub use traffic::{Analyze, Compare};
 pub use view::{FabricView, LinkView, PairView};
@@ -107,7 +109,7 @@ fn draw(view: &str, mut given: Map<String, Value>, heard: &Heard) -> Result<Stri
 
 /// The verbs, as [`ask`] takes them.
 const VERBS: &str =
-    "analyze, compare, simulate, schedule, jobs, design, diagnose, inspect, failures, groups, place, reroute";
+    "analyze, compare, simulate, schedule, jobs, region, design, diagnose, inspect, failures, groups, place, reroute";
 
 fn answer(verb: &str, given: Map<String, Value>, heard: &Heard) -> Result<Answered, Error> {
     let steps = Steps::of(heard, 0);
@@ -118,6 +120,7 @@ fn answer(verb: &str, given: Map<String, Value>, heard: &Heard) -> Result<Answer
         "simulate" => arguments::<Simulation>(given)?.records(&steps)?.into(),
         "schedule" => arguments::<Schedule>(given)?.records(&steps)?.into(),
         "jobs" => arguments::<Jobs>(given)?.records(&NoPrograms, &steps)?.into(),
+        "region" => arguments::<Region>(given)?.records(&steps)?.into(),
         "design" => hotlink_design::design(&arguments::<Design>(given)?.request()?, &steps)?.records.into(),
         "diagnose" => arguments::<Diagnose>(given)?.records()?.into(),
         "inspect" => network(given)?.inspect(&steps)?.into(),

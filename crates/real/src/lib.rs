@@ -38,6 +38,7 @@ mod shm;
 mod sockets;
 mod store;
 mod tcp;
+mod threads;
 mod transport;
 mod via;
 mod waits;

@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::combine::combine;
 use crate::copy;
 use crate::pool::Pool;
+use crate::threads::Threads;
 use hotlink_fabric::units::Time;
 use hotlink_port::{Align, Attachment, Kind, Layout, Memory, Operation, Port, Refusal, Span, Work};
 use std::alloc::{alloc_zeroed, dealloc};
@@ -160,6 +161,7 @@ pub(crate) struct Store {
     vectors: Vec<f64>,
     /// Where in them the next copy of a computation that stresses memory begins.
     stressed: usize,
+    threads: Threads,
 }
 
 /// Elements of the block of such computations, 128 MiB: no cache holds it.
@@ -167,7 +169,8 @@ const STRESSED: usize = 16 << 20;
 
 impl Store {
     pub(crate) fn new(arena: Option<Arena>) -> Store {
-        Store { slots: Vec::new(), vacant: Vec::new(), arena, vectors: Vec::new(), stressed: 0 }
+        let (slots, vacant, vectors) = (Vec::new(), Vec::new(), Vec::new());
+        Store { slots, vacant, arena, vectors, stressed: 0, threads: Threads::default() }
     }
     #[inline]
     fn block(&self, memory: Memory) -> Result<&Block, Refusal> {
@@ -371,19 +374,8 @@ impl Store {
                     std::hint::spin_loop();
                 }
             }
-            Work::Daxpy { elements, turns } => {
-                let elements = elements.max(1) as usize;
-                if self.vectors.len() < 2 * elements {
-                    self.vectors.resize(2 * elements, 1.0);
-                }
-                let (x, y) = self.vectors.split_at_mut(elements);
-                let mut left = turns as usize;
-                while left > 0 {
-                    let part = left.min(elements);
-                    x[..part].iter().zip(&mut y[..part]).for_each(|(x, y)| *y += 0.5 * x);
-                    std::hint::black_box(&mut *y);
-                    left -= part;
-                }
+            Work::Daxpy { elements, turns, threads } => {
+                self.threads.daxpy(&mut self.vectors, (elements, turns, threads));
             }
             Work::Stress { bytes } => {
                 if self.vectors.len() < STRESSED {

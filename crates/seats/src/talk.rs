@@ -139,12 +139,12 @@ pub(crate) fn put_share(words: &mut Vec<u64>, share: Share) {
 
 pub(crate) fn put_work(words: &mut Vec<u64>, work: Work) {
     words.extend(match work {
-        Work::Fixed(time) => [0, time.0, 0],
-        Work::Daxpy { elements, turns } => [1, elements, turns],
-        Work::Stress { bytes } => [2, bytes, 0],
-        Work::Own { streamed, scattered } => [3, streamed, scattered],
-        Work::Rest(time) => [4, time.0, 0],
-        Work::Mark { edge, members } => [5, edge as u64, u64::from(members)],
+        Work::Fixed(time) => [0, time.0, 0, 0],
+        Work::Daxpy { elements, turns, threads } => [1, elements, turns, u64::from(threads)],
+        Work::Stress { bytes } => [2, bytes, 0, 0],
+        Work::Own { streamed, scattered } => [3, streamed, scattered, 0],
+        Work::Rest(time) => [4, time.0, 0, 0],
+        Work::Mark { edge, members } => [5, edge as u64, u64::from(members), 0],
     });
 }
 
@@ -239,16 +239,16 @@ impl<'a> Reader<'a> {
         }
     }
     pub(crate) fn work(&mut self) -> Work {
-        match (self.word(), self.word(), self.word()) {
-            (0, ps, _) => Work::Fixed(Time(ps)),
-            (1, elements, turns) => Work::Daxpy { elements, turns },
-            (2, bytes, _) => Work::Stress { bytes },
-            (4, ps, _) => Work::Rest(Time(ps)),
-            (5, edge, members) => {
+        match (self.word(), self.word(), self.word(), self.word()) {
+            (0, ps, ..) => Work::Fixed(Time(ps)),
+            (1, elements, turns, threads) => Work::Daxpy { elements, turns, threads: threads as u32 },
+            (2, bytes, ..) => Work::Stress { bytes },
+            (4, ps, ..) => Work::Rest(Time(ps)),
+            (5, edge, members, _) => {
                 let edge = if edge == Edge::Begins as u64 { Edge::Begins } else { Edge::Ends };
                 Work::Mark { edge, members: members as u32 }
             }
-            (_, streamed, scattered) => Work::Own { streamed, scattered },
+            (_, streamed, scattered, _) => Work::Own { streamed, scattered },
         }
     }
     pub(crate) fn note(&mut self) -> Note {
@@ -286,13 +286,16 @@ mod tests {
         put_operation(&mut words, operation);
         put_note(&mut words, note);
         put_share(&mut words, Share::Root(5));
-        put_work(&mut words, Work::Daxpy { elements: 8, turns: 9 });
+        put_work(&mut words, Work::Daxpy { elements: 8, turns: 9, threads: 3 });
         put_result(&mut words, Err::<(), _>(Refusal::PeerGone(3)), |_, ()| {});
         let mut reader = Reader::new(&words);
         assert_eq!(reader.span(Memory), span);
         assert_eq!(reader.bytes(), b"eleven byte");
         assert_eq!((reader.operation(), reader.note()), (operation, note));
-        assert_eq!((reader.share(), reader.work()), (Share::Root(5), Work::Daxpy { elements: 8, turns: 9 }));
+        assert_eq!(
+            (reader.share(), reader.work()),
+            (Share::Root(5), Work::Daxpy { elements: 8, turns: 9, threads: 3 })
+        );
         assert_eq!(reader.result(|_| ()), Err(Refusal::PeerGone(3)));
         assert!(reader.is_over() && !reader.is_short());
         // A sentence that breaks off is noticed.

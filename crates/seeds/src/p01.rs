@@ -6,6 +6,7 @@
 
 use super::evidence::{Evidence, Found, unasked};
 use super::{Report, Row};
+use hotlink_bench::distribution::{ascending_us, quantile, share_under};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{Claim, Library};
 use hotlink_fabric::spec::FabricSpec;
@@ -15,7 +16,6 @@ use hotlink_sim::qsnet::{self, Algorithm, Collective, Elan};
 use hotlink_sim::{Plan, Settings};
 use hotlink_study::Error;
 use hotlink_study::ask::Method;
-use hotlink_study::simulate::distribution::{ascending_us, quantile, share_under};
 use rayon::prelude::*;
 
 /// P01's cluster.

@@ -1,6 +1,7 @@
 //! Every benchmark, and which side runs it: real ranks, the packet simulator, machines calibrated as LogGP.
 
 use crate::Error;
+use crate::options::Spin;
 use hotlink_bench::{Kernel, Plan, Proportions};
 
 /// A benchmark by its name on the command line.
@@ -40,6 +41,7 @@ pub const BENCHMARKS: &[Benchmark] = &[
     no_loggp("semantics", "a LogGP machine takes messages whole: it has no protocols to compare"),
     no_loggp("saturation", "a LogGP machine has no links to saturate; `rate` counts what its ranks send"),
     no_loggp("deposit", "a LogGP machine knows messages, not stores"),
+    no_loggp("region", "a LogGP machine knows messages, not memory that others reach"),
     no_loggp("overlap", "a LogGP machine says nothing of computation beside a message"),
     all("barrier"),
     all("bcast"),
@@ -113,11 +115,24 @@ pub fn check_pairs(ranks: u32) -> Result<(), Error> {
     }
 }
 
-/// Refuses what has no curve of overlap: sizes, and computation times as `shares` of a message's own time.
+/// Most threads that compute beside a message.
+const MOST_THREADS: u32 = 256;
+
+/// Refuses what has no curve of overlap: sizes, computation times as `shares` of a message's own time, and threads of a form
+/// that is not asked for.
 ///
 /// # Errors
 /// What is allowed.
-pub fn check_overlap(sizes: &[u64], shares: &[f64]) -> Result<(), Error> {
+pub fn check_overlap(sizes: &[u64], shares: &[f64], (spins, threads): (&[Spin], Option<u32>)) -> Result<(), Error> {
+    if let Some(threads) = threads {
+        if !spins.contains(&Spin::Threads) {
+            let what = "only `--spin threads` computes with several; add it, or leave --threads out";
+            return Err(Error::Input(format!("--threads {threads}: {what}")));
+        }
+        if !(1..=MOST_THREADS).contains(&threads) {
+            return Err(Error::Input(format!("--threads {threads}: must be 1 to {MOST_THREADS}")));
+        }
+    }
     if sizes.contains(&0) {
         let what = "--size 0: an empty message has nothing to hide; allowed is 1 and more";
         return Err(Error::Input(what.to_owned()));

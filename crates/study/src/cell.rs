@@ -147,6 +147,8 @@ pub enum ProgramBench {
         sender: bool,
         /// How it computes.
         spin: Spin,
+        /// Threads of the form that has several.
+        threads: Option<u32>,
         /// Computation times as shares of the message's own time.
         shares: Vec<f64>,
     },

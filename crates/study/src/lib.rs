@@ -31,12 +31,10 @@ pub mod transports;
 pub mod uses;
 pub mod values;
 mod watch;
-pub mod words;
 
 pub use error::Error;
+pub use hotlink_bench::words;
 pub use hotlink_sim::Gauge;
-#[doc(hidden)]
-pub use serde;
 pub use simulated::{Ran, Seating, on_fabric, recorded_on_fabric};
 pub use source::{Source, explain, is_graph};
 pub use watch::{Unwatched, Watch};

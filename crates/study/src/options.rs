@@ -1,8 +1,8 @@
 //! Words that questions are put in, shared by all faces.
 
 use crate::words::Word;
+use hotlink_bench::Spinning;
 use hotlink_bench::is::Class;
-use hotlink_bench::{Calls, Direction, Spinning};
 use hotlink_fabric::routing;
 use hotlink_fabric::spec::{Capacities, FabricSpec, RoutingSpec};
 use hotlink_fabric::topology::DragonflySpec;
@@ -321,15 +321,21 @@ crate::words! {
         Daxpy = "daxpy",
         /// Copies within a block that no cache holds.
         Stress = "stress",
+        /// W01's multi-threaded form: DAXPY by several threads at once.
+        Threads = "threads",
     }
 }
 
-impl From<Spin> for Spinning {
-    fn from(spin: Spin) -> Spinning {
-        match spin {
+impl Spin {
+    /// Threads of the multi-threaded form where no number is given: one more than the rank's own.
+    pub const THREADS: u32 = 2;
+    /// What a benchmark runs; `threads`, if given, are those of the multi-threaded form.
+    pub fn on(self, threads: Option<u32>) -> Spinning {
+        match self {
             Spin::Fixed => Spinning::Fixed,
             Spin::Daxpy => Spinning::Daxpy,
             Spin::Stress => Spinning::Stress,
+            Spin::Threads => Spinning::Threads(threads.unwrap_or(Spin::THREADS)),
         }
     }
 }
@@ -378,35 +384,6 @@ impl From<ClassName> for Class {
             ClassName::A => Class::A,
             ClassName::B => Class::B,
             ClassName::C => Class::C,
-        }
-    }
-}
-
-impl Word for Direction {
-    const ALL: &'static [Direction] = &[Direction::Uni, Direction::Bi, Direction::Own];
-    fn word(self) -> &'static str {
-        self.name()
-    }
-    fn meaning(self) -> &'static str {
-        match self {
-            Direction::Uni => "From the first rank to the last",
-            Direction::Bi => "Both ways at once; the bandwidth is that of both together",
-            Direction::Own => "The first and the last rank each to itself, at once; the bandwidth is the first's",
-        }
-    }
-}
-
-impl Word for Calls {
-    const ALL: &'static [Calls] = &[Calls::Windowed, Calls::Blocking];
-    fn word(self) -> &'static str {
-        self.name()
-    }
-    fn meaning(self) -> &'static str {
-        match self {
-            Calls::Windowed => "All at once, then waited for together",
-            Calls::Blocking => {
-                "One after the other, as programs and the trees of collectives call: both ways, a row of exchanges"
-            }
         }
     }
 }

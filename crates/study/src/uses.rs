@@ -124,7 +124,7 @@ fn questions() -> Vec<(&'static str, Form)> {
             all.push((collective(which), timed(what, 4096)));
         }
     }
-    let overlap = |spin| ProgramBench::Overlap { sender: true, spin, shares: vec![0.5, 1.0] };
+    let overlap = |spin| ProgramBench::Overlap { sender: true, spin, threads: None, shares: vec![0.5, 1.0] };
     for &spin in Spin::ALL {
         all.push(("simulate overlap", timed(program(overlap(spin), Memory::Private), 64 << 10)));
     }

@@ -1,6 +1,6 @@
 //! A schedule on a fabric's packet network, and the record of what came of it.
 
-use hotlink_bench::Record;
+use hotlink_bench::{Record, distribution};
 use hotlink_bound::Bound;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::Node;
@@ -15,7 +15,7 @@ use hotlink_study::Watch;
 use hotlink_study::bound::pattern::Pattern;
 use hotlink_study::options::{Ethernet, Rates};
 use hotlink_study::simulate::cell::with_run;
-use hotlink_study::simulate::{distribution, faults, limiter};
+use hotlink_study::simulate::{faults, limiter};
 use hotlink_study::transports::Control;
 use std::collections::BTreeMap;
 

@@ -1,12 +1,12 @@
 //! Options of the benchmarks that `measure` and `simulate` share: each once, for both sides.
 
 use crate::Failure;
-use crate::values::Numbers;
+use crate::values::{Numbers, Sizes};
 use crate::words::word;
-use hotlink_bench::{Calls, Direction, Kernel, Plan, Proportions};
+use hotlink_bench::{Calls, Direction, Hold, Kernel, Plan, Proportions, RegionKind, RegionSetup};
 use hotlink_measure::request::usual;
 use hotlink_study::benchmarks;
-use hotlink_study::options::{Side, Spin};
+use hotlink_study::options::{Memory, Side, Spin};
 
 /// Options of `kernel`.
 #[derive(clap::Args, Clone)]
@@ -68,15 +68,39 @@ pub(crate) struct SlowOptions {
     pub(crate) slow: f64,
 }
 
+/// Which regions, measured and simulated alike.
+#[derive(clap::Args)]
+pub(crate) struct RegionArgs {
+    /// How a region is reached.
+    #[arg(long, value_parser = word::<RegionKind>(), value_delimiter = ',', default_values_t = [RegionKind::Shared, RegionKind::Remote, RegionKind::Rdma])]
+    pub(crate) kind: Vec<RegionKind>,
+    /// Who sets it up.
+    #[arg(long, value_parser = word::<RegionSetup>(), value_delimiter = ',', default_values_t = [RegionSetup::Individual])]
+    pub(crate) setup: Vec<RegionSetup>,
+    /// Keep the region imported and the source registered, or set both up for each access.
+    #[arg(long, value_parser = word::<Hold>(), value_delimiter = ',', default_values_t = [Hold::Persistent, Hold::Each])]
+    pub(crate) hold: Vec<Hold>,
+    /// Memory that the region is.
+    #[arg(long, value_parser = word::<Memory>(), value_delimiter = ',', default_values_t = [Memory::Shared])]
+    pub(crate) memory: Vec<Memory>,
+    /// Bytes of the region and of an access: a list or range.
+    #[arg(long, value_name = "LIST", default_value = usual::REGION_SIZES)]
+    pub(crate) size: Sizes,
+}
+
 /// What is overlapped with what, measured and simulated alike.
 #[derive(clap::Args)]
 pub(crate) struct CurveArgs {
     /// Who computes.
     #[arg(long, value_parser = word::<Side>(), value_delimiter = ',', default_values_t = [Side::Sender, Side::Receiver])]
     pub(crate) side: Vec<Side>,
-    /// How it computes: on one variable for a fixed time, DAXPY on vectors of the message's size, or copies that stress memory.
+    /// How it computes: on one variable for a fixed time, DAXPY on vectors of the message's size, copies that stress memory, or
+    /// DAXPY by several threads at once.
     #[arg(long, value_parser = word::<Spin>(), value_delimiter = ',', default_values_t = [Spin::Fixed])]
     pub(crate) spin: Vec<Spin>,
+    /// Threads of `--spin threads`, that of the rank among them, each on vectors of its own. 2 if not given.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<u32>,
     /// Computation times as shares of the message's own time.
     #[arg(long, value_name = "LIST", default_value = usual::SHARES)]
     pub(crate) compute: Numbers,

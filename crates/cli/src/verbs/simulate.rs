@@ -9,6 +9,7 @@ mod kernel;
 mod options;
 mod packet;
 mod qsnet;
+mod region;
 mod run;
 mod schedule;
 mod stack;
@@ -66,6 +67,8 @@ enum Benchmark {
     Alltoallv(packet::CollectiveArgs),
     /// Computation while a message is under way: how much of it hides (W01).
     Overlap(packet::OverlapArgs),
+    /// Memory that another node reaches: set-up, first and further accesses, holds, revocation (W01's SMI regions).
+    Region(region::Args),
     /// From node 0 to all, by messages or by the fabric's own tree.
     Bcast(packet::CollectiveArgs),
     /// Combined at node 0.
@@ -93,6 +96,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         Benchmark::Goal(args) => goal::run(args, output),
         Benchmark::Schedule(args) => schedule::run(args, output),
         Benchmark::Jobs(args) => jobs::run(args, output),
+        Benchmark::Region(args) => region::run(args, output),
         Benchmark::CacheStudy(args) if args.plan().is_some() => {
             args.plan().map_or(Ok(()), |plan| super::sweep::run_plan(plan, &["simulate", "cache-study"], output))
         }
@@ -117,7 +121,7 @@ impl Benchmark {
         match self {
             Benchmark::Barrier(args) => then(args),
             Benchmark::Deposit(args) => then(args),
-            Benchmark::Goal(_) | Benchmark::Schedule(_) | Benchmark::Jobs(_) => Ok(()),
+            Benchmark::Goal(_) | Benchmark::Schedule(_) | Benchmark::Jobs(_) | Benchmark::Region(_) => Ok(()),
             Benchmark::Pingpong(args) => then(args),
             Benchmark::Stream(args) => then(args),
             Benchmark::Rate(args) => then(args),

@@ -103,7 +103,13 @@ fn dependencies_point_one_way() {
                 "transport",
             ],
         ),
-        ("workloads", &["bound", "fabric", "load", "site", "event", "loggp", "sim", "bench", "study", "schedule"]),
+        (
+            "workloads",
+            &[
+                "bound", "fabric", "load", "site", "event", "loggp", "sim", "bench", "study", "schedule", "message",
+                "port",
+            ],
+        ),
         ("design", &["bound", "fabric", "load", "bench", "study"]),
         ("chart", &["fabric"]),
         (

@@ -66,6 +66,30 @@ fn a_receiver_that_works_on_memory_is_slowed_by_what_comes_in() {
     assert!((one - two).abs() < 0.01 * fixed, "{one} and {two} us more");
 }
 
+/// W01's multi-threaded form: the threads share the memory, and a machine's processors where it says how many it has.
+#[test]
+fn threads_that_spin_share_a_node_and_are_refused_where_nothing_spins() {
+    let folder = place("threads-that-spin");
+    let records = |options: &str| {
+        let line = format!("simulate overlap --side sender --size 256KiB --compute 1 --json {options}");
+        records_of(&hotlink(&line, &folder))
+    };
+    let number = |record: &serde_json::Value, key: &str| record[key].as_f64().unwrap();
+    let [one, two] = ["1", "2"]
+        .map(|threads| records(&format!("--fabric w01-sci-d330 --spin threads --threads {threads}")).remove(0));
+    assert_eq!((one["threads"].as_u64(), two["threads"].as_u64()), (Some(1), Some(2)));
+    assert!(number(&two, "overlap") < number(&one, "overlap"), "two leave a transfer less of the memory");
+    let plain = records("--fabric w01-sci-d330 --spin daxpy").remove(0);
+    assert!(plain["threads"].is_null() && plain["total_us"] == one["total_us"], "one thread is DAXPY");
+    refuses(
+        &folder,
+        &[
+            ("simulate overlap --fabric w01-sci-d330 --threads 3", "only `--spin threads`"),
+            ("measure overlap --spin threads --threads 257", "--threads 257: must be 1 to 256"),
+        ],
+    );
+}
+
 /// The network for reductions in the switches has adapters, as its part says.
 #[test]
 fn switches_that_reduce_stand_behind_adapters() {

@@ -59,6 +59,38 @@ fn set_ups_stand_beside_what_a_cache_keeps() {
     assert_eq!(hotlink(&["measure", "registration", "--size", "0"]).status.code(), Some(2));
 }
 
+/// Regions over shared memory: every part of their life has its time, and an access afterwards is refused.
+#[test]
+fn regions_are_set_up_used_and_taken_away() {
+    let args = [
+        "measure",
+        "region",
+        "--ranks",
+        "3",
+        "--kind",
+        "shared,rdma",
+        "--setup",
+        "collective,pair,individual",
+        "--size",
+        "4KiB",
+        "--time",
+        "0.01",
+        "--blocks",
+        "1",
+        "--json",
+    ];
+    let records = records(&args);
+    assert_eq!(records.len(), 12, "two kinds, three set-ups, two holds");
+    for record in &records {
+        assert_sound(record);
+        for key in ["region_setup_us", "import_us", "first_us", "release_us", "withdraw_us", "revoke_us"] {
+            assert!(record[key].as_f64().is_some_and(|us| us > 0.0), "{key} of {record}");
+        }
+        assert_eq!(record["refused_after"], true, "{record}");
+    }
+    assert_eq!(hotlink(&["measure", "region", "--size", "0"]).status.code(), Some(2));
+}
+
 #[test]
 fn saturation_becomes_a_fabric() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

@@ -63,6 +63,7 @@ const SIMULATED: &[&str] = &[
     "simulate barrier --fabric qsnet --nodes 4 --algorithm hardware,nic,dissemination",
     "simulate deposit --fabric k98-sci --series local,dma --size 64",
     "simulate cache-study --uses 20 --buffers 4",
+    "simulate region --fabric w01-sci-d330 --kind shared,remote,rdma --memory regular,registered --size 4KiB",
     "simulate schedule ../schedule/tests/data/chakra --fabric hgx-h100-rail --overhead 1us",
     "simulate schedule ../schedule/tests/data/ring.xml --size 64KiB --fabric ib-qdr --sensitivity",
     "simulate jobs ../../plans/two-jobs.toml --fabric ib-ndr-fat-tree2 --placement packed,spread",
@@ -99,6 +100,7 @@ const MEASURED: &[&str] = &[
     "measure deposit --size 64 --time 0.002 --blocks 1 --spread 0",
     "measure memory --size 64KiB --time 0.002 --blocks 1 --spread 0",
     "measure registration --size 64KiB --time 0.002 --blocks 1 --spread 0",
+    "measure region --kind shared,rdma --size 4KiB --time 0.002 --blocks 1 --spread 0",
     "measure sockets --protocol stream --test latency --time 0.01",
     "measure is --ranks 2 --class S",
 ];

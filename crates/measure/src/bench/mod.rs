@@ -9,6 +9,7 @@ mod memory;
 mod overlap;
 mod pairs;
 mod pingpong;
+mod region;
 mod registration;
 mod saturation;
 mod semantics;
@@ -33,6 +34,7 @@ pub(crate) fn run(pass: &mut Pass<'_>) -> Result<(), Error> {
         Benchmark::Sockets(asked) => sockets::run(asked, pass),
         Benchmark::Memory(asked) => memory::run(asked, pass),
         Benchmark::Registration(asked) => registration::run(asked, pass),
+        Benchmark::Region(asked) => region::run(asked, pass),
         Benchmark::Barrier(asked) => barrier::run(asked, pass),
         Benchmark::Collective(which, asked) => collective::run(*which, asked, pass),
         Benchmark::Kernel(asked) => kernel::run(asked, pass),

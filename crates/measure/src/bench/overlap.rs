@@ -15,22 +15,23 @@ fn ways(asked: &asked::Overlap) -> impl Iterator<Item = (Side, Spin)> {
 
 pub(crate) fn run(asked: &asked::Overlap, pass: &mut Pass<'_>) -> Result<(), Error> {
     let session = pass.session;
-    check_overlap(&asked.sizes, &asked.shares)?;
+    check_overlap(&asked.sizes, &asked.shares, (&asked.spins, asked.threads))?;
     session.fits(&asked.sizes, 2, 2)?;
-    let over = session.oversubscribed(2);
     pass.expect(asked.sizes.len() * ways(asked).count());
     for (side, spin) in ways(asked) {
+        let spinning = spin.on(asked.threads);
+        let over = session.oversubscribed_by(2, spinning.threads().unwrap_or(1) - 1);
         for &size in asked.sizes.iter() {
             let bench = Overlap {
                 size,
                 sender: side == Side::Sender,
                 shares: asked.shares.clone(),
-                spin: spin.into(),
+                spin: spinning,
                 private: asked.memory == Memory::Private,
                 plan: session.plan(),
             };
             let mut results: Vec<OverlapTimes> = session.run(session.least(2)?, &bench)?;
-            for record in records(asked, session, (side, spin, size), &results.swap_remove(0), over)? {
+            for record in records(asked, session, (side, spin, size), (&results.swap_remove(0), over))? {
                 pass.push(record);
             }
             pass.step();
@@ -43,8 +44,7 @@ fn records(
     asked: &asked::Overlap,
     session: &Session<'_>,
     of: (Side, Spin, u64),
-    times: &OverlapTimes,
-    over: bool,
+    (times, over): (&OverlapTimes, bool),
 ) -> Result<Vec<Record>, Error> {
     let (side, spin, size) = of;
     let curve = times.curve().ok_or_else(no_sample)?;
@@ -54,8 +54,9 @@ fn records(
             .with("memory", asked.memory.name())
             .with("ranks", 2)
             .with("side", side.name())
-            .with("spin", spin.name())
-            .with("size_B", size);
+            .with("spin", spin.name());
+        let threads = spin.on(asked.threads).threads();
+        let head = threads.into_iter().fold(head, |head, threads| head.with("threads", threads)).with("size_B", size);
         session.finish(head.followed_by(point).with("oversubscribed", over), samples, "total_us")
     };
     curve.into_iter().zip(&times.points).map(record).collect()

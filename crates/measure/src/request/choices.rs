@@ -5,6 +5,7 @@ use hotlink_bench::{Plan, Proportions};
 use hotlink_study::benchmarks;
 use hotlink_study::choices::none_left;
 use hotlink_study::values::{Counts, Numbers, Sizes};
+use hotlink_study::words::Word;
 
 hotlink_study::choices! {
     /// Choices of all benchmarks. A benchmark takes its own; one that it does not have is an error.
@@ -35,8 +36,16 @@ hotlink_study::choices! {
     side: Vec<Side>,
     /// How it computes.
     spin: Vec<Spin>,
+    /// Threads of its multi-threaded form.
+    threads: u32,
     /// For how long, as shares of the message's own time.
     compute: Vec<f64>,
+    /// How a `region` is reached.
+    kind: Vec<RegionKind>,
+    /// Who sets it up.
+    setup: Vec<RegionSetup>,
+    /// What is kept between accesses to it.
+    hold: Vec<Hold>,
     /// Streams or datagrams of `sockets`.
     protocol: Vec<Protocol>,
     /// What is measured of them.
@@ -145,6 +154,7 @@ impl Choices {
                 sizes: self.sizes(usual::OVERLAP_SIZES)?,
                 sides: self.side.take().unwrap_or_else(|| vec![Side::Sender, Side::Receiver]),
                 spins: self.spin.take().unwrap_or_else(|| vec![Spin::Fixed]),
+                threads: self.threads.take(),
                 shares: match self.compute.take() {
                     Some(shares) => shares,
                     None => read::<Numbers>(usual::SHARES)?.to_vec(),
@@ -158,6 +168,14 @@ impl Choices {
                 memory: self.memory()?,
             }),
             "registration" => Benchmark::Registration(Registration { sizes: self.sizes(usual::REGISTRATION_SIZES)? }),
+            "region" => Benchmark::Region(Region {
+                ranks: self.one_rank()?.unwrap_or(2),
+                sizes: self.sizes(usual::REGION_SIZES)?,
+                kinds: self.kind.take().unwrap_or_else(|| RegionKind::ALL.to_vec()),
+                setups: self.setup.take().unwrap_or_else(|| vec![RegionSetup::Individual]),
+                holds: self.hold.take().unwrap_or_else(|| Hold::ALL.to_vec()),
+                memory: self.memory.take().unwrap_or_else(|| vec![Memory::Shared]),
+            }),
             "barrier" => Benchmark::Barrier(Barrier {
                 collective: Collective { sizes: Vec::new(), ..self.collective(Vec::new())? },
                 devices: self.device.take().unwrap_or_default(),
@@ -191,7 +209,7 @@ impl Choices {
         match self.memory.take().as_deref() {
             None => Ok(None),
             Some([memory]) => Ok(Some(*memory)),
-            Some(_) => input("--memory: must be one kind; only deposit takes several"),
+            Some(_) => input("--memory: must be one kind; only deposit and region take several"),
         }
     }
     fn one_rank(&mut self) -> Result<Option<u32>, Error> {

@@ -17,7 +17,7 @@ mod via;
 pub use choices::Choices;
 pub use via::Via;
 
-use hotlink_bench::{Buffers, Calls, Direction, Kernel, Start, Watching, Which};
+use hotlink_bench::{Buffers, Calls, Direction, Hold, Kernel, RegionKind, RegionSetup, Start, Watching, Which};
 use hotlink_port::background::BackgroundSpec;
 use hotlink_real::CopyWay;
 use hotlink_study::options::{Cache, ClassName, Memory, Side, Spin};
@@ -209,6 +209,8 @@ pub enum Benchmark {
     Memory(Copying),
     /// What set-ups cost that a cache keeps.
     Registration(Registration),
+    /// Memory that other ranks reach.
+    Region(Region),
     /// Time until all ranks have met.
     Barrier(Barrier),
     /// A collective, but a barrier.
@@ -317,6 +319,8 @@ pub struct Overlap {
     pub sides: Vec<Side>,
     /// How.
     pub spins: Vec<Spin>,
+    /// Threads of [`Spin::Threads`].
+    pub threads: Option<u32>,
     /// Computation times as shares of the message's own time.
     pub shares: Vec<f64>,
     /// Memory that the message lies in.
@@ -360,6 +364,23 @@ pub struct Copying {
 pub struct Registration {
     /// Bytes of a block.
     pub sizes: Vec<u64>,
+}
+
+/// Choices of [`Benchmark::Region`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Region {
+    /// Ranks, the first of which owns the region and the second of which uses it.
+    pub ranks: u32,
+    /// Bytes of the region, and of an access.
+    pub sizes: Vec<u64>,
+    /// How it is reached.
+    pub kinds: Vec<RegionKind>,
+    /// Who sets it up.
+    pub setups: Vec<RegionSetup>,
+    /// What is kept between accesses.
+    pub holds: Vec<Hold>,
+    /// What memory it is.
+    pub memory: Vec<Memory>,
 }
 
 /// Choices of [`Benchmark::Collective`].
@@ -457,6 +478,7 @@ impl Benchmark {
             Benchmark::Sockets(_) => "sockets",
             Benchmark::Memory(_) => "memory",
             Benchmark::Registration(_) => "registration",
+            Benchmark::Region(_) => "region",
             Benchmark::Barrier(_) => "barrier",
             Benchmark::Collective(which, _) => which.name(),
             Benchmark::Kernel(_) => "kernel",
@@ -492,7 +514,10 @@ impl Benchmark {
     }
     /// Whether its messages go between ranks, by a [`Carrier`].
     pub fn is_carried(&self) -> bool {
-        !matches!(self, Benchmark::Sockets(_) | Benchmark::Memory(_) | Benchmark::Registration(_))
+        !matches!(
+            self,
+            Benchmark::Sockets(_) | Benchmark::Memory(_) | Benchmark::Registration(_) | Benchmark::Region(_)
+        )
     }
 }
 

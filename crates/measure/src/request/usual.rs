@@ -43,6 +43,8 @@ pub const MEMORY_SIZES: &str = "4..64MiB..x4";
 pub const MEMORY_STRIDES: &str = "1..64..x2";
 /// Sizes of `registration`.
 pub const REGISTRATION_SIZES: &str = "1MiB";
+/// Sizes of `region`.
+pub const REGION_SIZES: &str = "64KiB";
 /// Sizes of collectives.
 pub const COLLECTIVE_SIZES: &str = "8,64KiB";
 /// Barriers of a run of `kernel`.

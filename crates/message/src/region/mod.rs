@@ -169,6 +169,16 @@ impl<P: Port> Region<P> {
         let engine = self.engine(way, &here, &there, dma);
         self.comm.transfer(way, self.key.rank, (here, there), engine).await
     }
+    /// Who moves what [`Region::put`] puts.
+    pub fn mover(&self, from: Span, at: u64, layout: Layout) -> Engine {
+        match self.place {
+            Place::Own { .. } => Engine::Pio,
+            Place::There(attachment) => {
+                let there = RemoteSpan { attachment, offset: at, layout };
+                self.engine(Move::Put, &from, &there, false)
+            }
+        }
+    }
     /// Who moves the data: the processor if it may and is asked to, else DMA if that is possible as asked.
     fn engine(&self, way: Move, here: &Span, there: &RemoteSpan, dma: bool) -> Engine {
         let limits = self.comm.limits();

@@ -199,7 +199,7 @@ fn hosts_combine_and_compute() {
         assert_eq!([port.combine(sum, ghost, into), port.combine(sum, into, ghost)], [Ok(()); 2]);
         let works = [
             Work::Fixed(Time(123)),
-            Work::Daxpy { elements: 3, turns: 15 },
+            Work::Daxpy { elements: 3, turns: 15, threads: 1 },
             Work::Stress { bytes: 9 },
             Work::Own { streamed: 7, scattered: 0 },
             Work::Own { streamed: 0, scattered: 3 },

@@ -64,6 +64,7 @@ pub(super) fn questions() -> [Question; 8] {
     let overlap = Benchmark::Overlap {
         sides: vec![Side::Sender],
         spins: vec![Spin::Fixed, Spin::Daxpy],
+        threads: None,
         shares: vec![0.1, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0],
     };
     let policies = vec![Cache::Lru, Cache::Lfu, Cache::BestFit, Cache::Random, Cache::Immediate];

@@ -320,14 +320,16 @@ impl Adapter {
     /// How a computation and a transfer by an engine slow each other down: one that reads this node's memory, or one that
     /// writes into it.
     pub(super) fn slowed(&self, work: Work, reads: bool) -> Slowed {
-        let Some(((memory, kernel), buses)) = self.local.kernel(work).zip(self.buses) else { return Slowed::NOT };
+        let Some(((memory, kernel, processors), buses)) = self.local.kernel(work).zip(self.buses) else {
+            return Slowed::NOT;
+        };
         let pace = self.pace(Engine::Dma, &Layout::contiguous(STEADY));
         if pace.chunk_ps == 0 || pace.bus.stores {
             return Slowed::NOT;
         }
         let burst = buses.burst();
         let every = Time((u128::from(pace.chunk_ps) * u128::from(burst) / u128::from(pace.chunk)) as u64);
-        memory.beside(kernel, Flow { burst, every, data: buses.bus().data(burst), reads })
+        memory.beside(kernel, processors, Flow { burst, every, data: buses.bus().data(burst), reads })
     }
 
     /// Processor time to hand a control message of `bytes` over, beside the post overhead; how it is fed into the

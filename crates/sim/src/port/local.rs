@@ -108,11 +108,20 @@ impl Local {
             }
         }
     }
-    /// What a computation does with memory; nothing where it uses none, or where the memory is not known.
-    pub fn kernel(&self, work: Work) -> Option<(&Memory, Kernel)> {
+    /// The processors that so many threads keep busy. A machine that does not state how many it has is taken to have one
+    /// for each thread: programs start no more.
+    fn processors(&self, threads: u32) -> u32 {
+        let stated = if threads > 1 { self.inputs().stated("host_processors") } else { None };
+        stated.map_or(threads, |has| threads.min(has as u32)).max(1)
+    }
+    /// What a computation does with memory, and on how many processors; nothing where it uses none, or where the memory is
+    /// not known.
+    pub fn kernel(&self, work: Work) -> Option<(&Memory, Kernel, u32)> {
+        let mut processors = 1;
         let kernel = match work {
             Work::Fixed(_) | Work::Rest(_) | Work::Mark { .. } => return None,
-            Work::Daxpy { elements, .. } => {
+            Work::Daxpy { elements, threads, .. } => {
+                processors = self.processors(threads);
                 Kernel::Daxpy { elements, each: Time(self.clocks("multiply_add_clocks").ok()? as u64) }
             }
             Work::Stress { .. } => Kernel::Copy { bytes: STREAM, stride: 1, offset: 0 },
@@ -121,7 +130,7 @@ impl Local {
                 Kernel::Copy { bytes: (streamed / 2).next_power_of_two(), stride: 1, offset: 0 }
             }
         };
-        Some((self.memory.as_ref()?, kernel))
+        Some((self.memory.as_ref()?, kernel, processors))
     }
     /// A computation.
     ///
@@ -131,17 +140,22 @@ impl Local {
         Ok(match work {
             Work::Fixed(time) | Work::Rest(time) => time,
             Work::Mark { .. } => Time::ZERO,
-            Work::Daxpy { elements, turns } => {
+            Work::Daxpy { elements, turns, threads } => {
+                let (threads, processors) = (threads.max(1), self.processors(threads));
                 let each = Time(self.clocks("multiply_add_clocks")? as u64);
                 let pass = match &self.memory {
-                    Some(memory) => memory.run(Kernel::Daxpy { elements, each }).0,
-                    // Two loads and a store for each element, a copy and a half; or the processor's own pace.
+                    Some(memory) => memory.run_on(processors, Kernel::Daxpy { elements, each }).0,
+                    // Two loads and a store for each element, a copy and a half, for one processor after the other at the
+                    // memory; or the processor's own pace.
                     None => {
                         let block = Layout::contiguous(8 * elements);
-                        (self.copy(&block, &block).0 / 2 * 3).max(elements.saturating_mul(each.0))
+                        let copies = (self.copy(&block, &block).0 / 2 * 3).saturating_mul(u64::from(processors));
+                        copies.max(elements.saturating_mul(each.0))
                     }
                 };
-                Time((u128::from(pass) * u128::from(turns) / u128::from(elements.max(1))) as u64)
+                // Threads beyond the processors take turns.
+                let all = u128::from(pass) * u128::from(turns) * u128::from(threads) / u128::from(processors);
+                Time((all / u128::from(elements.max(1))) as u64)
             }
             Work::Stress { bytes } => {
                 let long = Layout::contiguous(STREAM);

@@ -1,12 +1,12 @@
 //! Barriers on dedicated barrier networks, event by event.
 
-use super::{distribution, limiter};
+use super::limiter;
 use crate::bound::network;
 use crate::effort;
 use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch};
 use hotlink_barrier::BarrierNetwork;
-use hotlink_bench::Record;
+use hotlink_bench::{Record, distribution};
 use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::catalog::Library;
 use hotlink_fabric::rng::SplitMix64;

@@ -1,10 +1,10 @@
 //! A schedule on a machine of the LogGP family.
 
+use super::limiter;
 use super::loggp::recorded;
-use super::{distribution, limiter};
 use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch};
-use hotlink_bench::{Record, Step};
+use hotlink_bench::{Record, Step, distribution};
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, MOST_RANKS, Machine, Missing, Outcome, Schedule, simulate};
 use hotlink_schedule::{Options, check, place, read};

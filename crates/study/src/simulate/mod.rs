@@ -4,7 +4,6 @@ pub mod barrier;
 pub mod cache_study;
 pub mod cell;
 pub mod deposit;
-pub mod distribution;
 pub mod faults;
 pub mod goal;
 pub mod limiter;

@@ -5,7 +5,6 @@
 //! protocols, set-ups and matching.
 
 use super::cell::with_losses;
-use super::distribution::with_distribution;
 use super::{faults, limiter, streams};
 use crate::bound::program::{NO_WAY_TO_ITSELF, idle_us};
 use crate::cell::{Cell, Program, ProgramBench, Streamed};
@@ -13,6 +12,7 @@ use crate::effort;
 use crate::options::{Alignment, Memory, Via};
 use crate::sort;
 use crate::{Unwatched, Watch};
+use hotlink_bench::distribution::with_distribution;
 use hotlink_bench::is::{Class, IntegerSort};
 use hotlink_bench::{
     Bench, Collected, Collective, Direction, Kernel, Overlap, Pairs, PingPong, Plan, Record, Samples, Semantics, Start,
@@ -282,12 +282,12 @@ impl Course<'_> {
     }
 
     fn overlap(&self, cell: &Cell, driver: &mut VirtualTime<'_>, plan: &NetPlan<'_>) -> Result<Vec<Record>, String> {
-        let ProgramBench::Overlap { sender, spin, shares } = &self.bench else { return Ok(Vec::new()) };
+        let ProgramBench::Overlap { sender, spin, threads, shares } = &self.bench else { return Ok(Vec::new()) };
         let bench = Overlap {
             size: cell.size,
             sender: *sender,
             shares: shares.clone(),
-            spin: (*spin).into(),
+            spin: spin.on(*threads),
             private: self.memory == Memory::Private,
             plan: self.once(),
         };
@@ -297,6 +297,7 @@ impl Course<'_> {
             .head(cell, plan, driver, "overlap")
             .with("side", if *sender { "sender" } else { "receiver" })
             .with("spin", spin.name());
+        let head = bench.spin.threads().into_iter().fold(head, |head, threads| head.with("threads", threads));
         let points = times.curve().ok_or("no sample was taken")?;
         let finish =
             |point: Record| self.with_protocols(head.clone().followed_by(point), &ranks.counters, &ranks.setups);

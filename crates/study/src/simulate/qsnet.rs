@@ -1,6 +1,5 @@
 //! QsNet's own collectives, by its hardware, by a tree of puts, by its adapters.
 
-use super::distribution::with_distribution;
 use super::program::with_hosts;
 use super::{faults, limiter};
 use crate::bound::network;
@@ -8,6 +7,7 @@ use crate::effort;
 use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
+use hotlink_bench::distribution::with_distribution;
 use hotlink_bound::Bound;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;

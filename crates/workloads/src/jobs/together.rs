@@ -6,6 +6,7 @@ use super::work::Placed;
 use super::{ALL, Setting, place};
 use crate::replay::{self, Least};
 use hotlink_bench::Record;
+use hotlink_bench::distribution::{ascending_us, quantile};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::Resource;
 use hotlink_fabric::traffic::{Demand, Flow};
@@ -14,7 +15,6 @@ use hotlink_schedule::{Kind, Schedule, beside, repeated};
 use hotlink_sim::workload::{self, Replay, ReplayError, Replayed};
 use hotlink_sim::{Plan as Packets, Settings, SimError};
 use hotlink_study::simulate::cell::with_run;
-use hotlink_study::simulate::distribution::{ascending_us, quantile};
 use hotlink_study::simulate::{faults, limiter};
 use hotlink_study::{Error, Watch};
 

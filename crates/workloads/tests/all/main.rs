@@ -2,3 +2,4 @@
 
 mod called;
 mod jobs;
+mod region;

@@ -3,7 +3,7 @@
 use super::options::{Carrier, Repetition};
 use crate::Failure;
 use crate::values::{Counts, Sizes};
-use crate::verbs::benches::{CurveArgs, KernelOptions, SlowOptions, StreamOptions, WindowOptions};
+use crate::verbs::benches::{CurveArgs, KernelOptions, RegionArgs, SlowOptions, StreamOptions, WindowOptions};
 use crate::words::word;
 use hotlink_bench::Plan;
 use hotlink_measure::request::{self, Beginning, Benchmark, Device, Nagle, Protocol, Test, usual};
@@ -225,9 +225,10 @@ pub(super) struct Overlap {
 
 impl Overlap {
     pub(super) fn asked(&self) -> Benchmark {
-        let CurveArgs { side, spin, compute } = &self.curve;
-        let (sides, spins, shares) = (side.clone(), spin.clone(), compute.to_vec());
-        Benchmark::Overlap(request::Overlap { sizes: self.size.to_vec(), sides, spins, shares, memory: self.memory })
+        let CurveArgs { side, spin, threads, compute } = &self.curve;
+        let (sizes, sides, spins) = (self.size.to_vec(), side.clone(), spin.clone());
+        let (threads, shares) = (*threads, compute.to_vec());
+        Benchmark::Overlap(request::Overlap { sizes, sides, spins, threads, shares, memory: self.memory })
     }
 }
 
@@ -317,6 +318,37 @@ pub(super) struct Registration {
 impl Registration {
     pub(super) fn asked(&self) -> Benchmark {
         Benchmark::Registration(request::Registration { sizes: self.size.to_vec() })
+    }
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  hotlink measure region --size 4KiB,1MiB --json
+  hotlink measure region --ranks 4 --setup collective,pair,individual --kind rdma --memory regular,registered
+
+Over shared memory. Rank 0 owns the region, rank 1 puts into it, and rank 0 takes it away at last. latency_us is one put,
+with --hold each between an import and its release.")]
+pub(super) struct Region {
+    /// Ranks; a collective region is set up by all.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=1024))]
+    ranks: u32,
+    #[command(flatten)]
+    region: RegionArgs,
+    #[command(flatten)]
+    pub(super) repetition: Repetition,
+}
+
+impl Region {
+    pub(super) fn asked(&self) -> Benchmark {
+        let RegionArgs { kind, setup, hold, memory, size } = &self.region;
+        Benchmark::Region(request::Region {
+            ranks: self.ranks,
+            sizes: size.to_vec(),
+            kinds: kind.clone(),
+            setups: setup.clone(),
+            holds: hold.clone(),
+            memory: memory.clone(),
+        })
     }
 }
 

@@ -69,6 +69,8 @@ enum Bench {
     Memory(Copying),
     /// What set-ups cost that a cache keeps: mapping and pinning memory for each copy, or once.
     Registration(Registration),
+    /// Memory that another rank reaches: set-up, first and further accesses, holds, revocation (W01's SMI regions).
+    Region(Region),
     /// Time until all ranks have met.
     Barrier(Barrier),
     /// Time of a broadcast from rank 0.
@@ -201,6 +203,7 @@ impl Bench {
             Bench::Sockets(args) => (args.asked(), None, &args.repetition),
             Bench::Memory(args) => (args.asked(), None, &args.repetition),
             Bench::Registration(args) => (args.asked(), None, &args.repetition),
+            Bench::Region(args) => (args.asked(), None, &args.repetition),
             Bench::Barrier(args) => (args.asked()?, Some(&args.collective.carrier), &args.collective.repetition),
             Bench::Bcast(args) => (of(Which::Bcast, args)?, Some(&args.carrier), &args.repetition),
             Bench::Reduce(args) => (of(Which::Reduce, args)?, Some(&args.carrier), &args.repetition),

@@ -149,7 +149,8 @@ pub(crate) struct CollectiveArgs {
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:
-  hotlink simulate overlap --fabric w01-sci-d330 --size 64KiB,256KiB --spin fixed,daxpy --memory regular,registered")]
+  hotlink simulate overlap --fabric w01-sci-d330 --size 64KiB,256KiB --spin fixed,daxpy --memory regular,registered
+  hotlink simulate overlap --fabric w01-sci-d330 --spin daxpy,threads --threads 2 --side sender")]
 pub(crate) struct OverlapArgs {
     #[command(flatten)]
     packet: PacketArgs,
@@ -247,8 +248,8 @@ impl Ask for OverlapArgs {
         Some(&self.packet)
     }
     fn request(&self) -> Result<Request, Failure> {
-        let CurveArgs { side, spin, compute } = &self.curve;
-        let (sides, spins, shares) = (side.clone(), spin.clone(), compute.to_vec());
-        self.packet.request(Benchmark::Overlap { sides, spins, shares }, &self.message)
+        let CurveArgs { side, spin, threads, compute } = &self.curve;
+        let (sides, spins, threads, shares) = (side.clone(), spin.clone(), *threads, compute.to_vec());
+        self.packet.request(Benchmark::Overlap { sides, spins, threads, shares }, &self.message)
     }
 }

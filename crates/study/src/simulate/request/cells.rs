@@ -81,10 +81,12 @@ impl Request {
                     Stack::Message => self.programs.by(nodes, *which, algorithms),
                 })
             }
-            Benchmark::Overlap { sides, spins, shares } => self.each(|_, nodes| {
+            Benchmark::Overlap { sides, spins, threads, shares } => self.each(|_, nodes| {
                 let ways = sides.iter().flat_map(|&side| spins.iter().map(move |&spin| (side, spin)));
-                let bench =
-                    |(side, spin)| ProgramBench::Overlap { sender: side == Side::Sender, spin, shares: shares.clone() };
+                let bench = |(side, spin)| {
+                    let (sender, threads, shares) = (side == Side::Sender, *threads, shares.clone());
+                    ProgramBench::Overlap { sender, spin, threads, shares }
+                };
                 Ok(ways.flat_map(|way| self.programs.of(nodes, &bench(way), &[None])).collect())
             }),
             Benchmark::Sort(classes) => {
@@ -133,7 +135,9 @@ impl Request {
             Benchmark::Stream { .. } | Benchmark::Rate { .. } | Benchmark::Semantics(_) => {
                 benchmarks::check_sizes(&self.sizes)?;
             }
-            Benchmark::Overlap { shares, .. } => benchmarks::check_overlap(&self.sizes, shares)?,
+            Benchmark::Overlap { spins, threads, shares, .. } => {
+                benchmarks::check_overlap(&self.sizes, shares, (spins, *threads))?;
+            }
             Benchmark::Collective { which, .. }
                 if self.stack_of(*which != Which::Alltoall || !algorithms.is_empty())? == Stack::Message =>
             {

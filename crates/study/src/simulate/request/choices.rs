@@ -50,6 +50,8 @@ crate::choices! {
     side: Vec<Side>,
     /// How it computes.
     spin: Vec<Spin>,
+    /// Threads of its multi-threaded form.
+    threads: u32,
     /// For how long, as shares of the message's own time.
     compute: Vec<f64>,
     /// Problem classes of `is`.
@@ -165,6 +167,7 @@ impl Choices {
             "overlap" => Benchmark::Overlap {
                 sides: self.side.take().unwrap_or_else(|| vec![Side::Sender, Side::Receiver]),
                 spins: self.spin.take().unwrap_or_else(|| vec![Spin::Fixed]),
+                threads: self.threads.take(),
                 shares: self.compute.take().unwrap_or_else(|| vec![0.25, 0.5, 1.0, 1.5, 2.0]),
             },
             "is" => Benchmark::Sort(self.class.take().unwrap_or_else(|| vec![ClassName::S])),

@@ -137,6 +137,8 @@ pub enum Benchmark {
         sides: Vec<Side>,
         /// How.
         spins: Vec<Spin>,
+        /// Threads of `threads`.
+        threads: Option<u32>,
         /// Computation times as shares of the message's own time.
         shares: Vec<f64>,
     },

@@ -1,6 +1,6 @@
 //! What a record tells of many samples of one latency.
 
-use hotlink_bench::{Record, Summary};
+use crate::{Record, Summary};
 use hotlink_fabric::units::Time;
 
 /// The time that P01 counts barriers under load by, in microseconds.

@@ -2,7 +2,7 @@
 //! stands in two places.
 //!
 //! ```
-//! hotlink_study::words! {
+//! hotlink_bench::words! {
 //!     /// How to go.
 //!     pub enum Pace {
 //!         /// Step by step.
@@ -11,7 +11,7 @@
 //!         Fast = "fast",
 //!     }
 //! }
-//! use hotlink_study::words::Word;
+//! use hotlink_bench::words::Word;
 //! assert_eq!("fast".parse(), Ok(Pace::Fast));
 //! assert_eq!((Pace::Slow.to_string().as_str(), Pace::Slow.meaning()), ("slow", "Step by step"));
 //! assert_eq!("quick".parse::<Pace>(), Err("`quick` is unknown; allowed: slow, fast".to_owned()));
