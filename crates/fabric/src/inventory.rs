@@ -58,28 +58,3 @@ fn counted(fabric: &Fabric) -> BTreeMap<ItemKind, u64> {
     }
     pieces
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalog;
-    use ItemKind::{CableGlobal, CableNode, CableSwitch, Enclosure, Nic, Switch};
-
-    fn pieces(name: &str, nodes: u32) -> Vec<(ItemKind, u64)> {
-        let fabric = Fabric::build(&catalog::load(name).unwrap(), nodes).unwrap();
-        Inventory::of(&fabric).pieces.into_iter().collect()
-    }
-
-    #[test]
-    fn pieces_are_what_one_would_buy() {
-        assert_eq!(pieces("sci-torus2d", 20), [(Nic, 20), (CableNode, 40)], "padded to 25, bought for 20");
-        assert_eq!(pieces("myrinet-minimal", 16), [(Nic, 16), (Switch, 1), (CableNode, 16)]);
-        assert_eq!(pieces("myrinet-minimal", 31), [(Nic, 31), (Switch, 3), (CableNode, 31), (CableSwitch, 2)]);
-        assert_eq!(pieces("myrinet-clos64", 64), [(Nic, 64), (Enclosure, 1), (CableNode, 64)]);
-        assert_eq!(pieces("myrinet-clos64", 65), [(Nic, 65), (Enclosure, 2), (CableNode, 65), (CableGlobal, 64)]);
-        assert_eq!(
-            pieces("gpu-rail", 520),
-            [(Nic, 520), (Switch, 8 * (3 + 2)), (CableNode, 520), (CableSwitch, 8 * 3 * 32)]
-        );
-    }
-}

@@ -66,6 +66,11 @@ pub struct Span {
     pub best: Vec<usize>,
 }
 
+/// The year of a record's prices; of a list of one's own over another that of the other, beside whose prices it stands.
+fn base_year(record: &Record) -> Option<&str> {
+    record.text("prices_year")?.rsplit(" over ").next()
+}
+
 impl Quantity {
     /// Bandwidth, then the costs in every currency that occurs, of every year by itself unless asked otherwise; latency and power last.
     pub fn all(records: &[Record], eras: Eras) -> Vec<Quantity> {
@@ -82,8 +87,7 @@ impl Quantity {
             "most bandwidth",
             false,
         )];
-        let money =
-            |record: &Record| Some((record.text("currency")?.to_owned(), record.text("prices_year")?.to_owned()));
+        let money = |record: &Record| Some((record.text("currency")?.to_owned(), base_year(record)?.to_owned()));
         let mut money: Vec<(String, String)> = records.iter().filter_map(money).collect();
         money.sort_unstable();
         money.dedup();
@@ -123,8 +127,7 @@ impl Grid {
     /// From the records of a comparison.
     pub fn new(records: &[Record], fabrics: &[String], nodes: &[u32], quantity: &Quantity) -> Grid {
         let mut values = vec![vec![None; nodes.len()]; fabrics.len()];
-        let of_year =
-            |record: &&Record| quantity.year.is_none() || record.text("prices_year") == quantity.year.as_deref();
+        let of_year = |record: &&Record| quantity.year.is_none() || base_year(record) == quantity.year.as_deref();
         for record in records.iter().filter(of_year) {
             let row = record.text("fabric").and_then(|name| fabrics.iter().position(|fabric| fabric == name));
             let size = record.number("nodes");

@@ -1,5 +1,6 @@
 //! What the crate promises its callers; one binary, so that it is linked once.
 
+mod barrier;
 mod build;
 mod catalog;
 mod deadlock;
@@ -8,10 +9,13 @@ mod groups;
 mod hyperx;
 mod import;
 mod injection;
+mod inventory;
 mod numbers;
 mod paths;
 mod prices;
+mod reduction;
 mod round_trip;
 mod shortest;
 mod slim_fly;
 mod traffic;
+mod variant;

@@ -1,6 +1,7 @@
 //! Which fabric is best at which size, and where one overtakes another.
 
-use hotlink_study::ranking::{Crossover, Grid};
+use hotlink_bench::Record;
+use hotlink_study::ranking::{Crossover, Eras, Grid, Quantity};
 use proptest::prelude::*;
 
 fn grid(values: Vec<Vec<Option<f64>>>) -> Grid {
@@ -36,4 +37,20 @@ proptest! {
             }
         }
     }
+}
+
+/// A list of one's own that has some of the prices stands beside the list that has the rest.
+#[test]
+fn prices_of_a_partial_list_are_ranked_with_those_that_they_stand_over() {
+    let record = |fabric: &str, year: &str, cost: f64| {
+        let record = Record::new().with("fabric", fabric).with("nodes", 8u32).with("currency", "USD");
+        record.with("prices_year", year).with("cost_USD", cost)
+    };
+    let records = [record("a", "2026 over 2025", 3.0), record("b", "2025", 2.0), record("c", "2002", 1.0)];
+    let costs: Vec<Quantity> =
+        Quantity::all(&records, Eras::Apart).into_iter().filter(|quantity| quantity.key == "cost_USD").collect();
+    let years: Vec<Option<&str>> = costs.iter().map(|quantity| quantity.year.as_deref()).collect();
+    assert_eq!(years, [Some("2002"), Some("2025")]);
+    let grid = Grid::new(&records, &["a", "b", "c"].map(str::to_owned), &[8], &costs[1]);
+    assert_eq!(grid.values, [[Some(3.0)], [Some(2.0)], [None]]);
 }

@@ -1,0 +1,74 @@
+//! Variants of a fabric by its name: what they change, and what is refused.
+
+use hotlink_fabric::Fabric;
+use hotlink_fabric::catalog::load;
+use hotlink_fabric::catalog::variant::{names, split};
+use hotlink_fabric::inventory::Inventory;
+use hotlink_fabric::spec::{ItemKind, Role};
+
+#[test]
+fn names_are_split_into_fabric_and_settings() {
+    assert_eq!(split("a:radix=32:levels=2"), ("a", vec![("radix", "32"), ("levels", "2")]));
+    for name in ["a", "a:b", "C:/x.toml", "a:=2", "a.txt+b.dump", "a:radix=2:x"] {
+        assert_eq!(split(name), (name, Vec::new()));
+    }
+}
+
+#[test]
+fn a_variant_has_other_counts_and_says_so() {
+    let spec = load("ib-ndr-fat-tree2:oversubscription=3").unwrap();
+    assert_eq!(spec.name, "ib-ndr-fat-tree2:oversubscription=3");
+    assert!(spec.title.ends_with("with oversubscription 3") && spec.prices.is_some());
+    // 48 of 64 ports lead down: 480 nodes on ten leaves with 16 ports up each.
+    let fabric = Fabric::build(&spec, 480).unwrap();
+    assert_eq!(Inventory::of(&fabric).count(ItemKind::CableSwitch), 10 * 16);
+    let small = load("ib-ndr-fat-tree2:radix=8:levels=3").unwrap();
+    assert!(small.prices.is_none(), "a switch of 8 ports has another price");
+    assert!(Fabric::build(&small, 128).is_ok() && Fabric::build(&small, 129).is_err());
+}
+
+#[test]
+fn a_variant_may_state_the_nodes_of_each_switch() {
+    let spec = load("myrinet-ring4:groups=[2,8,3]").unwrap();
+    let fabric = Fabric::build(&spec, 12).unwrap();
+    let held = |group: usize| fabric.attachment.nodes_of(group).len();
+    assert_eq!([0, 1, 2].map(held), [2, 8, 2]);
+    assert_eq!(Inventory::of(&fabric).count(ItemKind::Switch), 3);
+    let refused = |name: &str, nodes: u32| Fabric::build(&load(name).unwrap(), nodes).unwrap_err().to_string();
+    assert!(refused("myrinet-ring4:groups=[2,8,3]", 14).contains("hold 13"));
+    assert!(refused("myrinet-ring4:groups=[2,9,3]", 14).contains("switch 1 has 8 ports for nodes"));
+    assert!(load("myrinet-ring4:groups=[2,0,3]").is_err() && load("myrinet-clos64:groups=[2]").is_err());
+    let told = load("myrinet-ring4:groups=5").unwrap_err()[0].to_string();
+    assert!(told.contains("is no list") && told.contains("[12, 4, 8]"), "{told}");
+}
+
+#[test]
+fn a_list_of_fabrics_keeps_the_lists_of_variants_whole() {
+    for (list, wanted) in [
+        ("a", &["a"][..]),
+        ("a,b,", &["a", "b", ""]),
+        ("a:groups=[8,3,6],b:radix=4,c:groups=[1]", &["a:groups=[8,3,6]", "b:radix=4", "c:groups=[1]"]),
+        ("a:groups=[8,3", &["a:groups=[8,3"]),
+    ] {
+        assert_eq!(names(list), wanted);
+    }
+}
+
+#[test]
+fn a_variant_may_have_other_links() {
+    let rate = |name: &str| load(name).unwrap().resources[&Role::Link].gross.as_ref().unwrap().value;
+    assert_eq!(rate("ib-ndr-fat-tree2:link=infiniband-qdr"), rate("ib-qdr"));
+    assert_ne!(rate("ib-ndr-fat-tree2:link=infiniband-qdr"), rate("ib-ndr-fat-tree2"));
+}
+
+#[test]
+fn what_cannot_be_is_told_with_what_can() {
+    let told = |name: &str| load(name).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    assert!(told("ib-ndr-fat-tree2:radix=32:radix=64").contains("radix: is said twice"));
+    assert!(told("ib-ndr-fat-tree2:radix=3").contains("an even number"), "{}", told("ib-ndr-fat-tree2:radix=3"));
+    assert!(told("ib-ndr-fat-tree2:dims=3").contains("dims"));
+    assert!(told("ib-ndr-fat-tree2:radix=many").contains("is no number"));
+    assert!(told("ib-ndr-fat-tree2:kind=torus").contains("its fabric's own"));
+    assert!(told("ib-ndr-fat-tree2:link=copper").contains("infiniband-qdr"));
+    assert!(told("ib-ndr-fat-tre2:radix=32").contains("did you mean"));
+}
