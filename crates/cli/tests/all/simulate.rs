@@ -15,7 +15,7 @@ fn calibrated(folder: &Path) {
 }
 
 /// Each benchmark on each engine that it has.
-const LINES: [&str; 50] = [
+const LINES: [&str; 51] = [
     "barrier --fabric hwbarr --nodes 4",
     "barrier --fabric qsnet --nodes 8 --algorithm hardware,tree,nic",
     "barrier --fabric ib-ndr-fat-tree2 --nodes 8 --algorithm dissemination",
