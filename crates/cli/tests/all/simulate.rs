@@ -15,7 +15,7 @@ fn calibrated(folder: &Path) {
 }
 
 /// Each benchmark on each engine that it has.
-const LINES: [&str; 50] = [
+const LINES: [&str; 51] = [
     "barrier --fabric hwbarr --nodes 4",
     "barrier --fabric qsnet --nodes 8 --algorithm hardware,tree,nic",
     "barrier --fabric ib-ndr-fat-tree2 --nodes 8 --algorithm dissemination",
@@ -40,6 +40,7 @@ const LINES: [&str; 50] = [
     "alltoall --fabric this-mpi --nodes 2 --size 4KiB",
     "alltoallv --fabric w01-sci-d330 --nodes 4 --size 4KiB",
     "overlap --fabric w01-sci-d330 --size 16KiB",
+    "region --fabric w01-sci-d330 --size 4KiB,1MiB --setup collective,individual",
     "bcast --fabric w01-sci-d330 --nodes 4 --size 4KiB",
     "bcast --fabric qsnet --nodes 8 --size 4KiB --algorithm hardware,tree",
     "bcast --fabric this-mpi --nodes 2 --size 4KiB",
