@@ -1,7 +1,7 @@
 //! Result files read back: what `--json` printed, or a sweep's folder of them.
 
-use crate::lines;
 use crate::versions::of_today;
+use crate::{import, lines};
 use hotlink_bench::Record;
 use hotlink_study::Error;
 use serde_json::{Map, Value};
@@ -55,13 +55,15 @@ fn read_file(file: &Path) -> Result<Results, Error> {
     parse(file, &text)
 }
 
-/// The results that `text` holds, called `file` in messages; a name that ends in `.jsonl` or `.csv` has that
-/// form, which states no version: its records are read as today's.
+/// The results that `text` holds, called `file` in messages; a name that ends in `.jsonl`, `.csv` or `.md` has that form, as
+/// has what begins as OSU's output. These state no version: their records are read as today's.
 pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
     let plain = match file.extension().and_then(|extension| extension.to_str()) {
         Some("jsonl") => Some(lines::jsonl(text)),
         Some("csv") => Some(lines::csv(text)),
+        Some("md") => Some(lines::markdown(text)),
+        _ if text.starts_with("# OSU ") => return of_osu(file, text),
         _ => None,
     };
     if let Some(records) = plain {
@@ -81,6 +83,13 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     Ok(Results { file: file.to_owned(), command, environment, sha256, records })
 }
 
+/// What `--format osu` printed, or OSU's own programs.
+fn of_osu(file: &Path, text: &str) -> Result<Results, Error> {
+    let records = import::printed_by_osu(&file.display().to_string(), text)?;
+    let (command, environment) = (String::new(), Map::new());
+    Ok(Results { file: file.to_owned(), command, environment, sha256: sha256(text), records })
+}
+
 /// The fingerprint of a file's text, as `sha256sum` prints it.
 pub fn sha256(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -94,6 +103,18 @@ mod tests {
     #[test]
     fn a_fingerprint_is_that_of_sha256sum() {
         assert_eq!(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+
+    #[test]
+    fn osus_form_is_known_by_its_first_line() {
+        let text = "# OSU MPI Latency Test v0.1.0\n# not OSU's program but hotlink, in its form; fabric: gige, nodes: 2; \
+            median of half round trips\n# Datatype: MPI_CHAR.\n# Size            Latency (us)\n8   3.15\n64   x\n";
+        let whole = text.trim_end_matches("64   x\n");
+        let record = &parse(Path::new("m.txt"), whole).ok().unwrap().records[0];
+        assert_eq!((record.text("fabric"), record.text("benchmark")), (Some("gige"), Some("pingpong")));
+        assert_eq!((record.number("nodes"), record.number("latency_us")), (Some(2.0), Some(3.15)));
+        let said = parse(Path::new("m.txt"), text).err().unwrap().to_string();
+        assert!(said.starts_with("m.txt:6: "), "{said}");
     }
 
     #[test]

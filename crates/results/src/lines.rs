@@ -1,4 +1,5 @@
-//! Records of `--format jsonl` and `--format csv` read back. Neither carries the command or the machine.
+//! Records of `--format jsonl`, `csv`, `md` and `osu` read back. None carries the command or the machine; the last two have
+//! rounded values.
 
 use hotlink_bench::Record;
 use serde_json::{Map, Value};
@@ -31,10 +32,75 @@ pub(crate) fn csv(text: &str) -> Result<Vec<Record>, String> {
     rows.enumerate().map(record).collect()
 }
 
-fn value(cell: String) -> Value {
+pub(crate) fn value(cell: String) -> Value {
     match serde_json::from_str(&cell) {
         Ok(Value::Null | Value::String(_)) | Err(_) => Value::String(cell),
         Ok(value) => value,
+    }
+}
+
+/// Tables: what all rows share stands before them as `key: value`, a single record as rows of key and value.
+pub(crate) fn markdown(text: &str) -> Result<Vec<Record>, String> {
+    let mut records = Vec::new();
+    let (mut shared, mut heads, mut one) = (Map::new(), None::<Vec<String>>, None::<Map<String, Value>>);
+    for (at, line) in text.lines().enumerate() {
+        let Some(row) = line.trim().strip_prefix('|').and_then(|rest| rest.strip_suffix('|')) else {
+            records.extend(one.take().map(Record::from));
+            if heads.take().is_some() || !line.trim().is_empty() {
+                shared = shared_by(line);
+            }
+            continue;
+        };
+        let row = bars(row);
+        match &heads {
+            None => heads = Some(row),
+            Some(_) if row.iter().all(|cell| cell.contains("---") && cell.trim_matches(['-', ':']).is_empty()) => {}
+            Some(heads) if heads.len() != row.len() => {
+                return Err(format!("line {}: {} cells, but its table has {} columns", at + 1, row.len(), heads.len()));
+            }
+            Some(heads) if heads[..] == ["key", "value"] => {
+                let fields = one.get_or_insert_with(|| shared.clone());
+                fields.insert(row[0].clone(), marked(&row[1]));
+            }
+            Some(heads) => {
+                let known = heads.iter().zip(&row).filter(|(_, cell)| !cell.is_empty() && *cell != "-");
+                let own = known.map(|(head, cell)| (head.clone(), marked(cell)));
+                records.push(Record::from(shared.clone().into_iter().chain(own).collect::<Map<_, _>>()));
+            }
+        }
+    }
+    records.extend(one.map(Record::from));
+    if records.is_empty() { Err("holds no table".to_owned()) } else { Ok(records) }
+}
+
+/// Cells of a row between bars; a bar in a cell has a backslash before it.
+fn bars(row: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut letters = row.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let last = cells.len() - 1;
+        match letter {
+            '\\' if letters.peek() == Some(&'|') => cells[last].extend(letters.next()),
+            '|' => cells.push(String::new()),
+            letter => cells[last].push(letter),
+        }
+    }
+    cells.into_iter().map(|cell| cell.trim().to_owned()).collect()
+}
+
+/// A line of `key: value`, three spaces apart.
+fn shared_by(line: &str) -> Map<String, Value> {
+    let parts = line.split("   ").filter_map(|part| part.trim().split_once(": "));
+    let is_key = |key: &str| !key.is_empty() && !key.contains(' ');
+    parts.filter(|(key, _)| is_key(key)).map(|(key, text)| (key.to_owned(), marked(text.trim()))).collect()
+}
+
+/// A value as tables print it.
+fn marked(cell: &str) -> Value {
+    match cell {
+        "yes" => Value::Bool(true),
+        "no" => Value::Bool(false),
+        cell => value(cell.to_owned()),
     }
 }
 
@@ -78,6 +144,24 @@ mod tests {
         assert_eq!((found[0].text("fabric"), found[0].number("efficiency")), (Some("a, \"b\""), Some(0.5)));
         assert_eq!((found[1].number("nodes"), found[1].get("efficiency")), (Some(8.0), None));
         assert_eq!(found[0].get("ok"), Some(&Value::Bool(true)));
+    }
+
+    #[test]
+    fn tables_give_their_records_back() {
+        let text = "fabric: a b   benchmark: pingpong\n\n| size_B | latency_us | note |\n| ---: | ---: | --- |\n\
+            | 8 | 3.1 | x\\|y |\n| 64 | - |  |\n\nestimated: topology; assumed: nic_buffer\n";
+        let found = markdown(text).expect("records");
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].text("fabric"), found[0].number("size_B")), (Some("a b"), Some(8.0)));
+        assert_eq!(
+            (found[0].text("note"), found[1].get("latency_us"), found[1].get("note")),
+            (Some("x|y"), None, None)
+        );
+        let one = "| key | value |\n| --- | --- |\n| nodes | 8 |\n| ok | yes |\n";
+        let one = markdown(&format!("{one}\n{one}")).expect("records");
+        assert_eq!((one.len(), one[1].number("nodes"), one[1].get("ok")), (2, Some(8.0), Some(&Value::Bool(true))));
+        assert!(markdown("| a | b |\n| --- | --- |\n| 1 |\n").is_err_and(|why| why.starts_with("line 3: 1 cells")));
+        assert!(markdown("# A page\n").is_err_and(|why| why == "holds no table"));
     }
 
     #[test]

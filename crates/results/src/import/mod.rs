@@ -80,6 +80,11 @@ impl Program {
     }
 }
 
+/// Records of what OSU's programs print, or what has their form.
+pub(crate) fn printed_by_osu(file: &str, text: &str) -> Result<Vec<Record>, Error> {
+    (osu::ENTRY.read)(&Text::new(file, text), &[])
+}
+
 fn is_json(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }

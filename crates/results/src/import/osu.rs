@@ -2,6 +2,7 @@
 
 use super::text::{Text, columns, is_row, plain, with_bandwidth};
 use super::{Program, is_json};
+use crate::lines::value;
 use hotlink_bench::Record;
 use hotlink_study::Error;
 
@@ -76,6 +77,12 @@ fn benchmark(name: &str) -> (String, bool) {
 /// What a comment between title and table says of the run.
 fn optioned(head: Record, comment: &str) -> Record {
     let mut head = head;
+    // Of `--format osu`: `; fabric: gige, method: packet; median of half round trips`.
+    if let Some(said) = comment.strip_prefix("not OSU's program but hotlink, in its form; ") {
+        let said = said.split(';').next().unwrap_or_default().split(", ");
+        said.filter_map(|pair| pair.split_once(": ")).for_each(|(key, text)| head.set(key, value(text.to_owned())));
+        return head;
+    }
     for part in comment.split(['[', ']']) {
         if let Some((key, value)) = part.split_once(':') {
             let value = value.trim().trim_end_matches('.');
