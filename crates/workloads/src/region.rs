@@ -122,7 +122,10 @@ impl Study {
             .with("nodes", self.nodes);
         let head = described(head, regions, memory);
         if let Some(what) = &owner.lacking {
-            return Ok(head.with("note", what.as_str()));
+            // A shared region is a regular segment; the other kinds are memory of any kind.
+            let other = memory == Memory::Shared && regions.kind != RegionKind::Shared;
+            let hint = if other { "; ordinary memory is --memory private" } else { "" };
+            return Ok(head.with("note", format!("{what}{hint}")));
         }
         let access_us = user.access.values.first().copied().ok_or("no sample was taken")?;
         let parts = RegionTimes::parts(owner, user);
