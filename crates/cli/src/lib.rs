@@ -5,10 +5,12 @@
 //! [`hotlink_paper::Output`], all else to stderr. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input.
 
 mod options;
+mod place;
 pub mod values;
 mod verbs;
 mod words;
 
+pub use place::programs;
 pub use verbs::{Cells, calibrate, reproduce, run_cell, sweep};
 
 use clap::error::{ContextKind, ContextValue};

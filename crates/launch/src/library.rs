@@ -14,12 +14,6 @@ const LIBRARY: &str = "libmpi_abi.so.1";
 pub struct Commands(pub Vec<PathBuf>);
 
 impl Commands {
-    /// The running program, and what was called: the command of a Python package is a script, and the running program is
-    /// the interpreter then.
-    pub fn running() -> Commands {
-        let commands = [std::env::current_exe().ok(), std::env::args_os().next().map(PathBuf::from)];
-        Commands(commands.into_iter().flatten().collect())
-    }
     /// Where the library may be, if nobody says so: beside the command, or in `lib/hotlink` of the folder that it is installed
     /// in.
     fn places(&self) -> Vec<PathBuf> {

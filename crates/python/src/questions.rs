@@ -2,7 +2,6 @@
 
 use crate::InputError;
 use hotlink_bench::Record;
-use hotlink_launch::{Commands, Programs};
 use hotlink_questions::{Analyze, Compare, Design, Jobs, Region, Schedule, Simulation, read};
 use hotlink_results::timeline::{self, Recorder};
 use hotlink_study::{Error, Unwatched};
@@ -82,7 +81,7 @@ pub(crate) fn simulate_schedule(py: Python<'_>, asked: &str) -> PyResult<String>
 /// Several jobs on a fabric's packet network at once.
 #[pyfunction]
 pub(crate) fn simulate_jobs(py: Python<'_>, asked: &str) -> PyResult<String> {
-    told(py, || read::<Jobs>(asked)?.records(&Programs { commands: Commands::running() }, &Unwatched))
+    told(py, || read::<Jobs>(asked)?.records(&hotlink_cli::programs(), &Unwatched))
 }
 
 /// Memory that another node reaches.

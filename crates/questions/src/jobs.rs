@@ -4,21 +4,11 @@ use crate::simulate::Switches;
 use crate::values::{Size, bytes_of, word, wrong};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
-use hotlink_schedule::Schedule;
 use hotlink_study::inputs::Vary;
 use hotlink_study::{Error, Watch};
-use hotlink_workloads::jobs::{Jobs as Together, Placement, Plan, Program, Programs};
+use hotlink_workloads::jobs::{Jobs as Together, Placement, Plan, Programs};
 use hotlink_workloads::replay::Network;
 use serde::Deserialize;
-
-/// Where no processes can be started, as in a browser.
-pub(crate) struct NoPrograms;
-
-impl Programs for NoPrograms {
-    fn recorded(&self, _: Program<'_>) -> Result<Schedule, Error> {
-        Err(Error::Input("programs are not started here: `hotlink simulate jobs` runs them".to_owned()))
-    }
-}
 
 /// Jobs of a plan on a fabric's packet network.
 #[derive(Clone, Debug, Deserialize)]

@@ -20,7 +20,6 @@ mod words;
 pub use design::Design;
 pub use heard::{Heard, Steps};
 pub use jobs::Jobs;
-use jobs::NoPrograms;
 pub use network::{Diagnose, Network};
 pub use region::Region;
 pub use simulate::{Schedule, Simulation};
@@ -31,6 +30,7 @@ use hotlink_bench::Record;
 use hotlink_fabric::input::{self, Lent};
 use hotlink_study::Error;
 use hotlink_study::schema::VERSION;
+use hotlink_workloads::jobs::NoPrograms;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 

@@ -1,10 +1,9 @@
 //! `hotlink explore`: the network in a browser, served on loopback or as one file. The page computes by itself.
 
 use super::question::{RoutesArgs, VariantArgs};
-use crate::Failure;
 use crate::values::Size;
+use crate::{Failure, place};
 use hotlink_explorer::{Asked, Page, serve};
-use hotlink_launch::Commands;
 use hotlink_paper::Output;
 use hotlink_study::model::traffic;
 use std::path::PathBuf;
@@ -56,7 +55,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let apart = apart.as_ref().map(|(routes, fail)| (variant.as_str(), routes.as_str(), *fail));
     let asked = Asked { fabric: &fabric, apart, nodes: args.nodes, traffic: &args.traffic, size: args.size.0 };
     let (state, nodes) = asked.state()?;
-    let page = Page::find(&Commands::running().0)?;
+    let page = Page::find(&place::commands().0)?;
     match &args.export {
         Some(file) => {
             hotlink_results::write_whole("--export", file, &page.offline(&state)?)?;

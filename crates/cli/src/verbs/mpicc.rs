@@ -1,7 +1,6 @@
 //! `hotlink mpicc` and `hotlink mpicxx`: the system's compilers with the header and the library of MPI's standard ABI.
 
-use crate::Failure;
-use hotlink_launch::Commands;
+use crate::{Failure, place};
 use hotlink_launch::compiler::{Language, compile, layout};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,7 +34,7 @@ pub(crate) struct Args {
 
 /// Becomes the compiler, or tells what it would be.
 pub(crate) fn run(args: &Args, language: Language) -> Result<(), Failure> {
-    let (library, commands) = (args.library.as_deref(), Commands::running());
+    let (library, commands) = (args.library.as_deref(), place::commands());
     if let Some(folder) = &args.layout {
         return layout(folder, library, &commands);
     }

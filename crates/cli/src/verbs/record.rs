@@ -1,8 +1,8 @@
 //! `hotlink record`: what each rank of an MPI program computes between its calls, for `hotlink run --compute-time FILE`.
 
 use super::run::told;
-use crate::Failure;
-use hotlink_launch::{Commands, record, with_library};
+use crate::{Failure, place};
+use hotlink_launch::{record, with_library};
 use hotlink_paper::Output;
 use hotlink_real::{Job, cores};
 use std::ffi::OsString;
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
     super::run::program("record", &args.command)?;
     hotlink_results::is_no_input("--out", &args.out, args.command.first())?;
-    let mut variables = with_library(args.library.as_deref(), &Commands::running())?;
+    let mut variables = with_library(args.library.as_deref(), &place::commands())?;
     if args.ranks <= cores() && args.ranks > 1 {
         variables.push(("HOTLINK_BIND".to_owned(), "core".into()));
     }

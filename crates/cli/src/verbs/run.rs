@@ -1,9 +1,9 @@
 //! `hotlink run`: an MPI program on ranks of this machine, over this project's MPI library: over memory and sockets, or on a
 //! simulated fabric.
 
-use crate::Failure;
 use crate::words::via;
-use hotlink_launch::{Commands, library, with_library};
+use crate::{Failure, place};
+use hotlink_launch::{library, with_library};
 use hotlink_paper::{Format, Output};
 use hotlink_real::{Job, JobEnd, Via, cores};
 use std::ffi::OsString;
@@ -86,7 +86,7 @@ pub(super) fn program(verb: &str, command: &[OsString]) -> Result<(), Failure> {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     program("run", &args.command)?;
     let command = args.command.clone();
-    let (own, commands) = (args.library.as_deref(), Commands::running());
+    let (own, commands) = (args.library.as_deref(), place::commands());
     let mut variables = Vec::new();
     if let Some(via) = args.via {
         variables.push(("HOTLINK_VIA".to_owned(), via.name().into()));

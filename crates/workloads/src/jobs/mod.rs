@@ -18,7 +18,7 @@ mod work;
 pub use model::Model;
 pub use place::{Chosen, Placement, nodes_of};
 pub use plan::{Job, Plan, Repeat, Work};
-pub use program::{Program, Programs};
+pub use program::{NoPrograms, Program, Programs};
 
 use crate::gpu;
 use crate::replay::Network;

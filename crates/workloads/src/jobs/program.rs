@@ -34,6 +34,16 @@ pub trait Programs {
     fn recorded(&self, program: Program<'_>) -> Result<Schedule, Error>;
 }
 
+/// Where no processes can be started, as in a browser.
+#[derive(Clone, Copy, Debug)]
+pub struct NoPrograms;
+
+impl Programs for NoPrograms {
+    fn recorded(&self, _: Program<'_>) -> Result<Schedule, Error> {
+        Err(Error::Input("programs are not started here: `hotlink simulate jobs` runs them".to_owned()))
+    }
+}
+
 /// Programs that were recorded, by job and nodes: one that is asked for again is not run again.
 pub(super) struct Recorded<'a> {
     programs: &'a dyn Programs,

@@ -1,10 +1,10 @@
 //! `hotlink compare --program`: the same binary on several simulated fabrics, its times beside what each fabric costs.
 
-use crate::Failure;
 use crate::verbs::question::VariantArgs;
 use crate::verbs::run::told;
 use crate::words::Fabrics;
-use hotlink_launch::{Commands, Compared};
+use crate::{Failure, place};
+use hotlink_launch::Compared;
 use hotlink_paper::{Output, job};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl ProgramArgs {
             compute: self.compute_time.clone().unwrap_or_else(|| "none".to_owned()),
             library: self.library.clone(),
             faults: self.faults.clone(),
-            commands: Commands::running(),
+            commands: place::commands(),
         })
     }
 }

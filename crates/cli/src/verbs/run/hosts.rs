@@ -1,8 +1,7 @@
 //! `hotlink run --hosts`: options of a job on several hosts, and the agent on each of them.
 
 use super::told;
-use crate::Failure;
-use hotlink_launch::Commands;
+use crate::{Failure, place};
 use hotlink_launch::hosts::{Hosts, agent, own_command};
 use hotlink_paper::Output;
 use std::path::PathBuf;
@@ -42,5 +41,5 @@ impl HostArgs {
 
 /// Runs the ranks of this host, as the standard input says.
 pub(crate) fn serve(_args: &AgentArgs, _output: &mut Output) -> Result<(), Failure> {
-    told(agent(&Commands::running())?)
+    told(agent(&place::commands())?)
 }

@@ -2,8 +2,8 @@
 
 use super::schedule::NetworkArgs;
 use crate::Failure;
+use crate::place::programs;
 use crate::words::{Fabrics, word};
-use hotlink_launch::{Commands, Programs};
 use hotlink_paper::{Output, columns};
 use hotlink_workloads::jobs::{Jobs, Placement, Plan};
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     output.end_with_reader();
     let steps: u64 = jobs.iter().map(|jobs| jobs.steps(&plan)).sum();
     let progress = output.ticking("simulate", steps * Fabrics::all(&args.fabric).count() as u64);
-    let programs = Programs { commands: Commands::running() };
+    let programs = programs();
     for fabric in Fabrics::all(&args.fabric) {
         for jobs in &jobs {
             if output.is_closed() {
