@@ -122,6 +122,14 @@ pub struct Bill {
     pub status: Status,
 }
 
+/// Between two names, dates or years where a list stands over another and both have prices in a bill.
+const OVER: &str = " over ";
+
+/// Of a bill's year (or date, or name) that of the list below, beside whose prices the others stand; else itself.
+pub fn below(of: &str) -> &str {
+    of.rsplit(OVER).next().unwrap_or(of)
+}
+
 impl PriceList {
     /// This list with the items of `own` in place of its items of the same name; name, title and date become those of
     /// `own`, and a bill says which of the two its prices come from. In another currency no price of this list can stay.
@@ -153,7 +161,7 @@ impl PriceList {
             (false, false) => own,
             _ => std::array::from_fn(|at| match own[at] == other[at] {
                 true => own[at].clone(),
-                false => format!("{} over {}", own[at], other[at]),
+                false => format!("{}{OVER}{}", own[at], other[at]),
             }),
         }
     }

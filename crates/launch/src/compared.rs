@@ -1,10 +1,10 @@
 //! The same program on several simulated fabrics, its times beside what each fabric costs.
 
 use crate::fabric::{Ended, How, on_fabric};
-use crate::library::{Commands, library, with_library};
+use crate::library::{Commands, unheard};
 use crate::{Seats, words_of};
 use hotlink_bench::Record;
-use hotlink_real::{Job, JobEnd};
+use hotlink_real::JobEnd;
 use hotlink_study::comparison::Priced;
 use hotlink_study::{Error, Source, Watch};
 use std::ffi::OsString;
@@ -59,15 +59,8 @@ impl Compared {
 
     /// Its record on one fabric, or the end of a job that was interrupted.
     fn on(&self, name: &str, priced: &Priced) -> Result<Result<Record, JobEnd>, Error> {
-        let job = Job {
-            command: self.command.clone(),
-            ranks: self.ranks,
-            variables: with_library(self.library.as_deref(), &self.commands)?,
-            tags: false,
-            errors_alone: true,
-            forks: Some(|_| ()),
-        };
-        let library = library(self.library.as_deref(), &self.commands)?;
+        let given = self.library.as_deref();
+        let (job, library) = unheard(self.command.clone(), self.ranks, given, &self.commands)?;
         let (seats, compute) = (Seats::alone(self.ranks), self.compute.as_str());
         let faults = self.faults.as_deref();
         let how = How { seats, clocks: None, library: &library, compute, traced: false, schedule: false, faults };

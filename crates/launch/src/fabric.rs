@@ -9,6 +9,7 @@ use hotlink_schedule::{Recorder, Schedule};
 use hotlink_seats::{Office, Spent, Step};
 use hotlink_study::{Error, recorded_on_fabric};
 use hotlink_workloads::called::Ground;
+use hotlink_workloads::jobs::recorded_unit;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -19,9 +20,6 @@ use std::time::Instant;
 
 /// How a record of what ranks compute begins.
 pub(crate) const RECORDED: &str = "hotlink-compute/1";
-
-/// Picoseconds of a unit of computation, as `simulate goal` takes it by default.
-const PS_PER_UNIT: u64 = 1000;
 
 hotlink_study::words! {
     /// What `clock_gettime`, `gettimeofday`, `time` and sleeps are.
@@ -239,7 +237,7 @@ fn computing(word: &str, ranks: u32) -> Result<Option<(String, OsString)>, Error
 
 /// What ranks did as a schedule in nanoseconds. The number of a message is its tag, so that each finds its receive.
 fn recorded(steps: &[Vec<Step>]) -> Schedule {
-    let mut recorder = Recorder::new(steps.len() as u32);
+    let (mut recorder, unit) = (Recorder::new(steps.len() as u32), recorded_unit());
     for (rank, steps) in (0..).zip(steps) {
         // What is left of a nanosecond is part of the next computation.
         let mut left = 0;
@@ -249,8 +247,8 @@ fn recorded(steps: &[Vec<Step>]) -> Schedule {
                 Step::Takes { from, number, bytes } => recorder.recv(rank, from, number, bytes),
                 Step::Computes(time) => {
                     left += time.0;
-                    recorder.calc(rank, left / PS_PER_UNIT);
-                    left %= PS_PER_UNIT;
+                    recorder.calc(rank, left / unit.0);
+                    left %= unit.0;
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! The MPI library's file: where it may be, and how a program finds it.
 
+use hotlink_real::Job;
 use hotlink_study::Error;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,21 @@ impl Commands {
         places.dedup();
         places
     }
+}
+
+/// A job whose output goes to the standard error output, since an answer stands on the other, and the library that it finds.
+///
+/// # Errors
+/// As [`library`].
+pub(crate) fn unheard(
+    command: Vec<OsString>,
+    ranks: u32,
+    given: Option<&Path>,
+    commands: &Commands,
+) -> Result<(Job, PathBuf), Error> {
+    let variables = with_library(given, commands)?;
+    let job = Job { command, ranks, variables, tags: false, errors_alone: true, forks: Some(|_| ()) };
+    Ok((job, library(given, commands)?))
 }
 
 /// Variables by which the program finds the library.

@@ -2,8 +2,7 @@
 
 use crate::Seats;
 use crate::fabric::{Ended, How, on_fabric};
-use crate::library::{Commands, library, with_library};
-use hotlink_real::Job;
+use crate::library::{Commands, unheard};
 use hotlink_schedule::Schedule;
 use hotlink_study::Error;
 use hotlink_workloads::jobs::{self, Program};
@@ -27,15 +26,8 @@ impl jobs::Programs for Programs {
 
 impl Programs {
     fn run(&self, program: Program<'_>) -> Result<Schedule, Error> {
-        let job = Job {
-            command: program.command.iter().map(Into::into).collect(),
-            ranks: program.places.len() as u32,
-            variables: with_library(None, &self.commands)?,
-            tags: false,
-            errors_alone: true,
-            forks: Some(|_| ()),
-        };
-        let library = library(None, &self.commands)?;
+        let command = program.command.iter().map(Into::into).collect();
+        let (job, library) = unheard(command, program.places.len() as u32, None, &self.commands)?;
         let seats = Seats::at(program.nodes, program.places);
         let compute = program.compute;
         let how = How { seats, clocks: None, library: &library, compute, traced: false, schedule: true, faults: None };

@@ -60,14 +60,14 @@ fn read_file(file: &Path) -> Result<Results, Error> {
 pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
     let plain = match file.extension().and_then(|extension| extension.to_str()) {
-        Some("jsonl") => Some(lines::jsonl(text)),
-        Some("csv") => Some(lines::csv(text)),
-        Some("md") => Some(lines::markdown(text)),
-        _ if text.starts_with("# OSU ") => return of_osu(file, text),
+        Some("jsonl") => Some(lines::jsonl(text).map_err(wrong)),
+        Some("csv") => Some(lines::csv(text).map_err(wrong)),
+        Some("md") => Some(lines::markdown(text).map_err(wrong)),
+        _ if text.starts_with("# OSU ") => Some(import::printed_by_osu(&file.display().to_string(), text)),
         _ => None,
     };
     if let Some(records) = plain {
-        let records = records.map_err(wrong)?;
+        let records = records?;
         let (command, environment) = (String::new(), Map::new());
         return Ok(Results { file: file.to_owned(), command, environment, sha256: sha256(text), records });
     }
@@ -81,13 +81,6 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let records = records.filter_map(Value::as_object).map(|fields| Record::from(fields.clone())).collect();
     let sha256 = sha256(text);
     Ok(Results { file: file.to_owned(), command, environment, sha256, records })
-}
-
-/// What `--format osu` printed, or OSU's own programs.
-fn of_osu(file: &Path, text: &str) -> Result<Results, Error> {
-    let records = import::printed_by_osu(&file.display().to_string(), text)?;
-    let (command, environment) = (String::new(), Map::new());
-    Ok(Results { file: file.to_owned(), command, environment, sha256: sha256(text), records })
 }
 
 /// The fingerprint of a file's text, as `sha256sum` prints it.

@@ -1,6 +1,7 @@
 //! Which fabric is best at which size, and where one overtakes another.
 
 use hotlink_bench::Record;
+use hotlink_fabric::price::below;
 use std::cmp::Ordering;
 
 /// Two values closer than this (relative) are the same.
@@ -68,7 +69,7 @@ pub struct Span {
 
 /// The year of a record's prices; of a list of one's own over another that of the other, beside whose prices it stands.
 fn base_year(record: &Record) -> Option<&str> {
-    record.text("prices_year")?.rsplit(" over ").next()
+    record.text("prices_year").map(below)
 }
 
 impl Quantity {

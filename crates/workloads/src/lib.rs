@@ -4,7 +4,8 @@
 //! ([`gpu`]) and runs it. Both stand on [`replay`], which puts the bound beside the time: the longest chain, the load on the
 //! hottest resource, the busiest processor. [`cluster`] gives the levels of a GPU cluster, by which its collectives are
 //! bounded without a simulation. [`measured`] puts these beside what nccl-tests printed. [`jobs`] runs several
-//! of all these at once on one fabric. [`region`] sets up memory that other nodes reach, and takes it away. [`called`] bounds the collectives that a program called there.
+//! of all these at once on one fabric. [`region`] sets up memory that other nodes reach, and takes it away. [`called`]
+//! bounds the collectives that a program called there.
 
 pub mod called;
 pub mod cluster;

@@ -216,7 +216,7 @@ impl Routing {
     }
 
     /// The group of a home, where there are any.
-    pub fn group_of(&self, home: Vertex) -> u32 {
+    fn group_of(&self, home: Vertex) -> u32 {
         match self {
             Routing::Dragonfly { shape, .. } => shape.region(home),
             Routing::Valiant(valiant) => valiant.region(home),

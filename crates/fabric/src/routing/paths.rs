@@ -55,7 +55,7 @@ impl ShortestPaths {
     }
 
     /// All shortest paths, by a search for each home.
-    fn searched(network: &Network, attachment: &Attachment) -> ShortestPaths {
+    pub(super) fn searched(network: &Network, attachment: &Attachment) -> ShortestPaths {
         let (entering, start) = entering(network);
         let all_have_homes = network.node_iter().all(|node| attachment.has_home(node));
         let first = if all_have_homes { network.nodes } else { 0 };
@@ -63,9 +63,9 @@ impl ShortestPaths {
         ShortestPaths { single: false, rank: Vec::new(), phases: 1, lanes: 0, entering, start, first, rows, tree: None }
     }
 
-    /// All shortest paths by searches, each hop in a lane of its own, of which somebody says how many there are.
-    pub(super) fn in_lanes_of(network: &Network, attachment: &Attachment, lanes: u8) -> ShortestPaths {
-        ShortestPaths { lanes, ..ShortestPaths::searched(network, attachment) }
+    /// The same paths, each hop in a lane of its own, of so many.
+    pub(super) fn with_lanes(self, lanes: u8) -> ShortestPaths {
+        ShortestPaths { lanes, ..self }
     }
 
     /// All shortest paths, each hop in a lane of its own.
@@ -77,7 +77,7 @@ impl ShortestPaths {
             hops.max().unwrap_or(0)
         };
         let lanes = (0..attachment.homes.len()).map(farthest).max().unwrap_or(0);
-        ShortestPaths { lanes: u8::try_from(lanes).unwrap_or(u8::MAX), ..paths }
+        paths.with_lanes(u8::try_from(lanes).unwrap_or(u8::MAX))
     }
 
     /// The shortest paths that never climb after a descent. Up is towards a higher tier where tiers have levels, else

@@ -29,8 +29,8 @@ impl Valiant {
     pub(super) fn new(network: &Network, attachment: &Attachment) -> Valiant {
         let regions = network.region.iter().filter(|&&region| region != NO_REGION).max().map_or(0, |last| last + 1);
         let rows = (0..regions).map(|_| OnceLock::new()).collect();
-        let paths = ShortestPaths::in_lanes_of(network, attachment, 1);
-        let mut valiant = Valiant { paths, of: network.region.clone(), rows, longest: 0 };
+        let paths = ShortestPaths::searched(network, attachment);
+        let valiant = Valiant { paths, of: network.region.clone(), rows, longest: 0 };
         let farthest = |row: &Row<'_>, from: &mut dyn Iterator<Item = Vertex>| {
             from.filter_map(|at| valiant.paths.distance(network, row, State { at, phase: 0 })).max().unwrap_or(0)
         };
@@ -42,9 +42,8 @@ impl Valiant {
         });
         let lanes = first + second.max().unwrap_or(0);
         let most = |hops: u32| u8::try_from(hops).unwrap_or(u8::MAX);
-        valiant.longest = most(first);
-        valiant.paths = ShortestPaths::in_lanes_of(network, attachment, most(lanes));
-        valiant
+        let Valiant { paths, of, rows, .. } = valiant;
+        Valiant { paths: paths.with_lanes(most(lanes)), of, rows, longest: most(first) }
     }
 
     /// Number of regions.

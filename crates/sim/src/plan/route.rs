@@ -152,8 +152,8 @@ impl Plan<'_> {
     /// Follows the routing from `state` to the trip's end.
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         let (mut lot, turn) = (choice >> 32, choice & 0xffff_ffff);
-        if self.paths == Paths::Flow {
-            // Also where `choice` is a packet's own, for its intermediate group.
+        if self.paths == Paths::Flow && self.fabric.routing.is_valiant() {
+            // `choice` is a packet's own there, for its intermediate group.
             lot = pair_lot(self.seed, trip.source.0, trip.destination.0) & 0xffff_ffff;
         }
         let mut draw = Draw::new(self.paths, trip.destination, lot, turn);

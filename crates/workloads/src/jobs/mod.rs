@@ -1,7 +1,7 @@
 //! Several jobs on one fabric at once: what each takes beside the others, and what it would take alone.
 //!
-//! A plan ([`Plan`]) names the jobs: schedules of any form, collectives, traffic at random times, training, MPI programs. Each gets its nodes by a
-//! list or a [`Placement`]. Every job runs by itself and then all of them together, on the same nodes, from the same
+//! A plan ([`Plan`]) names the jobs: schedules of any form, collectives, traffic at random times, training, MPI programs.
+//! Each gets its nodes by a list or a [`Placement`]. Every job runs by itself and then all of them together, on the same nodes, from the same
 //! start and with the same failures. So a slow-down is the others' work alone. Where something fails, the
 //! jobs run together once more without failures, which tells what these cost.
 
@@ -18,7 +18,7 @@ mod work;
 pub use model::Model;
 pub use place::{Chosen, Placement, nodes_of};
 pub use plan::{Job, Plan, Repeat, Work};
-pub use program::{NoPrograms, Program, Programs};
+pub use program::{NoPrograms, Program, Programs, recorded_unit};
 
 use crate::gpu;
 use crate::replay::Network;
@@ -57,6 +57,7 @@ pub(super) struct Setting<'a> {
     /// Which of equal paths, by which seed.
     routes: (Paths, u64),
     watch: &'a dyn Watch,
+    recorded: &'a Recorded<'a>,
 }
 
 impl Jobs {
@@ -107,8 +108,14 @@ impl Jobs {
         let built = built.map_err(|what| of_plan(format!("{}: {what}", source.name())))?;
         let settings = plan.settings(&self.network, (source.spec(), &built))?;
         let routes = (settings.paths, settings.seed);
-        let setting =
-            Setting { spec: source.spec(), network: &self.network, capacities: self.network.capacities, routes, watch };
+        let setting = Setting {
+            spec: source.spec(),
+            network: &self.network,
+            capacities: self.network.capacities,
+            routes,
+            watch,
+            recorded,
+        };
         let stage = Stage::new(plan, &built, &settings, &setting, watch)?;
         let read = work::read_all(plan, source.spec())?;
         let placements: Vec<Option<Placement>> = match self.placements.is_empty() {
@@ -117,7 +124,7 @@ impl Jobs {
         };
         let mut records: Vec<Record> = Vec::new();
         for placement in placements {
-            let placed = work::placed(plan, &read, &built, &setting, recorded, placement)?;
+            let placed = work::placed(plan, &read, &built, &setting, placement)?;
             let first = records.get(..=placed.len()).unwrap_or_default().to_vec();
             let found = stage.records(placed)?;
             records.extend(found.into_iter().enumerate().map(|(at, record)| {

@@ -2,13 +2,17 @@
 
 use super::place::Placement;
 use super::plan::{Job, Plan, Work};
+use hotlink_fabric::units::Time;
 use hotlink_schedule::{Schedule, beside, check};
+use hotlink_study::options::CalcUnit;
 use hotlink_study::{Error, Watch};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Picoseconds of a unit of computation in what programs are recorded to.
-const PS_PER_UNIT: u64 = 1000;
+/// A unit of computation in what programs are recorded to: that of `simulate goal` by default.
+pub fn recorded_unit() -> Time {
+    CalcUnit::Ns.into()
+}
 
 /// A program whose ranks shall be recorded.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +31,7 @@ pub struct Program<'a> {
 
 /// Runs programs: processes are started elsewhere (`hotlink_launch`).
 pub trait Programs {
-    /// What the ranks do when the program is alone on its nodes, computing in nanoseconds.
+    /// What the ranks do when the program is alone on its nodes, computing in units of [`recorded_unit`].
     ///
     /// # Errors
     /// The program or the fabric is not sound, or a rank failed.
@@ -68,7 +72,7 @@ impl<'a> Recorded<'a> {
         let program = Program { command, compute, fabric: self.fabric, nodes, places };
         let found = self.programs.recorded(program).map_err(|error| wrong(error.to_string()))?;
         check(&found).map_err(|stuck| wrong(format!("what was recorded cannot end: {stuck}")))?;
-        let found = beside(&[(&found, PS_PER_UNIT)]).map_err(wrong)?;
+        let found = beside(&[(&found, recorded_unit().0)]).map_err(wrong)?;
         self.kept.borrow_mut().insert(key, found.clone());
         self.watch.step();
         Ok(found)

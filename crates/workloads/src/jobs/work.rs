@@ -3,7 +3,6 @@
 use super::model::Model;
 use super::place::{Placement, Room, Wanted};
 use super::plan::{Job, Plan, Repeat, Work};
-use super::program::Recorded;
 use super::training::Training;
 use super::{Setting, traffic};
 use crate::collective;
@@ -73,7 +72,6 @@ pub(super) fn placed<'p>(
     read: &[Option<Schedule>],
     fabric: &Fabric,
     setting: &Setting<'_>,
-    recorded: &Recorded<'_>,
     placement: Option<Placement>,
 ) -> Result<Vec<Placed<'p>>, Error> {
     let mut room = Room::new(fabric, setting.spec, plan.jobs.iter().any(is_by_switch));
@@ -86,10 +84,6 @@ pub(super) fn placed<'p>(
     let all = plan.jobs.iter().zip(nodes).zip(read);
     all.map(|((job, nodes), read)| {
         let mut placed = write(plan, job, read.as_ref(), nodes.unwrap_or_default(), fabric, setting, &room)?;
-        if let Work::Program { .. } = job.work {
-            placed.schedule = recorded.of(plan, job, fabric.nodes(), &placed.nodes)?;
-            placed.left_out = Some("the hosts' own part of each message: --overhead adds one".to_owned());
-        }
         placed.placement = match (&job.nodes, placement.or(job.placement)) {
             (Some(_), _) => "listed",
             (None, how) => how.unwrap_or(Placement::Contiguous).name(),
@@ -156,8 +150,10 @@ fn write<'p>(
     };
     match &job.work {
         Work::Schedule { .. } => placed.schedule = read.cloned().unwrap_or_default(),
-        // Recorded on its nodes.
-        Work::Program { .. } => {}
+        Work::Program { .. } => {
+            placed.schedule = setting.recorded.of(plan, job, fabric.nodes(), &placed.nodes)?;
+            placed.left_out = Some("the hosts' own part of each message: --overhead adds one".to_owned());
+        }
         Work::Collective { .. } if placed.ranks < 2 => {
             return Err(plan.wrong(job, "ranks", "a collective of one rank sends nothing: must be 2 or more"));
         }

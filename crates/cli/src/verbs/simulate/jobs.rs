@@ -13,8 +13,8 @@ use hotlink_workloads::jobs::{Jobs, Placement, Plan};
   hotlink simulate jobs plans/two-jobs.toml --fabric ib-ndr-fat-tree2 --placement contiguous,spread,random
   hotlink new jobs > jobs.toml && hotlink simulate jobs jobs.toml --fabric eth-400g-leaf-spine
 
-A plan names jobs (a schedule, a collective, traffic, training, or an MPI program), the nodes of each, when it begins and how often it runs, and what
-fails meanwhile (docs/jobs.md). Each job runs alone and then beside the others, on the same nodes.")]
+A plan names jobs (a schedule, a collective, traffic, training, or an MPI program), the nodes of each, when it begins and
+how often it runs, and what fails meanwhile (docs/jobs.md). Each job runs alone and then beside the others, on the same nodes.")]
 pub(crate) struct Args {
     /// The plan of jobs: a TOML file, or - for standard input.
     plan: String,
