@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p hotlink-event --example event_rates`
 
-use hotlink_event::{BinaryHeap, Calendar, Event, QuadHeap, Queue, RadixHeap, TraceHash};
+use hotlink_event::{BinaryHeap, Calendar, Event, Few, QuadHeap, Queue, RadixHeap, TraceHash};
 use std::time::Instant;
 
 const EVENTS: u32 = 2_000_000;
@@ -38,13 +38,14 @@ fn rate<Q: Queue>(pending: u32, delay: fn(u64) -> u64) -> (f64, u64) {
 fn main() {
     println!("million events/s (ratio to radix 64)");
     println!(
-        "{:<14} {:>8} {:>12} {:>18} {:>18} {:>18} {:>18} {:>18}",
-        "delays", "pending", "radix 64", "calendar", "radix 256", "radix 2", "binary", "4-ary"
+        "{:<14} {:>8} {:>12} {:>18} {:>18} {:>18} {:>18} {:>18} {:>18}",
+        "delays", "pending", "radix 64", "few, radix 64", "calendar", "radix 256", "radix 2", "binary", "4-ary"
     );
     for (name, delay) in [("few constants", few_constants as fn(u64) -> u64), ("spread", spread)] {
-        for pending in [10, 1_000, 10_000, 100_000, 1_000_000] {
+        for pending in [3, 10, 1_000, 10_000, 100_000, 1_000_000] {
             let (base, trace) = rate::<RadixHeap>(pending, delay);
             let others = [
+                rate::<Few<RadixHeap>>(pending, delay),
                 rate::<Calendar>(pending, delay),
                 rate::<RadixHeap<8>>(pending, delay),
                 rate::<RadixHeap<1>>(pending, delay),

@@ -3,10 +3,11 @@
 //! An event is two words, its time and a packed payload ([`Event`]), so that a queue moves 16 bytes and no event owns
 //! memory. A simulation schedules only at or after its clock, which lets the queue be a radix heap ([`RadixHeap`]) or a
 //! calendar ([`Calendar`], for networks): cheaper than a comparison heap and first-in first-out at equal times without a
-//! sequence number. The alternatives ([`BinaryHeap`], [`QuadHeap`]) are kept so that `examples/event_rates.rs` can show
+//! sequence number. Where events are often few, a row stands before it ([`Few`]). The alternatives ([`BinaryHeap`], [`QuadHeap`]) are kept so that `examples/event_rates.rs` can show
 //! the difference on any machine.
 
 mod calendar;
+mod few;
 mod heaps;
 mod radix;
 pub mod random;
@@ -14,6 +15,7 @@ mod ring;
 mod trace;
 
 pub use calendar::Calendar;
+pub use few::Few;
 pub use heaps::{BinaryHeap, QuadHeap};
 pub use radix::RadixHeap;
 pub use trace::TraceHash;
@@ -99,6 +101,7 @@ mod tests {
         ) {
             agrees_with_stable_sort::<Calendar>(&steps);
             agrees_with_stable_sort::<RadixHeap>(&steps);
+            agrees_with_stable_sort::<Few<RadixHeap>>(&steps);
             agrees_with_stable_sort::<RadixHeap<1>>(&steps);
             agrees_with_stable_sort::<RadixHeap<8>>(&steps);
             agrees_with_stable_sort::<BinaryHeap>(&steps);

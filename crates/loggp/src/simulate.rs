@@ -7,10 +7,9 @@
 use super::outcome::{Limit, Outcome};
 use super::parameters::LogGops;
 use hotlink_bound::schedule::{Gaps, most};
-use hotlink_event::NONE;
-use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
+use hotlink_event::{Event, Few, Queue, RadixHeap, TraceHash};
 use hotlink_fabric::units::Time;
-use hotlink_schedule::{Kind, Matching, Op, Schedule, Stuck};
+use hotlink_schedule::{Kind, Line, Marks, Matching, Op, Schedule, State, Stuck};
 
 /// The end of time.
 const LATEST: u64 = 1 << 62;
@@ -29,15 +28,6 @@ const NIC_FREE: u8 = 3;
 const REQUEST: u8 = 4;
 /// A rendezvous clearance is at the sender.
 const CLEAR: u8 = 5;
-
-/// Operations that wait in turn, threaded through `Machine::next`.
-#[derive(Clone, Copy)]
-struct Line {
-    first: u32,
-    last: u32,
-}
-
-const NOBODY: Line = Line { first: NONE, last: NONE };
 
 #[derive(Clone, Copy)]
 struct Cpu {
@@ -70,31 +60,47 @@ pub fn simulate(schedule: &Schedule, parameters: &LogGops) -> Result<Outcome, St
     machine.outcome()
 }
 
+/// What a message of one size takes: most are of the size of the one before.
+#[derive(Clone, Copy)]
+struct Costs {
+    size: u64,
+    work: u64,
+    transit: u64,
+    gap: u64,
+}
+
+impl Costs {
+    fn of(p: &LogGops, size: u64) -> Costs {
+        Costs { size, work: p.work(size), transit: p.transit(size), gap: p.occupancy(size) }
+    }
+}
+
 struct Machine<'a> {
     schedule: &'a Schedule,
     p: LogGops,
-    queue: RadixHeap,
+    costs: Costs,
+    queue: Few<RadixHeap>,
     trace: TraceHash,
     events: u64,
     now: u64,
     /// Ready now, in order.
     ready: Vec<u32>,
-    waits: Vec<u32>,
-    /// The other operation of the message, once matched.
-    partner: Vec<u32>,
-    /// Next in the line of a processor or adapter.
-    next: Vec<u32>,
-    /// A rendezvous send that was cleared, a rendezvous receive whose data has come.
-    second_phase: Vec<bool>,
-    /// Longest chain to the operation's start, then to its end.
-    chain: Vec<u64>,
+    /// With the longest chain to the operation's start, then to its end.
+    states: Vec<State<u64>>,
+    /// A rendezvous send that was cleared, a rendezvous receive whose data has come; empty where none asks first.
+    second_phase: Marks,
+    ended: Marks,
+    /// Operations that have not ended, and messages that no receive has taken.
+    left: usize,
+    sends: u64,
+    /// The longest chain of what has ended.
+    longest: u64,
     matching: Matching,
     cpus: Vec<Cpu>,
     nics: Vec<Nic>,
     cpus_each: u32,
     nics_each: u32,
     finish: Vec<u64>,
-    ended: Vec<bool>,
     starts_matter: bool,
     late: bool,
     messages: u64,
@@ -103,9 +109,14 @@ struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     fn new(schedule: &'a Schedule, p: LogGops) -> Result<Machine<'a>, Stuck> {
-        let ops = schedule.ops();
-        let each = |number: fn(&Op) -> u8| u32::from(ops.iter().map(number).max().unwrap_or(0)) + 1;
-        let (cpus_each, nics_each) = (each(|op| op.cpu), each(|op| op.nic));
+        let (mut cpus_each, mut nics_each, mut sends, mut largest) = (1, 1, 0, 0);
+        for op in schedule.ops() {
+            cpus_each = cpus_each.max(u32::from(op.cpu) + 1);
+            nics_each = nics_each.max(u32::from(op.nic) + 1);
+            if op.kind == Kind::Send {
+                (sends, largest) = (sends + 1, op.size.max(largest));
+            }
+        }
         if u64::from(schedule.ranks()) * u64::from(cpus_each.max(nics_each)) > MOST_LANES {
             return Err(Stuck::TooLarge);
         }
@@ -114,33 +125,34 @@ impl<'a> Machine<'a> {
             send_free: 0,
             recv_free: 0,
             last_whole: 0,
-            line: NOBODY,
+            line: Line::EMPTY,
             held: false,
             sent: Gaps::default(),
             received: Gaps::default(),
         };
-        let waits = schedule.waits().to_vec();
+        let (matching, states) = Matching::new(schedule);
         let idle = (0..schedule.ranks()).flat_map(|rank| schedule.of_rank(rank));
         Ok(Machine {
             schedule,
+            costs: Costs::of(&p, 0),
             p,
-            queue: RadixHeap::default(),
+            queue: Few::default(),
             trace: TraceHash::default(),
             events: 0,
             now: 0,
-            ready: idle.filter(|&op| waits[op as usize] == 0).collect(),
-            waits,
-            partner: vec![NONE; ops.len()],
-            next: vec![NONE; ops.len()],
-            second_phase: vec![false; ops.len()],
-            chain: vec![0; ops.len()],
-            matching: Matching::new(ops),
-            cpus: vec![Cpu { free_at: 0, line: NOBODY, work: 0 }; many(cpus_each)],
+            ready: idle.filter(|&op| states[op as usize].is_ready()).collect(),
+            second_phase: Marks::new(if largest > p.eager_max { states.len() } else { 0 }),
+            ended: Marks::new(states.len()),
+            left: states.len(),
+            sends,
+            longest: 0,
+            states,
+            matching,
+            cpus: vec![Cpu { free_at: 0, line: Line::EMPTY, work: 0 }; many(cpus_each)],
             nics: vec![nic; many(nics_each)],
             cpus_each,
             nics_each,
             finish: vec![0; schedule.ranks() as usize],
-            ended: vec![false; ops.len()],
             starts_matter: schedule.has_start_waits(),
             late: false,
             messages: 0,
@@ -159,26 +171,26 @@ impl<'a> Machine<'a> {
                 DONE => self.release(id, false),
                 AVAILABLE if self.is_eager(id) => self.arrive(id),
                 AVAILABLE => {
-                    let recv = self.partner[id as usize];
-                    self.second_phase[recv as usize] = true;
+                    let recv = self.partner(id);
+                    self.second_phase.set(recv);
                     self.ask_cpu(recv);
                 }
                 CPU_FREE => {
-                    let op = take(&mut self.cpus[id as usize].line, &self.next).expect("a free processor's line");
+                    let op = self.cpus[id as usize].line.take(&self.states).expect("a free processor's line");
                     self.start(op);
-                    if self.cpus[id as usize].line.first != NONE {
+                    if !self.cpus[id as usize].line.is_empty() {
                         self.push(self.cpus[id as usize].free_at, CPU_FREE, id);
                     }
                 }
                 NIC_FREE => {
                     let nic = &mut self.nics[id as usize];
                     nic.held = true;
-                    let op = take(&mut nic.line, &self.next).expect("a free adapter's line");
+                    let op = nic.line.take(&self.states).expect("a free adapter's line");
                     self.ask_cpu(op);
                 }
                 REQUEST => self.arrive(id),
                 CLEAR => {
-                    self.second_phase[id as usize] = true;
+                    self.second_phase.set(id);
                     self.ask_nic(id);
                 }
                 kind => unreachable!("event kind {kind}"),
@@ -208,24 +220,42 @@ impl<'a> Machine<'a> {
         self.ready.clear();
     }
 
-    fn op(&self, id: u32) -> &'a Op {
-        &self.schedule.ops()[id as usize]
+    #[inline]
+    fn op(&self, id: u32) -> Op {
+        self.schedule.op(id)
+    }
+
+    /// The other operation of a message that is matched.
+    #[inline]
+    fn partner(&self, id: u32) -> u32 {
+        self.states[id as usize].partner().expect("is matched before")
+    }
+
+    #[inline]
+    fn chain(&mut self, id: u32) -> &mut u64 {
+        &mut self.states[id as usize].own
     }
 
     fn is_eager(&self, send: u32) -> bool {
         self.op(send).size <= self.p.eager_max
     }
 
+    #[inline]
+    fn costs(&mut self, size: u64) -> Costs {
+        if self.costs.size != size {
+            self.costs = Costs::of(&self.p, size);
+        }
+        self.costs
+    }
+
     /// What waits for the end of `id` (or its start) waits no longer.
     fn release(&mut self, id: u32, start: bool) {
-        let chain = self.chain[id as usize];
+        let chain = *self.chain(id);
         for (after, start_only) in self.schedule.successors(id) {
             if start_only == start {
-                let after_chain = &mut self.chain[after as usize];
-                *after_chain = chain.max(*after_chain);
-                let waits = &mut self.waits[after as usize];
-                *waits -= 1;
-                if *waits == 0 {
+                let state = &mut self.states[after as usize];
+                state.own = chain.max(state.own);
+                if state.released() {
                     self.ready.push(after);
                 }
             }
@@ -240,7 +270,9 @@ impl<'a> Machine<'a> {
 
     /// `id` ends at `at`.
     fn end(&mut self, id: u32, at: u64) {
-        self.ended[id as usize] = true;
+        self.ended.set(id);
+        self.left -= 1;
+        self.longest = self.longest.max(*self.chain(id));
         let rank = self.op(id).rank;
         let finish = &mut self.finish[rank as usize];
         *finish = at.max(*finish);
@@ -257,14 +289,14 @@ impl<'a> Machine<'a> {
         let op = self.op(id);
         let at = self.nic(op.rank, op.nic);
         let nic = &mut self.nics[at];
-        let idle = !nic.held && nic.line.first == NONE;
+        let idle = !nic.held && nic.line.is_empty();
         if idle && nic.send_free <= self.now {
             nic.held = true;
             self.ask_cpu(id);
             return;
         }
         let free_at = nic.send_free;
-        join(&mut nic.line, &mut self.next, id);
+        nic.line.join(&mut self.states, id);
         if idle {
             self.push(free_at, NIC_FREE, at as u32);
         }
@@ -274,13 +306,13 @@ impl<'a> Machine<'a> {
         let op = self.op(id);
         let at = op.rank as usize * self.cpus_each as usize + usize::from(op.cpu);
         let cpu = &mut self.cpus[at];
-        let idle = cpu.line.first == NONE;
+        let idle = cpu.line.is_empty();
         if idle && cpu.free_at <= self.now {
             self.start(id);
             return;
         }
         let free_at = cpu.free_at;
-        join(&mut cpu.line, &mut self.next, id);
+        cpu.line.join(&mut self.states, id);
         if idle {
             self.push(free_at, CPU_FREE, at as u32);
         }
@@ -290,8 +322,8 @@ impl<'a> Machine<'a> {
     fn start(&mut self, id: u32) {
         let op = self.op(id);
         let work = match op.kind {
-            Kind::Calc => self.start_calc(id, op),
-            Kind::Send if self.is_eager(id) || self.second_phase[id as usize] => self.start_data(id, op),
+            Kind::Calc => self.start_calc(id, &op),
+            Kind::Send if self.is_eager(id) || self.second_phase.has(id) => self.start_data(id, &op),
             Kind::Send => self.start_request(id),
             Kind::Recv => self.start_recv(id),
         };
@@ -303,31 +335,31 @@ impl<'a> Machine<'a> {
     fn start_calc(&mut self, id: u32, op: &Op) -> u64 {
         self.started(id);
         let work = op.size.saturating_mul(self.p.calc_unit.0).min(LATEST);
-        self.chain[id as usize] += work;
+        *self.chain(id) += work;
         self.end(id, self.now + work);
         work
     }
 
     fn start_data(&mut self, id: u32, op: &Op) -> u64 {
-        let (work, bytes) = (self.p.work(op.size), self.p.transit(op.size));
+        let Costs { work, transit: bytes, gap, .. } = self.costs(op.size);
         let mut until_end = work;
         if self.is_eager(id) {
             self.started(id);
         } else {
             // The buffer is the adapter's until the last byte has left.
             until_end = work.max(self.p.overhead.0 + bytes);
-            let asked = self.chain[id as usize] + self.flight();
-            self.chain[id as usize] = asked.max(self.chain[self.partner[id as usize] as usize]) + self.flight();
+            let (asked, flight) = (*self.chain(id) + self.flight(), self.flight());
+            let recv = self.partner(id);
+            *self.chain(id) = asked.max(*self.chain(recv)) + flight;
         }
-        self.chain[id as usize] += until_end;
+        *self.chain(id) += until_end;
         self.end(id, self.now + until_end);
-        let gap = self.p.occupancy(op.size);
         let at = self.nic(op.rank, op.nic);
         let nic = &mut self.nics[at];
         nic.held = false;
         nic.send_free = self.now + gap;
         nic.sent.add(gap);
-        if nic.line.first != NONE {
+        if !nic.line.is_empty() {
             self.push(self.now + gap, NIC_FREE, at as u32);
         }
         let to = self.nic(op.peer, op.nic);
@@ -359,17 +391,17 @@ impl<'a> Machine<'a> {
     }
 
     fn start_recv(&mut self, id: u32) -> u64 {
-        let send = self.partner[id as usize];
-        if !self.is_eager(send) && !self.second_phase[id as usize] {
+        let send = self.partner(id);
+        if !self.is_eager(send) && !self.second_phase.has(id) {
             self.push(self.now + self.flight(), CLEAR, send);
             return self.p.overhead.0;
         }
         let size = self.op(send).size;
-        let work = self.p.work(size);
-        let bytes = self.p.transit(size);
+        let Costs { work, transit: bytes, .. } = self.costs(size);
         let sent = if self.is_eager(send) { work } else { work.max(self.p.overhead.0 + bytes) };
-        let arrival = self.chain[send as usize] - sent + self.flight() + bytes;
-        self.chain[id as usize] = arrival.max(self.chain[id as usize]) + work;
+        let arrival = *self.chain(send) - sent + self.flight() + bytes;
+        let chain = self.chain(id);
+        *chain = arrival.max(*chain) + work;
         self.messages += 1;
         self.bytes += size;
         self.end(id, self.now + work);
@@ -379,34 +411,31 @@ impl<'a> Machine<'a> {
     /// A receive is posted.
     fn post(&mut self, recv: u32) {
         self.started(recv);
-        if let Some(send) = self.matching.post(recv, self.op(recv)) {
-            self.matched(send, recv);
+        if self.matching.post(&mut self.states, recv, &self.schedule.op(recv)).is_some() {
+            self.ask_cpu(recv);
         }
     }
 
     /// A message, or its request, is at the receiver.
     fn arrive(&mut self, send: u32) {
-        if let Some(recv) = self.matching.arrive(send) {
-            self.matched(send, recv);
+        if let Some(recv) = self.matching.arrive(&mut self.states, send) {
+            self.ask_cpu(recv);
         }
-    }
-
-    fn matched(&mut self, send: u32, recv: u32) {
-        self.partner[send as usize] = recv;
-        self.partner[recv as usize] = send;
-        self.ask_cpu(recv);
     }
 
     fn outcome(self) -> Result<Outcome, Stuck> {
         if self.late || self.now > LATEST || self.finish.iter().any(|&at| at > LATEST) {
             return Err(Stuck::Late);
         }
-        let received = |id: u32| self.partner[id as usize] != NONE;
-        Stuck::at_the_end(self.schedule, |id| self.ended[id as usize], received)?;
+        // Where all have ended and as many messages were taken as sent, nothing is left to look for.
+        if self.left > 0 || self.messages < self.sends {
+            let received = |id: u32| self.states[id as usize].partner().is_some();
+            Stuck::at_the_end(self.schedule, |id| self.ended.has(id), received)?;
+        }
         let ((bound, limit), busiest) = (self.bound(), self.busiest());
         Ok(Outcome {
             finish: self.finish.into_iter().map(Time).collect(),
-            operations: self.schedule.ops().len() as u64,
+            operations: self.states.len() as u64,
             messages: self.messages,
             bytes: self.bytes,
             events: self.events,
@@ -433,7 +462,7 @@ impl<'a> Machine<'a> {
 
     /// The largest of the longest chain and each rank's work. No message is at a receiver before o + L.
     fn bound(&self) -> (u64, Limit) {
-        let chain = (self.chain.iter().copied().max().unwrap_or(0), Limit::Chain);
+        let chain = (self.longest, Limit::Chain);
         let cpus = self.cpus.iter().enumerate().map(|(at, cpu)| {
             let at = at as u32;
             (cpu.work, Limit::Cpu { rank: at / self.cpus_each, cpu: at % self.cpus_each })
@@ -447,25 +476,4 @@ impl<'a> Machine<'a> {
         });
         most(chain, cpus.chain(nics))
     }
-}
-
-fn join(line: &mut Line, next: &mut [u32], id: u32) {
-    next[id as usize] = NONE;
-    match line.last {
-        NONE => line.first = id,
-        last => next[last as usize] = id,
-    }
-    line.last = id;
-}
-
-fn take(line: &mut Line, next: &[u32]) -> Option<u32> {
-    let first = line.first;
-    if first == NONE {
-        return None;
-    }
-    line.first = next[first as usize];
-    if line.first == NONE {
-        line.last = NONE;
-    }
-    Some(first)
 }

@@ -2,6 +2,7 @@
 
 use crate::form::{ANY, Kind, NONE, Op, Schedule};
 use crate::matching::Matching;
+use crate::state::{Marks, State};
 use std::fmt;
 
 /// Why a schedule cannot be run to its end.
@@ -56,14 +57,14 @@ impl Stuck {
         let ids = || (0..schedule.ranks()).flat_map(|rank| schedule.of_rank(rank));
         let first = |is: &dyn Fn(u32) -> bool| {
             let id = ids().find(|&id| is(id))?;
-            let op = schedule.ops()[id as usize];
+            let op = schedule.op(id);
             let number = id - schedule.of_rank(op.rank).start + 1;
             Some((ids().filter(|&id| is(id)).count() as u64, op, number, id))
         };
         if let Some((operations, first, number, id)) = first(&|id| !ended(id)) {
             return Err(Stuck::Never { operations, first, number, id });
         }
-        let is_lost = |id: u32| schedule.ops()[id as usize].kind == Kind::Send && !received(id);
+        let is_lost = |id: u32| schedule.op(id).kind == Kind::Send && !received(id);
         match first(&is_lost) {
             Some((messages, first, number, id)) => Err(Stuck::Unreceived { messages, first, number, id }),
             None => Ok(()),
@@ -110,42 +111,31 @@ impl fmt::Display for Shown<'_> {
 /// # Errors
 /// The first operation that never ends, or message that no receive takes.
 pub fn check(schedule: &Schedule) -> Result<(), Stuck> {
-    let ops = schedule.ops();
-    let mut waits = schedule.waits().to_vec();
-    let mut matching = Matching::new(ops);
-    let (mut ended, mut received) = (vec![false; ops.len()], vec![false; ops.len()]);
-    let mut ready: Vec<u32> = (0..schedule.ranks()).rev().flat_map(|rank| schedule.of_rank(rank).rev()).collect();
-    ready.retain(|&id| waits[id as usize] == 0);
+    let (mut matching, mut states): (_, Vec<State<()>>) = Matching::new(schedule);
+    let mut ended = Marks::new(states.len());
+    let ids = (0..schedule.ranks()).rev().flat_map(|rank| schedule.of_rank(rank).rev());
+    let mut ready: Vec<u32> = ids.filter(|&id| states[id as usize].is_ready()).collect();
     while let Some(id) = ready.pop() {
-        let op = &ops[id as usize];
-        let mut release = |of: u32, start: bool, ready: &mut Vec<u32>| {
+        let op = schedule.op(id);
+        let release = |of: u32, start: bool, states: &mut [State<()>], ready: &mut Vec<u32>| {
             for (after, start_only) in schedule.successors(of) {
-                if start_only == start {
-                    waits[after as usize] -= 1;
-                    if waits[after as usize] == 0 {
-                        ready.push(after);
-                    }
+                if start_only == start && states[after as usize].released() {
+                    ready.push(after);
                 }
             }
         };
-        release(id, true, &mut ready);
+        release(id, true, &mut states, &mut ready);
         let (mut ends, mut also) = (id, NONE);
         match op.kind {
             Kind::Calc => {}
-            Kind::Send => {
-                if let Some(recv) = matching.arrive(id) {
-                    (received[id as usize], also) = (true, recv);
-                }
-            }
-            Kind::Recv => match matching.post(id, op) {
-                Some(send) => received[send as usize] = true,
-                None => ends = NONE,
-            },
+            Kind::Send => also = matching.arrive(&mut states, id).unwrap_or(NONE),
+            Kind::Recv if matching.post(&mut states, id, &op).is_none() => ends = NONE,
+            Kind::Recv => {}
         }
         for id in [ends, also].into_iter().filter(|&id| id != NONE) {
-            ended[id as usize] = true;
-            release(id, false, &mut ready);
+            ended.set(id);
+            release(id, false, &mut states, &mut ready);
         }
     }
-    Stuck::at_the_end(schedule, |id| ended[id as usize], |id| received[id as usize])
+    Stuck::at_the_end(schedule, |id| ended.has(id), |id| states[id as usize].partner().is_some())
 }

@@ -26,6 +26,7 @@ pub mod msccl;
 pub mod plain;
 mod read;
 mod record;
+mod state;
 mod together;
 
 pub use check::{Stuck, check};
@@ -37,4 +38,5 @@ pub use matching::Matching;
 pub use read::read_bytes;
 pub use read::{Costs, Cut, Format, Options, Read, ReadError, place, read};
 pub use record::Recorder;
+pub use state::{Line, Marks, State};
 pub use together::{beside, repeated};

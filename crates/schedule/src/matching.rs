@@ -5,7 +5,8 @@
 //! receiver uses wildcards, a message stands in the queue of each pattern that fits it (at most four) and leaves the
 //! others when it is met there again as already taken.
 
-use crate::form::{ANY, Kind, NONE, Op};
+use crate::form::{ANY, Kind, NONE, Op, Schedule};
+use crate::state::{Line, State};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -29,34 +30,25 @@ impl Hasher for Mix {
 type Key = (u32, u32, u32);
 type Numbers = HashMap<Key, u32, BuildHasherDefault<Mix>>;
 
+/// Those that wait of one pattern.
 #[derive(Clone, Copy, Debug)]
-struct Fifo {
-    first: u32,
-    last: u32,
+struct Waiting {
+    receives: Line,
+    messages: Line,
 }
 
-const EMPTY: Fifo = Fifo { first: NONE, last: NONE };
+const NOBODY: Waiting = Waiting { receives: Line::EMPTY, messages: Line::EMPTY };
 
 /// Queues of receives and messages that wait for one another.
 #[derive(Clone, Debug)]
 pub struct Matching {
-    /// Number of each operation's pattern: exact for a send.
-    pattern: Vec<u32>,
-    /// Numbers of the patterns with wildcards that a send fits; empty without wildcards anywhere.
-    wild: Vec<[u32; 3]>,
-    /// Waiting receives and messages by pattern.
-    posted: Vec<Fifo>,
-    unexpected: Vec<Fifo>,
-    /// Next in the list, `lanes` per operation: its exact queue, then its three with wildcards.
-    link: Vec<u32>,
-    lanes: usize,
-    /// When a receive was posted, and whether a message was taken; empty without wildcards.
-    order: Vec<u32>,
-    taken: Vec<bool>,
-    clock: u32,
+    /// By pattern.
+    waiting: Vec<Waiting>,
+    /// Where a receive uses wildcards.
+    wild: Option<Wild>,
 }
 
-/// Which of an operation's links its pattern uses.
+/// Which of a message's queues that of a receive's pattern is.
 fn lane(op: &Op) -> usize {
     match (op.peer == ANY, op.tag == ANY) {
         (false, false) => 0,
@@ -67,95 +59,149 @@ fn lane(op: &Op) -> usize {
 }
 
 impl Matching {
-    /// For the operations of a schedule.
-    pub fn new(ops: &[Op]) -> Matching {
+    /// For the operations of a schedule, and what a run keeps of each.
+    pub fn new<T: Default>(schedule: &Schedule) -> (Matching, Vec<State<T>>) {
         let mut numbers = Numbers::default();
-        let pattern: Vec<u32> = ops
-            .iter()
-            .map(|op| {
-                let key = match op.kind {
-                    Kind::Calc => return NONE,
-                    Kind::Send => (op.peer, op.rank, op.tag),
-                    Kind::Recv => (op.rank, op.peer, op.tag),
-                };
+        let mut wildcards = false;
+        // What stands in a row is often of one pattern, a send or a receive.
+        let mut latest = [((NONE, NONE, NONE), 0); 2];
+        let state = |op: Op| {
+            let (key, latest) = match op.kind {
+                Kind::Calc => return State::of_pattern(0),
+                Kind::Send => ((op.peer, op.rank, op.tag), &mut latest[0]),
+                Kind::Recv => ((op.rank, op.peer, op.tag), &mut latest[1]),
+            };
+            wildcards |= op.kind == Kind::Recv && lane(&op) != 0;
+            if latest.0 != key {
                 let next = numbers.len() as u32;
-                *numbers.entry(key).or_insert(next)
-            })
-            .collect();
-        let wildcards = ops.iter().any(|op| op.kind == Kind::Recv && lane(op) != 0);
-        let patterns = numbers.len();
-        let (lanes, many) = if wildcards { (4, ops.len()) } else { (1, 0) };
-        Matching {
-            pattern,
-            wild: if wildcards { ops.iter().map(|op| fitting(op, &numbers)).collect() } else { Vec::new() },
-            posted: vec![EMPTY; patterns],
-            unexpected: vec![EMPTY; patterns],
-            link: vec![NONE; ops.len() * lanes],
-            lanes,
+                *latest = (key, *numbers.entry(key).or_insert(next));
+            }
+            State::of_pattern(latest.1)
+        };
+        let mut states: Vec<State<T>> = schedule.ops().map(state).collect();
+        schedule.each_waiting(|after| states[after as usize].held());
+        let waiting = vec![NOBODY; numbers.len()];
+        (Matching { waiting, wild: wildcards.then(|| Wild::new(schedule, &numbers)) }, states)
+    }
+
+    /// Whether any receive takes messages of any source or tag.
+    pub fn has_wildcards(&self) -> bool {
+        self.wild.is_some()
+    }
+
+    /// The message that receive `id` takes, or none: then it waits.
+    #[inline]
+    pub fn post<T>(&mut self, states: &mut [State<T>], id: u32, op: &Op) -> Option<u32> {
+        let waiting = &mut self.waiting[states[id as usize].pattern() as usize];
+        let found = match &mut self.wild {
+            None => waiting.messages.take(states),
+            Some(wild) => wild.message(&mut waiting.messages, lane(op)),
+        };
+        match found {
+            Some(message) => meet(states, message, id),
+            None => {
+                if let Some(wild) = &mut self.wild {
+                    wild.posted(id);
+                }
+                waiting.receives.join(states, id);
+            }
+        }
+        found
+    }
+
+    /// The receive that takes message `id`, or none: then it waits.
+    #[inline]
+    pub fn arrive<T>(&mut self, states: &mut [State<T>], id: u32) -> Option<u32> {
+        let pattern = states[id as usize].pattern();
+        let found = match &mut self.wild {
+            None => {
+                let waiting = &mut self.waiting[pattern as usize];
+                let found = waiting.receives.take(states);
+                if found.is_none() {
+                    waiting.messages.join(states, id);
+                }
+                found
+            }
+            Some(wild) => match wild.receives(&self.waiting, pattern, id) {
+                Some(pattern) => self.waiting[pattern as usize].receives.take(states),
+                None => {
+                    wild.wait(&mut self.waiting, pattern, id);
+                    None
+                }
+            },
+        };
+        if let Some(receive) = found {
+            meet(states, id, receive);
+        }
+        found
+    }
+}
+
+fn meet<T>(states: &mut [State<T>], message: u32, receive: u32) {
+    states[message as usize].meet(receive);
+    states[receive as usize].meet(message);
+}
+
+/// Queues of messages that several receives may take.
+#[derive(Clone, Debug)]
+struct Wild {
+    /// Numbers of the patterns with wildcards that a send fits.
+    fits: Vec<[u32; 3]>,
+    /// Next in a message's queues: its exact one, then the three with wildcards.
+    links: Vec<[u32; 4]>,
+    /// When a receive was posted, and whether a message was taken.
+    order: Vec<u32>,
+    taken: Vec<bool>,
+    clock: u32,
+}
+
+impl Wild {
+    fn new(schedule: &Schedule, numbers: &Numbers) -> Wild {
+        let many = schedule.ops().len();
+        Wild {
+            fits: schedule.ops().map(|op| fitting(&op, numbers)).collect(),
+            links: vec![[NONE; 4]; many],
             order: vec![0; many],
             taken: vec![false; many],
             clock: 0,
         }
     }
 
-    /// Whether any receive takes messages of any source or tag.
-    pub fn has_wildcards(&self) -> bool {
-        self.lanes > 1
+    fn posted(&mut self, id: u32) {
+        self.order[id as usize] = self.clock;
+        self.clock += 1;
     }
 
-    /// The message that receive `id` takes, or none: then it waits.
-    pub fn post(&mut self, id: u32, op: &Op) -> Option<u32> {
-        let pattern = self.pattern[id as usize] as usize;
-        let lane = lane(op);
-        while let Some(message) = self.pop_unexpected(pattern, lane) {
-            if self.wild.is_empty() {
-                return Some(message);
-            }
-            if !std::mem::replace(&mut self.taken[message as usize], true) {
-                return Some(message);
-            }
-        }
-        if let Some(order) = self.order.get_mut(id as usize) {
-            *order = self.clock;
-            self.clock += 1;
-        }
-        push(&mut self.posted[pattern], &mut self.link, self.lanes, 0, id);
-        None
+    fn patterns(&self, exact: u32, id: u32) -> impl Iterator<Item = (usize, u32)> + use<> {
+        let [a, b, c] = self.fits[id as usize];
+        [exact, a, b, c].into_iter().enumerate().filter(|&(_, pattern)| pattern != NONE)
     }
 
-    /// The receive that takes message `id`, or none: then it waits.
-    pub fn arrive(&mut self, id: u32) -> Option<u32> {
-        let exact = self.pattern[id as usize];
-        let Some(&wild) = self.wild.get(id as usize) else {
-            let found = self.pop_posted(exact as usize);
-            if found.is_none() {
-                push(&mut self.unexpected[exact as usize], &mut self.link, 1, 0, id);
+    /// The first message of a queue that is not taken yet.
+    fn message(&mut self, line: &mut Line, lane: usize) -> Option<u32> {
+        loop {
+            let first = line.take_by(|id| self.links[id as usize][lane])?;
+            if !std::mem::replace(&mut self.taken[first as usize], true) {
+                return Some(first);
             }
-            return found;
+        }
+    }
+
+    /// The pattern whose receives wait longest for a message of this one.
+    fn receives(&self, waiting: &[Waiting], exact: u32, id: u32) -> Option<u32> {
+        let since = |(_, pattern): (usize, u32)| {
+            let first = waiting[pattern as usize].receives.first()?;
+            Some((self.order[first as usize], pattern))
         };
-        let patterns = [exact, wild[0], wild[1], wild[2]];
-        let waiting = patterns.into_iter().filter(|&pattern| pattern != NONE && !self.is_idle(pattern));
-        match waiting.min_by_key(|&pattern| self.order[self.posted[pattern as usize].first as usize]) {
-            Some(pattern) => self.pop_posted(pattern as usize),
-            None => {
-                for (lane, pattern) in patterns.into_iter().enumerate().filter(|&(_, pattern)| pattern != NONE) {
-                    push(&mut self.unexpected[pattern as usize], &mut self.link, 4, lane, id);
-                }
-                None
-            }
+        self.patterns(exact, id).filter_map(since).min().map(|(_, pattern)| pattern)
+    }
+
+    /// The message waits in all its queues.
+    fn wait(&mut self, waiting: &mut [Waiting], exact: u32, id: u32) {
+        for (lane, pattern) in self.patterns(exact, id) {
+            let links = &mut self.links;
+            waiting[pattern as usize].messages.join_by(id, |of, next| links[of as usize][lane] = next);
         }
-    }
-
-    fn is_idle(&self, pattern: u32) -> bool {
-        self.posted[pattern as usize].first == NONE
-    }
-
-    fn pop_posted(&mut self, pattern: usize) -> Option<u32> {
-        pop(&mut self.posted[pattern], &self.link, self.lanes, 0)
-    }
-
-    fn pop_unexpected(&mut self, pattern: usize, lane: usize) -> Option<u32> {
-        pop(&mut self.unexpected[pattern], &self.link, self.lanes, lane)
     }
 }
 
@@ -166,25 +212,4 @@ fn fitting(op: &Op, numbers: &Numbers) -> [u32; 3] {
     }
     [(op.peer, op.rank, ANY), (op.peer, ANY, op.tag), (op.peer, ANY, ANY)]
         .map(|key| numbers.get(&key).copied().unwrap_or(NONE))
-}
-
-fn push(fifo: &mut Fifo, link: &mut [u32], lanes: usize, lane: usize, id: u32) {
-    link[id as usize * lanes + lane] = NONE;
-    match fifo.last {
-        NONE => fifo.first = id,
-        last => link[last as usize * lanes + lane] = id,
-    }
-    fifo.last = id;
-}
-
-fn pop(fifo: &mut Fifo, link: &[u32], lanes: usize, lane: usize) -> Option<u32> {
-    let first = fifo.first;
-    if first == NONE {
-        return None;
-    }
-    fifo.first = link[first as usize * lanes + lane];
-    if fifo.first == NONE {
-        fifo.last = NONE;
-    }
-    Some(first)
 }

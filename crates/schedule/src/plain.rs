@@ -150,7 +150,7 @@ impl Schedule {
             let block = self.of_rank(rank);
             let mut items: Vec<Map<String, Value>> = Vec::with_capacity(block.len());
             for id in block.clone() {
-                let op = &self.ops()[id as usize];
+                let op = self.op(id);
                 let mut item = Map::new();
                 match op.kind {
                     Kind::Calc => _ = item.insert("calc_ns".to_owned(), json!(op.size as f64 * unit_ps as f64 / 1e3)),

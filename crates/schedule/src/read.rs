@@ -7,7 +7,7 @@ use crate::goal;
 use crate::{msccl, plain};
 use std::fmt;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -139,6 +139,21 @@ fn standard() -> Result<&'static [u8], &'static String> {
     STANDARD.get_or_init(read).as_deref()
 }
 
+/// Where a schedule comes from.
+enum Input {
+    Kept(&'static [u8]),
+    File(File),
+}
+
+impl std::io::Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Input::Kept(bytes) => bytes.read(buffer),
+            Input::File(file) => file.read(buffer),
+        }
+    }
+}
+
 fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Builder), ReadError> {
     let whole = |what: String| ReadError::new(path, "", what);
     let cannot = |error: std::io::Error| whole(format!("cannot be read: {error}"));
@@ -157,14 +172,31 @@ fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Build
             return Err(whole("is the trace of one rank: give the folder, or the name before .RANK.et".to_owned()));
         }
     }
-    let mut input: Box<dyn std::io::Read> = match path {
-        "-" => Box::new(standard().map_err(|what| whole(format!("standard input cannot be read: {what}")))?),
-        _ => Box::new(File::open(path).map_err(cannot)?),
+    let mut input = match path {
+        "-" => Input::Kept(standard().map_err(|what| whole(format!("standard input cannot be read: {what}")))?),
+        _ => Input::File(File::open(path).map_err(cannot)?),
     };
     let mut start = Vec::new();
     input.by_ref().take(4096).read_to_end(&mut start).map_err(cannot)?;
     let format = Format::of(&start);
-    let mut rest = std::io::Cursor::new(start).chain(input);
+    if format == Format::GoalBinary {
+        use goal::binary::{Wrong, builder};
+        let built = match input {
+            Input::Kept(_) => builder(Cursor::new(standard().unwrap_or_default()), watched),
+            Input::File(file) if file.metadata().is_ok_and(|data| data.is_file()) => builder(file, watched),
+            // A pipe has no places.
+            mut pipe => {
+                pipe.read_to_end(&mut start).map_err(cannot)?;
+                builder(Cursor::new(start), watched)
+            }
+        };
+        let told = |wrong| match wrong {
+            Wrong::At(at, what) => ReadError::new(path, &format!("byte {at}"), what),
+            Wrong::Unread(error) => cannot(error),
+        };
+        return Ok((format, built.map_err(told)?));
+    }
+    let rest = Cursor::new(start).chain(input);
     if format == Format::Goal {
         let built = goal::parse::builder(rest, watched);
         let built =
@@ -172,11 +204,6 @@ fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Build
         return Ok((format, built?));
     }
     let mut bytes = Vec::new();
-    if format == Format::GoalBinary {
-        rest.read_to_end(&mut bytes).map_err(cannot)?;
-        let built = goal::binary::builder(&bytes, watched);
-        return Ok((format, built.map_err(|(at, what)| ReadError::new(path, &format!("byte {at}"), what))?));
-    }
     rest.take(MOST_PLAN_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > MOST_PLAN_BYTES {
         return Err(whole(format!("is larger than a plan may be: {} MiB", MOST_PLAN_BYTES >> 20)));
@@ -223,7 +250,7 @@ impl Format {
 pub fn read_bytes(bytes: &[u8], options: &Options) -> [Result<(), String>; 4] {
     let told = |error: &dyn fmt::Debug| format!("{error:?}");
     let goal = goal::parse::builder(bytes, NONE).map(|_| ()).map_err(|error| told(&error));
-    let binary = goal::binary::builder(bytes, NONE).map(|_| ()).map_err(|error| told(&error));
+    let binary = goal::binary::builder(Cursor::new(bytes), NONE).map(|_| ()).map_err(|error| told(&error));
     let text = String::from_utf8_lossy(bytes);
     let plan = of_text("x", &text, options, NONE).map(|_| ()).map_err(|error| told(&error));
     let chakra = chakra::bytes(bytes, options).map_err(|error| told(&error));

@@ -17,7 +17,7 @@ pub fn repeated(schedule: &Schedule, times: u32) -> Result<Schedule, String> {
         let ops = schedule.ops().len();
         return Err(format!("{times} rounds of {ops} operations: at most {MOST_REPEATED} operations in all"));
     }
-    let mut builder = Builder::new(schedule.ranks());
+    let (waits, mut builder) = (schedule.waits(), Builder::new(schedule.ranks()));
     for rank in 0..schedule.ranks() {
         let _ = builder.begin(rank);
         let own = schedule.of_rank(rank);
@@ -25,7 +25,7 @@ pub fn repeated(schedule: &Schedule, times: u32) -> Result<Schedule, String> {
             // All of the round waits for an operation that waits for all of the round before.
             let joint = (round > 0 && !own.is_empty()).then(|| join(&mut builder, schedule, rank));
             let first = copy(&mut builder, schedule, rank, 0, 1);
-            for id in own.clone().filter(|&id| schedule.waits()[id as usize] == 0) {
+            for id in own.clone().filter(|&id| waits[id as usize] == 0) {
                 joint.into_iter().for_each(|joint| builder.requires(first + (id - own.start), joint, false));
             }
         }
@@ -48,7 +48,7 @@ fn join(builder: &mut Builder, schedule: &Schedule, rank: u32) -> u32 {
 fn copy(builder: &mut Builder, schedule: &Schedule, rank: u32, base: u32, unit: u64) -> u32 {
     let (own, first) = (schedule.of_rank(rank), builder.ops() as u32);
     for id in own.clone() {
-        let op = schedule.ops()[id as usize];
+        let op = schedule.op(id);
         builder.add(match op.kind {
             Kind::Calc => Op { rank: base + rank, size: op.size.saturating_mul(unit), ..op },
             Kind::Recv if op.peer == ANY => Op { rank: base + rank, ..op },
@@ -102,7 +102,7 @@ mod tests {
         // Rank 1: recv, calc, calc, joint, recv, ... The joint waits for both computations: none is waited for to its end.
         let own = three.of_rank(1);
         let joint = own.start + 3;
-        assert_eq!((three.ops()[joint as usize].kind, three.waits()[joint as usize]), (Kind::Calc, 2));
+        assert_eq!((three.op(joint).kind, three.waits()[joint as usize]), (Kind::Calc, 2));
         assert_eq!(three.successors(joint).collect::<Vec<_>>(), [(joint + 1, false)]);
         assert_eq!(repeated(&one, 1).unwrap().ops().len(), one.ops().len());
         assert!(repeated(&one, u32::MAX).is_err());
@@ -115,9 +115,9 @@ mod tests {
         let both = beside(&[(&one, 1000), (&any, 1)]).unwrap();
         assert_eq!((both.ranks(), both.ops().len()), (4, 6));
         check(&both).unwrap();
-        let of = |rank: u32| &both.ops()[both.of_rank(rank).start as usize];
+        let of = |rank: u32| both.op(both.of_rank(rank).start);
         assert_eq!((of(0).peer, of(2).peer, of(3).peer), (1, ANY, 2));
-        let calcs: Vec<u64> = both.ops().iter().filter(|op| op.kind == Kind::Calc).map(|op| op.size).collect();
+        let calcs: Vec<u64> = both.ops().filter(|op| op.kind == Kind::Calc).map(|op| op.size).collect();
         assert_eq!(calcs, [5000, 2000]);
     }
 }

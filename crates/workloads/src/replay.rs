@@ -182,9 +182,9 @@ pub(crate) fn of_processor(record: Record, ran: &Replayed, name: impl Fn(u32, u3
 /// Bytes from node to node, and the largest message.
 pub(crate) fn demand(schedule: &Schedule, places: &[u32], nodes: u32) -> (Demand, u64) {
     let ends = |op: &Op| [op.rank, op.peer].map(|rank| places[rank as usize]);
-    let sends = schedule.ops().iter().filter(|op| op.kind == Kind::Send);
+    let sends = schedule.ops().filter(|op| op.kind == Kind::Send);
     let (mut largest, mut pairs) = (0, BTreeMap::<(u32, u32), u64>::new());
-    for (op, [from, to]) in sends.map(|op| (op, ends(op))).filter(|(_, [from, to])| from != to) {
+    for (op, [from, to]) in sends.map(|op| (op, ends(&op))).filter(|(_, [from, to])| from != to) {
         largest = op.size.max(largest);
         *pairs.entry((from, to)).or_default() += op.size;
     }

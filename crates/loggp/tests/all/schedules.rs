@@ -136,7 +136,7 @@ fn with_late_rank(ranks: u32, name: &str, late: u32) -> Vec<u64> {
         let block = plain.of_rank(rank);
         let moved = |op: u32| op - block.start + calc + 1;
         for op in block.clone() {
-            let id = builder.add(plain.ops()[op as usize]);
+            let id = builder.add(plain.op(op));
             builder.requires(id, calc, false);
         }
         for op in block.clone() {
@@ -237,7 +237,8 @@ fn comments_and_both_separators_are_read() {
     let text = "/* a\n */ num_ranks 2 // two\n rank 1 { // one\n b requires a; a: recv 8b from -1 tag -1 nic 2 cpu 1;; b: calc 3 cpu 7 }\r\n";
     let schedule = Schedule::parse(text).unwrap();
     let recv = Op { kind: Kind::Recv, cpu: 1, nic: 2, rank: 1, peer: ANY, tag: ANY, size: 8 };
-    assert_eq!(schedule.ops(), [recv, Op { kind: Kind::Calc, cpu: 7, nic: 0, rank: 1, peer: 0, tag: 0, size: 3 }]);
+    let calc = Op { kind: Kind::Calc, cpu: 7, nic: 0, rank: 1, peer: 0, tag: 0, size: 3 };
+    assert_eq!(schedule.ops().collect::<Vec<_>>(), [recv, calc]);
     assert_eq!(schedule.successors(0).collect::<Vec<_>>(), [(1, false)]);
 }
 
@@ -323,7 +324,7 @@ proptest! {
         let machine = machine(&format!("{parameters},S={eager_max}"));
         let outcome = simulate(&schedule, &machine).unwrap();
         prop_assert!(outcome.bound <= outcome.latency(), "{:?}", outcome.limit);
-        let sends = schedule.ops().iter().filter(|op| op.kind == Kind::Send).count();
+        let sends = schedule.ops().filter(|op| op.kind == Kind::Send).count();
         prop_assert_eq!(outcome.messages, sends as u64);
         prop_assert_eq!(simulate(&schedule, &machine).unwrap().trace_hash, outcome.trace_hash);
     }

@@ -77,7 +77,7 @@ mod tests {
         let job = Groups { which: Which::Allreduce, bytes: 9000, groups, machine: machine(12, 4) };
         let schedule = job.schedule().unwrap();
         check(&schedule).unwrap();
-        let sends: Vec<_> = schedule.ops().iter().filter(|op| op.kind == Kind::Send).collect();
+        let sends: Vec<_> = schedule.ops().filter(|op| op.kind == Kind::Send).collect();
         assert!(sends.iter().all(|op| op.rank % 4 == op.peer % 4));
         // Each of three sends 2 x 2/3 of the bytes.
         for rank in [0, 4, 8, 3, 7, 11] {
@@ -91,7 +91,7 @@ mod tests {
         let groups = vec![(0..8).collect()];
         let job = Groups { which: Which::ReduceScatter, bytes: 800, groups, machine: machine(16, 4) };
         let schedule = job.schedule().unwrap();
-        let far = schedule.ops().iter().filter(|op| op.kind == Kind::Send && op.rank / 4 != op.peer / 4);
+        let far = schedule.ops().filter(|op| op.kind == Kind::Send && op.rank / 4 != op.peer / 4);
         let rails: std::collections::BTreeSet<u32> = far.map(|op| op.peer % 4).collect();
         assert_eq!(rails, [0, 1].into());
     }
@@ -104,6 +104,6 @@ mod tests {
         let groups = vec![vec![0, 1, 4]];
         let schedule = Groups { which: Which::Alltoall, bytes: 300, groups, machine }.schedule().unwrap();
         check(&schedule).unwrap();
-        assert_eq!(schedule.ops().iter().filter(|op| op.kind == Kind::Send).map(|op| op.size).sum::<u64>(), 600);
+        assert_eq!(schedule.ops().filter(|op| op.kind == Kind::Send).map(|op| op.size).sum::<u64>(), 600);
     }
 }

@@ -11,8 +11,9 @@
 //! wait for its end (4) and where they stand in the list behind (4), how many wait for its start (4) and where (4); then
 //! that list (4 each).
 
+use super::window::{Input, Window};
 use crate::form::{ANY, Builder, Kind, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, Op, Place, Schedule};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 
 /// The first eight bytes.
 pub(crate) const MAGIC: u64 = 4223;
@@ -21,136 +22,237 @@ const HEADER: usize = 14;
 /// Bytes of an operation.
 const RECORD: usize = 39;
 
-/// What is wrong, and at which byte of the file.
-pub(crate) type Wrong = (usize, String);
+/// What is wrong.
+#[derive(Debug)]
+pub(crate) enum Wrong {
+    /// At which byte of the file.
+    At(usize, String),
+    /// It cannot be read.
+    Unread(io::Error),
+}
+
+impl From<(usize, String)> for Wrong {
+    fn from((at, what): (usize, String)) -> Wrong {
+        Wrong::At(at, what)
+    }
+}
+
+impl From<io::Error> for Wrong {
+    fn from(error: io::Error) -> Wrong {
+        Wrong::Unread(error)
+    }
+}
 
 /// All operations, with the place of operation `watched`: rank and number.
-pub(crate) fn builder(bytes: &[u8], watched: u32) -> Result<Builder, Wrong> {
-    let reader = Reader { bytes };
-    if reader.u64(0)? != MAGIC {
-        return Err((0, format!("does not begin with {MAGIC}, as binary GOAL does")));
+pub(crate) fn builder(from: impl Read + Seek, watched: u32) -> Result<Builder, Wrong> {
+    let mut reader = Reader {
+        input: Input::new(from)?,
+        table: Window::default(),
+        records: Window::default(),
+        lists: Window::default(),
+        missing: Vec::new(),
+    };
+    reader.has(0, 8)?;
+    if u64::from_le_bytes(*reader.table.array(&mut reader.input, 0)?) != MAGIC {
+        return Err((0, format!("does not begin with {MAGIC}, as binary GOAL does")).into());
     }
-    let ranks = reader.u32(8)?;
+    reader.has(8, 4)?;
+    let ranks = u32::from_le_bytes(*reader.table.array(&mut reader.input, 8)?);
     if !(1..=MOST_RANKS).contains(&ranks) {
-        return Err((8, format!("{ranks} ranks (allowed: 1 to {MOST_RANKS})")));
+        return Err((8, format!("{ranks} ranks (allowed: 1 to {MOST_RANKS})")).into());
     }
     // Before memory is taken for them.
     reader.has(HEADER, ranks as usize * 16)?;
     let mut builder = Builder::watching(ranks, watched);
     for rank in 0..ranks {
-        block(&reader, rank, &mut builder)?;
+        reader.block(rank, &mut builder)?;
     }
     Ok(builder)
 }
 
-struct Reader<'a> {
-    bytes: &'a [u8],
+/// Reads operations at one place of the file and their lists at another.
+struct Reader<R> {
+    input: Input<R>,
+    table: Window,
+    records: Window,
+    lists: Window,
+    /// Of a rank's operations: dependencies that it says it has, less those that name it.
+    missing: Vec<u32>,
 }
 
-impl Reader<'_> {
+/// Where a rank's operations stand.
+struct Block {
+    rank: u32,
+    ops: u32,
+    records: usize,
+    list: usize,
+    end: usize,
+    /// Id of its first operation.
+    first: u32,
+}
+
+/// Who waits for an operation's end, or for its start.
+#[derive(Clone, Copy)]
+struct Followers {
+    count: u32,
+    /// Where they begin in the rank's list.
+    from: u32,
+    start_only: bool,
+    /// Where that stands.
+    place: usize,
+}
+
+impl<R: Read + Seek> Reader<R> {
     fn has(&self, at: usize, bytes: usize) -> Result<(), Wrong> {
-        match at.checked_add(bytes).is_some_and(|end| end <= self.bytes.len()) {
+        match at.checked_add(bytes).is_some_and(|end| end <= self.input.length) {
             true => Ok(()),
-            false => Err((self.bytes.len(), format!("ends early: {bytes} bytes are needed from byte {at} on"))),
+            false => Err((self.input.length, format!("ends early: {bytes} bytes are needed from byte {at} on")).into()),
         }
     }
-    fn array<const N: usize>(&self, at: usize) -> Result<[u8; N], Wrong> {
-        self.has(at, N)?;
-        Ok(self.bytes[at..at + N].try_into().unwrap_or([0; N]))
-    }
-    fn u64(&self, at: usize) -> Result<u64, Wrong> {
-        self.array(at).map(u64::from_le_bytes)
-    }
-    fn u32(&self, at: usize) -> Result<u32, Wrong> {
-        self.array(at).map(u32::from_le_bytes)
-    }
-}
 
-fn block(reader: &Reader<'_>, rank: u32, builder: &mut Builder) -> Result<(), Wrong> {
-    let entry = HEADER + rank as usize * 16;
-    let from_magic = |at: usize| -> Result<usize, Wrong> {
-        let offset = reader.u64(at)?;
+    /// Where the table says that a rank begins or ends.
+    fn place(&mut self, rank: u32, at: usize) -> Result<usize, Wrong> {
+        let offset = u64::from_le_bytes(*self.table.array(&mut self.input, at)?);
         let place = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(8));
-        place.filter(|&place| place <= reader.bytes.len()).ok_or_else(|| {
-            (at, format!("rank {rank} stands at byte {offset}, past the end: the file is cut short or another version"))
+        place.filter(|&place| place <= self.input.length).ok_or_else(|| {
+            let what = "past the end: the file is cut short or another version";
+            (at, format!("rank {rank} stands at byte {offset}, {what}")).into()
         })
-    };
-    let (begin, end) = (from_magic(entry)?, from_magic(entry + 8)?);
-    let (ops, roots) = (reader.u32(begin)?, reader.u32(begin + 4)?);
-    let records = begin + 8 + roots as usize * 4;
-    reader.has(records, ops as usize * RECORD)?;
-    let list = records + ops as usize * RECORD;
-    if roots > ops || list > end {
-        let what = format!("rank {rank}: {ops} operations, {roots} of them first, do not fit before byte {end}");
-        return Err((begin, what));
     }
-    if builder.ops() + ops as usize > MOST_OPS {
-        return Err((begin, format!("more than {MOST_OPS} operations")));
+
+    fn count(&mut self, at: usize) -> Result<u32, Wrong> {
+        self.has(at, 4)?;
+        Ok(u32::from_le_bytes(*self.records.array(&mut self.input, at)?))
     }
-    let _ = builder.begin(rank);
-    let first = builder.ops() as u32;
-    for number in 0..ops {
-        let at = records + number as usize * RECORD;
-        builder.stands(Place { file: 0, at: [rank.into(), u64::from(number) + 1] });
-        builder.add(op(reader, at, rank, builder.ranks())?);
+
+    fn block(&mut self, rank: u32, builder: &mut Builder) -> Result<(), Wrong> {
+        let entry = HEADER + rank as usize * 16;
+        let (begin, end) = (self.place(rank, entry)?, self.place(rank, entry + 8)?);
+        let (ops, roots) = (self.count(begin)?, self.count(begin + 4)?);
+        let records = begin + 8 + roots as usize * 4;
+        self.has(records, ops as usize * RECORD)?;
+        let list = records + ops as usize * RECORD;
+        if roots > ops || list > end {
+            let what = format!("rank {rank}: {ops} operations, {roots} of them first, do not fit before byte {end}");
+            return Err((begin, what).into());
+        }
+        if builder.ops() + ops as usize > MOST_OPS {
+            return Err((begin, format!("more than {MOST_OPS} operations")).into());
+        }
+        let _ = builder.begin(rank);
+        builder.expect(ops as usize);
+        let block = Block { rank, ops, records, list, end, first: builder.ops() as u32 };
+        self.operations(&block, builder)
     }
-    let mut waits = vec![0u32; ops as usize];
-    for number in 0..ops {
-        let at = records + number as usize * RECORD;
-        for (offset, start_only) in [(23, false), (31, true)] {
-            let (count, from) = (reader.u32(at + offset)?, reader.u32(at + offset + 4)?);
-            let place = list + from as usize * 4;
+
+    fn operations(&mut self, block: &Block, builder: &mut Builder) -> Result<(), Wrong> {
+        let &Block { rank, ops, records, .. } = block;
+        self.missing.clear();
+        self.missing.resize(ops as usize, 0);
+        // What is wrong with an operation is told before what is wrong with a list, wherever they stand.
+        let mut wrong = None;
+        for number in 0..ops {
+            let at = records + number as usize * RECORD;
+            let record: &[u8; RECORD] = self.records.array(&mut self.input, at)?;
+            let Some(op) = op(record, rank, builder.ranks()) else {
+                return Err(mistake(record, at, builder.ranks()));
+            };
+            let followers = [(23, false), (31, true)].map(|(offset, start_only)| {
+                let (count, from) = (u32_of(record, offset), u32_of(record, offset + 4));
+                Followers { count, from, start_only, place: at + offset }
+            });
+            let missing = &mut self.missing[number as usize];
+            *missing = missing.wrapping_add(u32_of(record, 0));
+            builder.stands(Place { file: 0, at: [rank.into(), u64::from(number) + 1] });
+            builder.add(op);
+            if wrong.is_none()
+                && let Err(error) = self.waiting(block, number, followers, builder)
+            {
+                wrong = Some(error);
+            }
+        }
+        if let Some(wrong) = wrong {
+            return Err(wrong);
+        }
+        let Some(number) = self.missing.iter().position(|&missing| missing != 0) else { return Ok(()) };
+        let at = records + number * RECORD;
+        let said = self.count(at)?;
+        let waiting = said.wrapping_sub(self.missing[number]);
+        let what = format!("rank {rank}, operation {}: waits for {said} operations", number + 1);
+        Err((at, format!("{what}, but {waiting} name it")).into())
+    }
+
+    /// Who waits for an operation.
+    #[inline]
+    fn waiting(
+        &mut self,
+        block: &Block,
+        number: u32,
+        followers: [Followers; 2],
+        builder: &mut Builder,
+    ) -> Result<(), Wrong> {
+        let &Block { rank, ops, list, end, first, .. } = block;
+        for Followers { place, start_only, count, from } in followers {
+            let (told, place) = (place, list + from as usize * 4);
             if count > 0 && place + count as usize * 4 > end {
                 let what = format!("rank {rank}, operation {}: its list ends past byte {end}", number + 1);
-                return Err((at + offset, what));
+                return Err((told, what).into());
             }
             for entry in 0..count as usize {
-                let after = reader.u32(place + entry * 4)?;
-                let waiting = waits.get_mut(after as usize).ok_or_else(|| {
+                let after = u32::from_le_bytes(*self.lists.array(&mut self.input, place + entry * 4)?);
+                let missing = self.missing.get_mut(after as usize).ok_or_else(|| {
                     let what = format!("rank {rank}, operation {}: operation {after} waits for it", number + 1);
                     (place + entry * 4, format!("{what}, but there are {ops}"))
                 })?;
-                *waiting += 1;
+                *missing = missing.wrapping_sub(1);
                 builder.requires(first + after, first + number, start_only);
             }
         }
+        Ok(())
     }
-    for (number, &waiting) in waits.iter().enumerate() {
-        let at = records + number * RECORD;
-        let said = reader.u32(at)?;
-        if said != waiting {
-            let what = format!("rank {rank}, operation {}: waits for {said} operations", number + 1);
-            return Err((at, format!("{what}, but {waiting} name it")));
-        }
-    }
-    Ok(())
 }
 
-fn op(reader: &Reader<'_>, at: usize, rank: u32, ranks: u32) -> Result<Op, Wrong> {
-    let [code, cpu, nic] = [at + 4, at + 21, at + 22].map(|place| reader.bytes[place]);
-    let (peer, size, tag) = (reader.u32(at + 5)?, reader.u64(at + 9)?, reader.u32(at + 17)?);
-    let kind = match code {
-        1 => Kind::Send,
-        2 => Kind::Recv,
-        3 => Kind::Calc,
-        _ => return Err((at + 4, format!("kind {code} (allowed: 1 send, 2 receive, 3 computation)"))),
+#[inline]
+fn u32_of(record: &[u8; RECORD], at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|byte| record[at + byte]))
+}
+
+/// An operation, if nothing is wrong with it.
+#[inline]
+fn op(record: &[u8; RECORD], rank: u32, ranks: u32) -> Option<Op> {
+    let [code, cpu, nic] = [record[4], record[21], record[22]];
+    let (peer, size, tag) = (u32_of(record, 5), size_of(record), u32_of(record, 17));
+    let plain = Op { kind: Kind::Calc, cpu, nic: 0, rank, peer: 0, tag: 0, size };
+    let op = match code {
+        1 => Op { kind: Kind::Send, nic, peer, tag, ..plain },
+        2 => Op { kind: Kind::Recv, nic, peer, tag, ..plain },
+        3 => return (size <= MOST_UNITS).then_some(plain),
+        _ => return None,
     };
-    if kind == Kind::Calc {
-        return match size <= MOST_UNITS {
-            true => Ok(Op { kind, cpu, nic: 0, rank, peer: 0, tag: 0, size }),
-            false => Err((at + 9, format!("a computation of {size} (allowed: 0 to {MOST_UNITS})"))),
-        };
-    }
-    if peer >= ranks && !(kind == Kind::Recv && peer == ANY) {
-        return Err((at + 5, format!("other rank {peer} (allowed: 0 to {})", ranks - 1)));
-    }
-    if size > MOST_BYTES {
-        return Err((at + 9, format!("a message of {size} bytes (allowed: 0 to {MOST_BYTES})")));
-    }
-    if kind == Kind::Send && tag == ANY {
-        return Err((at + 17, "a message with any tag: only receives take any".to_owned()));
-    }
-    Ok(Op { kind, cpu, nic, rank, peer, tag, size })
+    let takes_any = op.kind == Kind::Recv;
+    let is_sound = (peer < ranks || peer == ANY && takes_any) && size <= MOST_BYTES && (tag != ANY || takes_any);
+    is_sound.then_some(op)
+}
+
+/// What is wrong with the operation at a place.
+#[cold]
+fn mistake(record: &[u8; RECORD], at: usize, ranks: u32) -> Wrong {
+    let (code, peer, size) = (record[4], u32_of(record, 5), size_of(record));
+    let (place, what) = match code {
+        3 => (9, format!("a computation of {size} (allowed: 0 to {MOST_UNITS})")),
+        1 | 2 if peer >= ranks && !(code == 2 && peer == ANY) => {
+            (5, format!("other rank {peer} (allowed: 0 to {})", ranks - 1))
+        }
+        1 | 2 if size > MOST_BYTES => (9, format!("a message of {size} bytes (allowed: 0 to {MOST_BYTES})")),
+        1 | 2 => (17, "a message with any tag: only receives take any".to_owned()),
+        _ => (4, format!("kind {code} (allowed: 1 send, 2 receive, 3 computation)")),
+    };
+    Wrong::At(at + place, what)
+}
+
+#[inline]
+fn size_of(record: &[u8; RECORD]) -> u64 {
+    u64::from(u32_of(record, 13)) << 32 | u64::from(u32_of(record, 9))
 }
 
 impl Schedule {
@@ -159,37 +261,38 @@ impl Schedule {
     /// # Errors
     /// Those of `out`.
     pub fn write_binary(&self, out: &mut impl Write) -> io::Result<()> {
-        let most = |number: fn(&Op) -> u8| self.ops().iter().map(number).max().unwrap_or(0);
+        let most = |number: fn(Op) -> u8| self.ops().map(number).max().unwrap_or(0);
         out.write_all(&MAGIC.to_le_bytes())?;
         out.write_all(&self.ranks().to_le_bytes())?;
         out.write_all(&[most(|op| op.cpu), most(|op| op.nic)])?;
         let mut at = (HEADER - 8) as u64 + u64::from(self.ranks()) * 16;
+        let waits = self.waits();
         for rank in 0..self.ranks() {
             let block = self.of_rank(rank);
             let followers: usize = block.clone().map(|op| self.successors(op).count()).sum();
-            let bytes = 8 + 4 * self.roots(rank).count() + RECORD * block.len() + 4 * followers;
+            let bytes = 8 + 4 * self.roots(rank, &waits).count() + RECORD * block.len() + 4 * followers;
             out.write_all(&at.to_le_bytes())?;
             at += bytes as u64;
             out.write_all(&at.to_le_bytes())?;
         }
-        (0..self.ranks()).try_for_each(|rank| self.write_block(rank, out))
+        (0..self.ranks()).try_for_each(|rank| self.write_block(rank, &waits, out))
     }
 
     /// Operations of a rank that wait for nothing, by their numbers in it.
-    fn roots(&self, rank: u32) -> impl Iterator<Item = u32> {
+    fn roots(&self, rank: u32, waits: &[u32]) -> impl Iterator<Item = u32> {
         let block = self.of_rank(rank);
-        block.clone().filter(|&op| self.waits()[op as usize] == 0).map(move |op| op - block.start)
+        block.clone().filter(|&op| waits[op as usize] == 0).map(move |op| op - block.start)
     }
 
-    fn write_block(&self, rank: u32, out: &mut impl Write) -> io::Result<()> {
+    fn write_block(&self, rank: u32, waits: &[u32], out: &mut impl Write) -> io::Result<()> {
         let block = self.of_rank(rank);
         out.write_all(&(block.len() as u32).to_le_bytes())?;
-        out.write_all(&(self.roots(rank).count() as u32).to_le_bytes())?;
-        self.roots(rank).try_for_each(|root| out.write_all(&root.to_le_bytes()))?;
+        out.write_all(&(self.roots(rank, waits).count() as u32).to_le_bytes())?;
+        self.roots(rank, waits).try_for_each(|root| out.write_all(&root.to_le_bytes()))?;
         let mut listed = 0u32;
         for id in block.clone() {
-            let op = &self.ops()[id as usize];
-            out.write_all(&self.waits()[id as usize].to_le_bytes())?;
+            let op = self.op(id);
+            out.write_all(&waits[id as usize].to_le_bytes())?;
             let code = match op.kind {
                 Kind::Send => 1,
                 Kind::Recv => 2,

@@ -3,6 +3,7 @@
 pub(crate) mod binary;
 pub(crate) mod parse;
 mod text;
+mod window;
 mod write;
 
 /// What is wrong with a text, and where.

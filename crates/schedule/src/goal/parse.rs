@@ -19,8 +19,23 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::ops::Range;
 
-/// Labels `l0` to this are kept in an array.
+/// Labels `l0` to this are kept in an array, and those after it as long as they are few for the operations.
 const NUMBERED: usize = 1 << 20;
+/// So many for each operation.
+const SPREAD: usize = 4;
+/// Digits of such a label.
+const MOST_DIGITS: usize = 9;
+
+/// Which bytes stand in words.
+static WORD: [bool; 256] = {
+    let mut is = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        is[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    is
+};
 
 impl Schedule {
     /// Reads a schedule.
@@ -75,41 +90,51 @@ struct Parser<R> {
 }
 
 /// Labels of one rank. Those of the form `l7`, which generators write, need no hash.
+#[derive(Default)]
 struct Labels {
+    /// By number: an operation's id and one more. What is not above `first` is of a rank before.
     numbered: Vec<u32>,
-    used: Vec<usize>,
+    /// Id of the rank's first operation.
+    first: u32,
     named: HashMap<Box<[u8]>, u32>,
 }
 
 impl Labels {
     fn slot(label: &[u8]) -> Option<usize> {
         let [b'l', digits @ ..] = label else { return None };
-        if !(1..=7).contains(&digits.len()) || (digits[0] == b'0' && digits.len() > 1) {
+        if !(1..=MOST_DIGITS).contains(&digits.len()) || (digits[0] == b'0' && digits.len() > 1) {
             return None;
         }
         let mut number = 0;
         for &byte in digits {
             number = number * 10 + usize::from(byte.is_ascii_digit().then(|| byte - b'0')?);
         }
-        Some(number).filter(|&number| number < NUMBERED)
+        Some(number)
     }
     fn get(&self, label: &[u8]) -> Option<u32> {
-        match Self::slot(label) {
-            Some(slot) => self.numbered.get(slot).copied().filter(|&op| op != NONE),
+        let numbered = Self::slot(label).and_then(|slot| self.numbered.get(slot)).filter(|&&op| op > self.first);
+        match numbered {
+            Some(op) => Some(op - 1),
+            None if self.named.is_empty() => None,
             None => self.named.get(label).copied(),
         }
     }
     /// False if the label stands already.
     fn insert(&mut self, label: &[u8], op: u32) -> bool {
-        let Some(slot) = Self::slot(label) else { return self.named.insert(label.into(), op).is_none() };
+        // What is in the array stays there: the rank's operations become more.
+        let most = NUMBERED.max(SPREAD * (op - self.first) as usize);
+        let Some(slot) = Self::slot(label).filter(|&slot| slot < most) else {
+            return self.named.insert(label.into(), op).is_none();
+        };
         if slot >= self.numbered.len() {
-            self.numbered.resize((slot + 1).next_power_of_two(), NONE);
+            self.numbered.resize((slot + 1).next_power_of_two(), 0);
         }
-        self.used.push(slot);
-        std::mem::replace(&mut self.numbered[slot], op) == NONE
+        let before = std::mem::replace(&mut self.numbered[slot], op + 1);
+        before <= self.first && (self.named.is_empty() || !self.named.contains_key(label))
     }
-    fn clear(&mut self) {
-        self.used.drain(..).for_each(|slot| self.numbered[slot] = NONE);
+    /// A rank begins, with this operation.
+    fn begin(&mut self, first: u32) {
+        self.first = first;
         self.named.clear();
     }
 }
@@ -134,7 +159,7 @@ impl<R: Read> Parser<R> {
         }
         let ranks = self.number("the number of ranks", 1, u64::from(MOST_RANKS))? as u32;
         let mut builder = Builder::watching(ranks, watched);
-        let mut labels = Labels { numbered: Vec::new(), used: Vec::new(), named: HashMap::new() };
+        let mut labels = Labels::default();
         loop {
             self.skip_lines()?;
             self.text.begin();
@@ -159,7 +184,7 @@ impl<R: Read> Parser<R> {
         }
         self.skip_lines()?;
         self.byte(b'{', "`{`")?;
-        labels.clear();
+        labels.begin(builder.ops() as u32);
         let mut forward = Vec::new();
         loop {
             self.skip_lines()?;
@@ -297,10 +322,13 @@ impl<R: Read> Parser<R> {
         self.skip()?;
         let at = self.text.at;
         let mut number = 0u64;
-        while let Some(digit) = self.text.peek().filter(u8::is_ascii_digit) {
-            number = number.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
-            self.text.at += 1;
-        }
+        self.text.pass(|byte| {
+            let digit = byte.wrapping_sub(b'0');
+            if digit < 10 {
+                number = number.saturating_mul(10).saturating_add(u64::from(digit));
+            }
+            digit < 10
+        });
         if self.text.at == at || number < least || number > most {
             let none = self.text.at == at;
             let found = if none { "no number".to_owned() } else { show(self.text.bytes(&(at..self.text.at))) };
@@ -313,9 +341,7 @@ impl<R: Read> Parser<R> {
     fn word(&mut self) -> Range<usize> {
         let start = self.text.at;
         if self.text.peek().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_') {
-            while self.text.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-                self.text.at += 1;
-            }
+            self.text.pass(|byte| WORD[usize::from(byte)]);
         }
         start..self.text.at
     }
@@ -382,9 +408,7 @@ impl<R: Read> Parser<R> {
         let start = self.text.at;
         match self.text.peek_at(1) {
             Some(b'/') => {
-                while self.text.peek().is_some_and(|byte| byte != b'\n') {
-                    self.text.at += 1;
-                }
+                self.text.pass(|byte| byte != b'\n');
             }
             Some(b'*') => {
                 let (line, column) = self.text.position(start);

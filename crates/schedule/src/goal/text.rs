@@ -69,6 +69,22 @@ impl<R: Read> Text<R> {
         }
     }
 
+    /// Passes over bytes as long as they are such.
+    #[inline]
+    pub fn pass(&mut self, mut is: impl FnMut(u8) -> bool) {
+        loop {
+            let rest = &self.buffer[self.at - self.base..self.filled];
+            if let Some(many) = rest.iter().position(|&byte| !is(byte)) {
+                self.at += many;
+                return;
+            }
+            self.at += rest.len();
+            if !self.refill() {
+                return;
+            }
+        }
+    }
+
     #[cold]
     fn refill(&mut self) -> bool {
         if self.ended {

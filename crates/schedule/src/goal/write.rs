@@ -16,7 +16,7 @@ impl Schedule {
             let label = |op: u32| op - block.start + 1;
             for op in block.clone() {
                 write!(out, "l{}: ", label(op))?;
-                write_op(out, &self.ops()[op as usize])?;
+                write_op(out, &self.op(op))?;
             }
             for op in block.clone() {
                 for (after, start_only) in self.successors(op) {

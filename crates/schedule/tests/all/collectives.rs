@@ -22,7 +22,7 @@ fn job(which: Which, algorithm: Algorithm, [ranks, domain, channels]: [u32; 3], 
 fn moved(schedule: &Schedule, ranks: u32, domain: u32) -> [u64; 2] {
     let home = |rank: u32| if rank < ranks { rank / domain } else { rank - ranks };
     let mut moved = [0; 2];
-    for op in schedule.ops().iter().filter(|op| op.kind == Kind::Send) {
+    for op in schedule.ops().filter(|op| op.kind == Kind::Send) {
         moved[usize::from(home(op.rank) != home(op.peer))] += op.size;
     }
     moved
@@ -79,7 +79,7 @@ fn every_rail_carries_its_share() {
     for algorithm in [Algorithm::Ring, Algorithm::Tree, Algorithm::Hierarchical, Algorithm::Nvls] {
         let schedule = job(Which::Allreduce, algorithm, [32, 8, 16], 3_200_000, COSTS).schedule().unwrap();
         let mut rails = [0u64; 8];
-        for op in schedule.ops().iter().filter(|op| op.kind == Kind::Send && op.rank.max(op.peer) < 32) {
+        for op in schedule.ops().filter(|op| op.kind == Kind::Send && op.rank.max(op.peer) < 32) {
             if op.rank / 8 != op.peer / 8 {
                 // A message leaves by the rail of the GPU that takes it.
                 rails[op.peer as usize % 8] += op.size;

@@ -77,7 +77,7 @@ fn meaning(schedule: &Schedule) -> (Vec<Op>, Vec<Vec<(u32, bool)>>) {
         list.sort_unstable();
         list
     });
-    (schedule.ops().to_vec(), successors.collect())
+    (schedule.ops().collect(), successors.collect())
 }
 
 proptest! {
@@ -214,19 +214,116 @@ fn binary_files_that_are_cut_or_disagree_are_errors_at_a_byte() {
     assert!(told(&other).contains("kind 9 (allowed: 1 send, 2 receive, 3 computation)"), "{}", told(&other));
 }
 
+/// Larger than what is read at once, with none, one or several waiting for an operation, from both sides.
+fn large() -> Schedule {
+    let mut builder = Builder::new(3);
+    for rank in [2, 0, 1] {
+        assert!(builder.begin(rank));
+        let first = builder.ops() as u32;
+        for size in 0..20_000 {
+            builder.add(Op { kind: Kind::Calc, cpu: size as u8, nic: 0, rank, peer: 0, tag: 0, size });
+        }
+        for op in 0..20_000u32 {
+            for wait in 0..op % 4 {
+                builder.requires(first + (op * 7919 + wait) % 20_000, first + op, wait == 1);
+            }
+        }
+    }
+    builder.build()
+}
+
+#[test]
+fn binary_files_longer_than_the_window_are_read_from_files_and_pipes() {
+    let schedule = large();
+    let mut bytes = Vec::new();
+    schedule.write_binary(&mut bytes).unwrap();
+    let file = Scratch::new("long", &bytes);
+    let again = read(&file.path(), &Options::default()).unwrap().schedule;
+    let of = |schedule: &Schedule, rank: u32| -> Vec<_> {
+        let block = schedule.of_rank(rank);
+        let row = |op: u32| -> Vec<_> {
+            let mut list: Vec<_> = schedule.successors(op).map(|(after, start)| (after - block.start, start)).collect();
+            list.sort_unstable();
+            list
+        };
+        block.clone().map(|op| (schedule.op(op), row(op))).collect()
+    };
+    for rank in 0..3 {
+        assert_eq!(of(&again, rank), of(&schedule, rank));
+    }
+    assert_eq!(place(&file.path(), &Options::default(), 40_001), Some(format!("{}: rank 2, operation 2", file.path())));
+    // An operation's own mistake is told before that of a list which stands before it.
+    let last = bytes.len();
+    let (list, record) = (14 + 3 * 16 + 8 + 4 * roots(&bytes), 14 + 3 * 16 + 8 + 4 * roots(&bytes) + 39 * 19_999);
+    let mut wrong = bytes.clone();
+    wrong[list + 39 + 23..list + 39 + 27].copy_from_slice(&u32::MAX.to_le_bytes());
+    let told = |bytes: &[u8]| {
+        let file = Scratch::new("long-wrong", bytes);
+        let told = read(&file.path(), &Options::default()).map(|_| ()).unwrap_err().to_string();
+        told.replace(&file.path(), "")
+    };
+    let begins = |told: &str, start: String| assert!(told.starts_with(&start), "{told}, not {start}");
+    begins(&told(&wrong), format!(": byte {}: rank 0, operation 2: its list ends past byte", list + 39 + 23));
+    wrong[record + 4] = 7;
+    begins(&told(&wrong), format!(": byte {}: kind 7", record + 4));
+    begins(&told(&bytes[..last - 5]), ": byte 54: rank 2 stands at byte".to_owned());
+    let mut wrong = bytes.clone();
+    wrong[record] ^= 1;
+    begins(&told(&wrong), format!(": byte {record}: rank 0, operation 20000: waits for"));
+    #[cfg(target_os = "linux")]
+    {
+        use std::io::Write;
+        use std::os::fd::AsRawFd;
+        let (from, mut to) = std::io::pipe().unwrap();
+        let writer = std::thread::spawn(move || to.write_all(&bytes));
+        let path = format!("/proc/self/fd/{}", from.as_raw_fd());
+        assert_eq!(read(&path, &Options::default()).unwrap().schedule, again);
+        writer.join().unwrap().unwrap();
+    }
+}
+
+/// How many operations of the first rank wait for nothing.
+fn roots(bytes: &[u8]) -> usize {
+    let at = 14 + 3 * 16 + 4;
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
+}
+
+#[test]
+fn numbered_labels_beyond_the_array_are_labels_like_others() {
+    let mut text = "num_ranks 2\n".to_owned();
+    for rank in 0..2 {
+        // Far beyond the array, then within it as operations become many.
+        text.push_str(&format!("rank {rank} {{\nl1048600: calc 1\nl999999999: calc 2\n"));
+        (1..300_000).for_each(|op| text.push_str(&format!("l{op}: calc 3\n")));
+        text.push_str("l1048601: calc 4\nl1048601 requires l1048600\nl999999999 requires l1048601\n");
+        text.push_str(if rank == 0 { "}\n" } else { "l1048600: calc 5\n}\n" });
+    }
+    let wrong = Schedule::parse(&text).unwrap_err().to_string();
+    assert!(wrong.ends_with("label `l1048600` stands twice"), "{wrong}");
+    let schedule = Schedule::parse(&text.replace("l1048600: calc 5\n", "")).unwrap();
+    for rank in 0..2 {
+        let first = schedule.of_rank(rank).start;
+        assert_eq!(schedule.successors(first).collect::<Vec<_>>(), [(first + 300_001, false)]);
+        assert_eq!(schedule.successors(first + 300_001).collect::<Vec<_>>(), [(first + 1, false)]);
+    }
+    // Labels of the rank before are none of this one.
+    let other = "num_ranks 2\nrank 0 { l1: calc 1; l2: calc 1 }\nrank 1 { l2: calc 1; l2 requires l1 }";
+    assert!(Schedule::parse(other).unwrap_err().to_string().ends_with("label `l1` is unknown"));
+}
+
 #[test]
 fn chakra_traces_that_protoc_encoded_are_read_with_their_groups() {
     let Read { schedule, format, unit_ps } = read(&data("chakra"), &Options::default()).unwrap();
     assert_eq!((format, unit_ps, schedule.ranks()), (Format::Chakra, Some(1), 4));
     assert_eq!(check(&schedule), Ok(()));
     let sent = |from: u32, to: u32| {
-        let sends = schedule.ops().iter().filter(|op| op.kind == Kind::Send && op.rank == from && op.peer == to);
+        let sends = schedule.ops().filter(|op| op.kind == Kind::Send && op.rank == from && op.peer == to);
         sends.map(|op| op.size).sum::<u64>()
     };
     // A ring of all four for 65,536 B each way round; an allgather of 1,024 B within each half; and 4,096 B at the end.
     let ring = 2 * 3 * 65_536 / 4;
     assert_eq!([sent(0, 1), sent(1, 0), sent(1, 2), sent(2, 3)], [ring + 1024 + 4096, 1024, ring, ring + 1024]);
-    let forward = schedule.ops()[schedule.of_rank(3).start as usize];
+    let forward = schedule.op(schedule.of_rank(3).start);
     assert_eq!((forward.kind, forward.size), (Kind::Calc, 13_000_000));
     assert_eq!(read(&data("chakra/step"), &Options::default()).unwrap().schedule, schedule, "by prefix");
     let last = schedule.of_rank(0).end - 1;
@@ -336,7 +433,7 @@ fn plans_of_msccl_are_read_for_a_size() {
     let Read { schedule, format, .. } = read(&data("ring.xml"), &options).unwrap();
     assert_eq!((format, schedule.ranks()), (Format::Msccl, 2));
     assert_eq!(check(&schedule), Ok(()));
-    let sizes = |kind: Kind| schedule.ops().iter().filter(|op| op.kind == kind).map(|op| op.size).sum::<u64>();
+    let sizes = |kind: Kind| schedule.ops().filter(|op| op.kind == kind).map(|op| op.size).sum::<u64>();
     // Two sends a GPU of half each; a reduction and two copies on one, a copy less on the other.
     assert_eq!([sizes(Kind::Send), sizes(Kind::Calc)], [4000, 2 * 2000 + 3 * 1000]);
     let unsized_plan = read(&data("ring.xml"), &Options::default()).unwrap_err().to_string();
@@ -346,7 +443,7 @@ fn plans_of_msccl_are_read_for_a_size() {
     assert_eq!(format, Format::Mscclpp);
     assert_eq!(check(&schedule), Ok(()));
     // A put and a remote read of half each, on both.
-    let sent: u64 = schedule.ops().iter().filter(|op| op.kind == Kind::Send).map(|op| op.size).sum();
+    let sent: u64 = schedule.ops().filter(|op| op.kind == Kind::Send).map(|op| op.size).sum();
     assert_eq!(sent, 4000);
 }
 
@@ -384,7 +481,7 @@ fn the_json_for_people_is_what_its_documentation_says() {
         [{"recv": 65536, "from": 0, "id": "got"}, {"calc_ns": 1.5, "after": ["got"]}]]}"#;
     let file = Scratch::new("plain", text.as_bytes());
     let Read { schedule, .. } = read(&file.path(), &Options::default()).unwrap();
-    assert_eq!(schedule.ops()[2].size, 1500);
+    assert_eq!(schedule.op(2).size, 1500);
     assert_eq!(schedule.successors(1).collect::<Vec<_>>(), [(2, false)]);
     for (from, to, expected) in [
         ("\"to\": 1", "\"to\": 2", "ranks[0][0].to: 2 (allowed: whole numbers, 0 to 1)"),

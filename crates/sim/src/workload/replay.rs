@@ -9,9 +9,9 @@ use super::Run;
 use crate::error::SimError;
 use crate::flow::Settings;
 use crate::net::{Message, Net, Note};
-use crate::plan::{NONE, Plan, RouteBuffer, UNLIMITED};
+use crate::plan::{Plan, RouteBuffer, UNLIMITED};
 use hotlink_fabric::units::{Rate, Time};
-use hotlink_schedule::{Kind, Matching, Op, Schedule, Stuck};
+use hotlink_schedule::{Kind, Line, Matching, Op, Schedule, State, Stuck};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -116,23 +116,23 @@ const BEGINS: u32 = 1 << 31;
 #[derive(Clone, Copy)]
 struct Cpu {
     busy: bool,
-    first: u32,
-    last: u32,
+    line: Line,
     work: u64,
+}
+
+/// What is kept of an operation.
+#[derive(Clone, Copy, Default)]
+struct Own {
+    /// Longest chain to the operation's start, then to its end.
+    chain: u64,
+    flags: u8,
 }
 
 struct Machine<'a, 'n> {
     job: Replay<'a>,
     plan: &'n Plan<'n>,
     net: Net<'n>,
-    waits: Vec<u32>,
-    /// The other operation of the message, once matched.
-    partner: Vec<u32>,
-    /// Next in the line of a processor.
-    next: Vec<u32>,
-    flags: Vec<u8>,
-    /// Longest chain to the operation's start, then to its end.
-    chain: Vec<u64>,
+    states: Vec<State<Own>>,
     matching: Matching,
     cpus: Vec<Cpu>,
     cpus_each: u32,
@@ -178,27 +178,23 @@ pub fn replay(plan: &Plan<'_>, settings: &Settings, job: Replay<'_>) -> Result<R
 
 impl<'a, 'n> Machine<'a, 'n> {
     fn new(plan: &'n Plan<'n>, settings: &Settings, job: Replay<'a>) -> Result<Machine<'a, 'n>, Stuck> {
-        let ops = job.schedule.ops();
-        let cpus_each = u32::from(ops.iter().map(|op| op.cpu).max().unwrap_or(0)) + 1;
+        let cpus_each = u32::from(job.schedule.ops().map(|op| op.cpu).max().unwrap_or(0)) + 1;
         let ranks = job.schedule.ranks();
         if u64::from(ranks) * u64::from(cpus_each) > MOST_LANES {
             return Err(Stuck::TooLarge);
         }
-        let waits = job.schedule.waits().to_vec();
         let mut net = Net::new(plan, settings);
-        let crosses = |op: &&Op| op.kind == Kind::Send && job.nodes[op.rank as usize] != job.nodes[op.peer as usize];
-        net.expect(ops.iter().filter(crosses).map(|op| op.size).sum());
+        let crosses = |op: &Op| op.kind == Kind::Send && job.nodes[op.rank as usize] != job.nodes[op.peer as usize];
+        net.expect(job.schedule.ops().filter(crosses).map(|op| op.size).sum());
+        let (matching, states) = Matching::new(job.schedule);
         Ok(Machine {
             job,
             plan,
             net,
-            waits,
-            partner: vec![NONE; ops.len()],
-            next: vec![NONE; ops.len()],
-            flags: vec![0; ops.len()],
-            chain: vec![0; ops.len()],
-            matching: Matching::new(ops),
-            cpus: vec![Cpu { busy: false, first: NONE, last: NONE, work: 0 }; (ranks * cpus_each) as usize],
+            matching,
+            took: if job.timed { vec![0; states.len()] } else { Vec::new() },
+            states,
+            cpus: vec![Cpu { busy: false, line: Line::EMPTY, work: 0 }; (ranks * cpus_each) as usize],
             cpus_each,
             finish: vec![0; ranks as usize],
             ready: Vec::new(),
@@ -206,7 +202,6 @@ impl<'a, 'n> Machine<'a, 'n> {
             starts_matter: job.schedule.has_start_waits(),
             messages: 0,
             bytes: 0,
-            took: if job.timed { vec![0; ops.len()] } else { Vec::new() },
             ways: HashMap::new(),
             way: RouteBuffer::default(),
         })
@@ -225,19 +220,22 @@ impl<'a, 'n> Machine<'a, 'n> {
 
     /// What waits for nothing in a rank can go on.
     fn ready_of(&mut self, rank: u32) {
-        let waits = &self.waits;
+        let states = &self.states;
         let ids = self.job.schedule.of_rank(rank).rev();
-        self.ready.extend(ids.filter(|&id| waits[id as usize] == 0));
+        self.ready.extend(ids.filter(|&id| states[id as usize].is_ready()));
     }
 
-    fn op(&self, id: u32) -> &'a Op {
-        &self.job.schedule.ops()[id as usize]
+    fn op(&self, id: u32) -> Op {
+        self.job.schedule.op(id)
+    }
+    fn own(&mut self, id: u32) -> &mut Own {
+        &mut self.states[id as usize].own
     }
     fn is_eager(&self, send: u32) -> bool {
         self.op(send).size <= self.job.eager_max
     }
     fn has(&self, id: u32, flag: u8) -> bool {
-        self.flags[id as usize] & flag != 0
+        self.states[id as usize].own.flags & flag != 0
     }
 
     /// Lets everything go on that became ready.
@@ -256,23 +254,18 @@ impl<'a, 'n> Machine<'a, 'n> {
         }
     }
 
-    fn cpu(&mut self, id: u32) -> &mut Cpu {
+    fn cpu(&self, id: u32) -> usize {
         let op = self.op(id);
-        &mut self.cpus[(op.rank * self.cpus_each + u32::from(op.cpu)) as usize]
+        (op.rank * self.cpus_each + u32::from(op.cpu)) as usize
     }
 
     fn ask_cpu(&mut self, id: u32) -> Result<(), SimError> {
-        let cpu = self.cpu(id);
+        let at = self.cpu(id);
+        let cpu = &mut self.cpus[at];
         if !cpu.busy {
             return self.run(id);
         }
-        let last = std::mem::replace(&mut cpu.last, id);
-        if last == NONE {
-            cpu.first = id;
-        } else {
-            self.next[last as usize] = id;
-        }
-        self.next[id as usize] = NONE;
+        cpu.line.join(&mut self.states, id);
         Ok(())
     }
 
@@ -286,11 +279,12 @@ impl<'a, 'n> Machine<'a, 'n> {
         if op.kind != Kind::Recv && self.starts_matter {
             self.release(id, true);
         }
-        self.chain[id as usize] += work;
+        self.own(id).chain += work;
         if work == 0 {
             return self.done(id);
         }
-        let cpu = self.cpu(id);
+        let at = self.cpu(id);
+        let cpu = &mut self.cpus[at];
         cpu.busy = true;
         cpu.work += work;
         self.net.timer(self.net.now() + Time(work), id);
@@ -299,22 +293,15 @@ impl<'a, 'n> Machine<'a, 'n> {
 
     /// A processor's work is over: the next in its line goes on.
     fn worked(&mut self, id: u32) -> Result<(), SimError> {
-        self.cpu(id).busy = false;
+        let cpu = self.cpu(id);
+        self.cpus[cpu].busy = false;
         self.done(id)?;
-        loop {
-            let cpu = self.cpu(id);
-            let first = cpu.first;
-            if cpu.busy || first == NONE {
-                return Ok(());
-            }
-            let next = self.next[first as usize];
-            let cpu = self.cpu(id);
-            cpu.first = next;
-            if next == NONE {
-                cpu.last = NONE;
-            }
+        while !self.cpus[cpu].busy
+            && let Some(first) = self.cpus[cpu].line.take(&self.states)
+        {
             self.run(first)?;
         }
+        Ok(())
     }
 
     fn done(&mut self, id: u32) -> Result<(), SimError> {
@@ -322,7 +309,8 @@ impl<'a, 'n> Machine<'a, 'n> {
             Kind::Calc => self.end(id),
             Kind::Recv => {
                 self.messages += 1;
-                self.bytes += self.op(self.partner[id as usize]).size;
+                let send = self.states[id as usize].partner().expect("a receive that goes on is matched");
+                self.bytes += self.op(send).size;
                 self.end(id);
             }
             Kind::Send => {
@@ -382,12 +370,12 @@ impl<'a, 'n> Machine<'a, 'n> {
         match part {
             Part::Clearance => return self.transmit(send, Part::Data),
             Part::Data => {
-                self.flags[send as usize] |= ARRIVED;
+                self.own(send).flags |= ARRIVED;
                 if let Some(took) = self.took.get_mut(send as usize) {
                     *took = self.net.now().0 - *took;
                 }
             }
-            Part::Request => self.flags[send as usize] |= ASKED,
+            Part::Request => self.own(send).flags |= ASKED,
         }
         let first = part == Part::Request || self.is_eager(send);
         match self.matching.has_wildcards() && first {
@@ -401,69 +389,60 @@ impl<'a, 'n> Machine<'a, 'n> {
         if self.starts_matter {
             self.release(recv, true);
         }
-        match self.matching.post(recv, self.op(recv)) {
-            Some(send) => self.matched(send, recv),
+        match self.matching.post(&mut self.states, recv, &self.job.schedule.op(recv)) {
+            Some(send) => self.meet(send),
             None => Ok(()),
         }
     }
 
     /// A message looks for its receive.
     fn arrive(&mut self, send: u32) -> Result<(), SimError> {
-        match self.matching.arrive(send) {
-            Some(recv) => self.matched(send, recv),
+        match self.matching.arrive(&mut self.states, send) {
+            Some(_) => self.meet(send),
             None => Ok(()),
         }
     }
 
-    fn matched(&mut self, send: u32, recv: u32) -> Result<(), SimError> {
-        self.partner[send as usize] = recv;
-        self.partner[recv as usize] = send;
-        self.meet(send)
-    }
-
     /// A send and its receive go on as far as they can.
     fn meet(&mut self, send: u32) -> Result<(), SimError> {
-        let recv = self.partner[send as usize];
-        if recv == NONE {
-            return Ok(());
-        }
+        let Some(recv) = self.states[send as usize].partner() else { return Ok(()) };
         let op = self.op(send);
         let [from, to] = [op.rank, op.peer].map(|rank| self.job.nodes[rank as usize]);
         if self.has(send, ASKED) && !self.has(send, CLEARED) {
-            self.flags[send as usize] |= CLEARED;
-            let asked = self.chain[send as usize] + self.least(from, to, 0)?;
-            let cleared = asked.max(self.chain[recv as usize]) + self.least(to, from, 0)?;
-            self.chain[send as usize] = cleared;
+            self.own(send).flags |= CLEARED;
+            let asked = self.own(send).chain + self.least(from, to, 0)?;
+            let cleared = asked.max(self.own(recv).chain) + self.least(to, from, 0)?;
+            self.own(send).chain = cleared;
             self.transmit(send, Part::Clearance)?;
         }
         if self.has(send, ARRIVED) {
-            let arrival = self.chain[send as usize] + self.least(from, to, op.size)?;
+            let arrival = self.own(send).chain + self.least(from, to, op.size)?;
             if !self.is_eager(send) {
-                self.chain[send as usize] = arrival;
+                self.own(send).chain = arrival;
                 self.end(send);
             }
-            self.chain[recv as usize] = arrival.max(self.chain[recv as usize]);
+            let own = self.own(recv);
+            own.chain = arrival.max(own.chain);
             self.ask_cpu(recv)?;
         }
         Ok(())
     }
 
     fn end(&mut self, id: u32) {
-        self.flags[id as usize] |= ENDED;
-        let finish = &mut self.finish[self.job.schedule.ops()[id as usize].rank as usize];
+        self.own(id).flags |= ENDED;
+        let finish = &mut self.finish[self.job.schedule.op(id).rank as usize];
         *finish = self.net.now().0.max(*finish);
         self.release(id, false);
     }
 
     /// What waits for the end of `id` (or its start) waits no longer.
     fn release(&mut self, id: u32, start: bool) {
-        let chain = self.chain[id as usize];
+        let chain = self.own(id).chain;
         for (after, start_only) in self.job.schedule.successors(id) {
             if start_only == start {
-                let after_chain = &mut self.chain[after as usize];
-                *after_chain = chain.max(*after_chain);
-                self.waits[after as usize] -= 1;
-                if self.waits[after as usize] == 0 {
+                let state = &mut self.states[after as usize];
+                state.own.chain = chain.max(state.own.chain);
+                if state.released() {
                     self.ready.push(after);
                 }
             }
@@ -471,7 +450,7 @@ impl<'a, 'n> Machine<'a, 'n> {
     }
 
     fn replayed(self) -> Result<Replayed, ReplayError> {
-        let received = |id: u32| self.partner[id as usize] != NONE;
+        let received = |id: u32| self.states[id as usize].partner().is_some();
         if let Err(stuck) = Stuck::at_the_end(self.job.schedule, |id| self.has(id, ENDED), received) {
             return Err(self.net.lost().map_or(ReplayError::Stuck(stuck), |lost| SimError::Lost(lost).into()));
         }
@@ -483,7 +462,7 @@ impl<'a, 'n> Machine<'a, 'n> {
             finish: self.finish.into_iter().map(Time).collect(),
             messages: self.messages,
             bytes: self.bytes,
-            chain: Time(self.chain.into_iter().max().unwrap_or(0)),
+            chain: Time(self.states.iter().map(|state| state.own.chain).max().unwrap_or(0)),
             took: self.took.into_iter().map(Time).collect(),
             busiest: busiest.map(|(at, cpu): (u32, &Cpu)| (at / self.cpus_each, at % self.cpus_each, Time(cpu.work))),
         })

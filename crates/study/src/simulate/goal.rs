@@ -8,6 +8,7 @@ use hotlink_bench::{Record, Step, distribution};
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, MOST_RANKS, Machine, Missing, Outcome, Schedule, simulate};
 use hotlink_schedule::{Options, check, place, read};
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 /// Most operations that are generated: some gigabytes of memory.
@@ -49,7 +50,7 @@ pub enum Scheduled {
 
 /// What is simulated: one schedule, or what it is recorded from.
 enum Work<'a> {
-    Read { name: &'a str, schedule: Schedule, calc_unit: Time },
+    Read { file: &'a str, options: &'a Options, schedule: Schedule, calc_unit: Time },
     Recorded { steps: &'a [Step], repeat: u32, ranks: u32 },
 }
 
@@ -60,17 +61,20 @@ impl Work<'_> {
         fabric: &str,
         machine: &Machine,
         watch: &dyn Watch,
-    ) -> Result<(Schedule, Record, Vec<Missing>), Error> {
+    ) -> Result<(Cow<'_, Schedule>, Record, Vec<Missing>), Error> {
         match self {
-            Work::Read { name, schedule, calc_unit } => {
+            Work::Read { file, options, schedule, calc_unit } => {
                 let messages = LogGops { calc_unit: *calc_unit, ..machine.messages };
-                Ok((schedule.clone(), simulated(fabric, name, schedule, &messages, watch)?, Vec::new()))
+                let ran = simulated(fabric, file, schedule, &messages, watch);
+                // What can never end on any machine is told with its place.
+                let record = ran.or_else(|error| sound(file, options, schedule).and(Err(error)))?;
+                Ok((Cow::Borrowed(schedule), record, Vec::new()))
             }
             Work::Recorded { steps, repeat, ranks } => {
                 let names: Vec<String> = steps.iter().map(Step::to_string).collect();
                 let (schedule, missing) = generated(steps, *repeat, *ranks, machine)?;
                 let record = simulated(fabric, &names.join(","), &schedule, &machine.messages, watch)?;
-                Ok((schedule, record, missing))
+                Ok((Cow::Owned(schedule), record, missing))
             }
         }
     }
@@ -122,17 +126,25 @@ impl Goal {
         match &self.schedule {
             Scheduled::File { file, calc_unit, options } => {
                 let read = read(file, options).map_err(|error| input(error.to_string()))?;
-                let stands = |op| place(file, options, op).map_or(String::new(), |place| format!(" ({place})"));
-                check(&read.schedule)
-                    .map_err(|stuck| input(format!("{file}: {stuck}{}", stuck.op().map_or(String::new(), stands))))?;
-                let calc_unit = read.unit_ps.map_or(*calc_unit, Time);
-                Ok(vec![Work::Read { name: file, schedule: read.schedule, calc_unit }])
+                let (schedule, calc_unit) = (read.schedule, read.unit_ps.map_or(*calc_unit, Time));
+                // Which receive takes a message may decide whether all end. Where that is no matter of time, what ends on this
+                // machine can end, so that running it checks it.
+                if !schedule.is_in_order() {
+                    sound(file, options, &schedule)?;
+                }
+                Ok(vec![Work::Read { file, options, schedule, calc_unit }])
             }
             Scheduled::Generated { steps, repeat } => {
                 Ok(ranks.iter().map(|&ranks| Work::Recorded { steps, repeat: *repeat, ranks }).collect())
             }
         }
     }
+}
+
+/// What can never end, with its place in the file.
+fn sound(file: &str, options: &Options, schedule: &Schedule) -> Result<(), Error> {
+    let stands = |op| place(file, options, op).map_or(String::new(), |place| format!(" ({place})"));
+    check(schedule).map_err(|stuck| input(format!("{file}: {stuck}{}", stuck.op().map_or(String::new(), stands))))
 }
 
 /// The record with what was free, among what was assumed.

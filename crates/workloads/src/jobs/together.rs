@@ -301,7 +301,7 @@ fn outcomes(jobs: &[&Whole<'_>], schedule: &Schedule, ran: &Replayed) -> Vec<Out
         let ends = &ran.finish[rank..rank + job.placed.nodes.len()];
         let ops = op..op + job.schedule.ops().len();
         (rank, op) = (rank + ends.len(), ops.end);
-        let sends = ops.filter(|&op| schedule.ops()[op].kind == Kind::Send);
+        let sends = ops.filter(|&op| schedule.op(op as u32).kind == Kind::Send);
         let took = ascending_us(&sends.map(|op| ran.took[op]).collect::<Vec<_>>());
         let end = ends.iter().copied().max().unwrap_or(Time::ZERO);
         let latency = Time(end.0.saturating_sub(job.placed.job.start.0));
@@ -313,7 +313,7 @@ fn outcomes(jobs: &[&Whole<'_>], schedule: &Schedule, ran: &Replayed) -> Vec<Out
 
 /// Messages of a job, and their bytes.
 fn sent(job: &Whole<'_>) -> [u64; 2] {
-    let sends = job.schedule.ops().iter().filter(|op| op.kind == Kind::Send);
+    let sends = job.schedule.ops().filter(|op| op.kind == Kind::Send);
     sends.fold([0, 0], |[messages, bytes], op| [messages + 1, bytes + op.size])
 }
 
