@@ -251,15 +251,13 @@ impl<'a> Machine<'a> {
     /// What waits for the end of `id` (or its start) waits no longer.
     fn release(&mut self, id: u32, start: bool) {
         let chain = *self.chain(id);
-        for (after, start_only) in self.schedule.successors(id) {
-            if start_only == start {
-                let state = &mut self.states[after as usize];
-                state.own = chain.max(state.own);
-                if state.released() {
-                    self.ready.push(after);
-                }
+        self.schedule.each_successor(id, start, |after| {
+            let state = &mut self.states[after as usize];
+            state.own = chain.max(state.own);
+            if state.released() {
+                self.ready.push(after);
             }
-        }
+        });
     }
 
     fn started(&mut self, id: u32) {

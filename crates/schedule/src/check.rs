@@ -118,11 +118,11 @@ pub fn check(schedule: &Schedule) -> Result<(), Stuck> {
     while let Some(id) = ready.pop() {
         let op = schedule.op(id);
         let release = |of: u32, start: bool, states: &mut [State<()>], ready: &mut Vec<u32>| {
-            for (after, start_only) in schedule.successors(of) {
-                if start_only == start && states[after as usize].released() {
+            schedule.each_successor(of, start, |after| {
+                if states[after as usize].released() {
                     ready.push(after);
                 }
-            }
+            });
         };
         release(id, true, &mut states, &mut ready);
         let (mut ends, mut also) = (id, NONE);

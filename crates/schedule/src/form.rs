@@ -6,7 +6,7 @@ use std::borrow::Cow;
 pub const ANY: u32 = u32::MAX;
 /// Most ranks of a schedule.
 pub const MOST_RANKS: u32 = 1 << 24;
-/// Most operations: the top bit of an id is free for marks, and no id with it is [`NONE`].
+/// Most operations: the top bit of an id is free for a mark, and no id with it is [`NONE`].
 pub const MOST_OPS: usize = (1 << 31) - 1;
 /// A message of more bytes is a slip of the pen.
 pub const MOST_BYTES: u64 = 1 << 40;
@@ -16,8 +16,6 @@ pub const MOST_UNITS: u64 = 1_000_000_000_000_000;
 pub const NONE: u32 = u32::MAX;
 /// Marks a successor that waits for the start only.
 const START: u32 = 1 << 31;
-/// Marks the number of a list of successors.
-const LISTED: u32 = 1 << 31;
 /// A larger size counts as this: it is beyond the end of time.
 const MOST_SIZE: u64 = (1 << 62) - 1;
 
@@ -100,14 +98,69 @@ impl Packed {
     }
 }
 
+/// Who waits for an operation. Most have one successor, not far from them, which then needs no list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Follows(u32);
+
+/// Kinds of it, in the top two bits: one that waits for the end, the start, or both, as far on as the other bits say; or the
+/// number of a list.
+const END: u32 = 0;
+const BEGIN: u32 = 1;
+const BOTH: u32 = 2;
+const LIST: u32 = 3;
+
+impl Follows {
+    const NOBODY: Follows = Follows(u32::MAX);
+    /// Lists: the number of no list is that of nobody.
+    const MOST_LISTS: u32 = (1 << 30) - 1;
+
+    #[inline]
+    fn kind(self) -> u32 {
+        self.0 >> 30
+    }
+    fn list(number: u32) -> Follows {
+        assert!(number < Follows::MOST_LISTS, "more than {} operations for which several wait", Follows::MOST_LISTS);
+        Follows(LIST << 30 | number)
+    }
+    #[inline]
+    fn number(self) -> Option<usize> {
+        (self.kind() == LIST && self != Follows::NOBODY).then_some((self.0 & Follows::MOST_LISTS) as usize)
+    }
+    /// `after` alone waits for `before`, if they are near enough.
+    #[inline]
+    fn one(before: u32, after: u32, kind: u32) -> Option<Follows> {
+        let follows = Follows(kind << 30 | after.wrapping_sub(before) & Follows::MOST_LISTS);
+        (follows.after(before) == after).then_some(follows)
+    }
+    /// The one that waits for `before`.
+    #[inline]
+    fn after(self, before: u32) -> u32 {
+        before.wrapping_add_signed((self.0 << 2).cast_signed() >> 2)
+    }
+    /// How many that is.
+    fn many(self) -> usize {
+        [1, 1, 2, 0][self.kind() as usize]
+    }
+    /// Those of `before`, with the mark, that stand in no list: of so many the first.
+    #[inline]
+    fn alone(self, before: u32) -> ([u32; 2], usize) {
+        let after = self.after(before);
+        match self.kind() {
+            END => ([after, 0], 1),
+            BEGIN => ([after | START, 0], 1),
+            BOTH => ([after, after | START], 2),
+            _ => ([0, 0], 0),
+        }
+    }
+}
+
 /// What all ranks do. Operation ids count through the ranks' blocks in the order in which the blocks stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     blocks: Vec<std::ops::Range<u32>>,
     ops: Vec<Packed>,
-    /// By operation: the one that waits for its end, if nothing else waits for it; else the number of its list, with
-    /// [`LISTED`], or [`NONE`].
-    follows: Vec<u32>,
+    /// By operation.
+    follows: Vec<Follows>,
     /// List n is `listed[lists[n]..lists[n + 1]]`.
     lists: Vec<u32>,
     listed: Vec<u32>,
@@ -151,7 +204,7 @@ impl Schedule {
     }
     /// Dependencies in all.
     pub fn dependencies(&self) -> usize {
-        self.listed.len() + self.follows.iter().filter(|&&word| word & LISTED == 0).count()
+        self.listed.len() + self.follows.iter().map(|follows| follows.many()).sum::<usize>()
     }
     /// How many dependencies each operation waits for: counted.
     pub fn waits(&self) -> Vec<u32> {
@@ -161,27 +214,43 @@ impl Schedule {
     }
     /// Shows each operation that waits, once for each dependency.
     pub(crate) fn each_waiting(&self, mut show: impl FnMut(u32)) {
-        self.follows.iter().filter(|&&word| word & LISTED == 0).for_each(|&after| show(after));
+        for (before, follows) in (0..).zip(&self.follows) {
+            (0..follows.many()).for_each(|_| show(follows.after(before)));
+        }
         self.listed.iter().for_each(|&word| show(word & !START));
     }
     /// Operations that wait for `op`, and whether they wait for its start only (`irequires`).
     #[inline]
     pub fn successors(&self, op: u32) -> impl Iterator<Item = (u32, bool)> {
-        let word = &self.follows[op as usize];
-        let words = match *word {
-            NONE => &[],
-            number if number & LISTED != 0 => {
-                let list = (number & !LISTED) as usize;
-                &self.listed[self.lists[list] as usize..self.lists[list + 1] as usize]
+        let follows = self.follows[op as usize];
+        let (alone, many) = follows.alone(op);
+        let words = alone.into_iter().take(many).chain(self.list(follows).iter().copied());
+        words.map(|word| (word & !START, word & START != 0))
+    }
+    /// Shows those that wait for the end of `op`, or for its start only.
+    #[inline]
+    pub fn each_successor(&self, op: u32, start_only: bool, mut show: impl FnMut(u32)) {
+        let follows = self.follows[op as usize];
+        match follows.kind() {
+            LIST => {
+                let words = self.list(follows).iter().filter(|&&word| (word & START != 0) == start_only);
+                words.for_each(|word| show(word & !START));
             }
-            _ => std::slice::from_ref(word),
-        };
-        words.iter().map(|&word| (word & !START, word & START != 0))
+            kind if kind == BOTH || (kind == BEGIN) == start_only => show(follows.after(op)),
+            _ => {}
+        }
+    }
+    #[inline]
+    fn list(&self, follows: Follows) -> &[u32] {
+        match follows.number() {
+            Some(list) => &self.listed[self.lists[list] as usize..self.lists[list + 1] as usize],
+            None => &[],
+        }
     }
     /// Whether anything waits for `op`.
     #[inline]
     pub fn has_successors(&self, op: u32) -> bool {
-        self.follows[op as usize] != NONE
+        self.follows[op as usize] != Follows::NOBODY
     }
     /// Whether receives of one message take it in one order only, whatever takes how long: each rank's operations stand in
     /// the order in which they wait for one another, and no receive takes messages of any source or tag. What ends on one
@@ -194,7 +263,8 @@ impl Schedule {
     }
     /// Whether anything anywhere waits for a start.
     pub fn has_start_waits(&self) -> bool {
-        self.listed.iter().any(|word| word & START != 0)
+        let alone = |follows: &Follows| matches!(follows.kind(), BEGIN | BOTH);
+        self.follows.iter().any(alone) || self.listed.iter().any(|word| word & START != 0)
     }
 }
 
@@ -215,7 +285,7 @@ pub struct Builder {
     rank: u32,
     ops: Vec<Packed>,
     /// As in the schedule, but lists have no numbers yet.
-    follows: Vec<u32>,
+    follows: Vec<Follows>,
     /// What lists hold, in the order given: (what is waited for, who waits with the mark).
     listed: Vec<(u32, u32)>,
     dependencies: usize,
@@ -289,7 +359,7 @@ impl Builder {
             self.watched.1 = Some(self.place);
         }
         self.ops.push(Packed::of(op));
-        self.follows.push(NONE);
+        self.follows.push(Follows::NOBODY);
         id
     }
     /// `after` waits for the end of `before`, or only for its start. Both have been added.
@@ -297,14 +367,17 @@ impl Builder {
     pub fn requires(&mut self, after: u32, before: u32, start_only: bool) {
         self.dependencies += 1;
         let follows = &mut self.follows[before as usize];
-        if *follows == NONE && !start_only {
-            *follows = after;
+        let kind = match follows.kind() {
+            LIST if *follows == Follows::NOBODY => Some(if start_only { BEGIN } else { END }),
+            END if start_only && follows.after(before) == after => Some(BOTH),
+            _ => None,
+        };
+        if let Some(alone) = kind.and_then(|kind| Follows::one(before, after, kind)) {
+            *follows = alone;
             return;
         }
-        let alone = std::mem::replace(follows, LISTED);
-        if alone & LISTED == 0 {
-            self.listed.push((before, alone));
-        }
+        let (alone, many) = std::mem::replace(follows, Follows::list(0)).alone(before);
+        self.listed.extend(alone.into_iter().take(many).map(|word| (before, word)));
         self.listed.push((before, after | if start_only { START } else { 0 }));
     }
     /// Operations so far.
@@ -321,12 +394,12 @@ impl Builder {
         let Builder { blocks, ops, mut follows, listed: edges, .. } = self;
         let mut lists = vec![0u32];
         if !edges.is_empty() {
-            for follows in follows.iter_mut().filter(|follows| **follows == LISTED) {
-                *follows |= lists.len() as u32 - 1;
+            for follows in follows.iter_mut().filter(|follows| follows.number().is_some()) {
+                *follows = Follows::list(lists.len() as u32 - 1);
                 lists.push(0);
             }
         }
-        let list = |before: u32| (follows[before as usize] & !LISTED) as usize;
+        let list = |before: u32| follows[before as usize].number().expect("has a list");
         edges.iter().for_each(|&(before, _)| lists[list(before)] += 1);
         let mut sum = 0;
         for end in &mut lists {
@@ -342,5 +415,77 @@ impl Builder {
         }
         let blocks = blocks.into_iter().map(Option::unwrap_or_default).collect();
         Schedule { blocks, ops, follows, lists, listed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_and_successors_survive_their_packing() {
+        let most = Op {
+            kind: Kind::Send,
+            cpu: 255,
+            nic: 254,
+            rank: 0xff_ffff,
+            peer: 0xff_fffe,
+            tag: 0xffff_fffe,
+            size: 1 << 61,
+        };
+        let any = Op { kind: Kind::Recv, peer: ANY, tag: ANY, size: MOST_SIZE, ..most };
+        for op in [most, any, Op { kind: Kind::Recv, ..most }, Op { kind: Kind::Calc, size: 0, peer: 0, ..most }] {
+            assert_eq!(Packed::of(op).op(), op);
+        }
+        assert_eq!(Packed::of(Op { size: u64::MAX, ..most }).op().size, MOST_SIZE);
+        let near = 1u32 << 29;
+        for (before, after) in
+            [(0, near - 1), (near, 0), (7, 7), (5, 6), (6, 5), (MOST_OPS as u32 - 1, MOST_OPS as u32 - near)]
+        {
+            assert_eq!(Follows::one(before, after, BOTH).unwrap().alone(before), ([after, after | START], 2));
+        }
+        assert_eq!([(0, near), (near + 1, 0)].map(|(before, after)| Follows::one(before, after, END)), [None, None]);
+    }
+
+    #[test]
+    fn successors_keep_the_order_in_which_they_were_given() {
+        let all = [(1, false), (2, true), (1, true), (3, false)];
+        for many in 0..1 << all.len() {
+            let mut builder = Builder::new(1);
+            assert!(builder.begin(0));
+            for size in 0..4 {
+                builder.add(Op { kind: Kind::Calc, cpu: 0, nic: 0, rank: 0, peer: 0, tag: 0, size });
+            }
+            let given: Vec<_> = (0..all.len()).filter(|at| many >> at & 1 != 0).map(|at| all[at]).collect();
+            // A list of another operation stands before this one's.
+            let other = [(3, true), (2, false)];
+            for pair in 0..other.len() {
+                builder.requires(other[pair].0, 0, other[pair].1);
+            }
+            given.iter().for_each(|&(after, start_only)| builder.requires(after, 2, start_only));
+            assert_eq!(builder.edges(), given.len() + 2);
+            let schedule = builder.build();
+            assert_eq!(schedule.successors(2).collect::<Vec<_>>(), given);
+            assert_eq!(schedule.successors(0).collect::<Vec<_>>(), other);
+            assert_eq!((schedule.has_successors(2), schedule.has_successors(3)), (!given.is_empty(), false));
+            for start in [false, true] {
+                let mut shown = Vec::new();
+                schedule.each_successor(2, start, |after| shown.push((after, start)));
+                assert_eq!(shown, given.iter().copied().filter(|one| one.1 == start).collect::<Vec<_>>());
+            }
+            assert_eq!(schedule.dependencies(), given.len() + 2);
+            assert_eq!(schedule.waits().iter().sum::<u32>() as usize, given.len() + 2);
+            assert!(schedule.has_start_waits());
+        }
+    }
+
+    #[test]
+    fn in_order_is_what_no_time_changes() {
+        let is_in_order = |text: &str| Schedule::parse(text).unwrap().is_in_order();
+        assert!(is_in_order(
+            "num_ranks 3\nrank 1 { a: calc 1; b: calc 1; c: calc 1; b requires a; c irequires b; c requires a }\nrank 0 { calc 1 }"
+        ));
+        assert!(!is_in_order("num_ranks 1\nrank 0 { a: calc 1; b: calc 1; c: calc 1; b requires a; c requires a }"));
+        assert!(!is_in_order("num_ranks 1\nrank 0 { a: send 1b to 0; b: recv 1b from 0 tag -1; b requires a }"));
     }
 }

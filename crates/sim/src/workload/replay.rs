@@ -438,15 +438,13 @@ impl<'a, 'n> Machine<'a, 'n> {
     /// What waits for the end of `id` (or its start) waits no longer.
     fn release(&mut self, id: u32, start: bool) {
         let chain = self.own(id).chain;
-        for (after, start_only) in self.job.schedule.successors(id) {
-            if start_only == start {
-                let state = &mut self.states[after as usize];
-                state.own.chain = chain.max(state.own.chain);
-                if state.released() {
-                    self.ready.push(after);
-                }
+        self.job.schedule.each_successor(id, start, |after| {
+            let state = &mut self.states[after as usize];
+            state.own.chain = chain.max(state.own.chain);
+            if state.released() {
+                self.ready.push(after);
             }
-        }
+        });
     }
 
     fn replayed(self) -> Result<Replayed, ReplayError> {
