@@ -14,6 +14,7 @@ pub struct Gaps {
 
 impl Gaps {
     /// One more.
+    #[inline]
     pub fn add(&mut self, gap: u64) {
         self.sum = self.sum.saturating_add(gap);
         self.longest = self.longest.max(gap);

@@ -110,13 +110,13 @@ struct Machine<'a> {
 impl<'a> Machine<'a> {
     fn new(schedule: &'a Schedule, p: LogGops) -> Result<Machine<'a>, Stuck> {
         let (mut cpus_each, mut nics_each, mut sends, mut largest) = (1, 1, 0, 0);
-        for op in schedule.ops() {
+        let (matching, states) = Matching::new(schedule, |op| {
             cpus_each = cpus_each.max(u32::from(op.cpu) + 1);
             nics_each = nics_each.max(u32::from(op.nic) + 1);
             if op.kind == Kind::Send {
                 (sends, largest) = (sends + 1, op.size.max(largest));
             }
-        }
+        });
         if u64::from(schedule.ranks()) * u64::from(cpus_each.max(nics_each)) > MOST_LANES {
             return Err(Stuck::TooLarge);
         }
@@ -130,7 +130,6 @@ impl<'a> Machine<'a> {
             sent: Gaps::default(),
             received: Gaps::default(),
         };
-        let (matching, states) = Matching::new(schedule);
         let idle = (0..schedule.ranks()).flat_map(|rank| schedule.of_rank(rank));
         Ok(Machine {
             schedule,

@@ -111,7 +111,7 @@ impl fmt::Display for Shown<'_> {
 /// # Errors
 /// The first operation that never ends, or message that no receive takes.
 pub fn check(schedule: &Schedule) -> Result<(), Stuck> {
-    let (mut matching, mut states): (_, Vec<State<()>>) = Matching::new(schedule);
+    let (mut matching, mut states): (_, Vec<State<()>>) = Matching::new(schedule, |_| ());
     let mut ended = Marks::new(states.len());
     let ids = (0..schedule.ranks()).rev().flat_map(|rank| schedule.of_rank(rank).rev());
     let mut ready: Vec<u32> = ids.filter(|&id| states[id as usize].is_ready()).collect();

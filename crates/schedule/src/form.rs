@@ -348,7 +348,7 @@ impl Builder {
         self.follows.reserve(ops);
     }
     /// Adds an operation to the block of its rank, which must be the one begun last, and returns its id.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, op: Op) -> u32 {
         assert!(self.ops.len() < MOST_OPS, "at most {MOST_OPS} operations");
         assert!(op.rank == self.rank, "rank {} was begun last, not {}", self.rank, op.rank);
@@ -363,7 +363,7 @@ impl Builder {
         id
     }
     /// `after` waits for the end of `before`, or only for its start. Both have been added.
-    #[inline]
+    #[inline(always)]
     pub fn requires(&mut self, after: u32, before: u32, start_only: bool) {
         self.dependencies += 1;
         let follows = &mut self.follows[before as usize];

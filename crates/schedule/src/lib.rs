@@ -13,7 +13,8 @@
 //! assert!(check(&schedule).is_ok());
 //! ```
 //!
-//! Nothing here runs a schedule: LogGP machines (`hotlink-loggp`) and the packet network (`hotlink-sim`) do.
+//! Nothing here runs a schedule: LogGP machines (`hotlink-loggp`) and the packet network (`hotlink-sim`) do. Both keep a
+//! [`State`] of each operation, and ask [`Matching`] which receive takes a message.
 
 pub mod chakra;
 mod check;

@@ -59,13 +59,14 @@ fn lane(op: &Op) -> usize {
 }
 
 impl Matching {
-    /// For the operations of a schedule, and what a run keeps of each.
-    pub fn new<T: Default>(schedule: &Schedule) -> (Matching, Vec<State<T>>) {
+    /// For the operations of a schedule, each of which it shows, and what a run keeps of each.
+    pub fn new<T: Default>(schedule: &Schedule, mut show: impl FnMut(&Op)) -> (Matching, Vec<State<T>>) {
         let mut numbers = Numbers::default();
         let mut wildcards = false;
         // What stands in a row is often of one pattern, a send or a receive.
         let mut latest = [((NONE, NONE, NONE), 0); 2];
         let state = |op: Op| {
+            show(&op);
             let (key, latest) = match op.kind {
                 Kind::Calc => return State::of_pattern(0),
                 Kind::Send => ((op.peer, op.rank, op.tag), &mut latest[0]),
@@ -80,8 +81,11 @@ impl Matching {
         };
         let mut states: Vec<State<T>> = schedule.ops().map(state).collect();
         schedule.each_waiting(|after| states[after as usize].held());
-        let waiting = vec![NOBODY; numbers.len()];
-        (Matching { waiting, wild: wildcards.then(|| Wild::new(schedule, &numbers)) }, states)
+        let wild = wildcards.then(|| Wild::new(schedule, &numbers));
+        let patterns = numbers.len();
+        // Where there are many, its memory is wanted for their queues.
+        drop(numbers);
+        (Matching { waiting: vec![NOBODY; patterns], wild }, states)
     }
 
     /// Whether any receive takes messages of any source or tag.

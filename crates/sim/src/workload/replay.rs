@@ -178,15 +178,18 @@ pub fn replay(plan: &Plan<'_>, settings: &Settings, job: Replay<'_>) -> Result<R
 
 impl<'a, 'n> Machine<'a, 'n> {
     fn new(plan: &'n Plan<'n>, settings: &Settings, job: Replay<'a>) -> Result<Machine<'a, 'n>, Stuck> {
-        let cpus_each = u32::from(job.schedule.ops().map(|op| op.cpu).max().unwrap_or(0)) + 1;
+        let (mut cpus_each, mut crossing) = (1, 0);
+        let crosses = |op: &Op| op.kind == Kind::Send && job.nodes[op.rank as usize] != job.nodes[op.peer as usize];
+        let (matching, states) = Matching::new(job.schedule, |op| {
+            cpus_each = cpus_each.max(u32::from(op.cpu) + 1);
+            crossing += if crosses(op) { op.size } else { 0 };
+        });
         let ranks = job.schedule.ranks();
         if u64::from(ranks) * u64::from(cpus_each) > MOST_LANES {
             return Err(Stuck::TooLarge);
         }
         let mut net = Net::new(plan, settings);
-        let crosses = |op: &Op| op.kind == Kind::Send && job.nodes[op.rank as usize] != job.nodes[op.peer as usize];
-        net.expect(job.schedule.ops().filter(crosses).map(|op| op.size).sum());
-        let (matching, states) = Matching::new(job.schedule);
+        net.expect(crossing);
         Ok(Machine {
             job,
             plan,
