@@ -459,9 +459,7 @@ mod tests {
             let given: Vec<_> = (0..all.len()).filter(|at| many >> at & 1 != 0).map(|at| all[at]).collect();
             // A list of another operation stands before this one's.
             let other = [(3, true), (2, false)];
-            for pair in 0..other.len() {
-                builder.requires(other[pair].0, 0, other[pair].1);
-            }
+            other.iter().for_each(|&(after, start_only)| builder.requires(after, 0, start_only));
             given.iter().for_each(|&(after, start_only)| builder.requires(after, 2, start_only));
             assert_eq!(builder.edges(), given.len() + 2);
             let schedule = builder.build();
