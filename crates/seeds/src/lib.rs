@@ -16,6 +16,7 @@ mod run;
 pub mod score;
 mod sheets;
 mod w01;
+mod words;
 
 pub use evidence::{Class, Evidence};
 use hotlink_study::Error;

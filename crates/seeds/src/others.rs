@@ -74,8 +74,8 @@ fn row(file: &Published, origin: &Origin, claim: &Claim, asked: &Asked) -> Resul
     };
     let limit = |text: &str| text.trim().parse::<f64>().ok();
     let row = match (claim.value.strip_prefix('<').and_then(limit), claim.value.strip_prefix('>').and_then(limit)) {
-        (Some(most), _) => row.ordering().holds(answer.value < most),
-        (_, Some(least)) => row.ordering().holds(answer.value > least),
+        (Some(most), _) => row.holds(answer.value < most),
+        (_, Some(least)) => row.holds(answer.value > least),
         _ => row,
     };
     Ok(row.expected_as_found())

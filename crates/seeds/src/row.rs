@@ -1,15 +1,11 @@
 //! A row of a study's report: what is printed, what the models give, what that is worth.
 
 use crate::evidence::{Class, Evidence};
+use crate::words::{NARROW_PCT, NEAR_PCT, off_pct};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::Claim;
 use hotlink_fabric::maths;
 use serde_json::Value;
-
-/// A number is near what is printed within so many per cent.
-const NEAR_PCT: f64 = 10.0;
-/// Or where its own interval holds what is printed, and is within so many per cent of its middle.
-const NARROW_PCT: f64 = 25.0;
 
 /// One quantity or claim of a study beside what the models give.
 #[derive(Clone, Debug)]
@@ -54,7 +50,7 @@ impl Row {
             conditions: claim.conditions.clone(),
             gives: claim.gives.clone(),
             is_point: false,
-            is_ordering: claim.quantity.starts_with("ORDER"),
+            is_ordering: ["ORDER", "CROSSOVER", "SHAPE"].iter().any(|word| claim.quantity.starts_with(word)),
             reproduced: Value::Null,
             ..Row::point(&claim.id, &quantity, evidence, 0.0, &claim.unit)
         }
@@ -98,12 +94,7 @@ impl Row {
         if self.published.is_number() {
             self.published = Value::Null;
         }
-        self.ordering().in_unit(unit).holds(holds)
-    }
-    /// What is printed tells who is ahead: a number in it is the place where that changes.
-    pub(crate) fn ordering(mut self) -> Row {
-        self.is_ordering = true;
-        self
+        self.in_unit(unit).holds(holds)
     }
     /// Whether a statement holds.
     pub(crate) fn holds(mut self, holds: bool) -> Row {
@@ -171,7 +162,7 @@ impl Row {
     /// How far off it is, in per cent of what is published.
     pub fn error_pct(&self) -> Option<f64> {
         let (published, reproduced) = (self.published.as_f64()?, self.reproduced.as_f64()?);
-        (published != 0.0).then(|| (reproduced - published) / published * 100.0)
+        (published != 0.0).then(|| off_pct(reproduced, published))
     }
 
     /// What it is worth as evidence.
@@ -179,9 +170,9 @@ impl Row {
         Class::of(self)
     }
 
-    /// Whether what is printed tells who is ahead.
+    /// Whether the claim tells who is ahead, or is a statement: a number in it is where that changes, or a limit.
     pub(crate) fn is_ordering(&self) -> bool {
-        self.is_ordering
+        self.is_ordering || self.is_judged()
     }
 
     /// Whether there is something to hold.
@@ -300,7 +291,10 @@ mod tests {
         assert_eq!(by(Method::Packet).class(), Class::Prediction);
         assert_eq!(by(Method::Load).class(), Class::Bound);
         assert_eq!(by(Method::Formula).class(), Class::Identity);
-        assert_eq!(by(Method::Packet).ordering().class(), Class::Ordering);
+        assert_eq!(by(Method::Packet).holds(true).class(), Class::Ordering);
+        let crossover = Claim { quantity: "CROSSOVER a over b".to_owned(), ..claim() };
+        let crossover = Row::new(&crossover, Evidence::of_inputs(Method::Packet, ["x/y"])).reproduced(80.0);
+        assert_eq!((crossover.class(), crossover.is_held()), (Class::Ordering, Some(false)));
         assert_eq!(simulated("x/fitted").reproduced(64.0).class(), Class::Fit);
         assert_eq!(simulated("x/fitted").reproduced("all").holds(true).class(), Class::Fit);
         assert_eq!(simulated("x/y").reproduced("all").holds(true).class(), Class::Ordering);

@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn misses_come_first() {
-        let claims = vec![simulated(100.0, 95.0), simulated(100.0, 70.0), simulated(1.0, 1.0).ordering().holds(false)];
+        let claims = vec![simulated(100.0, 95.0), simulated(100.0, 70.0), simulated(1.0, 1.0).holds(false)];
         let report = Report { name: "X00", title: "a study", claims, series: Vec::new() };
         let line = line(&report);
         let count = |key| line.number(key);

@@ -3,6 +3,7 @@
 use super::model::{Links, MYRINET, Model, SCI, SIX, SIZES, Tori, above, ranges, sizes_where};
 use crate::Row;
 use crate::evidence::Evidence;
+use crate::words::{is_clearly_more, is_same, is_slightly_more, off_pct};
 use hotlink_fabric::catalog::Claim;
 use hotlink_fabric::spec::Capacities::{self, Measured, Theoretical};
 use hotlink_study::ask::Method;
@@ -28,12 +29,12 @@ pub(super) fn rows(model: &Model, claim: &Claim) -> Vec<Row> {
 }
 
 fn ordering(model: &Model, claim: &Claim) -> Row {
-    Row::new(claim, model.evidence(Method::Formula, &SIX)).ordering()
+    Row::new(claim, model.evidence(Method::Formula, &SIX))
 }
 
 /// A row about what networks cost.
 fn priced(model: &Model, claim: &Claim) -> Row {
-    Row::new(claim, model.priced()).ordering()
+    Row::new(claim, model.priced())
 }
 
 /// Sizes at which `leader` is ahead of all `others` by the bandwidth `of` a fabric at a size.
@@ -66,14 +67,13 @@ fn ring_best_in_theory(model: &Model, claim: &Claim) -> Vec<Row> {
     let row = |tori: Tori| {
         let of = by_form(model, Theoretical, tori);
         let last = last_of_first_run(&leads("sci-ring", &SCI, &of));
-        let next = last.map_or(2, |last| last + 1);
-        let torus_next = leads("sci-torus2d", &SCI, &of).contains(&next);
+        let torus = leads("sci-torus2d", &SCI, &of);
         let row = ordering(model, claim)
             .reading(&format!("theory, {}", tori.name()))
             .published(5.0, "nodes")
             .reproduced(last)
-            .holds(last == Some(5) && torus_next)
-            .under("last size at which the ring leads, the 2-D torus next");
+            .also("torus2d_leads_from", torus.first().copied())
+            .under("last size at which the ring leads");
         match tori {
             Tori::Padded => row.also(
                 "counted",
@@ -105,7 +105,7 @@ fn third_dimension(model: &Model, claim: &Claim) -> Vec<Row> {
             .reading(&format!("{word}, {}", tori.name()))
             .published(64.0, "nodes")
             .reproduced(sizes.first().copied())
-            .under("first size at which 3-D leads 2-D; `about`: within 10 %")
+            .under("first size at which 3-D leads 2-D")
             .also("leads_at", ranges(&sizes))
             .also("torus2d_at_64_MBps", of("sci-torus2d", 64))
             .also("torus3d_at_64_MBps", of("sci-torus3d", 64));
@@ -135,10 +135,8 @@ fn ring_best_calibrated(model: &Model, claim: &Claim) -> Vec<Row> {
             .reading(tori.name())
             .published(4.0, "nodes")
             .reproduced(last_of_first_run(&sizes))
-            .holds((2..=4).all(|nodes| sizes.contains(&nodes)))
-            .under(
-                "holds: the ring leads the other five at 2, 3 and 4 nodes; the model keeps it ahead at 5, M02 does not",
-            )
+            .known_not_to_hold()
+            .under("last size at which the ring leads the other five; the model keeps it ahead at 5, M02 does not")
             .also("at_5_MBps", of("sci-ring", 5))
             .also("torus2d_at_5_MBps", of("sci-torus2d", 5))
     };
@@ -155,8 +153,8 @@ fn clos_over_sci(model: &Model, claim: &Claim) -> Row {
     ordering(model, claim)
         .published(9.0, "nodes")
         .reproduced(last)
-        .holds(last == Some(9) && ranges(&sizes) == "10..128")
-        .under("measured capacities, tori padded; last size before Clos64 leads SCI for good")
+        .also("clos64_leads_at", ranges(&sizes))
+        .under("measured capacities, tori padded; last size before Clos64 leads SCI")
         .also("counted", counted)
         .also("torus2d_at_9_MBps", of("sci-torus2d", 9))
         .also("clos64_at_9_MBps", of(clos, 9))
@@ -181,15 +179,11 @@ fn second_best(model: &Model, claim: &Claim, links: Links) -> Row {
         .reading(reading)
         .published(25.0, "nodes")
         .reproduced(from)
-        .holds(behind.is_empty())
-        .under("measured capacities, tori padded")
+        .under("measured capacities, tori padded; the size from which on it is second")
         .also("not_second_at", ranges(&behind))
         .also("torus2d_at_25_MBps", torus(25))
         .also("ring4_at_25_MBps", other("myrinet-ring4", 25));
-    match links {
-        Links::PerPair => row.known_not_to_hold().under(format!("not second at {} nodes", ranges(&behind))),
-        Links::PerSwitch => row,
-    }
+    if behind.is_empty() { row } else { row.under(format!("not second at {} nodes", ranges(&behind))) }
 }
 
 /// G091: past about eight nodes the ring is severely limited.
@@ -228,27 +222,28 @@ fn nearly_the_same_cost(model: &Model, claim: &Claim) -> Row {
     let median = differences[differences.len() / 2];
     priced(model, claim)
         .reproduced(format!("differ by {median:.1} % in the median over 2..128"))
-        .holds(median < 10.0)
-        .under("prices fitted to this claim; `nearly`: the median difference is below 10 %")
+        .holds(is_same(100.0 + median, 100.0))
+        .under("prices fitted to this claim; the median difference counts")
         .also("largest_difference_pct", differences[differences.len() - 1])
         .also("difference_at_128_pct", share(128) * 100.0)
 }
 
 /// G094: Clos64 is dear for few nodes and little dearer at 64 and 128. The prices were fitted to this.
 fn clos_dear(model: &Model, claim: &Claim) -> Row {
-    let over_median = |nodes| {
+    let of_median = |nodes| {
         let others = SIX.iter().filter(|fabric| **fabric != "myrinet-clos64");
         let mut costs: Vec<f64> = others.map(|fabric| model.cost(fabric, nodes)).collect();
         costs.sort_by(f64::total_cmp);
-        (model.cost("myrinet-clos64", nodes) / costs[costs.len() / 2] - 1.0) * 100.0
+        model.cost("myrinet-clos64", nodes) / costs[costs.len() / 2]
     };
-    let (at_2, at_64, at_128) = (over_median(2), over_median(64), over_median(128));
+    let factors = [2, 64, 128].map(of_median);
+    let [at_2, at_64, at_128] = factors.map(|factor| off_pct(factor, 1.0));
     priced(model, claim)
         .reproduced(format!(
             "dearer than the median of the others by {at_2:.0} % at 2, {at_64:.0} % at 64, {at_128:.0} % at 128 nodes"
         ))
-        .holds(at_2 > 100.0 && at_64 < 25.0 && at_128 < 25.0)
-        .under("prices fitted to this claim; `little more`: less than 25 %; high initial price: more than double at 2")
+        .holds(is_clearly_more(factors[0], 1.0) && factors[1..].iter().all(|&factor| is_slightly_more(factor, 1.0)))
+        .under("prices fitted to this claim; little more at 64 and 128, and a high initial price at 2")
 }
 
 /// G095: per MB/s, SCI is cheaper up to about 64 nodes. The prices were fitted to this.
@@ -261,9 +256,9 @@ fn cost_crossover(model: &Model, claim: &Claim) -> Row {
     priced(model, claim)
         .published(64.0, "nodes")
         .reproduced(sizes.first().copied())
-        .holds(sizes.contains(&64) && sizes.iter().all(|nodes| *nodes >= 48) && clos_cheaper(128))
+        .known_not_to_hold()
         .under(format!("prices fitted to this claim; Clos64 is cheaper per MB/s at {}", ranges(&sizes)))
-        .under("holds: never below 48 nodes, but at 64 and at 128")
+        .under("50 to 64 nodes are one 8x8 torus")
         .also("clos64_over_torus2d_at_64", share(64))
         .also("clos64_over_torus2d_at_128", share(128))
 }
