@@ -81,6 +81,10 @@ fn threads_that_spin_share_a_node_and_are_refused_where_nothing_spins() {
     assert!(number(&two, "overlap") < number(&one, "overlap"), "two leave a transfer less of the memory");
     let plain = records("--fabric w01-sci-d330 --spin daxpy").remove(0);
     assert!(plain["threads"].is_null() && plain["total_us"] == one["total_us"], "one thread is DAXPY");
+    // Processors that nobody states are assumed, and listed.
+    let assumed = |fabric: &str| records(&format!("--fabric {fabric} --spin threads")).remove(0)["assumed"].to_string();
+    assert!(!assumed("w01-sci-d330").contains("host_processors"));
+    assert!(assumed("ib-ndr-fat-tree2").contains("host_processors=64"), "{}", assumed("ib-ndr-fat-tree2"));
     refuses(
         &folder,
         &[

@@ -354,6 +354,30 @@ fn a_message_that_nobody_waits_for_is_copied_and_the_kernel_costs_more() {
     }
 }
 
+/// Every technology says where an empty message's time goes, and the parts are a message of the stack.
+#[test]
+fn host_bus_adapter_and_wire_have_clocks_of_their_own() {
+    for fabric in ["k98-myrinet", "k98-sci", "k98-t3d", "ib-qdr", "ib-ndr-fat-tree2", "gige", "slingshot-dragonfly"] {
+        let record = &records(&format!("simulate pingpong --fabric {fabric} --nodes 2 --size 0 --stack message"))[0];
+        let parts = ["post_us", "bus_us", "adapter_us", "wire_us", "poll_us"].map(|key| number(record, key));
+        let share = parts.iter().sum::<f64>() / number(record, "latency_us");
+        assert!((0.8..=1.0001).contains(&share), "{fabric}: {parts:?} are {share} of {}", record["latency_us"]);
+        assert!(parts[3] > 0.0 && parts[0] > 0.0 && parts[4] > 0.0, "{fabric}: {parts:?}");
+    }
+    let put = &records("simulate barrier --fabric qsnet --nodes 8 --algorithm tree")[0];
+    let [bus, adapter, wire] = ["bus_us", "adapter_us", "wire_us"].map(|key| number(put, key));
+    // The parts' own latencies: two crossings of each bus and adapter, two links and a switch.
+    assert_eq!([bus, adapter, wire].map(|us| (us * 1e3).round()), [400.0, 1000.0, 65.0], "{put}");
+}
+
+/// A T3D's nodes have no TCP/IP of their own: another machine's does not stand in.
+#[test]
+fn what_no_kernel_does_is_not_assumed() {
+    let output = hotlink("simulate semantics --fabric k98-t3d --via tcp");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && told.contains("tcp_overhead is missing"), "{told}");
+}
+
 /// Adapters with a processor of their own carry barriers, broadcasts and reductions: the hosts post them and see the end.
 #[test]
 fn adapters_with_a_processor_carry_collectives_by_themselves() {

@@ -53,6 +53,7 @@ pub(super) const ASSUMPTIONS: &[Assumption] = &[
         [0.02, 0.5],
         "assumed: back within tens of packets; DCQCN takes hundreds of microseconds, longer than most runs here",
     ),
+    assumption("host_processors", 64.0, "processors", [16.0, 256.0], "cores of a server of today"),
     assumption("memory_line", 64.0, "B", [32.0, 128.0], "cache line of most processors since 2000"),
     assumption(
         "message_queue",

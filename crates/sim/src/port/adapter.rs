@@ -52,8 +52,10 @@ pub struct Adapter {
     pub(super) way: Way,
     /// The network's latency to the neighbour.
     pub(super) network_ps: u64,
-    /// Of that, what lies between the two adapters.
+    /// Of that, from adapter to adapter with both of them.
     inner_ps: u64,
+    /// Of that, both adapters.
+    adapters_ps: u64,
     /// The adapter's own processor: per message sent and received, where the adapter has one.
     nic_ps: Option<[u64; 2]>,
     /// The ranks are programs of the adapters' processors: what they send never crosses a host.
@@ -62,6 +64,29 @@ pub struct Adapter {
     skipped_ps: u64,
     /// What the host's model has said of transfers: by stores or not, stride, bytes.
     pub(super) alone: RefCell<BTreeMap<(bool, u64, u64), u64>>,
+}
+
+/// Where the time of an empty message between neighbours goes: each part has a clock of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// The sending processor.
+    pub post: Time,
+    /// Both hosts' buses.
+    pub bus: Time,
+    /// Both adapters.
+    pub adapter: Time,
+    /// Links and switches between them.
+    pub wire: Time,
+    /// The receiving processor.
+    pub poll: Time,
+}
+
+impl Split {
+    /// The parts by the keys that records give them.
+    pub fn keys(self) -> [(&'static str, Time); 5] {
+        let Split { post, bus, adapter, wire, poll } = self;
+        [("post_us", post), ("bus_us", bus), ("adapter_us", adapter), ("wire_us", wire), ("poll_us", poll)]
+    }
 }
 
 /// A transfer whose pace that of longer ones is.
@@ -105,7 +130,11 @@ impl Adapter {
         let own = spec.technology.adapter.value;
         let technology = technology_of(family, spec.technology);
         let known = Times(Inputs::of_technology(spec, technology));
-        let (network_ps, inner_ps) = (network_latency(plan, false), network_latency(plan, true));
+        if family == Family::Tcp && own == Family::T3d {
+            // Its nodes run no kernel that speaks TCP/IP: what other machines' do stands in for nothing.
+            Inputs::of_technology(spec, spec.technology).require("tcp_overhead")?;
+        }
+        let [network_ps, inner_ps] = [false, true].map(|inner| plan.neighbour_ps(inner));
         let host = Host::stated(spec)?.filter(|_| matches!(family, Family::Sci | Family::Myrinet | Family::T3d));
         let buses = Buses::of(spec);
         let way = Way { rate: link_rate(plan), packet: u64::from(plan.packet_bytes) };
@@ -169,6 +198,7 @@ impl Adapter {
             way,
             network_ps,
             inner_ps,
+            adapters_ps: plan.hosts_ps(true).min(inner_ps),
             nic_ps: processor_of(&known.0).ok(),
             inner: false,
             skipped_ps: 0,
@@ -252,19 +282,16 @@ impl Adapter {
         })
     }
 
-    /// Where the time of an empty message between neighbours goes: the sending processor, both hosts' buses, both adapters,
-    /// the wire between them, the receiving processor.
-    pub fn split(&self) -> [(&'static str, Time); 5] {
-        let adapters = self.nic_ps.map_or(self.latency_ps, |[send, receive]| (send + receive).min(self.latency_ps));
-        let bus = self.latency_ps - adapters + (self.network_ps - self.inner_ps);
-        let (post, poll) = (self.limits.post_overhead, self.limits.poll_overhead);
-        [
-            ("post_us", post),
-            ("bus_us", Time(bus)),
-            ("adapter_us", Time(adapters)),
-            ("wire_us", Time(self.inner_ps)),
-            ("poll_us", poll),
-        ]
+    /// Where the time of an empty message between neighbours goes.
+    pub fn split(&self) -> Split {
+        let programs = self.nic_ps.map_or(self.latency_ps, |[send, receive]| (send + receive).min(self.latency_ps));
+        Split {
+            post: self.limits.post_overhead,
+            bus: Time(self.latency_ps - programs + (self.network_ps - self.inner_ps)),
+            adapter: Time(programs + self.adapters_ps),
+            wire: Time(self.inner_ps - self.adapters_ps),
+            poll: self.limits.poll_overhead,
+        }
     }
 
     /// What of the way between two hosts the ranks' messages do not cross.
@@ -275,7 +302,7 @@ impl Adapter {
     /// What a collective of the adapters takes besides: each host posts it, `bytes` cross its bus to the adapter and back,
     /// and the host sees the end.
     pub fn around_offloaded(&self, bytes: u64) -> Time {
-        let [post, bus, _, _, poll] = self.split().map(|(_, time)| time);
+        let Split { post, bus, poll, .. } = self.split();
         let data = self.buses.filter(|_| bytes > 0).map_or(Time::ZERO, |buses| {
             let [out, back] = buses.transfer(BusUse::DMA, bytes);
             out + back
@@ -393,16 +420,6 @@ fn processor_of(known: &Inputs<'_>) -> Result<[u64; 2], Unfit> {
         None => known.require("nic_thread_time").map(|ps| ps.round() as u64),
     };
     Ok([time("nic_send_time")?, time("nic_receive_time")?])
-}
-
-/// From one node to its neighbour, without serialisation; `inner`: from adapter to adapter.
-fn network_latency(plan: &Plan<'_>, inner: bool) -> u64 {
-    let mut way = RouteBuffer::default();
-    way.inner = inner;
-    if plan.fabric.nodes() < 2 || plan.route(0, 1, 0, &mut way).is_err() {
-        return 0;
-    }
-    way.latency_ps
 }
 
 /// Payload rate of the slowest rated resource on the way to the neighbour.

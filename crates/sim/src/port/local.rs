@@ -108,11 +108,10 @@ impl Local {
             }
         }
     }
-    /// The processors that so many threads keep busy. A machine that does not state how many it has is taken to have one
-    /// for each thread: programs start no more.
+    /// The processors that so many threads keep busy.
     fn processors(&self, threads: u32) -> u32 {
-        let stated = if threads > 1 { self.inputs().stated("host_processors") } else { None };
-        stated.map_or(threads, |has| threads.min(has as u32)).max(1)
+        let has = || self.inputs().require("host_processors").expect("an assumption of any technology") as u32;
+        if threads > 1 { threads.min(has()).max(1) } else { 1 }
     }
     /// What a computation does with memory, and on how many processors; nothing where it uses none, or where the memory is
     /// not known.

@@ -41,7 +41,7 @@ mod seat;
 mod setups;
 mod world;
 
-pub use adapter::Adapter;
+pub use adapter::{Adapter, Split};
 pub use door::SimPort;
 pub use driver::{Outcome, VirtualTime};
 pub use family::Family;

@@ -29,6 +29,7 @@ pub use translation::{Lookups, Translation};
 use crate::error::SimError;
 use crate::flow::Settings;
 use crate::plan::Plan;
+use crate::port::Split;
 use crate::workload::Run;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
@@ -104,6 +105,19 @@ impl Elan {
             packet_bytes: spec.packet().payload_max_bytes.as_ref()?.value as u32,
             overhead_bytes: spec.packet().overhead_bytes.value.ceil() as u32,
         })
+    }
+
+    /// Where the time of an empty put between neighbours goes.
+    pub fn split(&self, plan: &Plan<'_>) -> Split {
+        let inner = plan.neighbour_ps(true);
+        let adapters = plan.hosts_ps(true).min(inner);
+        Split {
+            post: self.send,
+            bus: Time(plan.neighbour_ps(false) - inner),
+            adapter: Time(adapters),
+            wire: Time(inner - adapters),
+            poll: self.receive,
+        }
     }
 
     /// Settings of the network as the Elan uses it: one DMA after another, so many of its packets in the network and one

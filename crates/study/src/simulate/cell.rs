@@ -91,7 +91,8 @@ impl Cell {
         let bounds = Pattern::of_paths(&fabric, &demand, self.capacities, self.size, routes)?.bounds;
         // Packets that choose among ways are bound by what all of these share.
         let is_loose = settings.detours.is_some();
-        let bounds = if is_loose { bounds.at_the_ends() } else { bounds };
+        let capacities = self.capacities.into();
+        let bounds = if is_loose { bounds.of_any_way(&fabric, &demand, capacities) } else { bounds };
         let mut bounds = match &self.what {
             What::Saturation { pairs, .. } => {
                 let offered: Vec<_> = pairs.iter().map(|&(from, to)| (from, to, f64::INFINITY)).collect();

@@ -24,7 +24,7 @@ use hotlink_fabric::ledger::Unfit;
 use hotlink_message::{Algorithm, Counters, Error, SetupStats};
 use hotlink_port::middleware::Count;
 use hotlink_port::{Align, Driver, Kind};
-use hotlink_sim::port::{Family, VirtualTime};
+use hotlink_sim::port::{Family, Split, VirtualTime};
 use hotlink_sim::{Plan as NetPlan, Settings};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
@@ -68,15 +68,18 @@ impl Program {
         let mut driver = VirtualTime::new(plan, settings).map_err(missing)?.with_background(self.background);
         driver = driver.expecting(effort::payload(self, cell));
         let (mut around_us, mut by_nic) = (0.0, None);
+        if self.via == Via::Tcp {
+            driver = driver.with_family(Family::Tcp).map_err(missing)?;
+        }
+        let split = driver.adapter().split();
         match self.via {
-            Via::Adapter => {}
-            Via::Tcp => driver = driver.with_family(Family::Tcp).map_err(missing)?,
+            Via::Adapter | Via::Tcp => {}
             Via::Nic => {
                 self.check_offloaded(cell, driver.adapter().limits.control_bytes_max)?;
                 let by_hosts = Program { via: Via::Adapter, algorithm: None, watching: None, ..self.clone() };
                 let by_hosts = by_hosts.run(cell, plan, settings, &Unwatched)?.into_iter().next();
                 around_us = driver.adapter().around_offloaded(cell.size).us();
-                by_nic = Some((driver.adapter().split(), by_hosts));
+                by_nic = Some(by_hosts);
                 driver = driver.on_adapters().map_err(missing)?;
             }
         }
@@ -111,8 +114,8 @@ impl Program {
         let finish = |record: Record| {
             let record = with_seen(record, self.watching.as_ref(), &seen);
             let mut record = limiter::of_benchmark(record, plan, outcome, which);
-            if let Some((split, by_hosts)) = &by_nic {
-                record = split.iter().fold(record, |record, (key, time)| record.with(key, time.us()));
+            record = with_split(record, split);
+            if let Some(by_hosts) = &by_nic {
                 record = with_hosts(record, by_hosts.as_ref());
                 let limiter =
                     record.text("limiter").unwrap_or_default().replace("processor of", "adapter's processor of");
@@ -415,6 +418,11 @@ impl Course<'_> {
         let record = sort::record(head, &sort, &ranks.results).map_err(|error| error.to_string())?;
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
     }
+}
+
+/// The record with where the time of an empty message between neighbours goes.
+pub(super) fn with_split(record: Record, split: Split) -> Record {
+    split.keys().into_iter().fold(record, |record, (key, time)| record.with(key, time.us()))
 }
 
 /// The record with what the hosts take for the same, by the algorithm that their cost model picks, and how many times longer

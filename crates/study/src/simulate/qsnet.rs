@@ -1,6 +1,6 @@
 //! QsNet's own collectives, by its hardware, by a tree of puts, by its adapters.
 
-use super::program::with_hosts;
+use super::program::{with_hosts, with_split};
 use super::{faults, limiter};
 use crate::bound::network;
 use crate::effort;
@@ -144,7 +144,7 @@ impl Cell {
         let what = Collective { algorithm, ..*what };
         let limiting = limit(&fabric.spec, &what, by_bytes, least.us() / median);
         let bound = Bound::of_time(least.us(), limiting, network::BROADCAST_IS);
-        let record = with_hosts(record, by_hosts.as_ref()).beside_time(&bound, median);
+        let record = with_hosts(with_split(record, elan.split(&plan)), by_hosts.as_ref()).beside_time(&bound, median);
         let record = limiter::of_ranks(record, &plan, &outcome.run, &outcome.busy, None);
         Ok(with_distribution(record, &values, self.raw)
             .with("retries", outcome.retries)
