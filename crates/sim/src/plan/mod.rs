@@ -63,15 +63,14 @@ pub struct Plan<'a> {
     /// The resource that each server stands for, as a number: channels, then vertices, then hosts' roles. A third of the
     /// memory of a [`Resource`].
     resource_number: Vec<u32>,
-    channel_server: Vec<u32>,
-    vertex_server: Vec<u32>,
+    channel: Vec<Crossing>,
+    vertex: Vec<Crossing>,
     /// Per node and host role: the server for sending, the server for receiving.
     host_server: Vec<[u32; 2]>,
     /// Per host role: the latency of sending and of receiving.
     host_latency: Vec<[u32; 2]>,
     /// A server that takes no time, for ways on which nothing has a rate.
     unlimited: u32,
-    role_latency: RoleLatency,
     /// Largest payload of a packet in bytes.
     pub packet_bytes: u32,
     /// Wire bytes of a packet beyond its payload, and for each switch on its way.
@@ -84,21 +83,22 @@ pub struct Plan<'a> {
     seed: u64,
 }
 
-/// Latencies in picoseconds: by vertex role and by channel.
-#[derive(Debug, Default)]
-struct RoleLatency {
-    vertex: Vec<u32>,
-    channel: Vec<u32>,
+/// What a packet meets in a channel or device, side by side, since each hop asks for both.
+#[derive(Clone, Copy, Debug)]
+struct Crossing {
+    /// [`NONE`] if it has no rate.
+    server: u32,
+    latency_ps: u32,
 }
+
+const FREE: Crossing = Crossing { server: NONE, latency_ps: 0 };
 
 impl<'a> Plan<'a> {
     /// The largest buffer behind a channel.
     pub(crate) fn largest_buffer(&self) -> i32 {
-        let servers = self.channel_server.iter().filter(|&&server| server != NONE);
-        servers
-            .map(|&server| self.classes[self.server_class[server as usize] as usize].buffer as i32)
-            .max()
-            .unwrap_or(0)
+        let servers = self.channel.iter().map(|channel| channel.server).filter(|&server| server != NONE);
+        let buffers = servers.map(|server| self.classes[self.server_class[server as usize] as usize].buffer as i32);
+        buffers.max().unwrap_or(0)
     }
 
     /// Prepares `fabric` under `settings`.
@@ -124,12 +124,11 @@ impl<'a> Plan<'a> {
             classes: Vec::new(),
             server_class: Vec::new(),
             resource_number: Vec::new(),
-            channel_server: vec![NONE; fabric.network.channels()],
-            vertex_server: vec![NONE; fabric.network.vertices()],
+            channel: vec![FREE; fabric.network.channels()],
+            vertex: vec![FREE; fabric.network.vertices()],
             host_server: Vec::new(),
             host_latency: Vec::new(),
             unlimited: NONE,
-            role_latency: RoleLatency::default(),
             packet_bytes: settings.packet_bytes.map_or(limit, |bytes| bytes.clamp(1, limit)),
             overhead: (spec.packet.overhead_bytes.value, spec.packet.overhead_per_hop_bytes.value),
             ring_ps: Vec::new(),
@@ -213,14 +212,11 @@ impl<'a> Plan<'a> {
     fn add_latencies(&mut self) -> Result<(), SimError> {
         let network = &self.fabric.network;
         let of = |resource| latency(self.fabric, resource);
-        // Filled in place: lists that grow would leave holes in a large fabric's memory.
-        self.role_latency.vertex = vec![0; network.vertices()];
         for v in network.nodes..network.vertices() as u32 {
-            self.role_latency.vertex[v as usize] = of(Resource::Vertex(Vertex(v)))?;
+            self.vertex[v as usize].latency_ps = of(Resource::Vertex(Vertex(v)))?;
         }
-        self.role_latency.channel = vec![0; network.channels()];
-        for (c, latency) in (0..).zip(&mut self.role_latency.channel) {
-            *latency = of(Resource::Channel(Channel(c)))?;
+        for (c, channel) in (0..).zip(&mut self.channel) {
+            channel.latency_ps = of(Resource::Channel(Channel(c)))?;
         }
         self.host_latency = network
             .host_roles
@@ -242,13 +238,13 @@ impl<'a> Plan<'a> {
             let channel = Channel(c);
             let shared = self.half_duplex(network.role(Resource::Channel(channel)));
             let other = if shared { network.reverse(channel).filter(|other| other.0 < c) } else { None };
-            self.channel_server[c as usize] = match other {
-                Some(other) => self.channel_server[other.0 as usize],
+            self.channel[c as usize].server = match other {
+                Some(other) => self.channel[other.0 as usize].server,
                 None => self.add_server(Resource::Channel(channel), settings)?,
             };
         }
         for v in network.nodes..network.vertices() as u32 {
-            self.vertex_server[v as usize] = self.add_server(Resource::Vertex(Vertex(v)), settings)?;
+            self.vertex[v as usize].server = self.add_server(Resource::Vertex(Vertex(v)), settings)?;
         }
         for node in network.node_iter() {
             for &role in &network.host_roles {
@@ -339,9 +335,9 @@ impl<'a> Plan<'a> {
             Resource::Channel(c) => {
                 let to = network.to(c);
                 let bytes = if network.is_node(to) { settings.nic_buffer_bytes } else { settings.switch_buffer_bytes };
-                (bytes, self.role_latency.channel[c.0 as usize] + self.role_latency.vertex[to.0 as usize])
+                (bytes, self.channel[c.0 as usize].latency_ps + self.vertex[to.0 as usize].latency_ps)
             }
-            Resource::Vertex(v) => (settings.switch_buffer_bytes, self.role_latency.vertex[v.0 as usize]),
+            Resource::Vertex(v) => (settings.switch_buffer_bytes, self.vertex[v.0 as usize].latency_ps),
             Resource::Host(..) => (settings.nic_buffer_bytes, self.host_latency.iter().map(|[send, _]| send).sum()),
         };
         // A worm needs no room for itself; any other packet must fit whole, and two of them for a steady stream.
@@ -362,8 +358,8 @@ impl<'a> Plan<'a> {
             for _ in 0..links.len() {
                 let Resource::Channel(channel) = self.server_resource(server) else { break };
                 let stop = self.fabric.network.to(channel);
-                sum += self.role_latency.channel[channel.0 as usize] + self.role_latency.vertex[stop.0 as usize];
-                let onward = self.fabric.network.out(stop).map(|c| self.channel_server[c.0 as usize]);
+                sum += self.channel[channel.0 as usize].latency_ps + self.vertex[stop.0 as usize].latency_ps;
+                let onward = self.fabric.network.out(stop).map(|c| self.channel[c.0 as usize].server);
                 let Some(next) = onward.into_iter().find(|&s| s != NONE && self.is_ring_server(s)) else { break };
                 if next == first {
                     break;

@@ -1,6 +1,6 @@
 //! Ways through a plan's servers: one stage after another, from the sender's host to the receiver's.
 
-use super::{NONE, Plan};
+use super::{Crossing, NONE, Plan};
 use crate::error::SimError;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::rng::mix;
@@ -141,7 +141,7 @@ impl Plan<'_> {
 
     /// The server of a channel; [`NONE`] if it has no rate.
     pub fn server_of_channel(&self, channel: Channel) -> u32 {
-        self.channel_server[channel.0 as usize]
+        self.channel[channel.0 as usize].server
     }
 
     /// The server of a hop's channel; [`NONE`] if it has no rate.
@@ -228,21 +228,21 @@ impl Plan<'_> {
     /// Adds a hop from the device `at` and the device that it leads to; gives the state there.
     pub(super) fn cross(&self, at: Vertex, hop: Hop, chosen_at: State, trip: Trip, out: &mut RouteBuffer) -> State {
         let network = &self.fabric.network;
-        let (server, next) = (self.channel_server(&hop), network.to(hop.channel));
+        let (Crossing { server, latency_ps }, next) = (self.channel[hop.channel.0 as usize], network.to(hop.channel));
         let ring = server != NONE && self.is_ring_server(server);
         // What enters the network here, or an SCI ring, is served after what passes.
         let enters = if ring { !out.on_ring } else { out.at_host && !network.is_node(at) };
         let lane = u32::from(hop.vc) * self.alike + self.part(trip) + if enters { self.own_lanes } else { 0 };
         out.on_ring = ring;
-        self.pass(out, server, lane, self.role_latency.channel[hop.channel.0 as usize], chosen_at);
+        self.pass(out, server, lane, latency_ps, chosen_at);
         out.at_host &= server == NONE;
-        let vertex = self.vertex_server[next.0 as usize];
-        if vertex != NONE {
+        let Crossing { server, latency_ps } = self.vertex[next.0 as usize];
+        if server != NONE {
             let lane = self.exit_port(next, hop.phase, trip, out) + if out.at_host { self.own_lanes } else { 0 };
-            self.pass(out, vertex, lane, 0, NO_CHOICE);
+            self.pass(out, server, lane, 0, NO_CHOICE);
             out.at_host = false;
         }
-        self.pass(out, NONE, 0, self.role_latency.vertex[next.0 as usize], NO_CHOICE);
+        self.pass(out, NONE, 0, latency_ps, NO_CHOICE);
         out.switches += u32::from(network.role(Resource::Vertex(next)) == Role::Switch);
         State { at: next, phase: hop.phase }
     }
@@ -266,6 +266,13 @@ impl Plan<'_> {
     pub(crate) fn hosts_ps(&self, inner: bool) -> u64 {
         let latencies = self.host_latency[self.first_role(inner)..].iter();
         latencies.map(|&[send, receive]| u64::from(send) + u64::from(receive)).sum()
+    }
+
+    /// From one node to its neighbour, without serialisation, in picoseconds; `inner`: from adapter to adapter.
+    pub(crate) fn neighbour_ps(&self, inner: bool) -> u64 {
+        let mut way = RouteBuffer { inner, ..RouteBuffer::default() };
+        let reached = self.fabric.nodes() > 1 && self.route(0, 1, 0, &mut way).is_ok();
+        if reached { way.latency_ps } else { 0 }
     }
 
     /// Adds the sender's host.
