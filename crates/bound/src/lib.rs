@@ -5,6 +5,7 @@
 //! and collectives between nodes, [`schedule`] what runs in an order, [`gpu`] the collectives of GPU clusters, [`local`] what
 //! ranks of one machine do.
 
+mod cut;
 pub mod flows;
 pub mod gpu;
 pub mod load;

@@ -215,8 +215,8 @@ impl Routing {
         if regions > 2 { regions } else { 0 }
     }
 
-    /// The group of a home, where there are any.
-    fn group_of(&self, home: Vertex) -> u32 {
+    /// The group of a device, where there are any.
+    pub fn group_of(&self, home: Vertex) -> u32 {
         match self {
             Routing::Dragonfly { shape, .. } => shape.region(home),
             Routing::Valiant(valiant) => valiant.region(home),
