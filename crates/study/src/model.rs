@@ -124,7 +124,12 @@ impl PatternQuestion {
     /// The simulated network's record.
     pub fn by_packets(&self, source: &Source, nodes: u32) -> Result<Record, String> {
         let cell = self.asked(source.name(), nodes).cell()?;
-        cell.run_from(source, &Unwatched)?.into_iter().next().ok_or_else(|| "the simulation gave no record".to_owned())
+        let record = cell.run_from(source, &Unwatched)?.into_iter().next();
+        let record = record.ok_or_else(|| "the simulation gave no record".to_owned())?;
+        // What a packet takes alone, over the routes of the same traffic.
+        let counted = self.count(source.build(nodes)?, 0)?;
+        let idle_us = counted.load.idle_us(&counted.fabric).filter(|_| counted.lost.is_none());
+        Ok(idle_us.into_iter().fold(record, |record, us| record.with("idle_latency_us", us)))
     }
 
     /// The row of a size that has no answer, with the reason.

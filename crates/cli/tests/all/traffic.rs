@@ -203,6 +203,7 @@ fn each_engine_judges_crossovers_and_where_they_disagree_is_said() {
         let of = |key: &str| cell[key].as_f64().unwrap_or_else(|| panic!("{key} in {cell}"));
         let share = of("bandwidth_per_node_MBps") / of("injection_per_node_MBps");
         assert!((share - of("injection_share")).abs() < 1e-9 && share < 1.0 + 1e-9, "{cell}");
+        assert!(of("idle_latency_us") > 0.0, "{cell}");
         // Only what is no bound itself has a bound.
         assert_eq!(cell["efficiency"].is_number(), cell["method"] == "packet", "{cell}");
     }

@@ -11,6 +11,7 @@ use crate::Error;
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::nearest;
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
 
 /// What results of this version say of themselves. It changes when a key or a word of theirs does.
 pub const VERSION: &str = "hotlink/2";
@@ -29,6 +30,17 @@ pub enum Form {
 /// Every kind of record: the benchmarks', then the verbs'.
 pub fn all() -> impl Iterator<Item = &'static Records> {
     RECORDS.iter().chain(VERBS)
+}
+
+/// Whether a key holds a number that need not be whole: a rounded one may look like a count.
+pub fn is_number(name: &str) -> bool {
+    static NUMBERS: LazyLock<Vec<&Key>> = LazyLock::new(|| {
+        let mut numbers: Vec<&Key> = all().flat_map(Records::keys).filter(|key| key.kind == Kind::Number).collect();
+        numbers.sort_unstable_by_key(|key| key.name);
+        numbers.dedup_by_key(|key| key.name);
+        numbers
+    });
+    NUMBERS.iter().any(|key| key.is(name))
 }
 
 /// What a key holds. Any may be null: a number that is not finite, a choice that was not made.
