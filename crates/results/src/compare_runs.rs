@@ -3,8 +3,8 @@
 use crate::files::Results;
 use hotlink_bench::Record;
 use hotlink_fabric::maths::{exp, hypot, ln};
-use hotlink_study::Error;
 use hotlink_study::text::figure;
+use hotlink_study::{Error, schema};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
@@ -62,7 +62,7 @@ const COUNTED: [&str; 18] = [
     "nodes_built",
 ];
 /// Fractions that were asked for.
-const ASKED: [&str; 3] = ["load", "compute_us", "skew_us"];
+const ASKED: [&str; 5] = ["load", "compute_us", "skew_us", "pace_MBps", "oversubscription"];
 /// What is compared, and whether less is better.
 pub const QUANTITIES: [(&str, bool); 12] = [
     ("latency_us", true),
@@ -113,7 +113,7 @@ fn is_parameter(record: &Record, key: &str, value: &Value) -> bool {
     }
     match value {
         Value::String(_) => !TOLD.contains(&key),
-        Value::Number(number) if number.is_f64() => ASKED.contains(&key),
+        Value::Number(number) if number.is_f64() || schema::is_number(key) => ASKED.contains(&key),
         Value::Number(_) => !COUNTED.contains(&key) && QUANTITIES.iter().all(|(quantity, _)| *quantity != key),
         _ => false,
     }

@@ -295,6 +295,18 @@ fn a_result_beyond_the_named_algorithm_is_reported() {
 }
 
 #[test]
+fn what_one_fabric_gave_is_held_to_no_other() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join("osu-simulated.txt");
+    let text = hotlink("simulate pingpong --fabric gige --size 8 --format osu").stdout;
+    std::fs::write(&file, text).unwrap();
+    let told = refused(&format!("import osu {} --fabric ib-ndr-fat-tree2", file.display()));
+    assert!(told.contains("was simulated on gige"), "{told}");
+    let own = records(&format!("import osu {} --fabric gige", file.display()));
+    assert!(own[0]["efficiency"].as_f64() <= Some(1.0), "{}", own[0]);
+}
+
+#[test]
 fn what_no_fabric_can_do_is_flagged() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file = folder.join("osu-impossible.txt");

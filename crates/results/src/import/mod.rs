@@ -9,8 +9,8 @@ mod text;
 
 use hotlink_bench::{Record, Which, flag_impossible};
 use hotlink_fabric::input;
-use hotlink_study::Error;
 use hotlink_study::bound::measured::Bounds;
+use hotlink_study::{Error, Source};
 use hotlink_workloads::measured;
 pub use hotlink_workloads::measured::{Bus, beyond_named};
 use std::io::Read;
@@ -234,6 +234,7 @@ pub fn read(file: &str, text: &str, program: &Program, flags: &[&str], told: &To
         return Err(text.wrong(0, "holds no result", &format!("what {} prints", program.name)));
     }
     let finish = |record: Record| {
+        is_of(file, &record, told)?;
         let record = with_told(record, told);
         if record.text("benchmark").is_none() {
             return Err(text.wrong(0, "does not tell which benchmark it is of", "--benchmark NAME"));
@@ -249,6 +250,16 @@ fn head(told: &Told<'_>, program: &str) -> Record {
         .with("benchmark", "")
         .with("method", "measured")
         .with("program", program)
+}
+
+/// Refuses to hold what was simulated on one fabric to the bound of another.
+fn is_of(file: &str, record: &Record, told: &Told<'_>) -> Result<(), Error> {
+    let is_simulated = record.text("method").is_some_and(|method| method != "measured");
+    let (Some(asked), Some(said), true) = (told.fabric, record.text("fabric"), is_simulated) else { return Ok(()) };
+    if asked == said || Source::open(asked)?.spec().name == said {
+        return Ok(());
+    }
+    Err(Error::Input(format!("--fabric {asked}: {file} was simulated on {said}; leave --fabric out, or give that")))
 }
 
 /// What the file does not tell and the user does.
