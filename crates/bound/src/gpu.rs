@@ -163,6 +163,11 @@ impl Cluster {
         }
     }
 
+    /// Bus bandwidth over bandwidth, as nccl-tests counts.
+    pub fn bus_factor(&self, collective: &str, algorithm: Algorithm) -> Option<f64> {
+        self.moved(collective, algorithm).map(|moved| moved.factor)
+    }
+
     /// The levels of every algorithm that the machine has for a collective.
     pub fn all(&self, collective: &str, protocol: Protocol) -> Vec<(Algorithm, Vec<Level>)> {
         let of = |algorithm| Some((algorithm, self.levels(collective, algorithm, protocol)?));

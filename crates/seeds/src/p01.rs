@@ -256,14 +256,12 @@ mod tests {
         }
         let regressed: Vec<&String> = report.claims.iter().filter(|row| row.regressed()).map(|row| &row.id).collect();
         assert!(regressed.is_empty(), "{regressed:?}");
-        let is_fit = |row: &&Row| row.class() == Class::Fit;
-        let fits: Vec<&str> = report.claims.iter().filter(is_fit).map(|row| row.id.as_str()).collect();
-        assert_eq!(fits, ["G041", "G043", "G043"]);
+        assert!(report.claims.iter().all(|row| row.class() != Class::Fit), "nothing is fitted to P01");
         // Golden: barrier latency on 2, 4, ... 1,024 nodes.
         let golden: [[f64; 10]; 3] = [
-            [4.645, 4.645, 4.945, 4.945, 5.245, 5.245, 5.545, 5.545, 5.845, 5.845],
-            [3.37, 4.602022, 8.372022, 9.764044, 14.094044, 15.81011, 21.052132, 22.856176, 28.898198, 30.702242],
-            [2.085, 3.71, 5.535, 7.26, 9.185, 11.01, 13.035, 14.96, 17.085, 19.11],
+            [4.885, 4.885, 5.185, 5.185, 5.485, 5.485, 5.785, 5.785, 6.085, 6.085],
+            [3.99, 5.290107, 9.680107, 11.180214, 15.970214, 17.930535, 23.620642, 25.520856, 32.090963, 34.031177],
+            [2.395, 4.02, 5.845, 7.57, 9.495, 11.32, 13.345, 15.27, 17.395, 19.42],
         ];
         let series: Vec<f64> = report.series.iter().filter_map(Row::placed).map(|(us, ..)| us).collect();
         assert_eq!(series, golden.concat());

@@ -156,8 +156,8 @@ impl Bus {
         if is_named && bus > first.mbps && bus <= largest {
             record.set(BEYOND_NAMED, true);
         }
-        if let Some(factor) =
-            record.number("algorithm_bandwidth_MBps").filter(|rate| *rate > 0.0).map(|rate| bus / rate)
+        if record.get("algorithm_bandwidth_MBps").is_some()
+            && let Some(factor) = cluster.bus_factor(&benchmark, *algorithm)
         {
             record = record.also_bounded("bound_algorithm_bandwidth_MBps", first.mbps / factor);
         }

@@ -16,6 +16,8 @@ use hotlink_fabric::units::Time;
 
 /// Timer of the series; nodes' timers have their numbers.
 const SAMPLE: u32 = u32::MAX;
+/// The timer at which a run stops.
+const STOP: u32 = u32::MAX - 1;
 /// Messages from one [`Mark`] to the next.
 const MARKED_EACH: usize = 64;
 
@@ -54,7 +56,6 @@ pub struct OpenLoop<'a> {
     marks: Vec<Mark>,
     /// A note after the time up to which the loop ran.
     held: Option<Note>,
-    delivered_bytes: u64,
     series: Option<Series>,
 }
 
@@ -116,7 +117,6 @@ impl<'a> OpenLoop<'a> {
             flows: Flows::default(),
             marks: Vec::new(),
             held: None,
-            delivered_bytes: 0,
             series: None,
         }
     }
@@ -142,26 +142,30 @@ impl<'a> OpenLoop<'a> {
         Time((self.gap_ps * messages).round() as u64)
     }
 
-    /// Runs to a time.
+    /// Runs to a time: what has arrived by then is known to the packet.
     ///
     /// # Errors
     /// See [`Net::advance`].
     pub fn run_to(&mut self, end: Time) -> Result<(), SimError> {
+        self.net.timer(end.max(self.net.now()), STOP);
         loop {
-            let note = match self.held.take() {
-                Some(note) => note,
-                None => match self.net.advance()? {
-                    Some(note) => note,
-                    None => return Ok(()),
-                },
-            };
+            match self.held.take().map_or_else(|| self.net.advance(), |note| Ok(Some(note)))? {
+                Some(Note::Timer(STOP)) | None => return Ok(()),
+                Some(note) => self.take(note)?,
+            }
+        }
+    }
+
+    /// Runs until the next note would be after a time: it is held, and the network may be ahead.
+    fn run_about(&mut self, end: Time) -> Result<(), SimError> {
+        while let Some(note) = self.held.take().map_or_else(|| self.net.advance(), |note| Ok(Some(note)))? {
             if self.net.now() > end {
                 self.held = Some(note);
-                return Ok(());
+                break;
             }
             self.take(note)?;
-            self.delivered_bytes = self.net.stats().delivered_bytes;
         }
+        Ok(())
     }
 
     /// Goes on, at most to `end`, until no more of the first `messages` messages are on their way than were lost; gives
@@ -175,7 +179,7 @@ impl<'a> OpenLoop<'a> {
         let step = Time(((end.0 - self.net.now().0.min(end.0)) / 64).max(1));
         while missing as u64 > self.net.stats().lost_messages && self.net.now() < end {
             let until = end.min(self.net.now() + step);
-            self.run_to(until)?;
+            self.run_about(until)?;
             missing = self.flows.latency_ps[..messages].iter().filter(|&&latency| latency == 0).count();
             if self.held.is_none() {
                 break;
@@ -200,7 +204,7 @@ impl<'a> OpenLoop<'a> {
                 let bytes = self.sizes.draw(random);
                 let flows = &mut self.flows;
                 if flows.posted_ps.len().is_multiple_of(MARKED_EACH) {
-                    self.marks.push(Mark { at: now.0, bytes: self.delivered_bytes });
+                    self.marks.push(Mark { at: now.0, bytes: self.net.stats().delivered_bytes });
                 }
                 self.net.post(node, to, bytes, flows.posted_ps.len() as u64)?;
                 flows.posted_ps.push(now.0);
@@ -224,7 +228,7 @@ impl<'a> OpenLoop<'a> {
 
     /// Payload that has arrived, in bytes.
     pub fn delivered_bytes(&self) -> u64 {
-        self.delivered_bytes
+        self.net.stats().delivered_bytes
     }
 
     /// Payload that had arrived at a time of the past, as far as was noted then.
@@ -232,7 +236,7 @@ impl<'a> OpenLoop<'a> {
         let after = self.marks.partition_point(|mark| mark.at <= at.0);
         let Some(from) = after.checked_sub(1).map(|before| self.marks[before]) else { return 0 };
         let to = self.marks.get(after).copied();
-        let to = to.unwrap_or(Mark { at: self.net.now().0, bytes: self.delivered_bytes });
+        let to = to.unwrap_or(Mark { at: self.net.now().0, bytes: self.delivered_bytes() });
         let share = (at.0 - from.at) as f64 / ((to.at.max(at.0) - from.at) as f64).max(1.0);
         from.bytes + ((to.bytes - from.bytes) as f64 * share) as u64
     }

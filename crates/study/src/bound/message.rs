@@ -5,6 +5,7 @@ use crate::options::Rates;
 use hotlink_bound::Peak;
 use hotlink_bound::network::and_more_bytes;
 use hotlink_fabric::Fabric;
+use hotlink_sim::flow::Detours;
 use hotlink_sim::plan::RouteBuffer;
 use hotlink_sim::workload::{PingPong, ping_pong};
 use hotlink_sim::{Plan, Settings};
@@ -19,6 +20,21 @@ const MOST_SIMULATED_BYTES: u64 = 16 << 20;
 pub fn alone_us(plan: &Plan<'_>, settings: &Settings, between: [u32; 2], size: u64) -> Result<f64, String> {
     let what = PingPong { between, size, messages: 1 };
     Ok(ping_pong(plan, settings, what).map_err(|error| error.to_string())?.elapsed.us())
+}
+
+/// The least time of one message alone in the network, whichever of its ways it takes: by the shortest, where packets may
+/// go by a random other group or draw one. Microseconds.
+///
+/// # Errors
+/// The nodes do not exist.
+pub fn least_us(plan: &Plan<'_>, settings: &Settings, between: [u32; 2], size: u64) -> Result<f64, String> {
+    if !plan.fabric.routing.is_valiant() {
+        return alone_us(plan, settings, between, size);
+    }
+    // UGAL's packets set out on shortest ways; without a look at the queues they stay there.
+    let shortest = Settings { detours: Some(Detours::Local), ..settings.clone() };
+    let plan = Plan::new(plan.fabric, &shortest).map_err(|error| error.to_string())?;
+    alone_us(&plan, &Settings { detours: None, ..shortest }, between, size)
 }
 
 /// As [`alone_us`] on an idle fabric; of a long message, the bytes beyond what is simulated at `mbps`.

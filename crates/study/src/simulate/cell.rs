@@ -1,7 +1,7 @@
 //! One packet simulation and its records.
 
 use super::{faults, limiter, traffic};
-use crate::bound::message::alone_us;
+use crate::bound::message::least_us;
 use crate::bound::pattern::{Pattern, flows, need_a_rate, need_rated_links, with_limit};
 use crate::cell::{Cell, Offered, What};
 use crate::effort;
@@ -83,7 +83,7 @@ impl Cell {
                 let both = records.into_iter().zip(&healthy);
                 records = both.map(|(record, healthy)| beside_healthy(record, healthy)).collect();
             }
-            let told = |record| self.control.told(record, self.ethernet, &settings);
+            let told = |record| self.control.told(self.on_ways(record, &settings), self.ethernet, &settings);
             return Ok(records.into_iter().map(told).collect());
         }
         let demand = self.demand(&fabric)?;
@@ -111,9 +111,10 @@ impl Cell {
             (What::AllToAll { .. }, Some(sound)) if run.stats.gone == 0 => {
                 beside_healthy(record, &self.simulate(&plan, sound, &bounds)?.0)
             }
+            (What::AllToAll { .. }, Some(_)) => in_part(record),
             _ => record,
         };
-        let record = record.with("paths", self.routes.map_or(settings.paths.name(), |routes| routes.name()));
+        let record = self.on_ways(record, &settings);
         let record = self.control.told(record, self.ethernet, &settings);
         let record = self.by_latency(with_limit(record, &fabric, &bounds), &bounds);
         let record = limiter::of_packets(record, &plan, &run);
@@ -170,6 +171,11 @@ impl Cell {
         }
     }
 
+    /// The record with the ways that packets took.
+    fn on_ways(&self, record: Record, settings: &Settings) -> Record {
+        record.with("paths", self.routes.map_or(settings.paths.name(), |routes| routes.name()))
+    }
+
     fn simulate(&self, plan: &Plan<'_>, settings: &Settings, bounds: &Bounds) -> Result<(Record, Run), String> {
         let head = self.head(plan, settings);
         let nodes = f64::from(plan.fabric.nodes());
@@ -182,13 +188,13 @@ impl Cell {
                 let run = workload::ping_pong(plan, settings, what).map_err(failed)?;
                 let [a, b] = *between;
                 let (there, back) = (messages.div_ceil(2) as f64, (messages / 2) as f64);
-                let mut alone = there * alone_us(plan, settings, [a, b], self.size)?;
+                let mut alone = there * least_us(plan, settings, [a, b], self.size)?;
                 if *messages > 1 {
-                    alone += back * alone_us(plan, settings, [b, a], self.size)?;
+                    alone += back * least_us(plan, settings, [b, a], self.size)?;
                 }
                 let latency_us = run.elapsed.us() / *messages as f64;
-                let least_us = network::alone_or_shared(alone / *messages as f64, self.size, bound);
-                let bound = network::idle(least_us, bounds.per_node().resource);
+                let least = network::alone_or_shared(alone / *messages as f64, self.size, bound);
+                let bound = network::idle(least, bounds.per_node().resource);
                 let record = head
                     .with("messages", *messages)
                     .with("latency_us", latency_us)
@@ -267,6 +273,13 @@ impl Cell {
             None => record,
         }
     }
+}
+
+/// Of an exchange of which packets are gone: what arrived took a time, the exchange has none.
+fn in_part(record: Record) -> Record {
+    let timed = ["latency_us", "bandwidth_per_node_MBps", "efficiency"];
+    let record = timed.iter().fold(record, |record, key| record.without(key));
+    record.with("note", "pairs were cut off: the exchange has no time, and elapsed_us is that of what arrived")
 }
 
 fn beside_healthy(record: Record, healthy: &Record) -> Record {

@@ -136,7 +136,7 @@ fn fixed(open: &mut OpenLoop<'_>, law: &SizeLaw, messages: u32) -> Result<Measur
     open.expect((f64::from(messages) * 1.5 * law.mean() * f64::from(open.senders())) as u64);
     let begin = open.time_of(f64::from(messages.div_ceil(2)));
     let end = begin + open.time_of(f64::from(messages));
-    open.run_to(Time(begin.0.saturating_sub(1)))?;
+    open.run_to(begin)?;
     let before = open.delivered_bytes();
     open.run_to(end)?;
     let offered = open.flows().posted_ps.len();

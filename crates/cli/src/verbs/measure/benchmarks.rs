@@ -324,7 +324,7 @@ impl Registration {
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink measure region --size 4KiB,1MiB --json
-  hotlink measure region --ranks 4 --setup collective,pair,individual --kind rdma --memory regular,registered
+  hotlink measure region --ranks 4 --setup collective,pair,individual --kind rdma --memory shared,private
 
 Over shared memory. Rank 0 owns the region, rank 1 puts into it, and rank 0 takes it away at last. latency_us is one put,
 with --hold each between an import and its release.")]

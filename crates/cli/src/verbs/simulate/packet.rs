@@ -17,7 +17,7 @@ use hotlink_study::simulate::request::{Benchmark, Request};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink simulate pingpong --fabric myrinet-clos64 --size 8,4KiB --messages 1000000
-  hotlink simulate pingpong --fabric w01-sci-d330 --size 1KiB..4MiB --memory regular,registered --cache lru")]
+  hotlink simulate pingpong --fabric w01-sci-d330 --size 1KiB..4MiB --memory shared,private --cache lru")]
 pub(crate) struct PingPongArgs {
     #[command(flatten)]
     packet: PacketArgs,
@@ -149,7 +149,7 @@ pub(crate) struct CollectiveArgs {
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:
-  hotlink simulate overlap --fabric w01-sci-d330 --size 64KiB,256KiB --spin fixed,daxpy --memory regular,registered
+  hotlink simulate overlap --fabric w01-sci-d330 --size 64KiB,256KiB --spin fixed,daxpy --memory shared,private
   hotlink simulate overlap --fabric w01-sci-d330 --spin daxpy,threads --threads 2 --side sender")]
 pub(crate) struct OverlapArgs {
     #[command(flatten)]

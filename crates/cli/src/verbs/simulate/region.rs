@@ -10,7 +10,7 @@ use hotlink_workloads::region::Study;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink simulate region --fabric w01-sci-d330
-  hotlink simulate region --fabric w01-sci-d330 --kind rdma --memory regular,registered --size 4KiB..1MiB..x4
+  hotlink simulate region --fabric w01-sci-d330 --kind rdma --memory shared,private --size 4KiB..1MiB..x4
   hotlink simulate region --fabric w01-sci-d330 --nodes 8 --setup collective,pair,individual --hold persistent
 
 Node 0 owns the region, node 1 puts into it, and node 0 takes it away at last. latency_us is one put, with --hold each
