@@ -191,6 +191,49 @@ fn efficiency_is_of_the_bound_and_the_share_of_injection_has_its_own_key() {
     }
 }
 
+/// Few and long messages: what counts is what arrived within the window, to the packet.
+#[test]
+fn short_runs_of_long_messages_keep_to_their_bound() {
+    for (options, packets) in [
+        ("--nodes 3 --traffic incast:2 --load 8 --size 16MiB --messages 2 --seed 3", 4096.0),
+        ("--nodes 3 --traffic incast:2 --load 8 --size 1MiB --messages 4 --seed 2", 256.0),
+        ("--nodes 32 --traffic incast:8 --load 2 --size 1MiB --messages 10", 256.0),
+    ] {
+        let record = &run(&format!("hotlink simulate traffic --fabric ib-ndr-fat-tree2 {options}"))[0];
+        let efficiency = record["efficiency"].as_f64().unwrap();
+        // A packet at either end of the window counts whole.
+        assert!((0.5..1.0 + 2.0 / packets).contains(&efficiency), "{options}: {record}");
+    }
+}
+
+/// Whichever way packets take, the shortest alone bounds a message: neither another draw nor another choice beats it.
+#[test]
+fn one_bound_holds_for_every_way_of_a_message() {
+    for (fabric, nodes) in [("slingshot-dragonfly", 48), ("ib-ndr-slim-fly", 128)] {
+        let line = format!("hotlink simulate pingpong --fabric {fabric} --nodes {nodes} --size 64KiB");
+        let of = |options: &str| run(&format!("{line} {options}")).remove(0);
+        let minimal = of("--paths minimal");
+        for ways in ["valiant", "ugal", "ugal --seed 2", "ugal-g"] {
+            let other = of(&format!("--paths {ways}"));
+            assert_eq!(other["bound_latency_us"], minimal["bound_latency_us"], "{fabric} {ways}");
+            assert!(other["efficiency"].as_f64() <= Some(1.0), "{fabric} {ways}: {other}");
+        }
+    }
+    let both =
+        run("hotlink simulate allreduce --fabric ib-ndr-slim-fly --nodes 16 --size 64KiB --paths minimal,valiant");
+    assert_eq!([&both[0]["paths"], &both[1]["paths"]], ["minimal", "valiant"], "records say which is which");
+}
+
+/// An exchange that leaves pairs out has no time.
+#[test]
+fn what_is_cut_off_is_no_faster() {
+    let options = faults("cut-off", "[[fault]]\nat_us = 0\nlink = \"NDR link node 0 -> switch\"\nstate = \"down\"\n");
+    let line = "hotlink simulate alltoall --fabric ib-ndr-fat-tree2 --nodes 16 --size 64KiB";
+    let record = &run(&format!("{line} {options}"))[0];
+    assert!(record["latency_us"].is_null() && record["efficiency"].is_null(), "{record}");
+    assert!(record["gone"].as_f64() > Some(0.0) && record["note"].as_str().unwrap().contains("cut off"), "{record}");
+}
+
 /// M02's averages put Myrinet's Clos ahead at 25 nodes; its packets queue for routes that are given, and SCI's do not.
 #[test]
 fn each_engine_judges_crossovers_and_where_they_disagree_is_said() {
