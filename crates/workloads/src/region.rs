@@ -164,8 +164,8 @@ fn least(driver: &VirtualTime<'_>, plan: &Plan<'_>, regions: &Regions, by_proces
     let adapter = driver.adapter();
     let way = message::rate(plan, Rates::Measured, between, regions.size)?;
     let engine = if by_processor { Engine::Pio } else { Engine::Dma };
-    // Shorter ones may come from a cache, faster than any peak of long ones.
-    let long = regions.size >= adapter.limits.registration.zero_copy_min;
+    // What a processor stores may come from a cache, where it is short: faster than any peak of long ones.
+    let long = !by_processor || regions.size >= adapter.limits.registration.zero_copy_min;
     let peak = |registered| adapter.peak(engine, &Layout::contiguous(1 << 20), registered);
     // The source is ordinary memory, the target may be either: the faster of the two bounds both.
     let ends = [false, true].map(peak).into_iter().flatten().filter(|_| long);

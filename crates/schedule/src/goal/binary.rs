@@ -51,6 +51,7 @@ pub(crate) fn builder(from: impl Read + Seek, watched: u32) -> Result<Builder, W
         records: Window::default(),
         lists: Window::default(),
         missing: Vec::new(),
+        listed: 0,
     };
     reader.has(0, 8)?;
     if u64::from_le_bytes(*reader.table.array(&mut reader.input, 0)?) != MAGIC {
@@ -78,6 +79,8 @@ struct Reader<R> {
     lists: Window,
     /// Of a rank's operations: dependencies that it says it has, less those that name it.
     missing: Vec<u32>,
+    /// Dependencies of a rank so far: no more than its list has.
+    listed: usize,
 }
 
 /// Where a rank's operations stand.
@@ -149,6 +152,7 @@ impl<R: Read + Seek> Reader<R> {
         let &Block { rank, ops, records, .. } = block;
         self.missing.clear();
         self.missing.resize(ops as usize, 0);
+        self.listed = 0;
         // What is wrong with an operation is told before what is wrong with a list, wherever they stand.
         let mut wrong = None;
         for number in 0..ops {
@@ -196,6 +200,11 @@ impl<R: Read + Seek> Reader<R> {
             let (told, place) = (place, list + from as usize * 4);
             if count > 0 && place + count as usize * 4 > end {
                 let what = format!("rank {rank}, operation {}: its list ends past byte {end}", number + 1);
+                return Err((told, what).into());
+            }
+            self.listed += count as usize;
+            if self.listed > (end - list) / 4 {
+                let what = format!("rank {rank}, operation {}: names more than its rank's list holds", number + 1);
                 return Err((told, what).into());
             }
             for entry in 0..count as usize {

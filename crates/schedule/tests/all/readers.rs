@@ -264,6 +264,14 @@ fn binary_files_longer_than_the_window_are_read_from_files_and_pipes() {
     };
     let begins = |told: &str, start: String| assert!(told.starts_with(&start), "{told}, not {start}");
     begins(&told(&wrong), format!(": byte {}: rank 0, operation 2: its list ends past byte", list + 39 + 23));
+    // Lists that overlap would make much of a short file.
+    let mut crowded = bytes.clone();
+    for at in [list + 39, list + 78, list + 117].map(|at| at + 23) {
+        crowded[at..at + 4].copy_from_slice(&20_000u32.to_le_bytes());
+        crowded[at + 4..at + 8].copy_from_slice(&0u32.to_le_bytes());
+    }
+    let named = told(&crowded);
+    assert!(named.contains("rank 0, operation 3: names more than its rank's list holds"), "{named}");
     wrong[record + 4] = 7;
     begins(&told(&wrong), format!(": byte {}: kind 7", record + 4));
     begins(&told(&bytes[..last - 5]), ": byte 54: rank 2 stands at byte".to_owned());

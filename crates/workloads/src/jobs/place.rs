@@ -196,18 +196,24 @@ impl<'a> Room<'a> {
         Err(format!("{} nodes, {each} of each host: {most} hosts are free, {hosts} are needed{run}", wanted.ranks))
     }
 
-    /// Free nodes of one rail after the other.
+    /// Free nodes of one rail after the other, of the first rails in a row that have enough.
     fn by_rail(&self, wanted: &Wanted<'_>) -> Result<Vec<u32>, String> {
         if self.per_host == 1 {
             return Err("placement rail: hosts of this fabric have one node each, and no rails".to_owned());
         }
         let rails = wanted.gpus_per_node.unwrap_or(self.per_host).min(self.per_host);
-        let on = |rail: u32| self.free(rail..rail + 1, wanted.shared).into_iter().map(move |host| (host, rail));
-        let free: Vec<u32> = (0..rails).flat_map(on).map(|(host, rail)| host * self.per_host + rail).collect();
-        match free.get(..wanted.ranks as usize) {
-            Some(nodes) => Ok(nodes.to_vec()),
-            None => Err(format!("{} nodes on {rails} rails: {} are free", wanted.ranks, free.len())),
+        let on = |rail: u32| {
+            self.free(rail..rail + 1, wanted.shared).into_iter().map(move |host| host * self.per_host + rail)
+        };
+        let mut most = 0;
+        for first in 0..=self.per_host - rails {
+            let free: Vec<u32> = (first..first + rails).flat_map(on).collect();
+            most = most.max(free.len());
+            if let Some(nodes) = free.get(..wanted.ranks as usize) {
+                return Ok(nodes.to_vec());
+            }
         }
+        Err(format!("{} nodes on {rails} rails: {most} are free", wanted.ranks))
     }
 
     /// Hosts whose nodes at these places are free.

@@ -484,6 +484,19 @@ fn jobs_are_placed_by_rail() {
     assert!(nodes_of(&fabric, &tree, 2, Chosen::By(Placement::Rail, 1)).unwrap_err().contains("no rails"));
 }
 
+/// Where the first rails are taken, the next ones in a row will do.
+#[test]
+fn jobs_by_rail_take_rails_that_are_free() {
+    let job = |name: &str, ranks: u32, each: u32| {
+        let what = "collective = \"allreduce\"\nsize = \"64KiB\"\nplacement = \"rail\"";
+        format!("[[job]]\nname = {name:?}\n{what}\nranks = {ranks}\ngpus_per_node = {each}\n")
+    };
+    let text = format!("nodes = 32\n{}{}", job("a", 4, 1), job("b", 16, 4));
+    let records = told(&text, "hgx-h100-rail");
+    let list = "1,9,17,25,2,10,18,26,3,11,19,27,4,12,20,28";
+    assert_eq!(records[1].text("node_list"), Some(list), "{:?}", records[1]);
+}
+
 /// A plan that trains a small model.
 fn training(rest: &str) -> String {
     format!(

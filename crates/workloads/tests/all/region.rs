@@ -38,6 +38,15 @@ fn no_access_beats_its_bound_and_every_region_is_withdrawn() {
     }
 }
 
+/// What moves by DMA crosses the sender's bus at any size: longer ones are allowed no less.
+#[test]
+fn the_bound_of_what_moves_by_dma_grows_with_the_size() {
+    let sizes: Vec<u64> = vec![4 << 10, 6 << 10, 8 << 10, 16 << 10, 64 << 10];
+    let study = Study { kinds: vec![RegionKind::Rdma], holds: vec![Hold::Persistent], sizes, ..Study::usual() };
+    let bounds: Vec<f64> = records(&study).iter().map(|record| us(record, "bound_bandwidth_MBps")).collect();
+    assert!(bounds.windows(2).all(|two| two[0] < two[1]), "{bounds:?}");
+}
+
 /// W01 slides 7 to 10: to map costs more than to connect, the more the larger the region; what is kept costs once.
 #[test]
 fn mapping_costs_more_than_connecting_and_what_is_held_costs_once() {
