@@ -53,7 +53,7 @@ fn what_holds_and_what_does_not_is_as_known() {
         .map(|record| record["id"].as_str().unwrap())
         .collect();
     failing.dedup();
-    assert_eq!(failing, ["G086", "G087", "G090", "G096", "G109"]);
+    assert_eq!(failing, ["G086", "G087", "G088", "G095", "G096", "G109"]);
 }
 
 #[test]

@@ -266,8 +266,11 @@ fn memory_does_not_grow_with_pairs_of_ranks() {
 #[test]
 fn each_level_of_k98_costs_its_copies() {
     let fabrics = "k98-sci,k98-clustar,k98-myrinet,k98-t3d";
-    let messages = records(&format!("simulate semantics --fabric {fabrics} --size 256KiB --via adapter,tcp"));
-    assert_eq!(messages.len(), 4 * 2 * 2);
+    let mut messages = records(&format!("simulate semantics --fabric {fabrics} --size 256KiB --via adapter"));
+    // The catalog has no TCP/IP of the T3D.
+    let pcs = fabrics.trim_end_matches(",k98-t3d");
+    messages.extend(records(&format!("simulate semantics --fabric {pcs} --size 256KiB --via tcp")));
+    assert_eq!(messages.len(), (4 + 3) * 2);
     messages.iter().for_each(assert_sound);
     let rate = |fabric: &str, semantics: &str, via: &str| {
         let is = |r: &&Value| r["fabric"] == fabric && r["semantics"] == semantics && r["via"] == via;
@@ -279,13 +282,15 @@ fn each_level_of_k98_costs_its_copies() {
         assert!((0.95..1.05).contains(&(restricted / raw)), "{fabric}: {restricted} of {raw}");
         let postal = rate(fabric, "postal", "adapter");
         assert!(postal < 0.7 * restricted, "{fabric}: {postal} of {restricted}");
+        if fabric == "k98-t3d" {
+            continue;
+        }
         let tcp = rate(fabric, "restricted", "tcp");
         // A postal message is copied once more than a restricted one, and one of TCP/IP at both ends, besides its checksums
         // and segments. How much less that leaves of the rate depends on how fast a node copies (0.51 of a postal message
-        // on K98's first SCI, where a copy of 256 KiB takes 5.9 ms of memory). The catalog has no TCP/IP of the T3D; usual
-        // values stand in.
+        // on K98's first SCI, where a copy of 256 KiB takes 5.9 ms of memory).
         let copies = 2.0 / postal - 1.0 / restricted;
-        assert!(tcp < postal && (1.0 / tcp > copies || fabric == "k98-t3d"), "{fabric}: {tcp} of {postal}");
+        assert!(tcp < postal && 1.0 / tcp > copies, "{fabric}: {tcp} of {postal}");
     }
     let buffered = |semantics: &str| {
         let of = messages.iter().filter(|r| r["semantics"] == semantics);

@@ -17,7 +17,8 @@ fn on(nodes: u32, what: impl Fn(Collective) -> Collective) -> Outcome {
     run(&plan, &settings, elan, &what(barrier)).unwrap()
 }
 
-/// One barrier before, and three: a host hears and tells each neighbour in the tree once, an adapter one node a round.
+/// One barrier of the hosts before, and three: a host hears and tells each neighbour in the tree once, an adapter one node a
+/// round.
 #[test]
 fn what_each_end_works_is_accounted() {
     let elan = Elan::of(&catalog::load("qsnet").unwrap()).unwrap();
@@ -27,8 +28,8 @@ fn what_each_end_works_is_accounted() {
     // Of 16, node 1 has four children and a parent, node 15 a parent alone.
     for (node, neighbours) in [(0, 4), (1, 5), (15, 1)] {
         assert_eq!(software(&host[node]).0, 4 * neighbours * (elan.send + elan.receive).0, "{node}");
-        assert_eq!(nic[node].engine().0, 4 * 2 * 4 * elan.thread.0, "{node}");
-        assert_eq!(software(&nic[node]).0, 4 * (elan.send + elan.receive).0, "{node}");
+        assert_eq!(nic[node].engine().0, 3 * 2 * 4 * elan.thread.0, "{node}");
+        assert_eq!(software(&nic[node]).0, 3 * (elan.send + elan.receive).0, "{node}");
     }
 }
 
@@ -37,7 +38,8 @@ fn barriers_of_every_size_end_safely_and_the_same_each_time() {
     for algorithm in Algorithm::ALL {
         for nodes in [2, 3, 5, 16, 64] {
             let outcome = on(nodes, |what| Collective { algorithm, ..what });
-            assert_eq!(outcome.barriers, 4, "one before those measured");
+            let before = if algorithm == Algorithm::Nic { 0 } else { 1 };
+            assert_eq!(outcome.barriers, before + 3, "one before those measured where translations matter");
             // Adaptive ascents are drawn by lot; not much depends on them here.
             let first = outcome.latencies[0].us();
             assert!(outcome.latencies.iter().all(|time| (time.us() / first - 1.0).abs() < 0.03));
