@@ -3,8 +3,8 @@
 //! An event is two words, its time and a packed payload ([`Event`]), so that a queue moves 16 bytes and no event owns
 //! memory. A simulation schedules only at or after its clock, which lets the queue be a radix heap ([`RadixHeap`]) or a
 //! calendar ([`Calendar`], for networks): cheaper than a comparison heap and first-in first-out at equal times without a
-//! sequence number. Where events are often few, a row stands before it ([`Few`]). The alternatives ([`BinaryHeap`], [`QuadHeap`]) are kept so that `examples/event_rates.rs` can show
-//! the difference on any machine.
+//! sequence number. Where events are often few, a row stands before it ([`Few`]). The alternatives ([`BinaryHeap`],
+//! [`QuadHeap`]) are kept so that `examples/event_rates.rs` can show the difference on any machine.
 
 mod calendar;
 mod few;

@@ -1,9 +1,9 @@
 //! Several jobs on one fabric at once: what each takes beside the others, and what it would take alone.
 //!
 //! A plan ([`Plan`]) names the jobs: schedules of any form, collectives, traffic at random times, training, MPI programs.
-//! Each gets its nodes by a list or a [`Placement`]. Every job runs by itself and then all of them together, on the same nodes, from the same
-//! start and with the same failures. So a slow-down is the others' work alone. Where something fails, the
-//! jobs run together once more without failures, which tells what these cost.
+//! Each gets its nodes by a list or a [`Placement`]. Every job runs by itself and then all of them together, on the same
+//! nodes, from the same start and with the same failures. So a slow-down is the others' work alone. Where something fails,
+//! the jobs run together once more without failures, which tells what these cost.
 
 mod model;
 mod place;
