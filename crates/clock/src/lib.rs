@@ -2,10 +2,11 @@
 //!
 //! `hotlink run --on` has the ranks' processes load it before all other libraries. So it works for compiled programs and for
 //! interpreters, whichever library asks for the time. The time is that of the rank's mailbox. A sleep takes no real time: it is
-//! charged before the library's next call. A process without a seat has the system's clocks.
+//! charged before the library's next call, or lasts until the rank's clock has come so far while other threads have turns. A
+//! process without a seat has the system's clocks.
 #![allow(unsafe_code)]
 
-use hotlink_seats::{Clock, is_simulated};
+use hotlink_seats::{Clock, Sleeps, is_simulated, sleeps_by};
 use libc::{c_int, c_uint, c_void, clockid_t, time_t, timespec, timeval};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -78,6 +79,15 @@ fn sleeps(ns: u64) -> bool {
     true
 }
 
+/// From now on the MPI library has threads sleep, where it can.
+///
+/// # Safety
+/// Always sound; the library finds it by its name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hotlink_clock_sleeps_by(sleeps: Sleeps) {
+    sleeps_by(sleeps);
+}
+
 /// # Safety
 /// As the function of C.
 #[unsafe(no_mangle)]
@@ -91,6 +101,17 @@ pub unsafe extern "C" fn clock_gettime(id: clockid_t, time: *mut timespec) -> c_
         // SAFETY: the same call of the system.
         _ => unsafe { libc::syscall(libc::SYS_clock_gettime, id, time) as c_int },
     }
+}
+
+/// One that yields again and again waits, as one that looks at the clock again and again does.
+///
+/// # Safety
+/// Always sound.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sched_yield() -> c_int {
+    clock().map(Virtual::look);
+    // SAFETY: the same call of the system.
+    unsafe { libc::syscall(libc::SYS_sched_yield) as c_int }
 }
 
 /// # Safety

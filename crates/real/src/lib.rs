@@ -28,6 +28,7 @@ mod latch;
 mod loaded;
 mod mixed;
 mod mpi;
+pub mod passage;
 mod pool;
 mod proof;
 mod ranks;
@@ -53,7 +54,7 @@ pub use drivers::{
     Mixed, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
 };
 pub use hotlink_job::{Errand, Exchange, Job, JobEnd, Launched, Spread, is_here, machine, path_word};
-pub use hotlink_seats::{Entry, goes_into, is_simulated, within};
+pub use hotlink_seats::{Door, Entry, Lends, Want, goes_into, is_simulated, take_turns, within};
 pub use hotlink_seats::{clock as virtual_clock, look as look_at_virtual_clock};
 pub use latch::Latch;
 pub use mixed::{Gathering, MixedPort};

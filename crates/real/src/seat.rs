@@ -87,6 +87,17 @@ impl Seat {
             door.pass();
         }
     }
+    /// Lends the door of a simulated fabric to those who have threads take turns there ([`hotlink_seats::Turns`]).
+    pub fn lend_door(&mut self, work: &mut dyn FnMut(&mut Door)) {
+        if let Seat::Fabric(door) = self {
+            work(door);
+        }
+    }
+    /// A thread has nothing to do before so many picoseconds of the clock; whether that is still to come.
+    pub fn sleeps_until(&mut self, ps: u64) -> bool {
+        self.idle(Time(ps));
+        self.now() < Time(ps)
+    }
     /// The program enters a collective: a simulation counts how long it takes. Gives the name by which it
     /// [leaves](Seat::leaves).
     pub fn enters(&mut self, entry: &Entry) -> u64 {

@@ -6,28 +6,44 @@ use crate::held::Held;
 use crate::mailbox::{Head, Mailbox, Mailboxes, WORDS};
 use crate::sys;
 use crate::talk::{self, Ask, Carried, INLINE, Posting, Reader};
+use crate::turns::{self, Place, Want};
 use hotlink_fabric::units::Time;
 use hotlink_port::{
     Align, Attachment, Engine, Event, Host, Key, Kind, Limits, Memory, Note, Op, Payload, Port, Posted, Rank, Refusal,
     RunError, Span, Work,
 };
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Says where the mailboxes are.
 pub(crate) const SEAT: &str = "HOTLINK_SEAT";
+/// Looks in vain before they take longer where other threads sleep meanwhile, and which part of all their time each takes then.
+const LOOKS: u64 = 10_000;
+const PART: u64 = 1 << 10;
 /// Between looks whether the simulator is still there.
 const LOOK: Duration = Duration::from_millis(500);
 
 thread_local! {
     /// The function of the library that this thread is in.
     static WITHIN: Cell<&'static str> = const { Cell::new("") };
+    /// What it waits for there: from or to whom, and with which tag.
+    static AWAITS: Cell<Awaits> = const { Cell::new(None) };
 }
+
+/// From or to whom a thread waits for something, if that is one, and with which tag, if that is the program's.
+pub(crate) type Awaits = Option<(Option<Rank>, Option<u32>)>;
 
 /// This thread enters a function of the library: who waits there is told by its name.
 pub fn goes_into(name: &'static str) {
     WITHIN.set(name);
+    AWAITS.set(None);
+}
+
+/// What this thread waits for.
+pub(crate) fn awaits() -> Awaits {
+    AWAITS.get()
 }
 
 /// The function of the library that this thread entered last.
@@ -68,12 +84,14 @@ pub struct Door {
     empty: bool,
     /// Something has happened since the last suspension, which others of this process may wait for.
     stirred: bool,
+    /// Looks in vain since something has happened, and the time that they took.
+    vain: (u64, Time),
     /// The event that the desk handed over with the end of a suspension, until it is polled.
     next: Option<(Event, Vec<u8>)>,
     /// How long the payload of the last event is, and how it starts.
     came: (u64, Vec<u8>),
     /// The function that the simulator knows this rank to be in.
-    within: &'static str,
+    within: Cow<'static, str>,
     /// The process goes on when the simulation is halted.
     survives: bool,
     /// Collectives that were entered.
@@ -119,11 +137,14 @@ impl Clock {
     }
     /// The virtual time, as the program sees it: one that does nothing but look sees it go on.
     pub fn look(&self) -> Time {
-        Time(self.head.look())
+        Time(self.head.look(|ps| self.sleep(ps)))
     }
-    /// Lets so many picoseconds go by, which the rank's next call is charged with.
+    /// Lets so many picoseconds go by, which the rank's next call is charged with; where its threads take turns, the others may
+    /// have theirs meanwhile.
     pub fn sleep(&self, ps: u64) {
-        self.head.sleep(ps);
+        if !turns::sleeps(ps) {
+            self.head.sleep(ps);
+        }
     }
 }
 
@@ -165,9 +186,10 @@ impl Door {
             idle: None,
             empty: false,
             stirred: false,
+            vain: (0, Time::ZERO),
             next: None,
             came,
-            within: "",
+            within: Cow::Borrowed(""),
             survives: false,
             entered: 0,
         };
@@ -226,12 +248,18 @@ impl Door {
         if std::mem::take(&mut self.stirred) {
             return;
         }
+        self.is_within(Cow::Borrowed(WITHIN.get()));
+        self.hand_over(how, until);
+    }
+    fn is_within(&mut self, within: Cow<'static, str>) {
+        if self.within != within {
+            self.within = within;
+            self.mailbox.goes_into(&self.within);
+        }
+    }
+    fn hand_over(&mut self, how: Ask, until: Option<Time>) {
         if let Some(until) = until.filter(|_| how == Ask::Suspend) {
             self.say(Ask::Idle, |words| words.push(until.0));
-        }
-        if self.within != WITHIN.get() {
-            self.within = WITHIN.get();
-            self.mailbox.goes_into(self.within);
         }
         self.say(how, |_| ());
         self.empty = false;
@@ -241,6 +269,38 @@ impl Door {
             self.next = self.ask(event);
             self.empty = self.next.is_none();
         }
+    }
+    /// A thread that takes turns waits: until when it has nothing to do, if it says so, and whether something has happened since
+    /// this was last asked, which others may wait for.
+    pub(crate) fn rests(&mut self) -> (Option<Time>, bool) {
+        if self.stirred {
+            self.vain = (0, Time::ZERO);
+        }
+        (self.idle.take(), std::mem::take(&mut self.stirred))
+    }
+    /// All threads wait: time goes on as they want it.
+    pub(crate) fn goes_on(&mut self, want: Want, until: Option<Time>, places: &[Place]) {
+        self.is_within(turns::told(places));
+        match want {
+            Want::Sleep => {
+                let now = self.mailbox.clock();
+                self.mailbox.sleeps(until.map_or(0, |until| until.0.saturating_sub(now)));
+            }
+            Want::Look if places.len() > 1 => self.look_beside(until),
+            Want::Look => self.hand_over(Ask::Pass, None),
+            Want::Event | Want::Turn => self.hand_over(Ask::Suspend, until),
+        }
+    }
+    /// A thread has looked in vain while others sleep, one of them until a time at the latest. Of very many such looks, each takes
+    /// longer: none could find anything before an event ends it, or that time.
+    fn look_beside(&mut self, until: Option<Time>) {
+        let (looks, all) = self.vain;
+        let took = self.limits.poll_overhead.max(if looks < LOOKS { Time::ZERO } else { Time(all.0 / PART) });
+        self.vain = (looks + 1, all + took);
+        let ends = self.now() + took;
+        self.say(Ask::Idle, |words| words.push(until.map_or(ends, |until| until.min(ends)).0));
+        self.say(Ask::Suspend, |_| ());
+        self.empty = false;
     }
 
     /// Adds to what the desk will hear.
@@ -459,6 +519,10 @@ impl Port for Door {
         self.ask(|_| ());
     }
     fn note(&mut self, note: Note) {
+        if let Note::Waits { call, peer, tag } = note {
+            // The tags of a collective are its own.
+            AWAITS.set(Some((peer, tag.filter(|_| !call.is_collective()))));
+        }
         self.say(Ask::Note, |words| talk::put_note(words, note));
     }
 }

@@ -15,8 +15,11 @@ mod remote;
 mod steps;
 pub mod sys;
 mod talk;
+mod tasks;
+mod turns;
 
 pub use calls::{Called, Entry, Sums};
 pub use door::{Clock, Door, Halted, clock, goes_into, is_simulated, look, within};
 pub use office::{Office, Spent};
 pub use steps::Step;
+pub use turns::{Lends, Sleeps, Turns, Want, sleeps_by, take_turns, turns};

@@ -12,8 +12,8 @@ const BYTES: usize = 16 << 10;
 /// Words that a sentence has room for.
 pub(crate) const WORDS: usize = (BYTES - size_of::<Head>()) / 8;
 
-/// Words of a function's name.
-const NAME: usize = 6;
+/// Words of a function's name, or of those that threads are in.
+const NAME: usize = 48;
 
 /// Looks at a clock that stands still before time goes on by itself, and by how many picoseconds it does at each look.
 const LOOKS: u32 = 10_000;
@@ -45,9 +45,9 @@ impl Head {
     pub(crate) fn now(&self) -> u64 {
         self.clock.load(Ordering::Relaxed).saturating_add(self.slept.load(Ordering::Relaxed))
     }
-    /// The time that the program sees when it looks. One that looks again and again waits for the clock: then each look takes
-    /// [`LOOK_PS`], so that the wait ends.
-    pub(crate) fn look(&self) -> u64 {
+    /// The time that the program sees when it looks. One that looks again and again waits for the clock: then each look sleeps
+    /// for [`LOOK_PS`], so that the wait ends.
+    pub(crate) fn look(&self, sleep: impl FnOnce(u64)) -> u64 {
         static SEEN: AtomicU64 = AtomicU64::new(u64::MAX);
         static AGAIN: AtomicU32 = AtomicU32::new(0);
         let now = self.now();
@@ -59,8 +59,8 @@ impl Head {
             AGAIN.fetch_add(1, Ordering::Relaxed);
             return now;
         }
-        self.sleep(LOOK_PS);
-        let now = now.saturating_add(LOOK_PS);
+        sleep(LOOK_PS);
+        let now = self.now();
         SEEN.store(now, Ordering::Relaxed);
         now
     }
@@ -134,8 +134,7 @@ impl Mailbox {
         let head = self.head();
         head.count.store(words.len() as u64, Ordering::Relaxed);
         head.turn.store(turn, Ordering::Release);
-        // SAFETY: a word of shared memory that outlives the call.
-        unsafe { libc::syscall(libc::SYS_futex, head.turn.as_ptr(), libc::FUTEX_WAKE, 1) };
+        sys::wake_at(&head.turn);
     }
     /// Takes the words that are there.
     fn take(&self, into: &mut Vec<u64>) {
@@ -152,12 +151,7 @@ impl Mailbox {
         if seen == due {
             return true;
         }
-        let time = libc::timespec {
-            tv_sec: limit.as_secs() as libc::time_t,
-            tv_nsec: libc::c_long::from(limit.subsec_nanos() as i32),
-        };
-        // SAFETY: a word of shared memory and a local that outlive the call.
-        unsafe { libc::syscall(libc::SYS_futex, head.turn.as_ptr(), libc::FUTEX_WAIT, seen, &raw const time) };
+        sys::wait_at(&head.turn, seen, Some(limit));
         head.turn.load(Ordering::Acquire) == due
     }
 
@@ -199,8 +193,9 @@ impl Mailbox {
     }
     /// The process says which function it is in; of a name that is too long, the beginning.
     pub(crate) fn goes_into(&self, name: &str) {
-        for (word, bytes) in self.head().within.iter().zip(name.as_bytes().chunks(8).chain(std::iter::repeat(&[][..])))
-        {
+        // A zero ends it.
+        let words = name.as_bytes().chunks(8).chain(std::iter::once(&[][..]));
+        for (word, bytes) in self.head().within.iter().zip(words) {
             let mut value = [0; 8];
             value[..bytes.len()].copy_from_slice(bytes);
             word.store(u64::from_ne_bytes(value), Ordering::Relaxed);
@@ -216,6 +211,10 @@ impl Mailbox {
     pub(crate) fn clock(&self) -> u64 {
         self.head().now()
     }
+    /// The process sleeps for so many picoseconds.
+    pub(crate) fn sleeps(&self, ps: u64) {
+        self.head().sleep(ps);
+    }
     /// What the process has slept since this was last asked.
     pub(crate) fn take_slept(&self) -> u64 {
         match self.head().slept.load(Ordering::Relaxed) {
@@ -228,8 +227,7 @@ impl Mailbox {
         let head = self.head();
         let word = by.map_or(1, |rank| rank.saturating_add(2));
         let _ = head.halted.compare_exchange(0, word, Ordering::Release, Ordering::Relaxed);
-        // SAFETY: as in `put`.
-        unsafe { libc::syscall(libc::SYS_futex, head.turn.as_ptr(), libc::FUTEX_WAKE, 1) };
+        sys::wake_at(&head.turn);
     }
     /// Whether the simulation is over for this rank, and which rank ended it, if one did.
     pub(crate) fn halted(&self) -> Option<Option<u32>> {

@@ -1,8 +1,10 @@
 //! The operating system, behind functions that are safe to call or say what the caller must keep.
 #![allow(unsafe_code)]
 
+use crate::turns::Sleeps;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 /// Memory shared by this process, those it forks and those it hands the file to: a memory file, mapped. The system frees it when the
@@ -344,10 +346,10 @@ pub fn allow(cores: &[usize]) {
     }
 }
 
-/// Lets another runnable process have this core.
+/// Lets another runnable process have this core. By a call of the system: programs may count C's function.
 pub fn yield_core() {
     // SAFETY: always sound.
-    unsafe { libc::sched_yield() };
+    unsafe { libc::syscall(libc::SYS_sched_yield) };
 }
 
 /// Lets this process have so many descriptors, if its hard limit does.
@@ -366,6 +368,47 @@ pub fn allow_descriptors(count: u64) -> Result<(), String> {
         0 => Ok(()),
         _ => Err(format!("they need {count} open files: {}", io::Error::last_os_error())),
     }
+}
+
+/// Waits until somebody wakes those at `word`, which processes may share, or for so long; not at all if it is not `seen` any
+/// more. By the system's own clock, whatever the program takes for one.
+pub fn wait_at(word: &AtomicU32, seen: u32, limit: Option<Duration>) {
+    let time = limit.map(|limit| libc::timespec {
+        tv_sec: limit.as_secs() as libc::time_t,
+        tv_nsec: libc::c_long::from(limit.subsec_nanos() as i32),
+    });
+    let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: a word and a local that outlive the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, time) };
+}
+
+/// Wakes one of those that wait at `word`.
+pub fn wake_at(word: &AtomicU32) {
+    // SAFETY: a word that outlives the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1) };
+}
+
+/// This thread's number among all of the system.
+pub fn task() -> i32 {
+    // SAFETY: always sound.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+}
+
+/// Has `hotlink-clock`, if it is loaded, let threads sleep so.
+pub fn tell_the_clock(sleeps: Sleeps) {
+    // SAFETY: the name is a C string; the function of that name, if there is one, is `hotlink-clock`'s and takes this.
+    unsafe {
+        let found = libc::dlsym(libc::RTLD_DEFAULT, c"hotlink_clock_sleeps_by".as_ptr());
+        if !found.is_null() {
+            std::mem::transmute::<*mut libc::c_void, unsafe extern "C" fn(Sleeps)>(found)(sleeps);
+        }
+    }
+}
+
+/// Ticks in a second of processor time, as the system counts it.
+pub fn ticks_per_second() -> u64 {
+    // SAFETY: a plain query.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).unwrap_or(1).max(1)
 }
 
 /// This process's number.

@@ -25,10 +25,7 @@ pub(crate) fn init_thread(p: &Process, _argc: Out<c_int>, _argv: usize, required
 fn begin(p: &Process, level: c_int, provided: Out<c_int>) -> Done {
     let first = !p.initialized.get() && !p.finalized.get();
     check(first, c::MPI_ERR_OTHER, || "called twice, or after MPI_Finalize".to_owned())?;
-    // On a simulated fabric a rank that waits stands still whole: its threads must not wait for each other's calls.
-    let apart = hotlink_real::is_simulated();
-    let level = if apart { level.min(c::MPI_THREAD_SERIALIZED) } else { level };
-    enter(p, level)?;
+    let level = enter(p, level)?;
     if let Some(world) = p.any_world() {
         world.provided.set(level);
     }
@@ -37,18 +34,22 @@ fn begin(p: &Process, level: c_int, provided: Out<c_int>) -> Done {
     Ok(())
 }
 
-/// Finds the other ranks, unless that was done. The end of the process, which need not be that of all sessions, is no death.
-pub(crate) fn enter(p: &Process, level: c_int) -> Done {
+/// Finds the other ranks, unless that was done; gives the level that threads have. The end of the process, which need not be
+/// that of all sessions, is no death.
+pub(crate) fn enter(p: &Process, level: c_int) -> Done<c_int> {
     if p.any_world().is_none() {
         gate::is_main();
         p.begin(seat::enter()?);
         seat::at_exit(depart);
     }
     check(!p.closed.get(), c::MPI_ERR_OTHER, || "called after MPI_Finalize".to_owned())?;
-    if level == c::MPI_THREAD_MULTIPLE {
+    // What is computed between calls is one thread's.
+    let alone = p.any_world().is_some_and(|world| world.effort.is_some());
+    let shares = level == c::MPI_THREAD_MULTIPLE && !alone && (!hotlink_real::is_simulated() || gate::take_turns());
+    if shares {
         gate::share();
     }
-    Ok(())
+    Ok(if shares { level } else { level.min(c::MPI_THREAD_SERIALIZED) })
 }
 
 /// The process ends by itself: its silence is no death, if nothing of the library is open.

@@ -36,11 +36,9 @@ pub(crate) fn session_init(p: &Process, info: Handle, errhandler: Handle, sessio
             found.ok_or_else(|| failure(c::MPI_ERR_ARG, format!("{LEVEL}={word}: it is none")))?
         }
     };
-    // See `environment::begin`.
-    let apart = hotlink_real::is_simulated();
-    let level = if apart && level.1 == c::MPI_THREAD_MULTIPLE { LEVELS[2] } else { level };
-    super::environment::enter(p, level.1)?;
-    let made = Session { handler: Cell::new(errhandler), level: level.0, attached: Cell::new(None) };
+    let granted = super::environment::enter(p, level.1)?;
+    let level = if granted == level.1 { level.0 } else { LEVELS[2].0 };
+    let made = Session { handler: Cell::new(errhandler), level, attached: Cell::new(None) };
     session.set(p.sessions.add(Rc::new(made)));
     Ok(())
 }

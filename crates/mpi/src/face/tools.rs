@@ -10,6 +10,7 @@ use crate::generated::constants as c;
 use crate::pointer::{Address, Out, Text, TextOut};
 use crate::process::Process;
 use crate::process::counted::{CATEGORY, COUNTED, Counted, Reading, SETTINGS};
+use crate::process::gate;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -48,9 +49,12 @@ fn members(list: usize, length: c_int, indices: Out<c_int>) -> Done {
     Ok(())
 }
 
-pub(crate) fn t_init_thread(p: &Process, _required: c_int, provided: Out<c_int>) -> Done {
+pub(crate) fn t_init_thread(p: &Process, required: c_int, provided: Out<c_int>) -> Done {
     p.tools.set(p.tools.get() + 1);
-    provided.set(c::MPI_THREAD_MULTIPLE);
+    if required == c::MPI_THREAD_MULTIPLE {
+        gate::share();
+    }
+    provided.set(required);
     Ok(())
 }
 

@@ -198,7 +198,7 @@ impl Numbers {
 /// says afterwards whether the number was free still, and they try again if it was not. Ranks hear of several in orders that
 /// differ: without a first among those, each could take the others' numbers at every try.
 pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bool) -> Result<u32, Error> {
-    let alone = !beside && numbers.pending.get() == 0 && !gate::is_shared();
+    let alone = !beside && numbers.pending.get() == 0 && !gate::is_crowded();
     numbers.pending.set(numbers.pending.get() + 1);
     let own = view.label();
     let agreed = async {
@@ -217,8 +217,11 @@ pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bo
             if largest(view, &[i64::from(!free)]).await?[0] == 0 {
                 return Ok(number);
             }
-            // Whoever is first goes on meanwhile: one rank alone waits for nobody.
+            // Whoever is first goes on meanwhile: one rank alone waits for nobody. All ranks have begun what is noted here.
             view.step_aside(&mut vain).await;
+            while numbers.begun.borrow().iter().any(|other| *other < own) {
+                view.step_aside(&mut vain).await;
+            }
         }
     };
     let agreed = agreed.await;

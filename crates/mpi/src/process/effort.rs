@@ -137,7 +137,6 @@ impl Process {
     /// A call begins: what was computed before it is over.
     #[cold]
     pub(crate) fn computed_until(&self, name: &'static str) {
-        hotlink_real::goes_into(name);
         if let Ok(world) = self.world()
             && let Some(effort) = &world.effort
         {

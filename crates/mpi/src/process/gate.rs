@@ -4,11 +4,13 @@
 use crate::abi::Handle;
 use crate::failure::{Done, fail};
 use crate::generated::constants as c;
+use crate::process::handler::tell;
 use crate::process::{Process, effort};
+use hotlink_real::{Lends, Want, goes_into, passage};
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, OnceLock};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Which object a call is about: its error handler hears of a failure.
@@ -30,32 +32,13 @@ unsafe impl Sync for Held {}
 
 static PROCESS: Held = Held(UnsafeCell::new(None));
 static SHARED: AtomicBool = AtomicBool::new(false);
-static OWNER: AtomicU64 = AtomicU64::new(0);
-/// No thread's number: only those that wait may take the gate.
-const HANDED_OVER: u64 = u64::MAX;
-/// Threads that wait for the gate, and those of them that sleep.
-static WAITING: AtomicU32 = AtomicU32::new(0);
-static ASLEEP: AtomicU32 = AtomicU32::new(0);
-static BED: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
-/// Looks before a thread sleeps, or comes back from letting others in: on cores of their own they meet sooner.
-const SPINS: u32 = 200;
-/// How long at most. Who leaves the gate looks for sleepers without a fence, which each call would pay for, and misses some.
-const NAP: Duration = Duration::from_millis(1);
-/// Threads have met at the gate: a call that waits looks once before others may have theirs.
-static MET: AtomicBool = AtomicBool::new(false);
 /// Calls within calls of the thread that holds the gate, or of the only one that calls.
 static DEPTH: AtomicU32 = AtomicU32::new(0);
-
-fn thread() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    thread_local!(static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed));
-    NUMBER.with(|number| *number)
-}
 
 /// From now on threads call when they like. The calls that this one is in hold the gate until they end.
 pub(crate) fn share() {
     if !SHARED.load(Ordering::Relaxed) {
-        OWNER.store(thread(), Ordering::Relaxed);
+        passage::take();
         SHARED.store(true, Ordering::Release);
     }
 }
@@ -65,61 +48,45 @@ pub(crate) fn is_shared() -> bool {
     SHARED.load(Ordering::Relaxed)
 }
 
-pub(crate) fn have_met() -> bool {
-    MET.load(Ordering::Relaxed)
+/// Whether another thread may be in a call beside this one's.
+pub(crate) fn is_crowded() -> bool {
+    is_shared() && passage::is_crowded()
 }
 
 fn lock() {
-    let me = thread();
-    if OWNER.load(Ordering::Relaxed) == me {
+    if passage::is_own() {
         DEPTH.fetch_add(1, Ordering::Relaxed);
         return;
     }
-    if OWNER.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
-        wait_for_it(me);
-    }
+    passage::enter();
     DEPTH.store(1, Ordering::Relaxed);
 }
 
-#[cold]
-fn wait_for_it(me: u64) {
-    MET.store(true, Ordering::Relaxed);
-    WAITING.fetch_add(1, Ordering::Relaxed);
-    let takes = |seen| OWNER.compare_exchange(seen, me, Ordering::Acquire, Ordering::Relaxed).is_ok();
-    let mut tries = 0;
-    while !(is_free() && (takes(HANDED_OVER) || takes(0))) {
-        tries += 1;
-        if tries < SPINS { std::hint::spin_loop() } else { sleep() }
+/// On a simulated fabric threads take turns from now on, if the system says what they do. Those that sleep do so beside others.
+pub(crate) fn take_turns() -> bool {
+    extern "C" fn sleeps(ps: u64) -> bool {
+        let sleep = |process: &Process| {
+            goes_into("a sleep");
+            process.world().map(|world| world.sleep(ps)).is_ok()
+        };
+        !passage::is_own() && with(sleep)
     }
-    WAITING.fetch_sub(1, Ordering::Relaxed);
+    hotlink_real::take_turns(|why| tell(&format!("hotlink: {why}\n")), sleeps)
 }
 
-fn is_free() -> bool {
-    [0, HANDED_OVER].contains(&OWNER.load(Ordering::Relaxed))
-}
-
-/// Until a thread has left the gate.
-fn sleep() {
-    if let Ok(bed) = BED.0.lock() {
-        ASLEEP.fetch_add(1, Ordering::SeqCst);
-        if !is_free() {
-            drop(BED.1.wait_timeout(bed, NAP));
-        }
-        ASLEEP.fetch_sub(1, Ordering::Relaxed);
+/// A call on a simulated fabric waits, where threads take turns.
+pub(crate) fn wait(want: Want, with_door: Lends<'_>) -> bool {
+    let depth = DEPTH.load(Ordering::Relaxed);
+    let waited = passage::wait(want, depth != 1, with_door);
+    if waited {
+        DEPTH.store(depth, Ordering::Relaxed);
     }
-}
-
-fn leave(to: u64) {
-    OWNER.store(to, Ordering::Release);
-    if ASLEEP.load(Ordering::Relaxed) != 0 {
-        drop(BED.0.lock());
-        BED.1.notify_one();
-    }
+    waited
 }
 
 fn unlock() {
     if DEPTH.fetch_sub(1, Ordering::Relaxed) == 1 {
-        leave(0);
+        passage::leave();
     }
 }
 
@@ -127,23 +94,16 @@ fn unlock() {
 pub(crate) fn give_way() {
     // Leaving a core to nobody costs more than a short message. A call from within a callback keeps the gate: the one around it
     // is not at a place where it could wait.
-    if !is_shared() || WAITING.load(Ordering::Relaxed) == 0 || DEPTH.load(Ordering::Relaxed) != 1 {
-        return;
+    if is_shared() && passage::is_wanted() && DEPTH.load(Ordering::Relaxed) == 1 {
+        passage::lend();
+        DEPTH.store(1, Ordering::Relaxed);
     }
-    DEPTH.store(0, Ordering::Relaxed);
-    leave(HANDED_OVER);
-    (0..SPINS).any(|_| {
-        std::thread::yield_now();
-        OWNER.load(Ordering::Relaxed) != HANDED_OVER
-    });
-    let _ = OWNER.compare_exchange(HANDED_OVER, 0, Ordering::Relaxed, Ordering::Relaxed);
-    lock();
 }
 
 /// Whether this thread is the one that started the library; who asks first is taken for it.
 pub(crate) fn is_main() -> bool {
     static MAIN: OnceLock<u64> = OnceLock::new();
-    *MAIN.get_or_init(thread) == thread()
+    *MAIN.get_or_init(passage::thread) == passage::thread()
 }
 
 #[inline(always)]
@@ -176,8 +136,7 @@ fn with<T>(work: impl FnOnce(&Process) -> T) -> T {
 
 /// Does `work` unless a thread is in a call, which makes progress itself, or there was none yet.
 pub(crate) fn between_calls<T>(work: impl FnOnce(&Process) -> T) -> Option<T> {
-    let me = thread();
-    if is_shared() && OWNER.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
+    if is_shared() && !passage::try_enter() {
         return None;
     }
     DEPTH.store(1, Ordering::Relaxed);
@@ -214,6 +173,9 @@ pub(crate) fn attend(work: fn(&Process) -> bool) {
 /// A call of the standard: its error code.
 #[inline(always)]
 pub(crate) fn call(name: &'static str, of: Of, work: impl FnOnce(&Process) -> Done) -> c_int {
+    if effort::is_on() {
+        goes_into(name);
+    }
     with(|process| {
         if effort::is_on() {
             process.computed_until(name);
@@ -250,27 +212,26 @@ mod tests {
     /// A callback may be what first asks for several threads: the call around it holds the gate still. Who waits is noted.
     #[test]
     fn the_gate_is_held_by_the_outer_call() {
-        let held = || OWNER.load(Ordering::Relaxed) == thread();
         let code = call("MPI_Outer", Of::Nothing, |_| {
             let inner = call("MPI_Inner", Of::Nothing, |_| {
                 share();
                 Ok(())
             });
-            assert!(inner == c::MPI_SUCCESS && held() && DEPTH.load(Ordering::Relaxed) == 1);
+            assert!(inner == c::MPI_SUCCESS && passage::is_own() && DEPTH.load(Ordering::Relaxed) == 1);
             Ok(())
         });
-        assert_eq!((code, held(), DEPTH.load(Ordering::Relaxed)), (c::MPI_SUCCESS, false, 0));
-        assert!(!have_met());
+        assert_eq!((code, passage::is_own(), DEPTH.load(Ordering::Relaxed)), (c::MPI_SUCCESS, false, 0));
+        assert!(!passage::have_met());
         std::thread::scope(|scope| {
             call("MPI_Outer", Of::Nothing, |_| {
                 scope.spawn(|| call("MPI_Other", Of::Nothing, |_| Ok(())));
-                while ASLEEP.load(Ordering::Relaxed) == 0 {
+                while !passage::is_wanted() {
                     std::thread::yield_now();
                 }
                 assert!(scope.spawn(|| between_calls(|_| ())).join().is_ok_and(|done| done.is_none()));
                 Ok(())
             });
         });
-        assert!(have_met() && between_calls(|_| ()).is_some());
+        assert!(passage::have_met() && between_calls(|_| ()).is_some());
     }
 }

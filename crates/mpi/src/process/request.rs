@@ -12,7 +12,7 @@ use crate::process::gate;
 use crate::process::service::serve;
 use crate::process::{Process, World};
 use hotlink_message::{Comm, Error, Request};
-use hotlink_real::{Entry, Seat};
+use hotlink_real::{Door, Entry, Seat, Want, passage};
 use hotlink_standard::Parts;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
@@ -262,7 +262,7 @@ impl World {
         let live = tasks.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         tasks.truncate(live);
         if tasks.is_empty() {
-            self.comm.give_way(gate::have_met());
+            self.comm.give_way(passage::have_met());
         }
     }
     /// Starts something as a task of its own.
@@ -290,7 +290,7 @@ impl World {
         self.step_beside();
     }
     fn step_beside(&self) {
-        if self.comm.gives_way() || gate::have_met() {
+        if self.comm.gives_way() || passage::have_met() {
             self.step_tasks();
         }
         if !self.buffered.borrow().is_empty() {
@@ -310,7 +310,7 @@ impl World {
     /// Nothing to do before something happens.
     pub(crate) fn rest(&self) {
         self.comm.rest_briefly();
-        self.comm.with_port(Seat::suspend);
+        self.wait(Want::Event);
         gate::give_way();
     }
     /// A look was in vain, and the program goes on.
@@ -321,7 +321,21 @@ impl World {
     }
     /// The same, of a look that a program repeats at its own pace.
     pub(crate) fn vain(&self) {
-        self.comm.with_port(Seat::pass);
+        self.wait(Want::Look);
+    }
+    /// On a simulated fabric time goes on, once all threads want that.
+    fn wait(&self, want: Want) {
+        let with_door = |work: &mut dyn FnMut(&mut Door)| self.comm.with_port(|port| port.lend_door(work));
+        if !gate::wait(want, &with_door) {
+            self.comm.with_port(|port| if want == Want::Look { port.pass() } else { port.suspend() });
+        }
+    }
+    /// This thread sleeps for so many picoseconds, beside others.
+    pub(crate) fn sleep(&self, ps: u64) {
+        let until = hotlink_real::virtual_clock().map_or(0, |now| now.0.saturating_add(ps));
+        while self.comm.with_port(|port| port.sleeps_until(until)) {
+            self.wait(Want::Sleep);
+        }
     }
     /// Waits for the end of a request.
     pub(crate) fn end_of(&self, pending: &Pending) -> Ended {
@@ -358,7 +372,7 @@ impl World {
     }
     #[inline(never)]
     fn between(&self) {
-        self.comm.with_port(Seat::suspend);
+        self.wait(Want::Event);
         self.step_beside();
         gate::give_way();
     }
