@@ -6,7 +6,7 @@ use crate::replay::{self, Network, of_processor};
 use hotlink_bench::Record;
 use hotlink_bound::gpu::{self as bounds, Level, Protocol, least_us};
 use hotlink_fabric::units::Time;
-use hotlink_schedule::collective::{Algorithm, Job, Which, processor};
+use hotlink_schedule::collective::{Algorithm, Job, Machine, Which, processor};
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::options::Ways;
 use hotlink_study::simulate::request::{Benchmark, Request};
@@ -182,9 +182,13 @@ impl Collective {
         if algorithm.is_by_switch() && !gpus.switch_reduces {
             return Err(wrong(format!("--algorithm {}: its scale-up switches do not combine data", algorithm.name())));
         }
-        let job = Job { which: self.which, algorithm, bytes, machine: gpus.machine(nodes) };
+        let rails = match algorithm {
+            Algorithm::CollNet => gpu::rail_switches(source.spec(), nodes).map_err(wrong)?,
+            _ => None,
+        };
+        let job = Job { which: self.which, algorithm, bytes, machine: Machine { rails, ..gpus.machine(nodes) } };
         let schedule = job.schedule().map_err(wrong)?;
-        let spec = if algorithm.is_by_switch() { gpu::with_switches(source.spec()) } else { None };
+        let spec = gpu::with_switches(source.spec(), algorithm);
         let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes)).map_err(wrong)?;
         // Switches stand after the GPUs of whole domains, of which a job may use fewer.
         let switches = job.ranks() - nodes;
@@ -216,10 +220,14 @@ impl Collective {
         let rate = |time: Time| bytes as f64 / time.us().max(f64::MIN_POSITIVE);
         record.set("algorithm_bandwidth_MBps", rate(latency));
         record.set("bus_bandwidth_MBps", factor * rate(latency));
-        record = of_processor(record, &ran.replayed, |rank, cpu| format!("{} of GPU {rank}", processor(cpu)));
+        let named = |rank: u32, cpu: u32| match machine.rails.filter(|_| rank >= machine.ranks) {
+            Some(switches) => format!("reduction in {}", switches.name(machine.domain, rank - machine.ranks)),
+            None => format!("{} of GPU {rank}", processor(cpu)),
+        };
+        record = of_processor(record, &ran.replayed, named);
         let mut least = ran.least.time;
         if let Some((rank, cpu)) = ran.least.processor {
-            record.set("limiting_resource", format!("{} of GPU {rank}", processor(cpu)));
+            record.set("limiting_resource", named(rank, cpu));
         }
         // Where a level of the cluster allows less than the routes that were counted, that is the bound.
         if let Some(level) = level.filter(|level| bytes > 0 && level.mbps > 0.0) {
@@ -242,6 +250,7 @@ fn usual_bound(algorithm: Algorithm) -> Option<bounds::Algorithm> {
         Algorithm::Ring => Some(bounds::Algorithm::Ring),
         Algorithm::Tree => Some(bounds::Algorithm::Tree),
         Algorithm::Nvls => Some(bounds::Algorithm::Nvls),
+        Algorithm::CollNet => Some(bounds::Algorithm::CollNet),
         Algorithm::Pairwise => Some(bounds::Algorithm::Pairs),
         Algorithm::Hierarchical => None,
     }

@@ -2,8 +2,8 @@
 
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
-use hotlink_fabric::topology::{Rail, ReducingRail, TopologySpec};
-use hotlink_schedule::collective::{Machine, Wiring};
+use hotlink_fabric::topology::{Rail, Reducing, ReducingRail, TopologySpec};
+use hotlink_schedule::collective::{Algorithm, Machine, RailSwitches, Wiring};
 use hotlink_schedule::{Costs, Cut};
 
 /// What the catalog says of a cluster's GPUs.
@@ -91,12 +91,31 @@ impl Gpus {
         // One domain may be smaller than it could be.
         let domain = self.domain.min(ranks);
         let Gpus { channels, chunk, slices, costs, wiring, .. } = *self;
-        Machine { ranks, domain, channels, chunk, slices, costs, wiring }
+        Machine { ranks, domain, channels, chunk, slices, costs, wiring, rails: None }
     }
 }
 
-/// The same fabric with the scale-up switches as nodes beyond the GPUs.
-pub fn with_switches(spec: &FabricSpec) -> Option<FabricSpec> {
+/// The switches of its rails for so many GPUs, where they combine data.
+pub(crate) fn rail_switches(spec: &FabricSpec, ranks: u32) -> Result<Option<RailSwitches>, String> {
+    let (Some(rail), Some(reduction)) = (rails(spec), spec.reduction()) else { return Ok(None) };
+    let levels = rail.levels(ranks.div_ceil(rail.gpus_per_host)).map_err(|error| error.to_string())?;
+    Ok(Some(RailSwitches {
+        held: levels.held,
+        leaves: levels.leaves,
+        spines: levels.spines,
+        shared: rail.joined && levels.cores == 0,
+        gate_ps: reduction.tree.gate.value.0,
+        ps_per_byte: 1e12 / reduction.rate.value.0.max(1) as f64,
+    }))
+}
+
+/// The same fabric with the switches that take part in an algorithm as nodes beyond the GPUs; `None`: none do.
+pub fn with_switches(spec: &FabricSpec, algorithm: Algorithm) -> Option<FabricSpec> {
+    let reducing = match algorithm {
+        Algorithm::Nvls => Reducing::ScaleUp,
+        Algorithm::CollNet => Reducing::Rails,
+        _ => return None,
+    };
     let rail = spec.topology.get::<Rail>()?;
-    Some(FabricSpec { topology: TopologySpec::new(ReducingRail(rail.clone())), ..spec.clone() })
+    Some(FabricSpec { topology: TopologySpec::new(ReducingRail(rail.clone(), reducing)), ..spec.clone() })
 }

@@ -24,7 +24,7 @@ pub use dragonfly::{Dragonfly, DragonflySpec};
 pub use dragonfly_plus::DragonflyPlus;
 pub use fat_tree::FatTree;
 pub use graph::Graph;
-pub use rail::{Rail, ReducingRail};
+pub use rail::{Rail, RailLevels, Reducing, ReducingRail};
 pub use slim_fly::SlimFly;
 pub use spec::TopologySpec;
 use std::any::Any;

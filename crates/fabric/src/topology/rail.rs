@@ -52,7 +52,7 @@ impl Topology for Rail {
         ENTRY.kind
     }
     fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
-        build(nodes, self, false)
+        build(nodes, self, None)
     }
     fn fields(&self) -> Vec<(&'static str, String)> {
         let mut fields = vec![("gpus_per_host", self.gpus_per_host.to_string()), ("radix", self.radix.to_string())];
@@ -62,16 +62,25 @@ impl Topology for Rail {
     }
 }
 
-/// The same with a node more at each scale-up switch, after the GPUs: the switch itself, which combines and copies data.
+/// Switches that combine and copy data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reducing {
+    /// Those of the scale-up networks.
+    ScaleUp,
+    /// Leaves, then spines.
+    Rails,
+}
+
+/// The same with a node more, after the GPUs, at each of these switches: the switch itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReducingRail(pub Rail);
+pub struct ReducingRail(pub Rail, pub Reducing);
 
 impl Topology for ReducingRail {
     fn kind(&self) -> &'static str {
         ENTRY.kind
     }
     fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
-        build(nodes, &self.0, true)
+        build(nodes, &self.0, Some(self.1))
     }
     fn fields(&self) -> Vec<(&'static str, String)> {
         self.0.fields()
@@ -79,18 +88,24 @@ impl Topology for ReducingRail {
 }
 
 /// Switches of each rail, and cores above all of them.
-struct Levels {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RailLevels {
     /// Hosts on a leaf.
-    held: u32,
-    leaves: u32,
+    pub held: u32,
+    /// Leaves of a rail.
+    pub leaves: u32,
     /// Spines of a rail; of all rails together where these are joined by spines.
-    spines: u32,
+    pub spines: u32,
     /// Cores for each spine of a rail.
-    cores: u32,
+    pub cores: u32,
 }
 
 impl Rail {
-    fn levels(&self, hosts: u32) -> Result<Levels, BuildError> {
+    /// The switches for so many hosts.
+    ///
+    /// # Errors
+    /// More hosts than the rails hold.
+    pub fn levels(&self, hosts: u32) -> Result<RailLevels, BuildError> {
         let (rails, half) = (self.gpus_per_host, self.radix / 2);
         let single = hosts <= self.radix && !self.joined;
         let held = if single { self.radix } else { half };
@@ -101,16 +116,16 @@ impl Rail {
             (least..=half).find(|&s| half.is_multiple_of(s)).unwrap_or(half)
         };
         if single {
-            return Ok(Levels { held, leaves, spines: 0, cores: 0 });
+            return Ok(RailLevels { held, leaves, spines: 0, cores: 0 });
         }
         if !self.joined && leaves <= self.radix {
-            return Ok(Levels { held, leaves, spines: shared_by(leaves), cores: 0 });
+            return Ok(RailLevels { held, leaves, spines: shared_by(leaves), cores: 0 });
         }
         if self.joined && u64::from(leaves) * u64::from(rails) <= u64::from(self.radix) {
-            return Ok(Levels { held, leaves, spines: shared_by(leaves * rails), cores: 0 });
+            return Ok(RailLevels { held, leaves, spines: shared_by(leaves * rails), cores: 0 });
         }
         if self.joined && leaves <= half && rails <= self.radix {
-            return Ok(Levels { held, leaves, spines: half, cores: shared_by(rails) });
+            return Ok(RailLevels { held, leaves, spines: half, cores: shared_by(rails) });
         }
         let most = u64::from(rails) * u64::from(half) * u64::from(if self.joined { half } else { self.radix });
         let (nodes, radix) = (u64::from(hosts) * u64::from(rails), self.radix);
@@ -120,13 +135,13 @@ impl Rail {
 }
 
 /// Builds the fabric; `nodes` are GPUs, rounded up to whole hosts.
-fn build(nodes: u32, rail: &Rail, switches_too: bool) -> Result<(Network, Shape), BuildError> {
+fn build(nodes: u32, rail: &Rail, reducing: Option<Reducing>) -> Result<(Network, Shape), BuildError> {
     let &Rail { gpus_per_host: gpus, radix, joined, mesh } = rail;
     check_range("gpus_per_host", gpus, 1..=256)?;
     check_range("radix", radix, 2..=MAX_PORTS)?;
     let hosts = nodes.div_ceil(gpus);
     let nodes = hosts * gpus;
-    let Levels { held, leaves, spines, cores } = rail.levels(hosts)?;
+    let RailLevels { held, leaves, spines, cores } = rail.levels(hosts)?;
     let (rails, half) = (gpus, radix / 2);
     // Spines of a rail's own: under cores, and where rails stand apart.
     let own_spines = if joined && cores == 0 { 0 } else { spines };
@@ -134,10 +149,15 @@ fn build(nodes: u32, rail: &Rail, switches_too: bool) -> Result<(Network, Shape)
     let upward =
         u64::from(half) * (u64::from(rails * leaves) * u64::from(spines.min(1)) + u64::from(all_spines * cores.min(1)));
     check_channels(u64::from(nodes) * if mesh { u64::from(gpus) + 5 } else { 8 } + 2 * upward)?;
-    let mut b = Builder::new(nodes + if switches_too { hosts } else { 0 });
+    let switches = if mesh { 0 } else { hosts };
+    let reducers = match reducing {
+        None => 0,
+        Some(Reducing::ScaleUp) => switches,
+        Some(Reducing::Rails) => rails * leaves + all_spines,
+    };
+    let mut b = Builder::new(nodes + reducers);
     let mut tiers = Vec::new();
     let memory = add_tier(&mut b, &mut tiers, "memory of GPU", nodes, 0, Role::Internal);
-    let switches = if mesh { 0 } else { hosts };
     let scale_up = add_tier(&mut b, &mut tiers, "scale-up switch", switches, 1, Role::Internal);
     let leaf = add_tier(&mut b, &mut tiers, "rail leaf", rails * leaves, 1, Role::Switch);
     let spine = add_tier(&mut b, &mut tiers, "rail spine", all_spines, 2, Role::Switch);
@@ -160,9 +180,9 @@ fn build(nodes: u32, rail: &Rail, switches_too: bool) -> Result<(Network, Shape)
         b.channel(own_leaf, Vertex(receiver.0 + node), Role::Link);
         b.channel(Vertex(receiver.0 + node), Vertex(node), Role::HostBus);
     }
-    for host in (0..hosts).filter(|_| switches_too && !mesh) {
-        b.link(Vertex(nodes + host), Vertex(scale_up.0 + host), Role::Internal);
-    }
+    // Spines follow leaves.
+    let first = if reducing == Some(Reducing::Rails) { leaf.0 } else { scale_up.0 };
+    (0..reducers).for_each(|at| b.link(Vertex(nodes + at), Vertex(first + at), Role::Internal));
     for l in (0..rails * leaves).filter(|_| spines > 0) {
         for port in 0..half {
             b.link(Vertex(leaf.0 + l), Vertex(spine.0 + l / leaves * own_spines + port % spines), Role::SwitchLink);

@@ -68,7 +68,7 @@ mod tests {
 
     fn machine(ranks: u32, domain: u32) -> Machine {
         let costs = Costs { proxy_ps: 10, ..Costs::default() };
-        Machine { ranks, domain, channels: 2, chunk: 1 << 10, slices: 2, costs, wiring: Wiring::default() }
+        Machine { ranks, domain, channels: 2, chunk: 1 << 10, slices: 2, costs, wiring: Wiring::default(), rails: None }
     }
 
     #[test]

@@ -30,6 +30,8 @@ impl Costs {
 
 /// A proxy's processor: beyond those of the channels. It delays what it hands over and takes no time of the channel.
 const PROXY: u8 = 128;
+/// The adapter takes what a proxy posts at once, whatever the proxy has to do next: no processor that works.
+const ADAPTER: u8 = 127;
 
 /// What a processor of a collective's schedule is, in words.
 pub fn processor(cpu: u32) -> String {
@@ -114,9 +116,8 @@ impl<'a> Lane<'a> {
             self.send(to, bytes);
             return;
         }
-        let cpu = PROXY | self.cpu;
-        let proxy = self.draft.calc(self.rank, cpu, self.costs.proxy_ps);
-        let op = self.draft.send(self.rank, to, bytes, self.tag, cpu);
+        let proxy = self.draft.calc(self.rank, PROXY | self.cpu, self.costs.proxy_ps);
+        let op = self.draft.send(self.rank, to, bytes, self.tag, ADAPTER);
         self.draft.requires(self.rank, op, proxy);
         if let Some(last) = self.last {
             self.draft.requires(self.rank, proxy, last);

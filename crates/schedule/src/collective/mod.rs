@@ -10,12 +10,14 @@
 //!   at the same time.
 //! - **hierarchical**: reduce-scatter within the domain, a ring a rail between the domains, allgather within the domain.
 //! - **nvls**: the same, but the scale-up switch reduces and replicates: a rank beyond the GPUs for each domain.
+//! - **collnet**: as hierarchical, but between the domains the rails' switches reduce and replicate: ranks beyond the GPUs.
 //! - all-to-all: **pairwise**, and **hierarchical** (to the domain's GPU on the right rail first).
 
 mod exchange;
 mod groups;
 mod lane;
 mod member;
+mod network;
 mod rails;
 mod ring;
 mod step;
@@ -24,6 +26,7 @@ mod tree;
 pub use groups::Groups;
 pub use lane::{Costs, processor};
 pub use member::{Cut, Group, Kind, member};
+pub use network::RailSwitches;
 pub use step::{Gradients, Step};
 pub use tree::halves;
 
@@ -54,14 +57,22 @@ pub enum Algorithm {
     Hierarchical,
     /// The same, reduced and replicated by the scale-up switches.
     Nvls,
+    /// Within the domains by the GPUs, between them reduced and replicated by the rails' switches.
+    CollNet,
     /// Each pair by itself.
     Pairwise,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Algorithm; 5] =
-        [Algorithm::Ring, Algorithm::Tree, Algorithm::Hierarchical, Algorithm::Nvls, Algorithm::Pairwise];
+    pub const ALL: [Algorithm; 6] = [
+        Algorithm::Ring,
+        Algorithm::Tree,
+        Algorithm::Hierarchical,
+        Algorithm::Nvls,
+        Algorithm::CollNet,
+        Algorithm::Pairwise,
+    ];
     /// Its name, in the command and in records.
     pub fn name(self) -> &'static str {
         match self {
@@ -69,14 +80,19 @@ impl Algorithm {
             Algorithm::Tree => "tree",
             Algorithm::Hierarchical => "hierarchical",
             Algorithm::Nvls => "nvls",
+            Algorithm::CollNet => "collnet",
             Algorithm::Pairwise => "pairwise",
         }
     }
     /// Those by which a collective can be done.
     pub fn of(which: Which) -> &'static [Algorithm] {
         match which {
-            Which::Allreduce => &[Algorithm::Ring, Algorithm::Tree, Algorithm::Hierarchical, Algorithm::Nvls],
-            Which::Allgather | Which::ReduceScatter => &[Algorithm::Ring, Algorithm::Hierarchical, Algorithm::Nvls],
+            Which::Allreduce => {
+                &[Algorithm::Ring, Algorithm::Tree, Algorithm::Hierarchical, Algorithm::Nvls, Algorithm::CollNet]
+            }
+            Which::Allgather | Which::ReduceScatter => {
+                &[Algorithm::Ring, Algorithm::Hierarchical, Algorithm::Nvls, Algorithm::CollNet]
+            }
             Which::Alltoall => &[Algorithm::Pairwise, Algorithm::Hierarchical],
         }
     }
@@ -103,6 +119,8 @@ pub struct Machine {
     pub costs: Costs,
     /// How they are wired.
     pub wiring: Wiring,
+    /// The switches of the rails; `None`: they do not combine data.
+    pub rails: Option<RailSwitches>,
 }
 
 /// How GPUs and domains are wired, as far as rings go by it.
@@ -150,8 +168,13 @@ const MOST_OPERATIONS: u64 = 100_000_000;
 impl Job {
     /// Ranks of its schedule: the GPUs, and the switches where they take part.
     pub fn ranks(&self) -> u32 {
-        let Machine { ranks, domain, .. } = self.machine;
-        ranks + if self.algorithm.is_by_switch() { ranks.div_ceil(domain) } else { 0 }
+        let Machine { ranks, domain, rails, .. } = self.machine;
+        let switches = match self.algorithm {
+            Algorithm::Nvls => ranks.div_ceil(domain),
+            Algorithm::CollNet => rails.map_or(0, |switches| switches.count(domain)),
+            _ => 0,
+        };
+        ranks + switches
     }
 
     /// Operations of its schedule, at most about.
@@ -163,6 +186,10 @@ impl Job {
             Algorithm::Ring => 16 * ranks * channels * part.div_ceil((slices * chunk).saturating_mul(ranks)),
             Algorithm::Tree => 10 * channels * part.div_ceil(pipelined(part, chunk, domain + domains)),
             Algorithm::Pairwise => 5 * (ranks + self.bytes / chunk),
+            Algorithm::CollNet => {
+                let piece = domain.saturating_mul(pipelined(part / domain, chunk, rails::THROUGH_SWITCHES));
+                channels * (6 * domain + 20) * part.div_ceil(piece)
+            }
             Algorithm::Hierarchical | Algorithm::Nvls => {
                 let by_switch = self.algorithm.is_by_switch() && self.machine.costs.switch_chunk > 0;
                 let chunk = if by_switch { chunk.min(self.machine.costs.switch_chunk) } else { chunk };
@@ -185,6 +212,14 @@ impl Job {
             return Err(format!("{}: must be one of {}", algorithm.name(), names.join(", ")));
         }
         machine.check()?;
+        if algorithm == Algorithm::CollNet {
+            if machine.rails.is_none() {
+                return Err("collnet: the switches between its domains do not combine data".to_owned());
+            }
+            if machine.ranks == machine.domain {
+                return Err(format!("collnet: {} GPUs are one domain: must be two domains or more", machine.ranks));
+            }
+        }
         if self.operations() > MOST_OPERATIONS {
             let ranks = machine.ranks;
             return Err(format!("{bytes} B on {ranks} GPUs need more than {MOST_OPERATIONS} operations: give fewer"));
@@ -195,7 +230,7 @@ impl Job {
             (Which::Alltoall, _) => exchange::by_rail(&mut draft, &machine, bytes),
             (_, Algorithm::Ring) => ring::all(&mut draft, &machine, which, bytes),
             (_, Algorithm::Tree) => tree::all(&mut draft, &machine, bytes),
-            (_, algorithm) => rails::all(&mut draft, &machine, which, bytes, algorithm.is_by_switch()),
+            (_, algorithm) => rails::all(&mut draft, &machine, which, bytes, algorithm),
         }
         Ok(draft.builder(crate::form::NONE).build())
     }

@@ -1,22 +1,30 @@
-//! Within the domain, between the domains by rail, within the domain again: by the GPUs, or by the scale-up switch.
+//! Within the domain, between the domains by rail, within the domain again: by the GPUs, the scale-up switch, or the
+//! switches of the rails.
 
 use super::lane::Lane;
+use super::network::{Parts, combine, leaf_of};
 use super::ring::{Seat, round};
-use super::{Machine, Which, chunks, pipelined, share};
+use super::{Algorithm, Machine, Which, chunks, pipelined, share};
 use crate::draft::Draft;
 
 /// Processors of the three stages: one each, so that chunks follow one another through them.
 const STAGE: u8 = 32;
 
-pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64, by_switch: bool) {
+/// Stages through which a piece passes where the rails' switches combine it: domain, leaf, spine, leaf, domain.
+pub(super) const THROUGH_SWITCHES: u64 = 5;
+
+pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64, algorithm: Algorithm) {
     let Machine { ranks, domain, channels, chunk, slices, costs, .. } = *machine;
+    let by_switch = algorithm.is_by_switch();
+    let network = machine.rails.filter(|_| algorithm == Algorithm::CollNet);
     let chunk = if by_switch && costs.switch_chunk > 0 { costs.switch_chunk.min(chunk) } else { chunk };
     let domains = ranks / domain;
     let (combines, gathers) = (which != Which::Allgather, which != Which::ReduceScatter);
     let channels = channels.min(u32::from(STAGE));
     let pieces = move |channel: u32| {
         let part = share(bytes, channel.into(), channels.into());
-        let each = pipelined(part / u64::from(domain), chunk, u64::from(domains));
+        let depth = if network.is_some() { THROUGH_SWITCHES } else { domains.into() };
+        let each = pipelined(part / u64::from(domain), chunk, depth);
         chunks(part, each.saturating_mul(domain.into()))
     };
     for rank in 0..ranks {
@@ -38,7 +46,8 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
             } else {
                 lane.launch()
             }
-            let mut stages = [lane.last; 3];
+            // The second has two where the rails' switches answer: a piece is sent before the one before it is back.
+            let mut stages = [lane.last; 4];
             for piece in pieces(channel) {
                 let block = |index: u32| share(piece, (index % domain).into(), domain.into());
                 let mut done = None;
@@ -61,7 +70,18 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
                     stages[0] = inner.last;
                     done = inner.last;
                 }
-                if domains > 1 {
+                if let Some(switches) = &network {
+                    let (parts, home) = (Parts::of(machine, which), rank / domain);
+                    let leaf = leaf_of(machine, switches, rank);
+                    let mut up = lane.beside(STAGE | channel as u8, stages[3]);
+                    done.into_iter().for_each(|op| up.also_after(op));
+                    up.send_far(leaf, parts.sent(block(own), home));
+                    stages[3] = up.last;
+                    let mut down = lane.beside(STAGE | channel as u8, stages[1]);
+                    down.recv(leaf, parts.got(block(own), home));
+                    stages[1] = down.last;
+                    done = down.last;
+                } else if domains > 1 {
                     let mut between = lane.beside(STAGE | channel as u8, stages[1]);
                     done.into_iter().for_each(|op| between.also_after(op));
                     round(&mut between, &seat, block(own), combines, gathers);
@@ -90,6 +110,14 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
                     }
                     stages[2] = inner.last;
                 }
+            }
+        }
+    }
+    if let Some(switches) = network {
+        for channel in 0..channels {
+            for piece in pieces(channel) {
+                let block = |rail: u32| share(piece, rail.into(), domain.into());
+                combine(draft, machine, &switches, channel, which, block);
             }
         }
     }

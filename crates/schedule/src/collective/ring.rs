@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn machine(wiring: Wiring) -> Machine {
-        Machine { ranks: 24, domain: 8, channels: 8, chunk: 1, slices: 1, costs: Costs::default(), wiring }
+        Machine { ranks: 24, domain: 8, channels: 8, chunk: 1, slices: 1, costs: Costs::default(), wiring, rails: None }
     }
 
     /// Who sends to whom, over all channels.

@@ -1,6 +1,6 @@
 //! Generated collectives: whole for every machine, and of as many bytes as their algorithms move.
 
-use hotlink_schedule::collective::{Algorithm, Job, Machine, Which, Wiring};
+use hotlink_schedule::collective::{Algorithm, Job, Machine, RailSwitches, Which, Wiring};
 use hotlink_schedule::{Costs, Kind, Schedule, check};
 
 const COSTS: Costs = Costs {
@@ -14,7 +14,12 @@ const COSTS: Costs = Costs {
 };
 
 fn job(which: Which, algorithm: Algorithm, [ranks, domain, channels]: [u32; 3], bytes: u64, costs: Costs) -> Job {
-    let machine = Machine { ranks, domain, channels, chunk: 4096, slices: 2, costs, wiring: Wiring::default() };
+    let leaves = (ranks / domain.max(1)).div_ceil(2);
+    let spines = if leaves > 1 { 3 } else { 0 };
+    let switches = RailSwitches { held: 2, leaves, spines, shared: ranks > 30, gate_ps: 400_000, ps_per_byte: 20.0 };
+    let rails = (algorithm == Algorithm::CollNet).then_some(switches);
+    let wiring = Wiring::default();
+    let machine = Machine { ranks, domain, channels, chunk: 4096, slices: 2, costs, wiring, rails };
     Job { which, algorithm, bytes, machine }
 }
 
@@ -36,6 +41,9 @@ fn every_collective_of_every_machine_ends() {
             for [ranks, domain, channels] in
                 [[2, 1, 1], [2, 2, 3], [5, 1, 2], [8, 8, 8], [12, 4, 8], [24, 8, 16], [9, 3, 32], [64, 8, 8]]
             {
+                if algorithm == Algorithm::CollNet && ranks == domain {
+                    continue;
+                }
                 for bytes in [0, 1, 1000, 100_000] {
                     for costs in [Costs::default(), COSTS] {
                         let job = job(which, algorithm, [ranks, domain, channels], bytes, costs);
@@ -68,6 +76,15 @@ fn bytes_moved_are_those_of_the_algorithm() {
     let nvls = total(Which::Allreduce, Algorithm::Nvls);
     // Up: all of each GPU, then each owner's block; down: each owner's block, then all to each.
     assert_eq!(nvls, (h * (d * bytes + bytes + bytes + d * bytes), 2 * (h - 1) * bytes));
+    // Each domain's block of every rail goes to the rail's leaf and back, and so do those of two leaves to a spine.
+    let collnet = |which| {
+        let schedule = job(which, Algorithm::CollNet, [ranks, domain, 8], bytes, COSTS).schedule().unwrap();
+        let far = |op: &hotlink_schedule::Op| op.kind == Kind::Send && op.rank.max(op.peer) >= ranks;
+        schedule.ops().filter(far).map(|op| op.size).sum::<u64>()
+    };
+    assert_eq!(collnet(Which::Allreduce), 2 * h * bytes + 2 * 2 * bytes);
+    assert_eq!(collnet(Which::ReduceScatter), h * bytes + bytes + 2 * bytes + bytes);
+    assert_eq!(collnet(Which::Allgather), collnet(Which::ReduceScatter));
     let pairwise = total(Which::Alltoall, Algorithm::Pairwise);
     assert_eq!(pairwise, (n * (d - 1) * bytes / n, n * (n - d) * bytes / n));
     let by_rail = total(Which::Alltoall, Algorithm::Hierarchical);
@@ -97,10 +114,14 @@ fn what_a_machine_cannot_run_is_an_error() {
         (Which::Alltoall, Algorithm::Tree, [8, 8, 8], "must be one of pairwise, hierarchical"),
         (Which::Allreduce, Algorithm::Ring, [12, 8, 8], "must be whole domains"),
         (Which::Allreduce, Algorithm::Ring, [16, 8, 0], "must be 1 to 32"),
+        (Which::Allreduce, Algorithm::CollNet, [8, 8, 8], "must be two domains or more"),
     ] {
         let told = job(which, algorithm, shape, 1000, COSTS).schedule().unwrap_err();
         assert!(told.contains(expected), "{told}");
     }
+    let mut without = job(Which::Allreduce, Algorithm::CollNet, [16, 8, 8], 1000, COSTS);
+    without.machine.rails = None;
+    assert!(without.schedule().unwrap_err().contains("do not combine data"));
     let huge = Job { bytes: 1 << 40, ..job(Which::Allreduce, Algorithm::Ring, [512, 8, 8], 0, COSTS) };
     assert!(huge.schedule().unwrap_err().contains("operations"));
 }

@@ -25,6 +25,7 @@ use crate::replay::Network;
 use hotlink_bench::Record;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::FabricSpec;
+use hotlink_schedule::collective::Algorithm;
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source, Watch};
@@ -103,7 +104,7 @@ impl Jobs {
             of_plan(format!("how many nodes {} has is not said: nodes = 64, or --nodes 64", source.name()))
         })?;
         let by_switch = plan.jobs.iter().any(work::is_by_switch);
-        let spec = if by_switch { gpu::with_switches(source.spec()) } else { None };
+        let spec = if by_switch { gpu::with_switches(source.spec(), Algorithm::Nvls) } else { None };
         let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes));
         let built = built.map_err(|what| of_plan(format!("{}: {what}", source.name())))?;
         let settings = plan.settings(&self.network, (source.spec(), &built))?;

@@ -200,6 +200,10 @@ fn of_gpus(
     if algorithm.is_by_switch() && !found.switch_reduces {
         return Err(plan.wrong(job, "algorithm", "the scale-up switches of this fabric do not combine data"));
     }
+    if algorithm == Algorithm::CollNet {
+        let what = "collnet has the rails' switches for itself: ask for it alone, with hotlink simulate";
+        return Err(plan.wrong(job, "algorithm", what));
+    }
     let domain = domain(&placed.nodes, room.per_host).map_err(|what| plan.wrong(job, "nodes", what))?;
     let machine = gpus::Machine { domain, ..found.machine(placed.ranks) };
     let collective = gpus::Job { which, algorithm, bytes, machine };
