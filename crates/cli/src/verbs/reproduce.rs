@@ -9,7 +9,7 @@ use crate::words::word;
 use hotlink_bench::Record;
 use hotlink_paper::{Output, Terminal, Ticking, When, studies as paper};
 use hotlink_results::Batch;
-use hotlink_seeds::{Measure, Study, draw, here, score};
+use hotlink_seeds::{Measure, Report, Study, draw, here, score};
 use hotlink_study::words::Word;
 use serde_json::Map;
 use std::path::PathBuf;
@@ -20,6 +20,7 @@ use std::path::PathBuf;
   hotlink reproduce M02 K98 --json > studies.json
   hotlink reproduce K98 W01 P01 H06 M02 --figures figures/
   hotlink reproduce --score --json
+  hotlink reproduce H06 --score --figures figures/
   hotlink reproduce K98 --measure --json")]
 pub(crate) struct Args {
     /// The studies: K98 (SCI, Myrinet and T3D at three levels, Kurmann and Stricker 1998), W01 (zero-copy message
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     /// Print one line for each study (all studies if none is named): predictions, how many of them come within 10 % or lie
     /// within their own interval where that is within 25 %, orderings, fits, identities, gaps. Then a table for each
     /// study with the verdict on every claim: what does not hold first, and of that the predictions by their error.
-    #[arg(long, conflicts_with_all = ["figures", "series", "measure"])]
+    #[arg(long, conflicts_with_all = ["series", "measure"])]
     score: bool,
     /// Draw every figure and table as SVG into this folder, on the study's own axes: packets solid, counted loads dotted,
     /// closed forms dashed, printed values as rings.
@@ -54,15 +55,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             named.push(study);
         }
     }
-    if args.score {
-        let studies = if named.is_empty() { Study::ALL.to_vec() } else { named };
-        return score(&studies, output);
-    }
     if args.figures.is_none() && !args.measure {
         output.end_with_reader();
     }
     let batch = args.figures.as_deref().map(Batch::new).transpose()?;
-    reports(&named, args.measure, (args.series, batch.as_ref()), output)?;
+    if args.score {
+        let studies = if named.is_empty() { Study::ALL.to_vec() } else { named };
+        score(&studies, batch.as_ref(), output)?;
+    } else {
+        reports(&named, args.measure, (args.series, batch.as_ref()), output)?;
+    }
     let Some(batch) = batch else { return Ok(()) };
     let count = batch.names().len();
     batch.commit()?;
@@ -71,8 +73,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 }
 
 /// A line for each study, then each study's claims.
-fn score(studies: &[Study], output: &mut Output) -> Result<(), Failure> {
-    output.end_with_reader();
+fn score(studies: &[Study], figures: Option<&Batch>, output: &mut Output) -> Result<(), Failure> {
     let progress = output.ticking("reproduce", studies.len() as u64);
     let (mut verdicts, mut lines) = (Vec::new(), Vec::new());
     for study in studies {
@@ -81,11 +82,21 @@ fn score(studies: &[Study], output: &mut Output) -> Result<(), Failure> {
         output.push(line.clone());
         lines.push(line);
         verdicts.push((report.name, score::verdicts(&report)));
+        draw(*study, &report, figures)?;
         progress.step();
     }
     drop(progress);
     output.tables(paper::scores(&lines, &verdicts));
     output.push_all(verdicts.into_iter().flat_map(|(_, records)| records));
+    Ok(())
+}
+
+/// The figures of a study, where they were asked for.
+fn draw(study: Study, report: &Report, figures: Option<&Batch>) -> Result<(), Failure> {
+    let Some(batch) = figures else { return Ok(()) };
+    for drawing in draw::drawings(study, report) {
+        batch.write(&drawing.name, &drawing.svg)?;
+    }
     Ok(())
 }
 
@@ -110,9 +121,7 @@ pub(crate) fn reports(
         output.tables(paper::tables(&report, series));
         let rows = report.claims.iter().chain(&report.series);
         output.push_all(rows.map(|row| row.record(report.name)).collect::<Vec<_>>());
-        for drawing in figures.map_or_else(Vec::new, |_| draw::drawings(*study, &report)) {
-            figures.map(|batch| batch.write(&drawing.name, &drawing.svg)).transpose()?;
-        }
+        draw(*study, &report, figures)?;
         regressed.extend(report.claims.iter().filter(|row| row.regressed()).map(|row| row.id.clone()));
         if measure && matches!(study, Study::K98) {
             measure_here(output)?;

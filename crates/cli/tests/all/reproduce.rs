@@ -2,7 +2,6 @@
 
 use crate::common::{program, records_of};
 use crate::golden;
-use hotlink_seeds::{Study, draw, score};
 use serde_json::Value;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -89,18 +88,44 @@ fn rows_from_fitted_prices_or_inputs_are_no_predictions() {
     }
 }
 
-/// Every point that a report has an axis for is on one of the figures, and nothing is left beside them. P01 is simulated
-/// once, for its figures and its score: it takes longest.
+/// A document of this project.
+fn page(path: &str) -> String {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join(path)).expect(path)
+}
+
+/// What the documents' table tells of a study: predictions and those met, orderings held and not held.
+fn told(study: &str) -> [u64; 4] {
+    let table = page("docs/explanation/validation.md");
+    let line = table.lines().find(|line| line.starts_with(&format!("| {study} | "))).expect(study);
+    let cells: Vec<u64> = line.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
+    [0, 1, 2, 3].map(|at| cells[at])
+}
+
+#[test]
+fn the_readme_counts_what_the_table_has() {
+    let studies = ["M02", "K98", "W01", "H06", "P01", "others"].map(told);
+    let [predictions, met, held, not] = [0, 1, 2, 3].map(|at| studies.iter().map(|counts| counts[at]).sum::<u64>());
+    for (path, words) in [
+        ("README.md", format!("{met} of {predictions} numeric predictions hold, and {held} of {} orderings", held + not)),
+        ("docs/explanation/validation.md", format!("Of {predictions} predictions {met} hold")),
+    ] {
+        let text = page(path).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&words), "{path} must say: {words}");
+    }
+}
+
+/// Every point that a report has an axis for is on one of the figures, and nothing is left beside them.
 #[test]
 fn figures_are_drawn_and_scores_add_up() {
-    let ask = |words: &[&str]| {
-        let words = ["reproduce", "H06", "--json"].iter().chain(words);
-        records_of(&Command::new(program()).args(words).output().expect("the command"))
-    };
-    ask(&["--figures", &golden::folder("h06").display().to_string()]);
-    let report = Study::P01.report(None).expect("a report");
-    let figures = draw::drawings(Study::P01, &report).into_iter().map(|drawing| (drawing.name, drawing.svg)).collect();
-    let drawn = [golden::check_figures("h06", golden::figures("h06")), golden::check_figures("p01", figures)].concat();
+    let both = ["h06", "p01"];
+    let mut records: Vec<Value> = Vec::new();
+    for study in both {
+        let mut command = Command::new(program());
+        let command = command.args(["reproduce", study, "--score", "--json", "--figures"]).arg(golden::folder(study));
+        records.extend(records_of(&command.output().expect("the command")));
+    }
+    let drawn = both.map(|study| golden::check_figures(study, golden::figures(study))).concat();
     assert!(drawn.len() > 7);
     for svg in &drawn {
         assert!(
@@ -110,13 +135,15 @@ fn figures_are_drawn_and_scores_add_up() {
             "{svg}"
         );
     }
-    let of_p01 = std::iter::once(score::line(&report)).chain(score::verdicts(&report));
-    let of_p01 = of_p01.map(|record| serde_json::to_value(record).expect("JSON"));
-    let records: Vec<Value> = ask(&["--score"]).into_iter().chain(of_p01).collect();
     let (lines, claims): (Vec<&Value>, Vec<&Value>) = records.iter().partition(|record| record["kind"] == "score");
     let sum = |key: &str| lines.iter().map(|line| line[key].as_u64().expect(key)).sum::<u64>();
     let predictions: Vec<&&Value> = claims.iter().filter(|record| record["kind"] == "prediction").collect();
     assert_eq!((lines.len(), predictions.len() as u64), (2, sum("predictions")));
+    for line in &lines {
+        let keys = ["predictions", "predictions_met", "orderings_held", "orderings_not_held"];
+        let counts = keys.map(|key| line[key].as_u64().expect(key));
+        assert_eq!(told(line["study"].as_str().expect("a study")), counts, "docs/explanation/validation.md: {line}");
+    }
     let met = predictions.iter().filter(|record| record["holds"] == true).count() as u64;
     assert_eq!(met, sum("predictions_met"));
     assert!(claims.iter().all(|record| record["verdict"].is_string()), "every claim has one");
