@@ -116,7 +116,10 @@ impl Flows<'_> {
                 Ok(Offered { mbps: offered, crosses })
             });
             let each: Vec<Offered> = each.collect::<Result<_, String>>()?;
-            let found = together(&each, &mbps);
+            let found = [together(&each, &mbps), self.at_receivers(&each, &mbps)]
+                .into_iter()
+                .reduce(|least, next| if next.mbps < least.mbps { next } else { least })
+                .expect("two");
             Together { resource: found.resource.map(|number| number / 2), ..found }
         } else {
             self.in_sum(fabric, &resources, &rates, &rated)?
@@ -124,6 +127,33 @@ impl Flows<'_> {
         let hottest = found.resource.map(|at| resources[at as usize]);
         let hottest = hottest.map(|resource| (fabric.network.role(resource), resource));
         Ok(fair.clone().set_by(found.mbps / self.shares, hottest))
+    }
+
+    /// What receivers take at most: each by the slowest resource that all of its flows cross whole. The set that is chosen
+    /// greedily mixes senders' and receivers' resources, and may allow more.
+    fn at_receivers(&self, flows: &[Offered], mbps: &BTreeMap<u32, f64>) -> Together {
+        let rate = |resource: &u32| mbps.get(resource).copied().unwrap_or(f64::INFINITY);
+        // By receiver: what its flows bring, how many they are, and how many of them cross each resource whole.
+        let mut of: BTreeMap<u32, (f64, usize, BTreeMap<u32, usize>)> = BTreeMap::new();
+        for (&(_, to, _), flow) in self.offered.iter().zip(flows) {
+            let (brought, many, crossed) = of.entry(to).or_default();
+            *brought += by_itself(flow, rate).mbps;
+            *many += 1;
+            let whole = flow.crosses.iter().filter(|(_, part)| *part > 1.0 - LEAST_GAIN);
+            whole.for_each(|&(resource, _)| *crossed.entry(resource).or_default() += 1);
+        }
+        let (mut all, mut worst) = (0.0, (0.0, None));
+        for (brought, many, crossed) in of.into_values() {
+            let common =
+                crossed.into_iter().filter(|&(_, of)| of == many).map(|(resource, _)| (rate(&resource), resource));
+            let slowest = common.reduce(|least, next| if next.0 < least.0 { next } else { least });
+            let (most, resource) = slowest.map_or((f64::INFINITY, None), |(rate, resource)| (rate, Some(resource)));
+            all += most.min(brought);
+            if brought - most > worst.0 {
+                worst = (brought - most, resource);
+            }
+        }
+        Together { mbps: all, resource: worst.1 }
     }
 
     fn load(&self, fabric: &Fabric, flows: Vec<Flow>) -> Result<Load, String> {
@@ -193,6 +223,19 @@ mod tests {
         assert_eq!(together(&flows, &rates), Together { mbps: 17.0, resource: Some(0) });
         // What is offered and carried is all there is.
         assert_eq!(together(&flows[2..], &rates), Together { mbps: 7.0, resource: None });
+    }
+
+    #[test]
+    fn receivers_take_no_more_than_their_links_bring() {
+        // Two senders of 10 to two receivers of 10: greedily chosen links may allow more than 20.
+        let offered: Vec<(u32, u32, f64)> = [(0, 2, 9.0), (0, 3, 3.0), (1, 2, 7.0), (1, 3, 8.0)].to_vec();
+        let crosses = |&(from, to, mbps): &(u32, u32, f64)| over(mbps, &[from, to]);
+        let each: Vec<Offered> = offered.iter().map(crosses).collect();
+        let rates = BTreeMap::from([(0, 100.0), (1, 100.0), (2, 10.0), (3, 10.0)]);
+        let flows = Flows { offered: &offered, shares: 2.0, routes: (Paths::Packet, 1), is_loose: false };
+        assert_eq!(flows.at_receivers(&each, &rates), Together { mbps: 20.0, resource: Some(2) });
+        let few = Flows { offered: &offered[1..2], ..flows };
+        assert_eq!(few.at_receivers(&each[1..2], &rates), Together { mbps: 3.0, resource: None });
     }
 
     #[test]

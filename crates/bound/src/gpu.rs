@@ -118,7 +118,7 @@ impl Cluster {
             Some(Level { name, mbps })
         };
         let found = [
-            level("NVLink domain", self.scale_up, scale_up),
+            level("scale-up network", self.scale_up, scale_up),
             level("PCIe", self.pcie, nic),
             level("NIC", self.nic, nic),
             level("spine", self.spine, spine),
@@ -218,14 +218,14 @@ mod tests {
             assert_eq!(first(&hgx(32), collective, Algorithm::Ring).mbps.round(), 400_000.0, "{collective}");
         }
         let inside = first(&hgx(8), "allreduce", Algorithm::Ring);
-        assert_eq!((inside.name, inside.mbps.round()), ("NVLink domain", 450_000.0));
+        assert_eq!((inside.name, inside.mbps.round()), ("scale-up network", 450_000.0));
     }
 
     #[test]
     fn the_switch_takes_each_byte_once() {
         // Eight GPUs: 2 x 7/8 of the bytes in the time of 1 + 1/8 of them.
         let nvls = first(&hgx(8), "allreduce", Algorithm::Nvls);
-        assert_eq!((nvls.name, nvls.mbps.round()), ("NVLink domain", 700_000.0));
+        assert_eq!((nvls.name, nvls.mbps.round()), ("scale-up network", 700_000.0));
         let none = Cluster { reduces: [false; 2], ..hgx(8) };
         assert_eq!(none.levels("allreduce", Algorithm::Nvls, Protocol::Simple), None);
     }
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(of(Protocol::Ll)[0].mbps.round(), 200_000.0);
         assert_eq!(of(Protocol::Ll128)[0].mbps.round(), 375_000.0);
         let names: Vec<&str> = of(Protocol::Simple).iter().map(|level| level.name).collect();
-        assert_eq!(names, ["NIC", "NVLink domain", "PCIe"]);
+        assert_eq!(names, ["NIC", "scale-up network", "PCIe"]);
     }
 
     #[test]

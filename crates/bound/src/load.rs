@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub struct RoleBound {
     /// The role.
     pub role: Role,
-    /// What it is called: `SCI link`.
+    /// What it is called: `SCI link`; and whether the hottest is slower than others of the role.
     pub name: String,
     /// How many resources have the role.
     pub resources: usize,
@@ -180,9 +180,11 @@ fn role_bound(
         true => tally.hottest_load * tally.total_pressure / tally.used as f64 / tally.pressure,
         false => average_load,
     };
+    let usual = fabric.spec.resource(role).and_then(|spec| spec.gross()).map(|rate| rate.value);
+    let is_slower = usual.zip(fabric.gross(tally.hottest)).is_some_and(|(usual, own)| own < usual);
     RoleBound {
         role,
-        name: fabric.role_name(role),
+        name: fabric.role_name(role) + if is_slower { ", a slower one" } else { "" },
         resources: tally.resources,
         hottest_load: tally.hottest_load,
         hottest: tally.hottest,

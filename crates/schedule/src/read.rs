@@ -109,6 +109,20 @@ const MOST_PLAN_BYTES: u64 = 256 << 20;
 /// What cannot be read or is wrong, with its place.
 pub fn read(path: &str, options: &Options) -> Result<Read, ReadError> {
     let (format, builder) = builder(path, options, NONE)?;
+    let of_others = [
+        (
+            "size",
+            options.bytes.is_some(),
+            "plans of MSCCL and MSCCL++",
+            [Format::Msccl, Format::Mscclpp].contains(&format),
+        ),
+        ("flops", options.flops.is_some(), "Chakra traces", format == Format::Chakra),
+        ("groups", options.groups.is_some(), "Chakra traces", format == Format::Chakra),
+    ];
+    if let Some((name, _, whose, _)) = of_others.into_iter().find(|(_, given, _, fits)| *given && !fits) {
+        let what = format!("has the form {}: `{name}` is for {whose} only", format.name());
+        return Err(ReadError::new(path, "", what));
+    }
     let unit_ps = (!matches!(format, Format::Goal | Format::GoalBinary)).then_some(1);
     Ok(Read { schedule: builder.build(), format, unit_ps })
 }

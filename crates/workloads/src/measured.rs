@@ -150,6 +150,7 @@ impl Bus {
             .with("limiting_resource", first.name)
             .with("bound_algorithm", algorithm.name())
             .with("bound_protocol", protocol.name())
+            .with("capacities", Rates::Theoretical.name())
             .also_bounded("bound_largest_MBps", largest);
         // Of what is named it must be true; of the usual algorithm, another may have run.
         let is_named = named.is_some_and(|named| named == *algorithm) || named_protocol.is_some();

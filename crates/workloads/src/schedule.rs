@@ -48,6 +48,19 @@ impl Scheduled {
         Ok(found)
     }
 
+    /// The same with what the GPUs of a fabric take for what a trace or plan has them do.
+    ///
+    /// # Errors
+    /// The fabric's file does not state it.
+    pub fn on(&self, source: &Source) -> Result<Scheduled, Error> {
+        let mut found = self.clone();
+        if gpu::is(source.spec()) && found.options.costs == Costs::default() {
+            let gpus = Gpus::of(source.spec()).map_err(Error::Input)?;
+            (found.options.costs, found.options.cut) = (gpus.costs, gpus.cut());
+        }
+        Ok(found)
+    }
+
     fn stuck(&self, stuck: &hotlink_schedule::Stuck) -> Error {
         let stands = stuck.op().and_then(|op| place(&self.path, &self.options, op));
         match stands {
@@ -62,11 +75,7 @@ impl Scheduled {
     /// The file is wrong, the fabric too small, or the schedule cannot end.
     pub fn run(&self, fabric: &str, benchmark: &str, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let source = Source::open(fabric)?;
-        let mut found = self.clone();
-        if gpu::is(source.spec()) && found.options.costs == Costs::default() {
-            let gpus = Gpus::of(source.spec()).map_err(Error::Input)?;
-            (found.options.costs, found.options.cut) = (gpus.costs, gpus.cut());
-        }
+        let found = self.on(&source)?;
         let cut = found.options.cut;
         let found = found.read()?;
         let answer = |source: &Source, watch: &dyn Watch| self.answer(source, benchmark, (&found, cut), watch);

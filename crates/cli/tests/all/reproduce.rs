@@ -107,7 +107,10 @@ fn the_readme_counts_what_the_table_has() {
     let studies = ["M02", "K98", "W01", "H06", "P01", "others"].map(told);
     let [predictions, met, held, not] = [0, 1, 2, 3].map(|at| studies.iter().map(|counts| counts[at]).sum::<u64>());
     for (path, words) in [
-        ("README.md", format!("{met} of {predictions} numeric predictions hold, and {held} of {} orderings", held + not)),
+        (
+            "README.md",
+            format!("{met} of {predictions} numeric predictions hold, and {held} of {} orderings", held + not),
+        ),
         ("docs/explanation/validation.md", format!("Of {predictions} predictions {met} hold")),
     ] {
         let text = page(path).split_whitespace().collect::<Vec<_>>().join(" ");

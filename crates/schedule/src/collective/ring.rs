@@ -18,7 +18,7 @@ pub(super) struct Seat {
 
 /// The place of a GPU in its domain, counted from the channel's entry, that comes as number `at` of it. In a mesh the rings
 /// of as many channels as there are GPUs turn to and fro, so that together they use every link once (Walecki's paths).
-fn step(machine: &Machine, at: u32) -> u32 {
+pub(super) fn step(machine: &Machine, at: u32) -> u32 {
     match machine.wiring.mesh {
         true if at % 2 == 1 => at.div_ceil(2),
         true => (machine.domain - at / 2) % machine.domain,

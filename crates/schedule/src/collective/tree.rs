@@ -1,7 +1,8 @@
 //! Two binary trees between the domains, of which each carries half (Sanders, Speck, Träff: Two-tree algorithms for full
-//! bandwidth broadcast, reduction and scan, 2009), and a chain of the GPUs within each domain.
+//! bandwidth broadcast, reduction and scan, 2009), and a chain of the GPUs within each domain, in a mesh as rings turn.
 
 use super::lane::Lane;
+use super::ring::step;
 use super::{Machine, chunks, pipelined, share};
 use crate::draft::Draft;
 
@@ -64,8 +65,8 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, bytes: u64) {
             let chunk = pipelined(part, chunk, u64::from(domain + domains.ilog2()));
             let place = place(domains, tree, rank / domain);
             let base = rank / domain * domain;
-            let position = (rank % domain + domain - rail) % domain;
-            let neighbour = |position: u32| base + (rail + position) % domain;
+            let neighbour = |position: u32| base + (rail + step(machine, position)) % domain;
+            let position = (0..domain).find(|&position| neighbour(position) == rank).unwrap_or(0);
             let head_of = |of: u32| of * domain + rail;
             let mut lane = Lane::new(draft, rank, channel, costs);
             lane.launch();

@@ -22,19 +22,23 @@ pub fn alone_us(plan: &Plan<'_>, settings: &Settings, between: [u32; 2], size: u
     Ok(ping_pong(plan, settings, what).map_err(|error| error.to_string())?.elapsed.us())
 }
 
-/// The least time of one message alone in the network, whichever of its ways it takes: by the shortest, where packets may
-/// go by a random other group or draw one. Microseconds.
+/// What `ask` finds with every packet on a shortest way, where packets may go by a random other group or draw one: no
+/// other way is faster alone.
 ///
 /// # Errors
-/// The nodes do not exist.
-pub fn least_us(plan: &Plan<'_>, settings: &Settings, between: [u32; 2], size: u64) -> Result<f64, String> {
+/// As `ask`.
+pub fn by_shortest<R>(
+    plan: &Plan<'_>,
+    settings: &Settings,
+    ask: impl FnOnce(&Plan<'_>, &Settings) -> Result<R, String>,
+) -> Result<R, String> {
     if !plan.fabric.routing.is_valiant() {
-        return alone_us(plan, settings, between, size);
+        return ask(plan, settings);
     }
     // UGAL's packets set out on shortest ways; without a look at the queues they stay there.
     let shortest = Settings { detours: Some(Detours::Local), ..settings.clone() };
     let plan = Plan::new(plan.fabric, &shortest).map_err(|error| error.to_string())?;
-    alone_us(&plan, &Settings { detours: None, ..shortest }, between, size)
+    ask(&plan, &Settings { detours: None, ..shortest })
 }
 
 /// As [`alone_us`] on an idle fabric; of a long message, the bytes beyond what is simulated at `mbps`.

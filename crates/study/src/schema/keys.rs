@@ -524,7 +524,12 @@ pub const RECORDS: &[Records] = &[
             key("p99_of_all", Number, "us", "99th percentile in the same way; null: among those"),
             key("histogram_us", Numbers, "us", "Upper ends of buckets of latency, four to a power of two"),
             key("histogram_n", Numbers, "", "Messages in each bucket"),
-            key("slowdown_*", Number, "1", "Latency over that of the same message alone: mean, median, p99, p999"),
+            key(
+                "slowdown_*",
+                Number,
+                "1",
+                "Latency over that of the same message alone, on a shortest way: mean, median, p99, p999",
+            ),
             key("flow_upto_B", Numbers, "B", "Upper ends of classes of sizes, for the lists that follow"),
             key("flow_n", Numbers, "", "Messages of the class"),
             key("flow_*", Numbers, "", "Completion time (us) or slow-down of the class: median and 99th percentile"),

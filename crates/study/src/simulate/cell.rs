@@ -1,7 +1,7 @@
 //! One packet simulation and its records.
 
 use super::{faults, limiter, traffic};
-use crate::bound::message::least_us;
+use crate::bound::message::{alone_us, by_shortest};
 use crate::bound::pattern::{Pattern, flows, need_a_rate, need_rated_links, with_limit};
 use crate::cell::{Cell, Offered, What};
 use crate::effort;
@@ -188,10 +188,13 @@ impl Cell {
                 let run = workload::ping_pong(plan, settings, what).map_err(failed)?;
                 let [a, b] = *between;
                 let (there, back) = (messages.div_ceil(2) as f64, (messages / 2) as f64);
-                let mut alone = there * least_us(plan, settings, [a, b], self.size)?;
-                if *messages > 1 {
-                    alone += back * least_us(plan, settings, [b, a], self.size)?;
-                }
+                let alone = by_shortest(plan, settings, |plan, settings| {
+                    let mut all = there * alone_us(plan, settings, [a, b], self.size)?;
+                    if *messages > 1 {
+                        all += back * alone_us(plan, settings, [b, a], self.size)?;
+                    }
+                    Ok(all)
+                })?;
                 let latency_us = run.elapsed.us() / *messages as f64;
                 let least = network::alone_or_shared(alone / *messages as f64, self.size, bound);
                 let bound = network::idle(least, bounds.per_node().resource);

@@ -1,7 +1,7 @@
 //! `simulate traffic`: an open loop and its statistics, over as much time as these need.
 
 use super::cell::identity;
-use crate::bound::message::alone_us;
+use crate::bound::message::{alone_us, by_shortest};
 use crate::cell::{Cell, Offered};
 use crate::model::with_injection;
 use crate::sizes::Law;
@@ -108,7 +108,8 @@ pub(super) fn run(
     let record = measured.told(record, run.stats.lost_messages, &open);
     // Against a message that nothing holds back.
     let free = Settings { transport: None, ..settings.clone() };
-    let mut record = measured.slowed(record, &open, (plan, &free), &law.law)?;
+    let slowed = |plan: &Plan<'_>, free: &Settings| measured.slowed(record, &open, (plan, free), &law.law);
+    let mut record = by_shortest(plan, &free, slowed)?;
     let more = match open.series() {
         Some(series) => in_time(&mut record, series, plan, &run, cell.links),
         None => Vec::new(),

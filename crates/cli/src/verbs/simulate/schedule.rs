@@ -7,7 +7,8 @@ use crate::words::{Fabrics, word};
 use hotlink_fabric::units::Time;
 use hotlink_paper::{Output, Within, columns};
 use hotlink_results::{can_write, is_no_input, write_with};
-use hotlink_schedule::{Options, Read};
+use hotlink_schedule::{Format, Options, Read};
+use hotlink_study::Source;
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Ethernet, Paths, Rates};
 use hotlink_workloads::replay::Network;
@@ -22,6 +23,7 @@ use super::options::{ControlArgs, UncertainArgs};
   hotlink simulate schedule plan.json --size 64MiB --fabric hgx-h100-rail
   hotlink simulate schedule trace.bin --fabric ib-ndr-fat-tree2 --overhead 0.5us --eager 64KiB
   hotlink simulate schedule trace.goal --write trace.json
+  hotlink simulate schedule traces/ --fabric hgx-h100-rail --write trace.bin
 
 A schedule is a file of GOAL (text or binary), a plan of MSCCL (XML) or MSCCL++ (JSON), a JSON file in hotlink's own form
 (docs/schedules.md), or a folder or prefix of Chakra execution traces, NAME.RANK.et for every rank. The form is told by the
@@ -36,8 +38,9 @@ pub(crate) struct Args {
     read: ReadArgs,
     #[command(flatten)]
     network: NetworkArgs,
-    /// Write the schedule to this file instead: .goal, .bin (binary GOAL), or .json.
-    #[arg(long, value_name = "FILE", conflicts_with = "fabric")]
+    /// Write the schedule to this file instead: .goal, .bin (binary GOAL), or .json. --fabric says what GPUs take for what
+    /// a trace or plan has them do; without it that takes no time.
+    #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }
 
@@ -177,7 +180,21 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(path) = &args.write {
         is_no_input("--write", path, [&args.path])?;
         can_write("--write", path)?;
-        return write(&scheduled[0].read()?, path);
+        let fabrics: Vec<&String> = Fabrics::all(&args.fabric).collect();
+        let found = match fabrics[..] {
+            [] => scheduled[0].read()?,
+            [fabric] => scheduled[0].on(&Source::open(fabric)?)?.read()?,
+            _ => {
+                return Err(Failure::Input(
+                    "--write: give one --fabric, whose GPUs say what their work takes".to_owned(),
+                ));
+            }
+        };
+        let of_gpus = !matches!(found.format, Format::Goal | Format::GoalBinary | Format::Plain);
+        if fabrics.is_empty() && of_gpus {
+            eprintln!("hotlink: reductions and copies take no time in it: --fabric says what they take");
+        }
+        return write(&found, path);
     }
     let fabrics: Vec<String> = Fabrics::all(&args.fabric).map(|fabric| args.network.fabric(fabric)).collect();
     on_packets(&scheduled, "schedule", &fabrics, output)
