@@ -1,14 +1,13 @@
 //! Records of what the catalog holds: its files, their numbers, and the capacities that follow from these.
 
 use crate::text::figure;
-use crate::{Source, uses};
+use crate::uses::Uses;
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::vocabulary::PARAMETERS;
 use hotlink_fabric::catalog::{Described, Entry, Kind, status_name};
 use hotlink_fabric::forms;
 use hotlink_fabric::numbers::TOPOLOGY;
 use hotlink_fabric::spec::{FabricSpec, Role, Status};
-use std::collections::BTreeMap;
 
 /// The names that a file may state under `[parameter]`, with their units.
 pub fn parameters() -> Vec<Record> {
@@ -42,20 +41,15 @@ pub fn head(described: &Described) -> Record {
     record
 }
 
-/// The numbers of a file; with `why` also the line that each stands on, and the questions that use it.
-///
-/// # Errors
-/// A fabric that cannot be asked.
-pub fn numbers(described: &Described, name: &str, why: bool) -> Result<Vec<Record>, crate::Error> {
-    let uses = match described.kind {
-        Kind::Fabric if why => uses::of(&Source::open(name)?),
-        _ => BTreeMap::new(),
+/// The numbers of a file; where it is known which questions use them, these and the line that each stands on.
+pub fn numbers(described: &Described, uses: Option<&Uses>) -> Vec<Record> {
+    let record = |entry: &Entry| match (number(described, entry), uses) {
+        (record, Some(uses)) => {
+            record.with("place", entry.place.clone()).with("used_for", used_for(described, entry, uses))
+        }
+        (record, None) => record,
     };
-    let record = |entry: &Entry| match (number(described, entry), why) {
-        (record, true) => record.with("place", entry.place.clone()).with("used_for", used_for(described, entry, &uses)),
-        (record, false) => record,
-    };
-    Ok(described.entries.iter().map(record).collect())
+    described.entries.iter().map(record).collect()
 }
 
 fn number(described: &Described, entry: &Entry) -> Record {
@@ -69,7 +63,7 @@ fn number(described: &Described, entry: &Entry) -> Record {
 }
 
 /// The questions that use a number, as the engines noted it when they were asked.
-fn used_for(described: &Described, entry: &Entry, uses: &BTreeMap<String, Vec<&'static str>>) -> String {
+fn used_for(described: &Described, entry: &Entry, uses: &Uses) -> String {
     let key = if entry.key.starts_with("topology.") { TOPOLOGY } else { entry.key.as_str() };
     match (described.kind, uses.get(key)) {
         (Kind::Prices, _) => "compare (cost)".to_owned(),

@@ -39,9 +39,12 @@ pub fn ask_all(source: &Source) -> Vec<Asking> {
     crate::parallel::each(&questions(), one).into_iter().flatten().collect()
 }
 
-/// The questions that use each number of the machine, by dotted key.
-pub fn of(source: &Source) -> BTreeMap<String, Vec<&'static str>> {
-    let mut uses: BTreeMap<String, Vec<&'static str>> = BTreeMap::new();
+/// Questions by the dotted key of the number that they use.
+pub type Uses = BTreeMap<String, Vec<&'static str>>;
+
+/// The questions that use each number of the machine.
+pub fn of(source: &Source) -> Uses {
+    let mut uses = Uses::new();
     for asking in ask_all(source) {
         for key in asking.used.used.into_keys() {
             let questions = uses.entry(key).or_default();

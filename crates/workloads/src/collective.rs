@@ -169,7 +169,7 @@ impl Collective {
         parallel::answers_in_order(&all, one, &mut |records| records.into_iter().all(&mut *give))
     }
 
-    fn answer(
+    pub(crate) fn answer(
         &self,
         source: &Source,
         nodes: u32,

@@ -2,10 +2,12 @@
 
 use crate::Failure;
 use hotlink_bench::Record;
-use hotlink_fabric::catalog::{Library, one_a_line};
+use hotlink_fabric::catalog::{Kind, Library, one_a_line};
 use hotlink_paper::{Output, Table};
 use hotlink_study::catalogued::{self, derived, head, kind_name};
-use hotlink_study::sensitivity;
+use hotlink_study::uses::Uses;
+use hotlink_study::{Source, sensitivity};
+use hotlink_workloads::uses;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -98,7 +100,11 @@ fn list(library: &Library, kind: Option<KindArg>, output: &mut Output) -> Result
 
 fn show(library: &Library, name: &str, why: bool, output: &mut Output) -> Result<(), Failure> {
     let described = library.describe(name).map_err(|mistakes| Failure::Input(one_a_line(&mistakes)))?;
-    output.push_all(catalogued::numbers(&described, name, why)?);
+    let uses = match described.kind {
+        Kind::Fabric if why => uses::of(&Source::open(name)?),
+        _ => Uses::new(),
+    };
+    output.push_all(catalogued::numbers(&described, why.then_some(&uses)));
     let keys: &[&str] = match why {
         false => &["key", "value", "unit", "status", "source"],
         true => &["key", "value", "unit", "status", "source", "place", "used_for"],
@@ -110,7 +116,8 @@ fn show(library: &Library, name: &str, why: bool, output: &mut Output) -> Result
         table.notes.push(format!("parts: {}", described.parts.join(", ")));
     }
     let fixed = sensitivity::unstated(&described.entries);
-    if !fixed.is_empty() {
+    // Prices have their ranges as `low` and `high`.
+    if !fixed.is_empty() && described.kind != Kind::Prices {
         let (count, names) = (fixed.len(), fixed.join(", "));
         table
             .notes

@@ -1,0 +1,57 @@
+//! Which questions use which numbers of a machine, those of this crate among them.
+
+use crate::collective::{Collective, name};
+use crate::gpu;
+use crate::replay::Network;
+use hotlink_schedule::collective::{Algorithm, Which};
+use hotlink_study::inputs::Vary;
+use hotlink_study::uses::{self, Uses};
+use hotlink_study::{Source, Unwatched};
+
+/// The questions that use each number of the machine, by dotted key.
+pub fn of(source: &Source) -> Uses {
+    let mut all = uses::of(source);
+    if !gpu::is(source.spec()) {
+        return all;
+    }
+    // On GPUs these are the kernels' own, unless the message stack is asked for.
+    for question in all.values_mut().flatten() {
+        *question = match *question {
+            "simulate allreduce" => "simulate allreduce --stack message",
+            "simulate allgather" => "simulate allgather --stack message",
+            "simulate reduce-scatter" => "simulate reduce-scatter --stack message",
+            other => other,
+        };
+    }
+    for (which, question) in [
+        (Which::Allreduce, "simulate allreduce"),
+        (Which::Allgather, "simulate allgather"),
+        (Which::ReduceScatter, "simulate reduce-scatter"),
+        (Which::Alltoall, "simulate alltoall"),
+    ] {
+        debug_assert!(question.ends_with(name(which)));
+        let collective = Collective {
+            which,
+            algorithms: Vec::new(),
+            nodes: Vec::new(),
+            sizes: Vec::new(),
+            network: Network::default(),
+            vary: Vary::No,
+        };
+        for &algorithm in Algorithm::of(which) {
+            let asked = source.unasked();
+            let gpus = 2 * gpu::domain(asked.spec());
+            // What a machine cannot do uses nothing of it.
+            if collective.answer(&asked, gpus, 64 << 10, algorithm, &Unwatched).is_err() {
+                continue;
+            }
+            for key in asked.spec().used().used.into_keys() {
+                let questions = all.entry(key).or_default();
+                if !questions.contains(&question) {
+                    questions.push(question);
+                }
+            }
+        }
+    }
+    all
+}
