@@ -9,7 +9,7 @@
 use hotlink_seats::{Clock, Sleeps, is_simulated, sleeps_by};
 use libc::{c_int, c_uint, c_void, clockid_t, time_t, timespec, timeval};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Seconds of the system's epoch at which virtual time begins: the first of January 2000, the same at every run.
 const BEGIN_S: u64 = 946_684_800;
@@ -79,12 +79,16 @@ fn sleeps(ns: u64) -> bool {
     true
 }
 
+/// Threads of this rank take turns.
+static TURNS: AtomicBool = AtomicBool::new(false);
+
 /// From now on the MPI library has threads sleep, where it can.
 ///
 /// # Safety
 /// Always sound; the library finds it by its name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hotlink_clock_sleeps_by(sleeps: Sleeps) {
+    TURNS.store(true, Ordering::Relaxed);
     sleeps_by(sleeps);
 }
 
@@ -103,13 +107,15 @@ pub unsafe extern "C" fn clock_gettime(id: clockid_t, time: *mut timespec) -> c_
     }
 }
 
-/// One that yields again and again waits, as one that looks at the clock again and again does.
+/// Where threads take turns, one that yields again and again waits, as one that looks at the clock again and again does.
 ///
 /// # Safety
 /// Always sound.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sched_yield() -> c_int {
-    clock().map(Virtual::look);
+    if TURNS.load(Ordering::Relaxed) {
+        clock().map(Virtual::look);
+    }
     // SAFETY: the same call of the system.
     unsafe { libc::syscall(libc::SYS_sched_yield) as c_int }
 }
