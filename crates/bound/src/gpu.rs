@@ -139,9 +139,11 @@ impl Cluster {
         };
         // A ring leaves its leaf once; so do trees, but for a few hosts. Only what goes to all hosts fills the way up.
         let on_leaf = |moved: Option<Moved>| moved.map(|moved| Moved { spine: 0.0, ..moved });
+        // Where a ring leaves the domain, one of its hops from GPU to GPU there is none of the scale-up network's.
+        let hops = if h > 1.0 { (d - 1.0) / d } else { 1.0 };
         let gather = ["allgather", "reduce_scatter", "reduce-scatter"].contains(&collective);
         match (collective, algorithm) {
-            ("allreduce", Algorithm::Ring) => on_leaf(moved(2.0 * others, 2.0 * others / d, 2.0 * others)),
+            ("allreduce", Algorithm::Ring) => on_leaf(moved(2.0 * others * hops, 2.0 * others / d, 2.0 * others)),
             ("allreduce", Algorithm::Tree) => {
                 let busiest = f64::from(halves(h as u32)) / 2.0;
                 on_leaf(moved(2.0 * (d - 1.0) / d, busiest / d, 2.0 * others))
@@ -153,9 +155,9 @@ impl Cluster {
                 let inside = if self.reduces[0] { 1.0 + 1.0 / d } else { 2.0 * (d - 1.0) / d };
                 on_leaf(moved(inside, 1.0 / d, 2.0 * others))
             }
-            (_, Algorithm::Ring) if gather => on_leaf(moved(others, others / d, others)),
+            (_, Algorithm::Ring) if gather => on_leaf(moved(others * hops, others / d, others)),
             (_, Algorithm::Nvls) if gather && self.reduces[0] => on_leaf(moved(1.0, (h - 1.0) / h / d, others)),
-            ("bcast" | "reduce", Algorithm::Ring) => on_leaf(moved(1.0, 1.0 / d, 1.0)),
+            ("bcast" | "reduce", Algorithm::Ring) => on_leaf(moved(hops, 1.0 / d, 1.0)),
             ("alltoall", Algorithm::Pairs) => moved((d - 1.0) / d, (h - 1.0) / h, others),
             ("sendrecv", Algorithm::Pairs) => on_leaf(moved(1.0, 1.0, 1.0)),
             ("gather" | "scatter", Algorithm::Pairs) => on_leaf(moved(others, (n - d) / n / d, others)),
@@ -219,6 +221,10 @@ mod tests {
         }
         let inside = first(&hgx(8), "allreduce", Algorithm::Ring);
         assert_eq!((inside.name, inside.mbps.round()), ("scale-up network", 450_000.0));
+        // Across hosts seven of eight hops from GPU to GPU stay inside.
+        let fast = Cluster { pcie: None, nic: None, ..hgx(32) };
+        let ring = first(&fast, "allreduce", Algorithm::Ring);
+        assert_eq!((ring.name, ring.mbps.round()), ("scale-up network", (450_000.0f64 * 8.0 / 7.0).round()));
     }
 
     #[test]
@@ -236,7 +242,7 @@ mod tests {
         assert_eq!(of(Protocol::Ll)[0].mbps.round(), 200_000.0);
         assert_eq!(of(Protocol::Ll128)[0].mbps.round(), 375_000.0);
         let names: Vec<&str> = of(Protocol::Simple).iter().map(|level| level.name).collect();
-        assert_eq!(names, ["NIC", "scale-up network", "PCIe"]);
+        assert_eq!(names, ["NIC", "PCIe", "scale-up network"]);
     }
 
     #[test]
