@@ -160,7 +160,7 @@ pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Erro
     job.variables.extend(preload);
     // Processes and simulator take turns: on one core a turn is far shorter than between two.
     stay_on(std::process::id());
-    let (command, job_ranks) = (words_of(&job.command), job.ranks as usize);
+    let command = words_of(&job.command);
     let running = starting(job, &office);
     let seating = seats.seating();
     let simulated = recorded_on_fabric(fabric, seating, &office, traced, faults, |plan, adapter| {
@@ -181,10 +181,6 @@ pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Erro
         return Err(Error::Check(why));
     }
     let ran = simulated.map_err(|error| with_calls(error, &office))?;
-    if office.absent().len() == job_ranks {
-        let why = "no rank called MPI_Init: it is no MPI program, or another MPI library is linked into it";
-        return Err(Error::Input(format!("{command}: {why} (hotlink doctor --mpi)")));
-    }
     let record =
         seats.told(ran.record).with("program", command).with("compute_time", compute).with("clocks", clocks.name());
     let record = with_ranks(record, &office.spent()).with("wall_s", begun.elapsed().as_secs_f64());

@@ -30,17 +30,6 @@ pub enum Stuck {
         /// Its id.
         id: u32,
     },
-    /// A receive has room for less than the message that it takes.
-    Short {
-        /// The receive, the rank's n-th operation.
-        receive: Op,
-        /// n.
-        number: u32,
-        /// Its id.
-        id: u32,
-        /// Bytes of the message.
-        bytes: u64,
-    },
     /// The clock passed its end.
     Late,
     /// More processors and adapters than can be kept.
@@ -51,7 +40,7 @@ impl Stuck {
     /// The operation that it is about.
     pub fn op(&self) -> Option<u32> {
         match self {
-            Stuck::Never { id, .. } | Stuck::Unreceived { id, .. } | Stuck::Short { id, .. } => Some(*id),
+            Stuck::Never { id, .. } | Stuck::Unreceived { id, .. } => Some(*id),
             Stuck::Late | Stuck::TooLarge => None,
         }
     }
@@ -95,9 +84,6 @@ impl fmt::Display for Stuck {
             Stuck::Unreceived { messages, first, number, .. } => {
                 write!(f, "{messages} messages are never received, the first: {}", Shown(first, *number))
             }
-            Stuck::Short { receive, number, bytes, .. } => {
-                write!(f, "a message of {bytes} bytes has no room: {}", Shown(receive, *number))
-            }
             Stuck::Late => f.write_str("the simulated time passes 2^62 ps (53 days)"),
             Stuck::TooLarge => f.write_str("ranks x (largest processor or adapter number + 1) is above 2^26"),
         }
@@ -120,8 +106,8 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Whether every operation can end, and every message is received and has room: sends end at once, receives when their
-/// message was sent. Receives of any source or tag may take other messages in a run with time, which can end differently.
+/// Whether every operation can end and every message is received: sends end at once, receives when their message was
+/// sent. Receives of any source or tag may take other messages in a run with time, which can end differently.
 ///
 /// # Errors
 /// The first operation that never ends, or message that no receive takes.
@@ -152,19 +138,5 @@ pub fn check(schedule: &Schedule) -> Result<(), Stuck> {
             release(id, false, &mut states, &mut ready);
         }
     }
-    Stuck::at_the_end(schedule, |id| ended.has(id), |id| states[id as usize].partner().is_some())?;
-    for rank in 0..schedule.ranks() {
-        for (number, id) in (1..).zip(schedule.of_rank(rank)) {
-            let receive = schedule.op(id);
-            // What else comes by another timing may have room.
-            if receive.kind != Kind::Recv || receive.peer == ANY || receive.tag == ANY {
-                continue;
-            }
-            let bytes = states[id as usize].partner().map_or(0, |send| schedule.op(send).size);
-            if bytes > receive.size {
-                return Err(Stuck::Short { receive, number, id, bytes });
-            }
-        }
-    }
-    Ok(())
+    Stuck::at_the_end(schedule, |id| ended.has(id), |id| states[id as usize].partner().is_some())
 }

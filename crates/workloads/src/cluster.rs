@@ -25,7 +25,8 @@ pub fn of(fabric: &Fabric, gpus: u32, capacities: Capacities, bytes: u64) -> Clu
     Cluster {
         gpus,
         domain,
-        scale_up: rate(Role::LocalLink, full)
+        // Its packets are not the network's: no header of these bounds it.
+        scale_up: rate(Role::LocalLink, 1.0)
             .filter(|_| domain > 1)
             .map(|rate| rate * gpu::scale_up_links(spec, domain)),
         pcie: rate(Role::HostBus, 1.0).filter(|_| domain > 1),

@@ -163,7 +163,7 @@ impl Bus {
             record = record.also_bounded("bound_algorithm_bandwidth_MBps", first.mbps / factor);
         }
         for level in levels {
-            record.set(&format!("bound_{}_MBps", level.name.to_lowercase().replace(' ', "_")), level.mbps);
+            record.set(&format!("bound_{}_MBps", level.name.to_lowercase().replace([' ', '-'], "_")), level.mbps);
         }
         for (other, levels) in &all {
             record.set(&format!("bound_{}_MBps", other.name()), levels[0].mbps);
