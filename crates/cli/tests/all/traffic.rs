@@ -148,6 +148,17 @@ fn collectives_tell_what_failures_cost_and_which_fault_cuts_ranks_off() {
     }
 }
 
+/// No message is faster than alone on its shortest way.
+#[test]
+fn slow_downs_are_over_the_shortest_way_alone() {
+    let line = "hotlink simulate traffic --fabric ib-ndr-slim-fly --nodes 128 --size 4KiB --messages 20 --load 0.05";
+    for seed in 1..4 {
+        let record = &run(&format!("{line} --paths valiant --seed {seed}"))[0];
+        let [mean, median] = ["slowdown_mean", "slowdown_median"].map(|key| record[key].as_f64().unwrap());
+        assert!(mean >= 1.0 && median >= 1.0, "{record}");
+    }
+}
+
 #[test]
 fn the_seed_decides_which_permutation_is_sent_and_bounded() {
     let line =

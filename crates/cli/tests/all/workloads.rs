@@ -40,8 +40,61 @@ fn a_goal_schedule_runs_by_packets_and_by_loggp_and_in_every_form() {
             ("simulate goal --generate barrier:tree --ranks 4 --fabric ib-qdr", "--write FILE"),
             ("simulate schedule nothing --fabric ib-qdr", "nothing: cannot be read"),
             ("simulate schedule trace.goal --fabric ib-qdr --overhead 5", "must be a time from 0 to 1s"),
+            (
+                "simulate schedule trace.goal --fabric ib-qdr --size 8",
+                "has the form goal: `size` is for plans of MSCCL",
+            ),
+            ("simulate schedule trace.goal --fabric ib-qdr --flops 1e12", "`flops` is for Chakra traces only"),
+            ("simulate schedule trace.goal --fabric ib-qdr,gige --write two.json", "--write: give one --fabric"),
         ],
     );
+}
+
+/// What a fabric's GPUs take is in the file that is written for it, and in no other.
+#[test]
+fn a_plan_that_is_written_for_gpus_takes_as_long_as_the_plan() {
+    let folder = place("workloads-written");
+    let plan = concat!(env!("CARGO_MANIFEST_DIR"), "/../schedule/tests/data/ring.xml");
+    let on = "--fabric hgx-h100-rail";
+    let latency = |line: &str| records(line, &folder)[0]["latency_us"].as_f64().unwrap();
+    let itself = latency(&format!("simulate schedule {plan} --size 1MiB {on}"));
+    for (write, says) in [(on, false), ("", true)] {
+        let written = hotlink(&format!("simulate schedule {plan} --size 1MiB {write} --write w.json"), &folder);
+        let told = String::from_utf8_lossy(&written.stderr).contains("reductions and copies take no time");
+        assert!(written.status.success() && told == says, "{write}: {written:?}");
+        let again = latency(&format!("simulate schedule w.json {on}"));
+        assert!(if says { again < 0.5 * itself } else { again == itself }, "{write}: {again} beside {itself}");
+    }
+}
+
+/// A ring takes no less for more data, and no longer on the faster machine; nothing exceeds its bound.
+#[test]
+fn collectives_of_gpus_are_monotone_and_within_their_bounds() {
+    let folder = place("workloads-monotone");
+    let asked = |fabric: &str, more: &str| {
+        let line = format!("simulate allreduce --fabric {fabric} --nodes 16 {more}");
+        let rows = records(&line, &folder);
+        let efficiencies: Vec<f64> = rows.iter().map(|row| row["efficiency"].as_f64().unwrap()).collect();
+        assert!(efficiencies.iter().all(|share| (0.0..=1.0).contains(share)), "{fabric} {more}: {efficiencies:?}");
+        rows.iter().map(|row| row["latency_us"].as_f64().unwrap()).collect::<Vec<f64>>()
+    };
+    let rings = "--size 1MiB..64MiB..x4 --algorithm ring";
+    let (new, old) = (asked("hgx-h100-rail", rings), asked("hgx-a100-rail", rings));
+    for times in [&new, &old] {
+        assert!(times.windows(2).all(|two| two[0] <= two[1] * 1.001), "{times:?}");
+    }
+    assert!(new.iter().zip(&old).all(|(new, old)| *new <= old * 1.001), "{new:?} {old:?}");
+    // Rails that meet: a ring leaves each host once, and its switches combine.
+    asked("hgx-h100-sharp", "--size 8,1MiB,256MiB --algorithm ring,collnet");
+    let short = asked("hgx-h100-sharp", "--size 8 --algorithm ring,hierarchical,collnet");
+    assert!(short[2] < short[1] && short[1] < short[0], "{short:?}");
+    for (fabric, nodes, why) in [
+        ("hgx-h100-sharp", 8, "must be two domains or more"),
+        ("hgx-h100-rail", 16, "the switches between its domains do not combine data"),
+    ] {
+        let line = format!("simulate allreduce --fabric {fabric} --nodes {nodes} --size 8 --algorithm collnet");
+        refuses(&folder, &[(line.as_str(), why)]);
+    }
 }
 
 #[test]

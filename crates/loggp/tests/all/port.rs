@@ -48,6 +48,27 @@ fn machines() -> [Machine; 4] {
     [plain(MESSAGES), plain("L=1us,o=1us,g=7us,G=0"), calibrated(0.0), calibrated(1.0)]
 }
 
+/// Where a message of a size was measured faster than the parts of a message that other runs gave.
+#[test]
+fn a_message_takes_what_was_measured_of_its_size() {
+    let mut spec = catalog::load("gige").unwrap();
+    let like = spec.parameters.values().next().unwrap().clone();
+    spec.parameters.clear();
+    for (name, ps) in [
+        ("loggp_latency", 24_200.0),
+        ("loggp_overhead", 100_600.0),
+        ("loggp_gap", 1e5),
+        ("loggp_gap_per_byte", 100.0),
+        ("loggp_time_of_8", 165_600.0),
+        ("loggp_time_of_4096", 900_000.0),
+    ] {
+        spec.parameters.insert(name.to_owned(), hotlink_fabric::spec::Value { value: ps, ..like.clone() });
+    }
+    let of = LogGops::of(&spec).unwrap();
+    let whole = |bytes| of.latency.0 + 2 * of.overhead.0 + of.transit.at(bytes).unwrap();
+    assert_eq!([8, 4096].map(whole), [165_600, 900_000]);
+}
+
 #[test]
 fn it_conforms() {
     for machine in machines() {
