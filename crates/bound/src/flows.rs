@@ -116,17 +116,14 @@ impl Flows<'_> {
                 Ok(Offered { mbps: offered, crosses })
             });
             let each: Vec<Offered> = each.collect::<Result<_, String>>()?;
-            let found = [together(&each, &mbps), self.at_receivers(&each, &mbps)]
-                .into_iter()
-                .reduce(|least, next| if next.mbps < least.mbps { next } else { least })
-                .expect("two");
+            let (all, received) = (together(&each, &mbps), self.at_receivers(&each, &mbps));
+            let found = if received.mbps < all.mbps { received } else { all };
             Together { resource: found.resource.map(|number| number / 2), ..found }
         } else {
             self.in_sum(fabric, &resources, &rates, &rated)?
         };
         let hottest = found.resource.map(|at| resources[at as usize]);
-        let hottest = hottest.map(|resource| (fabric.network.role(resource), resource));
-        Ok(fair.clone().set_by(found.mbps / self.shares, hottest))
+        Ok(fair.clone().set_by(fabric, found.mbps / self.shares, hottest))
     }
 
     /// What receivers take at most: each by the slowest resource that all of its flows cross whole. The set that is chosen

@@ -70,14 +70,15 @@ impl Bounds {
         self
     }
 
-    /// The same where `mbps` is what each sending node gets, set by `hottest` where that is known.
+    /// The same where `mbps` is what each sending node gets, set by `hottest` of the fabric where that is known.
     #[must_use]
-    pub fn set_by(mut self, mbps: f64, hottest: Option<(Role, Resource)>) -> Bounds {
+    pub fn set_by(mut self, fabric: &Fabric, mbps: f64, hottest: Option<Resource>) -> Bounds {
         self.bandwidth_per_node_mbps = mbps;
         let place = |role: Role| self.roles.iter().position(|one| one.role == role);
-        if let Some((at, hottest)) = hottest.and_then(|(role, hottest)| Some((place(role)?, hottest))) {
+        if let Some((at, hottest)) = hottest.and_then(|hottest| Some((place(fabric.network.role(hottest))?, hottest))) {
             self.limit = Some(at);
             self.roles[at].hottest = hottest;
+            self.roles[at].name = name_of(fabric, hottest);
             self.roles[at].bandwidth_per_node_mbps = Some(mbps);
         }
         self
@@ -165,6 +166,14 @@ fn tallies(carried: &Load, fabric: &Fabric) -> BTreeMap<Role, Tally> {
     tallies
 }
 
+/// What a resource is called by its role, and whether it is slower than others of it.
+fn name_of(fabric: &Fabric, resource: Resource) -> String {
+    let role = fabric.network.role(resource);
+    let usual = fabric.spec.resource(role).and_then(|spec| spec.gross()).map(|rate| rate.value);
+    let is_slower = usual.zip(fabric.gross(resource)).is_some_and(|(usual, own)| own < usual);
+    fabric.role_name(role) + if is_slower { ", a slower one" } else { "" }
+}
+
 fn role_bound(
     fabric: &Fabric,
     (capacities, efficiency): (Capacities, f64),
@@ -180,11 +189,9 @@ fn role_bound(
         true => tally.hottest_load * tally.total_pressure / tally.used as f64 / tally.pressure,
         false => average_load,
     };
-    let usual = fabric.spec.resource(role).and_then(|spec| spec.gross()).map(|rate| rate.value);
-    let is_slower = usual.zip(fabric.gross(tally.hottest)).is_some_and(|(usual, own)| own < usual);
     RoleBound {
         role,
-        name: fabric.role_name(role) + if is_slower { ", a slower one" } else { "" },
+        name: name_of(fabric, tally.hottest),
         resources: tally.resources,
         hottest_load: tally.hottest_load,
         hottest: tally.hottest,

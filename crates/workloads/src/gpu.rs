@@ -4,7 +4,7 @@ use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::topology::{Rail, Reducing, ReducingRail, TopologySpec};
 use hotlink_schedule::collective::{Algorithm, Machine, RailSwitches, Wiring};
-use hotlink_schedule::{Costs, Cut};
+use hotlink_schedule::{Costs, Cut, Options};
 
 /// What the catalog says of a cluster's GPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,6 +93,18 @@ impl Gpus {
         let Gpus { channels, chunk, slices, costs, wiring, .. } = *self;
         Machine { ranks, domain, channels, chunk, slices, costs, wiring, rails: None }
     }
+}
+
+/// How a file of a schedule is read on a fabric: with what its GPUs take for what a trace or plan has them do.
+///
+/// # Errors
+/// What the fabric's file does not state.
+pub fn options(spec: &FabricSpec, asked: &Options) -> Result<Options, String> {
+    if !is(spec) || asked.costs != Costs::default() {
+        return Ok(asked.clone());
+    }
+    let gpus = Gpus::of(spec)?;
+    Ok(Options { costs: gpus.costs, cut: gpus.cut(), ..asked.clone() })
 }
 
 /// The switches of its rails for so many GPUs, where they combine data.

@@ -1,10 +1,10 @@
 //! A file's schedule on a fabric: by packets.
 
-use crate::gpu::{self, Gpus};
+use crate::gpu;
 use crate::replay::{self, Failed, Network};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
-use hotlink_schedule::{Costs, Cut, Format, Options, Read, check, place, read};
+use hotlink_schedule::{Cut, Format, Options, Read, check, place, read};
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::{Error, Source, Watch};
 
@@ -53,12 +53,8 @@ impl Scheduled {
     /// # Errors
     /// The fabric's file does not state it.
     pub fn on(&self, source: &Source) -> Result<Scheduled, Error> {
-        let mut found = self.clone();
-        if gpu::is(source.spec()) && found.options.costs == Costs::default() {
-            let gpus = Gpus::of(source.spec()).map_err(Error::Input)?;
-            (found.options.costs, found.options.cut) = (gpus.costs, gpus.cut());
-        }
-        Ok(found)
+        let options = gpu::options(source.spec(), &self.options).map_err(Error::Input)?;
+        Ok(Scheduled { options, ..self.clone() })
     }
 
     fn stuck(&self, stuck: &hotlink_schedule::Stuck) -> Error {

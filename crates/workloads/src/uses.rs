@@ -1,9 +1,9 @@
 //! Which questions use which numbers of a machine, those of this crate among them.
 
-use crate::collective::{Collective, name};
+use crate::collective::{Collective, named};
 use crate::gpu;
 use crate::replay::Network;
-use hotlink_schedule::collective::{Algorithm, Which};
+use hotlink_schedule::collective::Algorithm;
 use hotlink_study::inputs::Vary;
 use hotlink_study::uses::{self, Uses};
 use hotlink_study::{Source, Unwatched};
@@ -23,13 +23,8 @@ pub fn of(source: &Source) -> Uses {
             other => other,
         };
     }
-    for (which, question) in [
-        (Which::Allreduce, "simulate allreduce"),
-        (Which::Allgather, "simulate allgather"),
-        (Which::ReduceScatter, "simulate reduce-scatter"),
-        (Which::Alltoall, "simulate alltoall"),
-    ] {
-        debug_assert!(question.ends_with(name(which)));
+    for question in ["simulate allreduce", "simulate allgather", "simulate reduce-scatter", "simulate alltoall"] {
+        let Some(which) = question.strip_prefix("simulate ").and_then(named) else { continue };
         let collective = Collective {
             which,
             algorithms: Vec::new(),

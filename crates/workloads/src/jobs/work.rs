@@ -48,11 +48,7 @@ pub(super) fn read_all(plan: &Plan, spec: &FabricSpec) -> Result<Vec<Option<Sche
 
 fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec) -> Result<Option<Schedule>, Error> {
     let Work::Schedule { path, options, calc_unit } = &job.work else { return Ok(None) };
-    let mut options = options.clone();
-    if gpu::is(spec) {
-        let gpus = Gpus::of(spec).map_err(Error::Input)?;
-        (options.costs, options.cut) = (gpus.costs, gpus.cut());
-    }
+    let options = gpu::options(spec, options).map_err(Error::Input)?;
     let found = read(path, &options).map_err(|error| plan.wrong(job, "schedule", error.to_string()))?;
     check(&found.schedule).map_err(|stuck| {
         let stands = stuck.op().and_then(|op| place(path, &options, op)).unwrap_or_else(|| path.clone());

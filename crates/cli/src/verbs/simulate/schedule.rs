@@ -7,7 +7,7 @@ use crate::words::{Fabrics, word};
 use hotlink_fabric::units::Time;
 use hotlink_paper::{Output, Within, columns};
 use hotlink_results::{can_write, is_no_input, write_with};
-use hotlink_schedule::{Format, Options, Read};
+use hotlink_schedule::{Costs, Format, Options, Read};
 use hotlink_study::Source;
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Ethernet, Paths, Rates};
@@ -111,6 +111,13 @@ pub(super) fn time(text: &str) -> Result<Time, String> {
     ps.map(|ps| Time(ps.round() as u64)).ok_or_else(|| "must be a time from 0 to 1s, such as 500ns or 0.5us".to_owned())
 }
 
+impl Args {
+    /// The fabrics, with what is other in them.
+    fn fabric_names(&self) -> Vec<String> {
+        Fabrics::all(&self.fabric).map(|fabric| self.network.fabric(fabric)).collect()
+    }
+}
+
 impl ReadArgs {
     fn options(&self) -> Options {
         let ReadArgs { size, flops, groups } = self.clone();
@@ -180,24 +187,23 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(path) = &args.write {
         is_no_input("--write", path, [&args.path])?;
         can_write("--write", path)?;
-        let fabrics: Vec<&String> = Fabrics::all(&args.fabric).collect();
-        let found = match fabrics[..] {
-            [] => scheduled[0].read()?,
-            [fabric] => scheduled[0].on(&Source::open(fabric)?)?.read()?,
+        let on = match &args.fabric_names()[..] {
+            [] => scheduled[0].clone(),
+            [fabric] => scheduled[0].on(&Source::open(fabric)?)?,
             _ => {
                 return Err(Failure::Input(
                     "--write: give one --fabric, whose GPUs say what their work takes".to_owned(),
                 ));
             }
         };
+        let found = on.read()?;
         let of_gpus = !matches!(found.format, Format::Goal | Format::GoalBinary | Format::Plain);
-        if fabrics.is_empty() && of_gpus {
-            eprintln!("hotlink: reductions and copies take no time in it: --fabric says what they take");
+        if of_gpus && on.options.costs == Costs::default() {
+            eprintln!("hotlink: reductions and copies take no time in it: --fabric with GPUs says what they take");
         }
         return write(&found, path);
     }
-    let fabrics: Vec<String> = Fabrics::all(&args.fabric).map(|fabric| args.network.fabric(fabric)).collect();
-    on_packets(&scheduled, "schedule", &fabrics, output)
+    on_packets(&scheduled, "schedule", &args.fabric_names(), output)
 }
 
 /// Runs a schedule on the packet networks of fabrics.
