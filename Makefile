@@ -15,11 +15,11 @@ VENV    := .venv/bin
 RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f) \
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
 DOCS    := README.md CONTRIBUTING.md SECURITY.md tools/docs/language tools/docs/banned.txt $(shell find docs -name '*.md')
-SCRIPTS := .ci/tests tools/docs/language tools/docs/commands tools/docs/reference tools/docs/worked tools/dist/build tools/dist/release tools/dist/sbom examples/python
+SCRIPTS := .ci/tests tools/docs/language tools/docs/commands tools/docs/reference tools/docs/worked tools/dist/build tools/dist/release tools/dist/sbom tools/published-transports/run tools/published-transports/causes examples/python
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-ready test-programs test-rust test-barrier test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-ready test-programs test-rust test-barrier test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -127,6 +127,9 @@ bench-coverage: $(HOTLINK) ## how often the 95 % intervals of `measure` and `sim
 bench-predict: $(HOTLINK) ## how well calibrations of Debian's MPIs predict collectives and NPB IS
 	@$(TIMED) "Debian's MPIs" $(SUBMAKE) --no-print-directory -s -C plugins/mpi tools
 	@$(TIMED) "five runs of each" tools/bench-predict/run --hotlink $(HOTLINK)
+
+bench-transports: $(HOTLINK) ## DCTCP, DCQCN, Swift, HPCC and NSCC beside published numbers (ARGS=--all: permutations of 8,192 nodes, too)
+	@$(TIMED) "each case once" tools/published-transports/run $(HOTLINK) $(ARGS)
 
 bench-ranks: .stamps/tools ## 1,024 ranks on this machine, as one host and as sixteen: time and memory of a rank
 	@$(TIMED) "1,024 ranks" cargo test --release --locked --quiet --package hotlink-real --test many -- --ignored --test-threads 1 --nocapture a_thousand_ranks
