@@ -19,6 +19,27 @@ int main(void) {
         MPI_Win_unlock(0, win);
         failed += got[2] != 3;
     }
+    // Whoever reads its own memory until another has written there leaves the other its turn.
+    int one = 1, ranks;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    do {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
+        MPI_Get(got, 1, MPI_INT, rank, 3, 1, MPI_INT, win);
+        MPI_Win_unlock(rank, win);
+    } while (rank == 0 && ranks > 1 && got[0] != one);
+    if (rank == 1) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Put(&one, 1, MPI_INT, 0, 3, 1, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+    }
+    int two = 2;
+    MPI_Win_lock_all(0, win);
+    if (rank == 1) MPI_Put(&two, 1, MPI_INT, 0, 3, 1, MPI_INT, win);
+    do {
+        MPI_Get(got, 1, MPI_INT, rank, 3, 1, MPI_INT, win);
+        MPI_Win_flush(rank, win);
+    } while (rank == 0 && ranks > 1 && got[0] != two);
+    MPI_Win_unlock_all(win);
     for (int i = 0; i < WINDOWS; i++) MPI_Win_free(&idle[i]);
     MPI_Win_free(&win);
     MPI_Finalize();

@@ -166,8 +166,10 @@ impl<P: Lodge> Desk<P> {
             }
         })
     }
-    fn poll(&mut self, answer: &mut Vec<u64>) {
-        match self.port.poll() {
+    /// Answers with the next event; whether that is a message of this rank to itself.
+    fn poll(&mut self, answer: &mut Vec<u64>) -> bool {
+        let event = self.port.poll();
+        match event {
             None => answer.push(0),
             Some(Event::Control { from, head, bytes }) => {
                 self.keep(|steps, own| steps.takes(own, from));
@@ -194,6 +196,7 @@ impl<P: Lodge> Desk<P> {
             Some(Event::PeerGone(rank)) => answer.extend([5, u64::from(rank)]),
             Some(Event::PeerLeft(rank)) => answer.extend([6, u64::from(rank)]),
         }
+        matches!(event, Some(Event::Control { from, .. }) if from == self.port.rank())
     }
     /// Serves one sentence; `None`: it is none.
     pub(crate) fn serve(&mut self, reader: &mut Reader<'_>, answer: &mut Vec<u64>) -> Option<Then> {
@@ -221,7 +224,9 @@ impl<P: Lodge> Desk<P> {
                     talk::put_refusal(answer, refusal);
                 }
             },
-            Ask::Poll => self.poll(answer),
+            // Such a message is there at once. Others catch up first: a rank that goes on so would leave them no turn.
+            Ask::Poll if self.poll(answer) => return Some(Then::Suspend),
+            Ask::Poll => {}
             Ask::Peek => {
                 let (at, len) = (reader.word(), reader.word().min(talk::INLINE as u64));
                 let mut part = vec![0; len as usize];

@@ -105,7 +105,13 @@ fn flushed(p: &Process, rank: Option<c_int>, win: Handle, locally: bool) -> Done
     }
     let to = rank.map(|rank| window.comm.ranked(rank)).transpose()?;
     passive(&window, to)?;
-    if locally { world.block_on(window.settle()) } else { world.block_on(window.flush(to)) }
+    let done = if locally { world.block_on(window.settle()) } else { world.block_on(window.flush(to)) };
+    // Programs look at their own part again and again, which needs no message, until another's has come.
+    if window.shared.is_none() && to.is_none_or(|to| to == window.comm.rank) {
+        world.step();
+        world.vain();
+    }
+    done
 }
 
 pub(crate) fn win_flush(p: &Process, rank: c_int, win: Handle) -> Done {
