@@ -114,6 +114,79 @@ int main(int argc, char **argv) {
     MPI_Win_unlock_all(win);
     MPI_Win_free(&win);
     CHECK(win == MPI_WIN_NULL);
+    /* Memory of the program's own, all kinds of operations, from all ranks at once. */
+    static struct { long counter, sum[WORDS], word; struct { double value; int place; } best; } own;
+    MPI_Win_create(&own, sizeof own, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    own.counter = 0; own.word = -7; own.best.value = -1; own.best.place = -1;
+    memset(own.sum, 0, sizeof own.sum);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Aint sums = (char *)own.sum - (char *)&own, at_word = (char *)&own.word - (char *)&own,
+             at_best = (char *)&own.best - (char *)&own;
+    for (int i = 0; i < WORDS; i++) mine[i] = i + 1;
+    MPI_Win_lock_all(0, win);
+    seen = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Fetch_and_op(&one, &before, MPI_LONG, 0, 0, MPI_SUM, win);
+        MPI_Accumulate(mine, 1, column, 0, sums, 1, column, MPI_SUM, win);
+        MPI_Win_flush(0, win);
+        seen += before;
+    }
+    struct { double value; int place; } mark = {rank, rank};
+    MPI_Accumulate(&mark, 1, MPI_DOUBLE_INT, 0, at_best, 1, MPI_DOUBLE_INT, MPI_MAXLOC, win);
+    long was = -7;
+    MPI_Compare_and_swap(&name, &was, &found, MPI_LONG, 0, at_word, win);
+    MPI_Win_unlock_all(win);
+    won = found == was;
+    MPI_Allreduce(&won, &winners, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&seen, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(winners == 1 && sum == total * (total - 1) / 2);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        CHECK(own.counter == total && own.best.value == ranks - 1 && own.best.place == ranks - 1 && own.word < 0);
+        for (int i = 0; i < WORDS; i++) CHECK(own.sum[i] == (i % 2 ? 0 : total * (i + 1)));
+    }
+    /* What is packed there and back, and a word that is neither, under a lock that one has alone. */
+    MPI_Win_fence(0, win);
+    MPI_Put(mine, WORDS, MPI_LONG, right, sums, WORDS, MPI_LONG, win);
+    MPI_Win_fence(0, win);
+    MPI_Get(got, WORDS / 2, MPI_LONG, left, sums, 1, column, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    for (int i = 0; i < WORDS; i++) CHECK(own.sum[i] == i + 1);
+    for (int i = 0; i < WORDS / 2; i++) CHECK(got[i] == 2 * i + 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Get(&before, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win);
+        MPI_Win_flush(0, win);
+        before++;
+        MPI_Put(&before, 1, MPI_LONG, 0, 0, 1, MPI_LONG, win);
+        MPI_Win_unlock(0, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) { MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win); CHECK(own.counter == 2 * total); MPI_Win_unlock(0, win); }
+    for (long round = 0; round < ROUNDS; round++) {
+        long word = 7 * rank + round;
+        MPI_Win_post(from, 0, win);
+        MPI_Win_start(to, 0, win);
+        MPI_Put(&word, 1, MPI_LONG, right, at_word, 1, MPI_LONG, win);
+        MPI_Win_complete(win);
+        MPI_Win_wait(win);
+        CHECK(own.word == 7 * left + round);
+    }
+    own.word = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (ranks > 1 && rank == 0) {
+        while (((volatile long *)&own.word)[0] != 9) { }
+    } else if (rank == 1) {
+        long nine = 9;
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        MPI_Put(&nine, 1, MPI_LONG, 0, at_word, 1, MPI_LONG, win);
+        MPI_Win_unlock(0, win);
+    }
+    /* What another rank has of it is not memory of this one. */
+    MPI_Aint size; int unit; void *its;
+    MPI_Win_shared_query(win, right, &size, &unit, &its);
+    CHECK(ranks == 1 ? its == (void *)&own : size == 0 && !its);
+    MPI_Win_free(&win);
     /* Memory that was attached later, by its address. */
     long *far = malloc(sizeof(long)), *ends = malloc(ranks * sizeof(long));
     MPI_Aint at, *places = malloc(ranks * sizeof(MPI_Aint));

@@ -206,6 +206,11 @@ def family(name):
         }
         if plain in start:
             return "send", f"Mode::{mode}, {start[plain]}", ("request",)
+    for base in ("Put", "Get", "Accumulate", "Get_accumulate"):
+        if plain == base:
+            return base.lower(), "Start::Blocking(Out::nowhere())", ()
+        if plain == "R" + base.lower():
+            return base.lower(), "Start::Now(Out::at(request))", ("request",)
     for base in ("Recv", "Mrecv", "Sendrecv", "Sendrecv_replace"):
         if plain == base:
             return base.lower(), "Start::Blocking(Out::at(status))", ("status",)

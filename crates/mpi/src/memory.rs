@@ -4,7 +4,7 @@
 use crate::pointer::Address;
 use hotlink_message::Comm;
 use hotlink_port::{Layout, Memory, Span};
-use hotlink_real::{Latch, Lend, Seat};
+use hotlink_real::{Latch, Lend, Neighbor, Seat};
 use hotlink_standard::{Datatype, Run};
 
 /// Beyond the addresses that a process of this kind can have.
@@ -165,6 +165,34 @@ pub(crate) fn write(at: Address, bytes: &[u8]) {
     }
     // SAFETY: the program gave so much room there to the call.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at.0 as *mut u8, bytes.len()) };
+}
+
+/// Looks at bytes of a window's part, which may be a neighbor's; `None`: they are not there.
+pub(crate) fn look_at(of: Option<Neighbor>, at: Address, into: &mut [u8]) -> Option<()> {
+    match of {
+        Some(of) => of.read(at.0 as u64, into).then_some(()),
+        None => {
+            look(at, into);
+            Some(())
+        }
+    }
+}
+
+/// Writes bytes there.
+pub(crate) fn write_at(of: Option<Neighbor>, at: Address, bytes: &[u8]) -> Option<()> {
+    match of {
+        Some(of) => moves(of, Address::of(bytes.as_ptr()), at, bytes.len() as u64, true).then_some(()),
+        None => {
+            write(at, bytes);
+            Some(())
+        }
+    }
+}
+
+/// Moves a row of the program's bytes to a neighbor's part of a window, or from there; whether all were moved.
+pub(crate) fn moves(of: Neighbor, row: Address, there: Address, bytes: u64, out: bool) -> bool {
+    // SAFETY: the program gave so many bytes here to the call, and there to the window.
+    unsafe { of.moves(row.0 as u64, there.0 as u64, bytes, out) }
 }
 
 /// Moves elements of the program's memory to a row of bytes, or from there.

@@ -64,6 +64,10 @@ impl<P: Port> Comm<P> {
             return self.by_fabric(operation, Share::All, send, recv).await;
         }
         self.keep(send, recv)?;
+        // In a box: the port's own takes less time than moving a long future would.
+        Box::pin(self.allreduce_by(algorithm, operation, recv)).await
+    }
+    async fn allreduce_by(&self, algorithm: Algorithm, operation: Operation, recv: Span) -> Result<(), Error> {
         match algorithm {
             Algorithm::Binomial => {
                 self.reduce_binomial(0, operation, recv).await?;

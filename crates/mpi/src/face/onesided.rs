@@ -7,7 +7,7 @@ use crate::pointer::{Address, Out};
 use crate::process::Process;
 use crate::process::buffer::Buffer;
 use crate::process::reduction::Operator;
-use crate::process::request::{Ended, Work};
+use crate::process::request::{Ended, Start, Work};
 use crate::process::service::{Ask, Kind};
 use crate::process::window::{Aim, ELEMENT, Window, blocks};
 use hotlink_standard::{Builtin, Class};
@@ -47,39 +47,26 @@ fn fits(here: u64, aim: &Aim) -> Done {
     check(here == there, c::MPI_ERR_ARG, || format!("{here} B here, {there} B at the target"))
 }
 
-fn nobody(p: &Process, request: Option<Out<Handle>>) -> Done {
-    give(p, request, Work::Over(Ended::well(Status::NOBODY)))
+fn nobody(p: &Process, start: Start) -> Done {
+    give(p, start, Work::Over(Ended::well(Status::NOBODY)))
 }
 
 /// A request of it, if one is asked for.
-fn give(p: &Process, request: Option<Out<Handle>>, work: Work) -> Done {
-    if let Some(request) = request {
+fn give(p: &Process, start: Start, work: Work) -> Done {
+    if let Start::Now(request) = start {
         p.issue(request, work);
     }
     Ok(())
 }
 
-fn put_it(
-    p: &Process,
-    origin: (Address, i64, Handle),
-    (rank, disp, count, datatype): (c_int, i64, i64, Handle),
-    win: Handle,
-    request: Option<Out<Handle>>,
-) -> Done {
-    let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
-    let from = p.buffer(origin.0, origin.1, origin.2)?;
-    let Some(aim) = aim else { return nobody(p, request) };
-    fits(from.bytes(), &aim)?;
-    match window.here(&aim) {
-        Some(there) => from.store(there),
-        None => window.tell(aim.to, Ask { blocks: aim.blocks, data: from.data(), ..Ask::of(Kind::Put) })?,
-    }
-    // The data were copied: the buffer is the program's again.
-    give(p, request, Work::Over(Ended::well(Status::EMPTY)))
+/// It is over.
+fn done(p: &Process, start: Start) -> Done {
+    give(p, start, Work::Over(Ended::well(Status::EMPTY)))
 }
 
 pub(crate) fn put(
     p: &Process,
+    start: Start,
     origin_addr: Address,
     origin_count: i64,
     origin_datatype: Handle,
@@ -89,47 +76,20 @@ pub(crate) fn put(
     target_datatype: Handle,
     win: Handle,
 ) -> Done {
-    let target = (target_rank, target_disp, target_count, target_datatype);
-    put_it(p, (origin_addr, origin_count, origin_datatype), target, win, None)
-}
-
-pub(crate) fn rput(
-    p: &Process,
-    origin_addr: Address,
-    origin_count: i64,
-    origin_datatype: Handle,
-    target_rank: c_int,
-    target_disp: i64,
-    target_count: i64,
-    target_datatype: Handle,
-    win: Handle,
-    request: Out<Handle>,
-) -> Done {
-    let target = (target_rank, target_disp, target_count, target_datatype);
-    put_it(p, (origin_addr, origin_count, origin_datatype), target, win, Some(request))
-}
-
-fn get_it(
-    p: &Process,
-    origin: (Address, i64, Handle),
-    (rank, disp, count, datatype): (c_int, i64, i64, Handle),
-    win: Handle,
-    request: Option<Out<Handle>>,
-) -> Done {
-    let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
-    let into = p.buffer(origin.0, origin.1, origin.2)?;
-    let Some(aim) = aim else { return nobody(p, request) };
-    fits(into.bytes(), &aim)?;
-    if let Some(there) = window.here(&aim) {
-        into.load(there);
-        return give(p, request, Work::Over(Ended::well(Status::EMPTY)));
+    let (window, aim) = aim(p, win, target_rank, target_disp, target_count, target_datatype)?;
+    let from = p.buffer(origin_addr, origin_count, origin_datatype)?;
+    let Some(aim) = aim else { return nobody(p, start) };
+    fits(from.bytes(), &aim)?;
+    if !window.moves(&aim, &from, true) {
+        window.tell(aim.to, Ask { blocks: aim.blocks, data: from.data(), ..Ask::of(Kind::Put) })?;
     }
-    let work = window.fetch(p, aim.to, Ask { blocks: aim.blocks, ..Ask::of(Kind::Get) }, &into)?;
-    give(p, request, work)
+    // The data were copied: the buffer is the program's again.
+    done(p, start)
 }
 
 pub(crate) fn get(
     p: &Process,
+    start: Start,
     origin_addr: Address,
     origin_count: i64,
     origin_datatype: Handle,
@@ -139,29 +99,20 @@ pub(crate) fn get(
     target_datatype: Handle,
     win: Handle,
 ) -> Done {
-    let target = (target_rank, target_disp, target_count, target_datatype);
-    get_it(p, (origin_addr, origin_count, origin_datatype), target, win, None)
-}
-
-pub(crate) fn rget(
-    p: &Process,
-    origin_addr: Address,
-    origin_count: i64,
-    origin_datatype: Handle,
-    target_rank: c_int,
-    target_disp: i64,
-    target_count: i64,
-    target_datatype: Handle,
-    win: Handle,
-    request: Out<Handle>,
-) -> Done {
-    let target = (target_rank, target_disp, target_count, target_datatype);
-    get_it(p, (origin_addr, origin_count, origin_datatype), target, win, Some(request))
+    let (window, aim) = aim(p, win, target_rank, target_disp, target_count, target_datatype)?;
+    let into = p.buffer(origin_addr, origin_count, origin_datatype)?;
+    let Some(aim) = aim else { return nobody(p, start) };
+    fits(into.bytes(), &aim)?;
+    if window.moves(&aim, &into, false) {
+        return done(p, start);
+    }
+    let work = window.fetch(p, aim.to, Ask { blocks: aim.blocks, ..Ask::of(Kind::Get) }, &into)?;
+    give(p, start, work)
 }
 
 /// An operator that a target can have: one of the standard's own.
 fn builtin(p: &Process, op: Handle) -> Done<Builtin> {
-    match *p.operator(op)? {
+    match p.operator(op)? {
         Operator::Builtin(builtin) => Ok(builtin),
         Operator::User { .. } => fail(c::MPI_ERR_OP, "one-sided calls take the standard's own operators alone"),
     }
@@ -176,24 +127,9 @@ fn combining(p: &Process, kind: Kind, op: Handle, datatype: Handle, count: i64) 
     Ask::of(kind).by(builtin, &of.datatype).ok_or_else(wrong)
 }
 
-fn accumulate_it(
-    p: &Process,
-    origin: (Address, i64, Handle),
-    (rank, disp, count, datatype): (c_int, i64, i64, Handle),
-    (op, win): (Handle, Handle),
-    request: Option<Out<Handle>>,
-) -> Done {
-    let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
-    let ask = combining(p, Kind::Accumulate, op, datatype, count)?;
-    let from = p.buffer(origin.0, origin.1, origin.2)?;
-    let Some(aim) = aim else { return nobody(p, request) };
-    fits(from.bytes(), &aim)?;
-    window.tell(aim.to, Ask { blocks: aim.blocks, data: from.data(), ..ask })?;
-    give(p, request, Work::Over(Ended::well(Status::EMPTY)))
-}
-
 pub(crate) fn accumulate(
     p: &Process,
+    start: Start,
     origin_addr: Address,
     origin_count: i64,
     origin_datatype: Handle,
@@ -204,25 +140,13 @@ pub(crate) fn accumulate(
     op: Handle,
     win: Handle,
 ) -> Done {
-    let target = (target_rank, target_disp, target_count, target_datatype);
-    accumulate_it(p, (origin_addr, origin_count, origin_datatype), target, (op, win), None)
-}
-
-pub(crate) fn raccumulate(
-    p: &Process,
-    origin_addr: Address,
-    origin_count: i64,
-    origin_datatype: Handle,
-    target_rank: c_int,
-    target_disp: i64,
-    target_count: i64,
-    target_datatype: Handle,
-    op: Handle,
-    win: Handle,
-    request: Out<Handle>,
-) -> Done {
-    let target = (target_rank, target_disp, target_count, target_datatype);
-    accumulate_it(p, (origin_addr, origin_count, origin_datatype), target, (op, win), Some(request))
+    let (window, aim) = aim(p, win, target_rank, target_disp, target_count, target_datatype)?;
+    let ask = combining(p, Kind::Accumulate, op, target_datatype, target_count)?;
+    let from = p.buffer(origin_addr, origin_count, origin_datatype)?;
+    let Some(aim) = aim else { return nobody(p, start) };
+    fits(from.bytes(), &aim)?;
+    window.tell(aim.to, Ask { blocks: aim.blocks, data: from.data(), ..ask })?;
+    done(p, start)
 }
 
 fn fetch_it(
@@ -231,14 +155,14 @@ fn fetch_it(
     result: (Address, i64, Handle),
     (rank, disp, count, datatype): (c_int, i64, i64, Handle),
     (op, win): (Handle, Handle),
-    request: Option<Out<Handle>>,
+    start: Start,
 ) -> Done {
     let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
     let (builtin, of) = (builtin(p, op)?, p.committed(datatype)?);
     let into = p.buffer(result.0, result.1, result.2)?;
     // What changes nothing needs no data.
     let from: Option<Buffer> = if op == c::MPI_NO_OP { None } else { Some(p.buffer(origin.0, origin.1, origin.2)?) };
-    let Some(aim) = aim else { return nobody(p, request) };
+    let Some(aim) = aim else { return nobody(p, start) };
     fits(into.bytes(), &aim)?;
     from.as_ref().map_or(Ok(()), |from| fits(from.bytes(), &aim))?;
     let change = |element: &mut [u8]| {
@@ -255,16 +179,17 @@ fn fetch_it(
         && let Some(mut old) = window.changed(&aim, change)
     {
         into.load(Address::of(old.as_mut_ptr()));
-        return give(p, request, Work::Over(Ended::well(Status::EMPTY)));
+        return done(p, start);
     }
     let ask = combining(p, Kind::Fetch, op, datatype, count)?;
     let data = from.map_or(Vec::new(), |from| from.data());
     let work = window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..ask }, &into)?;
-    give(p, request, work)
+    give(p, start, work)
 }
 
 pub(crate) fn get_accumulate(
     p: &Process,
+    start: Start,
     origin_addr: Address,
     origin_count: i64,
     origin_datatype: Handle,
@@ -280,28 +205,7 @@ pub(crate) fn get_accumulate(
 ) -> Done {
     let origin = (origin_addr, origin_count, origin_datatype);
     let result = (result_addr, result_count, result_datatype);
-    fetch_it(p, origin, result, (target_rank, target_disp, target_count, target_datatype), (op, win), None)
-}
-
-pub(crate) fn rget_accumulate(
-    p: &Process,
-    origin_addr: Address,
-    origin_count: i64,
-    origin_datatype: Handle,
-    result_addr: Address,
-    result_count: i64,
-    result_datatype: Handle,
-    target_rank: c_int,
-    target_disp: i64,
-    target_count: i64,
-    target_datatype: Handle,
-    op: Handle,
-    win: Handle,
-    request: Out<Handle>,
-) -> Done {
-    let origin = (origin_addr, origin_count, origin_datatype);
-    let result = (result_addr, result_count, result_datatype);
-    fetch_it(p, origin, result, (target_rank, target_disp, target_count, target_datatype), (op, win), Some(request))
+    fetch_it(p, origin, result, (target_rank, target_disp, target_count, target_datatype), (op, win), start)
 }
 
 pub(crate) fn fetch_and_op(
@@ -317,7 +221,7 @@ pub(crate) fn fetch_and_op(
     let predefined = p.datatype(datatype)?.predefined;
     check(predefined, c::MPI_ERR_TYPE, || "the datatype must be a predefined one".to_owned())?;
     let (origin, result) = ((origin_addr, 1, datatype), (result_addr, 1, datatype));
-    fetch_it(p, origin, result, (target_rank, target_disp, 1, datatype), (op, win), None)
+    fetch_it(p, origin, result, (target_rank, target_disp, 1, datatype), (op, win), Start::Blocking(Out::nowhere()))
 }
 
 pub(crate) fn compare_and_swap(

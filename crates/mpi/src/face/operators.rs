@@ -8,11 +8,10 @@ use crate::pointer::{Address, Out};
 use crate::process::Process;
 use crate::process::reduction::Operator;
 use std::ffi::c_int;
-use std::rc::Rc;
 
 fn create(p: &Process, function: usize, wide: bool, commute: c_int, op: Out<Handle>) -> Done {
     p.world()?;
-    op.set(p.operators.add(Rc::new(Operator::User { function, wide, commutes: commute != 0 })));
+    op.set(p.operators.add(Operator::User { function, wide, commutes: commute != 0 }));
     Ok(())
 }
 

@@ -6,11 +6,11 @@ use crate::failure::{Done, check, fail, failure};
 use crate::generated::constants as c;
 use crate::memory;
 use crate::pointer::{Address, Out, OutInt, Text, TextOut};
-use crate::process::communicator::{gathered, largest, numbered, told};
+use crate::process::communicator::{Communicator, gathered, largest, numbered, told};
 use crate::process::window::{Facts, Made, Shared, Window};
 use crate::process::{Process, gate};
 use hotlink_port::{Engine, Key, Kind};
-use hotlink_real::{Latch, Lend};
+use hotlink_real::{Latch, Lend, Neighbor};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -57,26 +57,23 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
     let host = world.comm.with_port(|port| port.shares_with()).map_or(-1, i64::from);
     let all = world.block_on(gathered(&comm.view, &[wish.size, wish.unit, host]))?;
     let peers: Vec<(i64, i64)> = all.iter().map(|words| (words[0], words[1])).collect();
-    let (mut base, mut shared, mut owned) = (wish.base, None, false);
-    match wish.flavor {
+    let near = comm.size() > 1 && host >= 0 && all.iter().all(|words| words[2] == host);
+    let shared = match wish.flavor {
         c::MPI_WIN_FLAVOR_SHARED => {
             let apart = given.iter().any(|pair| pair.0 == "alloc_shared_noncontig" && pair.1 == "true");
-            let all = share(p, &comm, &peers, apart)?;
-            base = all.parts[comm.rank as usize].0;
-            shared = Some(all);
+            Some(share(p, &comm, &peers, apart)?)
         }
-        c::MPI_WIN_FLAVOR_ALLOCATE => {
-            // Who shares memory reaches each other's parts without their help.
-            let near = comm.size() > 1 && host >= 0 && all.iter().all(|words| words[2] == host);
-            shared = if near { share(p, &comm, &peers, true).ok() } else { None };
-            owned = shared.is_none();
-            base = match &shared {
-                Some(shared) => shared.parts[comm.rank as usize].0,
-                None => memory::allocate(wish.size as usize),
-            };
-        }
-        _ => {}
-    }
+        // Who shares memory reaches each other's parts without their help.
+        c::MPI_WIN_FLAVOR_ALLOCATE if near => share(p, &comm, &peers, true).ok(),
+        c::MPI_WIN_FLAVOR_CREATE if near => reached(p, &comm, &peers, wish.base)?,
+        _ => None,
+    };
+    let owned = wish.flavor == c::MPI_WIN_FLAVOR_ALLOCATE && shared.is_none();
+    let base = match &shared {
+        Some(shared) => shared.parts[comm.rank as usize].0,
+        None if owned => memory::allocate(wish.size as usize),
+        None => wish.base,
+    };
     let missing = world.block_on(largest(&comm.view, &[i64::from(base.is_null() && wish.size > 0)]))?[0] != 0;
     check(!missing, c::MPI_ERR_NO_MEM, || format!("a rank has no memory for its part ({} B here)", wish.size))?;
     let unit = c_int::try_from(wish.unit).unwrap_or(c_int::MAX);
@@ -93,13 +90,24 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
     Ok(())
 }
 
+/// Memory of the program's own in processes of one machine, and a segment for what orders access to it; `None`: the system
+/// does not let every rank reach the next one.
+fn reached(p: &Process, comm: &Communicator, peers: &[(i64, i64)], base: Address) -> Done<Option<Shared>> {
+    let (world, [pid, mark_at, mark]) = (p.world()?, Neighbor::card());
+    let all = world.block_on(gathered(&comm.view, &[base.0 as i64, pid, mark_at, mark]))?;
+    let card = |words: &Vec<i64>| [words[1], words[2], words[3]];
+    let alone = !Neighbor::reaches(card(&all[(comm.rank as usize + 1) % all.len()]));
+    if world.block_on(largest(&comm.view, &[i64::from(alone)]))?[0] != 0 {
+        return Ok(None);
+    }
+    let neighbors = all.iter().map(|words| Neighbor::of(card(words))).collect();
+    let parts = all.iter().zip(peers).map(|(words, peer)| (Address(words[0] as usize), peer.0, peer.1)).collect();
+    let latches = share(p, comm, &vec![(0, 1); peers.len()], true).ok();
+    Ok(latches.map(|shared| Shared { parts, neighbors, ..shared }))
+}
+
 /// One segment of the first rank, mapped by the others; each has its part.
-fn share(
-    p: &Process,
-    comm: &crate::process::communicator::Communicator,
-    peers: &[(i64, i64)],
-    apart: bool,
-) -> Done<Shared> {
+fn share(p: &Process, comm: &Communicator, peers: &[(i64, i64)], apart: bool) -> Done<Shared> {
     /// Parts that need not follow each other begin at lines of the cache.
     const LINE: i64 = 64;
     let world = p.world()?;
@@ -147,7 +155,7 @@ fn share(
     // Who has nothing has no address.
     let place = |at: i64, size: i64| if size > 0 { start.plus(at) } else { Address(0) };
     let parts = starts.iter().zip(peers).map(|(&at, &(size, unit))| (place(at, size), size, unit)).collect();
-    Ok(Shared { parts, latches: start.plus(latches), memory, attachment })
+    Ok(Shared { parts, neighbors: Vec::new(), latches: start.plus(latches), memory, attachment })
 }
 
 pub(crate) fn win_create(
@@ -232,7 +240,8 @@ pub(crate) fn win_shared_query(
     check(!window.is_dynamic(), c::MPI_ERR_RMA_FLAVOR, || "a dynamic window has no memory of its own".to_owned())?;
     let known = rank == c::MPI_PROC_NULL || (rank >= 0 && (rank as u32) < window.comm.size());
     check(known, c::MPI_ERR_RANK, || format!("rank {rank}: it must be 0 to {}", window.comm.size() - 1))?;
-    let found = match (&window.shared, usize::try_from(rank)) {
+    let mapped = window.shared.as_ref().filter(|shared| shared.neighbors.is_empty());
+    let found = match (mapped, usize::try_from(rank)) {
         (Some(shared), Ok(rank)) => shared.parts.get(rank).copied(),
         // The first that has any.
         (Some(shared), Err(_)) => shared.parts.iter().find(|part| part.1 > 0).copied(),

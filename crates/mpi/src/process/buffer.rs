@@ -53,6 +53,11 @@ impl Buffer {
         let run = self.of.datatype.regular(self.count)?;
         (!row || run.count == 1).then(|| self.all.blocks(self.at, run))
     }
+    /// Where all its bytes are, if they lie in a row.
+    pub(crate) fn row(&self) -> Option<Address> {
+        let run = self.of.datatype.regular(self.count).filter(|run| run.count == 1)?;
+        Some(self.at.plus(run.at))
+    }
     pub(crate) fn everything(&self) -> &Everything {
         &self.all
     }

@@ -104,7 +104,7 @@ pub(crate) struct Process {
     pub(crate) derived: Table<Rc<Type>>,
     pub(crate) comms: Table<Rc<Communicator>>,
     pub(crate) groups: Table<Rc<Group>>,
-    pub(crate) operators: Table<Rc<Operator>>,
+    pub(crate) operators: Table<Operator>,
     pub(crate) requests: Table<Rc<Pending>>,
     pub(crate) infos: Table<Info>,
     pub(crate) handlers: Table<Rc<Handler>>,

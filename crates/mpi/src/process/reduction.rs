@@ -15,6 +15,7 @@ use hotlink_standard::{Builtin, operation_of};
 use std::rc::Rc;
 
 /// An operator.
+#[derive(Clone, Copy)]
 pub(crate) enum Operator {
     Builtin(Builtin),
     /// The program's function, and whether it takes a wide length.
@@ -27,9 +28,9 @@ pub(crate) enum Operator {
 
 impl Operator {
     pub(crate) fn commutes(&self) -> bool {
-        match self {
-            Operator::Builtin(builtin) => *builtin != Builtin::Replace,
-            Operator::User { commutes, .. } => *commutes,
+        match *self {
+            Operator::Builtin(builtin) => builtin != Builtin::Replace,
+            Operator::User { commutes, .. } => commutes,
         }
     }
 }
@@ -37,7 +38,7 @@ impl Operator {
 /// An operator on elements of a type.
 #[derive(Clone)]
 pub(crate) struct Reducer {
-    operator: Rc<Operator>,
+    operator: Operator,
     of: Rc<Type>,
     /// The type's handle, for the program's function.
     handle: Handle,
@@ -66,9 +67,9 @@ fn builtin(handle: Handle) -> Option<Builtin> {
 }
 
 impl Process {
-    pub(crate) fn operator(&self, handle: Handle) -> Done<Rc<Operator>> {
+    pub(crate) fn operator(&self, handle: Handle) -> Done<Operator> {
         if let Some(builtin) = builtin(handle) {
-            return Ok(Rc::new(Operator::Builtin(builtin)));
+            return Ok(Operator::Builtin(builtin));
         }
         self.operators.get(handle).ok_or_else(|| failure(c::MPI_ERR_OP, format!("operator {handle:#x} is none")))
     }
@@ -77,11 +78,11 @@ impl Process {
         let of = self.committed(datatype)?;
         let operator = self.operator(operator)?;
         let mut own = None;
-        if let Operator::Builtin(builtin) = *operator {
+        if let Operator::Builtin(builtin) = operator {
             let reduces = !matches!(builtin, Builtin::Replace | Builtin::Nothing);
             let takes = reduces && builtin.takes(&of.datatype);
-            let name = of.name.borrow().clone();
-            check(takes, c::MPI_ERR_OP, || format!("{builtin:?} does not take elements of {name}"))?;
+            let wrong = || format!("{builtin:?} does not take elements of {}", of.name.borrow());
+            check(takes, c::MPI_ERR_OP, wrong)?;
             own = of.datatype.basic().and_then(|basic| operation_of(builtin, basic));
         }
         Ok(Reducer { operator, of, handle: datatype, own })
@@ -91,7 +92,7 @@ impl Process {
 impl Reducer {
     /// `later` becomes `earlier` combined with it: packed elements.
     pub(crate) fn fold(&self, earlier: &[u8], later: &mut [u8]) {
-        match *self.operator {
+        match self.operator {
             Operator::Builtin(builtin) => {
                 builtin.combine(&self.of.datatype, later, earlier);
             }

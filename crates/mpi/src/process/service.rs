@@ -5,7 +5,7 @@ use crate::failure::Done;
 use crate::generated::constants as c;
 use crate::memory::Everything;
 use crate::process::buffer::Staged;
-use crate::process::window::{ASKS, Window};
+use crate::process::window::{ASKS, Blocks, Window};
 use hotlink_message::Request;
 use hotlink_port::yield_once;
 use hotlink_standard::{Basic, Builtin, Datatype};
@@ -46,7 +46,7 @@ pub(crate) struct Ask {
     pub(crate) how: u64,
     /// A number of each basic type of an element: one, or a value and its index.
     pub(crate) element: [u64; 2],
-    pub(crate) blocks: Vec<(i64, u64)>,
+    pub(crate) blocks: Blocks,
     pub(crate) data: Vec<u8>,
 }
 
@@ -57,7 +57,7 @@ const HEAD: usize = 6;
 
 impl Ask {
     pub(crate) fn of(kind: Kind) -> Ask {
-        Ask { kind, answer: 0, how: 0, element: [0, NONE], blocks: Vec::new(), data: Vec::new() }
+        Ask { kind, answer: 0, how: 0, element: [0, NONE], blocks: Blocks::Many(Vec::new()), data: Vec::new() }
     }
     /// The same for an operator on elements that are of one basic type, or pairs for those that find a place.
     pub(crate) fn by(self, builtin: Builtin, datatype: &Datatype) -> Option<Ask> {
@@ -103,7 +103,7 @@ impl Ask {
             answer: word(1)? as u32,
             how: word(2)?,
             element: [word(3)?, word(4)?],
-            blocks: (0..count).map(block).collect::<Option<_>>()?,
+            blocks: Blocks::Many((0..count).map(block).collect::<Option<_>>()?),
             data: bytes.get(8 * (HEAD + 2 * count)..)?.to_vec(),
         })
     }

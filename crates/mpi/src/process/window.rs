@@ -19,7 +19,7 @@ use crate::process::service::{Ask, Kind, Service, UNHEARD};
 use crate::process::{Process, World};
 use hotlink_message::Request;
 use hotlink_port::{Attachment, Memory, yield_once};
-use hotlink_real::Latch;
+use hotlink_real::{Latch, Neighbor};
 use hotlink_standard::{Builtin, Datatype};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,9 +57,11 @@ pub(crate) struct Access {
     pub(crate) all: bool,
 }
 
-/// Segments of ranks that share memory: where each is here, its bytes and unit.
+/// Parts of ranks of one machine: where each is here, or in the memory of its own process, its bytes and unit.
 pub(crate) struct Shared {
     pub(crate) parts: Vec<(Address, i64, i64)>,
+    /// The ranks' processes, where the parts are their own memory; none where all are mapped here.
+    pub(crate) neighbors: Vec<Neighbor>,
     /// A latch for each rank's part.
     pub(crate) latches: Address,
     pub(crate) memory: Option<Memory>,
@@ -110,7 +112,24 @@ pub(crate) struct Made {
 /// Where at a rank: blocks by first byte, from the window's start or absolute, and length.
 pub(crate) struct Aim {
     pub(crate) to: u32,
-    pub(crate) blocks: Vec<(i64, u64)>,
+    pub(crate) blocks: Blocks,
+}
+
+/// Blocks by first byte and length. One alone takes no memory of its own.
+#[derive(Clone, Debug)]
+pub(crate) enum Blocks {
+    One((i64, u64)),
+    Many(Vec<(i64, u64)>),
+}
+
+impl std::ops::Deref for Blocks {
+    type Target = [(i64, u64)];
+    fn deref(&self) -> &[(i64, u64)] {
+        match self {
+            Blocks::One(block) => std::slice::from_ref(block),
+            Blocks::Many(blocks) => blocks,
+        }
+    }
 }
 
 impl Window {
@@ -146,26 +165,38 @@ impl Window {
     fn reaches(&self, to: u32) -> bool {
         to == self.own() || self.shared.is_some()
     }
-    /// Where one block of a rank's part is in this process, if it is.
-    pub(crate) fn here(&self, aim: &Aim) -> Option<Address> {
+    /// Whose memory a rank's part is, if it is not mapped here.
+    fn neighbor(&self, of: u32) -> Option<Neighbor> {
+        self.shared.as_ref()?.neighbors.get(of as usize).copied().filter(|_| of != self.own())
+    }
+    /// Where one block of a part is that this rank reaches, and whose memory that is, if it is not mapped here.
+    fn there(&self, aim: &Aim) -> Option<(Address, Option<Neighbor>)> {
         match (&self.shared, &aim.blocks[..]) {
-            (Some(shared), &[(at, _)]) => Some(shared.parts[aim.to as usize].0.plus(at)),
+            (Some(shared), &[(at, _)]) => Some((shared.parts[aim.to as usize].0.plus(at), self.neighbor(aim.to))),
             _ => None,
         }
     }
+    /// Moves a buffer to one block of a part that this rank reaches, or from there, if no packing is needed; whether it did.
+    pub(crate) fn moves(&self, aim: &Aim, buffer: &Buffer, out: bool) -> bool {
+        match (self.there(aim), buffer.row()) {
+            (Some((there, None)), _) if out => buffer.store(there),
+            (Some((there, None)), _) => buffer.load(there),
+            (Some((there, Some(of))), Some(row)) => return memory::moves(of, row, there, buffer.bytes(), out),
+            _ => return false,
+        }
+        true
+    }
     /// What was in an element of a part that ranks share, and its change with nobody's between, if there is one.
     pub(crate) fn changed(&self, aim: &Aim, change: impl FnOnce(&mut [u8]) -> bool) -> Option<[u8; ELEMENT]> {
-        let (there, bytes) = (self.here(aim)?, aim.blocks[0].1 as usize);
+        let ((there, of), bytes) = (self.there(aim)?, aim.blocks[0].1 as usize);
         let latch = self.latch(aim.to).filter(|_| bytes <= ELEMENT)?;
         let mut old = [0; ELEMENT];
-        latch.alone(|| {
-            memory::look(there, &mut old[..bytes]);
+        let done = latch.alone(|| {
+            memory::look_at(of, there, &mut old[..bytes])?;
             let mut new = old;
-            if change(&mut new[..bytes]) {
-                memory::write(there, &new[..bytes]);
-            }
+            if change(&mut new[..bytes]) { memory::write_at(of, there, &new[..bytes]) } else { Some(()) }
         });
-        Some(old)
+        done.map(|()| old)
     }
     pub(crate) fn is_dynamic(&self) -> bool {
         self.facts.flavor == c::MPI_WIN_FLAVOR_DYNAMIC
@@ -332,37 +363,45 @@ impl Window {
     }
     fn performed(&self, of: u32, ask: &Ask) -> Option<Vec<u8>> {
         let places = self.places(of, &ask.blocks)?;
-        let read = || places.iter().map(|&(at, bytes)| memory::read(at, bytes)).collect::<Vec<_>>().concat();
+        let neighbor = self.neighbor(of);
+        let read = || {
+            let mut data = vec![0; places.iter().map(|&(_, bytes)| bytes as usize).sum()];
+            let mut rest = &mut data[..];
+            for &(at, bytes) in &places {
+                let (now, more) = rest.split_at_mut(bytes as usize);
+                memory::look_at(neighbor, at, now)?;
+                rest = more;
+            }
+            Some(data)
+        };
         let write = |data: &[u8]| {
             let mut from = data;
             for &(at, bytes) in &places {
                 let (now, rest) = from.split_at((bytes as usize).min(from.len()));
-                memory::write(at, now);
+                memory::write_at(neighbor, at, now)?;
                 from = rest;
             }
+            Some(())
         };
         match ask.kind {
-            Kind::Put => {
-                write(&ask.data);
-                Some(Vec::new())
-            }
-            Kind::Get => Some(read()),
+            Kind::Put => write(&ask.data).map(|()| Vec::new()),
+            Kind::Get => read(),
             Kind::Swap => {
-                let old = read();
+                let old = read()?;
                 let (new, compare) = ask.data.split_at(ask.data.len() / 2);
                 if old == compare {
-                    write(new);
+                    write(new)?;
                 }
                 Some(old)
             }
             Kind::Accumulate | Kind::Fetch => {
-                let mut new = read();
+                let mut new = read()?;
                 let old = if ask.kind == Kind::Fetch { new.clone() } else { Vec::new() };
                 let (builtin, element) = ask.operator()?;
                 if builtin != Builtin::Nothing {
                     let room = new.len().min(ask.data.len());
                     builtin.combine(&element, &mut new[..room], &ask.data[..room]);
-                    write(&new);
+                    write(&new)?;
                 }
                 Some(old)
             }
@@ -393,8 +432,11 @@ fn beyond() -> Box<Failure> {
 }
 
 /// Blocks of `count` elements, `from` bytes behind the start, joined where they touch.
-pub(crate) fn blocks(from: i64, count: u64, datatype: &Datatype) -> Vec<(i64, u64)> {
+pub(crate) fn blocks(from: i64, count: u64, datatype: &Datatype) -> Blocks {
     let mut all: Vec<(i64, u64)> = Vec::new();
+    if let Some(run) = datatype.regular(count).filter(|run| run.count == 1 && run.bytes > 0) {
+        return Blocks::One((from + run.at, run.bytes));
+    }
     memory::each_block(Address(0).plus(from), count, datatype, |at, _, bytes| {
         let at = at.0 as i64;
         match all.last_mut() {
@@ -403,5 +445,5 @@ pub(crate) fn blocks(from: i64, count: u64, datatype: &Datatype) -> Vec<(i64, u6
         }
         true
     });
-    all
+    Blocks::Many(all)
 }
