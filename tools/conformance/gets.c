@@ -26,7 +26,7 @@ int main(void) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win);
         MPI_Get(got, 1, MPI_INT, rank, 3, 1, MPI_INT, win);
         MPI_Win_unlock(rank, win);
-    } while (rank == 0 && ranks > 1 && got[0] != one);
+    } while (rank == 0 && ranks > 1 && got[0] == 4);
     if (rank == 1) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
         MPI_Put(&one, 1, MPI_INT, 0, 3, 1, MPI_INT, win);

@@ -67,6 +67,9 @@ pub(crate) fn apart(sendbuf: Address, recvbuf: Address, count: i64) -> Done {
 
 pub(crate) fn barrier(p: &Process, start: Start, comm: Handle) -> Done {
     let comm = p.comm(comm)?;
+    if let Some(world) = p.directly(start) {
+        return Ok(world.block_on(comm.view.barrier())?);
+    }
     p.collectively(&comm, start, Alike::default(), |view| async move { Ok(view.barrier().await?) })
 }
 

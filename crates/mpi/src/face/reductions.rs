@@ -111,6 +111,12 @@ pub(crate) fn allreduce(
     let into = reducer.buffer(p, recvbuf, count)?;
     let from = if sendbuf == IN_PLACE { into.clone() } else { reducer.buffer(p, sendbuf, count)? };
     let (peers, between) = (peers(&comm), comm.remote.is_some());
+    if let (Some(world), Some(operation), false) = (p.directly(start), reducer.own, between) {
+        let (mine, room) = (from.source(true), into.target(true));
+        world.block_on(comm.view.allreduce(operation, mine.span, room.span))?;
+        room.land();
+        return Ok(());
+    }
     let alike = unless(between, || from.bytes());
     p.collectively(&comm, start, alike, move |view| {
         let (reducer, from, into, peers) = (reducer.clone(), from.clone(), into.clone(), peers.clone());

@@ -440,6 +440,12 @@ impl Process {
         let pending = Pending { parts: Some(parts), ..Pending::new(Work::Idle, Some(Rc::new(begin))) };
         request.set(self.requests.add(Rc::new(pending)));
     }
+    /// For a blocking collective of which neither a check nor a simulation hears: it borrows what it needs, and copies nothing.
+    pub(crate) fn directly(&self, start: Start) -> Option<&World> {
+        let world = self.world().ok().filter(|world| !world.check)?;
+        let simulated = world.comm.with_port(|port| port.is_simulated());
+        (matches!(start, Start::Blocking(_)) && !simulated).then_some(world)
+    }
     /// A collective: `make` gives what it does on a view of its communicator. All ranks must give `alike` to it.
     pub(crate) fn collectively<F>(
         &self,
