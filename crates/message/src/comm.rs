@@ -1,6 +1,7 @@
 //! [`Comm`]: what programs use.
 
 use crate::collectives::algorithm::{Algorithm, Collective};
+use crate::collectives::spare::Spare;
 use crate::collectives::tags;
 use crate::engine::{Direct, Engine, Pattern};
 use crate::members::Members;
@@ -48,6 +49,8 @@ pub struct Comm<P: Port> {
     forced: Rc<Cell<[Option<Algorithm>; Collective::ALL.len()]>>,
     /// Bytes of a segment of a pipeline, if it was asked for.
     segment: Rc<Cell<Option<u64>>>,
+    /// Temporary memory of its collectives.
+    pub(crate) spare: Rc<RefCell<Spare>>,
     /// By which each collective ran last.
     ran: Rc<Cell<[Option<Algorithm>; Collective::ALL.len()]>>,
 }
@@ -61,6 +64,7 @@ impl<P: Port> Clone for Comm<P> {
             limits: self.limits.clone(),
             forced: self.forced.clone(),
             segment: self.segment.clone(),
+            spare: self.spare.clone(),
             ran: self.ran.clone(),
             others: self.others.clone(),
             ..*self
@@ -96,6 +100,7 @@ impl<P: Port> Comm<P> {
             align,
             forced: Rc::default(),
             segment: Rc::default(),
+            spare: Rc::default(),
             ran: Rc::default(),
         }
     }

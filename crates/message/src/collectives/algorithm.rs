@@ -151,13 +151,13 @@ impl Collective {
                 ],
             ),
             Collective::Reduce => {
-                (4, &[Hardware, Binomial, Rabenseifner, Ring, Linear, Pipelined, Chain, Binary, KNomial])
+                (5, &[Hardware, Binomial, Rabenseifner, Ring, Linear, Pipelined, Chain, Binary, KNomial])
             }
             Collective::Allreduce => (
                 5,
                 &[Hardware, Binomial, RecursiveDoubling, Rabenseifner, Ring, Linear, SegmentedRing, AllgatherReduce],
             ),
-            Collective::ReduceScatter => (3, &[Hardware, Binomial, Ring, RecursiveHalving, Pairwise]),
+            Collective::ReduceScatter => (4, &[Hardware, Binomial, Ring, RecursiveHalving, Pairwise]),
             Collective::Gather | Collective::Scatter => (2, &[Linear, Binomial]),
             Collective::Allgather => (4, &[Linear, RecursiveDoubling, Bruck, Ring, NeighborExchange]),
             Collective::Alltoall => (4, &[Linear, Pairwise, Bruck, Ring, BasicLinear, Scattered]),
@@ -240,14 +240,21 @@ pub(crate) const ARITY: u32 = 4;
 /// Messages of a round of [`Algorithm::NWay`], and one.
 pub(crate) const WAYS: u32 = 4;
 
-/// What messages cost, in picoseconds.
+/// What messages cost, in picoseconds and bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
     latency: f64,
-    overhead: f64,
+    /// Processor time of a message where it is posted, and where it is taken.
+    post: f64,
+    poll: f64,
     byte: f64,
+    /// A byte copied by one processor.
+    copy: f64,
     combine: f64,
+    /// Longer messages ask first.
     eager: f64,
+    /// Shorter ones are copied into and out of buffers.
+    zero_copy: f64,
     /// The fabric's own reduction: an empty one, and each byte.
     hardware: (f64, f64),
 }
@@ -255,11 +262,14 @@ pub(crate) struct Costs {
 impl Costs {
     pub(crate) fn of(limits: &Limits) -> Costs {
         let per_byte = |rate: hotlink_fabric::units::Rate| 1e12 / (rate.0.max(1) as f64);
+        let copy = per_byte(limits.copy_rate);
         Costs {
             latency: limits.latency.0 as f64,
-            overhead: (limits.post_overhead.0 + limits.poll_overhead.0) as f64,
+            post: limits.post_overhead.0 as f64,
+            poll: limits.poll_overhead.0 as f64,
             byte: per_byte(limits.rate),
-            combine: 1.5 * per_byte(limits.copy_rate),
+            copy,
+            combine: 1.5 * copy,
             eager: match (limits.whole_messages, limits.deposit.is_some() && !limits.real_time) {
                 (true, _) => limits.control_bytes_max as f64,
                 // What an adapter can move by itself asks first.
@@ -269,17 +279,40 @@ impl Costs {
                 }
                 (false, false) => limits.control_bytes_max.min(16 << 10) as f64,
             },
+            // What whole messages cost holds their copies.
+            zero_copy: if limits.whole_messages { 0.0 } else { limits.registration.zero_copy_min as f64 },
             hardware: limits.reduction.map_or((0.0, 0.0), |own| (own.latency.0 as f64, per_byte(own.rate))),
         }
     }
+    /// Control messages of a message: one, or question, answer and data.
+    fn trips(&self, bytes: f64) -> f64 {
+        if bytes > self.eager { 3.0 } else { 1.0 }
+    }
+    /// What a processor copies of a message.
+    fn copied(&self, bytes: f64) -> f64 {
+        if bytes < self.zero_copy { bytes * self.copy } else { 0.0 }
+    }
     /// One message from its start to its end.
     fn message(&self, bytes: f64) -> f64 {
-        let trips = if bytes > self.eager { 3.0 } else { 1.0 };
-        trips * self.latency + bytes * self.byte
+        self.trips(bytes) * self.latency + bytes * self.byte + 2.0 * self.copied(bytes)
     }
-    /// `n` messages at once from or to one rank.
+    /// `n` messages at once, where one rank's link and processor are in all of them: the processor takes `side` for each
+    /// control message.
+    fn crowd(&self, n: f64, bytes: f64, side: f64, copied: f64) -> f64 {
+        let next = (self.trips(bytes) * side + copied).max(bytes * self.byte);
+        self.message(bytes) + (n - 1.0).max(0.0) * next
+    }
+    /// `n` messages at once from one rank or to one.
     fn fan(&self, n: f64, bytes: f64) -> f64 {
-        self.message(bytes) + (n - 1.0).max(0.0) * (self.overhead + bytes * self.byte)
+        self.crowd(n, bytes, self.post.max(self.poll), self.copied(bytes))
+    }
+    /// `n` messages at once from each rank and to each.
+    fn exchanges(&self, n: f64, bytes: f64) -> f64 {
+        self.crowd(n, bytes, self.post + self.poll, 2.0 * self.copied(bytes))
+    }
+    /// `rounds` messages one after the other, each twice as long as the one before.
+    fn doubling(&self, rounds: f64, first: f64) -> f64 {
+        (0..rounds as u32).map(|round| self.message(first * f64::from(1u32 << round))).sum()
     }
     /// The best segment of a pipeline of `stages`: the start-up of the stages against that of the segments.
     pub(crate) fn segment(&self, bytes: u64, stages: u32) -> u64 {
@@ -301,7 +334,7 @@ impl Costs {
             (_, Central) => 2.0 * self.fan(n - 1.0, 0.0),
             (_, Tree) => 2.0 * (ln(n) / ln(f64::from(ARITY))).ceil() * self.fan(f64::from(ARITY), 0.0),
             (_, Dissemination) => rounds * self.message(0.0),
-            (_, NWay) => (ln(n) / ln(f64::from(WAYS))).ceil() * self.fan(f64::from(WAYS - 1), 0.0),
+            (_, NWay) => (ln(n) / ln(f64::from(WAYS))).ceil() * self.exchanges(f64::from(WAYS - 1), 0.0),
             (_, Tournament) => 2.0 * rounds * self.message(0.0),
             (Collective::Bcast, Linear) => self.fan(n - 1.0, m),
             (Collective::Bcast, Pipelined) => {
@@ -313,22 +346,25 @@ impl Costs {
             (Collective::Reduce, Binomial) => rounds * (self.message(m) + m * self.combine),
             (Collective::Allreduce, Binomial) => rounds * (2.0 * self.message(m) + m * self.combine),
             (Collective::Allreduce, RecursiveDoubling) => uneven + rounds * (self.message(m) + m * self.combine),
+            (Collective::Reduce, Linear) => self.fan(n - 1.0, m) + (n - 1.0) * m * self.combine,
             (Collective::Reduce | Collective::Allreduce, Rabenseifner) => {
-                uneven + 2.0 * (rounds * self.latency + m * (n - 1.0) / n * self.byte) + m * self.combine
+                uneven + 2.0 * self.doubling(rounds, part) + m * self.combine
             }
             (Collective::Reduce, Ring) => (n - 1.0) * self.message(part) + self.fan(n - 1.0, part) + m * self.combine,
             (Collective::ReduceScatter, Binomial) => {
-                rounds * (self.message(m) + m * self.combine)
-                    + rounds * self.latency
-                    + (n - 1.0) * part * 2.0 * self.byte
+                rounds * (self.message(m) + m * self.combine) + self.doubling(rounds, part)
+            }
+            (Collective::ReduceScatter, RecursiveHalving) => {
+                m * self.copy + uneven + self.doubling(rounds, part) + m * self.combine
             }
             (Collective::ReduceScatter, Ring) => (n - 1.0) * self.message(part) + m * self.combine,
             (Collective::Allreduce, Ring) => 2.0 * (n - 1.0) * self.message(part) + m * self.combine,
             // From here on `bytes` are those of one rank's part.
             (Collective::Gather | Collective::Scatter, Linear) => self.fan(n - 1.0, m),
-            (Collective::Gather | Collective::Scatter, _) => rounds * self.latency + (n - 1.0) * m * 2.0 * self.byte,
-            (Collective::Allgather | Collective::Alltoall, Linear) => self.fan(n - 1.0, m) + m * self.byte,
-            (Collective::Allgather, RecursiveDoubling | Bruck) => rounds * self.latency + (n - 1.0) * m * self.byte,
+            // The root's parts are copied to or from one block.
+            (Collective::Gather | Collective::Scatter, _) => self.doubling(rounds, m) + n * m * self.copy,
+            (Collective::Allgather | Collective::Alltoall, Linear) => self.exchanges(n - 1.0, m) + m * self.copy,
+            (Collective::Allgather, RecursiveDoubling | Bruck) => self.doubling(rounds, m),
             (Collective::Alltoall, Bruck) => rounds * (self.message(m * n / 2.0) + m * n / 1.5 * self.combine),
             (Collective::Alltoall, Ring) => (n - 1.0) * self.message(m * n / 2.0),
             _ => (n - 1.0) * self.message(m),

@@ -76,7 +76,7 @@ impl<P: Port> Comm<P> {
         }
         if row.memory != recv.memory {
             self.keep(row, recv)?;
-            self.free(row.memory)?;
+            self.give_back(row.memory)?;
         }
         Ok(())
     }

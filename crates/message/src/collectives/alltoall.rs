@@ -130,9 +130,9 @@ impl<P: Port> Comm<P> {
         for number in 0..ranks {
             self.keep(at(blocks, number), recv[((rank + ranks - number) % ranks) as usize])?;
         }
-        self.free(blocks.memory)?;
-        self.free(packed.memory)?;
-        self.free(coming.memory)
+        self.give_back(blocks.memory)?;
+        self.give_back(packed.memory)?;
+        self.give_back(coming.memory)
     }
     /// What is not for the right neighbour is passed on by it, a block less each round.
     async fn alltoall_ring(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
@@ -155,8 +155,8 @@ impl<P: Port> Comm<P> {
             self.keep(Span::new(coming.memory, 0, part), recv[from as usize])?;
             (going, coming) = (coming, going);
         }
-        self.free(going.memory)?;
-        self.free(coming.memory)
+        self.give_back(going.memory)?;
+        self.give_back(coming.memory)
     }
 
     /// As [`Comm::alltoall_bruck`]; a block stays where it last came, until it is passed on or at its end.
@@ -177,7 +177,7 @@ impl<P: Port> Comm<P> {
         for (number, &block) in (0..).zip(&blocks) {
             self.place(block, recv[((rank + ranks - number) % ranks) as usize])?;
         }
-        held.into_iter().try_for_each(|memory| self.free(memory))
+        held.into_iter().try_for_each(|memory| self.give_back(memory))
     }
     /// As [`Comm::alltoall_ring`].
     async fn alltoallv_ring(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
@@ -191,10 +191,10 @@ impl<P: Port> Comm<P> {
             self.place(coming[0], recv[((rank + ranks - round) % ranks) as usize])?;
             going = coming[1..].to_vec();
             if let Some(before) = held.replace(memory) {
-                self.free(before)?;
+                self.give_back(before)?;
             }
         }
-        held.map_or(Ok(()), |memory| self.free(memory))
+        held.map_or(Ok(()), |memory| self.give_back(memory))
     }
     /// Blocks go to one rank, as many come from another: first their sizes, then all in a row. Where they lie now.
     async fn exchange_blocks(
@@ -219,7 +219,7 @@ impl<P: Port> Comm<P> {
             self.keep(block, part)?;
         }
         self.exchange(ALLTOALL, (to, packed), (from, coming)).await?;
-        self.free(packed.memory)?;
+        self.give_back(packed.memory)?;
         Ok((coming.memory, in_a_row(coming.memory, heard.into_iter()).collect()))
     }
     /// A block at its end.

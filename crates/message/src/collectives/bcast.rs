@@ -30,7 +30,7 @@ impl<P: Port> Comm<P> {
         if self.rank() != root {
             self.keep(row, span)?;
         }
-        self.free(row.memory)
+        self.give_back(row.memory)
     }
     async fn bcast_by(&self, algorithm: Algorithm, root: Rank, span: Span) -> Result<(), Error> {
         match algorithm {

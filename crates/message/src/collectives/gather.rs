@@ -92,7 +92,7 @@ impl<P: Port> Comm<P> {
         } else {
             self.out(parent, GATHER, piece(0, under)).await?;
         }
-        self.free(all.memory)
+        self.give_back(all.memory)
     }
     pub(super) async fn scatter_binomial(&self, root: Rank, parts: &[Span], recv: Span) -> Result<(), Error> {
         let part = recv.bytes();
@@ -112,7 +112,7 @@ impl<P: Port> Comm<P> {
             self.out(child, SCATTER, piece(first, count)).await?;
         }
         self.keep(piece(0, 1), recv)?;
-        self.free(all.memory)
+        self.give_back(all.memory)
     }
     /// Down a binomial tree, in place: `parts` are counted from the root.
     pub(super) async fn scatter_down(&self, root: Rank, parts: &[Span]) -> Result<(), Error> {

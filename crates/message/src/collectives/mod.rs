@@ -5,9 +5,9 @@
 //! |---|---|---|
 //! | barrier | the fabric's own, central, tree, dissemination, n-way dissemination, tournament | recursive doubling, double ring |
 //! | bcast | the fabric's own, linear, binomial, pipelined chain, scatter and allgather | chain, binary, split binary, k-nomial; binomial scatter with doubling or ring |
-//! | reduce | the fabric's own, binomial, Rabenseifner, ring | linear, pipelined, chain, binary, k-nomial |
+//! | reduce | the fabric's own, binomial, Rabenseifner, ring, linear | pipelined, chain, binary, k-nomial |
 //! | allreduce | the fabric's own, binomial (reduce and bcast), recursive doubling, Rabenseifner, ring | linear, segmented ring, allgather and reduce |
-//! | reduce-scatter | the fabric's own, binomial (reduce and scatter), ring | recursive halving, pairwise |
+//! | reduce-scatter | the fabric's own, binomial (reduce and scatter), ring, recursive halving | pairwise |
 //! | gather, scatter | linear, binomial; gatherv and scatterv linear | |
 //! | allgather | linear, recursive doubling, Bruck, ring; allgatherv ring | neighbour exchange |
 //! | alltoall | linear, pairwise; of equal parts also Bruck, ring | alltoallv by Bruck, ring; basic linear, scattered |
@@ -27,6 +27,7 @@ mod gather;
 mod ordered;
 mod reduce;
 pub mod rules;
+pub(crate) mod spare;
 pub(crate) mod tags;
 mod tree;
 
@@ -134,10 +135,24 @@ impl<P: Port> Comm<P> {
         self.free(memory)?;
         Ok(Time(i64::from_ne_bytes(bytes) as u64))
     }
-    /// Memory of the caller's kind for the time of a call: freed by it.
+    /// Memory of the caller's kind for the time of a call, which gives it back ([`Comm::give_back`]). What it holds is not
+    /// defined.
     fn scratch(&self, like: Span, bytes: u64) -> Result<Span, Error> {
         let ghost = bytes > 0 && self.with_port(|port| port.kind(like.memory)) == Ok(Kind::Ghost);
-        let memory = self.alloc(bytes, if ghost { Kind::Ghost } else { Kind::Default })?;
+        let kept = self.spare.borrow_mut().take(bytes, ghost);
+        let memory = match kept {
+            Some(memory) => memory,
+            None => {
+                let memory = self.alloc(bytes, if ghost { Kind::Ghost } else { Kind::Default })?;
+                self.spare.borrow_mut().lend(memory, bytes, ghost);
+                memory
+            }
+        };
         Ok(Span::new(memory, 0, bytes))
+    }
+    /// Takes back what [`Comm::scratch`] lent.
+    fn give_back(&self, memory: Memory) -> Result<(), Error> {
+        let surplus = self.spare.borrow_mut().give_back(memory);
+        surplus.into_iter().try_for_each(|memory| self.free(memory))
     }
 }

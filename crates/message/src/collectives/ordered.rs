@@ -29,7 +29,7 @@ impl<P: Port> Comm<P> {
             }
             step *= 2;
         }
-        self.free(other.memory)?;
+        self.give_back(other.memory)?;
         match me {
             _ if root == 0 => Ok(()),
             0 => self.out(root, REDUCE, mine).await,
@@ -58,7 +58,7 @@ impl<P: Port> Comm<P> {
         self.keep(before, all)?;
         fold(all, mine)?;
         self.out(rank + 1, SCAN, all).await?;
-        self.free(all.memory)
+        self.give_back(all.memory)
     }
     /// Each span goes to its rank, and each of `recv` comes from its rank. Between two ranks the order of both lists
     /// decides which meets which.

@@ -104,7 +104,7 @@ impl<P: Port> Comm<P> {
                 self.keep(send, whole)?;
                 self.reduce_binomial(0, operation, whole).await?;
                 self.scatter_binomial(0, &self.parts(whole)?, recv).await?;
-                self.free(whole.memory)
+                self.give_back(whole.memory)
             }
             Algorithm::Ring => {
                 let whole = self.scratch(send, send.bytes())?;
@@ -112,7 +112,7 @@ impl<P: Port> Comm<P> {
                 let parts = self.parts(whole)?;
                 self.reduce_scatter_ring(operation, &parts).await?;
                 self.keep(parts[self.rank() as usize], recv)?;
-                self.free(whole.memory)
+                self.give_back(whole.memory)
             }
             Algorithm::RecursiveHalving => self.reduce_scatter_halving(operation, send, recv).await,
             Algorithm::Pairwise => self.reduce_scatter_pairwise(operation, send, recv).await,
@@ -163,7 +163,7 @@ impl<P: Port> Comm<P> {
             }
             step *= 2;
         }
-        self.free(other.memory)
+        self.give_back(other.memory)
     }
     /// The largest power of two of ranks goes on; of the first ranks every even one hands its part to the next odd one
     /// and sits out. This rank's number among those, and their count.
@@ -209,7 +209,7 @@ impl<P: Port> Comm<P> {
                 step *= 2;
             }
         }
-        self.free(other.memory)?;
+        self.give_back(other.memory)?;
         self.unfold(recv).await
     }
     /// Reduce-scatter by recursive halving: this rank's number among those of `parts` of `recv`, a power of two in a row, of
@@ -232,7 +232,7 @@ impl<P: Port> Comm<P> {
                 first = keep;
             }
         }
-        self.free(other.memory)?;
+        self.give_back(other.memory)?;
         Ok(number)
     }
     async fn allreduce_rabenseifner(&self, operation: Operation, recv: Span) -> Result<(), Error> {
@@ -262,7 +262,7 @@ impl<P: Port> Comm<P> {
                 self.keep(parts[rank], recv)?;
             }
         }
-        self.free(whole.memory)
+        self.give_back(whole.memory)
     }
     /// One's own part, then those of the ranks before, the nearest first.
     async fn reduce_scatter_pairwise(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
@@ -275,7 +275,7 @@ impl<P: Port> Comm<P> {
             self.exchange(REDUCE, (to, parts[to as usize]), (from, other)).await?;
             self.combine(operation, other, recv)?;
         }
-        self.free(other.memory)
+        self.give_back(other.memory)
     }
     /// The root combines with its own those of the others, the last rank first.
     async fn reduce_linear(&self, root: Rank, operation: Operation, recv: Span) -> Result<(), Error> {
@@ -287,7 +287,7 @@ impl<P: Port> Comm<P> {
             self.into(from, REDUCE, other).await?;
             self.combine(operation, other, recv)?;
         }
-        self.free(other.memory)
+        self.give_back(other.memory)
     }
     /// The ring's first time round for each segment of the parts, then once more for whole parts.
     async fn allreduce_segmented(&self, operation: Operation, recv: Span) -> Result<(), Error> {
@@ -308,7 +308,7 @@ impl<P: Port> Comm<P> {
         self.allgather_ring(&vectors).await?;
         self.keep(vectors[0], recv)?;
         vectors[1..].iter().try_for_each(|&vector| self.combine(operation, vector, recv))?;
-        self.free(all.memory)
+        self.give_back(all.memory)
     }
     /// Round the ring: each part is combined on its way to the rank that it is named after.
     async fn reduce_scatter_ring(&self, operation: Operation, parts: &[Span]) -> Result<(), Error> {
@@ -323,7 +323,7 @@ impl<P: Port> Comm<P> {
             self.exchange(REDUCE, (right, mine), (left, coming)).await?;
             self.combine(operation, coming, theirs)?;
         }
-        self.free(other.memory)
+        self.give_back(other.memory)
     }
     /// The parts that ranks own come to `root`.
     async fn bring(&self, root: Rank, mine: Option<Span>, owners: &[Option<Span>]) -> Result<(), Error> {

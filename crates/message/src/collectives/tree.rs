@@ -163,7 +163,7 @@ impl<P: Port> Comm<P> {
             }
         }
         self.wait_all(sends).await?;
-        self.free(other.memory)
+        self.give_back(other.memory)
     }
 }
 
