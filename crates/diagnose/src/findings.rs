@@ -38,12 +38,12 @@ impl Finding {
     }
 }
 
-/// Everything that stands out in the numbers. Times of short messages may differ by the factor `distance`.
-pub fn findings(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Finding> {
+/// Everything that stands out in the numbers. Times of short messages may differ by `distance_us`.
+pub fn findings(series: &[Series], limits: &Thresholds, distance_us: f64) -> Vec<Finding> {
     let mut found = of_all(series, limits);
     let is_beyond = found.iter().any(|finding| finding.kind == "beyond");
     if !is_beyond {
-        let units = units(series, limits, distance);
+        let units = units(series, limits, distance_us);
         let low = Culprits::of(&units, |unit| unit.is_low, |unit| unit.large.is_some());
         let slow = Culprits::of(&units, |unit| unit.is_slow, |unit| unit.small.is_some());
         let late = Culprits::of(&units, |unit| unit.is_late, |unit| unit.steady.is_some());

@@ -82,6 +82,11 @@ impl Series {
         median(&self.shorts(limits).map(|point| point.level).collect::<Vec<_>>())
     }
 
+    /// Their time.
+    pub fn small_us(&self, limits: &Thresholds) -> Option<f64> {
+        median(&self.shorts(limits).filter_map(|point| point.us).collect::<Vec<_>>())
+    }
+
     fn shorts(&self, limits: &Thresholds) -> impl Iterator<Item = &Point> {
         let most = limits.small_most_B;
         self.curve.iter().filter(move |point| self.is_latency && point.size.is_some_and(|size| size <= most))

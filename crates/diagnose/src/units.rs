@@ -127,8 +127,8 @@ fn steadiness<'s>(group: &[&'s Series], limits: &Thresholds) -> Vec<(&'s Series,
     calm.chain(repeated.into_iter().map(|(one, value)| (one, (value / usual, true)))).collect()
 }
 
-/// All runs of one or two hosts by their hosts. Times of short messages may differ by the factor `distance`.
-pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit> {
+/// All runs of one or two hosts by their hosts. Times of short messages may differ by `distance_us`.
+pub fn units(series: &[Series], limits: &Thresholds, distance_us: f64) -> Vec<Unit> {
     let mut groups: BTreeMap<&str, Vec<&Series>> = BTreeMap::new();
     let few = series.iter().filter(|one| (1..=2).contains(&one.hosts.len()));
     few.for_each(|one| groups.entry(one.key.as_str()).or_default().push(one));
@@ -147,7 +147,10 @@ pub fn units(series: &[Series], limits: &Thresholds, distance: f64) -> Vec<Unit>
             entry.large.push((one.is_stream, relative, is_bad));
             entry.runs.push(one);
         }
-        let small = By { healthy: None, apart: limits.apart_small, explained: distance };
+        // Software takes its time at any distance: what the way adds counts over the whole of the quickest message.
+        let quickest = group.iter().filter_map(|one| one.small_us(limits)).reduce(f64::min);
+        let explained = quickest.map_or(1.0, |us| 1.0 + distance_us / us);
+        let small = By { healthy: None, apart: limits.apart_small, explained };
         for (one, (relative, is_bad)) in compared(&|one| one.small(limits), small) {
             let entry = said.entry(one.hosts.clone()).or_default();
             entry.small.push((true, relative, is_bad));
@@ -221,6 +224,37 @@ mod tests {
         assert_eq!(bad(&[0.30, 0.20, 0.31, 0.20, 0.21, 0.30], small), [false; 6]);
         assert_eq!(bad(&[0.90, 0.20, 0.21, 0.20, 0.21, 0.20], small), [false; 6]);
         assert_eq!(bad(&[0.30, 0.24, 0.15, 0.11, 0.06, 0.04], small), [false; 6]);
+    }
+
+    #[test]
+    fn a_distance_explains_its_own_time_and_no_more() {
+        let limits = &Knowledge::embedded().threshold;
+        let run = |hosts: [&str; 2]| {
+            let us = if hosts.contains(&"d") { 3.4 } else { 1.9 };
+            let point = Point {
+                size: Some(8),
+                level: 0.6 / us,
+                us: Some(us),
+                steadiness: None,
+                late: None,
+                late_trip_us: None,
+            };
+            Series {
+                file: hosts.join("-"),
+                hosts: hosts.map(str::to_owned).to_vec(),
+                key: "pingpong".to_owned(),
+                benchmark: "pingpong".to_owned(),
+                is_both: false,
+                curve: vec![point],
+                is_latency: true,
+                is_stream: false,
+                largest: Record::default(),
+            }
+        };
+        let runs = [["a", "b"], ["a", "c"], ["b", "c"], ["d", "a"], ["d", "b"], ["d", "c"]].map(run);
+        let slow = |distance_us: f64| units(&runs, limits, distance_us).into_iter().filter(|unit| unit.is_slow).count();
+        // Where the bound of the farthest is twice that of the nearest, the whole message takes a third more.
+        assert_eq!((slow(0.0), slow(0.6), slow(1.5)), (3, 3, 0));
     }
 
     #[test]
