@@ -151,6 +151,10 @@ impl<'a> Folded<'a> {
         counts.times(amount)
     }
 
+    fn number(&self, node: Node) -> u64 {
+        self.fabric.tables().number(node)
+    }
+
     fn ups_by_table(&self, from: Vertex) -> Ups {
         let ways = self.ups(from);
         let divisor = match ways[..] {
@@ -165,7 +169,7 @@ impl<'a> Folded<'a> {
         let choices: BTreeSet<(u64, u64)> = ups.iter().map(|ups| (ups.divisor, ups.ways.len().max(1) as u64)).collect();
         let mut classes: BTreeMap<Vec<u64>, Vec<Node>> = BTreeMap::new();
         for &node in &self.fabric.attachment.members {
-            let chosen = choices.iter().map(|(divisor, ways)| u64::from(node.0) / divisor % ways).collect();
+            let chosen = choices.iter().map(|(divisor, ways)| self.number(node) / divisor % ways).collect();
             classes.entry(chosen).or_default().push(node);
         }
         classes.into_values().collect()
@@ -189,7 +193,7 @@ impl<'a> Folded<'a> {
                 continue;
             }
             climb.passed[block].push(*from);
-            let place = u64::from(class[0].0) / divisor % ways.len().max(1) as u64;
+            let place = self.number(class[0]) / divisor % ways.len().max(1) as u64;
             let Some(&way) = ways.get(place as usize) else { continue };
             let homes = self.tree.homes(block);
             let outside = class.len() - (before(homes.end) - before(homes.start));
@@ -233,7 +237,7 @@ impl<'a> Folded<'a> {
         match ways[..] {
             [first, .., last] => {
                 let divisor = self.fabric.tables().divisor(network, first, last);
-                ways[(u64::from(node.0) / divisor % ways.len() as u64) as usize]
+                ways[(self.number(node) / divisor % ways.len() as u64) as usize]
             }
             _ => ways[0],
         }

@@ -5,8 +5,9 @@
 //! pair. The other two depend on the packet: the load count splits evenly there, which is their ideal.
 
 use super::Hop;
-use crate::network::{Channel, Network, Node, Vertex};
+use crate::network::{Channel, Network, Node, Resource, Vertex};
 use crate::rng::mix;
+use crate::terms::Role;
 
 /// Which of equal paths a packet takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,10 +105,12 @@ impl Draw {
 }
 
 /// The forwarding tables of [`Paths::Destination`], as two numbers for each device: by them a destination's number is
-/// divided before it is taken modulo the hops. Each level of a tree uses digits of its own, as D-mod-k does, so that
+/// divided before it is taken modulo the hops. Nodes of one switch have numbers in a row, whatever else numbers them. Each level of a tree uses digits of its own, as D-mod-k does, so that
 /// what one level has told apart the next spreads again.
 #[derive(Debug)]
 pub struct Tables {
+    /// Number of each node.
+    number: Vec<u32>,
     /// Links between a device and the nearest node.
     level: Vec<u32>,
     /// Divisor on the way up and across.
@@ -120,6 +123,7 @@ impl Tables {
     /// The tables of a network.
     pub fn new(network: &Network) -> Tables {
         let mut tables = Tables {
+            number: numbers(network),
             level: vec![u32::MAX; network.vertices()],
             up: vec![1; network.vertices()],
             down: vec![1; network.vertices()],
@@ -164,7 +168,12 @@ impl Tables {
 
     fn place(&self, network: &Network, hops: &[Hop], destination: Node) -> usize {
         let divisor = self.divisor(network, hops[0].channel, hops[hops.len() - 1].channel);
-        (u64::from(destination.0) / divisor % hops.len() as u64) as usize
+        (self.number(destination) / divisor % hops.len() as u64) as usize
+    }
+
+    /// The number of a destination.
+    pub fn number(&self, destination: Node) -> u64 {
+        u64::from(self.number[destination.0 as usize])
     }
 
     /// By what a destination's number is divided where a device offers the hops from `first` to `last`: the quotient modulo
@@ -175,4 +184,21 @@ impl Tables {
         let divisor = if descends { self.down[to.0 as usize] } else { self.up[at] };
         divisor.max(1)
     }
+}
+
+/// The nodes by the switch that their cable comes from, then by their own number: GPUs of one host hang from a leaf each,
+/// and those of one leaf spread over all that leads down to it.
+fn numbers(network: &Network) -> Vec<u32> {
+    let mut switch = vec![u32::MAX; network.vertices()];
+    let channels = (0..network.channels() as u32).map(Channel);
+    let ends = channels.map(|c| (network.from(c).0, network.to(c).0, network.role(Resource::Channel(c))));
+    let cables = ends.clone().filter(|&(from, _, role)| role == Role::Link && from >= network.nodes);
+    cables.for_each(|(from, to, _)| switch[to as usize] = from);
+    let buses = ends.filter(|&(_, to, role)| role == Role::HostBus && to < network.nodes);
+    buses.for_each(|(from, to, _)| switch[to as usize] = switch[from as usize]);
+    let mut order: Vec<u32> = (0..network.nodes).collect();
+    order.sort_by_key(|&node| (switch[node as usize], node));
+    let mut number = vec![0; order.len()];
+    (0..).zip(order).for_each(|(place, node)| number[node as usize] = place);
+    number
 }

@@ -1,9 +1,10 @@
 //! The load count against the plainest possible count: every pair's flow carried hop by hop over `Fabric::hops`.
 
 use hotlink_fabric::Fabric;
-use hotlink_fabric::network::{Node, Vertex};
-use hotlink_fabric::routing::{State, Trip};
-use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::catalog;
+use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
+use hotlink_fabric::routing::{Paths, State, Trip};
+use hotlink_fabric::spec::{FabricSpec, Role, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::hyperx::HyperX;
 use hotlink_fabric::topology::{
     Clos64, Crossbar, CubeSpec, DragonflyPlus, DragonflySpec, Extents, FatTree, Rail, Shared, SlimFly, SwitchArray,
@@ -247,4 +248,23 @@ fn gpu_traffic_to_another_rail_goes_by_the_scale_up_switch_and_the_right_gpus_ni
         "memory of GPU 0, scale-up switch 0, memory of GPU 3, sending NIC 3, rail leaf 3, receiving NIC 7, node 7";
     assert_eq!(route(0, 7), cross);
     assert_eq!(route(0, 2), "memory of GPU 0, scale-up switch 0, memory of GPU 2, node 2");
+}
+
+/// GPUs of a host are numbered in a row and hang from a leaf each: tables that took the number of a GPU would lead all GPUs
+/// of a leaf down by a few of its cables.
+#[test]
+fn forwarding_tables_spread_the_gpus_of_a_leaf_over_its_cables() {
+    for (name, nodes) in [("hgx-h100-pod", 512), ("hgx-h100-rail", 1024)] {
+        let fabric = Fabric::build(&catalog::load(name).unwrap(), nodes).unwrap();
+        let demand = Traffic::AllToAll.demand(nodes, 1).unwrap();
+        let hottest = |paths| {
+            let load = hotlink_load::count_paths(&fabric, &demand, paths, 1).unwrap();
+            let cables = (0..fabric.network.channels() as u32).map(Channel);
+            let cables = cables.filter(|&c| fabric.network.role(Resource::Channel(c)) == Role::SwitchLink);
+            cables.map(|c| load.channel[c.0 as usize]).fold(0.0, f64::max)
+        };
+        // As even as packet by packet, but for parts of a GPU.
+        let (table, even) = (hottest(Paths::Destination), hottest(Paths::Packet));
+        assert!(table < 1.3 * even, "{name}: {table} on the hottest cable, {even} where packets take turns");
+    }
 }
