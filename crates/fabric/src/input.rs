@@ -103,22 +103,3 @@ fn standard() -> Result<&'static [u8], Error> {
     };
     STANDARD.get_or_init(read).as_deref().map_err(|what| Error::new(ErrorKind::InvalidData, what.as_str()))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_text_says_why() {
-        let path = std::env::temp_dir().join(format!("hotlink-input-{}", std::process::id()));
-        let of = |bytes: &[u8]| {
-            std::fs::write(&path, bytes).unwrap();
-            text(&path.display().to_string()).map_err(|error| error.to_string())
-        };
-        assert_eq!(of("name = 'ü'".as_bytes()), Ok("name = 'ü'".to_owned()));
-        assert!(of(b"\xFF\xFEn\0").unwrap_err().contains("byte order mark"));
-        assert!(of(b"n\0a\0").unwrap_err().contains("zero bytes"));
-        assert!(of(b"\xFFn").unwrap_err().contains("no UTF-8"));
-        std::fs::remove_file(&path).unwrap();
-    }
-}

@@ -96,18 +96,3 @@ impl<'a> IntoIterator for &'a Parameters {
         self.values.iter()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::catalog;
-
-    #[test]
-    fn what_an_engine_asks_for_is_noted_of_all_clones_whether_stated_or_not() {
-        let spec = catalog::load("ib-qdr").expect("of the catalog");
-        let clone = spec.clone();
-        assert!(clone.parameters.get("copy_rate").is_some() && !clone.parameters.contains_key("tcp_overhead"));
-        assert!(spec.parameters.values().count() > 2, "as a map it notes nothing");
-        assert_eq!(spec.parameters.asked().into_iter().collect::<Vec<_>>(), ["copy_rate", "tcp_overhead"]);
-        assert!(spec.parameters.unasked().asked().is_empty());
-    }
-}

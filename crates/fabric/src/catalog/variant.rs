@@ -72,8 +72,10 @@ pub(super) fn text(
         topology.insert("source".to_owned(), Value::String(format!("{source}; {key} = {value} as asked")));
         topology.insert("status".to_owned(), Value::String("estimated".to_owned()));
     }
-    if settings.iter().any(|(key, _)| [LINK, "radix"].contains(key)) {
-        // Those are of other switches and cables.
+    // Prices of other switches and cables; or those of nodes with their share of so many switches.
+    let share = table.get("prices").is_some_and(|prices| prices.get("switch").is_none());
+    let repriced = |key: &str| [LINK, "radix"].contains(&key) || share && ["levels", "oversubscription"].contains(&key);
+    if settings.iter().any(|(key, _)| repriced(key)) {
         table.remove("prices");
     }
     let told: Vec<String> = settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
@@ -91,6 +93,10 @@ fn relink(library: &Library, name: &str, table: &mut Table, link: &str) -> Resul
     let wrong = |what: &str| vec![Mistake::of_file(name, what, networks.join(", "))];
     if !networks.iter().any(|part| part == link) {
         return Err(wrong(&format!("link = {link}: is no part that is a network")));
+    }
+    let own = |role: &&&str| table.get("resource").and_then(|all| all.get(**role)?.get("gross")).is_some();
+    if let Some(role) = ["link", "switch-link", "global-link"].iter().find(own) {
+        return Err(wrong(&format!("states the rate of its {role} itself")));
     }
     let parts = table.get_mut("parts").and_then(Value::as_array_mut);
     let parts = parts.ok_or_else(|| wrong("stands on no parts: its links are its own"))?;

@@ -5,7 +5,7 @@
 //! switches with k ports down and k up, one for every up port of a lower block, and each lower block has one link to
 //! each of them. The top level has no up ports to keep: where a vendor turns them down, it joins up to `radix` blocks,
 //! and where there are fewer, it has fewer switches with parallel links. Nodes fill leaves in order, leaves fill blocks
-//! in order. An oversubscription that does not divide a leaf's ports is met as nearly as whole ports allow.
+//! in order. Where an oversubscription does not divide a leaf's ports, the leaf has the next port up, not one less.
 
 use super::switches::MAX_PORTS;
 use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
@@ -42,10 +42,10 @@ impl FatTree {
                 .fold(u64::from(self.leaf_down()) * top, |all, _| all.saturating_mul((self.radix / 2).into())),
         }
     }
-    /// Ports of a leaf to nodes, as near to the oversubscription as whole ports allow.
+    /// Ports of a leaf to nodes: no more than the oversubscription allows.
     fn leaf_down(&self) -> u32 {
         let down = f64::from(self.radix) * self.oversubscription / (1.0 + self.oversubscription);
-        (down.round() as u32).clamp(1, self.radix - 1)
+        (down as u32).clamp(1, self.radix - 1)
     }
     /// Ports of a switch of the top that lead down.
     fn top_down(&self) -> u32 {

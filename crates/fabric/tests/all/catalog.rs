@@ -227,3 +227,27 @@ fn the_examples_of_the_readme_are_right() {
     let prices = blocks.iter().find(|block| block.contains("currency")).expect("a price list");
     catalog::parse_price_list("README.md", prices).unwrap_or_else(|mistakes| panic!("{}", told(&mistakes)));
 }
+
+#[test]
+fn what_an_engine_asks_for_is_noted_of_all_clones_whether_stated_or_not() {
+    let spec = catalog::load("ib-qdr").expect("of the catalog");
+    let clone = spec.clone();
+    assert!(clone.parameters.get("copy_rate").is_some() && !clone.parameters.contains_key("tcp_overhead"));
+    assert!(spec.parameters.values().count() > 2, "as a map it notes nothing");
+    assert_eq!(spec.parameters.asked().into_iter().collect::<Vec<_>>(), ["copy_rate", "tcp_overhead"]);
+    assert!(spec.parameters.unasked().asked().is_empty());
+}
+
+#[test]
+fn what_is_no_text_says_why() {
+    let path = std::env::temp_dir().join(format!("hotlink-input-{}", std::process::id()));
+    let of = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        hotlink_fabric::input::text(&path.display().to_string()).map_err(|error| error.to_string())
+    };
+    assert_eq!(of("name = 'ü'".as_bytes()), Ok("name = 'ü'".to_owned()));
+    assert!(of(b"\xFF\xFEn\0").unwrap_err().contains("byte order mark"));
+    assert!(of(b"n\0a\0").unwrap_err().contains("zero bytes"));
+    assert!(of(b"\xFFn").unwrap_err().contains("no UTF-8"));
+    std::fs::remove_file(&path).unwrap();
+}

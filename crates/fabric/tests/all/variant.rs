@@ -24,6 +24,7 @@ fn a_variant_has_other_counts_and_says_so() {
     assert_eq!(Inventory::of(&fabric).count(ItemKind::CableSwitch), 10 * 16);
     let small = load("ib-ndr-fat-tree2:radix=8:levels=3").unwrap();
     assert!(small.prices.is_none(), "a switch of 8 ports has another price");
+    assert!(load("gige:oversubscription=2").unwrap().prices.is_none(), "a node's share of more switches costs more");
     assert!(Fabric::build(&small, 128).is_ok() && Fabric::build(&small, 129).is_err());
 }
 
@@ -59,6 +60,22 @@ fn a_variant_may_have_other_links() {
     let rate = |name: &str| load(name).unwrap().resources[&Role::Link].gross.as_ref().unwrap().value;
     assert_eq!(rate("ib-ndr-fat-tree2:link=infiniband-qdr"), rate("ib-qdr"));
     assert_ne!(rate("ib-ndr-fat-tree2:link=infiniband-qdr"), rate("ib-ndr-fat-tree2"));
+    // All links change, or none.
+    let between = load("ib-qdr-hyperx:link=ethernet-400g").unwrap();
+    assert_eq!(between.resources[&Role::SwitchLink].gross.as_ref().unwrap().value, rate("eth-400g-leaf-spine"));
+    let told = load("ib-ndr-dragonfly-plus:link=infiniband-qdr").unwrap_err()[0].to_string();
+    assert!(told.contains("the rate of its global-link itself"), "{told}");
+}
+
+#[test]
+fn no_leaf_is_oversubscribed_more_than_was_asked() {
+    for tenths in 10..60 {
+        let spec = load(&format!("ib-ndr-fat-tree2:oversubscription={}", f64::from(tenths) / 10.0)).unwrap();
+        let fabric = Fabric::build(&spec, 512).unwrap();
+        let down = fabric.attachment.nodes_of(0).len() as u32;
+        assert!(10 * down <= tenths * (64 - down), "{tenths} tenths: {down} of 64 ports lead down");
+        assert!(10 * (down + 1) > tenths * (63 - down), "{tenths} tenths: {down} of 64 ports, and one more might");
+    }
 }
 
 #[test]
