@@ -1,5 +1,6 @@
 //! A caller's own program on the ranks of a simulated fabric.
 
+use crate::options::Rates;
 use crate::simulate::{cell::with_losses, faults, limiter};
 use crate::{Error, Source, inputs};
 use hotlink_bench::{Observed, Record, Seen, Watching};
@@ -113,7 +114,8 @@ where
     let Seating { ranks, nodes, places } = seating;
     let input = |what: String| Error::Input(format!("{name} with {ranks} ranks: {what}"));
     let fabric = source.build(nodes).map_err(input)?;
-    let mut settings = Settings::of(&fabric.spec);
+    // As `simulate` has them by default: the same messages take the same time.
+    let mut settings = Settings { capacities: Rates::Measured.into(), ..Settings::of(&fabric.spec) };
     if let Some(file) = failing {
         settings.faults = faults::read(file, &fabric).map_err(Error::Input)?;
     }
@@ -145,6 +147,7 @@ fn told(plan: &Plan<'_>, outcome: &Outcome) -> Record {
         .with("fabric", plan.fabric.spec.name.as_str())
         .with("benchmark", "run")
         .with("method", "packet")
+        .with("capacities", Rates::Measured.name())
         .with("elapsed_us", run.elapsed.us());
     let record = limiter::of_ranks(record, plan, run, &outcome.busy, None);
     let mut record = match (record.number("limiter_share"), record.text("limiter").map(str::to_owned)) {
