@@ -136,6 +136,12 @@ impl Collective {
         Ok(records)
     }
 
+    /// Who chose the algorithm: where nobody did, it is the first, whatever is quickest at that size.
+    fn algorithm_by(&self) -> String {
+        let names = || Algorithm::of(self.which).iter().map(|algorithm| algorithm.name()).collect::<Vec<_>>().join(",");
+        if self.algorithms.is_empty() { format!("default, one of {}", names()) } else { "asked".to_owned() }
+    }
+
     /// Records that it will give for a fabric.
     pub fn steps(&self) -> u64 {
         (self.nodes.len() * self.sizes.len() * self.algorithms.len().max(1)) as u64
@@ -160,7 +166,8 @@ impl Collective {
             let source =
                 self.network.control.equipped(&Source::open(fabric)?, self.network.ethernet).map_err(Error::Input)?;
             let answer = |source: &Source, watch: &dyn Watch| {
-                self.answer(source, nodes, bytes, algorithm, watch).map(|record| vec![record])
+                let record = self.answer(source, nodes, bytes, algorithm, watch)?;
+                Ok(vec![record.with("algorithm_by", self.algorithm_by())])
             };
             let records = inputs::told(&source, self.vary, watch, &answer);
             watch.step();

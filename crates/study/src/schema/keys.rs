@@ -127,7 +127,7 @@ pub(super) const COMMON: &[Key] = &[
         "algorithm_by",
         Text,
         "",
-        "Who chose the algorithm: asked, the cost model, or an MPI's rules and where these stand",
+        "Who chose the algorithm: asked, the cost model, the default of GPUs, or an MPI's rules and where these stand",
     ),
     key("latency_us", Number, "us", "Time of one operation; of a message, half a round trip"),
     key("bandwidth_MBps", Number, "MB/s", "Payload per time, in 10^6 bytes"),

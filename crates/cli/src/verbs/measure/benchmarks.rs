@@ -191,7 +191,7 @@ pub(super) struct Deposit {
     #[arg(long, value_name = "BYTES", default_value_t = usual::WORD, value_parser = word_bytes)]
     word: u64,
     /// Payload sizes, multiples of the word's: a list or range.
-    #[arg(long, value_name = "LIST", default_value = usual::DEPOSIT_SIZES)]
+    #[arg(long, visible_alias = "sizes", value_name = "LIST", default_value = usual::DEPOSIT_SIZES)]
     size: Sizes,
     /// Memory that is stored to.
     #[arg(long, value_parser = word::<Memory>(), value_delimiter = ',', default_values_t = [Memory::Private, Memory::Shared])]
