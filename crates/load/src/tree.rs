@@ -157,10 +157,7 @@ impl<'a> Folded<'a> {
 
     fn ups_by_table(&self, from: Vertex) -> Ups {
         let ways = self.ups(from);
-        let divisor = match ways[..] {
-            [first, .., last] => self.fabric.tables().divisor(&self.fabric.network, first, last),
-            _ => 1,
-        };
+        let divisor = if ways.len() > 1 { self.fabric.tables().divisor(from) } else { 1 };
         Ups { from, ways, divisor }
     }
 
@@ -235,10 +232,7 @@ impl<'a> Folded<'a> {
         let ways: Vec<Channel> =
             network.out(from).filter(|&channel| self.block_behind(channel) == Some(child)).collect();
         match ways[..] {
-            [first, .., last] => {
-                let divisor = self.fabric.tables().divisor(network, first, last);
-                ways[(self.number(node) / divisor % ways.len() as u64) as usize]
-            }
+            [first, .., last] => ways[self.fabric.tables().place(network, [first, last], ways.len(), node)],
             _ => ways[0],
         }
     }

@@ -82,22 +82,3 @@ impl FlowControl {
         self.passage == Passage::Worm
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::technology::TECHNOLOGIES;
-
-    #[test]
-    fn each_is_there_once_and_some_technology_has_it() {
-        for (index, one) in FLOW_CONTROLS.iter().enumerate() {
-            assert!(FLOW_CONTROLS[..index].iter().all(|before| before.name != one.name), "{}", one.name);
-            assert!(TECHNOLOGIES.iter().any(|technology| technology.flow_control.value == *one), "{}", one.name);
-            let [buffer] = one.buffers else { panic!("{}", one.name) };
-            let (value, [low, high]) = buffer.base();
-            assert!(buffer.parameter.starts_with("switch_buffer") && low <= value && value <= high, "{buffer:?}");
-        }
-        let is_listed = |one: &FlowControl| FLOW_CONTROLS.contains(&one);
-        assert!(TECHNOLOGIES.iter().all(|technology| is_listed(technology.flow_control.value)));
-    }
-}

@@ -84,7 +84,8 @@ impl Draw {
             return (hops.len() == 1).then_some(0);
         }
         if self.paths == Paths::Destination {
-            return Some(tables.place(network, hops, self.destination));
+            let ends = [hops[0].channel, hops[hops.len() - 1].channel];
+            return Some(tables.place(network, ends, hops.len(), self.destination));
         }
         Some(self.place(hops.len() as u32) as usize)
     }
@@ -115,8 +116,10 @@ pub struct Tables {
     level: Vec<u32>,
     /// Divisor on the way up and across.
     up: Vec<u64>,
-    /// Divisor for parallel channels down to this device: the copy that a packet to the same node would have climbed by.
-    down: Vec<u64>,
+    /// Channels up.
+    ups: Vec<u64>,
+    /// Devices above before the first comes again: parallel channels lie so many ports apart.
+    apart: Vec<u64>,
 }
 
 impl Tables {
@@ -126,19 +129,24 @@ impl Tables {
             number: numbers(network),
             level: vec![u32::MAX; network.vertices()],
             up: vec![1; network.vertices()],
-            down: vec![1; network.vertices()],
+            ups: vec![u64::MAX; network.vertices()],
+            apart: vec![1; network.vertices()],
         };
         let mut here: Vec<Vertex> = network.node_iter().map(Node::vertex).collect();
         here.iter().for_each(|v| tables.level[v.0 as usize] = 0);
+        // Some devices only receive, so that nothing leads up to them.
+        let into = (0..network.channels() as u32).map(Channel).filter(|&c| network.is_node(network.to(c)));
+        let mut next: Vec<Vertex> = into.map(|c| network.from(c)).filter(|&v| !network.is_node(v)).collect();
+        next.dedup();
+        next.iter().for_each(|v| tables.level[v.0 as usize] = 1);
         for level in 0.. {
-            let mut next = Vec::new();
             for &v in &here {
                 tables.reach(network, v, level, &mut next);
             }
             if next.is_empty() {
                 break;
             }
-            here = next;
+            here = std::mem::take(&mut next);
         }
         tables
     }
@@ -152,8 +160,10 @@ impl Tables {
         let parallel = ups.iter().skip(1).position(|&c| network.to(c) == network.to(first));
         let apart = parallel.map_or(1, |place| place as u64 + 1);
         let own = self.up[v.0 as usize];
-        self.down[v.0 as usize] = own.saturating_mul(apart);
-        let divisor = if level == 0 { 1 } else { own.saturating_mul(ups.len() as u64) };
+        (self.apart[v.0 as usize], self.ups[v.0 as usize]) = (apart, ups.len() as u64);
+        // Only switches spread: what else leads on in several ways leads to different places.
+        let spread = if network.vertex_role[v.0 as usize] == Role::Switch { ups.len() as u64 } else { 1 };
+        let divisor = own.saturating_mul(spread);
         for channel in ups {
             let to = network.to(channel).0 as usize;
             if self.level[to] == u32::MAX {
@@ -166,23 +176,28 @@ impl Tables {
         }
     }
 
-    fn place(&self, network: &Network, hops: &[Hop], destination: Node) -> usize {
-        let divisor = self.divisor(network, hops[0].channel, hops[hops.len() - 1].channel);
-        (self.number(destination) / divisor % hops.len() as u64) as usize
-    }
-
     /// The number of a destination.
     pub fn number(&self, destination: Node) -> u64 {
         u64::from(self.number[destination.0 as usize])
     }
 
-    /// By what a destination's number is divided where a device offers the hops from `first` to `last`: the quotient modulo
-    /// their number is the place of the hop taken.
-    pub fn divisor(&self, network: &Network, first: Channel, last: Channel) -> u64 {
-        let (at, to) = (network.from(first).0 as usize, network.to(first));
-        let descends = network.to(last) == to && self.level[to.0 as usize] < self.level[at];
-        let divisor = if descends { self.down[to.0 as usize] } else { self.up[at] };
-        divisor.max(1)
+    /// By what a destination's number is divided on the way up or across from a device: the quotient modulo the hops is the
+    /// place of the one taken.
+    pub fn divisor(&self, device: Vertex) -> u64 {
+        self.up[device.0 as usize]
+    }
+
+    /// The place of the hop taken towards a destination, where a device offers `ways` of them from `first` to `last`. Of
+    /// parallel channels down it is the copy that a packet to the same node would have climbed by.
+    pub fn place(&self, network: &Network, [first, last]: [Channel; 2], ways: usize, destination: Node) -> usize {
+        let (at, to, number) = (network.from(first), network.to(first), self.number(destination));
+        let (below, own) = (to.0 as usize, at.0 as usize);
+        let descends = network.to(last) == to && self.level[below] < self.level[own];
+        let place = match descends {
+            true => number / self.up[below] % self.ups[below] / self.apart[below],
+            false => number / self.up[own],
+        };
+        (place % ways as u64) as usize
     }
 }
 

@@ -1,7 +1,9 @@
 //! The embedded catalog is whole, and files with mistakes are told all of them, with their places.
 
 use hotlink_fabric::catalog::{self, Library, Mistake};
+use hotlink_fabric::flow_control::{FLOW_CONTROLS, FlowControl};
 use hotlink_fabric::spec::{Role, Status};
+use hotlink_fabric::technology::TECHNOLOGIES;
 use proptest::prelude::*;
 
 fn told(mistakes: &[Mistake]) -> String {
@@ -250,4 +252,17 @@ fn what_is_no_text_says_why() {
     assert!(of(b"n\0a\0").unwrap_err().contains("zero bytes"));
     assert!(of(b"\xFFn").unwrap_err().contains("no UTF-8"));
     std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn each_is_there_once_and_some_technology_has_it() {
+    for (index, one) in FLOW_CONTROLS.iter().enumerate() {
+        assert!(FLOW_CONTROLS[..index].iter().all(|before| before.name != one.name), "{}", one.name);
+        assert!(TECHNOLOGIES.iter().any(|technology| technology.flow_control.value == *one), "{}", one.name);
+        let [buffer] = one.buffers else { panic!("{}", one.name) };
+        let (value, [low, high]) = buffer.base();
+        assert!(buffer.parameter.starts_with("switch_buffer") && low <= value && value <= high, "{buffer:?}");
+    }
+    let is_listed = |one: &FlowControl| FLOW_CONTROLS.contains(&one);
+    assert!(TECHNOLOGIES.iter().all(|technology| is_listed(technology.flow_control.value)));
 }
