@@ -22,13 +22,17 @@ impl<P: Port> Comm<P> {
             return Ok(());
         }
         let power = self.ranks().is_power_of_two();
-        let possible = |algorithm| power || algorithm != Algorithm::RecursiveDoubling;
+        // Doubling needs a power of two: where it was asked for, Bruck's rounds stand for it, which are its like.
+        let stands_in = !power && self.forced(Collective::Allgather) == Some(Algorithm::RecursiveDoubling);
+        let possible = |algorithm| match stands_in {
+            true => algorithm == Algorithm::Bruck,
+            false => power || algorithm != Algorithm::RecursiveDoubling,
+        };
         match self.algorithm(Collective::Allgather, send.bytes(), possible)? {
             Algorithm::Linear => self.allgather_linear(&parts).await,
             Algorithm::Ring => self.allgather_ring(&parts).await,
-            Algorithm::RecursiveDoubling if power => self.in_a_row(recv, Row::Doubling).await,
-            // Doubling needs a power of two; Bruck's rounds are its like for any count.
-            Algorithm::RecursiveDoubling | Algorithm::Bruck => self.in_a_row(recv, Row::Bruck).await,
+            Algorithm::RecursiveDoubling => self.in_a_row(recv, Row::Doubling).await,
+            Algorithm::Bruck => self.in_a_row(recv, Row::Bruck).await,
             Algorithm::NeighborExchange if !self.ranks().is_multiple_of(2) => self.allgather_ring(&parts).await,
             Algorithm::NeighborExchange => self.in_a_row(recv, Row::Neighbors).await,
             _ => Err(Refusal::Unsupported.into()),
