@@ -105,9 +105,10 @@ impl Draw {
     }
 }
 
-/// The forwarding tables of [`Paths::Destination`], as two numbers for each device: by them a destination's number is
-/// divided before it is taken modulo the hops. Nodes of one switch have numbers in a row, whatever else numbers them. Each level of a tree uses digits of its own, as D-mod-k does, so that
-/// what one level has told apart the next spreads again.
+/// The forwarding tables of [`Paths::Destination`], as a few numbers for each device: by them a destination's number is
+/// divided before it is taken modulo the hops. Nodes of one switch have numbers in a row, whatever else numbers them.
+/// Each level of a tree uses digits of its own, as D-mod-k does, so that what one level has told apart the next spreads
+/// again.
 #[derive(Debug)]
 pub struct Tables {
     /// Number of each node.

@@ -7,7 +7,7 @@ use hotlink_port::Memory;
 const KEPT_BYTES: u64 = 64 << 20;
 /// Blocks that are kept at most so.
 const KEPT_BLOCKS: usize = 16;
-/// A block may be this many bytes longer than asked for, or twice as long.
+/// A block of so many bytes serves any call that needs less; a longer one, calls that need half of it or more.
 const SLACK: u64 = 4096;
 
 #[derive(Clone, Copy)]
