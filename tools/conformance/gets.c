@@ -2,6 +2,7 @@
  * anything: on a simulated fabric the number of turns says whether a wait is one. */
 #include <mpi.h>
 #include <stdio.h>
+#include <unistd.h>
 #define ROUNDS 100
 #define WINDOWS 100
 
@@ -40,6 +41,31 @@ int main(void) {
         MPI_Win_flush(rank, win);
     } while (rank == 0 && ranks > 1 && got[0] != two);
     MPI_Win_unlock_all(win);
+    // Who shares the lock is not kept out by one that waits to have it alone: the holder waits for the first.
+    int three = 3;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) MPI_Win_lock_all(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 2) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Get(got, 1, MPI_INT, 0, 3, 1, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+        failed += got[0] != three;
+    }
+    if (rank == 1) {
+        usleep(1000);
+        MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+        MPI_Put(&three, 1, MPI_INT, 0, 3, 1, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+    }
+    if (rank == 0) {
+        do {
+            MPI_Get(got, 1, MPI_INT, 0, 3, 1, MPI_INT, win);
+            MPI_Win_flush(0, win);
+        } while (ranks > 1 && got[0] != three);
+        MPI_Win_unlock_all(win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < WINDOWS; i++) MPI_Win_free(&idle[i]);
     MPI_Win_free(&win);
     MPI_Finalize();

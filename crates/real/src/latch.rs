@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Tries before a core is given to others.
 const TRIES: u32 = 64;
+/// Looks in vain at a lock before those who came later must wait.
+const PATIENCE: u32 = 64;
 /// The lock is held by one alone.
 const ALONE: u32 = u32::MAX;
 
@@ -24,6 +26,16 @@ enum Word {
     Holders,
     /// How many wait to have it alone: others come after those.
     Wishes,
+    /// How many have waited for long. Only they may take it: who takes it again and again would keep others out for ever.
+    Starved,
+}
+
+/// Wants a latch's lock, until it has it.
+#[derive(Debug)]
+pub struct Wish {
+    latch: Latch,
+    alone: bool,
+    vain: u32,
 }
 
 impl Latch {
@@ -54,28 +66,44 @@ impl Latch {
         busy.store(0, Ordering::Release);
         result
     }
-    /// Says before the first [`Latch::takes`] that it is wanted.
-    pub fn wants(&self, alone: bool) {
+    /// Wants the lock, alone or together with others. What is returned must be granted in the end.
+    pub fn wants(self, alone: bool) -> Wish {
         if alone {
             self.word(Word::Wishes).fetch_add(1, Ordering::Relaxed);
         }
-    }
-    /// Takes the lock if it is free; whether it was.
-    pub fn takes(&self, alone: bool) -> bool {
-        let (holders, wishes) = (self.word(Word::Holders), self.word(Word::Wishes));
-        if alone {
-            let free = holders.compare_exchange(0, ALONE, Ordering::Acquire, Ordering::Relaxed).is_ok();
-            wishes.fetch_sub(u32::from(free), Ordering::Relaxed);
-            return free;
-        }
-        let more = |count: u32| (count != ALONE && wishes.load(Ordering::Relaxed) == 0).then(|| count + 1);
-        holders.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).is_ok()
+        Wish { latch: self, alone, vain: 0 }
     }
     /// Gives it back.
     pub fn gives_back(&self) {
         let less = |count: u32| Some(if count == ALONE { 0 } else { count.saturating_sub(1) });
         // Never refused.
         let _ = self.word(Word::Holders).fetch_update(Ordering::Release, Ordering::Relaxed, less);
+    }
+}
+
+impl Wish {
+    /// Takes the lock if it is free for this one; whether it was. To be asked again until it is.
+    pub fn is_granted(&mut self) -> bool {
+        let starved = self.latch.word(Word::Starved);
+        let starves = self.vain >= PATIENCE;
+        if (starves || starved.load(Ordering::Relaxed) == 0) && self.takes(starves) {
+            starved.fetch_sub(u32::from(starves), Ordering::Relaxed);
+            return true;
+        }
+        self.vain = self.vain.saturating_add(1);
+        starved.fetch_add(u32::from(self.vain == PATIENCE), Ordering::Relaxed);
+        false
+    }
+    fn takes(&self, starves: bool) -> bool {
+        let (holders, wishes) = (self.latch.word(Word::Holders), self.latch.word(Word::Wishes));
+        if self.alone {
+            let free = holders.compare_exchange(0, ALONE, Ordering::Acquire, Ordering::Relaxed).is_ok();
+            wishes.fetch_sub(u32::from(free), Ordering::Relaxed);
+            return free;
+        }
+        let free = |count| count != ALONE && (starves || wishes.load(Ordering::Relaxed) == 0);
+        let more = |count: u32| free(count).then(|| count + 1);
+        holders.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).is_ok()
     }
 }
 
@@ -88,18 +116,53 @@ mod tests {
         unsafe { Latch::at(words.as_mut_ptr().cast()) }
     }
 
+    /// Whether a new wish is granted at once; one that is not stays and counts.
+    fn takes(latch: Latch, alone: bool) -> bool {
+        latch.wants(alone).is_granted()
+    }
+
     #[test]
     fn who_wants_it_alone_comes_before_those_who_share_it() {
         let mut words = [0; 16];
         let latch = latch(&mut words);
-        assert!(latch.takes(false) && latch.takes(false));
-        latch.wants(true);
-        assert!(!latch.takes(true) && !latch.takes(false));
+        assert!(takes(latch, false) && takes(latch, false));
+        let mut alone = latch.wants(true);
+        assert!(!alone.is_granted() && !takes(latch, false));
         latch.gives_back();
         latch.gives_back();
-        assert!(!latch.takes(false) && latch.takes(true) && !latch.takes(false));
+        assert!(!takes(latch, false) && alone.is_granted() && !takes(latch, false));
         latch.gives_back();
-        assert!(latch.takes(false));
+        assert!(takes(latch, false));
+    }
+
+    /// Whoever asks only while another holds it, which takes it again at once, gets it in the end.
+    #[test]
+    fn nobody_is_kept_out_for_ever() {
+        for alone in [true, false] {
+            let mut words = [0; 16];
+            let latch = latch(&mut words);
+            let mut waits = latch.wants(alone);
+            for _ in 0..PATIENCE {
+                assert!(takes(latch, true) && !waits.is_granted());
+                latch.gives_back();
+            }
+            let mut again = latch.wants(true);
+            assert!(!again.is_granted() && waits.is_granted() && !again.is_granted());
+            latch.gives_back();
+            assert!(again.is_granted(), "and then the others");
+        }
+    }
+
+    /// Those that share it wait while one wants it alone, but not for ever, when such wishes never end.
+    #[test]
+    fn wishes_to_have_it_alone_do_not_starve_those_who_share_it() {
+        let mut words = [0; 16];
+        let latch = latch(&mut words);
+        let (mut shares, mut alone) = (latch.wants(false), latch.wants(true));
+        assert!((0..PATIENCE).all(|_| !shares.is_granted()));
+        assert!(!alone.is_granted() && shares.is_granted());
+        latch.gives_back();
+        assert!(alone.is_granted());
     }
 
     #[test]

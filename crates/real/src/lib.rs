@@ -57,7 +57,7 @@ pub use drivers::{
 pub use hotlink_job::{Errand, Exchange, Job, JobEnd, Launched, Spread, is_here, machine, path_word};
 pub use hotlink_seats::{Door, Entry, Lends, Want, goes_into, is_simulated, take_turns, within};
 pub use hotlink_seats::{clock as virtual_clock, look as look_at_virtual_clock};
-pub use latch::Latch;
+pub use latch::{Latch, Wish};
 pub use mixed::{Gathering, MixedPort};
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
 pub use neighbor::Neighbor;

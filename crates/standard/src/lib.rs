@@ -1,5 +1,5 @@
-//! What the MPI standard adds to tagged messages, free of any library's face: datatypes, operators, groups, topologies and
-//! the words for errors. Nothing here communicates, and nothing knows an address: a datatype says which bytes, relative to
+//! What the MPI standard adds to tagged messages, free of any library's face: datatypes, operators, groups, topologies,
+//! who has a lock, and the words for errors. Nothing here communicates, and nothing knows an address: a datatype says which bytes, relative to
 //! a buffer that its caller has.
 //!
 //! ```
@@ -23,6 +23,7 @@ mod group;
 mod names;
 mod operator;
 mod parts;
+mod queue;
 mod topology;
 mod view;
 
@@ -35,5 +36,6 @@ pub use group::{Compared, Group};
 pub use names::{Name, names};
 pub use operator::{Builtin, operation_of};
 pub use parts::Parts;
+pub use queue::LockQueue;
 pub use topology::{Cart, Graph, Neighbors, balanced};
 pub use view::{Piece, View};

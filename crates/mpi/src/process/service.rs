@@ -8,8 +8,8 @@ use crate::process::buffer::Staged;
 use crate::process::window::{ASKS, Blocks, Window};
 use hotlink_message::Request;
 use hotlink_port::yield_once;
-use hotlink_standard::{Basic, Builtin, Datatype};
-use std::collections::{BTreeMap, VecDeque};
+use hotlink_standard::{Basic, Builtin, Datatype, LockQueue};
+use std::collections::BTreeMap;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,10 +109,8 @@ impl Ask {
     }
 }
 
-/// A rank that waits for the lock. Its next asks may be there before it has it.
-struct Waiter {
-    rank: u32,
-    alone: bool,
+/// What a rank waits for the lock with: the tag of the answer, and its next asks, which may be there before it has it.
+struct Waits {
     answer: u32,
     asks: Vec<Ask>,
 }
@@ -123,10 +121,8 @@ pub(crate) const UNHEARD: u32 = 0;
 /// What a rank's service keeps.
 #[derive(Default)]
 pub(crate) struct Service {
-    /// Who holds the lock, and whether alone.
-    holders: BTreeMap<u32, bool>,
-    /// Who waits for it: rank, kind, tag of the answer, and what it asked for meanwhile.
-    queue: VecDeque<Waiter>,
+    /// Who has the lock and who waits for it.
+    lock: LockQueue<Waits>,
     /// Accesses that ranks have completed and this one has not waited for.
     pub(crate) completes: BTreeMap<u32, u32>,
     /// Something went beyond the window since it was last told.
@@ -144,32 +140,21 @@ impl Window {
         self.service.borrow_mut().answers.push((request, staged));
         Ok(())
     }
-    /// Gives the lock to those who can have it, in the order in which they came, and does what they have asked since.
+    /// Gives the lock to those who can have it, and does what they have asked since.
     fn grant(&self) -> Done {
         loop {
-            let next = {
-                let mut service = self.service.borrow_mut();
-                let Some(next) = service.queue.front() else { return Ok(()) };
-                let mut holders = service.holders.values();
-                let free = if next.alone { service.holders.is_empty() } else { !holders.any(|&alone| alone) };
-                if !free {
-                    return Ok(());
-                }
-                let Some(next) = service.queue.pop_front() else { return Ok(()) };
-                service.holders.insert(next.rank, next.alone);
-                next
-            };
-            if next.answer != UNHEARD {
-                self.reply(next.rank, next.answer, &0u64.to_ne_bytes())?;
+            let Some((rank, waits)) = self.service.borrow_mut().lock.grant() else { return Ok(()) };
+            if waits.answer != UNHEARD {
+                self.reply(rank, waits.answer, &0u64.to_ne_bytes())?;
             }
-            for ask in next.asks {
-                self.serve_one(next.rank, ask)?;
+            for ask in waits.asks {
+                self.serve_one(rank, ask)?;
             }
         }
     }
     fn serve_one(&self, from: u32, ask: Ask) -> Done {
-        if let Some(waiter) = self.service.borrow_mut().queue.iter_mut().find(|waiter| waiter.rank == from) {
-            waiter.asks.push(ask);
+        if let Some(waits) = self.service.borrow_mut().lock.waiting(from) {
+            waits.asks.push(ask);
             return Ok(());
         }
         match ask.kind {
@@ -186,15 +171,15 @@ impl Window {
             Kind::Flush | Kind::Unlock => {
                 let beyond = self.service.borrow_mut().beyond.remove(&from).is_some();
                 if ask.kind == Kind::Unlock {
-                    self.service.borrow_mut().holders.remove(&from);
+                    self.service.borrow_mut().lock.leave(from);
                 }
                 self.reply(from, ask.answer, &u64::from(beyond).to_ne_bytes())?;
                 self.grant()
             }
             Kind::Lock => {
                 let alone = ask.how == c::MPI_LOCK_EXCLUSIVE as u64;
-                let waiter = Waiter { rank: from, alone, answer: ask.answer, asks: Vec::new() };
-                self.service.borrow_mut().queue.push_back(waiter);
+                let waits = Waits { answer: ask.answer, asks: Vec::new() };
+                self.service.borrow_mut().lock.wait(from, alone, waits);
                 self.grant()
             }
             Kind::Complete => {

@@ -272,9 +272,8 @@ impl Window {
     /// Asks for a lock. What follows waits for it there; who reaches the memory by itself waits for it here.
     pub(crate) async fn lock(&self, to: u32, how: c_int) -> Done {
         if let Some(latch) = self.latch(to) {
-            let alone = how == c::MPI_LOCK_EXCLUSIVE;
-            latch.wants(alone);
-            while !latch.takes(alone) {
+            let mut wish = latch.wants(how == c::MPI_LOCK_EXCLUSIVE);
+            while !wish.is_granted() {
                 self.comm.view.progress();
                 self.comm.view.rest_briefly();
                 yield_once().await;
