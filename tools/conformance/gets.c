@@ -1,5 +1,6 @@
-/* Ranks that read the first one's window under a lock, and so wait for each other, with many windows that nobody asks for
- * anything: on a simulated fabric the number of turns says whether a wait is one. */
+/* Ranks that read windows under locks, and so wait for each other, with many windows that nobody asks for anything: on a
+ * simulated fabric the number of turns says whether a wait is one. Locks that one rank takes again and again, that several
+ * share, and that lie within others; and programs that wait for what another rank stores, by calls of every kind. */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -65,7 +66,38 @@ int main(void) {
         } while (ranks > 1 && got[0] != three);
         MPI_Win_unlock_all(win);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    // Locks within locks, in one order for all ranks: the second is not held before the first.
+    for (int i = 0; i < 20; i++) {
+        int first = (i + rank) % ranks;
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, first, 0, win);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, idle[0]);
+        MPI_Get(got, 1, MPI_INT, first, 1, 1, MPI_INT, win);
+        MPI_Get(got + 1, 1, MPI_INT, 0, 8, 1, MPI_INT, idle[0]);
+        MPI_Win_flush(first, win);
+        MPI_Win_unlock(0, idle[0]);
+        MPI_Win_unlock(first, win);
+        failed += got[0] != 2 || got[1] != 3;
+    }
+    // Calls that wait for nothing, again and again, until another rank has stored something.
+    for (int how = 0; how < 5 && ranks > 1; how++) {
+        int four = 4 + how, name;
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_lock_all(0, win);
+        if (rank == 1) MPI_Put(&four, 1, MPI_INT, 0, 3, 1, MPI_INT, win);
+        MPI_Request request;
+        if (rank == 0) do {
+            switch (how) {
+            case 0: MPI_Rget(got, 1, MPI_INT, 0, 3, 1, MPI_INT, win, &request); break;
+            case 1: MPI_Rput(&name, 1, MPI_INT, 0, 0, 1, MPI_INT, win, &request); break;
+            case 2: MPI_Ibarrier(MPI_COMM_SELF, &request); break;
+            case 3: MPI_Isend(&name, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request); break;
+            default: MPI_Comm_rank(MPI_COMM_WORLD, &name); request = MPI_REQUEST_NULL;
+            }
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            got[0] = ((volatile int *)mine)[3];
+        } while (got[0] != four);
+        MPI_Win_unlock_all(win);
+    }
     for (int i = 0; i < WINDOWS; i++) MPI_Win_free(&idle[i]);
     MPI_Win_free(&win);
     MPI_Finalize();

@@ -8,8 +8,21 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const TRIES: u32 = 64;
 /// Looks in vain at a lock before those who came later must wait.
 const PATIENCE: u32 = 64;
+/// Looks at shared memory before a core is given to others.
+const LOOKS: u32 = 32;
 /// The lock is held by one alone.
 const ALONE: u32 = u32::MAX;
+
+/// The program has looked at memory that ranks share. It may do so until another rank has stored something, which may need
+/// this core for that: after some looks it has it.
+pub fn looked() {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.load(Ordering::Relaxed).wrapping_add(1);
+    COUNT.store(count, Ordering::Relaxed);
+    if count.is_multiple_of(LOOKS) {
+        std::thread::yield_now();
+    }
+}
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]

@@ -55,9 +55,9 @@ pub use drivers::{
     Mixed, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
 };
 pub use hotlink_job::{Errand, Exchange, Job, JobEnd, Launched, Spread, is_here, machine, path_word};
-pub use hotlink_seats::{Door, Entry, Lends, Want, goes_into, is_simulated, take_turns, within};
+pub use hotlink_seats::{Door, Entry, Idle, Lends, Want, goes_into, is_simulated, take_turns, within};
 pub use hotlink_seats::{clock as virtual_clock, look as look_at_virtual_clock};
-pub use latch::{Latch, Wish};
+pub use latch::{Latch, Wish, looked};
 pub use mixed::{Gathering, MixedPort};
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
 pub use neighbor::Neighbor;

@@ -9,6 +9,7 @@ mod calls;
 mod desk;
 mod door;
 mod held;
+mod idle;
 mod mailbox;
 mod office;
 mod remote;
@@ -20,6 +21,7 @@ mod turns;
 
 pub use calls::{Called, Entry, Sums};
 pub use door::{Clock, Door, Halted, clock, goes_into, is_simulated, look, within};
+pub use idle::Idle;
 pub use office::{Office, Spent};
 pub use steps::Step;
 pub use turns::{Lends, Sleeps, Turns, Want, sleeps_by, take_turns, turns};

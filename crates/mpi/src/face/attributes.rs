@@ -159,10 +159,10 @@ pub(crate) fn win_free_keyval(p: &Process, keyval: Out<c_int>) -> Done {
 
 pub(crate) fn win_get_attr(p: &Process, win: Handle, keyval: c_int, value: Address, flag: Out<c_int>) -> Done {
     let window = p.window(win)?;
-    let facts = &window.facts;
+    let facts = &window.made.facts;
     // The base is the value itself, the others are at the value.
     let own = match keyval {
-        c::MPI_WIN_BASE => window.base,
+        c::MPI_WIN_BASE => window.made.base,
         c::MPI_WIN_SIZE => Address::of(&raw const facts.size),
         c::MPI_WIN_DISP_UNIT => Address::of(&raw const facts.unit),
         c::MPI_WIN_CREATE_FLAVOR => Address::of(&raw const facts.flavor),

@@ -4,12 +4,13 @@ use crate::abi::Handle;
 use crate::failure::{Done, check, fail};
 use crate::generated::constants as c;
 use crate::pointer::Out;
-use crate::process::Process;
 use crate::process::buffer::Staged;
 use crate::process::service::{Ask, Kind};
 use crate::process::window::{POSTS, Window};
+use crate::process::{Process, World};
 use hotlink_standard::Group;
 use std::ffi::c_int;
+use std::rc::Rc;
 
 fn out_of_turn<T>(why: &str) -> Done<T> {
     fail(c::MPI_ERR_RMA_SYNC, why)
@@ -29,6 +30,31 @@ pub(crate) fn win_fence(p: &Process, assertion: c_int, win: Handle) -> Done {
     flushed
 }
 
+/// No epoch but that of a fence may be open.
+fn closed(window: &Window) -> Done {
+    let access = window.access.borrow();
+    let open = access.all || !access.locks.is_empty() || access.group.is_some();
+    if open { out_of_turn("another epoch is open") } else { Ok(()) }
+}
+
+/// Ranks that hold several locks take them in an order on which they agree: those asked for are there before the next is.
+fn hold(world: &World) -> Done {
+    for (window, to) in world.asked.take().into_iter().filter_map(|(window, to)| Some((window.upgrade()?, to))) {
+        if passive(&window, Some(to)).is_ok() {
+            window.service.borrow_mut().failed |= world.block_on(window.told(to, Kind::Flush, 0))? != 0;
+        }
+    }
+    Ok(())
+}
+
+fn ask(world: &World, window: &Rc<Window>, to: u32, how: c_int) -> Done {
+    world.block_on(window.lock(to, how))?;
+    if window.made.shared.is_none() {
+        world.asked.borrow_mut().push((Rc::downgrade(window), to));
+    }
+    Ok(())
+}
+
 pub(crate) fn win_lock(p: &Process, lock_type: c_int, rank: c_int, _assert: c_int, win: Handle) -> Done {
     let (world, window) = (p.world()?, p.window(win)?);
     let known = [c::MPI_LOCK_EXCLUSIVE, c::MPI_LOCK_SHARED].contains(&lock_type);
@@ -43,7 +69,8 @@ pub(crate) fn win_lock(p: &Process, lock_type: c_int, rank: c_int, _assert: c_in
             return out_of_turn("another epoch is open for this rank");
         }
     }
-    world.block_on(window.lock(to, lock_type))?;
+    hold(world)?;
+    ask(world, &window, to, lock_type)?;
     let mut access = window.access.borrow_mut();
     access.fence = false;
     access.locks.insert(to, lock_type);
@@ -64,15 +91,9 @@ pub(crate) fn win_unlock(p: &Process, rank: c_int, win: Handle) -> Done {
 
 pub(crate) fn win_lock_all(p: &Process, _assert: c_int, win: Handle) -> Done {
     let (world, window) = (p.world()?, p.window(win)?);
-    {
-        let access = window.access.borrow();
-        if access.all || !access.locks.is_empty() || access.group.is_some() {
-            return out_of_turn("another epoch is open");
-        }
-    }
-    for to in 0..window.comm.size() {
-        world.block_on(window.lock(to, c::MPI_LOCK_SHARED))?;
-    }
+    closed(&window)?;
+    hold(world)?;
+    (0..window.comm.size()).try_for_each(|to| ask(world, &window, to, c::MPI_LOCK_SHARED))?;
     let mut access = window.access.borrow_mut();
     (access.fence, access.all) = (false, true);
     Ok(())
@@ -84,11 +105,7 @@ pub(crate) fn win_unlock_all(p: &Process, win: Handle) -> Done {
         return out_of_turn("not all are locked");
     }
     // All are released, whatever failed at one of them.
-    let mut done = Ok(());
-    for to in 0..window.comm.size() {
-        done = done.and(world.block_on(window.release(to)));
-    }
-    done
+    (0..window.comm.size()).fold(Ok(()), |done, to| done.and(world.block_on(window.release(to))))
 }
 
 /// A passive epoch must be open.
@@ -107,7 +124,7 @@ fn flushed(p: &Process, rank: Option<c_int>, win: Handle, locally: bool) -> Done
     passive(&window, to)?;
     let done = if locally { world.block_on(window.settle()) } else { world.block_on(window.flush(to)) };
     // Programs look at their own part again and again, which needs no message, until another's has come.
-    if window.shared.is_none() && to.is_none_or(|to| to == window.comm.rank) {
+    if window.made.shared.is_none() && to.is_none_or(|to| to == window.comm.rank) {
         world.step();
         world.vain();
     }
@@ -155,9 +172,7 @@ pub(crate) fn win_post(p: &Process, group: Handle, _assert: c_int, win: Handle) 
         return out_of_turn("an exposure is open already");
     }
     let nothing = Staged::room(&window.all, 0);
-    for &to in &members {
-        world.block_on(window.comm.view.send(to, POSTS, nothing.span))?;
-    }
+    members.iter().try_for_each(|&to| world.block_on(window.comm.view.send(to, POSTS, nothing.span)))?;
     *window.exposed.borrow_mut() = Some(members);
     Ok(())
 }
@@ -165,16 +180,10 @@ pub(crate) fn win_post(p: &Process, group: Handle, _assert: c_int, win: Handle) 
 pub(crate) fn win_start(p: &Process, group: Handle, _assert: c_int, win: Handle) -> Done {
     let (world, window) = (p.world()?, p.window(win)?);
     let members = members(&window, &*p.group(group)?)?;
-    {
-        let access = window.access.borrow();
-        if access.group.is_some() || access.all || !access.locks.is_empty() {
-            return out_of_turn("another epoch is open");
-        }
-    }
+    closed(&window)?;
     let nothing = Staged::room(&window.all, 0);
-    for &from in &members {
-        world.block_on(window.comm.view.recv(Some(from), Some(POSTS), nothing.span))?;
-    }
+    let posted = |from: &u32| world.block_on(window.comm.view.recv(Some(*from), Some(POSTS), nothing.span)).map(|_| ());
+    members.iter().try_for_each(posted)?;
     let mut access = window.access.borrow_mut();
     access.fence = false;
     access.group = Some(members);
@@ -186,9 +195,7 @@ pub(crate) fn win_complete(p: &Process, win: Handle) -> Done {
     let Some(members) = window.access.borrow_mut().group.take() else {
         return out_of_turn("no access was started");
     };
-    for to in members {
-        window.tell(to, Ask::of(Kind::Complete))?;
-    }
+    members.into_iter().try_for_each(|to| window.tell(to, Ask::of(Kind::Complete)))?;
     world.block_on(window.settle())
 }
 

@@ -28,7 +28,7 @@ fn aim(p: &Process, win: Handle, rank: c_int, disp: i64, count: i64, datatype: H
     let to = window.comm.ranked(rank)?;
     let reachable = window.may_reach(to);
     check(reachable, c::MPI_ERR_RMA_SYNC, || format!("rank {rank} may not be reached now: no epoch is open for it"))?;
-    let (size, unit) = window.peers[to as usize];
+    let (size, unit) = window.made.peers[to as usize];
     let blocks = if window.is_dynamic() {
         blocks(disp, count as u64, &of.datatype)
     } else {

@@ -83,7 +83,7 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
     world.served.borrow_mut().insert(comm.number, window.clone());
     comm.view.attend(true);
     // On a simulated fabric only the simulation says when a process does something. Who shares the memory needs nobody's help.
-    if comm.size() > 1 && window.shared.is_none() && hotlink_real::virtual_clock().is_none() {
+    if comm.size() > 1 && window.made.shared.is_none() && hotlink_real::virtual_clock().is_none() {
         gate::attend(|p| !p.windows.is_empty() && p.world().is_ok_and(|world| world.tend()));
     }
     win.set(p.windows.add(window));
@@ -178,7 +178,7 @@ fn allocated(
     win: Out<Handle>,
 ) -> Done {
     make(p, &Wish { info, comm, base: Address(0), size, unit, flavor }, win)?;
-    base.holds().set(p.window(win.get(0))?.base.0);
+    base.holds().set(p.window(win.get(0))?.made.base.0);
     Ok(())
 }
 
@@ -240,14 +240,14 @@ pub(crate) fn win_shared_query(
     check(!window.is_dynamic(), c::MPI_ERR_RMA_FLAVOR, || "a dynamic window has no memory of its own".to_owned())?;
     let known = rank == c::MPI_PROC_NULL || (rank >= 0 && (rank as u32) < window.comm.size());
     check(known, c::MPI_ERR_RANK, || format!("rank {rank}: it must be 0 to {}", window.comm.size() - 1))?;
-    let mapped = window.shared.as_ref().filter(|shared| shared.neighbors.is_empty());
+    let mapped = window.made.shared.as_ref().filter(|shared| shared.neighbors.is_empty());
     let found = match (mapped, usize::try_from(rank)) {
         (Some(shared), Ok(rank)) => shared.parts.get(rank).copied(),
         // The first that has any.
         (Some(shared), Err(_)) => shared.parts.iter().find(|part| part.1 > 0).copied(),
         // Of other kinds, a rank sees its own part alone.
         (None, Ok(rank)) if rank == window.comm.rank as usize => {
-            Some((window.base, window.facts.size, window.facts.unit.into()))
+            Some((window.made.base, window.made.facts.size, window.made.facts.unit.into()))
         }
         (None, _) => None,
     };
@@ -274,10 +274,10 @@ pub(crate) fn win_free(p: &Process, win: Out<Handle>) -> Done {
     world.until(|| (!window.serves.get()).then_some(()));
     window.comm.view.attend(false);
     world.served.borrow_mut().remove(&window.comm.number);
-    if window.owned {
-        memory::release(window.base);
+    if window.made.owned {
+        memory::release(window.made.base);
     }
-    if let Some(shared) = &window.shared {
+    if let Some(shared) = &window.made.shared {
         // Who has no mapping any more does not hear that the memory is gone.
         if let Some(attachment) = shared.attachment {
             world

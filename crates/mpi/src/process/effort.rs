@@ -146,10 +146,9 @@ impl Process {
     /// A call ends.
     #[cold]
     pub(crate) fn computes(&self) {
-        if let Ok(world) = self.world()
-            && let Some(effort) = &world.effort
-        {
-            effort.leave();
+        if let Ok(world) = self.world() {
+            world.called();
+            world.effort.iter().for_each(Effort::leave);
         }
     }
 }

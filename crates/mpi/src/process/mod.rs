@@ -35,12 +35,12 @@ use crate::process::types::{Type, Types};
 use crate::process::window::Window;
 use crate::table::Table;
 use hotlink_message::{Comm, Matched, Request};
-use hotlink_real::Seat;
+use hotlink_real::{Idle, Seat};
 use hotlink_standard::Group;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::c_int;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// Keys and values, in the order in which they were first set.
 pub(crate) type Info = Rc<RefCell<Vec<(String, String)>>>;
@@ -82,12 +82,16 @@ pub(crate) struct World {
     pub(crate) tasks: RefCell<Vec<Option<Task>>>,
     /// Windows that others may ask for something, by their communicators' numbers.
     pub(crate) served: RefCell<BTreeMap<u32, Rc<Window>>>,
+    /// Locks that were asked for and may not be there yet.
+    pub(crate) asked: RefCell<Vec<(Weak<Window>, u32)>>,
     pub(crate) buffered: RefCell<Vec<Buffered>>,
     /// The program's buffer for such sends: where and how long.
     pub(crate) attached: Cell<Option<(usize, u64)>>,
     pub(crate) provided: Cell<c_int>,
     /// What the program computes, where anybody wants to know.
     pub(crate) effort: Option<Effort>,
+    /// Calls since it last waited.
+    pub(crate) idle: Cell<Idle>,
     /// Collectives and what is never freed are checked.
     pub(crate) check: bool,
 }

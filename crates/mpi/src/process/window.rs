@@ -72,10 +72,7 @@ pub(crate) struct Shared {
 pub(crate) struct Window {
     pub(crate) comm: Rc<Communicator>,
     pub(crate) all: Everything,
-    pub(crate) base: Address,
-    pub(crate) facts: Facts,
-    /// Bytes and unit of displacements of every rank.
-    pub(crate) peers: Vec<(i64, i64)>,
+    pub(crate) made: Made,
     pub(crate) name: RefCell<String>,
     pub(crate) attributes: Attributes,
     pub(crate) handler: Cell<Handle>,
@@ -85,9 +82,6 @@ pub(crate) struct Window {
     pub(crate) exposed: RefCell<Option<Vec<u32>>>,
     /// Memory that was attached to a dynamic one.
     pub(crate) attached: RefCell<Vec<(usize, u64)>>,
-    pub(crate) shared: Option<Shared>,
-    /// The library's own memory.
-    pub(crate) owned: bool,
     pub(crate) service: RefCell<Service>,
     /// Its service is at work.
     pub(crate) serves: Cell<bool>,
@@ -104,8 +98,10 @@ pub(crate) struct Window {
 pub(crate) struct Made {
     pub(crate) base: Address,
     pub(crate) facts: Facts,
+    /// Bytes and unit of displacements of every rank.
     pub(crate) peers: Vec<(i64, i64)>,
     pub(crate) shared: Option<Shared>,
+    /// The library's own memory.
     pub(crate) owned: bool,
 }
 
@@ -137,9 +133,7 @@ impl Window {
         Window {
             comm,
             all,
-            base: made.base,
-            facts: made.facts,
-            peers: made.peers,
+            made,
             name: RefCell::default(),
             attributes: Attributes::default(),
             handler: Cell::new(c::MPI_ERRORS_ARE_FATAL),
@@ -147,8 +141,6 @@ impl Window {
             access: RefCell::default(),
             exposed: RefCell::default(),
             attached: RefCell::default(),
-            shared: made.shared,
-            owned: made.owned,
             service: RefCell::default(),
             serves: Cell::new(false),
             sent: RefCell::default(),
@@ -159,19 +151,19 @@ impl Window {
     }
     /// What orders this rank's access to another's part, if they share memory.
     fn latch(&self, of: u32) -> Option<Latch> {
-        self.shared.as_ref().map(|shared| memory::latch(shared.latches.plus(i64::from(of) * Latch::BYTES as i64)))
+        self.made.shared.as_ref().map(|shared| memory::latch(shared.latches.plus(i64::from(of) * Latch::BYTES as i64)))
     }
     /// Whether this rank reaches another's part by itself.
     fn reaches(&self, to: u32) -> bool {
-        to == self.own() || self.shared.is_some()
+        to == self.own() || self.made.shared.is_some()
     }
     /// Whose memory a rank's part is, if it is not mapped here.
     fn neighbor(&self, of: u32) -> Option<Neighbor> {
-        self.shared.as_ref()?.neighbors.get(of as usize).copied().filter(|_| of != self.own())
+        self.made.shared.as_ref()?.neighbors.get(of as usize).copied().filter(|_| of != self.own())
     }
     /// Where one block of a part is that this rank reaches, and whose memory that is, if it is not mapped here.
     fn there(&self, aim: &Aim) -> Option<(Address, Option<Neighbor>)> {
-        match (&self.shared, &aim.blocks[..]) {
+        match (&self.made.shared, &aim.blocks[..]) {
             (Some(shared), &[(at, _)]) => Some((shared.parts[aim.to as usize].0.plus(at), self.neighbor(aim.to))),
             _ => None,
         }
@@ -194,12 +186,16 @@ impl Window {
         let done = latch.alone(|| {
             memory::look_at(of, there, &mut old[..bytes])?;
             let mut new = old;
-            if change(&mut new[..bytes]) { memory::write_at(of, there, &new[..bytes]) } else { Some(()) }
+            if change(&mut new[..bytes]) {
+                return memory::write_at(of, there, &new[..bytes]);
+            }
+            hotlink_real::looked();
+            Some(())
         });
         done.map(|()| old)
     }
     pub(crate) fn is_dynamic(&self) -> bool {
-        self.facts.flavor == c::MPI_WIN_FLAVOR_DYNAMIC
+        self.made.facts.flavor == c::MPI_WIN_FLAVOR_DYNAMIC
     }
     fn own(&self) -> u32 {
         self.comm.rank
@@ -299,9 +295,10 @@ impl Window {
     }
     /// Waits until all that was asked of these ranks is done there.
     pub(crate) async fn flush(&self, only: Option<u32>) -> Done {
-        if self.shared.is_some() {
+        if self.made.shared.is_some() {
             // What this rank stored before is there before whatever it does next.
             std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+            hotlink_real::looked();
         }
         self.settle().await?;
         let touched: Vec<u32> = match only {
@@ -334,8 +331,8 @@ impl Window {
     /// Where blocks of a rank's part are in this process; `None`: not in the window.
     fn places(&self, of: u32, blocks: &[(i64, u64)]) -> Option<Vec<(Address, u64)>> {
         let attached = self.attached.borrow();
-        let own = (self.base, self.facts.size, 0);
-        let (base, size, _) = self.shared.as_ref().map_or(own, |shared| shared.parts[of as usize]);
+        let own = (self.made.base, self.made.facts.size, 0);
+        let (base, size, _) = self.made.shared.as_ref().map_or(own, |shared| shared.parts[of as usize]);
         let place = |&(at, bytes): &(i64, u64)| {
             if !self.is_dynamic() {
                 let inside = at >= 0 && (at as u64).checked_add(bytes)? <= size as u64;
