@@ -384,7 +384,14 @@ fn grow(extents: &mut Vec<u32>, at: usize, each: &mut dyn FnMut(&[u32]) -> bool)
 }
 
 fn rails(rail: &Rail, gpus: u32) -> Shaped {
-    let most = u64::from(gpus) * u64::from(rail.radix) * u64::from(rail.radix / 2);
+    let half = u64::from(rail.radix / 2);
+    let most = u64::from(gpus) * u64::from(rail.radix) * half * half;
     let topology = TopologySpec::new(Rail::apart(gpus, rail.radix));
-    Shaped { name: "rail".to_owned(), topology, ratio: None, most, why: format!("{gpus} rails of leaves and spines") }
+    Shaped {
+        name: "rail".to_owned(),
+        topology,
+        ratio: None,
+        most,
+        why: format!("{gpus} rails of leaves, spines and cores"),
+    }
 }

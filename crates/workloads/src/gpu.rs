@@ -111,6 +111,11 @@ pub fn options(spec: &FabricSpec, asked: &Options) -> Result<Options, String> {
 pub(crate) fn rail_switches(spec: &FabricSpec, ranks: u32) -> Result<Option<RailSwitches>, String> {
     let (Some(rail), Some(reduction)) = (rails(spec), spec.reduction()) else { return Ok(None) };
     let levels = rail.levels(ranks.div_ceil(rail.gpus_per_host)).map_err(|error| error.to_string())?;
+    if levels.groups > 1 {
+        return Err(
+            "collnet combines in leaves and spines; here a rail's leaves stand in groups under cores".to_owned()
+        );
+    }
     Ok(Some(RailSwitches {
         held: levels.held,
         leaves: levels.leaves,

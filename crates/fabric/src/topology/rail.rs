@@ -7,7 +7,8 @@
 //! Rails that are joined (rail-optimised) share their spines, or beyond those cores. Then a GPU has its NIC for itself:
 //! traffic to another rail of another host goes through the switches.
 //! Hosts are built whole, so the fabric may have more nodes than asked for. All levels have full bisection; rails apart are
-//! one switch each where that suffices.
+//! one switch each where that suffices. Where leaves are too many for spines above all of them, they stand in groups, each
+//! with spines of its own, and cores join the groups: those of one rail, or of all rails where these are joined.
 
 use super::switches::MAX_PORTS;
 use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
@@ -87,16 +88,18 @@ impl Topology for ReducingRail {
     }
 }
 
-/// Switches of each rail, and cores above all of them.
+/// Switches of each rail, and cores above them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RailLevels {
     /// Hosts on a leaf.
     pub held: u32,
     /// Leaves of a rail.
     pub leaves: u32,
-    /// Spines of a rail; of all rails together where these are joined by spines.
+    /// Groups of a rail's leaves under spines of their own.
+    pub groups: u32,
+    /// Spines of a group; of all rails together where these are joined by spines.
     pub spines: u32,
-    /// Cores for each spine of a rail.
+    /// Cores for each spine of a group: of a rail, or of all rails where these are joined.
     pub cores: u32,
 }
 
@@ -106,31 +109,31 @@ impl Rail {
     /// # Errors
     /// More hosts than the rails hold.
     pub fn levels(&self, hosts: u32) -> Result<RailLevels, BuildError> {
-        let (rails, half) = (self.gpus_per_host, self.radix / 2);
-        let single = hosts <= self.radix && !self.joined;
-        let held = if single { self.radix } else { half };
+        let (rails, radix, half) = (self.gpus_per_host, self.radix, self.radix / 2);
+        let single = hosts <= radix && !self.joined;
+        let held = if single { radix } else { half };
         let leaves = hosts.div_ceil(held);
         // The fewest that have ports for all, and to which a leaf's links spread evenly.
         let shared_by = |below: u32| {
-            let least = (below * half).div_ceil(self.radix).max(1);
+            let least = (below * half).div_ceil(radix).max(1);
             (least..=half).find(|&s| half.is_multiple_of(s)).unwrap_or(half)
         };
+        // Rails that meet in spines, or in cores.
+        let meet = if self.joined { rails } else { 1 };
+        let two = RailLevels { held, leaves, groups: 1, spines: 0, cores: 0 };
         if single {
-            return Ok(RailLevels { held, leaves, spines: 0, cores: 0 });
+            return Ok(two);
         }
-        if !self.joined && leaves <= self.radix {
-            return Ok(RailLevels { held, leaves, spines: shared_by(leaves), cores: 0 });
+        if u64::from(leaves) * u64::from(meet) <= u64::from(radix) {
+            return Ok(RailLevels { spines: shared_by(leaves * meet), ..two });
         }
-        if self.joined && u64::from(leaves) * u64::from(rails) <= u64::from(self.radix) {
-            return Ok(RailLevels { held, leaves, spines: shared_by(leaves * rails), cores: 0 });
+        let (groups, most) = (leaves.div_ceil(half), radix / meet);
+        if groups <= most {
+            return Ok(RailLevels { groups, spines: half, cores: shared_by(groups * meet), ..two });
         }
-        if self.joined && leaves <= half && rails <= self.radix {
-            return Ok(RailLevels { held, leaves, spines: half, cores: shared_by(rails) });
-        }
-        let most = u64::from(rails) * u64::from(half) * u64::from(if self.joined { half } else { self.radix });
-        let (nodes, radix) = (u64::from(hosts) * u64::from(rails), self.radix);
-        let how = if self.joined { "leaves, spines and cores" } else { "leaves and spines" };
-        Err(invalid(format!("{nodes} GPUs: rails of {how} with {radix} ports hold {most}")))
+        let (nodes, half) = (u64::from(hosts) * u64::from(rails), u64::from(half));
+        let most = u64::from(rails) * u64::from(most) * half * half;
+        Err(invalid(format!("{nodes} GPUs: rails of leaves, spines and cores with {radix} ports hold {most}")))
     }
 }
 
@@ -141,11 +144,12 @@ fn build(nodes: u32, rail: &Rail, reducing: Option<Reducing>) -> Result<(Network
     check_range("radix", radix, 2..=MAX_PORTS)?;
     let hosts = nodes.div_ceil(gpus);
     let nodes = hosts * gpus;
-    let RailLevels { held, leaves, spines, cores } = rail.levels(hosts)?;
+    let RailLevels { held, leaves, groups, spines, cores } = rail.levels(hosts)?;
     let (rails, half) = (gpus, radix / 2);
-    // Spines of a rail's own: under cores, and where rails stand apart.
-    let own_spines = if joined && cores == 0 { 0 } else { spines };
-    let all_spines = if joined && cores == 0 { spines } else { rails * spines };
+    // Spines above one leaf are those of all rails, of its rail, or of its group.
+    let groups_of_all = if joined && cores == 0 { 1 } else { rails * groups };
+    let (all_spines, in_group) = (groups_of_all * spines, leaves.div_ceil(groups));
+    let all_cores = if joined { 1 } else { rails } * spines * cores;
     let upward =
         u64::from(half) * (u64::from(rails * leaves) * u64::from(spines.min(1)) + u64::from(all_spines * cores.min(1)));
     check_channels(u64::from(nodes) * if mesh { u64::from(gpus) + 5 } else { 8 } + 2 * upward)?;
@@ -161,7 +165,7 @@ fn build(nodes: u32, rail: &Rail, reducing: Option<Reducing>) -> Result<(Network
     let scale_up = add_tier(&mut b, &mut tiers, "scale-up switch", switches, 1, Role::Internal);
     let leaf = add_tier(&mut b, &mut tiers, "rail leaf", rails * leaves, 1, Role::Switch);
     let spine = add_tier(&mut b, &mut tiers, "rail spine", all_spines, 2, Role::Switch);
-    let core = add_tier(&mut b, &mut tiers, "core", own_spines * cores, 3, Role::Switch);
+    let core = add_tier(&mut b, &mut tiers, "core", all_cores, 3, Role::Switch);
     let sender = add_tier(&mut b, &mut tiers, "sending NIC", nodes, 0, Role::Nic);
     let receiver = add_tier(&mut b, &mut tiers, "receiving NIC", nodes, 0, Role::Nic);
     for node in 0..nodes {
@@ -184,13 +188,15 @@ fn build(nodes: u32, rail: &Rail, reducing: Option<Reducing>) -> Result<(Network
     let first = if reducing == Some(Reducing::Rails) { leaf.0 } else { scale_up.0 };
     (0..reducers).for_each(|at| b.link(Vertex(nodes + at), Vertex(first + at), Role::Internal));
     for l in (0..rails * leaves).filter(|_| spines > 0) {
+        let group = (l / leaves * groups + l % leaves / in_group) % groups_of_all;
         for port in 0..half {
-            b.link(Vertex(leaf.0 + l), Vertex(spine.0 + l / leaves * own_spines + port % spines), Role::SwitchLink);
+            b.link(Vertex(leaf.0 + l), Vertex(spine.0 + group * spines + port % spines), Role::SwitchLink);
         }
     }
     for s in (0..all_spines).filter(|_| cores > 0) {
+        let plane = s % spines + if joined { 0 } else { s / (groups * spines) * spines };
         for port in 0..half {
-            b.link(Vertex(spine.0 + s), Vertex(core.0 + s % spines * cores + port % cores), Role::SwitchLink);
+            b.link(Vertex(spine.0 + s), Vertex(core.0 + plane * cores + port % cores), Role::SwitchLink);
         }
     }
     Ok((b.build(), Shape::Tiers(tiers)))

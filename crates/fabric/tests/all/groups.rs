@@ -5,8 +5,10 @@ use hotlink_fabric::spec::{FabricSpec, Role, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{DragonflyPlus, Rail};
 use hotlink_fabric::{Fabric, catalog};
 
+const ROUTING: RoutingSpec = RoutingSpec::ShortestEcmp;
+
 fn built(topology: TopologySpec, nodes: u32) -> Fabric {
-    Fabric::build(&FabricSpec::bare("groups", topology, RoutingSpec::ShortestEcmp), nodes).unwrap()
+    Fabric::build(&FabricSpec::bare("groups", topology, ROUTING), nodes).unwrap()
 }
 
 /// Channels of a role, both ways of a link.
@@ -46,7 +48,7 @@ fn every_two_groups_of_a_dragonfly_plus_have_equally_many_links() {
     // Node, leaf, node; node, leaf, spine, leaf, node; and one global link more, after at most one spine to turn at.
     assert_eq!([hops(&fabric, 0, 1), hops(&fabric, 0, 2)], [2, 4]);
     assert!((4..20).all(|far| hops(&fabric, 0, far) == 5));
-    let why = Fabric::build(&FabricSpec::bare("groups", topology(), RoutingSpec::ShortestEcmp), 21).unwrap_err();
+    let why = Fabric::build(&FabricSpec::bare("groups", topology(), ROUTING), 21).unwrap_err();
     assert!(why.0.contains("5 groups of 4 hold 20"), "{why}");
 }
 
@@ -70,8 +72,27 @@ fn rails_that_are_joined_meet_in_spines_or_above_them() {
     let three = built(joined(8), 48);
     assert_eq!(channels(&three, Role::SwitchLink), 2 * (12 * 4 + 16 * 4));
     assert_eq!([hops(&three, 0, 16), hops(&three, 0, 17)], [6, 8]);
-    let why = Fabric::build(&FabricSpec::bare("groups", joined(8), RoutingSpec::ShortestEcmp), 68).unwrap_err();
-    assert!(why.0.contains("leaves, spines and cores with 8 ports hold 64"), "{why}");
+    // Seventeen hosts: five leaves a rail, more than a spine's four ports. Each rail has groups of three and of two leaves, each
+    // under four spines of its own, and cores join all eight groups.
+    let groups = built(joined(8), 68);
+    assert_eq!(channels(&groups, Role::SwitchLink), 2 * (20 * 4 + 32 * 4));
+    assert_eq!([hops(&groups, 0, 4), hops(&groups, 0, 16), hops(&groups, 0, 48), hops(&groups, 0, 49)], [4, 6, 8, 8]);
+    let why = Fabric::build(&FabricSpec::bare("groups", joined(8), ROUTING), 132).unwrap_err();
+    assert!(why.0.contains("leaves, spines and cores with 8 ports hold 128"), "{why}");
+}
+
+#[test]
+fn rails_apart_have_cores_of_their_own_where_leaves_stand_in_groups() {
+    let apart =
+        |nodes| Fabric::build(&FabricSpec::bare("groups", TopologySpec::new(Rail::apart(4, 4)), ROUTING), nodes);
+    // Eight hosts on four leaves of two, under two spines; ten on five leaves, in three groups.
+    assert_eq!(channels(&apart(32).unwrap(), Role::SwitchLink), 2 * (4 * 4 * 2));
+    let groups = apart(40).unwrap();
+    assert_eq!(channels(&groups, Role::SwitchLink), 2 * (4 * 5 * 2 + 4 * 3 * 2 * 2));
+    // Same leaf, same group, other group; another rail by the own host's GPU of it, on the same way.
+    assert_eq!([hops(&groups, 0, 4), hops(&groups, 0, 8), hops(&groups, 0, 16), hops(&groups, 0, 17)], [5, 7, 9, 11]);
+    let why = apart(68).unwrap_err();
+    assert!(why.0.contains("with 4 ports hold 64"), "{why}");
 }
 
 #[test]
