@@ -62,6 +62,24 @@ impl Which {
     pub fn is_carried_by_adapters(self) -> bool {
         matches!(self, Which::Barrier | Which::Bcast | Which::Allreduce | Which::Reduce)
     }
+    /// Bytes of an element: sizes are multiples of it. Numbers are combined, and parts of several lengths are whole words.
+    pub fn element_bytes(self) -> u64 {
+        match self {
+            Which::Reduce | Which::Allreduce | Which::ReduceScatter | Which::Alltoallv => 8,
+            _ => 1,
+        }
+    }
+    /// Checks a size in bytes.
+    ///
+    /// # Errors
+    /// It is no multiple of an element.
+    pub fn check_size(self, size: u64) -> Result<(), String> {
+        let element = self.element_bytes();
+        if size.is_multiple_of(element) {
+            return Ok(());
+        }
+        Err(format!("{size}: elements of {} have {element} B; allowed are multiples of {element}", self.name()))
+    }
     /// A call of it, as rules of MPIs see it: of elements of 8 bytes.
     pub fn call(self, ranks: u32, bytes: u64) -> CollectiveCall {
         let (collective, is_uneven) = (self.collective(), self == Which::Alltoallv);

@@ -24,8 +24,6 @@ pub struct Step {
 const MOST_BYTES: u64 = 1 << 36;
 /// Most segments of a pipeline.
 const MOST_SEGMENTS: u64 = 1 << 16;
-/// Bytes of an element of a reduction.
-const ELEMENT: u64 = 8;
 
 impl Step {
     /// All operations and algorithms, as [`FromStr`] reads them.
@@ -103,8 +101,7 @@ impl FromStr for Step {
             size.filter(|size| (1..=MOST_BYTES).contains(size))
                 .ok_or_else(|| format!("`{text}`: `{part}` is no size: must be 1 to {MOST_BYTES} bytes"))
         });
-        let reduces = matches!(which, Which::Reduce | Which::Allreduce | Which::ReduceScatter);
-        let size = sizes.next().transpose()?.unwrap_or(if reduces { ELEMENT } else { 1 });
+        let size = sizes.next().transpose()?.unwrap_or(which.element_bytes());
         let segment = sizes.next().transpose()?;
         if sizes.next().is_some() || (segment.is_some() && !algorithm.is_segmented()) {
             let segmented = which.collective().algorithms().iter().filter(|algorithm| algorithm.is_segmented());
@@ -116,9 +113,7 @@ impl FromStr for Step {
         if segment.is_some_and(|segment| size.div_ceil(segment) > MOST_SEGMENTS) {
             return Err(format!("`{text}` has more than {MOST_SEGMENTS} segments"));
         }
-        if reduces && !size.is_multiple_of(ELEMENT) {
-            return Err(format!("`{text}`: elements have {ELEMENT} B, so the size must be a multiple of that"));
-        }
+        which.check_size(size).map_err(|what| format!("`{text}`: {what}"))?;
         Ok(Step { which, algorithm, size, segment })
     }
 }

@@ -45,9 +45,7 @@ pub(crate) fn by(
     let session = pass.session;
     let ranks = ranks(asked, session)?;
     let sizes = if which == Which::Barrier { &[0][..] } else { &asked.sizes[..] };
-    if let Some(size) = sizes.iter().find(|&&size| size % 8 != 0) {
-        return Err(Error::Input(format!("--size {size}: elements have 8 B; allowed are multiples of 8")));
-    }
+    sizes.iter().try_for_each(|&size| which.check_size(size)).map_err(|what| Error::Input(format!("--size {what}")))?;
     for &ranks in &ranks {
         session.fits(sizes, ranks, blocks(which, ranks))?;
     }

@@ -11,7 +11,7 @@
 //!
 //! Each becomes an [`Outline`], which is written as the graph file that [`hotlink_fabric::import`] reads. What a file does
 //! not state stays unstated: `+rate:400Gbit/s` behind the file's name gives links without a rate theirs, `+technology:roce`
-//! says what the network is, `+nvlink:25GB/s` gives NVLinks theirs.
+//! says what the network is, `+nvlink:25GB/s` gives NVLinks theirs, `+latency:700ns` gives one to links without.
 
 mod csv;
 mod graphml;
@@ -236,7 +236,7 @@ const HEAD: u64 = 1 << 16;
 const MOST_BYTES: u64 = 1 << 28;
 
 /// The graph file of the description that `name` spells: a file, or several of `lldpctl` with `+` between them, and
-/// `+rate:400Gbit/s` for links without a rate, `+technology:roce`. `None`: it is none of these forms. Beside it stands the first file's name.
+/// `+rate:400Gbit/s` for links without a rate, `+latency:700ns` for those without one, `+technology:roce`. `None`: it is none of these forms. Beside it stands the first file's name.
 ///
 /// # Errors
 /// The first mistake, with its place.
@@ -245,6 +245,7 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
     let (rates, files): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| word.starts_with("rate:"));
     let (kinds, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("technology:"));
     let (own, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("nvlink:"));
+    let (latencies, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("latency:"));
     let technology = kinds.last().and_then(|word| word.strip_prefix("technology:"));
     let forms: Option<Vec<Form>> = files.iter().map(|file| form_of(file)).collect();
     let Some(form) = forms.as_ref().and_then(|forms| forms.first()).copied() else { return Ok(None) };
@@ -257,6 +258,13 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
         None => Ok(None),
     };
     let (rate, own) = (rate(&rates)?, rate(&own)?);
+    let latency_us = match latencies.last() {
+        Some(word) => match simgrid::latency_us(&word["latency:".len()..]) {
+            None => return wrong(word, 0, "is no latency: allowed are latency:700ns, latency:1.2us"),
+            known => known,
+        },
+        None => None,
+    };
     let mut outline = match &texts[..] {
         [(file, text)] => Outline::read(form, file, text)?,
         _ if forms.is_some_and(|forms| forms.iter().all(|form| *form == Form::Lldp)) => {
@@ -267,7 +275,9 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
     };
     let stated =
         |link: &Link| link.rate_mbps.or(own.filter(|_| link.is_nvlink)).or(rate.filter(|_| !link.is_unlimited));
-    outline.links.iter_mut().for_each(|link| link.rate_mbps = stated(link));
+    for link in &mut outline.links {
+        (link.rate_mbps, link.latency_us) = (stated(link), link.latency_us.or(latency_us));
+    }
     outline.all_rated(files[0])?;
     Ok(Some((files[0].to_owned(), outline.graph(rate, technology))))
 }

@@ -28,7 +28,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
 }
 
 /// A latency such as `50us`, in us.
-fn latency(file: &str, node: Node<'_, '_>, text: &str) -> Result<f64, ImportError> {
+pub(super) fn latency_us(text: &str) -> Option<f64> {
     let end = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E').unwrap_or(text.len());
     let unit = match text[end..].trim() {
         "" | "s" => 1e6,
@@ -38,7 +38,11 @@ fn latency(file: &str, node: Node<'_, '_>, text: &str) -> Result<f64, ImportErro
         "ps" => 1e-6,
         _ => f64::NAN,
     };
-    match text[..end].trim().parse::<f64>().map(|number| number * unit).ok().filter(|us| us.is_finite() && *us >= 0.0) {
+    text[..end].trim().parse::<f64>().map(|number| number * unit).ok().filter(|us| us.is_finite() && *us >= 0.0)
+}
+
+fn latency(file: &str, node: Node<'_, '_>, text: &str) -> Result<f64, ImportError> {
+    match latency_us(text) {
         Some(us) => Ok(us),
         None => wrong(file, line(node), format!("'{text}' is no latency: allowed are 50us, 1.5ms, 2e-6")),
     }

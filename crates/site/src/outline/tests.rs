@@ -231,3 +231,16 @@ fn an_nccl_topology_says_what_a_host_offers_its_gpus() {
     assert!(why.contains("nccl.xml:5: NVLinks have no rate") && why.contains("+nvlink:25GB/s"), "{why}");
     assert_eq!(super::gpu_host("ib-qdr").unwrap(), None);
 }
+
+#[test]
+fn a_latency_behind_the_name_is_that_of_links_without_one() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/outline/topology.conf");
+    let links = |name: &str| {
+        let (_, graph) = super::open(name).unwrap().unwrap();
+        serde_json::from_str::<Value>(&graph).unwrap()["links"].as_array().unwrap().clone()
+    };
+    assert!(links(file).iter().all(|link| link.get("latency_us").is_none()));
+    assert!(links(&format!("{file}+latency:700ns")).iter().all(|link| link["latency_us"] == 0.7));
+    let why = super::open(&format!("{file}+latency:fast")).unwrap_err().to_string();
+    assert!(why.contains("latency:fast") && why.contains("allowed are latency:700ns"), "{why}");
+}

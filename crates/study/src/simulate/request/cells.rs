@@ -6,10 +6,9 @@ use super::{Benchmark, Request, input};
 use crate::cell::{Cell, Offered, ProgramBench, Streamed, What};
 use crate::options::{SendMode, Side, Stack, Ways};
 use crate::sizes::Law;
-use crate::{Error, benchmarks, is_graph, sort};
+use crate::{Error, benchmarks, sort};
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Which};
-use hotlink_site as site;
 
 impl Request {
     /// Cells of a benchmark that has them; `bcast` with the algorithms that run over messages.
@@ -141,9 +140,10 @@ impl Request {
             Benchmark::Collective { which, .. }
                 if self.stack_of(*which != Which::Alltoall || !algorithms.is_empty())? == Stack::Message =>
             {
-                if let Some(size) = self.sizes.iter().find(|&&size| size % 8 != 0) {
-                    return input(format!("--size {size}: elements have 8 B; allowed are multiples of 8"));
-                }
+                self.sizes
+                    .iter()
+                    .try_for_each(|&size| which.check_size(size))
+                    .map_err(|what| Error::Input(format!("--size {what}")))?;
             }
             Benchmark::Traffic { loads, offered, .. } => {
                 if !(0.001..=1.0).contains(&offered.precision) {
@@ -216,9 +216,10 @@ impl Request {
 
     /// Nodes where none are asked for: a graph's and a dumped network's own number, else what suits the benchmark.
     fn usual_nodes(&self) -> Result<Option<u32>, Error> {
-        let has_own = |fabric: &&String| is_graph(fabric) || site::files(fabric).is_some();
-        if let Some(first) = self.fabrics.first().filter(has_own) {
-            return Ok(self.open(first)?.own_nodes());
+        if let Some(first) = self.fabrics.first()
+            && let Some(own) = self.open(first)?.own_nodes()
+        {
+            return Ok(Some(own));
         }
         let most = |counts: &[u32]| counts.iter().copied().max().unwrap_or(1);
         Ok(match &self.benchmark {
