@@ -15,18 +15,17 @@ const FIGURES: [(&str, &str); 5] = [
     ("s25, s26: message passing", "measure semantics --via tcp --size 4..1MiB"),
     ("s27: TCP/IP", "measure sockets --size 1MiB"),
 ];
-/// Most seconds of a point.
-const SECONDS: &str = "--time 0.02";
-
-/// The records of every figure, each with the study and the figure it stands beside.
+/// The records of every figure, each with the study and the figure it stands beside; each point in so many seconds and
+/// blocks (those of `measure` where none are given).
 ///
 /// # Errors
 /// A command's own.
-pub fn figures(measure: &dyn Measure) -> Result<Vec<Record>, Error> {
+pub fn figures(measure: &dyn Measure, seconds: f64, blocks: Option<u32>) -> Result<Vec<Record>, Error> {
+    let blocks = blocks.map_or(String::new(), |blocks| format!(" --blocks {blocks}"));
     let mut all = Vec::new();
     for (name, command) in FIGURES {
         let place = Record::new().with("study", "K98").with("quantity", name);
-        let records = measure.records(&format!("{command} {SECONDS}"))?;
+        let records = measure.records(&format!("{command} --time {seconds}{blocks}"))?;
         all.extend(records.into_iter().map(|record| place.clone().followed_by(record)));
     }
     Ok(all)

@@ -3,6 +3,7 @@
 
 use hotlink_bench::{Hold, Plan as Repetitions, Record, RegionKind, RegionSetup, RegionTimes, Regions};
 use hotlink_bound::{Bound, Peak, network};
+use hotlink_fabric::spec::Capacities;
 use hotlink_message::Error as MessageError;
 use hotlink_port::{Driver, Engine, Layout};
 use hotlink_sim::port::VirtualTime;
@@ -105,7 +106,7 @@ impl Study {
         let start = watch.seconds();
         let failed = |what: String| format!("{} with {} nodes: {what}", source.name(), self.nodes);
         let fabric = source.build(self.nodes).map_err(failed)?;
-        let settings = Settings { seed: self.seed, ..Settings::of(&fabric.spec) };
+        let settings = Settings { seed: self.seed, capacities: Capacities::Measured, ..Settings::of(&fabric.spec) };
         let plan = Plan::new(&fabric, &settings).map_err(|error| failed(error.to_string()))?;
         let mut driver = VirtualTime::new(&plan, &settings).map_err(|unfit| failed(unfit.to_string()))?;
         let told: Vec<Result<RegionTimes, MessageError>> =

@@ -54,7 +54,7 @@ pub fn calibrate(asked: &Calibration) -> Result<Vec<Record>, Failure> {
 /// # Errors
 /// A question or a catalog entry that is not sound.
 pub fn reproduce(studies: &[Study], measure: bool) -> Result<Vec<Record>, Failure> {
-    checked(|output| reproduce::reports(studies, measure, (false, None), output))
+    checked(|output| reproduce::reports(studies, measure.then_some((reproduce::SECONDS, None)), (false, None), output))
 }
 
 /// The cells of a plan. One that failed is a record with `error`.

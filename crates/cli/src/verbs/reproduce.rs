@@ -14,6 +14,9 @@ use hotlink_study::words::Word;
 use serde_json::Map;
 use std::path::PathBuf;
 
+/// Seconds for each point of K98's measured figures, where nothing is asked for.
+pub(crate) const SECONDS: f64 = 0.02;
+
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink reproduce M02
@@ -42,10 +45,16 @@ pub(crate) struct Args {
     #[arg(long)]
     series: bool,
     /// K98, W01 and H06: measure on this machine too, beside the simulated figures. K98: deposit over shared memory,
-    /// messages over shared memory and TCP, sockets, up to a minute; W01: the same benchmarks over shared memory; H06: write,
+    /// messages over shared memory and TCP, sockets, in a minute or two; W01: the same benchmarks over shared memory; H06: write,
     /// device and read of a barrier over the compiled RTL.
     #[arg(long)]
     measure: bool,
+    /// Seconds for each point of K98's measured figures.
+    #[arg(long, value_name = "SECONDS", requires = "measure", default_value_t = SECONDS)]
+    time: f64,
+    /// Blocks of each of those points, as in `measure`.
+    #[arg(long, value_name = "N", requires = "measure")]
+    blocks: Option<u32>,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
@@ -63,7 +72,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         let studies = if named.is_empty() { Study::ALL.to_vec() } else { named };
         score(&studies, batch.as_ref(), output)?;
     } else {
-        reports(&named, args.measure, (args.series, batch.as_ref()), output)?;
+        let measure = args.measure.then_some((args.time, args.blocks));
+        reports(&named, measure, (args.series, batch.as_ref()), output)?;
     }
     let Some(batch) = batch else { return Ok(()) };
     let count = batch.names().len();
@@ -100,14 +110,14 @@ fn draw(study: Study, report: &Report, figures: Option<&Batch>) -> Result<(), Fa
     Ok(())
 }
 
-/// The studies' reports.
+/// The studies' reports; measured too, with these seconds and blocks for each point.
 pub(crate) fn reports(
     studies: &[Study],
-    measure: bool,
+    measure: Option<(f64, Option<u32>)>,
     (series, figures): (bool, Option<&Batch>),
     output: &mut Output,
 ) -> Result<(), Failure> {
-    if measure && !studies.iter().any(|study| study.can_be_measured()) {
+    if measure.is_some() && !studies.iter().any(|study| study.can_be_measured()) {
         return Err(Failure::Input(
             "--measure: of the studies, K98, W01 and H06 have figures to take on this machine".to_owned(),
         ));
@@ -115,16 +125,16 @@ pub(crate) fn reports(
     let mut regressed = Vec::new();
     // Measured ranks are forked, which a thread that ticks must not be beside.
     let progress = output.progress("reproduce", studies.len() as u64);
-    let progress = if measure { Ticking::from(progress) } else { progress.ticking() };
+    let progress = if measure.is_some() { Ticking::from(progress) } else { progress.ticking() };
     for study in studies {
-        let report = study.report(measure.then_some(&Own))?;
+        let report = study.report(measure.map(|_| &Own as &dyn Measure))?;
         output.tables(paper::tables(&report, series));
         let rows = report.claims.iter().chain(&report.series);
         output.push_all(rows.map(|row| row.record(report.name)).collect::<Vec<_>>());
         draw(*study, &report, figures)?;
         regressed.extend(report.claims.iter().filter(|row| row.regressed()).map(|row| row.id.clone()));
-        if measure && matches!(study, Study::K98) {
-            measure_here(output)?;
+        if let Some(effort) = measure.filter(|_| matches!(study, Study::K98)) {
+            measure_here(effort, output)?;
         }
         progress.step();
     }
@@ -135,11 +145,11 @@ pub(crate) fn reports(
 }
 
 /// K98's figures on this machine.
-fn measure_here(output: &mut Output) -> Result<(), Failure> {
+fn measure_here((seconds, blocks): (f64, Option<u32>), output: &mut Output) -> Result<(), Failure> {
     let mut environment = Map::new();
     hotlink_measure::describe(&mut environment, &Terminal(When::Never));
     output.describe_all(environment);
-    let records = here::figures(&Own)?;
+    let records = here::figures(&Own, seconds, blocks)?;
     output.table(paper::here(&records));
     output.push_all(records);
     Ok(())

@@ -150,6 +150,14 @@ fn figures_are_drawn_and_scores_add_up() {
     let met = predictions.iter().filter(|record| record["holds"] == true).count() as u64;
     assert_eq!(met, sum("predictions_met"));
     assert!(claims.iter().all(|record| record["verdict"].is_string()), "every claim has one");
+    for claim in &claims {
+        assert_eq!(claim["holds"], claim["known_to_hold"], "{claim}");
+    }
+    let of_p01: Vec<_> = claims.iter().filter(|claim| claim["study"] == "P01").collect();
+    for number in 40..=48 {
+        assert!(of_p01.iter().any(|claim| claim["id"] == format!("G{number:03}")), "no row for G{number:03}");
+    }
+    assert!(of_p01.iter().all(|claim| claim["kind"] != "fit"), "nothing is fitted to P01");
     for study in ["H06", "P01"] {
         let of = claims.iter().filter(|record| record["study"] == study);
         let verdicts: Vec<bool> = of.clone().map(|record| record["verdict"] == "NO").collect();

@@ -78,7 +78,10 @@ fn the_figures_have_all_their_points() {
 fn the_same_figures_are_measured_on_this_machine_if_asked_for() {
     assert!(records().iter().all(|record| record["method"] != "measured"), "only with --measure");
     let mut run = std::process::Command::new(program());
-    let run = run.args(["reproduce", "K98", "--measure", "--json"]).output().expect("runs");
+    let run = run
+        .args(["reproduce", "K98", "--measure", "--time", "0.001", "--blocks", "1", "--json"])
+        .output()
+        .expect("runs");
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let document: Value = serde_json::from_slice(&run.stdout).expect("JSON");
     let all = document["records"].as_array().expect("records");

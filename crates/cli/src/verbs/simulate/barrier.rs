@@ -3,7 +3,9 @@
 use super::options::asked;
 use super::run::Ask;
 use super::stack::StackArgs;
+use crate::verbs::question::VariantArgs;
 use crate::verbs::watching::WatchOptions;
+use crate::words::Fabrics;
 use crate::{Failure, values::Counts};
 use hotlink_study::simulate::barrier::MOST_REPETITIONS;
 use hotlink_study::simulate::request::{Benchmark, Request};
@@ -12,15 +14,17 @@ use hotlink_study::simulate::request::{Benchmark, Request};
 #[command(after_help = "Examples:
   hotlink simulate barrier --fabric bluegene-l --nodes 65536 --algorithm hardware --json
   hotlink simulate barrier --fabric hwbarr --nodes 2..1024..x2
-  hotlink simulate barrier --fabric ib-ndr-fat-tree2 --nodes 16,64
+  hotlink simulate barrier --fabric ib-ndr-fat-tree2,gige --nodes 16,64
   hotlink simulate barrier --fabric qsnet --nodes 2..1024..x2 --algorithm hardware,tree,nic
   hotlink simulate barrier --fabric hwbarr-hx8k --nodes 4..256..x2
   hotlink simulate barrier --fabric bluegene-l --nodes 512,1024 --partition
   hotlink simulate barrier --fabric hwbarr --nodes 4 --skew-us 5 --repetitions 1000 --seed 1")]
 pub(crate) struct Args {
-    /// A fabric of the catalog, or a file.
-    #[arg(long, value_name = "FABRIC|FILE")]
-    fabric: String,
+    /// Fabrics: names of the catalog or files.
+    #[arg(long, required = true, value_name = "LIST")]
+    fabric: Vec<Fabrics>,
+    #[command(flatten)]
+    variant: VariantArgs,
     /// Sizes: a list or range, such as 4,9,16 or 2..1024..x2.
     #[arg(long, value_name = "LIST")]
     nodes: Counts,
@@ -56,8 +60,8 @@ impl Ask for Args {
     fn request(&self) -> Result<Request, Failure> {
         let Args { partition, repetitions, skew_us, seed, .. } = *self;
         let benchmark = Benchmark::Barrier { algorithms: self.algorithm.clone(), partition, repetitions, skew_us };
-        let on = (std::slice::from_ref(&self.fabric), Some(&self.nodes));
-        let asked = asked(benchmark, on, &self.stack, (&self.watching, self.uncertain))?;
+        let fabrics: Vec<String> = Fabrics::all(&self.fabric).map(|fabric| self.variant.of(fabric)).collect();
+        let asked = asked(benchmark, (&fabrics, Some(&self.nodes)), &self.stack, (&self.watching, self.uncertain))?;
         Ok(self.missing.of(Request { seed, ..asked }))
     }
 }
