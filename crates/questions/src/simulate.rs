@@ -366,7 +366,7 @@ impl Simulation {
         let request = self.request()?;
         let methods: Option<Methods> = self.method.as_ref().map(|name| named("method", name)).transpose()?;
         let network = &request.network;
-        let is_controlled = network.controls[..] != [Control::usual()] || network.ethernet != Ethernet::Pause;
+        let is_controlled = !network.controls.iter().all(Control::is_usual) || network.ethernet != Ethernet::Pause;
         if is_controlled && methods.is_some_and(|methods| !methods.asks(Method::Packet)) {
             return Err(wrong(
                 "transport, ethernet, buffer and the like",

@@ -10,17 +10,19 @@ use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::Library;
 use hotlink_fabric::ledger::Inputs;
-use hotlink_fabric::network::{Node, Resource};
+use hotlink_fabric::network::{Channel, Node, Resource};
 use hotlink_fabric::spec::{FabricSpec, Status, Value};
 use hotlink_sim::Settings;
-use hotlink_transport::{Config, Control as Kind, Ecn, dcqcn, dctcp, hpcc, nscc, swift};
-use std::collections::BTreeMap;
+use hotlink_transport::{Config, Control as Kind, Marks, Threshold};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which transport controls flows, and what is other in the switches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Control {
     /// The transport.
     pub transport: Transport,
+    /// Whether it was asked for by its name: records then tell [`Transport::None`], too.
+    pub named: bool,
     /// What its flows are; by default messages where their sizes are those of flows (a distribution), else queue pairs.
     pub connections: Option<Connections>,
     /// Input buffer of a switch port, in bytes; by default the machine's.
@@ -67,6 +69,7 @@ impl Control {
     pub const fn usual() -> Control {
         Control {
             transport: Transport::None,
+            named: false,
             connections: None,
             buffer: None,
             pause: None,
@@ -77,13 +80,19 @@ impl Control {
         }
     }
 
+    /// Whether nothing was asked for but, at most, no transport.
+    pub fn is_usual(&self) -> bool {
+        Control { named: false, ..*self } == Control::usual()
+    }
+
     /// One for each of some transports (none: no transport); thresholds go to those that heed marks.
     ///
     /// # Errors
     /// A buffer or threshold that cannot be, thresholds where no transport heeds marks, or a transport beside the model of
     /// `--ethernet ecn`.
     pub fn each(transports: &[Transport], ethernet: Ethernet, of: Control) -> Result<Vec<Control>, String> {
-        let transports = if transports.is_empty() { &[Transport::None][..] } else { transports };
+        let of = Control { named: !transports.is_empty(), ..of };
+        let transports = if of.named { transports } else { &[Transport::None][..] };
         let is_real = |transport: &Transport| !matches!(transport, Transport::None | Transport::Ecn);
         if ethernet == Ethernet::Ecn && transports.iter().any(is_real) {
             return Err(
@@ -149,9 +158,8 @@ impl Control {
                 let units = || UNITS.iter().map(|(unit, _)| *unit).collect::<Vec<_>>().join(", ");
                 let factor = factor
                     .ok_or_else(|| format!("{file}: {key}: unit `{}`: must be one of {}", number.unit, units()))?;
-                if !(number.value.is_finite() && number.value > 0.0) {
-                    return Err(format!("{file}: {key}: {}: must be a number above 0", number.value));
-                }
+                hotlink_transport::check(&key, number.value)
+                    .map_err(|what| format!("{file}: {key}: {}: {what}", number.value))?;
                 if let Some(range) = number.uncertainty {
                     spec.ranges.insert(format!("parameter.{key}"), range.map(|end| end * factor));
                 }
@@ -203,62 +211,36 @@ impl Control {
             let missing = || format!("catalog/transports/{name}.toml states no {name}_{key}");
             inputs.stated(&format!("{name}_{key}")).ok_or_else(missing)
         };
-        let control = match self.transport {
-            Transport::None | Transport::Ecn => return Ok(None),
-            Transport::Dcqcn => {
-                let line = port_rate(fabric)?;
-                Kind::Dcqcn(dcqcn::Parameters {
-                    gain: number("gain")?,
-                    notify_ps: number("notify_timer")? as u64,
-                    estimate_ps: number("alpha_timer")? as u64,
-                    increase_ps: number("increase_timer")? as u64,
-                    increase_bytes: number("byte_counter")?,
-                    fast: number("fast_recovery")? as u32,
-                    additive: number("additive")? * line,
-                    hyper: number("hyper")? * line,
-                    least: number("least_rate")? * line,
-                })
-            }
-            Transport::Dctcp => {
-                Kind::Dctcp(dctcp::Parameters { gain: number("gain")?, first: number("first_window")? })
-            }
-            Transport::Swift => Kind::Swift(swift::Parameters {
-                target_ps: number("target")?,
-                additive: number("additive")?,
-                decrease: number("decrease")?,
-                most_cut: number("most_cut")?,
-            }),
-            Transport::Nscc => Kind::Nscc(nscc::Parameters {
-                target_ps: number("target")?,
-                decrease: number("decrease")?,
-                weight: number("mean_weight")?,
-                idle_ps: number("idle")?,
-            }),
-            Transport::Hpcc => Kind::Hpcc(hpcc::Parameters {
-                eta: number("eta")?,
-                stages: number("stages")? as u32,
-                additive: number("additive")?,
-            }),
-        };
+        if matches!(self.transport, Transport::None | Transport::Ecn) {
+            return Ok(None);
+        }
+        let control = Kind::stated(name, number, || port_rate(fabric))?;
         let ecn = match self.transport.heeds_marks() {
             true => {
                 // In bytes, or as time of the port.
                 let is_bytes = |key: &str| spec.parameters.get(&format!("{name}_{key}")).is_some_and(|v| v.unit == "B");
                 let threshold = |asked: Option<u64>, key| match asked {
-                    Some(asked) => Ok::<f64, String>(asked as f64),
-                    None if is_bytes(key) => number(key),
-                    None => Ok((number(key)? / 1e12 * port_rate(fabric)?).round()),
+                    Some(asked) => Ok::<Threshold, String>(Threshold::Bytes(asked as f64)),
+                    None if is_bytes(key) => number(key).map(Threshold::Bytes),
+                    None => number(key).map(Threshold::Time),
                 };
                 // DCTCP has one threshold.
                 let other = |asked: Option<u64>| asked.filter(|_| self.transport == Transport::Dctcp);
-                let (low_bytes, high_bytes) = (
-                    threshold(self.ecn_low.or(other(self.ecn_high)), "ecn_low")?,
-                    threshold(self.ecn_high.or(other(self.ecn_low)), "ecn_high")?,
-                );
-                if low_bytes > high_bytes {
-                    return Err(format!("marks from {low_bytes} B to {high_bytes} B: --ecn-low is above --ecn-high"));
+                let marks = Marks {
+                    low: threshold(self.ecn_low.or(other(self.ecn_high)), "ecn_low")?,
+                    high: threshold(self.ecn_high.or(other(self.ecn_low)), "ecn_high")?,
+                    most: number("ecn_most")?,
+                };
+                let ports = marking_rates(fabric)?;
+                let mut each = ports.iter().map(|&rate| marks.at(rate));
+                if let Some(ecn) = each.find(|ecn| ecn.low_bytes > ecn.high_bytes) {
+                    let (low, high) = (ecn.low_bytes, ecn.high_bytes);
+                    return Err(format!("marks from {low} B to {high} B: --ecn-low is above --ecn-high"));
                 }
-                Some(Ecn { low_bytes, high_bytes, most: number("ecn_most")? })
+                Some(match ports[..] {
+                    [rate] => marks.at(rate).into(),
+                    _ => marks,
+                })
             }
             false => None,
         };
@@ -268,7 +250,7 @@ impl Control {
 
     /// The record with the transport, the buffers and the thresholds, where any was asked for.
     pub fn told(&self, mut record: Record, ethernet: Ethernet, settings: &Settings) -> Record {
-        if self.transport != Transport::None {
+        if self.named || self.transport != Transport::None {
             record.set("transport", self.transport.name());
         }
         if self.transport != Transport::None || ethernet != Ethernet::Pause {
@@ -286,8 +268,14 @@ impl Control {
         }
         self.lanes.iter().for_each(|&lanes| record.set("virtual_lanes", lanes));
         if let Some(ecn) = settings.transport.and_then(|transport| transport.ecn) {
-            record.set("ecn_low_B", ecn.low_bytes);
-            record.set("ecn_high_B", ecn.high_bytes);
+            for (threshold, bytes, time) in
+                [(ecn.low, "ecn_low_B", "ecn_low_us"), (ecn.high, "ecn_high_B", "ecn_high_us")]
+            {
+                match threshold {
+                    Threshold::Bytes(own) => record.set(bytes, own),
+                    Threshold::Time(ps) => record.set(time, ps / 1e6),
+                }
+            }
         }
         record
     }
@@ -302,4 +290,16 @@ fn port_rate(fabric: &Fabric) -> Result<f64, String> {
         .min()
         .map(|rate| rate as f64)
         .ok_or_else(|| format!("{}: the links of nodes have no rate", fabric.spec.name))
+}
+
+/// The rates of the ports that mark packets, those of switches, in bytes per second: each once.
+fn marking_rates(fabric: &Fabric) -> Result<Vec<f64>, String> {
+    let network = &fabric.network;
+    let ports = (0..network.channels() as u32).map(Channel).filter(|&port| !network.is_node(network.from(port)));
+    let rates: BTreeSet<_> =
+        ports.filter_map(|port| fabric.gross(Resource::Channel(port))).map(|rate| rate.0).collect();
+    match rates.is_empty() {
+        true => port_rate(fabric).map(|rate| vec![rate]),
+        false => Ok(rates.into_iter().map(|rate| rate as f64).collect()),
+    }
 }

@@ -24,6 +24,9 @@ pub struct Parameters {
     pub hyper: f64,
     /// Least rate, in bytes per second.
     pub least: f64,
+    /// Every cut sets the target to the rate before it, as in the paper. Without, a cut that follows a cut keeps the target:
+    /// adapters offer both (`clamp_tgt_rate`).
+    pub clamp_target: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +140,9 @@ impl Transport for Dcqcn {
             return;
         }
         f.notified_ps = Some(ack.arrived_ps);
-        f.target = f.rate;
+        if of.clamp_target || f.times.max(f.rounds) > 0 {
+            f.target = f.rate;
+        }
         f.rate = (f.rate * (1.0 - f.alpha / 2.0)).max(of.least.min(f.line));
         f.alpha = (1.0 - of.gain) * f.alpha + of.gain;
         f.cut = true;

@@ -76,7 +76,8 @@ impl Flows {
         f.waits = f.packets > 0 && f.in_flight + f.packet > allowed.window;
         match f.waits {
             true => Permit::Acknowledged,
-            false if f.next_ps > now_ps => Permit::At(f.next_ps),
+            // A wait ends where nothing paces any longer.
+            false if f.next_ps > now_ps && allowed.rate < f64::INFINITY => Permit::At(f.next_ps),
             false => Permit::Now,
         }
     }

@@ -12,7 +12,7 @@ use crate::{Ack, Allowance, Hop, Path, Transport, place};
 pub struct Parameters {
     /// eta: share of each link that is aimed at.
     pub eta: f64,
-    /// maxStage: additive increases before the next multiplicative one.
+    /// maxStage: additive increases before the next multiplicative one. With 0 every window is multiplied.
     pub stages: u32,
     /// W_AI: bytes that a window grows by.
     pub additive: f64,

@@ -8,7 +8,9 @@
 //!
 //! ```
 //! use hotlink_transport::{Ack, Path, Transport, swift::{Swift, Parameters}};
-//! let of = Parameters { target_ps: 5e6, additive: 1.0, decrease: 0.8, most_cut: 0.5 };
+//! let of = Parameters {
+//!     target_ps: 5e6, additive: 1.0, decrease: 0.8, most_cut: 0.5, flow_range_ps: 0.0, flow_least: 0.1, flow_most: 100.0,
+//! };
 //! let mut swift = Swift::new(of);
 //! swift.open(0, &Path { base_rtt_ps: 10_000_000, rate: 12.5e9, packet: 4096.0, now_ps: 0 });
 //! let window = swift.allowance(0, 0).window;
@@ -23,9 +25,11 @@ pub mod dctcp;
 mod flows;
 pub mod hpcc;
 pub mod nscc;
+mod numbers;
 pub mod swift;
 
 pub use flows::{Flows, Permit};
+pub use numbers::check;
 
 /// What a flow knows of its way when it opens.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,7 +99,7 @@ pub trait Transport {
     fn allowance(&mut self, flow: u32, now_ps: u64) -> Allowance;
 }
 
-/// When a switch marks a packet that leaves (RED: Floyd and Jacobson 1993; on the bytes that wait now, as DCQCN has it).
+/// When a port of a switch marks a packet that leaves (RED: Floyd and Jacobson 1993; on the bytes that wait now, as DCQCN has it).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ecn {
     /// Queue up to which no packet is marked, in bytes.
@@ -114,6 +118,50 @@ impl Ecn {
             queue if queue >= self.high_bytes => 1.0,
             queue => self.most * (queue - self.low_bytes) / (self.high_bytes - self.low_bytes),
         }
+    }
+}
+
+/// A queue of a port: the same at every port, or as long as the port takes for so many picoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// In bytes.
+    Bytes(f64),
+    /// In picoseconds of the port's own rate.
+    Time(f64),
+}
+
+impl Threshold {
+    /// Its bytes at a port of so many bytes per second.
+    pub fn bytes(self, rate: f64) -> f64 {
+        match self {
+            Threshold::Bytes(bytes) => bytes,
+            Threshold::Time(ps) => (ps / 1e12 * rate).round(),
+        }
+    }
+}
+
+/// When the switches of a network mark packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Marks {
+    /// See [`Ecn::low_bytes`].
+    pub low: Threshold,
+    /// See [`Ecn::high_bytes`].
+    pub high: Threshold,
+    /// See [`Ecn::most`].
+    pub most: f64,
+}
+
+impl Marks {
+    /// Those of a port of so many bytes per second.
+    pub fn at(&self, rate: f64) -> Ecn {
+        Ecn { low_bytes: self.low.bytes(rate), high_bytes: self.high.bytes(rate), most: self.most }
+    }
+}
+
+impl From<Ecn> for Marks {
+    /// The same at every port.
+    fn from(ecn: Ecn) -> Marks {
+        Marks { low: Threshold::Bytes(ecn.low_bytes), high: Threshold::Bytes(ecn.high_bytes), most: ecn.most }
     }
 }
 
@@ -150,7 +198,7 @@ pub struct Config {
     /// What its flows are.
     pub connections: Connections,
     /// How switches mark packets, where the transport heeds marks.
-    pub ecn: Option<Ecn>,
+    pub ecn: Option<Marks>,
 }
 
 impl Config {

@@ -1,15 +1,17 @@
 //! Swift (Kumar et al., SIGCOMM 2020): the delay of each packet against a target; additive increase below it, a cut in
 //! proportion to the excess above it, at most once a round trip.
 //!
-//! The target is the idle round trip and what is allowed beyond; the paper's scaling of the target by hops is in the idle
-//! round trip, its scaling by flows is left out. A window below one packet paces packets.
+//! The target is the idle round trip, what is allowed beyond, and the paper's scaling by flows (s3.5): the smaller a window, the
+//! more flows share its link, and their queue grows with the square root of their number. The paper's scaling by hops is in
+//! the idle round trip. A window below one packet paces packets.
 
 use crate::{Ack, Allowance, Path, Transport, put};
 
 /// Its numbers, by the paper's names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// Delay beyond the idle round trip that is aimed at, in picoseconds.
+    /// Delay beyond the idle round trip that is aimed at with large windows, in picoseconds. Below 0 where only the scaling
+    /// leads beyond it.
     pub target_ps: f64,
     /// ai: packets that a window grows by in a round trip.
     pub additive: f64,
@@ -17,6 +19,12 @@ pub struct Parameters {
     pub decrease: f64,
     /// max_mdf: most of it that is cut at once.
     pub most_cut: f64,
+    /// fs_range: what the scaling by flows adds to the target at most, in picoseconds; 0: one target for all windows.
+    pub flow_range_ps: f64,
+    /// fs_min_cwnd: packets of the window that gets all of it.
+    pub flow_least: f64,
+    /// fs_max_cwnd: packets of the window from which on none is added; more than the former.
+    pub flow_most: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,22 +45,33 @@ const LEAST: f64 = 0.001;
 #[derive(Clone, Debug)]
 pub struct Swift {
     of: Parameters,
+    /// The paper's alpha and beta of the scaling by flows, in picoseconds.
+    alpha_ps: f64,
+    beta_ps: f64,
     flows: Vec<Flow>,
 }
 
 impl Swift {
     /// None yet.
     pub fn new(of: Parameters) -> Swift {
-        Swift { of, flows: Vec::new() }
+        let [least, most] = [of.flow_least, of.flow_most].map(|window| 1.0 / window.sqrt());
+        let alpha_ps = of.flow_range_ps / (least - most);
+        Swift { of, alpha_ps, beta_ps: -alpha_ps * most, flows: Vec::new() }
+    }
+
+    /// The target beyond the idle round trip at a window of so many packets (s3.5).
+    fn target_ps(&self, window: f64) -> f64 {
+        let gained = self.alpha_ps / window.sqrt() + self.beta_ps;
+        self.of.target_ps + gained.clamp(0.0, self.of.flow_range_ps)
     }
 }
 
 impl Transport for Swift {
     fn open(&mut self, flow: u32, path: &Path) {
         let base_ps = path.base_rtt_ps as f64;
-        // What fills the port for the target's delay: more can only wait.
-        let most = (path.rate * (base_ps + self.of.target_ps) / 1e12 / path.packet).max(1.0);
         let window = (path.rate * base_ps / 1e12 / path.packet).max(1.0);
+        // What fills the port for the target's delay: more can only wait.
+        let most = (path.rate * (base_ps + self.target_ps(window)) / 1e12 / path.packet).max(1.0);
         let state = Flow { window, most, packet: path.packet, base_ps, rtt_ps: base_ps, cut_ps: None };
         put(&mut self.flows, flow, state);
     }
@@ -61,8 +80,9 @@ impl Transport for Swift {
 
     fn heard(&mut self, flow: u32, ack: &Ack<'_>) {
         let of = self.of;
+        let beyond = self.target_ps(self.flows[flow as usize].window);
         let f = &mut self.flows[flow as usize];
-        let (delay, target) = (ack.rtt_ps as f64, f.base_ps + of.target_ps);
+        let (delay, target) = (ack.rtt_ps as f64, f.base_ps + beyond);
         let packets = f64::from(ack.bytes) / f.packet;
         f.rtt_ps = delay;
         if delay < target {

@@ -33,6 +33,7 @@ fn dcqcn() -> dcqcn::Parameters {
         additive: 5e6,
         hyper: 50e6,
         least: 5e6,
+        clamp_target: true,
     }
 }
 
@@ -72,6 +73,37 @@ fn dcqcn_cuts_by_half_the_estimate_and_recovers_by_halves_of_the_distance() {
     close(all.allowance(0, (380 + 5 * 55) * US).rate, target - (target - after) / 32.0);
     let sixth = target + 5e6;
     close(all.allowance(0, (380 + 6 * 55) * US).rate, (sixth + target - (target - after) / 32.0) / 2.0);
+}
+
+/// Adapters' `clamp_tgt_rate`: without it a cut that follows a cut keeps the target.
+#[test]
+fn dcqcn_lowers_the_target_at_every_cut_or_only_after_an_increase() {
+    for clamp_target in [true, false] {
+        let mut all = Dcqcn::new(dcqcn::Parameters { clamp_target, ..dcqcn() });
+        all.open(0, &path(10));
+        let rate = |all: &mut Dcqcn, now_us: u64, marked: bool| {
+            if marked {
+                all.heard(0, &ack(now_us * US, 12 * US, true));
+            }
+            all.allowance(0, now_us * US).rate
+        };
+        // Two cuts before the timer of 55 us ends, each by half: alpha is 1.
+        close(rate(&mut all, 100, true), LINE / 2.0);
+        close(rate(&mut all, 150, true), LINE / 4.0);
+        // Half of the way to the rate before the second cut, or to that before the first.
+        let before = f64::midpoint(LINE / 4.0, if clamp_target { LINE / 2.0 } else { LINE });
+        close(rate(&mut all, 205, false), before);
+        // That was an increase, so that this cut sets the target either way; alpha is 1 - g.
+        let after = before * (1.0 - 255.0 / 256.0 / 2.0);
+        close(rate(&mut all, 210, true), after);
+        // B bytes are an increase, too, so that the next cut sets it again.
+        all.sent(0, 10_000_000, 230 * US);
+        let before = f64::midpoint(after, before);
+        close(rate(&mut all, 230, false), before);
+        let after = before * (1.0 - all.alpha(0) / 2.0);
+        close(rate(&mut all, 262, true), after);
+        close(rate(&mut all, 317, false), f64::midpoint(after, before));
+    }
 }
 
 #[test]
@@ -155,7 +187,15 @@ fn dctcp_cuts_by_half_the_marked_share_of_a_window_and_grows_by_a_packet() {
 }
 
 fn swift() -> swift::Parameters {
-    swift::Parameters { target_ps: 15e6, additive: 1.0, decrease: 0.8, most_cut: 0.5 }
+    swift::Parameters {
+        target_ps: 15e6,
+        additive: 1.0,
+        decrease: 0.8,
+        most_cut: 0.5,
+        flow_range_ps: 0.0,
+        flow_least: 0.1,
+        flow_most: 100.0,
+    }
 }
 
 #[test]
@@ -187,6 +227,57 @@ fn swift_grows_by_a_packet_a_round_trip_and_cuts_in_proportion_once_a_round_trip
     let allowed = all.allowance(0, 0);
     close(allowed.window, PACKET);
     close(allowed.rate, below * PACKET / 500e-6);
+}
+
+/// csg-htsim's numbers of the scaling by flows: 100 us between windows of 0.1 and 100 packets.
+fn swift_scaled() -> swift::Parameters {
+    swift::Parameters { flow_range_ps: 100e6, ..swift() }
+}
+
+/// Kumar et al. 2020, s3.5: what the target gains at a window, in us.
+fn swift_gain(window: f64) -> f64 {
+    let alpha = 100.0 / (1.0 / 0.1f64.sqrt() - 1.0 / 100f64.sqrt());
+    let beta = -alpha / 100f64.sqrt();
+    (alpha / window.sqrt() + beta).clamp(0.0, 100.0)
+}
+
+#[test]
+fn swift_raises_the_target_of_small_windows() {
+    // By hand: alpha is 100 / (3.16228 - 0.1) = 32.6554, so that windows of 1 and of 16 packets gain 29.39 and 4.90 us.
+    for (window, gained) in [(0.05, 100.0), (0.1, 100.0), (1.0, 29.389_9), (16.0, 4.898_3), (100.0, 0.0), (400.0, 0.0)]
+    {
+        assert!((swift_gain(window) - gained).abs() < 1e-3, "{window}: {} is not {gained}", swift_gain(window));
+    }
+    let mut all = Swift::new(swift_scaled());
+    all.open(0, &path(10));
+    let mut window = 125_000.0 / PACKET;
+    let mut now = 1000;
+    let mut smallest = window;
+    // At each window a delay just above its target cuts it, one just below makes it grow.
+    while window > 0.05 {
+        let mut hear = |delay_us: f64| {
+            now += 20_000;
+            all.heard(0, &ack(now * US, (delay_us * 1e6) as u64, false));
+            let allowed = all.allowance(0, 0);
+            match allowed.window > PACKET {
+                true => allowed.window / PACKET,
+                false => (allowed.rate * delay_us * 1e-6 / PACKET).min(1.0),
+            }
+        };
+        let delay = 25.0 + swift_gain(window) + 0.01;
+        let cut = hear(delay);
+        let share = 1.0 - 0.8 * 0.01 / delay;
+        assert!((cut / window / share - 1.0).abs() < 1e-6, "{window}: {cut} is not {share} of it");
+        let grown = hear(25.0 + swift_gain(cut) - 0.01);
+        let expected = cut + if cut >= 1.0 { 1.0 / cut } else { 1.0 };
+        assert!((grown / expected - 1.0).abs() < 1e-6, "{cut}: {grown} is not {expected}");
+        // Growth leads from below a packet above it: cuts by half lead below the last window.
+        window = grown;
+        while window > smallest / 2.0 {
+            window = hear(10_000.0);
+        }
+        smallest = window;
+    }
 }
 
 fn nscc() -> nscc::Parameters {
@@ -247,6 +338,31 @@ fn nscc_follows_its_four_quadrants() {
     let alpha = 4.0 * 0.5 * PACKET / 6e6;
     expected += (alpha * PACKET * 3e6 + 5.0 * PACKET * PACKET) / expected + 0.15 * PACKET;
     close(flows.allowance(0, 0).window, expected);
+}
+
+/// maxStage 0: nothing grows by W_AI alone; the window of each acknowledgement is W^c eta / U + W_AI (algorithm 1).
+#[test]
+fn hpcc_without_stages_multiplies_every_window() {
+    let mut all = Hpcc::new(hpcc::Parameters { stages: 0, ..hpcc() });
+    all.open(0, &path(10));
+    let told = |all: &mut Hpcc, now_us: u64, hops: &[Hop]| {
+        all.heard(0, &Ack { hops, ..ack(now_us * US, 12 * US, false) });
+        all.allowance(0, 0).window
+    };
+    close(told(&mut all, 12, &[hop(6, 100_000.0, 0.0)]), 125_000.0);
+    // What 5 us bring: congestion, then half of the line rate and no queue, where stages would add 80 B each.
+    let (mut inflight, mut window, mut sent, mut before) = (1.0, 125_000.0, 0.0, 100_000.0f64);
+    for (round, (queue, bytes)) in
+        [(100_000.0, 62_500.0); 4].into_iter().chain([(0.0, 31_250.0); 3]).enumerate().map(|(n, of)| (n as u64, of))
+    {
+        sent += bytes;
+        let filled = before.min(queue) / 125_000.0 + bytes / 62_500.0;
+        before = queue;
+        inflight = 0.5 * inflight + 0.5 * filled;
+        window = (window * 0.95 / inflight + 80.0).min(125_000.0);
+        close(told(&mut all, 40 + 20 * round, &[hop(11 + 5 * round, queue, sent)]), window);
+    }
+    assert!(window < 125_000.0 && inflight < 0.95, "{window} {inflight}");
 }
 
 /// Li et al. 2019, s5.1: eta 95 %, maxStage 5, W_AI 80 B.
@@ -319,6 +435,25 @@ fn flows_wait_for_their_window_and_their_pace_and_places_are_used_again() {
     assert_eq!(flows.open(7, &path(1)), flow);
 }
 
+/// A window that has grown above a packet paces no longer: the wait that a smaller one asked for ends with it.
+#[test]
+fn a_window_above_a_packet_ends_the_wait_of_its_pace() {
+    let mut flows = Flows::new(Box::new(Swift::new(swift())));
+    let flow = flows.open(0, &path(10));
+    let mut now = 0;
+    // A packet leaves and is acknowledged after so long: may the next one leave at once?
+    let mut after = |rtt_us: u64| {
+        flows.sent(flow, PACKET as u32, now);
+        now += rtt_us * US;
+        flows.heard(flow, &ack(now, rtt_us * US, false));
+        flows.permit(flow, now) == Permit::Now
+    };
+    // Far above the target a window of 30 packets is halved each time; below a packet it paces.
+    assert_eq!((0..7).map(|_| after(500)).collect::<Vec<_>>(), [true, true, true, true, true, false, false]);
+    // Below the target it grows by a packet, so that the next one leaves at once, though the last one asked for 2 ms or more.
+    assert!(after(12));
+}
+
 /// Flows over one queue, in steps of a microsecond, with feedback a round trip late: the queue's delay at the end, each
 /// flow's share of what was sent in the second half, and how much of the link that was.
 fn bottleneck(all: &mut dyn Transport, flows: u32, base_us: u64, mark_bytes: f64) -> (f64, Vec<f64>, f64) {
@@ -387,6 +522,13 @@ fn flows_share_a_link_and_hold_the_queue_where_their_papers_say() {
     for flows in [2, 8] {
         let (delay, shares, used) = bottleneck(&mut Swift::new(swift()), flows, 10, f64::INFINITY);
         assert!((5.0..20.0).contains(&delay), "Swift, {flows} flows: {delay} us of a target of 15");
+        assert!(used > 0.95 && shares.iter().all(|share| (0.5..1.5).contains(share)), "Swift: {used} {shares:?}");
+        // Scaling by flows: N windows fill the way and the queue of a target that depends on them, W = C (RTT + d) / N.
+        let held = |delay: f64| 15.0 + swift_gain(LINE * (10.0 + delay) / 1e6 / PACKET / f64::from(flows));
+        let expected = (0..60).fold(15.0, |delay, _| held(delay));
+        let (delay, shares, used) = bottleneck(&mut Swift::new(swift_scaled()), flows, 10, f64::INFINITY);
+        println!("Swift, {flows} flows: {delay:.2} us of {expected:.2}");
+        assert!((delay / expected - 1.0).abs() < 0.15, "Swift, {flows} flows: {delay} us of {expected}");
         assert!(used > 0.95 && shares.iter().all(|share| (0.5..1.5).contains(share)), "Swift: {used} {shares:?}");
         let (delay, shares, used) = bottleneck(&mut Nscc::new(nscc()), flows, 12, 37_500.0);
         assert!((1.0..24.0).contains(&delay), "NSCC, {flows} flows: {delay} us of a target of 6");

@@ -69,6 +69,8 @@ pub(super) struct Feedback {
     pairs: HashMap<[u32; 2], QueuePair>,
     /// Wire bytes that wait for each server.
     backlog: Vec<u64>,
+    /// When each server marks; empty where the transport heeds no marks.
+    marks: Vec<Ecn>,
     /// Stages in the sender's host.
     host_stages: u16,
     back: RouteBuffer,
@@ -77,6 +79,7 @@ pub(super) struct Feedback {
 impl Feedback {
     pub(super) fn new(plan: &Plan<'_>, settings: &Settings) -> Option<Box<Feedback>> {
         let config = settings.transport?;
+        let rates = (0..plan.servers() as u32).map(|server| plan.gross_of(server).0 as f64);
         Some(Box::new(Feedback {
             flows: config.flows(),
             config,
@@ -86,6 +89,7 @@ impl Feedback {
             idle: Vec::new(),
             pairs: HashMap::new(),
             backlog: vec![0; plan.servers()],
+            marks: config.ecn.map_or_else(Vec::new, |marks| rates.map(|rate| marks.at(rate)).collect()),
             host_stages: plan.sending_stages() as u16,
             back: RouteBuffer::default(),
         }))
@@ -253,7 +257,7 @@ impl Net<'_> {
             feedback.hops[p.trip as usize].push(hop);
         }
         let marked = trip.marked;
-        if let Some(ecn) = feedback.config.ecn.filter(|_| !marked)
+        if let Some(&ecn) = feedback.marks.get(server as usize).filter(|_| !marked)
             && feedback.draws_mark(ecn, queue)
         {
             feedback.trips.items[p.trip as usize].marked = true;

@@ -204,6 +204,12 @@ impl<'a> Plan<'a> {
         self.classes[self.server_class[(stage.lane >> self.lane_shift) as usize] as usize].rate
     }
 
+    /// The gross rate of a server's resource, whatever was measured.
+    pub(crate) fn gross_of(&self, server: u32) -> Rate {
+        let class = &self.classes[self.server_class[server as usize] as usize];
+        self.fabric.gross(self.server_resource(server)).unwrap_or(class.rate)
+    }
+
     /// Wire bytes of a packet of `payload` bytes that crosses `switches` switches.
     pub fn wire_bytes(&self, payload: u32, switches: u32) -> u32 {
         payload + (self.overhead.0 + self.overhead.1 * f64::from(switches)).ceil() as u32

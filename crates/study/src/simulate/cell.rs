@@ -8,7 +8,6 @@ use crate::effort;
 use crate::inputs;
 use crate::model::with_injection;
 use crate::options::{Order, Routes};
-use crate::transports::Control;
 use crate::{Error, Source, Unwatched, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_bound::flows::Flows;
@@ -36,7 +35,7 @@ impl Cell {
 
     fn answer(&self, source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, String> {
         if super::loggp::is_calibrated(source.spec()) {
-            if self.control != Control::usual() {
+            if !self.control.is_usual() {
                 let what = "is calibrated as LogGP, which has no packets, buffers or transports";
                 return Err(format!("--transport, --buffer: {} {what}", self.fabric));
             }

@@ -5,6 +5,7 @@ use hotlink_study::Source;
 use hotlink_study::options::{Ethernet, Transport};
 use hotlink_study::transports::Control;
 use hotlink_study::words::Word;
+use hotlink_transport::{Marks, Threshold};
 
 #[test]
 fn every_transport_has_its_numbers_and_every_number_is_used() {
@@ -47,4 +48,52 @@ fn what_cannot_be_is_refused_with_its_reason() {
     let fabric = source.build(8).unwrap();
     let told = thresholds.applied(source.spec(), &fabric, Settings::of(&fabric.spec)).unwrap_err();
     assert!(told.contains("--ecn-low is above --ecn-high"), "{told}");
+}
+
+/// Times become bytes where all ports have one rate; where they differ each port has its own, and records tell the times.
+#[test]
+fn thresholds_given_as_time_are_those_of_each_port() {
+    let marks_and_record = |fabric: &str, of: Control| {
+        let source = of.equipped(&Source::open(fabric).unwrap(), Ethernet::Pause).unwrap();
+        let built = source.build(16).unwrap();
+        let settings = of.applied(source.spec(), &built, Settings::of(&built.spec))?;
+        let record = of.told(hotlink_bench::Record::new(), Ethernet::Pause, &settings);
+        let told = ["ecn_low_B", "ecn_high_B", "ecn_low_us", "ecn_high_us"];
+        let told = told.map(|key| record.get(key).map(ToString::to_string).unwrap_or_default());
+        Ok::<(Marks, [String; 4]), String>((settings.transport.unwrap().ecn.unwrap(), told))
+    };
+    let dcqcn = Control { transport: Transport::Dcqcn, ..Control::usual() };
+    let (marks, told) = marks_and_record("eth-400g-leaf-spine", dcqcn).unwrap();
+    // 1 us and 40 us at 400 Gbit/s.
+    assert_eq!((marks.low, marks.high), (Threshold::Bytes(50e3), Threshold::Bytes(2e6)));
+    assert_eq!(told, ["50000.0", "2000000.0", "", ""]);
+    // NVLink inside the hosts, Ethernet between them.
+    let (marks, told) = marks_and_record("hgx-h100-pod-eth", dcqcn).unwrap();
+    assert_eq!((marks.low, marks.high), (Threshold::Time(1e6), Threshold::Time(40e6)));
+    assert_eq!(told, ["", "", "1.0", "40.0"]);
+    assert_eq!((marks.at(50e9).high_bytes, marks.at(12.5e9).high_bytes), (2e6, 500e3));
+    // Bytes stay bytes; with a time they must go together at every port.
+    let low = |bytes| Control { ecn_low: Some(bytes), ..dcqcn };
+    let (marks, told) = marks_and_record("hgx-h100-pod-eth", low(100_000)).unwrap();
+    assert_eq!((marks.low, marks.high), (Threshold::Bytes(100e3), Threshold::Time(40e6)));
+    assert_eq!(told, ["100000.0", "", "", "40.0"]);
+    let told = marks_and_record("hgx-h100-pod-eth", low(3_000_000)).unwrap_err();
+    assert!(told.contains("marks from 3000000 B to 2000000 B: --ecn-low is above --ecn-high"), "{told}");
+}
+
+/// A table of several transports has the column filled, also of none.
+#[test]
+fn a_transport_that_was_named_is_told_also_where_it_is_none() {
+    let transports = |asked: &[Transport]| -> Vec<Option<String>> {
+        let each = Control::each(asked, Ethernet::Pause, Control::usual()).unwrap();
+        assert!(asked.len() == 2 || each.iter().all(Control::is_usual));
+        let fabric = Source::open("eth-400g-leaf-spine").unwrap().build(8).unwrap();
+        let settings = Settings::of(&fabric.spec);
+        let told = |of: &Control| of.told(hotlink_bench::Record::new(), Ethernet::Pause, &settings);
+        each.iter().map(|of| told(of).get("transport").map(ToString::to_string)).collect()
+    };
+    assert_eq!(transports(&[]), [None]);
+    assert_eq!(transports(&[Transport::None]), [Some("\"none\"".to_owned())]);
+    let told = transports(&[Transport::None, Transport::Dcqcn]);
+    assert_eq!(told, [Some("\"none\"".to_owned()), Some("\"dcqcn\"".to_owned())]);
 }

@@ -248,16 +248,15 @@ impl Plan {
     /// Both together cannot be.
     pub(super) fn network(&self, asked: &Network) -> Result<Network, Error> {
         let (own, control) = (self.switches.control, asked.control);
-        let transport = match control.transport {
-            Transport::None => self.switches.transport.unwrap_or(Transport::None),
-            transport => transport,
-        };
+        let is_named = control.named || control.transport != Transport::None;
+        let named = if is_named { Some(control.transport) } else { self.switches.transport };
         let ethernet = match asked.ethernet {
             Ethernet::Pause => self.switches.ethernet.unwrap_or(Ethernet::Pause),
             ethernet => ethernet,
         };
         let of = Control {
-            transport,
+            transport: Transport::None,
+            named: false,
             connections: control.connections.or(own.connections),
             buffer: control.buffer.or(own.buffer),
             pause: control.pause.or(own.pause),
@@ -266,7 +265,7 @@ impl Plan {
             ecn_low: control.ecn_low.or(own.ecn_low),
             ecn_high: control.ecn_high.or(own.ecn_high),
         };
-        let each = Control::each(&[transport], ethernet, of);
+        let each = Control::each(named.as_slice(), ethernet, of);
         let each = each.map_err(|what| Error::Input(format!("{}: network: {what}", self.file)))?;
         Ok(Network { control: each[0], ethernet, ..asked.clone() })
     }
@@ -374,6 +373,7 @@ impl Reader<'_> {
             lanes: self.within(entry.lanes.as_ref(), "network.lanes", 1..=8),
             connections: self.parsed(entry.connections.as_ref(), "network.connections"),
             transport: Transport::None,
+            named: false,
         };
         Switches {
             transport: self.parsed(entry.transport.as_ref(), "network.transport"),

@@ -131,6 +131,10 @@ fn a_plan_sets_transports_buffers_thresholds_and_lanes() {
     let jobs = Jobs { network: asked, ..JOBS };
     let records = answers(&jobs, &plan, "eth-400g-leaf-spine").expect("runs");
     assert_eq!(told_of(&records), ["swift", "262144", "65536", "4"]);
+    // None by name goes before the plan's, too.
+    let none = Network { control: Control { named: true, ..Control::usual() }, ..NETWORK };
+    let records = answers(&Jobs { network: none, ..JOBS }, &plan, "eth-400g-leaf-spine").expect("runs");
+    assert_eq!(told_of(&records)[0], "none");
     for (wrong, expected) in [
         ("lanes = 9", "plan.toml:3:9: network.lanes: is 9 (allowed: 1 to 8)"),
         ("transport = \"tcp\"", "plan.toml:3:13: network.transport: "),
