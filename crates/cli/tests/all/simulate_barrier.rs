@@ -71,3 +71,39 @@ fn what_cannot_be_is_told_with_what_can() {
         assert!(told.contains(expected), "{line}: {told}");
     }
 }
+
+/// A list of fabrics, and what is other in them, as for every benchmark.
+#[test]
+fn several_fabrics_and_variants_have_their_barriers() {
+    let records = hotlink("simulate barrier --fabric gige,qsnet,bluegene-l --nodes 4").unwrap();
+    let of = |key: &str| records.iter().map(|record| record[key].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(of("fabric"), ["gige", "qsnet", "bluegene-l"]);
+    assert!(of("algorithm")[1..].iter().all(|algorithm| *algorithm == "hardware"), "{:?}", of("algorithm"));
+    let line = "simulate barrier --fabric ib-ndr-fat-tree2 --nodes 64 --algorithm dissemination";
+    let [plain, narrow] = ["", " --radix 16"].map(|other| hotlink(&format!("{line}{other}")).unwrap()[0].clone());
+    assert!(plain["latency_us"].as_f64() < narrow["latency_us"].as_f64(), "leaves of eight: {plain} {narrow}");
+}
+
+/// Numbers are combined whole; of the other collectives any size may be asked for.
+#[test]
+fn a_byte_is_a_size_where_nothing_is_combined() {
+    for what in ["bcast", "gather", "scatter", "allgather", "alltoall --algorithm pairwise"] {
+        let records = hotlink(&format!("simulate {what} --fabric gige --nodes 4 --size 1,8")).unwrap();
+        assert_eq!(records.len(), 2, "{what}");
+        assert!(records[0]["latency_us"].as_f64() <= records[1]["latency_us"].as_f64(), "{what}");
+    }
+    for what in ["reduce", "allreduce", "reduce-scatter", "alltoallv"] {
+        let why = hotlink(&format!("simulate {what} --fabric gige --nodes 4 --size 1")).unwrap_err().to_string();
+        assert!(why.contains("--size 1: elements of") && why.contains("multiples of 8"), "{what}: {why}");
+    }
+}
+
+/// A described network has its own number of nodes.
+#[test]
+fn a_link_table_needs_no_number_of_nodes() {
+    let table = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/links.csv");
+    let fabric = format!("{table}+technology:infiniband+latency:700ns");
+    let own = &hotlink(&format!("analyze {fabric}")).unwrap()[0]["nodes"];
+    let simulated = hotlink(&format!("simulate alltoall --fabric {fabric} --size 4KiB")).unwrap();
+    assert_eq!(&simulated[0]["nodes"], own);
+}
