@@ -105,7 +105,8 @@ pub(crate) fn win_unlock_all(p: &Process, win: Handle) -> Done {
         return out_of_turn("not all are locked");
     }
     // All are released, whatever failed at one of them.
-    (0..window.comm.size()).fold(Ok(()), |done, to| done.and(world.block_on(window.release(to))))
+    let released: Vec<Done> = (0..window.comm.size()).map(|to| world.block_on(window.release(to))).collect();
+    released.into_iter().collect()
 }
 
 /// A passive epoch must be open.
