@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 const PASSES: u32 = 1000;
 
 /// A lock that several may share or one have alone. It is granted in the order in which they came, except that those who
-/// share it pass one that waits to have it alone: while any holder is older than that one, and then [`PASSES`] times.
+/// share it pass one that waits to have it alone: while any holder is older than that one, and then 1,000 times.
 #[derive(Debug)]
 pub struct LockQueue<T> {
     holders: BTreeMap<u32, Holder>,
