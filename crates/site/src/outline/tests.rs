@@ -240,7 +240,8 @@ fn a_latency_behind_the_name_is_that_of_links_without_one() {
         serde_json::from_str::<Value>(&graph).unwrap()["links"].as_array().unwrap().clone()
     };
     assert!(links(file).iter().all(|link| link.get("latency_us").is_none()));
-    assert!(links(&format!("{file}+latency:700ns")).iter().all(|link| link["latency_us"] == 0.7));
+    let all = links(&format!("{file}+latency:700ns"));
+    assert!(all.iter().all(|link| (link["latency_us"].as_f64().unwrap() - 0.7).abs() < 1e-9));
     let why = super::open(&format!("{file}+latency:fast")).unwrap_err().to_string();
     assert!(why.contains("latency:fast") && why.contains("allowed are latency:700ns"), "{why}");
 }
