@@ -15,6 +15,7 @@ const FIGURES: [(&str, &str); 5] = [
     ("s25, s26: message passing", "measure semantics --via tcp --size 4..1MiB"),
     ("s27: TCP/IP", "measure sockets --size 1MiB"),
 ];
+
 /// The records of every figure, each with the study and the figure it stands beside; each point in so many seconds and
 /// blocks (those of `measure` where none are given).
 ///
@@ -25,7 +26,7 @@ pub fn figures(measure: &dyn Measure, seconds: f64, blocks: Option<u32>) -> Resu
     let mut all = Vec::new();
     for (name, command) in FIGURES {
         let place = Record::new().with("study", "K98").with("quantity", name);
-        let records = measure.records(&format!("{command} --time {seconds}{blocks}"))?;
+        let records = measure.records(&format!("{command} --time={seconds}{blocks}"))?;
         all.extend(records.into_iter().map(|record| place.clone().followed_by(record)));
     }
     Ok(all)

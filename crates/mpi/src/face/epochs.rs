@@ -49,7 +49,7 @@ fn hold(world: &World) -> Done {
 
 fn ask(world: &World, window: &Rc<Window>, to: u32, how: c_int) -> Done {
     world.block_on(window.lock(to, how))?;
-    if window.made.shared.is_none() {
+    if window.made.shared.is_none() && to != window.comm.rank {
         world.asked.borrow_mut().push((Rc::downgrade(window), to));
     }
     Ok(())
