@@ -60,14 +60,12 @@ test-programs: .stamps/rustdoc
 	@$(TIMED) "Rust tests: compilation" $(TESTS) --no-run
 .stamps/rustdoc: | .stamps/lints
 
-# Crates whose documentation holds programs.
-EXAMPLES = $(shell grep -rlE '^ *//[/!] ```' crates/*/src | cut -d/ -f2 | sort -u)
 # Without examples, which the lints check.
 TESTS := cargo test --workspace --locked --quiet --tests
 test-rust:
 	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all \
 	    HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) .ci/tests $(TESTS)
-	@$(TIMED) "Rust tests: examples of the documentation" cargo test --locked --quiet --doc $(EXAMPLES:%=-p hotlink-%)
+	@$(TIMED) "Rust tests: examples of the documentation" cargo test --workspace --locked --quiet --doc
 test-barrier:
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(SUBMAKE) --no-print-directory -s -C rtl/barrier test
 test-plugins:
@@ -91,6 +89,8 @@ docs-pictures: build explorer ## make the pictures of the documents anew, in hea
 
 test-all: test ## everything that `test` runs, then the long suites: five hours or more
 	@$(TIMED) "worked examples of a topology, a benchmark, an importer" tools/docs/worked
+	@$(TIMED) "tables of benchmarks, to the last row" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) \
+	    cargo test --locked --quiet --package hotlink-cli --test all -- --ignored to_the_last_row
 	@$(MAKE) --no-print-directory -s prove-messages fuzz-messages fuzz-site conformance blind-cables bench-coverage
 	@$(TIMED) "mutants of the hardware barrier, both boards" $(SUBMAKE) --no-print-directory -s -C rtl/barrier mutants bitstreams
 

@@ -145,6 +145,7 @@ fn ping_pong_alone_is_completed_on_the_machine_that_measured_it_and_nowhere_else
 /// The tool behind `make bench-predict`, with small sizes: every group has its row, and every size its error. The errors
 /// themselves are of a loaded machine, and tell nothing.
 #[test]
+#[ignore = "it measures this machine for most of a minute: `make test-all`"]
 fn the_table_of_errors_is_made_from_measurements_to_the_last_row() {
     let folder = place("bench-predict");
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/bench-predict/run");

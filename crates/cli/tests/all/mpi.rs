@@ -38,7 +38,7 @@ fn run_with(
     arguments: &[&str],
 ) -> Output {
     let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", "60"]).arg(&launcher.0).args(&launcher.1).args(options).args(["-n", ranks]);
+    command.args(["-s", "KILL", "300"]).arg(&launcher.0).args(&launcher.1).args(options).args(["-n", ranks]);
     command.arg(program()).args(arguments);
     for name in ["OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"] {
         command.env(name, "1").env(format!("{name}_CONFIRM"), "1");
@@ -161,6 +161,7 @@ fn without_a_launcher_the_right_command_is_told() {
 /// The tool behind `make bench-mpi`, on short messages alone: every quantity has its row, its limit and its verdict. Times
 /// this short tell nothing else.
 #[test]
+#[ignore = "ranks of several MPIs wait busily for minutes where they share cores: `make test-all`"]
 fn the_table_beside_mpis_is_made_to_the_last_row() {
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/bench-mpi/run");
     let json = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-mpi.json");
