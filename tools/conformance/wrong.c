@@ -24,6 +24,10 @@ int main(int argc, char **argv) {
         MPI_Bcast(x, 1, MPI_INT, rank == 1, MPI_COMM_WORLD);
     if (!strcmp(how, "lengths"))
         MPI_Allreduce(x, y, rank == 1 ? 2 : 3, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (!strcmp(how, "operators"))
+        MPI_Reduce(x, y, 3, MPI_INT, rank == 1 ? MPI_MAX : MPI_SUM, 0, MPI_COMM_WORLD);
+    if (!strcmp(how, "types"))
+        MPI_Scan(x, y, 3, rank == 1 ? MPI_FLOAT : MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (!strcmp(how, "gather"))
         MPI_Gather(x, rank == 1 ? 1 : 2, MPI_INT, all, 2, MPI_INT, 0, MPI_COMM_WORLD);
     if (!strcmp(how, "alias")) {

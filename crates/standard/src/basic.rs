@@ -133,3 +133,31 @@ impl Basic {
         }
     }
 }
+
+/// As a C program calls it, such as `int32_t`.
+impl std::fmt::Display for Basic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Basic::I8 => "int8_t",
+            Basic::I16 => "int16_t",
+            Basic::I32 => "int32_t",
+            Basic::I64 => "int64_t",
+            Basic::U8 => "uint8_t",
+            Basic::U16 => "uint16_t",
+            Basic::U32 => "uint32_t",
+            Basic::U64 => "uint64_t",
+            Basic::F32 => "float",
+            Basic::F64 => "double",
+            Basic::F80 => "long double",
+            Basic::C32 => "float _Complex",
+            Basic::C64 => "double _Complex",
+            Basic::C80 => "long double _Complex",
+            Basic::Bool => "_Bool",
+            Basic::Byte => "MPI_BYTE",
+            Basic::Char => "MPI_CHAR",
+            Basic::Wide => "wchar_t",
+            Basic::Logical(size) => return write!(f, "a logical of Fortran with {size} B"),
+            Basic::Opaque(size) => return write!(f, "a number of Fortran with {size} B"),
+        })
+    }
+}

@@ -1,5 +1,5 @@
 //! What the MPI standard adds to tagged messages, free of any library's face: datatypes, operators, groups, topologies,
-//! who has a lock, and the words for errors. Nothing here communicates, and nothing knows an address: a datatype says which bytes, relative to
+//! who has a lock, what ranks must give alike, and the words for errors. Nothing here communicates, and nothing knows an address: a datatype says which bytes, relative to
 //! a buffer that its caller has.
 //!
 //! ```
@@ -13,6 +13,7 @@
 /// The header of C and C++ programs for the standard ABI; the generator of `hotlink-mpi` writes it.
 pub static HEADER: &str = include_str!("mpi.h");
 
+mod alike;
 mod basic;
 mod build;
 mod datatype;
@@ -27,6 +28,7 @@ mod queue;
 mod topology;
 mod view;
 
+pub use alike::{Alike, Difference, OperatorKind, difference};
 pub use basic::{Basic, Class};
 pub use build::Order;
 pub use datatype::{Combiner, Contents, Datatype, Run};

@@ -157,6 +157,25 @@ impl Builtin {
         use Builtin::*;
         [Sum, Min, Max, Prod, BitAnd, BitOr, BitXor, And, Or, Xor, MinLoc, MaxLoc, Replace, Nothing]
     };
+    /// Its name in the standard.
+    pub fn name(self) -> &'static str {
+        match self {
+            Builtin::Sum => "MPI_SUM",
+            Builtin::Min => "MPI_MIN",
+            Builtin::Max => "MPI_MAX",
+            Builtin::Prod => "MPI_PROD",
+            Builtin::BitAnd => "MPI_BAND",
+            Builtin::BitOr => "MPI_BOR",
+            Builtin::BitXor => "MPI_BXOR",
+            Builtin::And => "MPI_LAND",
+            Builtin::Or => "MPI_LOR",
+            Builtin::Xor => "MPI_LXOR",
+            Builtin::MinLoc => "MPI_MINLOC",
+            Builtin::MaxLoc => "MPI_MAXLOC",
+            Builtin::Replace => "MPI_REPLACE",
+            Builtin::Nothing => "MPI_NO_OP",
+        }
+    }
     /// Whether it takes elements of a datatype; see [`Builtin::combine`].
     pub fn takes(self, datatype: &Datatype) -> bool {
         self.combine(datatype, &mut [], &[])

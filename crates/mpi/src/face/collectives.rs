@@ -6,10 +6,10 @@ use crate::generated::constants as c;
 use crate::pointer::{Address, In, Ints};
 use crate::process::Process;
 use crate::process::buffer::{Buffer, Staged};
-use crate::process::check::Alike;
 use crate::process::communicator::Communicator;
 use crate::process::request::Start;
 use hotlink_port::{Layout, Memory, Span};
+use hotlink_standard::Alike;
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -49,7 +49,7 @@ pub(crate) fn part(comm: &Communicator, root: c_int) -> Done<Part> {
 /// What ranks with a root give alike. Between two groups the root's side gives nothing.
 pub(crate) fn rooted(part: Part, bytes: Option<u64>) -> Alike {
     match part {
-        Part::Root(root) | Part::Other(root) => Alike { root: Some(root), bytes, moved: None },
+        Part::Root(root) | Part::Other(root) => Alike { root: Some(root), bytes, ..Alike::default() },
         Part::RootBetween | Part::With(_) | Part::Aside => Alike::default(),
     }
 }

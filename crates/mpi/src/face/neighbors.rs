@@ -7,10 +7,10 @@ use crate::generated::constants as c;
 use crate::pointer::{Address, In, Ints};
 use crate::process::Process;
 use crate::process::buffer::Staged;
-use crate::process::check::Alike;
 use crate::process::communicator::{Communicator, Topology};
 use crate::process::request::Start;
 use hotlink_port::Span;
+use hotlink_standard::Alike;
 use std::rc::Rc;
 
 /// Who sends to this rank and to whom it sends, in the topology's order; `None`: nobody, beyond an edge.

@@ -7,13 +7,13 @@ use crate::generated::constants as c;
 use crate::pointer::{Address, Ints};
 use crate::process::Process;
 use crate::process::buffer::{Buffer, Staged};
-use crate::process::check::Alike;
 use crate::process::communicator::Communicator;
 use crate::process::reduction::Reducer;
 use crate::process::request::Start;
 use hotlink_message::Comm;
 use hotlink_port::Span;
 use hotlink_real::Seat;
+use hotlink_standard::Alike;
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -73,7 +73,7 @@ pub(crate) fn reduce(
     let into = if at_root { Some(reducer.buffer(p, recvbuf, count)?) } else { None };
     let from = if sendbuf == IN_PLACE { recvbuf } else { sendbuf };
     let (from, peers) = (reducer.buffer(p, from, count)?, peers(&comm));
-    let alike = rooted(part, Some(from.bytes()));
+    let alike = reducer.alike(rooted(part, Some(from.bytes())));
     p.collectively(&comm, start, alike, move |view| {
         let (reducer, from, into, peers) = (reducer.clone(), from.clone(), into.clone(), peers.clone());
         async move {
@@ -117,7 +117,7 @@ pub(crate) fn allreduce(
         room.land();
         return Ok(());
     }
-    let alike = unless(between, || from.bytes());
+    let alike = reducer.alike(unless(between, || from.bytes()));
     p.collectively(&comm, start, alike, move |view| {
         let (reducer, from, into, peers) = (reducer.clone(), from.clone(), into.clone(), peers.clone());
         async move {
@@ -158,7 +158,7 @@ fn scattered(
     apart(sendbuf, recvbuf, total)?;
     let from = reducer.buffer(p, if sendbuf == IN_PLACE { recvbuf } else { sendbuf }, total)?;
     let (peers, between, rank) = (peers(comm), comm.remote.is_some(), comm.rank as usize);
-    let alike = unless(between, || from.bytes()).moving(from.bytes() - into.bytes());
+    let alike = reducer.alike(unless(between, || from.bytes()).moving(from.bytes() - into.bytes()));
     p.collectively(comm, start, alike, move |view| {
         let (reducer, from, into, peers, counts) =
             (reducer.clone(), from.clone(), into.clone(), peers.clone(), counts.clone());
@@ -239,7 +239,7 @@ fn prefixed(
     let reducer = p.reducer(op, datatype)?;
     let into = reducer.buffer(p, recvbuf, count)?;
     let from = if sendbuf == IN_PLACE { into.clone() } else { reducer.buffer(p, sendbuf, count)? };
-    let alike = Alike::bytes(from.bytes());
+    let alike = reducer.alike(Alike::bytes(from.bytes()));
     p.collectively(&comm, start, alike, move |view| {
         let (reducer, from, into) = (reducer.clone(), from.clone(), into.clone());
         async move {

@@ -11,7 +11,7 @@ use crate::process::types::Type;
 use hotlink_message::{Comm, Error};
 use hotlink_port::{Operation, Span};
 use hotlink_real::Seat;
-use hotlink_standard::{Builtin, operation_of};
+use hotlink_standard::{Alike, Builtin, OperatorKind, operation_of};
 use std::rc::Rc;
 
 /// An operator.
@@ -90,6 +90,14 @@ impl Process {
 }
 
 impl Reducer {
+    /// What all ranks give alike to a reduction, with the operator and the type of its elements.
+    pub(crate) fn alike(&self, alike: Alike) -> Alike {
+        let operator = match self.operator {
+            Operator::Builtin(builtin) => OperatorKind::Builtin(builtin),
+            Operator::User { commutes, .. } => OperatorKind::Own { commutes },
+        };
+        Alike { operator: Some(operator), element: self.of.datatype.basic(), ..alike }
+    }
     /// `later` becomes `earlier` combined with it: packed elements.
     pub(crate) fn fold(&self, earlier: &[u8], later: &mut [u8]) {
         match self.operator {

@@ -1,0 +1,215 @@
+//! What the ranks of a communicator must give alike to a collective, and the words for it when they do not.
+
+use crate::basic::Basic;
+use crate::names::names;
+use crate::operator::Builtin;
+use std::collections::BTreeMap;
+
+/// What a rank gives to a collective. `None`: it is not compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Alike {
+    /// The rank that all send to or receive from.
+    pub root: Option<u32>,
+    /// Bytes of one part, or of all parts where these may differ.
+    pub bytes: Option<u64>,
+    /// Not compared: bytes that this rank sends to others or receives from them, whichever is more, where lengths may differ.
+    pub moved: Option<u64>,
+    /// The operator that combines.
+    pub operator: Option<OperatorKind>,
+    /// The basic type of the elements that are combined, if they have one.
+    pub element: Option<Basic>,
+}
+
+/// An operator, as far as ranks can compare it: functions of a program have other addresses in other processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperatorKind {
+    /// One that the standard defines.
+    Builtin(Builtin),
+    /// A function of the program, and whether it commutes.
+    Own {
+        /// Whether the program said so.
+        commutes: bool,
+    },
+}
+
+/// What the ranks of a communicator give differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// The collective that they are in.
+    Collective,
+    /// The root.
+    Root,
+    /// The length.
+    Length,
+    /// The operator.
+    Operator,
+    /// The type of the elements that are combined.
+    Element,
+}
+
+/// Of what is not compared.
+const NONE: i64 = -1;
+/// The program's functions come behind the standard's operators.
+const OWN: i64 = 1000;
+
+impl Alike {
+    /// Of a collective to which all ranks give parts of so many bytes.
+    pub fn bytes(bytes: u64) -> Alike {
+        Alike { bytes: Some(bytes), ..Alike::default() }
+    }
+    /// The same, of a rank that moves so many bytes.
+    pub fn moving(self, bytes: u64) -> Alike {
+        Alike { moved: Some(bytes), ..self }
+    }
+    /// What this rank, which is in the function `name`, tells the others: numbers, as many of each rank.
+    pub fn told(&self, name: &str) -> Vec<i64> {
+        let operator = self.operator.map_or(NONE, |operator| match operator {
+            OperatorKind::Builtin(builtin) => place(&Builtin::ALL, &builtin),
+            OperatorKind::Own { commutes } => OWN + i64::from(commutes),
+        });
+        let element = self.element.map_or(NONE, |element| place(&Basic::ALL, &element));
+        let bytes = self.bytes.and_then(|bytes| i64::try_from(bytes).ok()).unwrap_or(NONE);
+        vec![number_of(name), self.root.map_or(NONE, i64::from), bytes, operator, element]
+    }
+}
+
+/// What ranks of a communicator, whose numbers are `rows` by rank, give differently to the function `name`: the gravest
+/// difference, and a sentence that names all ranks with their values.
+///
+/// ```
+/// use hotlink_standard::{Alike, Difference, difference};
+///
+/// let rows = [0, 0, 1].map(|root| Alike { root: Some(root), ..Alike::default() }.told("MPI_Bcast"));
+/// let (what, text) = difference("MPI_Bcast", &rows).unwrap();
+/// assert_eq!(what, Difference::Root);
+/// assert!(text.ends_with("different roots to MPI_Bcast: ranks 0, 1 give 0; rank 2 gives 1"));
+/// ```
+pub fn difference(name: &str, rows: &[Vec<i64>]) -> Option<(Difference, String)> {
+    let differs = |place: &usize| rows.iter().any(|row| row[*place] != rows[0][*place]);
+    let place = (0..Difference::ALL.len()).find(differs)?;
+    let difference = Difference::ALL[place];
+    let (given, verbs) = match difference {
+        Difference::Collective => ("are in different collectives".to_owned(), ["is in", "are in"]),
+        _ => (format!("give different {} to {name}", difference.plural()), ["gives", "give"]),
+    };
+    let values = rows.iter().map(|row| row[place]);
+    let text = |one: bool, value| format!("{} {}", verbs[usize::from(!one)], difference.text(value));
+    Some((difference, format!("the ranks of the communicator {given}: {}", by_value(values, text))))
+}
+
+impl Difference {
+    /// In the order of the numbers that ranks tell.
+    const ALL: [Difference; 5] = {
+        use Difference::*;
+        [Collective, Root, Length, Operator, Element]
+    };
+    fn plural(self) -> &'static str {
+        match self {
+            Difference::Collective => "collectives",
+            Difference::Root => "roots",
+            Difference::Length => "lengths",
+            Difference::Operator => "operators",
+            Difference::Element => "types",
+        }
+    }
+    fn text(self, value: i64) -> String {
+        match self {
+            Difference::Collective => name_of(value).to_owned(),
+            Difference::Root => value.to_string(),
+            Difference::Length => format!("{value} B"),
+            Difference::Operator => operator_of(value),
+            Difference::Element => element_of(value),
+        }
+    }
+}
+
+fn place<T: PartialEq>(all: &[T], one: &T) -> i64 {
+    all.iter().position(|other| other == one).map_or(NONE, |place| place as i64)
+}
+
+fn at<T>(all: &[T], place: i64) -> Option<&T> {
+    usize::try_from(place).ok().and_then(|place| all.get(place))
+}
+
+/// The number of a function's name; of large counts or small ones, the same.
+fn number_of(name: &str) -> i64 {
+    let name = name.strip_suffix("_c").unwrap_or(name);
+    names().position(|known| known.0 == name).map_or(NONE, |place| place as i64)
+}
+
+/// A function by its number.
+fn name_of(number: i64) -> &'static str {
+    usize::try_from(number).ok().and_then(|place| names().nth(place)).map_or("an unknown function", |known| known.0)
+}
+
+fn operator_of(number: i64) -> String {
+    match at(&Builtin::ALL, number) {
+        Some(builtin) => builtin.name().to_owned(),
+        None if number == OWN => "an operator of the program that does not commute".to_owned(),
+        None => "an operator of the program".to_owned(),
+    }
+}
+
+fn element_of(number: i64) -> String {
+    at(&Basic::ALL, number).map_or("a type of the program".to_owned(), |basic| basic.to_string())
+}
+
+/// Ranks by a value, such as `ranks 0, 2 are in MPI_Bcast; rank 1 is in MPI_Barrier`, where `text` gives what follows the ranks.
+fn by_value(values: impl Iterator<Item = i64>, text: impl Fn(bool, i64) -> String) -> String {
+    const SHOWN: usize = 8;
+    let mut by_value = BTreeMap::<i64, Vec<usize>>::new();
+    values.enumerate().for_each(|(rank, value)| by_value.entry(value).or_default().push(rank));
+    let mut groups: Vec<(Vec<usize>, i64)> = by_value.into_iter().map(|(value, ranks)| (ranks, value)).collect();
+    groups.sort();
+    let one = |(ranks, value): (Vec<usize>, i64)| {
+        let shown = ranks.iter().take(SHOWN).map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let more = ranks.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let one = ranks.len() == 1;
+        format!("rank{} {shown}{more} {}", if one { "" } else { "s" }, text(one, value))
+    };
+    groups.into_iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(operator: OperatorKind, element: Option<Basic>) -> Vec<i64> {
+        Alike { operator: Some(operator), element, ..Alike::bytes(8) }.told("MPI_Allreduce")
+    }
+    fn text(rows: &[&Vec<i64>]) -> String {
+        let rows: Vec<Vec<i64>> = rows.iter().map(|row| row.to_vec()).collect();
+        let told = difference("MPI_Allreduce", &rows).map_or(String::new(), |told| told.1);
+        told.rsplit(": ").next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn ranks_are_told_by_what_they_are_in() {
+        let [bcast, barrier] = ["MPI_Bcast", "MPI_Barrier"].map(|name| Alike::default().told(name));
+        assert!(bcast[0] >= 0 && bcast != barrier);
+        assert_eq!(Alike::default().told("MPI_Bcast_c"), bcast);
+        assert_eq!(text(&[&bcast, &barrier, &bcast]), "ranks 0, 2 are in MPI_Bcast; rank 1 is in MPI_Barrier");
+        let strange = Alike::default().told("MPI_None");
+        let many: Vec<&Vec<i64>> = (0..20).map(|rank| if rank == 19 { &strange } else { &bcast }).collect();
+        let due = "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 11 more are in MPI_Bcast; rank 19 is in an unknown function";
+        assert_eq!(text(&many), due);
+        let [more, less] = [8, 4].map(|bytes| Alike::bytes(bytes).told("MPI_Bcast"));
+        assert_eq!(text(&[&more, &more, &less]), "ranks 0, 1 give 8 B; rank 2 gives 4 B");
+        assert_eq!(difference("MPI_Bcast", &[bcast.clone(), bcast]), None);
+    }
+
+    #[test]
+    fn operators_and_elements_are_compared_as_far_as_other_processes_know_them() {
+        let [sum, max] =
+            [Builtin::Sum, Builtin::Max].map(|builtin| of(OperatorKind::Builtin(builtin), Some(Basic::I64)));
+        assert_eq!(text(&[&sum, &max]), "rank 0 gives MPI_SUM; rank 1 gives MPI_MAX");
+        let of_floats = of(OperatorKind::Builtin(Builtin::Sum), Some(Basic::F64));
+        assert_eq!(text(&[&sum, &of_floats]), "rank 0 gives int64_t; rank 1 gives double");
+        let [own, in_order] = [true, false].map(|commutes| of(OperatorKind::Own { commutes }, None));
+        assert_eq!(text(&[&own, &own]), "");
+        assert_eq!(text(&[&own, &sum]), "rank 0 gives an operator of the program; rank 1 gives MPI_SUM");
+        assert!(text(&[&own, &in_order]).ends_with("rank 1 gives an operator of the program that does not commute"));
+        assert!(Builtin::ALL.iter().all(|builtin| of(OperatorKind::Builtin(*builtin), None)[3] < OWN));
+    }
+}
