@@ -123,7 +123,11 @@ fn flushed(p: &Process, rank: Option<c_int>, win: Handle, locally: bool) -> Done
     }
     let to = rank.map(|rank| window.comm.ranked(rank)).transpose()?;
     passive(&window, to)?;
-    let done = if locally { world.block_on(window.settle()) } else { world.block_on(window.flush(to)) };
+    let done = match locally {
+        _ if window.is_flushed() => Ok(()),
+        true => world.block_on(window.settle()),
+        false => world.block_on(window.flush(to)),
+    };
     // Programs look at their own part again and again, which needs no message, until another's has come.
     if window.made.shared.is_none() && to.is_none_or(|to| to == window.comm.rank) {
         world.step();

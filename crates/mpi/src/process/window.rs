@@ -293,12 +293,22 @@ impl Window {
             drop(staged);
         }
     }
-    /// Waits until all that was asked of these ranks is done there.
-    pub(crate) async fn flush(&self, only: Option<u32>) -> Done {
+    /// What this rank stored before in memory that ranks share is there before whatever it does next. Whether nothing else
+    /// was asked of others, so that nothing is to be waited for.
+    pub(crate) fn is_flushed(&self) -> bool {
         if self.made.shared.is_some() {
-            // What this rank stored before is there before whatever it does next.
             std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
             hotlink_real::looked();
+        }
+        self.due.get() == 0
+            && self.sent.borrow().is_empty()
+            && self.touched.borrow().is_empty()
+            && !self.service.borrow().failed
+    }
+    /// Waits until all that was asked of these ranks is done there.
+    pub(crate) async fn flush(&self, only: Option<u32>) -> Done {
+        if self.is_flushed() {
+            return Ok(());
         }
         self.settle().await?;
         let touched: Vec<u32> = match only {
