@@ -255,6 +255,8 @@ def simulate_schedule(
     flops: float | None = None,
     groups: Path | None = None,
     nodes: int | None = None,
+    ranks_per_node: int = 1,
+    placement: str | None = None,
     overhead_us: float = 0.0,
     eager: int | str | None = None,
     seed: int = 1,
@@ -265,13 +267,15 @@ def simulate_schedule(
     ``path`` is a file, or a folder or prefix of traces (docs/schedules.md says more). ``size`` is that of a plan's
     collective, ``flops`` the operations a second of computations that state operations and no time, ``groups`` a file
     with the groups of traces. A message takes a processor ``overhead_us`` on each side; one above ``eager`` bytes
-    asks the receiver first. `Switches` lists what controls flows (``transport="dcqcn"``) and what is other in switches.
+    asks the receiver first. ``ranks_per_node`` of them share a node, between which messages take no time; ``placement``
+    chooses the nodes: contiguous, packed, spread, random, rail, a list such as "0-7,32", or a file. `Switches` lists what controls flows (``transport="dcqcn"``) and what is other in switches.
     Raises `InputError`, with file and line or node.
     """
     machine, groups_file = fspath(fabric), None if groups is None else fspath(groups)
     where = fspath(path)
     asked: dict[str, Any] = {"fabric": machine, "size": size, "flops": flops, "nodes": nodes, "eager": eager}
     asked |= {"seed": seed, "path": where, "overhead_us": overhead_us}
+    asked |= {"ranks_per_node": ranks_per_node, "placement": placement}
     text = _core.simulate_schedule(as_json({**asked, "groups": groups_file, "network": dict(network)}))
     return _result("simulate_schedule", text, **asked, **network)
 

@@ -155,7 +155,7 @@ pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Erro
     let office = if schedule { office.keeping_steps() } else { office };
     job.variables.extend(office.variables().map_err(start)?);
     job.variables.extend(computing(compute, job.ranks)?);
-    job.variables.extend(seats.variable());
+    job.variables.extend(listed(&seats));
     let (clocks, preload) = Clocks::variable(clocks, library)?;
     job.variables.extend(preload);
     // Processes and simulator take turns: on one core a turn is far shorter than between two.
@@ -269,4 +269,10 @@ fn with_ranks(record: Record, spent: &[Spent]) -> Record {
         record.set("waiting_share", sum(|one| one.waited.us()) / all);
     }
     record
+}
+
+/// The variable by which the library hears on which nodes ranks are, where that is not the node of each one's number.
+fn listed(seats: &Seats) -> Option<(String, OsString)> {
+    let nodes = seats.seating().places.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    (!nodes.is_empty()).then(|| ("HOTLINK_NODES".to_owned(), nodes.into()))
 }

@@ -12,15 +12,14 @@ mod library;
 mod pairs;
 mod programs;
 mod recorded;
-mod seating;
 
 pub use compared::Compared;
 pub use fabric::{Clocks, Ended, How, Interpreter, Told, on_fabric};
+pub use hotlink_workloads::seating::{Seats, Wanted};
 pub use library::{Commands, library, with_library};
 pub use pairs::pairs;
 pub use programs::Programs;
 pub use recorded::record;
-pub use seating::{Seats, Wanted};
 
 /// The words of a command as records name it.
 pub(crate) fn words_of(command: &[std::ffi::OsString]) -> String {

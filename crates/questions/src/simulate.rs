@@ -15,6 +15,7 @@ use hotlink_study::{Error, Watch};
 use hotlink_workloads::collective::Collective;
 use hotlink_workloads::replay::Network as Replayed;
 use hotlink_workloads::schedule::Scheduled;
+use hotlink_workloads::seating::Wanted;
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -440,6 +441,8 @@ pub struct Schedule {
     flops: Option<f64>,
     groups: Option<PathBuf>,
     nodes: Option<u32>,
+    ranks_per_node: Option<u32>,
+    placement: Option<String>,
     #[serde(default)]
     overhead_us: f64,
     eager: Option<Size>,
@@ -463,7 +466,12 @@ impl Schedule {
         scheduled.network = self.network.network(scheduled.network)?;
         scheduled.options.bytes = bytes_of("size", &self.size)?;
         (scheduled.options.flops, scheduled.options.groups) = (self.flops, self.groups.clone());
-        scheduled.nodes = self.nodes;
+        let ranks_per_node = self.ranks_per_node.unwrap_or(1);
+        if !(1..=1024).contains(&ranks_per_node) {
+            return Err(wrong("ranks_per_node", "must be 1 to 1024"));
+        }
+        let (nodes, placement) = (self.nodes, self.placement.clone());
+        scheduled.seats = Wanted { nodes, ranks_per_node, placement, seed: self.seed };
         if !(0.0..=1e6).contains(&self.overhead_us) {
             return Err(wrong("overhead_us", "must be 0 to 1e6"));
         }

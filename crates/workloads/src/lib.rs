@@ -5,7 +5,7 @@
 //! hottest resource, the busiest processor. [`cluster`] gives the levels of a GPU cluster, by which its collectives are
 //! bounded without a simulation. [`measured`] puts these beside what nccl-tests printed. [`jobs`] runs several
 //! of all these at once on one fabric. [`region`] sets up memory that other nodes reach, and takes it away. [`called`]
-//! bounds the collectives that a program called there. [`uses`] tells which numbers of a machine these questions read.
+//! bounds the collectives that a program called there. [`seating`] says on which nodes ranks are. [`uses`] tells which numbers of a machine these questions read.
 
 pub mod called;
 pub mod cluster;
@@ -16,4 +16,5 @@ pub mod measured;
 pub mod region;
 pub mod replay;
 pub mod schedule;
+pub mod seating;
 pub mod uses;

@@ -2,6 +2,7 @@
 
 use crate::gpu;
 use crate::replay::{self, Failed, Network};
+use crate::seating::Wanted;
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
 use hotlink_schedule::{Cut, Format, Options, Read, check, place, read};
@@ -17,8 +18,8 @@ pub struct Scheduled {
     pub options: Options,
     /// What a unit of computation stands for, where the file's form does not say (GOAL).
     pub calc_unit: Time,
-    /// Nodes of the fabric; by default as many as there are ranks.
-    pub nodes: Option<u32>,
+    /// Where its ranks are; by default a rank on each node.
+    pub seats: Wanted,
     /// How messages cross it.
     pub network: Network,
     /// What is done with uncertain inputs.
@@ -32,7 +33,7 @@ impl Scheduled {
             path: path.to_owned(),
             options: Options::default(),
             calc_unit: Time(1000),
-            nodes: None,
+            seats: Wanted::default(),
             network: Network::default(),
             vary: Vary::No,
         }
@@ -87,24 +88,23 @@ impl Scheduled {
         watch: &dyn Watch,
     ) -> Result<Vec<Record>, Error> {
         let Read { schedule, format, unit_ps } = found;
-        let nodes = self.nodes.or(source.own_nodes()).unwrap_or(schedule.ranks().max(2));
-        let built = source.build(nodes).map_err(|what| Error::Input(format!("{}: {what}", source.name())))?;
+        let seats = self.seats.seats(source, schedule.ranks())?;
+        let built = source.build(seats.nodes()).map_err(|what| Error::Input(format!("{}: {what}", source.name())))?;
         let unit_ps = unit_ps.unwrap_or(self.calc_unit.0);
-        let ranks = schedule.ranks();
-        if ranks > built.nodes() {
-            let what = format!("{ranks} ranks on {} nodes: each rank needs a node", built.nodes());
-            return Err(Error::Input(format!("{}: {what}", source.name())));
-        }
-        let places: Vec<u32> = (0..ranks).collect();
-        let ran = replay::run((source.spec(), &built), (schedule, &places), unit_ps, &self.network, watch).map_err(
-            |failed| match failed {
-                Failed::Stuck(stuck) => self.stuck(&stuck),
-                Failed::Other(what) => Error::Input(what),
-            },
-        )?;
+        let job = (schedule, &seats.places()[..]);
+        let ran =
+            replay::run((source.spec(), &built), job, unit_ps, &self.network, watch).map_err(
+                |failed| match failed {
+                    Failed::Stuck(stuck) => self.stuck(&stuck),
+                    Failed::Other(what) => Error::Input(what),
+                },
+            )?;
         let head = Record::new().with("fabric", source.name()).with("benchmark", benchmark);
         let head = head.with("method", "packet").with("schedule", self.path.as_str()).with("format", format.name());
-        let mut record = head.with("nodes", nodes).followed_by(ran.record);
+        let mut record = seats.told(head).followed_by(ran.record);
+        if seats.shares_nodes() {
+            record.set("left_out", "messages within a node");
+        }
         if *format == Format::Chakra {
             let Cut { chunk, slices } = cut;
             record = record.with("chunk_B", chunk).with("slices", slices);

@@ -66,6 +66,7 @@ const SIMULATED: &[&str] = &[
     "simulate region --fabric w01-sci-d330 --kind shared,remote,rdma --memory regular,registered --size 4KiB",
     "simulate schedule ../schedule/tests/data/chakra --fabric hgx-h100-rail --overhead 1us",
     "simulate schedule ../schedule/tests/data/ring.xml --size 64KiB --fabric ib-qdr --sensitivity",
+    "simulate schedule ../schedule/tests/data/ring.xml --size 64KiB --fabric ib-qdr --ranks-per-node 2 --placement random",
     "simulate jobs ../../plans/two-jobs.toml --fabric ib-ndr-fat-tree2 --placement packed,spread",
     "simulate allreduce --fabric ib-ndr-fat-tree2 --nodes 80 --size 64 --faults ../../plans/faults/spine.toml",
     "simulate jobs ../../plans/jobs-faults.toml --fabric ib-ndr-fat-tree2",

@@ -36,6 +36,47 @@ fn a_written_schedule_runs_as_it_did() {
     }
 }
 
+/// A schedule says nothing of nodes: the options do, as for a program.
+#[test]
+fn ranks_are_placed_on_nodes_of_a_fabric() {
+    let path = std::env::temp_dir().join(format!("hotlink-placed-{}.goal", std::process::id()));
+    let pair = |from, to| {
+        format!("rank {from} {{\nl1: send 65536b to {to}\n}}\nrank {to} {{\nl1: recv 65536b from {from}\n}}\n")
+    };
+    std::fs::write(&path, format!("num_ranks 4\n{}{}", pair(0, 1), pair(2, 3))).unwrap();
+    let on = format!("{} --fabric ib-ndr-fat-tree2", path.display());
+    let run = |options: &str| {
+        let [goal, schedule] =
+            ["goal", "schedule"].map(|verb| hotlink(&format!("simulate {verb} {on}{options}")).unwrap());
+        assert_eq!(goal[0]["latency_us"], schedule[0]["latency_us"], "{options}");
+        goal[0].clone()
+    };
+    let time = |record: &Value| record["latency_us"].as_f64().unwrap();
+    let alone = run("");
+    let shared = run(" --ranks-per-node 2");
+    assert_eq!(
+        (&shared["nodes"], time(&shared), &shared["left_out"]),
+        (&2.into(), 0.0, &"messages within a node".into())
+    );
+    assert_eq!((&alone["left_out"], &alone["rank_nodes"]), (&Value::Null, &Value::Null));
+    let crossed = run(" --ranks-per-node 2 --nodes 64 --placement 0,40");
+    assert_eq!(crossed["rank_nodes"], "0,0,40,40");
+    // On one leaf, and on two.
+    let [near, apart] = ["0-3", "0,40,1,41"].map(|list| run(&format!(" --nodes 64 --placement {list}")));
+    assert!(time(&apart) > time(&near), "{apart} {near}");
+    let drawn = [1, 2].map(|seed| run(&format!(" --nodes 64 --placement random --seed {seed}"))["rank_nodes"].clone());
+    assert_ne!(drawn[0], drawn[1]);
+    for (options, due) in [
+        (" --nodes 3", "4 ranks need a node each, and there are 3 (--nodes)"),
+        (" --placement spred", "allowed are contiguous, packed, spread, random"),
+        (" --method loggp --placement spread", "are of packets"),
+    ] {
+        let told = hotlink(&format!("simulate goal {on}{options}")).unwrap_err().to_string();
+        assert!(told.contains(due), "{options}: {told}");
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
 #[test]
 fn mistakes_name_their_place() {
     for (line, expected) in [

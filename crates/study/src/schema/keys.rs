@@ -28,6 +28,14 @@ const SCHEDULE: &[Key] = &[
     key("bytes", Count, "B", "Bytes of all messages"),
 ];
 
+/// Where the ranks of a program or schedule are.
+pub(super) const SEATS: &[Key] = &[
+    key("ranks_per_node", Count, "", "Ranks that share a node, where some do"),
+    key("placement", Text, "", "How the nodes were chosen, where that was said: a rule, a list or a file"),
+    key("rank_nodes", Text, "", "Then: the nodes of the ranks, in order"),
+    key("left_out", Text, "", "What nothing states and therefore took no time"),
+];
+
 /// What collectives on GPUs add, and those that nccl-tests measured.
 const GPUS: &[Key] = &[
     key("bus_bandwidth_MBps", Number, "MB/s", "NCCL's bus bandwidth"),
@@ -594,6 +602,7 @@ pub const RECORDS: &[Records] = &[
         form: Form::Benchmark,
         own: &[
             SCHEDULE,
+            SEATS,
             &[
                 key("S_B", Count, "B", "Largest eager message"),
                 key("chunk_B", Count, "B", "Largest piece of a chain, of a trace's collectives"),
@@ -669,6 +678,7 @@ pub const RECORDS: &[Records] = &[
         form: Form::Benchmark,
         own: &[
             SCHEDULE,
+            SEATS,
             &[
                 key("L_us", Number, "us", "LogGP's L"),
                 key("g_us", Number, "us", "LogGP's g"),

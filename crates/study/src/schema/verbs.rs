@@ -2,7 +2,7 @@
 
 use super::Form;
 use super::Kind::{Any, Count, Flag, Number, Numbers, Text, Texts};
-use super::keys::{Records, key};
+use super::keys::{Records, SEATS, key};
 
 /// The records of each such verb.
 pub const VERBS: &[Records] = &[
@@ -48,40 +48,45 @@ pub const VERBS: &[Records] = &[
         name: "run",
         title: "A program's run on a simulated fabric",
         form: Form::Open,
-        own: &[&[
-            key("program", Text, "", "The program and its arguments"),
-            key(
-                "compute_time",
-                Text,
-                "",
-                "What computing between calls costs: none, a factor of this machine's time, or a record",
-            ),
-            key("clocks", Text, "", "What the system's clocks and sleeps are to the program: virtual, or the system's"),
-            key("ranks_per_node", Count, "", "Ranks that share a node, where some do"),
-            key("placement", Text, "", "How the nodes were chosen, where that was said: a rule, a list or a file"),
-            key("rank_nodes", Text, "", "Then: the nodes of the ranks, in order"),
-            key(
-                "bound_elapsed_us",
-                Number,
-                "us",
-                "Time that the busiest resource needs for what passed it, in any order",
-            ),
-            key("hot_links", Texts, "", "The busiest resources of the network, the busiest first"),
-            key("hot_links_share", Numbers, "1", "Share of the run that each of these was busy"),
-            key("communication_share", Number, "1", "Share of the ranks' time that is not computing"),
-            key("waiting_share", Number, "1", "Share of the ranks' time in which they waited for others"),
-            key("rank_end_us", Numbers, "us", "When each rank left, by its own clock"),
-            key("rank_waiting_us", Numbers, "us", "How long each rank waited for others"),
-            key("turns", Count, "", "Times that a process and the simulator handed over to each other"),
-            key("collective", Text, "", "The function that a record of the program's collectives is about"),
-            key("collective_calls", Count, "", "Its calls; the times are their means"),
-            key("size_max_B", Count, "B", "The most bytes of these calls, where they differ; size_B is the least"),
-            key("entry_spread_us", Number, "us", "Of a call's time: until its last rank had entered"),
-            key("rank_time_us", Number, "us", "What a rank spent in all these calls, in the mean"),
-            key("hot_link", Text, "", "The busiest of the hot links, of several fabrics that are compared"),
-            key("note", Text, "", "Why a fabric that is compared cannot take the program"),
-            key("cost_*", Number, "currency", "What the fabric costs; with _low and _high its interval"),
-        ]],
+        own: &[
+            SEATS,
+            &[
+                key("program", Text, "", "The program and its arguments"),
+                key(
+                    "compute_time",
+                    Text,
+                    "",
+                    "What computing between calls costs: none, a factor of this machine's time, or a record",
+                ),
+                key(
+                    "clocks",
+                    Text,
+                    "",
+                    "What the system's clocks and sleeps are to the program: virtual, or the system's",
+                ),
+                key(
+                    "bound_elapsed_us",
+                    Number,
+                    "us",
+                    "Time that the busiest resource needs for what passed it, in any order",
+                ),
+                key("hot_links", Texts, "", "The busiest resources of the network, the busiest first"),
+                key("hot_links_share", Numbers, "1", "Share of the run that each of these was busy"),
+                key("communication_share", Number, "1", "Share of the ranks' time that is not computing"),
+                key("waiting_share", Number, "1", "Share of the ranks' time in which they waited for others"),
+                key("rank_end_us", Numbers, "us", "When each rank left, by its own clock"),
+                key("rank_waiting_us", Numbers, "us", "How long each rank waited for others"),
+                key("turns", Count, "", "Times that a process and the simulator handed over to each other"),
+                key("collective", Text, "", "The function that a record of the program's collectives is about"),
+                key("collective_calls", Count, "", "Its calls; the times are their means"),
+                key("size_max_B", Count, "B", "The most bytes of these calls, where they differ; size_B is the least"),
+                key("entry_spread_us", Number, "us", "Of a call's time: until its last rank had entered"),
+                key("rank_time_us", Number, "us", "What a rank spent in all these calls, in the mean"),
+                key("hot_link", Text, "", "The busiest of the hot links, of several fabrics that are compared"),
+                key("note", Text, "", "Why a fabric that is compared cannot take the program"),
+                key("cost_*", Number, "currency", "What the fabric costs; with _low and _high its interval"),
+            ],
+        ],
     },
     Records {
         name: "import",

@@ -7,6 +7,7 @@ use hotlink_launch::{Clocks, Ended, How, Interpreter, on_fabric};
 use hotlink_paper::{Format, Output};
 use hotlink_real::{Job, JobEnd};
 use hotlink_results::{can_write, is_no_input, write_whole, write_with};
+use hotlink_study::Source;
 use std::path::{Path, PathBuf};
 
 /// How the program computes, and what is written beside the report.
@@ -64,7 +65,7 @@ pub(super) fn run(
         let read = read.into_iter().chain([also.faults.as_deref().map(Path::new)]).flatten();
         path.iter().try_for_each(|path| can_write(option, path).and(is_no_input(option, path, read.clone())))?;
     }
-    let seats = also.seating.wanted().seats(fabric, job.ranks)?;
+    let seats = also.seating.wanted().seats(&Source::open(fabric)?, job.ranks)?;
     let (traced, schedule) = (also.trace.is_some(), also.goal.is_some());
     let compute = also.compute_time.as_deref().unwrap_or("none");
     let how = How { seats, clocks: also.clocks, library, compute, traced, schedule, faults: also.faults.as_deref() };

@@ -15,7 +15,7 @@ use hotlink_study::simulate::goal::{Goal, Scheduled};
 use hotlink_study::simulate::loggp::is_calibrated;
 use std::path::PathBuf;
 
-use super::schedule::{NetworkArgs, on_packets};
+use super::schedule::{NetworkArgs, SeatsArgs, on_packets};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -40,6 +40,8 @@ pub(crate) struct Args {
     method: Option<Method>,
     #[command(flatten)]
     network: NetworkArgs,
+    #[command(flatten)]
+    seats: SeatsArgs,
     /// What one unit of `calc` stands for, in FILE and in what --write makes.
     #[arg(long, value_name = "UNIT", value_parser = word::<CalcUnit>(), default_value_t = CalcUnit::Ns)]
     calc_unit: CalcUnit,
@@ -101,12 +103,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
                 "is recorded on a LogGP machine: --loggp and --write FILE, then `simulate goal FILE` with --fabric";
             return Err(input(format!("--generate: {what}")));
         };
-        let scheduled = args.network.scheduled(&file.display().to_string(), args.calc_unit.into())?;
+        let scheduled = args.network.scheduled(&file.display().to_string(), &args.seats, args.calc_unit.into())?;
         return on_packets(&scheduled, "goal", &[fabric], output);
     }
     let (goal, fabric) = args.goal()?;
-    if args.network.asks() {
-        return Err(input("--nodes, --overhead, --eager, --packet-size, --paths, --faults: are of packets".to_owned()));
+    if args.network.asks() || args.seats.asks() {
+        let what = "--nodes, --ranks-per-node, --placement, --overhead, --eager, --packet-size, --paths, --faults";
+        return Err(input(format!("{what}: are of packets")));
     }
     let ranks = args.ranks.as_ref().map(Counts::to_u32).transpose().map_err(input)?.unwrap_or_default();
     if args.write.is_some() && ranks.len() != 1 {

@@ -13,6 +13,7 @@ use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Ethernet, Paths, Rates};
 use hotlink_workloads::replay::Network;
 use hotlink_workloads::schedule::Scheduled;
+use hotlink_workloads::seating::Wanted;
 use std::path::PathBuf;
 
 use super::options::{ControlArgs, UncertainArgs};
@@ -27,7 +28,7 @@ use super::options::{ControlArgs, UncertainArgs};
 
 A schedule is a file of GOAL (text or binary), a plan of MSCCL (XML) or MSCCL++ (JSON), a JSON file in hotlink's own form
 (docs/schedules.md), or a folder or prefix of Chakra execution traces, NAME.RANK.et for every rank. The form is told by the
-content. Rank i runs on node i.")]
+content. Rank i runs on node i, unless --ranks-per-node or --placement says otherwise.")]
 pub(crate) struct Args {
     /// The schedule: a file, a folder or prefix of traces, or - for standard input.
     path: String,
@@ -38,6 +39,8 @@ pub(crate) struct Args {
     read: ReadArgs,
     #[command(flatten)]
     network: NetworkArgs,
+    #[command(flatten)]
+    seats: SeatsArgs,
     /// Write the schedule to this file instead: .goal, .bin (binary GOAL), or .json. --fabric says what GPUs take for what
     /// a trace or plan has them do; without it that takes no time.
     #[arg(long, value_name = "FILE")]
@@ -56,6 +59,25 @@ pub(super) struct ReadArgs {
     /// Groups of Chakra traces, {"NAME": [RANKS]} [default: comm_group.json beside them].
     #[arg(long, value_name = "FILE")]
     groups: Option<PathBuf>,
+}
+
+/// Where the ranks of a schedule are.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct SeatsArgs {
+    /// Ranks on each node, in order: they share its adapter. Messages within a node take no time.
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    ranks_per_node: u32,
+    /// Choose the nodes: contiguous, packed, spread, random (by --seed) or rail, as `simulate jobs` does; a list such as
+    /// 0-7,32; or a file with numbers, ranges or host names on its lines [default: from node 0 on].
+    #[arg(long, value_name = "RULE|LIST|FILE")]
+    placement: Option<String>,
+}
+
+impl SeatsArgs {
+    /// Whether anything but the defaults was asked for.
+    pub(super) fn asks(&self) -> bool {
+        self.ranks_per_node > 1 || self.placement.is_some()
+    }
 }
 
 /// How messages cross the packet network.
@@ -167,9 +189,10 @@ impl NetworkArgs {
     }
 
     /// The questions about a schedule, one for each transport.
-    pub(super) fn scheduled(&self, path: &str, calc_unit: Time) -> Result<Vec<Scheduled>, Failure> {
-        let (nodes, vary) = (self.nodes, self.vary());
-        let one = |network| Scheduled { calc_unit, nodes, network, vary, ..Scheduled::of(path) };
+    pub(super) fn scheduled(&self, path: &str, seats: &SeatsArgs, calc_unit: Time) -> Result<Vec<Scheduled>, Failure> {
+        let SeatsArgs { ranks_per_node, placement } = seats.clone();
+        let (seats, vary) = (Wanted { nodes: self.nodes, ranks_per_node, placement, seed: self.seed }, self.vary());
+        let one = |network| Scheduled { calc_unit, seats: seats.clone(), network, vary, ..Scheduled::of(path) };
         Ok(self.networks()?.into_iter().map(one).collect())
     }
 
@@ -180,7 +203,7 @@ impl NetworkArgs {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    let scheduled = args.network.scheduled(&args.path, Time(1_000))?;
+    let scheduled = args.network.scheduled(&args.path, &args.seats, Time(1_000))?;
     let options = args.read.options();
     let scheduled: Vec<Scheduled> =
         scheduled.into_iter().map(|one| Scheduled { options: options.clone(), ..one }).collect();

@@ -1,14 +1,13 @@
-//! Where the ranks of a simulated job are: how many nodes the fabric has, and which of them ranks get.
+//! Where the ranks of a program or schedule are: how many nodes the fabric has, and which of them ranks get.
 
+use crate::jobs::{Chosen, Placement, nodes_of};
 use hotlink_bench::Record;
 use hotlink_study::words::Word;
 use hotlink_study::{Error, Seating, Source};
-use hotlink_workloads::jobs::{Chosen, Placement, nodes_of};
-use std::ffi::OsString;
 use std::path::Path;
 
 /// Where ranks shall be.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// Nodes of the fabric; by default as many as the ranks need.
     pub nodes: Option<u32>,
@@ -18,6 +17,13 @@ pub struct Wanted {
     pub placement: Option<String>,
     /// Seed of a random choice.
     pub seed: u64,
+}
+
+/// A rank on each node, from node 0 on.
+impl Default for Wanted {
+    fn default() -> Wanted {
+        Wanted { nodes: None, ranks_per_node: 1, placement: None, seed: 1 }
+    }
 }
 
 /// Where ranks are.
@@ -37,19 +43,27 @@ impl Seats {
         Seats { ranks, nodes: ranks, places: Vec::new(), per_node: 1, placement: None }
     }
     /// A rank on each of these nodes, of so many.
-    pub(crate) fn at(nodes: u32, places: &[u32]) -> Seats {
+    pub fn at(nodes: u32, places: &[u32]) -> Seats {
         Seats { ranks: places.len() as u32, nodes, places: places.to_vec(), per_node: 1, placement: None }
     }
-    pub(super) fn seating(&self) -> Seating<'_> {
+    /// The same, for a simulation.
+    pub fn seating(&self) -> Seating<'_> {
         Seating { ranks: self.ranks, nodes: self.nodes, places: &self.places }
     }
-    /// The variable by which the library hears where ranks are.
-    pub(super) fn variable(&self) -> Option<(String, OsString)> {
-        let nodes = self.places.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-        (!nodes.is_empty()).then(|| ("HOTLINK_NODES".to_owned(), nodes.into()))
+    /// Nodes of the fabric.
+    pub fn nodes(&self) -> u32 {
+        self.nodes
+    }
+    /// The node of each rank.
+    pub fn places(&self) -> Vec<u32> {
+        if self.places.is_empty() { (0..self.ranks).collect() } else { self.places.clone() }
+    }
+    /// Whether ranks share nodes.
+    pub fn shares_nodes(&self) -> bool {
+        self.per_node > 1
     }
     /// The record with what was asked for.
-    pub(super) fn told(&self, record: Record) -> Record {
+    pub fn told(&self, record: Record) -> Record {
         let mut record = record.with("nodes", self.nodes);
         if self.per_node > 1 {
             record.set("ranks_per_node", self.per_node);
@@ -67,12 +81,11 @@ impl Wanted {
     ///
     /// # Errors
     /// They need more nodes than there are, or the placement is none.
-    pub fn seats(&self, fabric: &str, ranks: u32) -> Result<Seats, Error> {
+    pub fn seats(&self, source: &Source, ranks: u32) -> Result<Seats, Error> {
+        let fabric = source.name();
         let used = ranks.div_ceil(self.ranks_per_node);
-        let source = Source::open(fabric)?;
-        // Ranks that share a node may all be on one: most networks have two at least.
-        let least = if self.ranks_per_node > 1 { used.max(2) } else { used };
-        let nodes = self.nodes.or(source.own_nodes()).unwrap_or(least);
+        // Most networks have two at least.
+        let nodes = self.nodes.or(source.own_nodes()).unwrap_or(used.max(2));
         let input = |what: String| Error::Input(what);
         if used > nodes {
             let each = if self.ranks_per_node == 1 { "a node each".to_owned() } else { format!("{used} nodes") };
