@@ -6,7 +6,7 @@
 //! others when it is met there again as already taken.
 
 use crate::form::{ANY, Kind, NONE, Op, Schedule};
-use crate::state::{Line, State};
+use crate::state::{Line, Marks, State};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -26,24 +26,17 @@ impl Hasher for Mix {
     }
 }
 
-/// Receiver, source or ANY, tag or ANY.
-type Key = (u32, u32, u32);
+/// Source or ANY, tag or ANY: of one receiver.
+type Key = (u32, u32);
 type Numbers = HashMap<Key, u32, BuildHasherDefault<Mix>>;
-
-/// Those that wait of one pattern.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    receives: Line,
-    messages: Line,
-}
-
-const NOBODY: Waiting = Waiting { receives: Line::EMPTY, messages: Line::EMPTY };
 
 /// Queues of receives and messages that wait for one another.
 #[derive(Clone, Debug)]
 pub struct Matching {
-    /// By pattern.
-    waiting: Vec<Waiting>,
+    /// By pattern: receives that wait. Without wildcards messages, where there are any: then none of the receives does.
+    waiting: Vec<Line>,
+    /// Patterns of which messages wait.
+    of_messages: Marks,
     /// Where a receive uses wildcards.
     wild: Option<Wild>,
 }
@@ -58,34 +51,90 @@ fn lane(op: &Op) -> usize {
     }
 }
 
+/// Numbers the patterns of one receiver after the other, so that the table of numbers stays small and near.
+#[derive(Default)]
+struct Numbering {
+    numbers: Numbers,
+    /// What stands in a row is often of one pattern.
+    latest: Option<(Key, u32)>,
+    patterns: u32,
+}
+
+impl Numbering {
+    /// The next receiver, which has so many sends and receives.
+    fn begin(&mut self, many: usize) {
+        // Clearing takes as long as the table is large.
+        match self.numbers.capacity() > 64 + 8 * many {
+            true => self.numbers = Numbers::default(),
+            false => self.numbers.clear(),
+        }
+        self.latest = None;
+    }
+    fn of(&mut self, key: Key) -> u32 {
+        if let Some((latest, number)) = self.latest
+            && latest == key
+        {
+            return number;
+        }
+        let number = *self.numbers.entry(key).or_insert(self.patterns);
+        self.patterns += u32::from(number == self.patterns);
+        self.latest = Some((key, number));
+        number
+    }
+}
+
 impl Matching {
     /// For the operations of a schedule, each of which it shows, and what a run keeps of each.
     pub fn new<T: Default>(schedule: &Schedule, mut show: impl FnMut(&Op)) -> (Matching, Vec<State<T>>) {
-        let mut numbers = Numbers::default();
+        // By receiver: where its sends begin, in the order of receivers.
+        let mut ends = vec![0u32; schedule.ranks() as usize];
         let mut wildcards = false;
-        // What stands in a row is often of one pattern, a send or a receive.
-        let mut latest = [((NONE, NONE, NONE), 0); 2];
-        let state = |op: Op| {
+        for op in schedule.ops() {
             show(&op);
-            let (key, latest) = match op.kind {
-                Kind::Calc => return State::of_pattern(0),
-                Kind::Send => ((op.peer, op.rank, op.tag), &mut latest[0]),
-                Kind::Recv => ((op.rank, op.peer, op.tag), &mut latest[1]),
-            };
-            wildcards |= op.kind == Kind::Recv && lane(&op) != 0;
-            if latest.0 != key {
-                let next = numbers.len() as u32;
-                *latest = (key, *numbers.entry(key).or_insert(next));
+            match op.kind {
+                Kind::Calc => {}
+                Kind::Send => ends[op.peer as usize] += 1,
+                Kind::Recv => wildcards |= lane(&op) != 0,
             }
-            State::of_pattern(latest.1)
-        };
-        let mut states: Vec<State<T>> = schedule.ops().map(state).collect();
+        }
+        let mut sends = 0;
+        for end in &mut ends {
+            sends += std::mem::replace(end, sends);
+        }
+        let mut states: Vec<State<T>> = schedule.ops().map(|_| State::default()).collect();
+        for (id, op) in (0..).zip(schedule.ops()).filter(|(_, op)| op.kind == Kind::Send) {
+            let place = &mut ends[op.peer as usize];
+            states[*place as usize].lend(id);
+            *place += 1;
+        }
+        let mut wild = wildcards.then(|| Wild::new(states.len()));
+        let (mut numbering, mut first) = (Numbering::default(), 0);
+        for (rank, &end) in (0..).zip(&ends) {
+            let own = schedule.of_rank(rank);
+            numbering.begin(own.len() + (end - first) as usize);
+            for id in own {
+                let op = schedule.op(id);
+                if op.kind == Kind::Recv {
+                    states[id as usize].is_of(numbering.of((op.peer, op.tag)));
+                }
+            }
+            for place in first..end {
+                let id = states[place as usize].lent();
+                let op = schedule.op(id);
+                states[id as usize].is_of(numbering.of((op.rank, op.tag)));
+                if let Some(wild) = &mut wild {
+                    wild.fits[id as usize] = fitting(&op, &numbering.numbers);
+                }
+            }
+            first = end;
+        }
         schedule.each_waiting(|after| states[after as usize].held());
-        let wild = wildcards.then(|| Wild::new(schedule, &numbers));
-        let patterns = numbers.len();
-        // Where there are many, its memory is wanted for their queues.
-        drop(numbers);
-        (Matching { waiting: vec![NOBODY; patterns], wild }, states)
+        let patterns = numbering.patterns as usize;
+        if let Some(wild) = &mut wild {
+            wild.messages = vec![Line::EMPTY; patterns];
+        }
+        let matching = Matching { waiting: vec![Line::EMPTY; patterns], of_messages: Marks::new(patterns), wild };
+        (matching, states)
     }
 
     /// Whether any receive takes messages of any source or tag.
@@ -96,18 +145,21 @@ impl Matching {
     /// The message that receive `id` takes, or none: then it waits.
     #[inline]
     pub fn post<T>(&mut self, states: &mut [State<T>], id: u32, op: &Op) -> Option<u32> {
-        let waiting = &mut self.waiting[states[id as usize].pattern() as usize];
+        let pattern = states[id as usize].pattern();
+        let line = &mut self.waiting[pattern as usize];
         let found = match &mut self.wild {
-            None => waiting.messages.take(states),
-            Some(wild) => wild.message(&mut waiting.messages, lane(op)),
+            None if self.of_messages.has(pattern) => line.take(states),
+            None => None,
+            Some(wild) => wild.message(pattern, lane(op)),
         };
         match found {
             Some(message) => meet(states, message, id),
             None => {
-                if let Some(wild) = &mut self.wild {
-                    wild.posted(id);
+                match &mut self.wild {
+                    None => self.of_messages.clear(pattern),
+                    Some(wild) => wild.posted(id),
                 }
-                waiting.receives.join(states, id);
+                line.join(states, id);
             }
         }
         found
@@ -119,17 +171,18 @@ impl Matching {
         let pattern = states[id as usize].pattern();
         let found = match &mut self.wild {
             None => {
-                let waiting = &mut self.waiting[pattern as usize];
-                let found = waiting.receives.take(states);
+                let line = &mut self.waiting[pattern as usize];
+                let found = if self.of_messages.has(pattern) { None } else { line.take(states) };
                 if found.is_none() {
-                    waiting.messages.join(states, id);
+                    self.of_messages.set(pattern);
+                    line.join(states, id);
                 }
                 found
             }
             Some(wild) => match wild.receives(&self.waiting, pattern, id) {
-                Some(pattern) => self.waiting[pattern as usize].receives.take(states),
+                Some(pattern) => self.waiting[pattern as usize].take(states),
                 None => {
-                    wild.wait(&mut self.waiting, pattern, id);
+                    wild.wait(pattern, id);
                     None
                 }
             },
@@ -149,6 +202,8 @@ fn meet<T>(states: &mut [State<T>], message: u32, receive: u32) {
 /// Queues of messages that several receives may take.
 #[derive(Clone, Debug)]
 struct Wild {
+    /// By pattern: messages that wait.
+    messages: Vec<Line>,
     /// Numbers of the patterns with wildcards that a send fits.
     fits: Vec<[u32; 3]>,
     /// Next in a message's queues: its exact one, then the three with wildcards.
@@ -160,10 +215,10 @@ struct Wild {
 }
 
 impl Wild {
-    fn new(schedule: &Schedule, numbers: &Numbers) -> Wild {
-        let many = schedule.ops().len();
+    fn new(many: usize) -> Wild {
         Wild {
-            fits: schedule.ops().map(|op| fitting(&op, numbers)).collect(),
+            messages: Vec::new(),
+            fits: vec![[NONE; 3]; many],
             links: vec![[NONE; 4]; many],
             order: vec![0; many],
             taken: vec![false; many],
@@ -181,10 +236,10 @@ impl Wild {
         [exact, a, b, c].into_iter().enumerate().filter(|&(_, pattern)| pattern != NONE)
     }
 
-    /// The first message of a queue that is not taken yet.
-    fn message(&mut self, line: &mut Line, lane: usize) -> Option<u32> {
+    /// The first message of a pattern that is not taken yet.
+    fn message(&mut self, pattern: u32, lane: usize) -> Option<u32> {
         loop {
-            let first = line.take_by(|id| self.links[id as usize][lane])?;
+            let first = self.messages[pattern as usize].take_by(|id| self.links[id as usize][lane])?;
             if !std::mem::replace(&mut self.taken[first as usize], true) {
                 return Some(first);
             }
@@ -192,28 +247,24 @@ impl Wild {
     }
 
     /// The pattern whose receives wait longest for a message of this one.
-    fn receives(&self, waiting: &[Waiting], exact: u32, id: u32) -> Option<u32> {
+    fn receives(&self, waiting: &[Line], exact: u32, id: u32) -> Option<u32> {
         let since = |(_, pattern): (usize, u32)| {
-            let first = waiting[pattern as usize].receives.first()?;
+            let first = waiting[pattern as usize].first()?;
             Some((self.order[first as usize], pattern))
         };
         self.patterns(exact, id).filter_map(since).min().map(|(_, pattern)| pattern)
     }
 
     /// The message waits in all its queues.
-    fn wait(&mut self, waiting: &mut [Waiting], exact: u32, id: u32) {
+    fn wait(&mut self, exact: u32, id: u32) {
         for (lane, pattern) in self.patterns(exact, id) {
             let links = &mut self.links;
-            waiting[pattern as usize].messages.join_by(id, |of, next| links[of as usize][lane] = next);
+            self.messages[pattern as usize].join_by(id, |of, next| links[of as usize][lane] = next);
         }
     }
 }
 
-/// Numbers of the patterns with wildcards that fit a send.
+/// Numbers of its receiver's patterns with wildcards that fit a send.
 fn fitting(op: &Op, numbers: &Numbers) -> [u32; 3] {
-    if op.kind != Kind::Send {
-        return [NONE; 3];
-    }
-    [(op.peer, op.rank, ANY), (op.peer, ANY, op.tag), (op.peer, ANY, ANY)]
-        .map(|key| numbers.get(&key).copied().unwrap_or(NONE))
+    [(op.rank, ANY), (ANY, op.tag), (ANY, ANY)].map(|key| numbers.get(&key).copied().unwrap_or(NONE))
 }

@@ -16,14 +16,26 @@ pub struct State<T> {
     mate: u32,
 }
 
-impl<T: Default> State<T> {
-    /// Of an operation of this pattern that waits for nothing.
-    pub(crate) fn of_pattern(pattern: u32) -> State<T> {
-        State { own: T::default(), link: 0, mate: pattern }
+/// Of an operation that waits for nothing.
+impl<T: Default> Default for State<T> {
+    fn default() -> State<T> {
+        State { own: T::default(), link: 0, mate: 0 }
     }
 }
 
 impl<T> State<T> {
+    /// The operation is of this pattern.
+    pub(crate) fn is_of(&mut self, pattern: u32) {
+        self.mate = pattern;
+    }
+    /// Keeps a word for somebody, who takes it before dependencies are counted.
+    pub(crate) fn lend(&mut self, word: u32) {
+        self.link = word;
+    }
+    /// The word.
+    pub(crate) fn lent(&mut self) -> u32 {
+        std::mem::take(&mut self.link)
+    }
     /// It waits for one dependency more.
     pub(crate) fn held(&mut self) {
         self.link += 1;
@@ -120,6 +132,11 @@ impl Marks {
     #[inline]
     pub fn set(&mut self, id: u32) {
         self.0[id as usize / 64] |= 1 << (id % 64);
+    }
+    /// Unmarks `id`.
+    #[inline]
+    pub(crate) fn clear(&mut self, id: u32) {
+        self.0[id as usize / 64] &= !(1 << (id % 64));
     }
     /// Whether `id` is marked.
     #[inline]
