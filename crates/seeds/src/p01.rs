@@ -9,7 +9,7 @@ use super::{Report, Row};
 use hotlink_bench::distribution::{ascending_us, quantile, share_under};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{Claim, Library};
-use hotlink_fabric::spec::{Capacities, FabricSpec};
+use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_port::background::BackgroundSpec;
 use hotlink_sim::qsnet::{self, Algorithm, Collective, Elan};
@@ -81,7 +81,7 @@ fn loaded(algorithm: Algorithm, bytes: Option<u64>, samples: u32) -> Collective 
 fn run(spec: &FabricSpec, what: Collective) -> Result<Times, String> {
     let fabric = Fabric::build(spec, what.nodes).map_err(|error| error.to_string())?;
     let elan = Elan::of(spec).ok_or("qsnet: no Elan parameters")?;
-    let settings = elan.settings(&Settings { capacities: Capacities::Measured, ..Settings::of(spec) });
+    let settings = elan.settings(&Settings::of(spec));
     let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
     let outcome = qsnet::run(&plan, &settings, elan, &what).map_err(|error| error.to_string())?;
     Ok(Times { latency: ascending_us(&outcome.latencies), synchronised: ascending_us(&outcome.synchronised) })

@@ -78,7 +78,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Defaults for a fabric.
+    /// Defaults for a fabric: as in every answer, measured rates where such are known.
     pub fn of(spec: &FabricSpec) -> Settings {
         let inputs = Inputs::new(spec);
         // Every technology assumes what is asked for here.
@@ -90,7 +90,7 @@ impl Settings {
         let technology = spec.technology;
         Settings {
             seed: 1,
-            capacities: Capacities::Theoretical,
+            capacities: Capacities::Measured,
             packet_bytes: Some(packet),
             switch_buffer_bytes: inputs.switch_buffer(packet) as u32,
             pause_share: None,

@@ -115,7 +115,7 @@ where
     let input = |what: String| Error::Input(format!("{name} with {ranks} ranks: {what}"));
     let fabric = source.build(nodes).map_err(input)?;
     // As `simulate` has them by default: the same messages take the same time.
-    let mut settings = Settings { capacities: Rates::Measured.into(), ..Settings::of(&fabric.spec) };
+    let mut settings = Settings::of(&fabric.spec);
     if let Some(file) = failing {
         settings.faults = faults::read(file, &fabric).map_err(Error::Input)?;
     }

@@ -112,7 +112,7 @@ impl Experiment {
     fn point(&self, spec: &FabricSpec, count: u32, size: u64) -> Result<Row, SimError> {
         let spec = &unasked(spec);
         let fabric = Fabric::build(spec, self.nodes).map_err(|error| SimError::Input(error.to_string()))?;
-        let settings = Settings { capacities: Capacities::Measured, ..Settings::of(spec) };
+        let settings = Settings::of(spec);
         let plan = Plan::new(&fabric, &settings)?;
         let pairs = (self.pairs)(count);
         let pause = message_passing_pause(&plan, &settings, &pairs)?;
@@ -218,7 +218,7 @@ fn by_steps(fabric: &Fabric, plan: &Plan) -> Option<f64> {
 fn exchange(spec: &FabricSpec, nodes: u32) -> Exchange {
     let spec = &unasked(spec);
     let fabric = Fabric::build(spec, nodes).map_err(|error| SimError::Input(error.to_string()))?;
-    let settings = Settings { capacities: Capacities::Measured, ..Settings::of(spec) };
+    let settings = Settings::of(spec);
     let plan = Plan::new(&fabric, &settings)?;
     let size = (SENT / u64::from(fabric.nodes() - 1)).max(128).next_multiple_of(128);
     let run = all_to_all(&plan, &settings, size, Schedule::LinearShift)?;

@@ -15,7 +15,7 @@ fn named(name: &str) -> FabricSpec {
 /// Share of the bound that `traffic` reaches when every flow sends `size` bytes.
 fn efficiency(spec: &FabricSpec, nodes: u32, traffic: &Traffic, size: u64, paths: Paths) -> (f64, Run) {
     let fabric = Fabric::build(spec, nodes).expect(&spec.name);
-    let settings = Settings { paths, ..Settings::of(spec) };
+    let settings = Settings { paths, capacities: Capacities::Theoretical, ..Settings::of(spec) };
     let plan = Plan::new(&fabric, &settings).expect(&spec.name);
     let demand = traffic.demand(nodes, 1).expect("a pattern for this size");
     let run = exchange(&plan, &settings, &demand, size, Schedule::LinearShift).expect("no deadlock");

@@ -96,7 +96,7 @@ fn senders(demand: &Demand) -> usize {
 
 /// Share of the bound that a finite exchange reaches, so long that its start and end hardly count.
 fn efficiency(spec: &FabricSpec, fabric: &Fabric, traffic: &Traffic) -> Result<f64, SimError> {
-    let settings = Settings::of(spec);
+    let settings = Settings { capacities: Capacities::Theoretical, ..Settings::of(spec) };
     let plan = Plan::new(fabric, &settings)?;
     let demand = traffic.demand(fabric.nodes(), 1).expect("a pattern for this size");
     let load = plan.count(&demand).expect("routes");

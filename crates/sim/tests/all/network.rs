@@ -105,7 +105,7 @@ fn one_packet_through_an_idle_network_takes_the_closed_form_to_the_picosecond() 
         if spec.routing == RoutingSpec::DragonflyValiant {
             continue;
         }
-        let settings = Settings::of(&spec);
+        let settings = Settings { capacities: Capacities::Theoretical, ..Settings::of(&spec) };
         let plan = Plan::new(&fabric, &settings).expect(&spec.name);
         for (payload, to) in [(1, 1), (8, fabric.nodes() - 1), (64, fabric.nodes() / 2), (0, 1)] {
             let payload = payload.min(u64::from(plan.packet_bytes));

@@ -96,7 +96,7 @@ fn a_rate_that_is_only_measured_is_as_much_a_limit_as_a_gross_one() {
 fn an_open_loop_at_half_load_is_accepted_whole() {
     for spec in [named("sci-torus2d"), named("ib-ndr-fat-tree2"), torus(&[4, 4])] {
         let fabric = Fabric::build(&spec, 16).expect("16 nodes");
-        let settings = Settings::of(&spec);
+        let settings = Settings { capacities: Capacities::Theoretical, ..Settings::of(&spec) };
         let plan = Plan::new(&fabric, &settings).expect("plan");
         let demand = Traffic::Uniform.demand(16, 0).expect("uniform");
         let bound = plan.count(&demand).expect("routes").bounds(&fabric, Capacities::Theoretical, 4096);

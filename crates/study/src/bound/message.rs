@@ -48,7 +48,7 @@ pub fn by_shortest<R>(
 pub fn idle_us(fabric: &Fabric, between: [u32; 2], size: u64, mbps: f64) -> Result<f64, String> {
     // An empty message has its header.
     let simulated = size.clamp(1, MOST_SIMULATED_BYTES);
-    let settings = Settings { capacities: Rates::Measured.into(), ..Settings::of(&fabric.spec) };
+    let settings = Settings::of(&fabric.spec);
     let plan = Plan::new(fabric, &settings).map_err(|error| error.to_string())?;
     let us = alone_us(&plan, &settings, between, simulated)?;
     Ok(and_more_bytes(us, size.saturating_sub(simulated), mbps))

@@ -134,7 +134,7 @@ pub fn by_any_means(fabric: &Fabric, which: Which, size: u64) -> Result<Bound, S
 
 /// Of a collective by messages of the hosts, of their adapters, and by QsNet's broadcast, each where it is.
 fn by_messages(fabric: &Fabric, which: Which, size: u64) -> Result<Vec<Bound>, String> {
-    let settings = Settings { capacities: Rates::Measured.into(), ..Settings::of(&fabric.spec) };
+    let settings = Settings::of(&fabric.spec);
     let plan = NetPlan::new(fabric, &settings).map_err(|error| error.to_string())?;
     let nodes: Vec<u32> = (0..fabric.asked).collect();
     let bytes = which.moved(size as f64, f64::from(fabric.asked));

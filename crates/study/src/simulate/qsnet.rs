@@ -9,7 +9,7 @@ use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_bench::distribution::with_distribution;
 use hotlink_bound::Bound;
-use hotlink_fabric::spec::{Capacities, FabricSpec};
+use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_port::background::BackgroundSpec;
 use hotlink_sim::qsnet::{self, Algorithm, Collective, Elan};
@@ -92,7 +92,7 @@ impl Cell {
             .map_err(|what| format!("{} with {} nodes: {what}", self.fabric, self.what.nodes))?;
         let members = self.missing.members(self.what.nodes)?;
         let faults = self.missing.faults.as_ref().map_or(Ok(Vec::new()), |file| faults::read(file, &fabric))?;
-        let base = Settings { seed: self.seed, faults, capacities: Capacities::Measured, ..Settings::of(&fabric.spec) };
+        let base = Settings { seed: self.seed, faults, ..Settings::of(&fabric.spec) };
         let settings = elan.settings(&base);
         let plan = Plan::new(&fabric, &settings).map_err(|error| error.to_string())?;
         let what = &self.what;
