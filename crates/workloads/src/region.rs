@@ -3,7 +3,6 @@
 
 use hotlink_bench::{Hold, Plan as Repetitions, Record, RegionKind, RegionSetup, RegionTimes, Regions};
 use hotlink_bound::{Bound, Peak, network};
-use hotlink_fabric::spec::Capacities;
 use hotlink_message::Error as MessageError;
 use hotlink_port::{Driver, Engine, Layout};
 use hotlink_sim::port::VirtualTime;
@@ -12,7 +11,7 @@ use hotlink_study::bound::message;
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::options::{Memory, Rates};
 use hotlink_study::simulate::limiter;
-use hotlink_study::{Error, Source, Watch, parallel};
+use hotlink_study::{Error, Source, Unwatched, Watch, parallel};
 
 /// Which regions are run: every kind with every set-up, memory, hold and size.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +83,12 @@ impl Study {
         Ok(all.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
     }
 
+    /// The same of a machine that is already open, whose numbers note who used them: what it has no answer to is left out.
+    pub(crate) fn asked_of(&self, source: &Source) -> Vec<Record> {
+        let one = |(regions, memory): (Regions, Memory)| self.record(source, &regions, memory, &Unwatched).ok();
+        self.regions().into_iter().filter_map(one).collect()
+    }
+
     fn regions(&self) -> Vec<(Regions, Memory)> {
         let mut all = Vec::with_capacity(self.count());
         for &kind in &self.kinds {
@@ -106,7 +111,7 @@ impl Study {
         let start = watch.seconds();
         let failed = |what: String| format!("{} with {} nodes: {what}", source.name(), self.nodes);
         let fabric = source.build(self.nodes).map_err(failed)?;
-        let settings = Settings { seed: self.seed, capacities: Capacities::Measured, ..Settings::of(&fabric.spec) };
+        let settings = Settings { seed: self.seed, ..Settings::of(&fabric.spec) };
         let plan = Plan::new(&fabric, &settings).map_err(|error| failed(error.to_string()))?;
         let mut driver = VirtualTime::new(&plan, &settings).map_err(|unfit| failed(unfit.to_string()))?;
         let told: Vec<Result<RegionTimes, MessageError>> =

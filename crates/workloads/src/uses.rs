@@ -2,15 +2,21 @@
 
 use crate::collective::{Collective, named};
 use crate::gpu;
+use crate::region::Study;
 use crate::replay::Network;
 use hotlink_schedule::collective::Algorithm;
 use hotlink_study::inputs::Vary;
+use hotlink_study::options::Memory;
 use hotlink_study::uses::{self, Uses};
 use hotlink_study::{Source, Unwatched};
 
 /// The questions that use each number of the machine, by dotted key.
 pub fn of(source: &Source) -> Uses {
     let mut all = uses::of(source);
+    let regions = source.unasked();
+    let memory = vec![Memory::Shared, Memory::Private];
+    Study { memory, sizes: vec![4 << 10], ..Study::usual() }.asked_of(&regions);
+    note(&mut all, "simulate region", &regions);
     if !gpu::is(source.spec()) {
         return all;
     }
@@ -40,13 +46,18 @@ pub fn of(source: &Source) -> Uses {
             if collective.answer(&asked, gpus, 64 << 10, algorithm, &Unwatched).is_err() {
                 continue;
             }
-            for key in asked.spec().used().used.into_keys() {
-                let questions = all.entry(key).or_default();
-                if !questions.contains(&question) {
-                    questions.push(question);
-                }
-            }
+            note(&mut all, question, &asked);
         }
     }
     all
+}
+
+/// What was asked of a machine used these of its numbers.
+fn note(all: &mut Uses, question: &'static str, asked: &Source) {
+    for key in asked.spec().used().used.into_keys() {
+        let questions = all.entry(key).or_default();
+        if !questions.contains(&question) {
+            questions.push(question);
+        }
+    }
 }
