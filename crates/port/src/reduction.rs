@@ -71,8 +71,8 @@ impl Operation {
             ($t:ty, $sum:expr, $product:expr) => {
                 match self.combine {
                     Combine::Sum => work.with::<$t>($sum),
-                    Combine::Min => work.with::<$t>(|a, b| if b < a { b } else { a }),
-                    Combine::Max => work.with::<$t>(|a, b| if b > a { b } else { a }),
+                    Combine::Min => work.with::<$t>(<$t>::least),
+                    Combine::Max => work.with::<$t>(<$t>::greatest),
                     Combine::Product => work.with::<$t>($product),
                 }
             };
@@ -96,6 +96,11 @@ pub trait With {
 
 /// An element: a number of four or eight bytes.
 pub trait Value: Copy + Default + 'static {
+    /// The lesser of two, in whatever order they come: what is no number if one of them is none, and -0 below 0. So all
+    /// ranks get the same, whoever combines what first.
+    fn least(self, other: Self) -> Self;
+    /// The greater of two, likewise.
+    fn greatest(self, other: Self) -> Self;
     /// The number whose bytes these are; as many as it has.
     fn of(bytes: &[u8]) -> Self;
     /// Becomes those bytes.
@@ -103,8 +108,16 @@ pub trait Value: Copy + Default + 'static {
 }
 
 macro_rules! values {
-    ($($t:ty)*) => {$(
+    ($($t:ty, $least:expr, $greatest:expr;)*) => {$(
         impl Value for $t {
+            #[inline(always)]
+            fn least(self, other: $t) -> $t {
+                $least(self, other)
+            }
+            #[inline(always)]
+            fn greatest(self, other: $t) -> $t {
+                $greatest(self, other)
+            }
             #[inline(always)]
             fn of(bytes: &[u8]) -> $t {
                 bytes.try_into().map_or(<$t>::default(), <$t>::from_ne_bytes)
@@ -116,7 +129,22 @@ macro_rules! values {
         }
     )*};
 }
-values!(f64 f32 i64 i32);
+/// Of two floats the one that `wins`; of equal ones, which zeros of both signs are, the bits that `equal` makes of both.
+macro_rules! of_floats {
+    ($t:ty, $wins:tt, $equal:tt) => {
+        |a: $t, b: $t| {
+            let one = if b $wins a { b } else { a };
+            let one = if a == b { <$t>::from_bits(a.to_bits() $equal b.to_bits()) } else { one };
+            if a.is_nan() || b.is_nan() { <$t>::NAN } else { one }
+        }
+    };
+}
+values! {
+    f64, of_floats!(f64, <, |), of_floats!(f64, >, &);
+    f32, of_floats!(f32, <, |), of_floats!(f32, >, &);
+    i64, i64::min, i64::max;
+    i32, i32::min, i32::max;
+}
 
 /// Two buffers, of which the first takes the result.
 struct Bytes<'a> {

@@ -3,7 +3,7 @@
 use crate::basic::{Basic, Class};
 use crate::datatype::Datatype;
 use crate::extended::{self, Extended};
-use hotlink_port::{Combine, Element, Operation};
+use hotlink_port::{Combine, Element, Operation, Value as _};
 
 /// An operator that the standard defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +83,8 @@ macro_rules! real {
         match $builtin {
             Builtin::Sum => numbers!($t, $into, $other, |a: $t, b: $t| a + b),
             Builtin::Prod => numbers!($t, $into, $other, |a: $t, b: $t| a * b),
-            Builtin::Min => numbers!($t, $into, $other, |a: $t, b: $t| if b < a { b } else { a }),
-            Builtin::Max => numbers!($t, $into, $other, |a: $t, b: $t| if b > a { b } else { a }),
+            Builtin::Min => numbers!($t, $into, $other, <$t>::least),
+            Builtin::Max => numbers!($t, $into, $other, <$t>::greatest),
             _ => return false,
         }
     };
@@ -93,9 +93,13 @@ macro_rules! real {
 /// Long doubles, one or pairs of them.
 fn extended(builtin: Builtin, into: &mut [u8], other: &[u8]) -> bool {
     let of = |how: fn(Extended, Extended) -> Extended| move |a, b| how(Extended::read(a), Extended::read(b)).write();
-    /// What is no number loses to none.
+    /// What is no number wins, whichever it is.
     fn chosen(a: Extended, b: Extended, wins: std::cmp::Ordering) -> Extended {
-        if a.compare(b) == Some(wins) { a } else { b }
+        let is_first = match a.compare(b) {
+            None => a.compare(a).is_none(),
+            Some(order) => order == wins,
+        };
+        if is_first { a } else { b }
     }
     match builtin {
         Builtin::Sum => each::<{ extended::BYTES }>(into, other, of(Extended::plus)),
@@ -294,6 +298,28 @@ mod tests {
     fn complex_numbers_multiply() {
         let pack = |re: f32, im: f32| -> [u8; 8] { [re.to_ne_bytes(), im.to_ne_bytes()].concat().try_into().unwrap() };
         assert_eq!(combined(Builtin::Prod, Basic::C32, pack(1.0, 2.0), pack(3.0, 4.0)), Some(pack(-5.0, 10.0)));
+    }
+
+    #[test]
+    fn the_least_and_the_greatest_do_not_depend_on_who_comes_first() {
+        let real = Datatype::named(Basic::F64);
+        let found = |builtin: Builtin, values: [f64; 3]| {
+            let mut into = values[0].to_ne_bytes();
+            values[1..].iter().for_each(|value| assert!(builtin.combine(&real, &mut into, &value.to_ne_bytes())));
+            u64::from_ne_bytes(into)
+        };
+        let orders = [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [1, 0, 2], [2, 1, 0]];
+        for (builtin, values, due) in [
+            (Builtin::Min, [3.0, f64::NAN, 1.0], f64::NAN),
+            (Builtin::Max, [3.0, -f64::NAN, 1.0], f64::NAN),
+            (Builtin::Min, [0.0, -0.0, 1.0], -0.0),
+            (Builtin::Max, [0.0, -0.0, -1.0], 0.0),
+            (Builtin::Min, [2.0, -3.0, f64::INFINITY], -3.0),
+        ] {
+            for order in orders {
+                assert_eq!(found(builtin, order.map(|i| values[i])), due.to_bits(), "{builtin:?} {values:?} {order:?}");
+            }
+        }
     }
 
     #[test]
