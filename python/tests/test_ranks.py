@@ -1,6 +1,7 @@
 """Messages between ranks on numpy arrays: what arrives is what numpy says, and nobody is left behind."""
 
 import json
+import math
 import subprocess
 import sys
 import threading
@@ -140,6 +141,24 @@ SQUARE = np.zeros((6, 6))
 def test_what_cannot_be_is_refused_by_name(what: Callable[[Comm], object], parts: list[str]) -> None:
     text = refused(what)
     assert all(part in text for part in parts), text
+
+
+def test_elements_stay_whole() -> None:
+    halves = refused(lambda c: c.alltoall(np.zeros(3), np.zeros(3)), 2)
+    assert "send: 3 elements are no equal parts for 2 ranks" in halves
+    mixed = refused(lambda c: c.allgather(np.zeros(2), np.zeros(8, "f4")), 2)
+    assert "recv: elements of 4 B, and of 8 B in the other array" in mixed
+
+
+@pytest.mark.parametrize("via", ["shm", "tcp", "gige"])
+def test_all_ranks_hear_of_no_number(via: str) -> None:
+    def program(comm: Comm) -> list[float]:
+        given = np.array([np.nan if comm.rank == 1 else comm.rank, 0.0 if comm.rank else -0.0])
+        least = np.zeros(2)
+        comm.allreduce(given, least, op="min")
+        return [float(least[0]), float(np.signbit(least[1]))]
+
+    assert str(run(program, 5, via)) == str([[math.nan, 1.0]] * 5)
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,10 @@ impl Array {
     pub(crate) fn bytes(&self) -> u64 {
         self.layout.bytes()
     }
+    /// Bytes of an element.
+    pub(crate) fn item_bytes(&self) -> u64 {
+        self.buffer.item_size() as u64
+    }
     /// The reduction called `op` of such elements.
     pub(crate) fn operation(&self, name: &str, op: &str) -> PyResult<Operation> {
         let combine = match op {

@@ -139,6 +139,16 @@ impl Comm {
     fn check_parts(&self, name: &str, whole: &Array, part: Option<&Array>) -> PyResult<()> {
         let (bytes, ranks) = (whole.bytes(), u64::from(self.ranks));
         let each = part.map_or(bytes / ranks, Array::bytes);
+        let item = whole.item_bytes();
+        if let Some(other) = part.map(Array::item_bytes).filter(|&other| other != item) {
+            let what =
+                format!("{name}: elements of {item} B, and of {other} B in the other array; allowed: elements alike");
+            return Err(PyValueError::new_err(what));
+        }
+        if !each.is_multiple_of(item.max(1)) {
+            let what = format!("{name}: {} elements are no equal parts for {ranks} ranks", bytes / item.max(1));
+            return Err(PyValueError::new_err(what));
+        }
         let fits = each * ranks == bytes && (whole.layout.is_contiguous() || each.is_multiple_of(whole.layout.block));
         let what =
             || format!("{name}: {bytes} B are not {ranks} parts of {each} B, one for each rank, in whole blocks");
