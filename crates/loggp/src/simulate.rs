@@ -9,10 +9,8 @@ use super::parameters::LogGops;
 use hotlink_bound::schedule::{Gaps, most};
 use hotlink_event::{Event, Few, Queue, RadixHeap, TraceHash};
 use hotlink_fabric::units::Time;
-use hotlink_schedule::{Kind, Line, Marks, Matching, Op, Schedule, State, Stuck};
+use hotlink_schedule::{Kind, LATEST, Line, Marks, Matching, Op, Schedule, State, Stuck};
 
-/// The end of time.
-const LATEST: u64 = 1 << 62;
 /// Most processors or adapters in all.
 const MOST_LANES: u64 = 1 << 26;
 

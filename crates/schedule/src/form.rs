@@ -12,6 +12,8 @@ pub const MOST_OPS: usize = (1 << 31) - 1;
 pub const MOST_BYTES: u64 = 1 << 40;
 /// The longest computation: 10^15 units.
 pub const MOST_UNITS: u64 = 1_000_000_000_000_000;
+/// The latest time of a run: 2^62 ps (53 days). What goes on beyond it is an error.
+pub const LATEST: u64 = 1 << 62;
 /// The id of no operation.
 pub const NONE: u32 = u32::MAX;
 /// Marks a successor that waits for the start only.

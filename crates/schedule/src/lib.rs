@@ -24,6 +24,7 @@ mod form;
 pub mod goal;
 mod matching;
 pub mod msccl;
+mod once;
 pub mod plain;
 mod read;
 mod record;
@@ -32,7 +33,7 @@ mod together;
 
 pub use check::{Stuck, check};
 pub use draft::{Draft, Local};
-pub use form::{ANY, Builder, Kind, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, NONE, Op, Place, Schedule};
+pub use form::{ANY, Builder, Kind, LATEST, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, NONE, Op, Place, Schedule};
 pub use goal::GoalError;
 pub use matching::Matching;
 #[doc(hidden)]

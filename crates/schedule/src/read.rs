@@ -4,6 +4,7 @@ use crate::chakra;
 use crate::collective;
 use crate::form::{Builder, NONE, Place, Schedule};
 use crate::goal;
+use crate::once::Once;
 use crate::{msccl, plain};
 use std::fmt;
 use std::fs::File;
@@ -232,8 +233,9 @@ fn of_text(path: &str, text: &str, options: &Options, watched: u32) -> Result<(F
     if text.trim_start().starts_with('<') {
         return Ok((Format::Msccl, msccl::xml::builder(text, options, watched).map_err(placed)?));
     }
-    let document: serde_json::Value = serde_json::from_str(text).map_err(|error| {
-        ReadError::new(path, &format!("{}:{}", error.line(), error.column()), format!("is no JSON: {error}"))
+    let Once(document) = serde_json::from_str(text).map_err(|error| {
+        let what = if error.is_data() { error.to_string() } else { format!("is no JSON: {error}") };
+        ReadError::new(path, &format!("{}:{}", error.line(), error.column()), what)
     })?;
     if plain::recognises(&document) {
         return Ok((Format::Plain, plain::builder(&document, watched).map_err(placed)?));

@@ -79,8 +79,14 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
 
 #[test]
 fn mistakes_name_their_place() {
+    // Forty times the longest computation: 463 days.
+    let late = std::env::temp_dir().join(format!("hotlink-late-{}.goal", std::process::id()));
+    let steps = |n: u32| format!("l{n}: calc 1000000000000000\nl{n} requires l{}\n", n - 1);
+    let all: String = (2..=40).map(steps).collect();
+    std::fs::write(&late, format!("num_ranks 1\nrank 0 {{\nl1: calc 1000000000000000\n{all}}}\n")).unwrap();
     for (line, expected) in [
         ("simulate goal no-such.goal --loggp L=1us,o=1us,g=1us,G=0", "no-such.goal: cannot be read"),
+        (&format!("simulate goal {} --fabric ib-ndr-fat-tree2", late.display()), "passes 2^62 ps (53 days)"),
         ("simulate goal x.goal --loggp L=1us,o=1us,g=1us", "G is missing"),
         ("simulate goal --generate barrier:magic --ranks 2 --loggp L=1us,o=1us,g=1us,G=0", "barrier:dissemination"),
         ("simulate goal --generate barrier:tree --loggp L=1us,o=1us,g=1us,G=0", "--ranks"),

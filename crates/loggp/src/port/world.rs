@@ -9,7 +9,7 @@ use hotlink_event::NONE;
 use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
 use hotlink_port::safety::Barriers;
 use hotlink_port::{Counting, Edge, Moment, Rank, Task};
-use hotlink_schedule::Recorder;
+use hotlink_schedule::{LATEST, Recorder};
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
@@ -23,8 +23,6 @@ const WAKES: u8 = 2;
 const WORKED: u8 = 3;
 /// A rank that comes back without having waited for anything has spent this long, so that time goes on: 1 ns.
 const STEP_PS: u64 = 1000;
-/// The end of time.
-const LATEST: u64 = 1 << 62;
 
 /// The ranks' common state.
 pub(super) struct World {

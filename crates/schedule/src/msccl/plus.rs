@@ -64,6 +64,8 @@ pub(crate) fn builder(document: &Value, options: &Options, watched: u32) -> Resu
 struct Gpu<'a> {
     rank: u32,
     chunks: u64,
+    /// Chunks of its scratch buffer, if they are told.
+    scratch: Option<u64>,
     blocks: &'a [Value],
     /// Of each type of channel, by its number: the other GPU and the tag of the pair's channel.
     channels: BTreeMap<&'static str, Vec<(u32, u32)>>,
@@ -105,7 +107,8 @@ impl<'a> Gpu<'a> {
         }
         let semaphores = list(gpu, "semaphores");
         let semaphores = semaphores.iter().map(|one| one["init_value"].as_u64().unwrap_or(0)).collect();
-        Ok(Gpu { rank: index as u32, chunks, blocks, channels, semaphores })
+        let scratch = gpu["scratch_chunks"].as_u64();
+        Ok(Gpu { rank: index as u32, chunks, scratch, blocks, channels, semaphores })
     }
 
     fn steps(&self) -> impl Iterator<Item = Step<'_>> {
@@ -160,7 +163,20 @@ impl Step<'_> {
 
     fn chunks(&self, value: &Value) -> Result<u64, Wrong> {
         let size = value["size"].as_u64().filter(|&size| size <= 1 << 24);
-        size.ok_or_else(|| self.wrong("a buffer's size must be a number of chunks"))
+        let size = size.ok_or_else(|| self.wrong("a buffer's size must be a number of chunks"))?;
+        let from = value["index"].as_u64().unwrap_or(0);
+        // Another GPU's buffer has a number alone. In place, input and output are one.
+        let own = match value["type"].as_str() {
+            Some("i" | "o") => Some(self.gpu.chunks),
+            Some("s") => self.gpu.scratch,
+            _ => None,
+        };
+        match own.filter(|&own| from.saturating_add(size) > own) {
+            None => Ok(size),
+            Some(own) => {
+                Err(self.wrong(&format!("{size} chunks from {from} on go beyond its buffer, which has {own}")))
+            }
+        }
     }
 
     /// What is put on each channel: to whom, the tag, chunks.
@@ -172,7 +188,9 @@ impl Step<'_> {
             .into_iter()
             .enumerate()
             .map(|(nth, (peer, tag))| {
-                let buffer = targets.get(nth).or(targets.first()).or(sources.get(nth)).or(sources.first());
+                let source = sources.get(nth).or(sources.first());
+                source.map_or(Ok(0), |source| self.chunks(source))?;
+                let buffer = targets.get(nth).or(targets.first()).or(source);
                 let buffer = buffer.ok_or_else(|| self.wrong("has no dst_buff"))?;
                 Ok((peer, tag, self.chunks(buffer)?))
             })

@@ -61,11 +61,54 @@ fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
     node.children().filter(Node::is_element)
 }
 
+/// Chunks of a GPU's buffers.
+struct Room {
+    input: i64,
+    output: i64,
+    scratch: i64,
+}
+
+impl Room {
+    fn of(plan: &Plan<'_>, gpu: Node<'_, '_>) -> Result<Room, Wrong> {
+        let chunks = |key: &str| match gpu.attribute(key) {
+            // Nothing is known of its length.
+            None => Ok(i64::MAX),
+            Some(_) => plan.number(gpu, key, 0, 1 << 24),
+        };
+        let (input, output, scratch) = (chunks("i_chunks")?, chunks("o_chunks")?, chunks("s_chunks")?);
+        let in_place = gpu.parent_element().and_then(|algo| algo.attribute("inplace")) == Some("1");
+        let both = input.max(output);
+        let (input, output) = if in_place { (both, both) } else { (input, output) };
+        Ok(Room { input, output, scratch })
+    }
+
+    /// Fails where a step goes beyond one of this GPU's own buffers.
+    fn holds(&self, plan: &Plan<'_>, step: Node<'_, '_>, [buffer, offset]: [&str; 2], count: i64) -> Result<(), Wrong> {
+        let Some(name) = step.attribute(buffer) else { return Ok(()) };
+        let chunks = match name {
+            "i" => self.input,
+            "o" => self.output,
+            "s" => self.scratch,
+            other => return Err(plan.wrong(step, format!("{buffer}=\"{other}\" (allowed: i, o, s)"))),
+        };
+        let from = plan.number(step, offset, 0, 1 << 24)?;
+        match from + count <= chunks {
+            true => Ok(()),
+            false => {
+                let what = format!(
+                    "{offset}=\"{from}\" with cnt=\"{count}\" goes beyond buffer `{name}`, which has {chunks} chunks"
+                );
+                Err(plan.wrong(step, what))
+            }
+        }
+    }
+}
+
 impl<'a> Plan<'a> {
-    fn line(&self, node: Node<'a, 'a>) -> u32 {
+    fn line(&self, node: Node<'_, '_>) -> u32 {
         self.document.text_pos_at(node.range().start).row
     }
-    fn wrong(&self, node: Node<'a, 'a>, what: String) -> Wrong {
+    fn wrong(&self, node: Node<'_, '_>, what: String) -> Wrong {
         (self.line(node).to_string(), what)
     }
     fn named(&self, node: Node<'a, 'a>, name: &str) -> Result<(), Wrong> {
@@ -74,7 +117,7 @@ impl<'a> Plan<'a> {
             other => Err(self.wrong(node, format!("`{other}`: `{name}` is expected here"))),
         }
     }
-    fn number(&self, node: Node<'a, 'a>, key: &str, least: i64, most: i64) -> Result<i64, Wrong> {
+    fn number(&self, node: Node<'_, '_>, key: &str, least: i64, most: i64) -> Result<i64, Wrong> {
         let text = node.attribute(key);
         let text = text.ok_or_else(|| self.wrong(node, format!("`{key}` is missing")))?;
         let number = text.trim().parse().ok().filter(|number| (least..=most).contains(number));
@@ -82,6 +125,7 @@ impl<'a> Plan<'a> {
     }
 
     fn gpu(&self, gpu: Node<'a, 'a>, rank: u32, draft: &mut Draft, bytes_of: impl Fn(u64) -> u64) -> Result<(), Wrong> {
+        let room = Room::of(self, gpu)?;
         let mut known: BTreeMap<(i64, i64), Local> = BTreeMap::new();
         let mut waits = Vec::new();
         for (index, block) in elements(gpu).enumerate() {
@@ -96,7 +140,8 @@ impl<'a> Plan<'a> {
                 self.named(step, "step")?;
                 draft.stands(Place { file: 0, at: [self.line(step).into(), 0] });
                 let begun = draft.len(rank);
-                let bytes = bytes_of(self.number(step, "cnt", 0, 1 << 24)? as u64);
+                let count = self.number(step, "cnt", 0, 1 << 24)?;
+                let bytes = bytes_of(count as u64);
                 let neighbour = |other: i64, what: &str| {
                     let other = u32::try_from(other).ok().filter(|&other| other != rank);
                     other.ok_or_else(|| self.wrong(step, format!("its thread block has no other GPU to {what}")))
@@ -116,6 +161,17 @@ impl<'a> Plan<'a> {
                         return Err(self.wrong(step, format!("type `{other}` (allowed: {allowed})")));
                     }
                 };
+                // What is received and not copied is combined with what lies there, and what is sent at once comes from there.
+                let [reads, writes] = [
+                    reduces || (sends && !receives) || kind == "cpy",
+                    copies || kind == "rrc" || kind == "rrcs" || kind == "re",
+                ];
+                if reads {
+                    room.holds(self, step, ["srcbuf", "srcoff"], count)?;
+                }
+                if writes {
+                    room.holds(self, step, ["dstbuf", "dstoff"], count)?;
+                }
                 if receives {
                     draft.recv(rank, neighbour(from, "receive from")?, bytes, channel, cpu);
                 }

@@ -11,7 +11,7 @@ use crate::flow::Settings;
 use crate::net::{Message, Net, Note};
 use crate::plan::{Plan, RouteBuffer, UNLIMITED};
 use hotlink_fabric::units::{Rate, Time};
-use hotlink_schedule::{Kind, Line, Matching, Op, Schedule, State, Stuck};
+use hotlink_schedule::{Kind, LATEST, Line, Matching, Op, Schedule, State, Stuck};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -282,6 +282,8 @@ impl<'a, 'n> Machine<'a, 'n> {
         if op.kind != Kind::Recv && self.starts_matter {
             self.release(id, true);
         }
+        let end = self.net.now().0.checked_add(work).filter(|&end| end <= LATEST);
+        let end = end.ok_or_else(|| SimError::Input("the simulated time passes 2^62 ps (53 days)".to_owned()))?;
         self.own(id).chain += work;
         if work == 0 {
             return self.done(id);
@@ -290,7 +292,7 @@ impl<'a, 'n> Machine<'a, 'n> {
         let cpu = &mut self.cpus[at];
         cpu.busy = true;
         cpu.work += work;
-        self.net.timer(self.net.now() + Time(work), id);
+        self.net.timer(Time(end), id);
         Ok(())
     }
 
