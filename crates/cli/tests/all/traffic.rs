@@ -110,6 +110,23 @@ fn accepted_load_follows_offered_load_and_never_passes_the_bound() {
     assert!(number(&records[2], "p99") > number(&records[0], "p99"));
 }
 
+/// Where parts of a short message overlap in the adapters, its time does not grow evenly with its bytes.
+#[test]
+fn nothing_is_faster_than_alone_and_what_was_not_measured_is_told() {
+    let line = |fabric: &str, size: u32, messages: u32| {
+        format!(
+            "simulate traffic --fabric {fabric} --nodes 8 --traffic permutation:random --size {size} --load 0.05 --messages {messages} --json"
+        )
+    };
+    for (fabric, size) in [("k98-myrinet", 64), ("myrinet-clos64", 5000), ("myrinet-clos64", 9000), ("k98-sci", 8)] {
+        let record = &run(&line(fabric, size, 300))[0];
+        assert!(record["slowdown_median"].as_f64() >= Some(1.0 - 1e-9), "{record}");
+        assert!(record["slowdown_mean"].as_f64() >= Some(1.0 - 1e-9), "{record}");
+    }
+    let short = &run(&line("ib-ndr-fat-tree2", 64, 2))[0];
+    assert!(short["n"] != 0 || short["too_short"].is_string(), "{short}");
+}
+
 #[test]
 fn a_plan_that_cannot_be_is_told_with_its_place() {
     let wrong = |options: &str| try_run(&format!("hotlink simulate alltoall {FABRIC} {options}")).expect_err(options);

@@ -29,6 +29,8 @@ const GROWTH: f64 = 0.03;
 const MOST_UNFINISHED: f64 = 0.01;
 /// Resources whose course in time is told unless all are asked for.
 const HOTTEST: usize = 8;
+/// Packets of a message whose time alone is always run: how the parts of a short message overlap, no line tells.
+const SHORT: u64 = 64;
 
 /// What was measured.
 struct Measured {
@@ -219,7 +221,10 @@ impl Measured {
 
     /// The statistics of the messages that arrived, and what became of the others.
     fn told(&self, record: Record, lost: u64, open: &OpenLoop<'_>) -> Record {
-        let Some(steady) = self.steady else { return record.with("n", 0) };
+        let Some(steady) = self.steady else {
+            let what = format!("too few of {} messages had arrived in time to be measured", self.offered);
+            return record.with("n", 0).with("too_short", what);
+        };
         let mut record = steady.into(record.with("latency_us", steady.median));
         record.set("statistic_of", "latency_us of the messages that arrived, from posting to the arrival of all of it");
         if let Some(&first) = self.of.get(steady.warmup) {
@@ -257,7 +262,8 @@ impl Measured {
         law: &SizeLaw,
     ) -> Result<Record, String> {
         let flows = open.flows();
-        let mut idle = Idle { plan, settings, ways: HashMap::new(), times: Vec::new() };
+        let one_size = matches!(law, SizeLaw::Fixed(_));
+        let mut idle = Idle { plan, settings, one_size, ways: HashMap::new(), times: Vec::new() };
         let warmup = self.steady.map_or(0, |steady| steady.warmup);
         let mut slow = Vec::with_capacity(self.latencies.len() - warmup);
         for (&message, latency) in self.of.iter().zip(&self.latencies).skip(warmup) {
@@ -308,10 +314,13 @@ impl Measured {
     }
 }
 
-/// Times of messages alone in the network: of each kind of way once, at sizes of whole packets, even in between.
+/// Times of messages alone in the network: of each kind of way once for each size. Of many sizes that are long, only powers of
+/// two of whole packets are run: between them time grows evenly.
 struct Idle<'a> {
     plan: &'a Plan<'a>,
     settings: &'a Settings,
+    /// All messages have one size.
+    one_size: bool,
     /// Place in `times` by pair, and by what its way crosses.
     ways: HashMap<Vec<u64>, usize>,
     times: Vec<([u32; 2], HashMap<u64, f64>)>,
@@ -328,13 +337,12 @@ impl Idle<'_> {
                 way
             }
         };
-        let packet = u64::from(self.plan.packet_bytes);
-        // Powers of two of whole packets: beyond one packet, time grows evenly.
-        let upper = if bytes <= packet { packet } else { packet * bytes.div_ceil(packet).next_power_of_two() };
-        let lower = if bytes <= packet { 0 } else { upper / 2 };
-        if bytes == upper {
-            return self.at(way, upper);
+        let packets = bytes.div_ceil(u64::from(self.plan.packet_bytes).max(1));
+        if self.one_size || packets <= SHORT {
+            return self.at(way, bytes);
         }
+        let upper = u64::from(self.plan.packet_bytes) * packets.next_power_of_two();
+        let lower = upper / 2;
         let (low, high) = (self.at(way, lower)?, self.at(way, upper)?);
         Ok(low + (high - low) * (bytes - lower) as f64 / (upper - lower) as f64)
     }
