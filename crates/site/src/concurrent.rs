@@ -47,7 +47,7 @@ pub fn all_to_all(fabric: &Fabric, gap: f64, steps: u64) -> Option<Concurrent> {
         return Some(Concurrent { lower: own, upper: own, weights: Vec::new(), rounds: 0 });
     }
     let mut search = Search::new(&core)?;
-    let per_round = (core.homes.len() * core.arcs.len()) as u64;
+    let per_round = ((core.homes.len() * core.arcs.len()) as u64).max(ROUND);
     let most = usize::try_from(steps / per_round.max(1)).unwrap_or(usize::MAX).max(1);
     while search.rounds < most && search.gap() > gap && search.lower < own {
         search.round(gap)?;
@@ -60,6 +60,9 @@ pub fn all_to_all(fabric: &Fabric, gap: f64, steps: u64) -> Option<Concurrent> {
     let weights = weights.map(|(arc, &weight)| (arc.channel, weight)).collect();
     Some(Concurrent { lower: lower.min(own), upper, weights, rounds })
 }
+
+/// Channels that could be visited in the time that any round takes, however small the network.
+const ROUND: u64 = 1 << 15;
 
 /// A channel between switches.
 #[derive(Clone, Copy)]
@@ -276,6 +279,7 @@ impl<'a> Search<'a> {
         // What is the fullest now says more.
         let sharp = search.sharp(0.02);
         search.prove(search.weights(sharp))?;
+        search.cut();
         Some(search)
     }
 
@@ -312,6 +316,25 @@ impl<'a> Search<'a> {
             (self.upper, self.best) = (upper, weights);
         }
         Some(())
+    }
+
+    /// Reads the upper bound off the cut around each home: all that its nodes exchange with the others crosses it.
+    fn cut(&mut self) {
+        let total: f64 = self.core.homes.iter().map(|home| home.1).sum();
+        for &(home, nodes) in &self.core.homes {
+            for around in [&self.core.leaving, &self.core.entering] {
+                let arcs = around.of(home);
+                let rate = |&arc: &u32| self.core.arcs[arc as usize].rate;
+                let through: f64 = arcs.iter().map(rate).sum();
+                // A byte costs 1 on each channel of the cut, and next to nothing on others.
+                let mut weights = vec![1e-12 * through; self.core.arcs.len()];
+                arcs.iter().for_each(|arc| weights[*arc as usize] = rate(arc));
+                let upper = weights.iter().sum::<f64>() / (nodes * (total - nodes));
+                if upper < self.upper {
+                    (self.upper, self.best) = (upper, weights);
+                }
+            }
+        }
     }
 
     /// Shares the flow to one home after another anew, and reads off both bounds.

@@ -113,6 +113,17 @@ fn hosts_own_links_bind_where_cables_are_plenty() {
     close(&bound, 50.0 / 3.0);
 }
 
+/// A cable is missing at one of three leaves: the cut around it says so at once, and the search ends after a fixed effort.
+#[test]
+fn a_missing_cable_is_the_bound() {
+    let spines = [(0, 3), (0, 3), (0, 4), (1, 3), (1, 3), (1, 4), (1, 4), (2, 3), (2, 3), (2, 4), (2, 4)];
+    let fabric = fabric(&[4, 4, 4, 0, 0], &spines, 1e4);
+    let bound = all_to_all(&fabric, 1e-9, 1 << 29).unwrap();
+    assert!(bound.rounds <= 1 << 14, "{} rounds", bound.rounds);
+    assert!(bound.upper <= 300.0 * 1e6 / 32.0 * (1.0 + 1e-9) && bound.lower > 0.97 * bound.upper, "{bound:?}");
+    proof_holds(&fabric, &bound);
+}
+
 /// No symmetry: random graphs. The last takes some 6,000 rounds.
 #[test]
 fn bounds_come_close_on_irregular_networks() {
