@@ -64,6 +64,7 @@ fn what_cannot_be_is_told_with_what_can() {
             "`tre` is no algorithm of barrier; allowed: hardware",
         ),
         ("simulate barrier --fabric gige --nodes 4 --partition", "are for barrier networks (--algorithm hardware)"),
+        ("simulate barrier --fabric qsnet --nodes 4 --algorithm hardware --skew-us 1", "only know barriers"),
         ("simulate barrier --fabric gige --nodes 4 --skew-us 1", "are for barrier networks (--algorithm hardware)"),
         ("simulate barrier --fabric hwbarr --nodes 4 --skew-us 2e6", "2000000 is out of range; allowed: 0 to 1000000"),
     ] {

@@ -131,7 +131,12 @@ impl Request {
             Some(nodes) => Ok(nodes.clone()),
             None => self.nodes_or(None),
         };
-        if !asks_hardware && (partition || skew_us != 0.0 || repetitions != 1) {
+        let of_device = partition || skew_us != 0.0 || repetitions != 1;
+        if own.is_some() && of_device {
+            let what = "--partition, --repetitions and --skew-us are for networks that only know barriers";
+            return input(format!("{fabric}: {what}: its hardware barrier is one of QsNet's own collectives"));
+        }
+        if !asks_hardware && of_device {
             let what = "--partition, --repetitions and --skew-us are for barrier networks (--algorithm hardware)";
             return input(format!("{fabric}: {what}; barriers by messages take --samples"));
         }
