@@ -16,7 +16,7 @@ pub enum Algorithm {
     Tree,
     /// NVLink SHARP within the domain; between domains by rail.
     Nvls,
-    /// Combined by the network's switches between hosts, NVLink SHARP within.
+    /// Combined by the network's switches between hosts, by the GPUs within.
     CollNet,
     /// Messages between pairs: all-to-all, send and receive.
     Pairs,
@@ -152,11 +152,14 @@ impl Cluster {
                 on_leaf(moved(1.0 + 1.0 / d, 2.0 * (h - 1.0) / h / d, 2.0 * others))
             }
             ("allreduce", Algorithm::CollNet) if self.reduces[1] => {
-                let inside = if self.reduces[0] { 1.0 + 1.0 / d } else { 2.0 * (d - 1.0) / d };
-                on_leaf(moved(inside, 1.0 / d, 2.0 * others))
+                // Within the domains the GPUs combine: what its switches can do is NVLS's.
+                on_leaf(moved(2.0 * (d - 1.0) / d, 1.0 / d, 2.0 * others))
             }
             (_, Algorithm::Ring) if gather => on_leaf(moved(others * hops, others / d, others)),
             (_, Algorithm::Nvls) if gather && self.reduces[0] => on_leaf(moved(1.0, (h - 1.0) / h / d, others)),
+            (_, Algorithm::CollNet) if gather && self.reduces[1] => {
+                on_leaf(moved((d - 1.0) / d, (h - 1.0) / h / d, others))
+            }
             ("bcast" | "reduce", Algorithm::Ring) => on_leaf(moved(hops, 1.0 / d, 1.0)),
             ("alltoall", Algorithm::Pairs) => moved((d - 1.0) / d, (h - 1.0) / h, others),
             ("sendrecv", Algorithm::Pairs) => on_leaf(moved(1.0, 1.0, 1.0)),

@@ -39,6 +39,15 @@ pub fn name(which: Which) -> &'static str {
     }
 }
 
+/// What a collective's size counts, as in nccl-tests. The message stack counts a rank's part.
+fn size_is(which: Which) -> &'static str {
+    match which {
+        Which::Allreduce | Which::ReduceScatter => "all that each GPU gives",
+        Which::Allgather => "all that each GPU gets",
+        Which::Alltoall => "all that each GPU sends, to itself too",
+    }
+}
+
 /// The collective of that name that GPU clusters run.
 pub fn named(benchmark: &str) -> Option<Which> {
     [Which::Allreduce, Which::Allgather, Which::ReduceScatter, Which::Alltoall]
@@ -219,6 +228,7 @@ impl Collective {
             .with("stack", "gpu")
             .with("nodes", machine.ranks)
             .with("size_B", bytes)
+            .with("size_is", size_is(which))
             .with("algorithm", algorithm.name())
             .with("channels", machine.channels)
             .with("domain", machine.domain)

@@ -81,7 +81,7 @@ enum Benchmark {
     Gather(packet::CollectiveArgs),
     /// A part from node 0 to every node.
     Scatter(packet::CollectiveArgs),
-    /// Combined, a part at each node; the size is the part's.
+    /// Combined, a part at each node; the size is the part's (on GPUs, of all parts: `size_is`).
     ReduceScatter(packet::CollectiveArgs),
     /// Policies of the cache of registrations and connections, under traces of buffer reuse (W01).
     CacheStudy(cache_study::Args),

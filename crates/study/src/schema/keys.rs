@@ -41,6 +41,7 @@ const GPUS: &[Key] = &[
     key("bus_bandwidth_MBps", Number, "MB/s", "NCCL's bus bandwidth"),
     key("algorithm_bandwidth_MBps", Number, "MB/s", "NCCL's algorithm bandwidth"),
     key("bound_bus_bandwidth_MBps", Number, "MB/s", "Bus bandwidth that nothing can exceed"),
+    key("size_is", Text, "", "What size_B counts, as in nccl-tests"),
     key("channels", Count, "", "Channels side by side"),
     key("domain", Count, "", "GPUs of a scale-up domain"),
     key("o_us", Number, "us", "A processor's time to send or receive a message"),
