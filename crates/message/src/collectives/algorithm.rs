@@ -157,7 +157,7 @@ impl Collective {
                 5,
                 &[Hardware, Binomial, RecursiveDoubling, Rabenseifner, Ring, Linear, SegmentedRing, AllgatherReduce],
             ),
-            Collective::ReduceScatter => (4, &[Hardware, Binomial, Ring, RecursiveHalving, Pairwise]),
+            Collective::ReduceScatter => (5, &[Hardware, Binomial, Ring, RecursiveHalving, Pairwise]),
             Collective::Gather | Collective::Scatter => (2, &[Linear, Binomial]),
             Collective::Allgather => (4, &[Linear, RecursiveDoubling, Bruck, Ring, NeighborExchange]),
             Collective::Alltoall => (4, &[Linear, Pairwise, Bruck, Ring, BasicLinear, Scattered]),
@@ -346,6 +346,10 @@ impl Costs {
             (Collective::Reduce, Binomial) => rounds * (self.message(m) + m * self.combine),
             (Collective::Allreduce, Binomial) => rounds * (2.0 * self.message(m) + m * self.combine),
             (Collective::Allreduce, RecursiveDoubling) => uneven + rounds * (self.message(m) + m * self.combine),
+            // The root takes one message after the other, and answers a question only when that one's turn has come.
+            (Collective::Reduce, Linear) if m > self.eager => {
+                (n - 1.0) * (self.message(m) - self.latency + m * self.combine) + self.latency
+            }
             (Collective::Reduce, Linear) => self.fan(n - 1.0, m) + (n - 1.0) * m * self.combine,
             (Collective::Reduce | Collective::Allreduce, Rabenseifner) => {
                 uneven + 2.0 * self.doubling(rounds, part) + m * self.combine
@@ -357,7 +361,8 @@ impl Costs {
             (Collective::ReduceScatter, RecursiveHalving) => {
                 m * self.copy + uneven + self.doubling(rounds, part) + m * self.combine
             }
-            (Collective::ReduceScatter, Ring) => (n - 1.0) * self.message(part) + m * self.combine,
+            (Collective::ReduceScatter, Ring) => m * self.copy + (n - 1.0) * self.message(part) + m * self.combine,
+            (Collective::ReduceScatter, Pairwise) => (n - 1.0) * self.message(part) + m * self.combine,
             (Collective::Allreduce, Ring) => 2.0 * (n - 1.0) * self.message(part) + m * self.combine,
             // From here on `bytes` are those of one rank's part.
             (Collective::Gather | Collective::Scatter, Linear) => self.fan(n - 1.0, m),
