@@ -52,7 +52,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) 
         Err(error) => {
             let _ = error.print();
             if let Some(told) = elsewhere(&error, &args) {
-                eprintln!("hotlink: {told}");
+                hotlink_paper::tell!("hotlink: {told}");
             }
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
@@ -62,7 +62,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) 
     match result.and(printed) {
         Ok(()) => 0,
         Err(failure) => {
-            eprintln!("hotlink: {failure}");
+            hotlink_paper::tell!("hotlink: {failure}");
             failure.status()
         }
     }

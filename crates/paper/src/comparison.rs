@@ -32,10 +32,10 @@ pub fn write(judged: &Judged, folder: &Path, output: &Output) -> Result<(), Erro
     match output.plotter() {
         Some(plot) => {
             if let Err(why) = plot(&data) {
-                eprintln!("hotlink: no plots: {why}");
+                crate::tell!("hotlink: no plots: {why}");
             }
         }
-        None => eprintln!(
+        None => crate::tell!(
             "hotlink: no plots: this is the bare binary; `pip install .` (or `make build`, then .venv/bin/hotlink) adds them"
         ),
     }
@@ -43,7 +43,7 @@ pub fn write(judged: &Judged, folder: &Path, output: &Output) -> Result<(), Erro
     batch.write("summary.md", &summary(judged, &plots))?;
     let names = batch.names();
     batch.commit()?;
-    eprintln!("hotlink: wrote {} to {}", names.join(", "), folder.display());
+    crate::tell!("hotlink: wrote {} to {}", names.join(", "), folder.display());
     Ok(())
 }
 

@@ -23,10 +23,14 @@ pub fn write(found: &Design, folder: &Path, output: &Output) -> Result<(), Error
     batch.write("front.html", &page(found, folder, &text)?)?;
     // Without the installed command, `hotlink.design(...).plot()` draws it.
     if let Some(Err(why)) = output.plotter().map(|plot| plot(&data)) {
-        eprintln!("hotlink: no picture: {why}");
+        crate::tell!("hotlink: no picture: {why}");
     }
     batch.commit()?;
-    eprintln!("hotlink: wrote {} fabric files, design.json and front.html to {}", found.files.len(), folder.display());
+    crate::tell!(
+        "hotlink: wrote {} fabric files, design.json and front.html to {}",
+        found.files.len(),
+        folder.display()
+    );
     Ok(())
 }
 

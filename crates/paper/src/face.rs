@@ -22,7 +22,7 @@ impl Face for Terminal {
     }
     fn pass_on(&self, line: &str) {
         if SAID.with_borrow_mut(|said| said.insert(line.to_owned())) {
-            eprintln!("{line}");
+            crate::tell!("{line}");
         }
     }
 }

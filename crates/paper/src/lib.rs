@@ -9,6 +9,15 @@ pub mod columns;
 pub mod comparison;
 pub mod design;
 pub mod diagnosis;
+/// Writes a line to the standard error output, as `eprintln!` does. Where nobody reads it any longer, the program goes on.
+#[macro_export]
+macro_rules! tell {
+    ($($words:tt)*) => {{
+        use ::std::io::Write as _;
+        let _ = ::std::writeln!(::std::io::stderr(), $($words)*);
+    }};
+}
+
 mod face;
 pub mod job;
 mod output;

@@ -189,7 +189,7 @@ impl Task {
                 let at = due.load(Ordering::Relaxed);
                 let mine = now >= at && done < self.total;
                 if mine && due.compare_exchange(at, now + LINE_EVERY_S, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-                    eprintln!("{}", plain(&self.name, self.so_far(), self.total, elapsed));
+                    crate::tell!("{}", plain(&self.name, self.so_far(), self.total, elapsed));
                 }
             }
         }

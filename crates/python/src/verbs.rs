@@ -49,7 +49,7 @@ pub(crate) fn import_results(
         let asked = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol };
         let mut records = Vec::new();
         asked.each(&mut |record, impossible| {
-            impossible.inspect(|what| eprintln!("hotlink: impossible: {what}"));
+            impossible.inspect(|what| hotlink_paper::tell!("hotlink: impossible: {what}"));
             records.push(record);
         })?;
         Ok(records)

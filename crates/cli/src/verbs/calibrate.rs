@@ -74,7 +74,7 @@ pub(crate) fn calibrate(asked: &Calibration, output: &mut Output) -> Result<(), 
     };
     let calibrated = asked.make(&here)?;
     hotlink_results::write_whole("--out", &calibrated.path, &calibrated.text)?;
-    eprintln!("hotlink: wrote {}", calibrated.path.display());
+    hotlink_paper::tell!("hotlink: wrote {}", calibrated.path.display());
     output.push_all(calibrated.records);
     Ok(())
 }

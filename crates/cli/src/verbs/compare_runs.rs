@@ -82,7 +82,7 @@ fn report(args: &Args, rows: &[Row], output: &mut Output) -> Result<(), Failure>
     }
     let lost = rows.iter().filter(|row| [Verdict::OnlyBefore, Verdict::OnlyAfter].contains(&row.verdict)).count();
     if lost > 0 {
-        eprintln!("hotlink: {lost} results have no partner");
+        hotlink_paper::tell!("hotlink: {lost} results have no partner");
     }
     output.table(hotlink_paper::runs::table(rows));
     output.push_all(rows.iter().map(|row| row.record.clone()));

@@ -62,6 +62,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             output.text(format!("{}: {fabric} with {nodes} hosts; open it in a browser", file.display()));
             Ok(())
         }
-        None => serve(&page.served(&state), &page.engine()?, args.port, !args.no_open, &|line| eprintln!("{line}")),
+        None => serve(&page.served(&state), &page.engine()?, args.port, !args.no_open, &|line| {
+            hotlink_paper::tell!("{line}")
+        }),
     }
 }

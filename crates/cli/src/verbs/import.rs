@@ -96,8 +96,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let flags = flags.clone();
     let files = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol };
     files.each(&mut |record, impossible| {
-        impossible.inspect(|what| eprintln!("hotlink: impossible: {what}"));
-        beyond_named(&record).inspect(|what| eprintln!("hotlink: {what}"));
+        impossible.inspect(|what| hotlink_paper::tell!("hotlink: impossible: {what}"));
+        beyond_named(&record).inspect(|what| hotlink_paper::tell!("hotlink: {what}"));
         output.push(record);
     })
 }

@@ -100,6 +100,6 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     plot(&handed).map_err(|why| Failure::Input(format!("plot: {}", why.trim_start_matches("ValueError: "))))?;
     std::fs::remove_file(&handed).map_err(|error| Failure::Input(format!("{}: {error}", handed.display())))?;
     batch.commit()?;
-    eprintln!("hotlink: wrote {}", args.out.display());
+    hotlink_paper::tell!("hotlink: wrote {}", args.out.display());
     Ok(())
 }

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let Some(batch) = batch else { return Ok(()) };
     let count = batch.names().len();
     batch.commit()?;
-    eprintln!("hotlink: drew {count} figures");
+    hotlink_paper::tell!("hotlink: drew {count} figures");
     Ok(())
 }
 

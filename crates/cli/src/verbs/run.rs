@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 /// What the job's end comes to.
 pub(super) fn told(end: JobEnd) -> Result<(), Failure> {
     if let Some(why) = &end.failed {
-        eprintln!("hotlink: {why}");
+        hotlink_paper::tell!("hotlink: {why}");
     }
     match end.status {
         0 => Ok(()),

@@ -103,7 +103,7 @@ fn answer(mut plan: Plan, cells: Cells, (jobs, timed): (usize, bool), output: &m
         let missing = plan.missing().len();
         let finished = plan.outcomes.len();
         if finished > 0 {
-            eprintln!("hotlink: {finished} of {} cells are finished already", finished + missing);
+            hotlink_paper::tell!("hotlink: {finished} of {} cells are finished already", finished + missing);
         }
         if !plan.keeps() {
             output.end_with_reader();

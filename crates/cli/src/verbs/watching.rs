@@ -45,7 +45,9 @@ impl WatchOptions {
         let left_out = timeline::left_out(runs);
         if left_out > 0 {
             let kept = Seen::MOST;
-            eprintln!("hotlink: --trace: keeps {kept} operations of each rank and run; {left_out} more are left out");
+            hotlink_paper::tell!(
+                "hotlink: --trace: keeps {kept} operations of each rank and run; {left_out} more are left out"
+            );
         }
         hotlink_results::write_whole("--trace", path, &timeline::chrome(runs))
     }

@@ -46,7 +46,7 @@ pub(super) struct Also {
 impl Also {
     /// What is told where one interpreter may fork the ranks and does not.
     pub(super) fn forks(&self) -> Option<fn(&str)> {
-        let told: fn(&str) = |why| eprintln!("hotlink: each rank starts an interpreter of its own: {why}");
+        let told: fn(&str) = |why| hotlink_paper::tell!("hotlink: each rank starts an interpreter of its own: {why}");
         (self.interpreter != Some(Interpreter::Each)).then_some(told)
     }
 }

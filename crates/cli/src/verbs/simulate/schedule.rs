@@ -222,7 +222,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         let found = on.read()?;
         let of_gpus = !matches!(found.format, Format::Goal | Format::GoalBinary | Format::Plain);
         if of_gpus && on.options.costs == Costs::default() {
-            eprintln!("hotlink: reductions and copies take no time in it: --fabric with GPUs says what they take");
+            hotlink_paper::tell!(
+                "hotlink: reductions and copies take no time in it: --fabric with GPUs says what they take"
+            );
         }
         return write(&found, path);
     }
