@@ -267,8 +267,9 @@ def simulate_schedule(
     ``path`` is a file, or a folder or prefix of traces (docs/schedules.md says more). ``size`` is that of a plan's
     collective, ``flops`` the operations a second of computations that state operations and no time, ``groups`` a file
     with the groups of traces. A message takes a processor ``overhead_us`` on each side; one above ``eager`` bytes
-    asks the receiver first. ``ranks_per_node`` of them share a node, between which messages take no time; ``placement``
-    chooses the nodes: contiguous, packed, spread, random, rail, a list such as "0-7,32", or a file. `Switches` lists what controls flows (``transport="dcqcn"``) and what is other in switches.
+    asks the receiver first. ``ranks_per_node`` of them share a node, between which messages take no time. ``placement``
+    chooses the nodes: contiguous, packed, spread, random, rail, a list such as "0-7,32", or a file. `Switches` lists
+    what controls flows (``transport="dcqcn"``) and what is other in switches.
     Raises `InputError`, with file and line or node.
     """
     machine, groups_file = fspath(fabric), None if groups is None else fspath(groups)

@@ -60,6 +60,7 @@ class Line:
 def save(records: Sequence[Record], folder: Path) -> list[Path]:
     """Write every plot that the records allow into ``folder``, as PNG and SVG."""
     files = []
+    folder.mkdir(parents=True, exist_ok=True)
     for name in QUANTITIES:
         if any(lines_of(records, key).values() for key in keys_of(records, name)):
             figure = draw(records, name)

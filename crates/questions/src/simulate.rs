@@ -308,7 +308,20 @@ impl Simulation {
         fn one<T: Word>(argument: &str, name: &Option<String>) -> Result<Option<T>, Error> {
             name.as_ref().map(|name| named(argument, name)).transpose()
         }
-        let numbers = |given: &Option<Numbers>| given.as_ref().map(Numbers::list).transpose();
+        let numbers =
+            |argument: &str, given: &Option<Numbers>| given.as_ref().map(|given| given.list_of(argument)).transpose();
+        // As options of the command state it.
+        for (argument, given) in [
+            ("streams", self.streams.map(u64::from)),
+            ("samples", self.samples.map(u64::from)),
+            ("repetitions", self.repetitions.map(u64::from)),
+            ("messages", self.messages),
+            ("window", self.window),
+        ] {
+            if given == Some(0) {
+                return Err(wrong(argument, "must be 1 or more"));
+            }
+        }
         Ok(Choices {
             algorithm: self.algorithm.clone(),
             messages: self.messages,
@@ -316,8 +329,8 @@ impl Simulation {
             direction: many("direction", &self.direction)?,
             calls: one("calls", &self.calls)?,
             window: self.window,
-            pairs: numbers(&self.pairs)?,
-            senders: numbers(&self.senders)?,
+            pairs: numbers("pairs", &self.pairs)?,
+            senders: numbers("senders", &self.senders)?,
             slow: self.slow,
             mpi_share: self.mpi_share,
             barrier_share: self.barrier_share,
@@ -339,7 +352,7 @@ impl Simulation {
             partition: self.partition,
             repetitions: self.repetitions,
             skew_us: self.skew_us,
-            strides: numbers(&self.strides)?.map(|strides| strides.into_iter().map(u64::from).collect()),
+            strides: numbers("strides", &self.strides)?.map(|strides| strides.into_iter().map(u64::from).collect()),
             offset: bytes_of("offset", &self.offset)?,
             operations: self.operations,
             completion: one("completion", &self.completion)?,
