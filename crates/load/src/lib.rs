@@ -167,7 +167,7 @@ pub fn count_every_destination(fabric: &Fabric, demand: &Demand) -> Result<Load,
 }
 
 /// Counts the load of the pairs that have a route under the fabric's forwarding tables, and the pairs with traffic that
-/// have none. What goes nowhere is left out of the nodes' own links, too.
+/// have none. What nodes send nowhere still crosses their own links.
 ///
 /// # Errors
 /// As [`count`]; without forwarding tables a pair without a route is an error.
@@ -179,11 +179,7 @@ pub fn count_reachable(fabric: &Fabric, demand: &Demand) -> Result<(Load, u64), 
         return Err(LoadError::Nodes { demand: demand.nodes, fabric: fabric.nodes() });
     }
     let (counts, lost) = tables::count_reachable(fabric, tables, demand)?;
-    let (mut sent, mut received) = demand.per_node();
-    for (all, lost) in [(&mut sent, &lost.sent), (&mut received, &lost.received)] {
-        all.iter_mut().zip(lost).for_each(|(all, lost)| *all -= lost);
-    }
-    Ok((with_own_links(fabric, demand, counts, (sent, received)), lost.pairs))
+    Ok((finish(fabric, demand, counts)?, lost))
 }
 
 /// The first pairs with traffic that have no route under the fabric's forwarding tables, at most so many.
@@ -237,25 +233,16 @@ fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool) -> Result<Load,
 }
 
 /// Adds explicit routes and the nodes' own links.
-fn finish(fabric: &Fabric, demand: &Demand, counts: Counts) -> Result<Load, LoadError> {
-    Ok(with_own_links(fabric, demand, counts, demand.per_node()))
-}
-
-/// The same where nodes send and receive so much.
-fn with_own_links(
-    fabric: &Fabric,
-    demand: &Demand,
-    mut counts: Counts,
-    (sent, received): (Vec<f64>, Vec<f64>),
-) -> Load {
+fn finish(fabric: &Fabric, demand: &Demand, mut counts: Counts) -> Result<Load, LoadError> {
     walk_source_routes(fabric, demand, &mut counts);
+    let (sent, received) = demand.per_node();
     for node in fabric.network.node_iter().filter(|&node| fabric.attachment.has_home(node)) {
         let n = node.0 as usize;
         counts.channel[fabric.network.port(node.vertex(), 0).0 as usize] += sent[n];
         counts.channel[fabric.attachment.eject[n].0 as usize] += received[n];
         counts.vertex[n] += sent[n];
     }
-    Load { vertex: counts.vertex, channel: counts.channel, sent, received }
+    Ok(Load { vertex: counts.vertex, channel: counts.channel, sent, received })
 }
 
 /// Runs `work` for each home that something goes to.

@@ -14,57 +14,37 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Counts everything on the switches and between them.
 pub(crate) fn count(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> Result<Counts, LoadError> {
     let (counts, lost) = count_reachable(fabric, tables, demand)?;
-    match lost.pairs {
+    match lost {
         0 => Ok(counts),
         _ => Err(first_lost(fabric, tables, demand)),
     }
 }
 
-/// What goes between pairs that have no route.
-pub(crate) struct Lost {
-    /// Such pairs.
-    pub(crate) pairs: u64,
-    /// What each node would send.
-    pub(crate) sent: Vec<f64>,
-    /// What each would receive.
-    pub(crate) received: Vec<f64>,
-}
-
-/// As [`count`] for the pairs that have a route, and what has none.
+/// As [`count`] for the pairs that have a route, and how many pairs with traffic have none.
 pub(crate) fn count_reachable(
     fabric: &Fabric,
     tables: &Forwarding,
     demand: &Demand,
-) -> Result<(Counts, Lost), LoadError> {
-    let nodes = fabric.nodes() as usize;
-    // Pairs of all with all, counted whole: their sum is the same in any order.
-    let [unsent, unreceived] = [(); 2].map(|()| (0..nodes).map(|_| AtomicU64::new(0)).collect::<Vec<AtomicU64>>());
+) -> Result<(Counts, u64), LoadError> {
+    let lost = AtomicU64::new(0);
     let mut counts = match demand.all_pairs > 0.0 {
         true => in_chunks(fabric, fabric.nodes() as usize, |counter, node| {
             for address in 0..tables.addresses() {
                 let tree = Tree::new(fabric, tables, Node(node as u32), address);
-                tree.add_to(demand.all_pairs, &mut counter.counts, |from| {
-                    unsent[from.0 as usize].fetch_add(1, Ordering::Relaxed);
-                    unreceived[node].fetch_add(1, Ordering::Relaxed);
-                });
+                let pairs = tree.add_to(demand.all_pairs, &mut counter.counts);
+                lost.fetch_add(pairs, Ordering::Relaxed);
             }
             Ok(())
         })?,
         false => Counts::new(fabric),
     };
-    let amounts = |pairs: Vec<AtomicU64>| pairs.into_iter().map(|pairs| pairs.into_inner() as f64 * demand.all_pairs);
-    let pairs = unsent.iter().map(|pairs| pairs.load(Ordering::Relaxed)).sum();
-    let mut lost = Lost { pairs, sent: amounts(unsent).collect(), received: amounts(unreceived).collect() };
+    let mut lost = lost.into_inner();
     let mut path = Vec::new();
     for flow in demand.flows.iter().filter(|flow| flow.source != flow.destination && flow.amount > 0.0) {
         path.clear();
         match tables.walk(&fabric.network, flow.source, flow.destination, |channel| path.push(channel)) {
             true => add_path(fabric, &path, flow.amount, &mut counts),
-            false => {
-                lost.pairs += 1;
-                lost.sent[flow.source.0 as usize] += flow.amount;
-                lost.received[flow.destination.0 as usize] += flow.amount;
-            }
+            false => lost += 1,
         }
     }
     Ok((counts, lost))
@@ -156,22 +136,22 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    /// Adds what every other node sends to this address of the destination; shows the nodes whose packets do not arrive.
-    fn add_to(&self, amount: f64, counts: &mut Counts, mut lose: impl FnMut(Node)) {
+    /// Adds what every other node sends to this address of the destination; returns the number of nodes whose packets do not arrive.
+    fn add_to(&self, amount: f64, counts: &mut Counts) -> u64 {
         let (network, attachment) = (&self.fabric.network, &self.fabric.attachment);
         let first = network.nodes as usize;
         let mut senders = vec![0u32; self.arrival.len()];
+        let mut lost = 0;
         for (group, home) in attachment.homes.iter().enumerate() {
             let members = attachment.nodes_of(group);
             let sends = |&&node: &&Node| node != self.destination && self.tables.address_for(node) == self.address;
+            let count = match self.tables.addresses() {
+                1 => members.len() - usize::from(members.contains(&self.destination)),
+                _ => members.iter().filter(sends).count(),
+            };
             match self.fabric.network.is_node(*home) || self.arrival[home.0 as usize - first] != Arrival::Yes {
-                true => members.iter().filter(sends).for_each(|&node| lose(node)),
-                false => {
-                    senders[home.0 as usize - first] = match self.tables.addresses() {
-                        1 => members.len() - usize::from(members.contains(&self.destination)),
-                        _ => members.iter().filter(sends).count(),
-                    } as u32;
-                }
+                true => lost += count as u64,
+                false => senders[home.0 as usize - first] = count as u32,
             }
         }
         for &(vertex, channel) in self.order.iter().rev() {
@@ -183,5 +163,6 @@ impl<'a> Tree<'a> {
                 counts.channel[channel.0 as usize] += amount * f64::from(flow);
             }
         }
+        lost
     }
 }

@@ -62,7 +62,7 @@ pub fn all_to_all(fabric: &Fabric, gap: f64, steps: u64) -> Option<Concurrent> {
 }
 
 /// Channels that could be visited in the time that any round takes, however small the network.
-const ROUND: u64 = 1 << 15;
+const ROUND: u64 = 1 << 14;
 
 /// A channel between switches.
 #[derive(Clone, Copy)]

@@ -62,7 +62,7 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
     let crossed = run(" --ranks-per-node 2 --nodes 64 --placement 0,40");
     assert_eq!(crossed["rank_nodes"], "0,0,40,40");
     // On one leaf, and on two.
-    let [near, apart] = ["0-3", "0,40,1,41"].map(|list| run(&format!(" --nodes 64 --placement {list}")));
+    let [near, apart] = ["0-3", "0,100,1,101"].map(|list| run(&format!(" --nodes 128 --placement {list}")));
     assert!(time(&apart) > time(&near), "{apart} {near}");
     let drawn = [1, 2].map(|seed| run(&format!(" --nodes 64 --placement random --seed {seed}"))["rank_nodes"].clone());
     assert_ne!(drawn[0], drawn[1]);

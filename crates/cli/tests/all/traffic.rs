@@ -115,7 +115,7 @@ fn accepted_load_follows_offered_load_and_never_passes_the_bound() {
 fn nothing_is_faster_than_alone_and_what_was_not_measured_is_told() {
     let line = |fabric: &str, size: u32, messages: u32| {
         format!(
-            "simulate traffic --fabric {fabric} --nodes 8 --traffic permutation:random --size {size} --load 0.05 --messages {messages} --json"
+            "hotlink simulate traffic --fabric {fabric} --nodes 8 --traffic permutation:random --size {size} --load 0.05 --messages {messages}"
         )
     };
     for (fabric, size) in [("k98-myrinet", 64), ("myrinet-clos64", 5000), ("myrinet-clos64", 9000), ("k98-sci", 8)] {
