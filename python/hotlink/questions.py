@@ -326,6 +326,8 @@ def as_json(asked: Mapping[str, object]) -> str:
     """Arguments as the library reads them; numbers of other libraries (NumPy's) are numbers."""
     try:
         return json.dumps(asked, default=_plain, allow_nan=False)
+    except _core.InputError:
+        raise
     except ValueError:
         wrong = [name for name, value in asked.items() if _is_endless(value)]
         raise _core.InputError(f"{', '.join(wrong) or 'a number'}: must be finite") from None

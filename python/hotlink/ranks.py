@@ -114,6 +114,10 @@ def run_ranks(
     ranks = ranks if ranks is not None else started
     if ranks is None:
         raise _core.InputError("ranks: say how many; only under mpirun or srun are they all that it started")
+    if ranks < 0:
+        raise _core.InputError(f"ranks: {ranks}; must be 1 or more")
+    if limit is not None and not limit > 0:
+        raise _core.InputError(f"limit: {limit}; must be seconds above 0, or None")
     if started is not None:
         told = _core.run_launched(via, ranks, pin, stall, partial(_be_launched, program))
         return [pickle.loads(one) for one in told]
