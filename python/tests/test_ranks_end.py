@@ -136,6 +136,11 @@ def test_what_cannot_travel_back_is_said() -> None:
         hotlink.run(lambda _: None)
     with pytest.raises(hotlink.InputError, match="0 ranks: 1 to 1024 are allowed"):
         run(lambda _: None, 0)
+    with pytest.raises(hotlink.InputError, match="ranks: -1; must be 1 or more"):
+        hotlink.run(lambda _: None, -1)
+    for limit in (0.0, -1.0, float("nan")):
+        with pytest.raises(hotlink.InputError, match=r"limit: .*; must be seconds above 0, or None"):
+            hotlink.run(lambda _: None, 1, limit=limit)
 
 
 LAUNCHED = """

@@ -15,7 +15,7 @@ mod recorded;
 
 pub use compared::Compared;
 pub use fabric::{Clocks, Ended, How, Interpreter, Told, on_fabric};
-pub use hotlink_workloads::seating::{Seats, Wanted};
+pub use hotlink_workloads::seating::{MOST_PER_NODE, Seats, Wanted};
 pub use library::{Commands, library, with_library};
 pub use pairs::pairs;
 pub use programs::Programs;

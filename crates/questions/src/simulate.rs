@@ -15,7 +15,7 @@ use hotlink_study::{Error, Watch};
 use hotlink_workloads::collective::Collective;
 use hotlink_workloads::replay::Network as Replayed;
 use hotlink_workloads::schedule::Scheduled;
-use hotlink_workloads::seating::Wanted;
+use hotlink_workloads::seating::{MOST_PER_NODE, Wanted};
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -480,8 +480,8 @@ impl Schedule {
         scheduled.options.bytes = bytes_of("size", &self.size)?;
         (scheduled.options.flops, scheduled.options.groups) = (self.flops, self.groups.clone());
         let ranks_per_node = self.ranks_per_node.unwrap_or(1);
-        if !(1..=1024).contains(&ranks_per_node) {
-            return Err(wrong("ranks_per_node", "must be 1 to 1024"));
+        if !(1..=MOST_PER_NODE).contains(&ranks_per_node) {
+            return Err(wrong("ranks_per_node", &format!("must be 1 to {MOST_PER_NODE}")));
         }
         let (nodes, placement) = (self.nodes, self.placement.clone());
         scheduled.seats = Wanted { nodes, ranks_per_node, placement, seed: self.seed };

@@ -320,20 +320,22 @@ impl<'a> Search<'a> {
 
     /// Reads the upper bound off the cut around each home: all that its nodes exchange with the others crosses it.
     fn cut(&mut self) {
-        let total: f64 = self.core.homes.iter().map(|home| home.1).sum();
-        for &(home, nodes) in &self.core.homes {
-            for around in [&self.core.leaving, &self.core.entering] {
-                let arcs = around.of(home);
-                let rate = |&arc: &u32| self.core.arcs[arc as usize].rate;
-                let through: f64 = arcs.iter().map(rate).sum();
-                // A byte costs 1 on each channel of the cut, and next to nothing on others.
-                let mut weights = vec![1e-12 * through; self.core.arcs.len()];
-                arcs.iter().for_each(|arc| weights[*arc as usize] = rate(arc));
-                let upper = weights.iter().sum::<f64>() / (nodes * (total - nodes));
-                if upper < self.upper {
-                    (self.upper, self.best) = (upper, weights);
-                }
-            }
+        let core = self.core;
+        let total: f64 = core.homes.iter().map(|home| home.1).sum();
+        let rate = |arc: &u32| core.arcs[*arc as usize].rate;
+        let around = |&(home, nodes): &(u32, f64)| {
+            let pairs = nodes * (total - nodes);
+            [&core.leaving, &core.entering]
+                .map(|arcs| (arcs.of(home), arcs.of(home).iter().map(rate).sum::<f64>(), pairs))
+        };
+        let cuts = core.homes.iter().flat_map(around);
+        let Some((arcs, through, pairs)) = cuts.min_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2))) else { return };
+        // A byte costs 1 on each channel of the cut, and next to nothing on others.
+        let mut weights = vec![1e-12 * through; core.arcs.len()];
+        arcs.iter().for_each(|arc| weights[*arc as usize] = rate(arc));
+        let upper = weights.iter().sum::<f64>() / pairs;
+        if upper < self.upper {
+            (self.upper, self.best) = (upper, weights);
         }
     }
 

@@ -5,7 +5,8 @@
 //! hottest resource, the busiest processor. [`cluster`] gives the levels of a GPU cluster, by which its collectives are
 //! bounded without a simulation. [`measured`] puts these beside what nccl-tests printed. [`jobs`] runs several
 //! of all these at once on one fabric. [`region`] sets up memory that other nodes reach, and takes it away. [`called`]
-//! bounds the collectives that a program called there. [`seating`] says on which nodes ranks are. [`uses`] tells which numbers of a machine these questions read.
+//! bounds the collectives that a program called there. [`seating`] says on which nodes ranks are. [`uses`] tells which
+//! numbers of a machine these questions read.
 
 pub mod called;
 pub mod cluster;

@@ -83,10 +83,11 @@ impl Study {
         Ok(all.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// The same of a machine that is already open, whose numbers note who used them: what it has no answer to is left out.
-    pub(crate) fn asked_of(&self, source: &Source) -> Vec<Record> {
-        let one = |(regions, memory): (Regions, Memory)| self.record(source, &regions, memory, &Unwatched).ok();
-        self.regions().into_iter().filter_map(one).collect()
+    /// Asks a machine that is already open, whose numbers note that they were used. It may have no answer.
+    pub(crate) fn ask(&self, source: &Source) {
+        for (regions, memory) in self.regions() {
+            let _ = self.record(source, &regions, memory, &Unwatched);
+        }
     }
 
     fn regions(&self) -> Vec<(Regions, Memory)> {

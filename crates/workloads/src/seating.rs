@@ -6,6 +6,9 @@ use hotlink_study::words::Word;
 use hotlink_study::{Error, Seating, Source};
 use std::path::Path;
 
+/// Most ranks of a node.
+pub const MOST_PER_NODE: u32 = 1024;
+
 /// Where ranks shall be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {

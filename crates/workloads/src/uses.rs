@@ -15,7 +15,7 @@ pub fn of(source: &Source) -> Uses {
     let mut all = uses::of(source);
     let regions = source.unasked();
     let memory = vec![Memory::Shared, Memory::Private];
-    Study { memory, sizes: vec![4 << 10], ..Study::usual() }.asked_of(&regions);
+    Study { memory, sizes: vec![4 << 10], ..Study::usual() }.ask(&regions);
     note(&mut all, "simulate region", &regions);
     if !gpu::is(source.spec()) {
         return all;

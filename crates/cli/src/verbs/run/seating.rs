@@ -1,6 +1,6 @@
 //! Options of where the ranks of a simulated job are.
 
-use hotlink_launch::Wanted;
+use hotlink_launch::{MOST_PER_NODE, Wanted};
 
 #[derive(clap::Args)]
 pub(super) struct SeatingArgs {
@@ -10,7 +10,7 @@ pub(super) struct SeatingArgs {
     /// Ranks on each node (with --on), in order: they share its adapter, and have a processor each.
     #[arg(
         long, value_name = "K", requires = "on", default_value_t = 1,
-        value_parser = clap::value_parser!(u32).range(1..=1024),
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PER_NODE)),
     )]
     ranks_per_node: u32,
     /// Choose the nodes (with --on): contiguous, packed, spread, random or rail, as `simulate jobs` does; a list such as 0-7,32;

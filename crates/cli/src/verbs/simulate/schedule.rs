@@ -13,7 +13,7 @@ use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Ethernet, Paths, Rates};
 use hotlink_workloads::replay::Network;
 use hotlink_workloads::schedule::Scheduled;
-use hotlink_workloads::seating::Wanted;
+use hotlink_workloads::seating::{MOST_PER_NODE, Wanted};
 use std::path::PathBuf;
 
 use super::options::{ControlArgs, UncertainArgs};
@@ -65,7 +65,10 @@ pub(super) struct ReadArgs {
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct SeatsArgs {
     /// Ranks on each node, in order: they share its adapter. Messages within a node take no time.
-    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(
+        long, value_name = "K", default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PER_NODE)),
+    )]
     ranks_per_node: u32,
     /// Choose the nodes: contiguous, packed, spread, random (by --seed) or rail, as `simulate jobs` does; a list such as
     /// 0-7,32; or a file with numbers, ranges or host names on its lines [default: from node 0 on].
