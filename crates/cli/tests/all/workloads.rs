@@ -88,6 +88,17 @@ fn collectives_of_gpus_are_monotone_and_within_their_bounds() {
     asked("hgx-h100-sharp", "--size 8,1MiB,256MiB --algorithm ring,collnet");
     let short = asked("hgx-h100-sharp", "--size 8 --algorithm ring,hierarchical,collnet");
     assert!(short[2] < short[1] && short[1] < short[0], "{short:?}");
+    // At sizes that fill whole pieces, 8 B more are a piece more: no time falls by more than its share of the pipeline.
+    for (fabric, algorithms, falls) in
+        [("hgx-h100-rail", "ring,tree,hierarchical,nvls", 0.01), ("hgx-h100-sharp", "collnet", 0.04)]
+    {
+        for size in [1 << 20, 4 << 20, 16 << 20, 64 << 20] {
+            for algorithm in algorithms.split(',') {
+                let times = asked(fabric, &format!("--size {size},{} --algorithm {algorithm}", size + 8));
+                assert!(times[1] >= times[0] * (1.0 - falls), "{fabric} {algorithm} {size}: {times:?}");
+            }
+        }
+    }
     for (fabric, nodes, why) in [
         ("hgx-h100-sharp", 8, "must be two domains or more"),
         ("hgx-h100-rail", 16, "the switches between its domains do not combine data"),

@@ -253,8 +253,7 @@ pub(crate) fn pipelined(bytes: u64, mut chunk: u64, depth: u64) -> u64 {
     chunk
 }
 
-/// The chunks of a channel: sizes that add up to its part, none above `chunk`.
+/// The chunks of a channel: as many whole ones as its part holds, then the rest (as NCCL cuts).
 pub(crate) fn chunks(bytes: u64, chunk: u64) -> impl Iterator<Item = u64> {
-    let many = bytes.div_ceil(chunk);
-    (0..many).map(move |index| share(bytes, index, many))
+    (0..bytes.div_ceil(chunk)).map(move |index| chunk.min(bytes - index * chunk))
 }
