@@ -297,9 +297,9 @@ def main():
              "export! {", *rows, "}", ""]
     (HERE / "src/generated/names.rs").write_text("\n".join(lines))
 
-    values = [NOTE, "//! The constants of the standard ABI.\n", "use std::ffi::c_int;\n"]
+    values = [NOTE, "//! The constants of the standard ABI: names and values are those of its header.\n", "use std::ffi::c_int;\n"]
     values += [f"pub const {name}: {kind} = {value};" for name, (kind, value) in constants(text).items()]
-    (HERE / "src/generated/constants.rs").write_text("\n".join(values) + "\n")
+    (HERE.parent / "standard/src/constants.rs").write_text("\n".join(values) + "\n")
 
     write_header(text, functions)
     titles = []

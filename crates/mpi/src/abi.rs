@@ -1,6 +1,6 @@
 //! The few types of the ABI that are no integers.
 
-use crate::generated::constants as c;
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 
 /// Every handle: predefined ones are small numbers, others those of tables (see `table.rs`). All fit into an `int`.

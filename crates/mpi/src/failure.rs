@@ -1,7 +1,7 @@
 //! Why a call failed: the class that the program gets, and the words for people.
 
-use crate::generated::constants as c;
 use hotlink_message::Error;
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 
 /// A failed call.

@@ -153,6 +153,7 @@ pub(crate) fn read(at: Address, bytes: u64) -> Vec<u8> {
 }
 
 /// The same, into memory that is there.
+#[inline(always)]
 pub(crate) fn look(at: Address, into: &mut [u8]) {
     if into.is_empty() {
         return;
@@ -162,6 +163,7 @@ pub(crate) fn look(at: Address, into: &mut [u8]) {
 }
 
 /// Writes bytes to an address.
+#[inline(always)]
 pub(crate) fn write(at: Address, bytes: &[u8]) {
     if bytes.is_empty() {
         return;
@@ -213,6 +215,20 @@ pub(crate) fn carry(buffer: Address, count: u64, datatype: &Datatype, row: Addre
         }
         true
     });
+}
+
+/// A word at an address, aligned or not.
+#[inline(always)]
+pub(crate) fn load<const BYTES: usize>(at: Address) -> [u8; BYTES] {
+    // SAFETY: as in `look`.
+    unsafe { (at.0 as *const [u8; BYTES]).read_unaligned() }
+}
+
+/// Copies a word. The two may be one.
+#[inline(always)]
+pub(crate) fn copy<const BYTES: usize>(from: Address, to: Address) {
+    // SAFETY: as in `write`.
+    unsafe { (to.0 as *mut [u8; BYTES]).write_unaligned(load(from)) };
 }
 
 /// The latch of a part of a window that ranks share.

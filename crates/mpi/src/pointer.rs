@@ -159,7 +159,7 @@ impl OutInt {
     pub(crate) fn set(self, value: i64) {
         match self {
             OutInt::Narrow(out) => {
-                out.set(c_int::try_from(value).unwrap_or(crate::generated::constants::MPI_UNDEFINED))
+                out.set(c_int::try_from(value).unwrap_or(hotlink_standard::constants::MPI_UNDEFINED))
             }
             OutInt::Wide(out) => out.set(value),
         }

@@ -2,7 +2,6 @@
 #![allow(unsafe_code)]
 
 use crate::failure::{Done, failure};
-use crate::generated::constants as c;
 use crate::memory::Everything;
 use crate::process::communicator::{Communicator, Numbers};
 use crate::process::{Process, World};
@@ -10,6 +9,7 @@ use crate::process::{effort, gate};
 use hotlink_message::Comm;
 use hotlink_real::{Seat, Via};
 use hotlink_standard::Group;
+use hotlink_standard::constants as c;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::rc::Rc;

@@ -58,6 +58,12 @@ impl<T: Clone> Table<T> {
     fn index(&self, handle: Handle) -> Option<usize> {
         (handle >> BITS == self.kind).then_some(handle & ((1 << BITS) - 1))
     }
+    /// What `look` finds in an object, which it must leave in its place.
+    #[inline(always)]
+    pub(crate) fn look<R>(&self, handle: Handle, look: impl FnOnce(&T) -> R) -> Option<R> {
+        let index = self.index(handle)?;
+        self.slots.borrow().objects.get(index)?.as_ref().map(look)
+    }
     #[inline]
     pub(crate) fn get(&self, handle: Handle) -> Option<T> {
         let index = self.index(handle)?;

@@ -1,6 +1,6 @@
 // Written by crates/mpi/generate/generate.py from pympistandard and mpi_abi.h of PyPI's mpich. Not for editing.
 
-//! The constants of the standard ABI.
+//! The constants of the standard ABI: names and values are those of its header.
 
 use std::ffi::c_int;
 

@@ -16,6 +16,8 @@ pub static HEADER: &str = include_str!("mpi.h");
 mod alike;
 mod basic;
 mod build;
+#[allow(missing_docs)]
+pub mod constants;
 mod datatype;
 mod distribution;
 mod errors;

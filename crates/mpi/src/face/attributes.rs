@@ -2,10 +2,10 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, fail};
-use crate::generated::constants as c;
 use crate::pointer::{Address, Out};
 use crate::process::Process;
 use crate::process::attribute::{Attributes, Key, Kind};
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicI32, Ordering};

@@ -2,7 +2,6 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail};
-use crate::generated::constants as c;
 use crate::pointer::{Address, In, Ints};
 use crate::process::Process;
 use crate::process::buffer::{Buffer, Staged};
@@ -10,6 +9,7 @@ use crate::process::communicator::Communicator;
 use crate::process::request::Start;
 use hotlink_port::{Layout, Memory, Span};
 use hotlink_standard::Alike;
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 use std::rc::Rc;
 

@@ -2,10 +2,10 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail, failure};
-use crate::generated::constants as c;
 use crate::pointer::{In, Ints, Out};
 use crate::process::Process;
 use crate::process::types::Type;
+use hotlink_standard::constants as c;
 use hotlink_standard::{Basic, Combiner, Datatype, Distribution, Order, Share};
 use std::ffi::c_int;
 use std::rc::Rc;

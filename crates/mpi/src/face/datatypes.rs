@@ -2,11 +2,11 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail};
-use crate::generated::constants::{self as c, *};
 use crate::memory;
 use crate::pointer::{Address, Out, OutInt, Text, TextOut};
 use crate::process::Process;
 use crate::process::types::Type;
+use hotlink_standard::constants::{self as c, *};
 use hotlink_standard::{Basic, Class, Combiner};
 use std::ffi::c_int;
 use std::rc::Rc;

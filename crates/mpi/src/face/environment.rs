@@ -2,7 +2,6 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail};
-use crate::generated::constants as c;
 use crate::memory;
 use crate::pointer::{Address, Out, TextOut};
 use crate::process::Process;
@@ -10,6 +9,7 @@ use crate::process::effort;
 use crate::process::gate;
 use crate::process::handler::tell;
 use crate::seat;
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 
 pub(crate) fn init(p: &Process, _argc: Out<c_int>, _argv: usize) -> Done {

@@ -2,13 +2,13 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail};
-use crate::generated::constants as c;
 use crate::pointer::Out;
 use crate::process::buffer::Staged;
 use crate::process::service::{Ask, Kind};
 use crate::process::window::{POSTS, Window};
 use crate::process::{Process, World};
 use hotlink_standard::Group;
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 use std::rc::Rc;
 

@@ -2,9 +2,9 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail, failure};
-use crate::generated::constants as c;
 use crate::pointer::{Out, Text, TextOut};
 use crate::process::Process;
+use hotlink_standard::constants as c;
 use hotlink_standard::{error_class as class_name, error_text};
 use std::ffi::c_int;
 

@@ -2,9 +2,9 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, fail};
-use crate::generated::constants as c;
 use crate::pointer::{Address, Out, Text, TextOut};
 use crate::process::Process;
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 
 fn none_by_number() -> Done {

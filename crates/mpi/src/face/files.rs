@@ -3,13 +3,13 @@
 use super::info;
 use crate::abi::Handle;
 use crate::failure::{Done, Failure, check, fail, failure};
-use crate::generated::constants as c;
 use crate::pointer::{Out, OutInt, Text, TextOut};
 use crate::process::Process;
 use crate::process::communicator::{largest, numbered, told};
 use crate::process::file::{File, Seen, failed};
 use crate::process::types::Type;
 use hotlink_standard::View;
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 use std::fs;
 use std::path::{Path, PathBuf};

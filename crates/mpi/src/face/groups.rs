@@ -2,9 +2,9 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, failure};
-use crate::generated::constants as c;
 use crate::pointer::{In, Out};
 use crate::process::Process;
+use hotlink_standard::constants as c;
 use hotlink_standard::{Compared, Group};
 use std::ffi::c_int;
 

@@ -2,9 +2,9 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, failure};
-use crate::generated::constants as c;
 use crate::pointer::{Out, Text, TextOut};
 use crate::process::Process;
+use hotlink_standard::constants as c;
 use std::cell::RefCell;
 use std::ffi::c_int;
 use std::rc::Rc;

@@ -2,13 +2,13 @@
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, check, fail};
-use crate::generated::constants as c;
 use crate::pointer::{Address, Out, OutInt};
 use crate::process::buffer::{Buffer, Staged};
 use crate::process::communicator::Communicator;
 use crate::process::request::{Ended, Mode, Start, Work, received};
 use crate::process::{Buffered, Process};
 use hotlink_message::Mode as Promise;
+use hotlink_standard::constants as c;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::future::Future;

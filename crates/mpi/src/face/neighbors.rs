@@ -3,7 +3,6 @@
 use super::collectives::{IN_PLACE, Parts, spans};
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail};
-use crate::generated::constants as c;
 use crate::pointer::{Address, In, Ints};
 use crate::process::Process;
 use crate::process::buffer::Staged;
@@ -11,6 +10,7 @@ use crate::process::communicator::{Communicator, Topology};
 use crate::process::request::Start;
 use hotlink_port::Span;
 use hotlink_standard::Alike;
+use hotlink_standard::constants as c;
 use std::rc::Rc;
 
 /// Who sends to this rank and to whom it sends, in the topology's order; `None`: nobody, beyond an edge.

@@ -2,15 +2,16 @@
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, check, fail, failure};
-use crate::generated::constants as c;
+use crate::memory;
 use crate::pointer::{Address, Out};
 use crate::process::Process;
 use crate::process::buffer::Buffer;
-use crate::process::reduction::Operator;
+use crate::process::reduction::{self, Operator};
 use crate::process::request::{Ended, Start, Work};
 use crate::process::service::{Ask, Kind};
-use crate::process::window::{Aim, ELEMENT, Window, blocks};
-use hotlink_standard::{Builtin, Class};
+use crate::process::window::{Aim, Place, Window, blocks};
+use hotlink_standard::constants as c;
+use hotlink_standard::{Basic, Builtin, Class, Datatype};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -64,6 +65,60 @@ fn done(p: &Process, start: Start) -> Done {
     give(p, start, Work::Over(Ended::well(Status::EMPTY)))
 }
 
+/// What `work` does to a word of memory that ranks share. `None`: this is no such call, or a wrong one.
+#[inline(always)]
+fn at_once<T>(
+    p: &Process,
+    win: Handle,
+    (rank, disp, count, datatype): (c_int, i64, i64, Handle),
+    work: impl FnOnce(&Datatype, Place) -> Option<T>,
+) -> Option<T> {
+    p.world().ok().filter(|_| count == 1)?;
+    let of = &p.types.predefined(datatype)?.datatype;
+    let place = p.windows.look(win, |window| window.word(rank, disp, of.size() as i64))??;
+    of.basic().and_then(|_| work(of, place))
+}
+
+/// Moves a word of the program, if the call asks for no more than that.
+#[inline(always)]
+fn moves_at_once(
+    p: &Process,
+    start: &Start,
+    (here, count, datatype): (Address, i64, Handle),
+    there: (c_int, i64, i64, Handle),
+    win: Handle,
+    out: bool,
+) -> bool {
+    let is_word = matches!(start, Start::Blocking(_)) && count == 1 && datatype == there.3;
+    let move_it = |of: &Datatype, place: Place| {
+        let (from, to) = if out { (here, place.at) } else { (place.at, here) };
+        (of.size() == 8 && place.of.is_none()).then(|| memory::copy::<8>(from, to))
+    };
+    is_word && at_once(p, win, there, move_it).is_some()
+}
+
+/// Changes a word, with nobody's change between, and leaves in `result` what it was; `None`: nothing was done.
+#[inline(always)]
+fn changes<const BYTES: usize>(
+    place: &Place,
+    result: Address,
+    change: impl FnOnce(&mut [u8; BYTES]) -> Option<bool>,
+) -> Option<()> {
+    let old = place.latch.alone(|| {
+        let mut old = [0; BYTES];
+        memory::look_at(place.of, place.at, &mut old)?;
+        let mut new = old;
+        if change(&mut new)? {
+            memory::write_at(place.of, place.at, &new)?;
+        } else {
+            hotlink_real::looked();
+        }
+        Some(old)
+    })?;
+    memory::write(result, &old);
+    Some(())
+}
+
 pub(crate) fn put(
     p: &Process,
     start: Start,
@@ -76,6 +131,11 @@ pub(crate) fn put(
     target_datatype: Handle,
     win: Handle,
 ) -> Done {
+    let (here, there) =
+        ((origin_addr, origin_count, origin_datatype), (target_rank, target_disp, target_count, target_datatype));
+    if moves_at_once(p, &start, here, there, win, true) {
+        return Ok(());
+    }
     let (window, aim) = aim(p, win, target_rank, target_disp, target_count, target_datatype)?;
     let from = p.buffer(origin_addr, origin_count, origin_datatype)?;
     let Some(aim) = aim else { return nobody(p, start) };
@@ -99,6 +159,11 @@ pub(crate) fn get(
     target_datatype: Handle,
     win: Handle,
 ) -> Done {
+    let (here, there) =
+        ((origin_addr, origin_count, origin_datatype), (target_rank, target_disp, target_count, target_datatype));
+    if moves_at_once(p, &start, here, there, win, false) {
+        return Ok(());
+    }
     let (window, aim) = aim(p, win, target_rank, target_disp, target_count, target_datatype)?;
     let into = p.buffer(origin_addr, origin_count, origin_datatype)?;
     let Some(aim) = aim else { return nobody(p, start) };
@@ -157,31 +222,35 @@ fn fetch_it(
     (op, win): (Handle, Handle),
     start: Start,
 ) -> Done {
+    fn combined<const BYTES: usize>(
+        place: &Place,
+        [from, into]: [Address; 2],
+        op: Builtin,
+        of: &Datatype,
+    ) -> Option<()> {
+        let data = if op == Builtin::Nothing { [0; BYTES] } else { memory::load::<BYTES>(from) };
+        changes(place, into, |word: &mut [u8; BYTES]| op.combine(of, word, &data).then_some(op != Builtin::Nothing))
+    }
+    let is_word = matches!(start, Start::Blocking(_)) && (result.1, result.2) == (count, datatype);
+    if is_word && (origin.1, origin.2) == (count, datatype) {
+        let (words, op) = ([origin.0, result.0], reduction::builtin(op));
+        let quick = at_once(p, win, (rank, disp, count, datatype), |of, place| match of.size() {
+            8 => combined::<8>(&place, words, op?, of),
+            4 => combined::<4>(&place, words, op?, of),
+            _ => None,
+        });
+        if quick.is_some() {
+            return Ok(());
+        }
+    }
     let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
-    let (builtin, of) = (builtin(p, op)?, p.committed(datatype)?);
+    let ask = combining(p, Kind::Fetch, op, datatype, count)?;
     let into = p.buffer(result.0, result.1, result.2)?;
     // What changes nothing needs no data.
     let from: Option<Buffer> = if op == c::MPI_NO_OP { None } else { Some(p.buffer(origin.0, origin.1, origin.2)?) };
     let Some(aim) = aim else { return nobody(p, start) };
     fits(into.bytes(), &aim)?;
     from.as_ref().map_or(Ok(()), |from| fits(from.bytes(), &aim))?;
-    let change = |element: &mut [u8]| {
-        let mut data = [0; ELEMENT];
-        from.as_ref().is_some_and(|from| {
-            from.store(Address::of(data.as_mut_ptr()));
-            builtin.combine(&of.datatype, element, &data[..element.len()])
-        })
-    };
-    // One element of memory that this rank reaches by itself.
-    if of.predefined
-        && count == 1
-        && builtin.takes(&of.datatype)
-        && let Some(mut old) = window.changed(&aim, change)
-    {
-        into.load(Address::of(old.as_mut_ptr()));
-        return done(p, start);
-    }
-    let ask = combining(p, Kind::Fetch, op, datatype, count)?;
     let data = from.map_or(Vec::new(), |from| from.data());
     let work = window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..ask }, &into)?;
     give(p, start, work)
@@ -234,31 +303,36 @@ pub(crate) fn compare_and_swap(
     target_disp: i64,
     win: Handle,
 ) -> Done {
+    fn swapped<const BYTES: usize>(place: &Place, [new, old, into]: [Address; 3]) -> Option<()> {
+        let (new, old) = (memory::load::<BYTES>(new), memory::load::<BYTES>(old));
+        changes(place, into, |word| {
+            let same = *word == old;
+            if same {
+                *word = new;
+            }
+            Some(same)
+        })
+    }
+    let is_whole = |of: &Datatype| {
+        let whole = |basic: Basic| matches!(basic.class(), Class::Integer | Class::Logical | Class::Byte);
+        of.basic().is_some_and(whole)
+    };
+    let words = [origin_addr, compare_addr, result_addr];
+    let quick = at_once(p, win, (target_rank, target_disp, 1, datatype), |of, place| match of.size() {
+        8 if is_whole(of) => swapped::<8>(&place, words),
+        4 if is_whole(of) => swapped::<4>(&place, words),
+        _ => None,
+    });
+    if quick.is_some() {
+        return Ok(());
+    }
     let of = p.datatype(datatype)?;
-    let whole = of.predefined
-        && of
-            .datatype
-            .basic()
-            .is_some_and(|basic| matches!(basic.class(), Class::Integer | Class::Logical | Class::Byte));
+    let whole = of.predefined && is_whole(&of.datatype);
     check(whole, c::MPI_ERR_TYPE, || "the datatype must be a predefined integer, logical or byte".to_owned())?;
     let (window, aim) = aim(p, win, target_rank, target_disp, 1, datatype)?;
     let element = |at| p.buffer(at, 1, datatype);
     let (origin, compare, into) = (element(origin_addr)?, element(compare_addr)?, element(result_addr)?);
     let Some(aim) = aim else { return Ok(()) };
-    let changed = window.changed(&aim, |element| {
-        let (mut new, mut old) = ([0; ELEMENT], [0; ELEMENT]);
-        origin.store(Address::of(new.as_mut_ptr()));
-        compare.store(Address::of(old.as_mut_ptr()));
-        let same = *element == old[..element.len()];
-        if same {
-            element.copy_from_slice(&new[..element.len()]);
-        }
-        same
-    });
-    if let Some(mut old) = changed {
-        into.load(Address::of(old.as_mut_ptr()));
-        return Ok(());
-    }
     let data = [origin.data(), compare.data()].concat();
     window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..Ask::of(Kind::Swap) }, &into)?;
     Ok(())

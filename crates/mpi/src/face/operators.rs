@@ -3,10 +3,10 @@
 use super::collectives::{IN_PLACE, apart};
 use crate::abi::Handle;
 use crate::failure::{Done, check};
-use crate::generated::constants as c;
 use crate::pointer::{Address, Out};
 use crate::process::Process;
 use crate::process::reduction::Operator;
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 
 fn create(p: &Process, function: usize, wide: bool, commute: c_int, op: Out<Handle>) -> Done {

@@ -6,13 +6,13 @@
 use super::messages::to;
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, check, failure};
-use crate::generated::constants as c;
 use crate::pointer::{Address, In, Out};
 use crate::process::Process;
 use crate::process::buffer::{Buffer, Staged};
 use crate::process::request::{Ended, Work, received};
 use hotlink_port::yield_once;
 use hotlink_standard::Parts;
+use hotlink_standard::constants as c;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::rc::Rc;

@@ -3,11 +3,11 @@
 use super::messages::{Peer, from, give, receives};
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, failure};
-use crate::generated::constants as c;
 use crate::pointer::{Address, Out};
 use crate::process::communicator::Communicator;
 use crate::process::request::{Ended, Pending, Start, Work};
 use crate::process::{Message, Process};
+use hotlink_standard::constants as c;
 use std::cell::RefCell;
 use std::ffi::c_int;
 use std::rc::Rc;

@@ -3,7 +3,6 @@
 use super::collectives::{IN_PLACE, Part, apart, part, peers, rooted, unless};
 use crate::abi::Handle;
 use crate::failure::{Done, check};
-use crate::generated::constants as c;
 use crate::pointer::{Address, Ints};
 use crate::process::Process;
 use crate::process::buffer::{Buffer, Staged};
@@ -14,6 +13,7 @@ use hotlink_message::Comm;
 use hotlink_port::Span;
 use hotlink_real::Seat;
 use hotlink_standard::Alike;
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 use std::rc::Rc;
 

@@ -3,11 +3,11 @@
 use super::messages::give;
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, check, fail, failure};
-use crate::generated::constants as c;
 use crate::pointer::{Address, In, Out};
 use crate::process::request::{Ended, General, Pending, Work};
 use crate::process::{Buffered, Process};
 use hotlink_port::yield_once;
+use hotlink_standard::constants as c;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::rc::Rc;

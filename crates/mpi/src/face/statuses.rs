@@ -2,9 +2,9 @@
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, check};
-use crate::generated::constants as c;
 use crate::pointer::{In, Out, OutInt};
 use crate::process::Process;
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 
 pub(crate) fn get_count(p: &Process, status: In<Status>, datatype: Handle, count: OutInt) -> Done {

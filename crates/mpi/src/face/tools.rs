@@ -6,11 +6,11 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail, failure};
-use crate::generated::constants as c;
 use crate::pointer::{Address, Out, Text, TextOut};
 use crate::process::Process;
 use crate::process::counted::{CATEGORY, COUNTED, Counted, Reading, SETTINGS};
 use crate::process::gate;
+use hotlink_standard::constants as c;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::rc::Rc;

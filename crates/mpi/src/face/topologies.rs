@@ -3,10 +3,10 @@
 use super::communicators::{name_split, split};
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail, failure};
-use crate::generated::constants as c;
 use crate::pointer::{In, Out};
 use crate::process::Process;
 use crate::process::communicator::{Communicator, Topology, gathered};
+use hotlink_standard::constants as c;
 use hotlink_standard::{Cart, Graph, Neighbors, balanced};
 use std::ffi::c_int;
 use std::rc::Rc;

@@ -2,7 +2,6 @@
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, check};
-use crate::generated::constants as c;
 use crate::pointer::{Address, Out};
 use crate::process::Process;
 use crate::process::buffer::Buffer;
@@ -13,6 +12,7 @@ use crate::process::request::{Ended, Start, Work};
 use hotlink_message::Comm;
 use hotlink_real::Seat;
 use hotlink_standard::Datatype;
+use hotlink_standard::constants as c;
 use std::borrow::Cow;
 use std::ffi::c_int;
 use std::rc::Rc;

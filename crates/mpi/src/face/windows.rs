@@ -3,7 +3,6 @@
 use super::info;
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail, failure};
-use crate::generated::constants as c;
 use crate::memory;
 use crate::pointer::{Address, Out, OutInt, Text, TextOut};
 use crate::process::communicator::{Communicator, gathered, largest, numbered, told};
@@ -11,6 +10,7 @@ use crate::process::window::{Facts, Made, Shared, Window};
 use crate::process::{Process, gate};
 use hotlink_port::{Engine, Key, Kind};
 use hotlink_real::{Latch, Lend, Neighbor};
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 use std::rc::Rc;
 

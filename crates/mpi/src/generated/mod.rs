@@ -1,9 +1,6 @@
 //! What `generate/generate.py` writes. The exported functions are unsafe by nature: their pointers are the caller's promise.
 #![allow(unsafe_code, clippy::redundant_closure)]
 
-#[allow(dead_code, missing_docs)]
-pub(crate) mod constants;
-
 /// What the exported functions use.
 mod prelude {
     pub(super) use crate::abi::{Handle, Status};

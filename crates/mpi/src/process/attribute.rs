@@ -2,10 +2,10 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, fail, failure};
-use crate::generated::constants as c;
 use crate::pointer::Address;
 use crate::process::Process;
 use crate::process::callback;
+use hotlink_standard::constants as c;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::c_int;

@@ -1,12 +1,12 @@
 //! Buffers of the program: an address, a count and a datatype, and how they become spans of a port.
 
 use crate::failure::{Done, check};
-use crate::generated::constants as c;
 use crate::memory::{Everything, Scratch, carry, pack, unpack};
 use crate::pointer::Address;
 use crate::process::Process;
 use crate::process::types::Type;
 use hotlink_port::Span;
+use hotlink_standard::constants as c;
 use std::rc::Rc;
 
 /// So many elements at an address.

@@ -2,9 +2,9 @@
 #![allow(unsafe_code)]
 
 use crate::abi::{Handle, Status};
-use crate::generated::constants as c;
 use crate::pointer::Address;
 use crate::process::attribute::Key;
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 
 /// The marks that the ABI has for functions of its own.

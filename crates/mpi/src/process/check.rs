@@ -2,12 +2,12 @@
 //! and what is never freed.
 
 use crate::failure::{Done, fail};
-use crate::generated::constants as c;
 use crate::process::Process;
 use crate::process::communicator::gathered;
 use crate::process::handler::tell;
 use hotlink_message::Comm;
 use hotlink_real::Seat;
+use hotlink_standard::constants as c;
 use hotlink_standard::{Alike, Difference, difference};
 
 /// Fails unless all ranks of `view` are in the function `name` and give it what must be alike: they tell each other.

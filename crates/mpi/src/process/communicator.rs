@@ -2,13 +2,13 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail, failure};
-use crate::generated::constants as c;
 use crate::process::Process;
 use crate::process::attribute::Attributes;
 use crate::process::gate;
 use hotlink_message::{Combine, Comm, Element, Error, Operation};
 use hotlink_port::{Kind, Rank, Span};
 use hotlink_real::Seat;
+use hotlink_standard::constants as c;
 use hotlink_standard::{Cart, Graph, Group, Neighbors};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;

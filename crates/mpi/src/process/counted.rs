@@ -2,9 +2,9 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check};
-use crate::generated::constants as c;
 use crate::process::Process;
 use hotlink_message::{Counters, Options};
+use hotlink_standard::constants as c;
 use std::cell::Cell;
 use std::ffi::c_int;
 

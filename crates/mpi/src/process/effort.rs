@@ -2,11 +2,11 @@
 //! was recorded once; natively it is recorded for that.
 
 use crate::failure::{Done, failure};
-use crate::generated::constants as c;
 use crate::process::Process;
 use crate::process::handler::tell;
 use hotlink_message::Comm;
 use hotlink_real::Seat;
+use hotlink_standard::constants as c;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

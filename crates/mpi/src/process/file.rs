@@ -2,10 +2,10 @@
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, Failure, check, failure};
-use crate::generated::constants as c;
 use crate::process::Process;
 use crate::process::communicator::Communicator;
 use crate::process::types::Type;
+use hotlink_standard::constants as c;
 use hotlink_standard::{Piece, View};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;

@@ -3,10 +3,10 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, fail};
-use crate::generated::constants as c;
 use crate::process::handler::tell;
 use crate::process::{Process, effort};
 use hotlink_real::{Lends, Want, goes_into, passage};
+use hotlink_standard::constants as c;
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::sync::OnceLock;

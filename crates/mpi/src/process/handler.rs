@@ -2,10 +2,10 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, Failure, failure};
-use crate::generated::constants as c;
 use crate::process::Process;
 use crate::process::callback;
 use crate::process::gate::Of;
+use hotlink_standard::constants as c;
 use std::ffi::c_int;
 use std::rc::Rc;
 

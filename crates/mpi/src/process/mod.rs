@@ -20,7 +20,6 @@ pub(crate) mod window;
 
 use crate::abi::Handle;
 use crate::failure::{Done, failure};
-use crate::generated::constants as c;
 use crate::memory::Everything;
 use crate::process::attribute::Key;
 use crate::process::buffer::Staged;
@@ -37,6 +36,7 @@ use crate::table::Table;
 use hotlink_message::{Comm, Matched, Request};
 use hotlink_real::{Idle, Seat};
 use hotlink_standard::Group;
+use hotlink_standard::constants as c;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::c_int;

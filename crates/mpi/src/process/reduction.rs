@@ -2,7 +2,6 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, failure};
-use crate::generated::constants as c;
 use crate::memory::{Scratch, pack, unpack};
 use crate::process::Process;
 use crate::process::buffer::Buffer;
@@ -11,6 +10,7 @@ use crate::process::types::Type;
 use hotlink_message::{Comm, Error};
 use hotlink_port::{Operation, Span};
 use hotlink_real::Seat;
+use hotlink_standard::constants as c;
 use hotlink_standard::{Alike, Builtin, OperatorKind, operation_of};
 use std::rc::Rc;
 
@@ -46,7 +46,8 @@ pub(crate) struct Reducer {
     pub(crate) own: Option<Operation>,
 }
 
-fn builtin(handle: Handle) -> Option<Builtin> {
+/// The standard's operator of a handle.
+pub(crate) fn builtin(handle: Handle) -> Option<Builtin> {
     Some(match handle {
         c::MPI_SUM => Builtin::Sum,
         c::MPI_MIN => Builtin::Min,

@@ -2,7 +2,6 @@
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, Failure, check, failure};
-use crate::generated::constants as c;
 use crate::pointer::{Address, Out};
 use crate::process::buffer::Staged;
 use crate::process::callback;
@@ -13,6 +12,7 @@ use crate::process::service::serve;
 use crate::process::{Process, World};
 use hotlink_message::{Comm, Error, Request};
 use hotlink_real::{Door, Entry, Seat, Want, passage};
+use hotlink_standard::constants as c;
 use hotlink_standard::{Alike, Parts};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;

@@ -2,12 +2,12 @@
 
 use crate::abi::Status;
 use crate::failure::Done;
-use crate::generated::constants as c;
 use crate::memory::Everything;
 use crate::process::buffer::Staged;
 use crate::process::window::{ASKS, Blocks, Window};
 use hotlink_message::Request;
 use hotlink_port::yield_once;
+use hotlink_standard::constants as c;
 use hotlink_standard::{Basic, Builtin, Datatype, LockQueue};
 use std::collections::BTreeMap;
 

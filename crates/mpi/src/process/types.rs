@@ -2,9 +2,9 @@
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, failure};
-use crate::generated::constants::*;
 use crate::process::Process;
 use crate::process::attribute::Attributes;
+use hotlink_standard::constants::*;
 use hotlink_standard::{Basic, Datatype};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -97,8 +97,9 @@ impl Types {
         let same = |of: &OnceCell<Rc<Type>>| of.get().is_some_and(|of| Rc::ptr_eq(&of.datatype, datatype));
         self.made.iter().position(same).map(|index| FIRST + index)
     }
+    /// The predefined type of a handle.
     #[inline(always)]
-    fn predefined(&self, handle: Handle) -> Option<&Rc<Type>> {
+    pub(crate) fn predefined(&self, handle: Handle) -> Option<&Rc<Type>> {
         let place = self.made.get(handle.wrapping_sub(FIRST))?;
         if let Some(made) = place.get() {
             return Some(made);

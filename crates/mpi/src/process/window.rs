@@ -8,7 +8,6 @@
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, Failure, failure};
-use crate::generated::constants as c;
 use crate::memory::{self, Everything};
 use crate::pointer::Address;
 use crate::process::attribute::Attributes;
@@ -20,6 +19,7 @@ use crate::process::{Process, World};
 use hotlink_message::Request;
 use hotlink_port::{Attachment, Memory, yield_once};
 use hotlink_real::{Latch, Neighbor};
+use hotlink_standard::constants as c;
 use hotlink_standard::{Builtin, Datatype};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,8 +33,6 @@ const ANSWERS: u32 = 16;
 
 /// Most answers with data that are waited for at a time: each step looks at every one.
 const ANSWERS_DUE: usize = 256;
-/// The longest element: a pair of a long double and an integer.
-pub(crate) const ELEMENT: usize = 32;
 
 /// What programs read as attributes, at addresses that stay.
 pub(crate) struct Facts {
@@ -66,6 +64,19 @@ pub(crate) struct Shared {
     pub(crate) latches: Address,
     pub(crate) memory: Option<Memory>,
     pub(crate) attachment: Option<Attachment>,
+}
+
+/// Where something in a window is, whose memory that is, if it is not mapped here, and what orders changes of it.
+pub(crate) struct Place {
+    pub(crate) at: Address,
+    pub(crate) of: Option<Neighbor>,
+    pub(crate) latch: Latch,
+}
+
+impl Shared {
+    fn latch(&self, of: u32) -> Latch {
+        memory::latch(self.latches.plus(i64::from(of) * Latch::BYTES as i64))
+    }
 }
 
 /// See the module.
@@ -151,7 +162,7 @@ impl Window {
     }
     /// What orders this rank's access to another's part, if they share memory.
     fn latch(&self, of: u32) -> Option<Latch> {
-        self.made.shared.as_ref().map(|shared| memory::latch(shared.latches.plus(i64::from(of) * Latch::BYTES as i64)))
+        self.made.shared.as_ref().map(|shared| shared.latch(of))
     }
     /// Whether this rank reaches another's part by itself.
     fn reaches(&self, to: u32) -> bool {
@@ -160,6 +171,17 @@ impl Window {
     /// Whose memory a rank's part is, if it is not mapped here.
     fn neighbor(&self, of: u32) -> Option<Neighbor> {
         self.made.shared.as_ref()?.neighbors.get(of as usize).copied().filter(|_| of != self.own())
+    }
+    /// Where so many bytes of a rank's part are, where ranks share the window's memory or reach each other's. `None`:
+    /// something is wrong, or it goes another way.
+    #[inline]
+    pub(crate) fn word(&self, rank: c_int, disp: i64, bytes: i64) -> Option<Place> {
+        let shared = self.made.shared.as_ref().filter(|_| !self.is_dynamic())?;
+        let &(base, size, unit) = shared.parts.get(rank as usize)?;
+        let at = disp.checked_mul(unit).filter(|&at| at >= 0 && at.saturating_add(bytes) <= size)?;
+        let rank = rank as u32;
+        let place = || Place { at: base.plus(at), of: self.neighbor(rank), latch: shared.latch(rank) };
+        self.may_reach(rank).then(place)
     }
     /// Where one block of a part is that this rank reaches, and whose memory that is, if it is not mapped here.
     fn there(&self, aim: &Aim) -> Option<(Address, Option<Neighbor>)> {
@@ -177,22 +199,6 @@ impl Window {
             _ => return false,
         }
         true
-    }
-    /// What was in an element of a part that ranks share, and its change with nobody's between, if there is one.
-    pub(crate) fn changed(&self, aim: &Aim, change: impl FnOnce(&mut [u8]) -> bool) -> Option<[u8; ELEMENT]> {
-        let ((there, of), bytes) = (self.there(aim)?, aim.blocks[0].1 as usize);
-        let latch = self.latch(aim.to).filter(|_| bytes <= ELEMENT)?;
-        let mut old = [0; ELEMENT];
-        let done = latch.alone(|| {
-            memory::look_at(of, there, &mut old[..bytes])?;
-            let mut new = old;
-            if change(&mut new[..bytes]) {
-                return memory::write_at(of, there, &new[..bytes]);
-            }
-            hotlink_real::looked();
-            Some(())
-        });
-        done.map(|()| old)
     }
     pub(crate) fn is_dynamic(&self) -> bool {
         self.made.facts.flavor == c::MPI_WIN_FLAVOR_DYNAMIC
