@@ -111,6 +111,33 @@ static void shared(const char *name) {
     check(access(name, F_OK) != 0, "deleted on close");
 }
 
+/* A view of nothing, as a darray of few rows has it for some ranks; whole etypes; one rank's mistake, of which all hear. */
+static void views(const char *name) {
+    MPI_File file;
+    MPI_Datatype none, back;
+    int x = 7, y = -1, code, lengths[] = {1, 1}, places[] = {1, 0};
+    MPI_Type_contiguous(0, MPI_INT, &none);
+    MPI_Type_commit(&none);
+    MPI_Type_indexed(2, lengths, places, MPI_INT, &back);
+    MPI_Type_commit(&back);
+    check(!MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+                         MPI_INFO_NULL, &file), "open");
+    check(!MPI_File_set_size(file, 0), "set_size");
+    MPI_Offset at = rank * (MPI_Offset)sizeof x;
+    check(!MPI_File_set_view(file, at, MPI_INT, rank ? none : MPI_INT, "native", MPI_INFO_NULL), "a view of nothing");
+    check(!MPI_File_write_all(file, &x, rank == 0, MPI_INT, MPI_STATUS_IGNORE), "write_all of nothing");
+    code = MPI_File_read_at_all(file, 0, &y, 1, MPI_INT, MPI_STATUS_IGNORE);
+    check(rank ? class_of(code) == MPI_ERR_ARG : !code && y == 7, "read_at_all of a view of nothing");
+    code = MPI_File_set_view(file, 0, MPI_INT, rank ? MPI_INT : back, "native", MPI_INFO_NULL);
+    check(class_of(code) == MPI_ERR_IO, "a view that goes backwards at one rank");
+    check(!MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL), "set_view");
+    code = MPI_File_write(file, &x, 3, MPI_BYTE, MPI_STATUS_IGNORE);
+    check(class_of(code) == MPI_ERR_ARG, "a part of an etype");
+    MPI_Type_free(&none);
+    MPI_Type_free(&back);
+    MPI_File_close(&file);
+}
+
 int main(int argc, char **argv) {
     MPI_File file;
     char name[200];
@@ -122,6 +149,7 @@ int main(int argc, char **argv) {
     for (int way = 0; way < 3; way++)
         interleaved(name, way);
     shared(name);
+    views(name);
     code = MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
     check(class_of(code) == MPI_ERR_NO_SUCH_FILE && file == MPI_FILE_NULL, "no such file");
     code = MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY | MPI_MODE_CREATE, MPI_INFO_NULL, &file);

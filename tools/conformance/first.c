@@ -44,6 +44,12 @@ int main(int argc, char **argv) {
     MPI_Type_free(&col);
     int bad = MPI_SUCCESS; MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); bad = MPI_Send(&v, 1, MPI_INT, ranks + 3, 0, MPI_COMM_WORLD); CHECK(bad == MPI_ERR_RANK);
     if (rank == 0) { char t[8192]; int l; MPI_Get_library_version(t, &l); printf("%s\n", t); }
+    // What a request's call finds wrong goes to the handler of the communicator that it is about.
+    MPI_Comm apart; MPI_Comm_dup(MPI_COMM_WORLD, &apart); MPI_Comm_set_errhandler(apart, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL); int wide[4] = {0}; MPI_Request cut;
+    MPI_Irecv(&v, 1, MPI_INT, left, 6, apart, &cut); MPI_Send(wide, 4, MPI_INT, right, 6, apart);
+    CHECK(MPI_Wait(&cut, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE); MPI_Comm_free(&apart);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm none; bad = MPI_Comm_spawn("none", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &none, MPI_ERRCODES_IGNORE); CHECK(bad == MPI_ERR_UNSUPPORTED_OPERATION);
     // Ranks that share memory can have a window of it. On a simulated fabric they are those of a node, and can not.
     char host[MPI_MAX_PROCESSOR_NAME] = "", *hosts = malloc((size_t)ranks * sizeof host); int length, mates = 0, shared;

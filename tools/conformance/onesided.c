@@ -199,6 +199,15 @@ int main(int argc, char **argv) {
     MPI_Win_fence(0, win);
     CHECK(*far == -1 - left);
     MPI_Win_detach(win, far);
+    /* What is fetched from where nothing is attached any more is told at the end of the epoch. */
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win);
+    int gone = MPI_Get(&name, 1, MPI_LONG, right, places[right], 1, MPI_LONG, win);
+    if (gone == MPI_SUCCESS) gone = MPI_Win_flush(right, win);
+    CHECK(gone == MPI_ERR_RMA_RANGE);
+    MPI_Win_unlock(right, win);
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_free(&win);
     /* Memory that all see, where ranks share it; an error that says so where they do not. */
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

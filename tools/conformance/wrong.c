@@ -49,6 +49,19 @@ int main(int argc, char **argv) {
     MPI_Scatter(all, 1, MPI_INT, x, 1, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
     MPI_Exscan(x, y, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    /* Between two groups the ranks beside the root give no operator. */
+    int ranks;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (ranks > 2) {
+        MPI_Comm half, both;
+        int second = rank > 1;
+        MPI_Comm_split(MPI_COMM_WORLD, second, rank, &half);
+        MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, second ? 0 : 2, 9, &both);
+        MPI_Reduce(x, y, 1, MPI_INT, second || !rank ? MPI_SUM : MPI_OP_NULL,
+                   second ? 0 : rank ? MPI_PROC_NULL : MPI_ROOT, both);
+        MPI_Comm_free(&both);
+        MPI_Comm_free(&half);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

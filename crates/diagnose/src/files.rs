@@ -1,6 +1,5 @@
 //! The files of a site: what each is, and what it says.
 
-use crate::condition;
 use crate::hardware::{self, Narrow, Port};
 use crate::hosts;
 use hotlink_bench::Record;
@@ -150,7 +149,7 @@ impl Evidence {
             None if text.trim().is_empty() => {
                 self.flag(file.to_owned(), "is empty: the run printed nothing".to_owned())
             }
-            None => match condition::doubt(text, None) {
+            None => match import::condition::doubt(text, None) {
                 Some((line, what)) if what.contains("failed") => self.flag(place(line), what),
                 _ => self.flag(file.to_owned(), format!("is none of: {ALLOWED}")),
             },
@@ -158,7 +157,7 @@ impl Evidence {
     }
 
     fn results(&mut self, file: &str, text: &str, program: &'static Program) {
-        if let Some((line, what)) = condition::doubt(text, Some(program)) {
+        if let Some((line, what)) = import::condition::doubt(text, Some(program)) {
             return self.flag(format!("{file}:{line}"), format!("{what}; its numbers do not count"));
         }
         let told = self.benchmark.clone();

@@ -1,6 +1,6 @@
 //! What holds a site's network back, from what the site has: outputs of measurement programs, and what its tools print.
 //!
-//! 1. [`files`] tells what each file is and reads it; [`condition`] refuses outputs of crashed and cut runs; [`hosts`]
+//! 1. [`files`] tells what each file is and reads it; [`hotlink_results::import::condition`] refuses outputs of crashed and cut runs; [`hosts`]
 //!    says who took part.
 //! 2. [`series`] puts each number beside its bound, which [`hotlink_study::bound`] alone knows, [`units`] beside what
 //!    the other hosts and pairs reach (median and median deviation).
@@ -13,7 +13,6 @@
 pub mod bounded;
 pub mod cables;
 pub mod compare_pairs;
-pub mod condition;
 pub mod files;
 pub mod findings;
 pub mod hardware;

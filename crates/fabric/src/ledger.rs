@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 pub enum Unfit {
     /// A parameter that the engine needs is not stated.
     #[error(
-        "{fabric}: parameter.{name} is missing ({meaning}): state it in the fabric's file, as\n  [parameter]\n  {name} = {{ value = ..., unit = \"{unit}\", source = \"...\", status = \"estimated\" }}"
+        "{fabric}: parameter.{name} is missing ({meaning}): state it in the fabric's file (of a network in dumps: add +like:FABRIC), as\n  [parameter]\n  {name} = {{ value = ..., unit = \"{unit}\", source = \"...\", status = \"estimated\" }}"
     )]
     Missing {
         /// The fabric.

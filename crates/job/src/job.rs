@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::zygote::{self, Forked, Zygote};
+use hotlink_seats::NOTICED;
 use hotlink_seats::sys;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Write};
@@ -16,9 +17,6 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(5);
 /// How long ranks may take to notice that another has failed, and to end when they are asked to.
 const GRACE: Duration = Duration::from_secs(1);
-
-/// The status of a rank that has only noticed another's end: the MPI library's `MPI_ERR_PROC_ABORTED`.
-const NOTICED: u8 = 58;
 
 /// What is started.
 #[derive(Clone, Debug)]

@@ -11,6 +11,16 @@ pub(crate) struct Failure {
     pub(crate) code: c_int,
     /// What is wrong and what is allowed.
     pub(crate) why: String,
+    /// The number of the communicator that it is about, where the call does not name it: of a request.
+    pub(crate) of: Option<u32>,
+}
+
+impl Failure {
+    /// The same, about a communicator.
+    pub(crate) fn about(mut self: Box<Failure>, number: u32) -> Box<Failure> {
+        self.of = Some(number);
+        self
+    }
 }
 
 /// What a call comes to. A failure is seldom, and long.
@@ -21,7 +31,7 @@ pub(crate) fn fail<T>(code: c_int, why: impl Into<String>) -> Done<T> {
 }
 
 pub(crate) fn failure(code: c_int, why: impl Into<String>) -> Box<Failure> {
-    Box::new(Failure { code, why: why.into() })
+    Box::new(Failure { code, why: why.into(), of: None })
 }
 
 /// Fails unless `holds`.

@@ -44,6 +44,12 @@ impl<T: Clone> Table<T> {
     pub(crate) fn all(&self) -> Vec<T> {
         self.slots.borrow().objects.iter().flatten().cloned().collect()
     }
+    /// The handle of what holds.
+    pub(crate) fn find(&self, holds: impl Fn(&T) -> bool) -> Option<Handle> {
+        let slots = self.slots.borrow();
+        let index = slots.objects.iter().position(|object| object.as_ref().is_some_and(&holds))?;
+        Some(self.kind << BITS | index)
+    }
     /// Removes what does not hold.
     pub(crate) fn retain(&self, holds: impl Fn(&T) -> bool) {
         let mut slots = self.slots.borrow_mut();

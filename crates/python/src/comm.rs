@@ -8,8 +8,8 @@ use crate::request::{Request, Status};
 use crate::{CommError, PeerGoneError, TruncatedError};
 use hotlink_fabric::units::Time;
 use hotlink_message::Error;
-use hotlink_port::{Align, Kind as MemoryKind, Rank, Refusal};
-use pyo3::exceptions::PyValueError;
+use hotlink_port::{Align, Element, Kind as MemoryKind, Operation, Rank, Refusal};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 use std::cell::RefCell;
@@ -167,6 +167,18 @@ fn needed<'a, 'py>(name: &str, object: Option<&'a Bound<'py, PyAny>>) -> PyResul
     object.ok_or_else(|| PyValueError::new_err(format!("{name}: it is needed at the root")))
 }
 
+/// What is combined goes where such elements are.
+fn same_elements(send: Operation, recv: Operation) -> PyResult<()> {
+    let name = |of: Operation| match of.element {
+        Element::F64 => "float64",
+        Element::F32 => "float32",
+        Element::I64 => "int64",
+        Element::I32 => "int32",
+    };
+    let what = || format!("recv: elements are {}, where those of send are {}", name(recv), name(send));
+    if send == recv { Ok(()) } else { Err(PyTypeError::new_err(what())) }
+}
+
 fn equal(send: &Array, recv: &Array) -> PyResult<()> {
     let what = || format!("recv: {} B for a result of {} B; allowed: as many", recv.bytes(), send.bytes());
     if send.bytes() == recv.bytes() { Ok(()) } else { Err(PyValueError::new_err(what())) }
@@ -268,12 +280,13 @@ impl Comm {
         root: i64,
     ) -> PyResult<()> {
         let (root, send) = (self.peer("root", root)?, Array::sent("send", send)?);
-        let what = Collective::Reduce(root, send.operation("send", op)?);
+        let operation = send.operation("send", op)?;
+        let what = Collective::Reduce(root, operation);
         if root != self.rank {
             return self.collective(py, what, vec![send], vec![]);
         }
         let recv = Array::received("recv", needed("recv", recv)?)?;
-        recv.operation("recv", op)?;
+        same_elements(operation, recv.operation("recv", op)?)?;
         equal(&send, &recv)?;
         self.collective(py, what, vec![send], vec![recv])
     }
@@ -284,8 +297,9 @@ impl Comm {
     #[pyo3(signature = (send, recv, op = "sum"))]
     fn allreduce(&self, py: Python<'_>, send: &Bound<'_, PyAny>, recv: &Bound<'_, PyAny>, op: &str) -> PyResult<()> {
         let (send, recv) = (Array::sent("send", send)?, Array::received("recv", recv)?);
-        let what = Collective::Allreduce(send.operation("send", op)?);
-        recv.operation("recv", op)?;
+        let operation = send.operation("send", op)?;
+        let what = Collective::Allreduce(operation);
+        same_elements(operation, recv.operation("recv", op)?)?;
         equal(&send, &recv)?;
         self.collective(py, what, vec![send], vec![recv])
     }
@@ -302,8 +316,9 @@ impl Comm {
         op: &str,
     ) -> PyResult<()> {
         let (send, recv) = (Array::sent("send", send)?, Array::received("recv", recv)?);
-        let what = Collective::ReduceScatter(send.operation("send", op)?);
-        recv.operation("recv", op)?;
+        let operation = send.operation("send", op)?;
+        let what = Collective::ReduceScatter(operation);
+        same_elements(operation, recv.operation("recv", op)?)?;
         self.collective(py, what, vec![send], vec![recv])
     }
     /// Every rank's `send` comes to its part of `recv` at the rank `root` (elsewhere it is not looked at).

@@ -331,7 +331,7 @@ impl Door {
             if self.survives {
                 std::panic::resume_unwind(Box::new(Halted(by)));
             }
-            sys::leave(1);
+            sys::leave(crate::NOTICED.into());
         }
         read(&mut Reader::new(back))
     }

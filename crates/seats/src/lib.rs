@@ -20,6 +20,9 @@ mod tasks;
 mod turns;
 
 pub use calls::{Called, Entry, Sums};
+/// The status of a rank that has only noticed another's end: the MPI library's `MPI_ERR_PROC_ABORTED`.
+pub const NOTICED: u8 = 58;
+
 pub use door::{Clock, Door, Halted, clock, goes_into, is_simulated, look, within};
 pub use idle::Idle;
 pub use office::{Office, Spent};

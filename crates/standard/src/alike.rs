@@ -85,14 +85,20 @@ impl Alike {
 /// assert!(text.ends_with("different roots to MPI_Bcast: ranks 0, 1 give 0; rank 2 gives 1"));
 /// ```
 pub fn difference(name: &str, rows: &[Vec<i64>]) -> Option<(Difference, String)> {
-    let differs = |place: &usize| rows.iter().any(|row| row[*place] != rows[0][*place]);
+    // Who tells none has nothing to compare; a function has a number always, or is unknown.
+    let value = |row: &Vec<i64>, place: usize| Some(row[place]).filter(|&value| place == 0 || value != NONE);
+    let differs = |place: &usize| {
+        let mut values = rows.iter().filter_map(|row| value(row, *place));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
     let place = (0..Difference::ALL.len()).find(differs)?;
     let difference = Difference::ALL[place];
     let (given, verbs) = match difference {
         Difference::Collective => ("are in different collectives".to_owned(), ["is in", "are in"]),
         _ => (format!("give different {} to {name}", difference.plural()), ["gives", "give"]),
     };
-    let values = rows.iter().map(|row| row[place]);
+    let values = rows.iter().map(|row| value(row, place));
     let text = |one: bool, value| format!("{} {}", verbs[usize::from(!one)], difference.text(value));
     Some((difference, format!("the ranks of the communicator {given}: {}", by_value(values, text))))
 }
@@ -155,10 +161,11 @@ fn element_of(number: i64) -> String {
 }
 
 /// Ranks by a value, such as `ranks 0, 2 are in MPI_Bcast; rank 1 is in MPI_Barrier`, where `text` gives what follows the ranks.
-fn by_value(values: impl Iterator<Item = i64>, text: impl Fn(bool, i64) -> String) -> String {
+fn by_value(values: impl Iterator<Item = Option<i64>>, text: impl Fn(bool, i64) -> String) -> String {
     const SHOWN: usize = 8;
     let mut by_value = BTreeMap::<i64, Vec<usize>>::new();
-    values.enumerate().for_each(|(rank, value)| by_value.entry(value).or_default().push(rank));
+    let told = values.enumerate().filter_map(|(rank, value)| Some((rank, value?)));
+    told.for_each(|(rank, value)| by_value.entry(value).or_default().push(rank));
     let mut groups: Vec<(Vec<usize>, i64)> = by_value.into_iter().map(|(value, ranks)| (ranks, value)).collect();
     groups.sort();
     let one = |(ranks, value): (Vec<usize>, i64)| {
@@ -197,6 +204,15 @@ mod tests {
         let [more, less] = [8, 4].map(|bytes| Alike::bytes(bytes).told("MPI_Bcast"));
         assert_eq!(text(&[&more, &more, &less]), "ranks 0, 1 give 8 B; rank 2 gives 4 B");
         assert_eq!(difference("MPI_Bcast", &[bcast.clone(), bcast]), None);
+        // A rank of the group that has a root for the others, but is not it, gives nothing.
+        let [aside, sum, own] = [
+            Alike::default().told("MPI_Reduce"),
+            of(OperatorKind::Builtin(Builtin::Sum), Some(Basic::I32)),
+            of(OperatorKind::Own { commutes: true }, Some(Basic::I32)),
+        ];
+        let [sum, own] = [sum, own].map(|row| [vec![aside[0]], row[1..].to_vec()].concat());
+        assert_eq!(difference("MPI_Reduce", &[sum.clone(), aside.clone(), sum.clone()]), None);
+        assert!(text(&[&sum, &aside, &own]).starts_with("rank 0 gives MPI_SUM; rank 2 gives"));
     }
 
     #[test]

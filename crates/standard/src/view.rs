@@ -28,9 +28,13 @@ impl View {
     pub fn whole() -> View {
         View { displacement: 0, tile: vec![(Piece { at: 0, bytes: 1 }, 0)], size: 1, extent: 1, overlaps: false }
     }
-    /// The data of `filetype` from `displacement` on. `None`: it has none, or goes backwards, which the standard forbids.
+    /// The data of `filetype` from `displacement` on: none where it has no bytes. `None`: it goes backwards, which the
+    /// standard forbids.
     pub fn new(displacement: u64, filetype: &Datatype) -> Option<View> {
         let mut tile: Vec<(Piece, u64)> = Vec::new();
+        if filetype.size() == 0 {
+            return Some(View { displacement, tile, size: 0, extent: 2, overlaps: false });
+        }
         let (mut size, mut overlaps) = (0, false);
         for run in filetype.runs() {
             for block in 0..run.count as i64 {
@@ -67,8 +71,15 @@ impl View {
     pub fn displacement(&self) -> u64 {
         self.displacement
     }
-    /// The byte of the file that a byte of the stream is.
+    /// Whether it shows nothing of the file.
+    pub fn is_empty(&self) -> bool {
+        self.size == 0
+    }
+    /// The byte of the file that a byte of the stream is; where there is none, the first.
     pub fn place(&self, stream: u64) -> u64 {
+        if self.is_empty() {
+            return self.displacement;
+        }
         let (tiles, within) = (stream / self.size, stream % self.size);
         let (piece, before) = self.tile[self.piece_with(within)];
         self.displacement + tiles * self.extent + piece.at + (within - before)
@@ -83,6 +94,9 @@ impl View {
             return vec![Piece { at: self.displacement + stream, bytes }];
         }
         let mut pieces: Vec<Piece> = Vec::new();
+        if self.is_empty() {
+            return pieces;
+        }
         let (mut tile, mut within, mut left) = (stream / self.size, stream % self.size, bytes);
         let mut number = self.piece_with(within);
         while left > 0 {
@@ -125,6 +139,13 @@ mod tests {
     /// Two of every four integers, after one that is skipped.
     fn striped() -> View {
         View::new(100, &Datatype::resized(0, 16, &ints(&[2], &[4]))).unwrap()
+    }
+
+    #[test]
+    fn a_view_may_show_nothing() {
+        let view = View::new(100, &ints(&[], &[])).unwrap();
+        assert!(view.is_empty() && !view.overlaps() && view.pieces(3, 8).is_empty());
+        assert_eq!((view.place(8), view.before(4000)), (100, 0));
     }
 
     #[test]

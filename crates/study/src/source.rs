@@ -46,6 +46,15 @@ impl Source {
     /// # Errors
     /// As [`Source::open`]; a technology for a catalog file.
     pub fn open_as(name: &str, technology: Option<&'static Technology>) -> Result<Source, Error> {
+        if let Some((network, like)) = site::like::split(name) {
+            let mut source = Source::open_as(&network, technology)?;
+            if source.own_nodes().is_none() {
+                let what = format!("like:{like}: is for networks that files describe; {network} states its own hosts");
+                return Err(Error::Input(what));
+            }
+            site::like::hosts(&mut source.spec, like).map_err(Error::Input)?;
+            return Ok(source);
+        }
         let described = site::outline::open(name).map_err(|error| Error::Input(error.to_string()))?;
         if let Some((file, graph)) = described {
             return Source::graph_of(&file, graph, technology);

@@ -11,6 +11,7 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::Library;
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::network::{Channel, Node, Resource};
+use hotlink_fabric::routing::Routing;
 use hotlink_fabric::spec::{FabricSpec, Status, Value};
 use hotlink_sim::Settings;
 use hotlink_transport::{Config, Control as Kind, Marks, Threshold};
@@ -176,6 +177,9 @@ impl Control {
     /// # Errors
     /// A number of the transport is missing, or cannot be.
     pub fn applied(&self, spec: &FabricSpec, fabric: &Fabric, settings: Settings) -> Result<Settings, String> {
+        if settings.paths != fabric.spec.paths && matches!(fabric.routing, Routing::Tables(_)) {
+            return Err("--paths: forwarding tables say which way packets take".to_owned());
+        }
         let switch_buffer_bytes = self.buffer.map_or(settings.switch_buffer_bytes, |bytes| bytes as u32);
         let transport = self.config(spec, fabric).map_err(|what| format!("--transport {}: {what}", self.transport))?;
         let [pause_share, resume_share] = self.pauses(spec, u64::from(switch_buffer_bytes))?;
@@ -281,15 +285,19 @@ impl Control {
     }
 }
 
-/// Rate of a node's link in bytes per second; of a GPU's links the slowest, which leads into the network.
+/// Rate of a node's link in bytes per second; of a GPU's links the slowest, which leads into the network. Where a node's
+/// own ports have none, as those to its adapters, it is that of the ports behind them.
 fn port_rate(fabric: &Fabric) -> Result<f64, String> {
-    let ports = fabric.network.out(Node(0).vertex());
-    let rates = ports.filter_map(|channel| fabric.gross(Resource::Channel(channel)));
-    rates
-        .map(|rate| rate.0)
-        .min()
-        .map(|rate| rate as f64)
-        .ok_or_else(|| format!("{}: the links of nodes have no rate", fabric.spec.name))
+    let mut reached = vec![Node(0).vertex()];
+    for _ in 0..2 {
+        let ports: Vec<Channel> = reached.iter().flat_map(|&at| fabric.network.out(at)).collect();
+        let rates = ports.iter().filter_map(|&port| fabric.gross(Resource::Channel(port)));
+        if let Some(least) = rates.map(|rate| rate.0).min() {
+            return Ok(least as f64);
+        }
+        reached = ports.into_iter().map(|port| fabric.network.to(port)).collect();
+    }
+    Err(format!("{}: the links of nodes have no rate", fabric.spec.name))
 }
 
 /// The rates of the ports that mark packets, those of switches, in bytes per second: each once.

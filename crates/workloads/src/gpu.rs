@@ -83,7 +83,7 @@ impl Gpus {
 
     /// How they cut the collectives of traces.
     pub fn cut(&self) -> Cut {
-        Cut { chunk: self.chunk, slices: self.slices }
+        Cut { chunk: self.chunk, slices: self.slices, domain: self.domain.max(1) }
     }
 
     /// So many of them.

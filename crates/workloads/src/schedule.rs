@@ -72,10 +72,16 @@ impl Scheduled {
     /// The file is wrong, the fabric too small, or the schedule cannot end.
     pub fn run(&self, fabric: &str, benchmark: &str, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let source = Source::open(fabric)?;
-        let found = self.on(&source)?;
-        let cut = found.options.cut;
-        let found = found.read()?;
-        let answer = |source: &Source, watch: &dyn Watch| self.answer(source, benchmark, (&found, cut), watch);
+        // What GPUs take of a trace or plan is asked of the fabric, so it is read again for each.
+        let read_on = |source: &Source| {
+            let on = self.on(source)?;
+            Ok::<_, Error>((on.read()?, on.options.cut))
+        };
+        let once = if gpu::is(source.spec()) { None } else { Some(read_on(&source)?) };
+        let answer = |source: &Source, watch: &dyn Watch| match &once {
+            Some(found) => self.answer(source, benchmark, found, watch),
+            None => self.answer(source, benchmark, &read_on(source)?, watch),
+        };
         let source = self.network.control.equipped(&source, self.network.ethernet).map_err(Error::Input)?;
         inputs::told(&source, self.vary, watch, &answer)
     }
@@ -84,7 +90,7 @@ impl Scheduled {
         &self,
         source: &Source,
         benchmark: &str,
-        (found, cut): (&Read, Cut),
+        (found, cut): &(Read, Cut),
         watch: &dyn Watch,
     ) -> Result<Vec<Record>, Error> {
         let Read { schedule, format, unit_ps } = found;
@@ -106,7 +112,7 @@ impl Scheduled {
             record.set("left_out", "messages within a node");
         }
         if *format == Format::Chakra {
-            let Cut { chunk, slices } = cut;
+            let Cut { chunk, slices, .. } = *cut;
             record = record.with("chunk_B", chunk).with("slices", slices);
         }
         Ok(vec![record])

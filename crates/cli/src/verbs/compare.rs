@@ -6,6 +6,7 @@ mod program;
 use super::question::{PatternArgs, VariantArgs};
 use crate::words::word;
 use crate::{Failure, values::Counts};
+use hotlink_fabric::spec::FabricSpec;
 use hotlink_paper::{Output, comparison as paper};
 use hotlink_study::comparison::{Comparison, PACKETS_SIZE, Priced};
 use hotlink_study::judged::Judged;
@@ -62,10 +63,16 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     let sizes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
     let mut sources: Vec<Priced> = Vec::new();
-    for name in &args.fabrics {
+    for (index, name) in args.fabrics.iter().enumerate() {
         let technology = args.question.technology.filter(|_| is_graph(name));
         let source = Source::open_as(&args.variant.of(name), technology)?;
-        if sources.iter().any(|known| known.source.name() == source.name()) {
+        // Dumps of one tool share its name: the words that name them tell them apart.
+        let is_known = sources.iter().any(|known| known.source.name() == source.name());
+        let source = match is_known && source.own_nodes().is_some() {
+            true => source.varied(FabricSpec { name: name.clone(), ..source.spec().clone() }),
+            false => source,
+        };
+        if sources.iter().any(|known| known.source.name() == source.name()) || args.fabrics[..index].contains(name) {
             return Err(Failure::Input(format!("{}: named twice; name each fabric once", source.name())));
         }
         sources.push(Priced::new(source, args.prices.as_deref())?);

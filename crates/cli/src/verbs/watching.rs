@@ -42,13 +42,17 @@ impl WatchOptions {
     /// Writes the timelines, if asked for.
     pub(crate) fn write(&self, runs: &[timeline::Run], output: &Output) -> Result<(), Failure> {
         let Some(path) = self.trace.as_ref().filter(|_| !output.is_muted()) else { return Ok(()) };
-        let left_out = timeline::left_out(runs);
-        if left_out > 0 {
-            let kept = Seen::MOST;
-            hotlink_paper::tell!(
-                "hotlink: --trace: keeps {kept} operations of each rank and run; {left_out} more are left out"
-            );
-        }
+        tell_left_out(timeline::left_out(runs));
         hotlink_results::write_whole("--trace", path, &timeline::chrome(runs))
+    }
+}
+
+/// A timeline may be too short for all that ranks did.
+pub(crate) fn tell_left_out(left_out: u64) {
+    if left_out > 0 {
+        let kept = Seen::MOST;
+        hotlink_paper::tell!(
+            "hotlink: --trace: keeps the first {kept} operations of each rank and run; {left_out} more are left out"
+        );
     }
 }

@@ -381,3 +381,15 @@ fn a_diagnosis_asks_for_the_fabric_and_then_names_the_cause() {
 fn told_of(record: &Value) -> String {
     told(record, "rank signature subject")
 }
+
+/// As `diagnose` has it.
+#[test]
+fn numbers_of_a_failed_run_do_not_count() {
+    let folder = crate::common::place("import-failed");
+    let text = "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n8 2.0\nCaught error: Segmentation fault (signal 11)\n";
+    std::fs::write(folder.join("o.txt"), text).unwrap();
+    crate::common::refuses(
+        &folder,
+        &[("import osu o.txt", "o.txt:4: the run failed: 'Caught error: Segmentation fault")],
+    );
+}

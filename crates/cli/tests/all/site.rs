@@ -30,6 +30,24 @@ fn with(line: &str, further: &[&str]) -> Result<Vec<Value>, String> {
     Ok(document["records"].as_array().unwrap().clone())
 }
 
+/// Dumps say nothing of hosts: a fabric of the catalog does in their place. Two dumps of one name are told apart.
+#[test]
+fn hosts_may_be_like_those_of_the_catalog_and_dumps_of_one_name_are_compared() {
+    let network = format!("{}+{}", file("ibnetdiscover.txt"), file("opensm-lfts.dump"));
+    let ask = |what: &str| run(&format!("simulate allreduce --size 64KiB --fabric {what}"));
+    assert!(ask(&network).unwrap_err().contains("parameter.copy_rate is missing"));
+    let [record] = &ask(&format!("{network}+like:ib-ndr-fat-tree2")).unwrap()[..] else { panic!("one record") };
+    assert_eq!((&record["fabric"], &record["nodes"]), (&"ibnetdiscover+like:ib-ndr-fat-tree2".into(), &12.into()));
+    assert!(record["inputs"].to_string().contains("parameter.copy_rate"));
+    assert!(ask("ib-qdr+like:ib-ndr-fat-tree2 --nodes 4").unwrap_err().contains("states its own hosts"));
+    assert!(ask(&format!("{network}+like:none-such")).unwrap_err().contains("none-such: not in the catalog"));
+    let paths = run(&format!("simulate alltoall --size 64KiB --paths packet --fabric {network}"));
+    assert!(paths.unwrap_err().contains("--paths: forwarding tables say"));
+    let both = run(&format!("compare {network} {} --nodes 12", file("ibnetdiscover.txt"))).unwrap();
+    let names: Vec<&str> = both.iter().filter_map(|record| record["fabric"].as_str()).collect();
+    assert!(names.len() >= 2 && names[0] != names[1], "{names:?}");
+}
+
 /// The tree: 3 leaves of 4 hosts at 1,000 MB/s, two spines, two cables to each, of which two run at a quarter.
 #[test]
 fn a_network_is_inspected() {

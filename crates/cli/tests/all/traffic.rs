@@ -372,3 +372,21 @@ fn variants_with_lists_stand_in_lists_of_fabrics() {
     assert_eq!((&record["nodes"], &record["senders"]), (&8.into(), &4.into()));
     assert_eq!(record["limiting_resource"], "Myrinet inter-switch link");
 }
+
+/// Messages that are nearly always alone take what they take alone, whatever ways their packets have; what is not accepted
+/// is told of runs of a given length, too.
+#[test]
+fn a_lone_message_is_not_slowed_and_saturation_is_told() {
+    for (fabric, more) in [
+        ("bluegene-l", "--size 64KiB"),
+        ("bluegene-l", "--size 4KiB --traffic permutation:random"),
+        ("k98-t3d", "--size 4KiB --traffic permutation:shift:5"),
+    ] {
+        let line = format!("hotlink simulate traffic --fabric {fabric} --nodes 64 --load 0.001 --messages 20 {more}");
+        let mean = run(&line)[0]["slowdown_mean"].as_f64().expect("a number");
+        assert!((0.99..1.05).contains(&mean), "{fabric} {more}: {mean}");
+    }
+    let line = |load: f64| format!("hotlink simulate traffic {FABRIC} --load {load} --messages 100");
+    assert_eq!(run(&line(2.0))[0]["saturated"], true);
+    assert!(run(&line(0.5))[0].get("saturated").is_none());
+}

@@ -108,6 +108,53 @@ fn collectives_of_gpus_are_monotone_and_within_their_bounds() {
     }
 }
 
+/// Pieces between two GPUs go one after the other, so that their copies begin before the last has come; all channels work.
+#[test]
+fn an_alltoall_of_eight_times_the_bytes_takes_no_more_than_eight_times_as_long() {
+    let folder = place("workloads-alltoall");
+    let asked = |line: &str| {
+        let rows = records(&format!("simulate alltoall {line}"), &folder);
+        rows.iter().map(|row| row["latency_us"].as_f64().unwrap()).collect::<Vec<f64>>()
+    };
+    let mesh = asked("--fabric mi300x-rail --nodes 8 --size 64MiB,512MiB");
+    assert!(mesh[1] <= 8.0 * mesh[0], "{mesh:?}");
+    // In one domain both algorithms have the same to do.
+    let rack = asked("--fabric gb200-nvl72 --nodes 16 --size 16MiB --algorithm pairwise,hierarchical");
+    assert!(rack[1] < 1.5 * rack[0], "{rack:?}");
+    let ethernet = records("simulate alltoall --fabric mi300x-rail --nodes 16 --size 64KiB --transport dcqcn", &folder);
+    assert!(ethernet[0]["efficiency"].as_f64() <= Some(1.0));
+}
+
+/// A trace takes what the GPUs of its fabric take, and says so.
+#[test]
+fn the_gpus_of_a_fabric_stand_among_the_inputs_of_a_trace() {
+    let folder = place("workloads-gpu-inputs");
+    let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schedule/tests/data/chakra");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog/fabrics/hgx-h100-rail.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    let with = |name: &str, value: &str| {
+        let stated = format!("{name} = {{ value = {value}, source = \"test\", status = \"estimated\" }}");
+        text.replace("gpus_per_host = 8", "gpus_per_host = 2") + "\n[parameter]\n" + &stated + "\n"
+    };
+    let slower = with("gpu_proxy_time", "500, unit = \"us\"");
+    let usual = with("gpu_proxy_time", "1, unit = \"us\"");
+    let times = [("two", usual), ("proxy", slower)].map(|(name, text)| {
+        std::fs::write(folder.join(format!("{name}.toml")), text).unwrap();
+        let line = format!("simulate schedule {} --fabric {name}.toml", traces.display());
+        let record = &records(&line, &folder)[0];
+        let inputs = record["inputs"].to_string();
+        for name in ["gpu_launch_time", "gpu_copy_rate", "gpu_proxy_time"] {
+            assert!(inputs.contains(name), "{name}: {inputs}");
+        }
+        record["latency_us"].as_f64().unwrap()
+    });
+    assert!(times[1] > times[0] + 500.0, "{times:?}");
+    let zero = with("gpu_copy_rate", "0, unit = \"GB/s\"");
+    std::fs::write(folder.join("zero.toml"), zero).unwrap();
+    let line = "simulate allreduce --fabric zero.toml --nodes 16 --size 8";
+    refuses(&folder, &[(line, "parameter.gpu_copy_rate")]);
+}
+
 #[test]
 fn what_can_never_end_is_an_error_with_its_line_before_anything_runs() {
     let folder = place("workloads-stuck");

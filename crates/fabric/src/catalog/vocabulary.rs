@@ -21,8 +21,14 @@ pub struct Parameter {
 impl Parameter {
     /// Values that a file may state, in the base unit.
     pub(super) fn allowed(&self) -> RangeInclusive<f64> {
-        // A source that stops for good, or that never slows down, is no answer to marks.
-        if self.name.starts_with("ecn_") { 1e-4..=1.0 } else { 0.0..=MOST }
+        match (self.name, self.dimension) {
+            // A source that stops for good, or that never slows down, is no answer to marks.
+            (name, _) if name.starts_with("ecn_") => 1e-4..=1.0,
+            ("gpu_switch_share", _) => 0.01..=1.0,
+            ("gpu_channels", _) => 1.0..=32.0,
+            ("gpu_chunk" | "gpu_slices", _) | (_, Rate | Frequency) => 1.0..=MOST,
+            _ => 0.0..=MOST,
+        }
     }
 }
 
@@ -103,16 +109,8 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("gpu_proxy_time", Time, "from a piece's being ready in a GPU to its being handed to the NIC"),
     parameter("gpu_reduce_rate", Rate, "rate at which a channel of a GPU collective combines what it received"),
     parameter("gpu_slices", Count, "pieces of a ring's block, so that one is combined while the next is under way"),
-    parameter(
-        "gpu_switch_chunk",
-        Size,
-        "largest piece that a channel of a GPU collective has the scale-up switch combine",
-    ),
-    parameter(
-        "gpu_switch_launch_time",
-        Time,
-        "from the call of a GPU collective that the scale-up switch combines to its first step",
-    ),
+    parameter("gpu_switch_chunk", Size, "largest piece of a channel that the scale-up switch combines at once"),
+    parameter("gpu_switch_launch_time", Time, "from a call whose data the scale-up switch combines to its first step"),
     parameter("gpu_switch_reduces", Count, "1 if the scale-up switch combines and copies data, 0 if GPUs do"),
     parameter(
         "gpu_switch_share",

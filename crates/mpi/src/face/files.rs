@@ -195,7 +195,7 @@ fn seen(p: &Process, displacement: u64, etype: Handle, filetype: Handle, datarep
     let unknown = || format!("data representation {datarep:?}: allowed are native, internal and external32");
     check(known, c::MPI_ERR_UNSUPPORTED_DATAREP, unknown)?;
     let (unit, size) = (etype.datatype.size(), filetype.datatype.size());
-    let whole = unit > 0 && size > 0 && size.is_multiple_of(unit);
+    let whole = unit > 0 && size.is_multiple_of(unit);
     check(whole, c::MPI_ERR_ARG, || format!("the file type has {size} B, no whole number of etypes of {unit} B"))?;
     let is_plain = |of: &Type| of.datatype.external_size() == of.datatype.size();
     let fits = datarep != "external32" || (is_plain(&etype) && is_plain(&filetype));
@@ -232,11 +232,19 @@ pub(crate) fn file_set_view(
         }
         false => disp as u64,
     };
-    let seen = seen(p, displacement, etype, filetype, &datarep.string().unwrap_or_default())?;
-    let once = || "a file that is written must not be seen twice: the file type overlaps".to_owned();
-    check(file.has(c::MPI_MODE_RDONLY) || !seen.view.overlaps(), c::MPI_ERR_IO, once)?;
-    // Nobody moves the shared pointer any more when rank 0 sets it back.
-    alike(p, &file, "sizes of etypes", seen.unit() as i64)?;
+    let datarep = datarep.string().unwrap_or_default();
+    let seen = seen(p, displacement, etype, filetype, &datarep).and_then(|seen| {
+        let once = || "a file that is written must not be seen twice: the file type overlaps".to_owned();
+        check(file.has(c::MPI_MODE_RDONLY) || !seen.view.overlaps(), c::MPI_ERR_IO, once)?;
+        Ok(seen)
+    });
+    // All ranks hear of one that fails: none waits for it. Nobody moves the shared pointer any more when rank 0 sets it back.
+    let unit = |sign: i64| seen.as_ref().map_or(i64::MIN, |seen| sign * seen.unit() as i64);
+    let code = seen.as_ref().err().map_or(0, |failed| i64::from(failed.code));
+    let all = p.world()?.block_on(largest(&file.comm.view, &[unit(1), unit(-1), code]))?;
+    let seen = seen?;
+    check(all[2] == 0, all[2] as c_int, || "another rank's view cannot be".to_owned())?;
+    check(all[0] == -all[1], c::MPI_ERR_NOT_SAME, || "the ranks give different sizes of etypes".to_owned())?;
     *file.seen.borrow_mut() = seen;
     file.at.set(0);
     file_set_info(p, fh, info)?;

@@ -86,15 +86,18 @@ async fn together(view: Comm<Seat>, file: Rc<File>, way: Way, place: Place, buff
         Place::At(at) => at,
         Place::Ordered => ordered(&view, &file, file.units(bytes)).await?,
     };
-    let (pieces, all) = (file.pieces(at, bytes)?, buffer.everything().clone());
+    let (pieces, all) = (file.pieces(at, bytes), buffer.everything().clone());
+    // A rank whose call is wrong takes part with nothing, so that the others do not wait for it.
+    let mine = pieces.as_ref().map_or(Vec::new(), Clone::clone);
     match way {
         Way::Write => {
-            buffering::write(view, all, file, pieces, form.packed(&buffer)).await?;
-            Ok(status(buffer.bytes()))
+            let data = if pieces.is_ok() { form.packed(&buffer) } else { Vec::new() };
+            buffering::write(view, all, file, mine, data).await?;
+            pieces.map(|_| status(buffer.bytes()))
         }
         Way::Read => {
-            let data = buffering::read(view, all, file, pieces).await?;
-            Ok(form.settle(&buffer, &data))
+            let data = buffering::read(view, all, file, mine).await?;
+            pieces.map(|_| form.settle(&buffer, &data))
         }
     }
 }

@@ -220,7 +220,11 @@ impl File {
     pub(crate) fn pieces(&self, at: i64, bytes: u64) -> Done<Vec<Piece>> {
         check(at >= 0, c::MPI_ERR_ARG, || format!("offset {at}: it must be at least 0"))?;
         let seen = self.seen.borrow();
-        Ok(seen.view.pieces(at as u64 * seen.unit(), bytes))
+        let (unit, is_seen) = (seen.unit(), bytes == 0 || !seen.view.is_empty());
+        check(is_seen, c::MPI_ERR_ARG, || format!("{bytes} B, of which the view shows none"))?;
+        let why = || format!("{bytes} B are no whole number of etypes of {unit} B");
+        check(bytes.is_multiple_of(unit), c::MPI_ERR_ARG, why)?;
+        Ok(seen.view.pieces(at as u64 * unit, bytes))
     }
     /// Offsets that so many bytes take.
     pub(crate) fn units(&self, bytes: u64) -> i64 {

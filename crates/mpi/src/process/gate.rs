@@ -5,7 +5,7 @@ use crate::abi::Handle;
 use crate::failure::{Done, fail};
 use crate::process::handler::tell;
 use crate::process::{Process, effort};
-use hotlink_real::{Lends, Want, goes_into, passage};
+use hotlink_real::{Lends, Want, goes_into, passage, within};
 use hotlink_standard::constants as c;
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
@@ -173,10 +173,12 @@ pub(crate) fn attend(work: fn(&Process) -> bool) {
 /// A call of the standard: its error code.
 #[inline(always)]
 pub(crate) fn call(name: &'static str, of: Of, work: impl FnOnce(&Process) -> Done) -> c_int {
-    if effort::is_on() {
+    let outer = effort::is_on().then(|| {
+        let outer = within();
         goes_into(name);
-    }
-    with(|process| {
+        outer
+    });
+    let code = with(|process| {
         if effort::is_on() {
             process.computed_until(name);
         }
@@ -188,7 +190,12 @@ pub(crate) fn call(name: &'static str, of: Of, work: impl FnOnce(&Process) -> Do
             process.computes();
         }
         code
-    })
+    });
+    // A call from a callback is over: the thread is in the one around it again.
+    if let Some(outer) = outer.filter(|_| DEPTH.load(Ordering::Relaxed) > 0 && (!is_shared() || passage::is_own())) {
+        goes_into(outer);
+    }
+    code
 }
 
 /// A function that is not there: it says so.

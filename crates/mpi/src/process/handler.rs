@@ -19,6 +19,7 @@ impl Process {
     /// The error code of a failed call, after its handler was called.
     #[cold]
     pub(crate) fn judge(&self, name: &'static str, of: Of, failed: &Failure) -> c_int {
+        let of = failed.of.and_then(|number| self.numbered(number)).map_or(of, Of::Comm);
         let (handler, object) = self.handler_of(of);
         self.handled(name, handler, object, failed)
     }
@@ -57,6 +58,12 @@ impl Process {
         };
         let own = || set(c::MPI_COMM_SELF).or_else(|| set(c::MPI_COMM_WORLD));
         known.or_else(own).unwrap_or((c::MPI_ERRORS_ARE_FATAL, c::MPI_COMM_SELF))
+    }
+    /// The handle of a communicator by its number; `None`: it was freed.
+    fn numbered(&self, number: u32) -> Option<Handle> {
+        let own = |&comm: &Handle| self.comm(comm).is_ok_and(|comm| comm.number == number);
+        let known = [c::MPI_COMM_WORLD, c::MPI_COMM_SELF].into_iter().find(own);
+        known.or_else(|| self.comms.find(|comm| comm.number == number))
     }
     /// The class of a code: itself, unless the program has added it.
     pub(crate) fn class_of(&self, code: c_int) -> c_int {

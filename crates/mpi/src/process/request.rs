@@ -38,6 +38,13 @@ pub(crate) enum Start {
     Again(Out<Handle>),
 }
 
+impl Start {
+    /// Whether a request tells how it ended.
+    pub(crate) fn is_now(&self) -> bool {
+        matches!(self, Start::Now(_))
+    }
+}
+
 /// How something ended.
 #[derive(Clone)]
 pub(crate) struct Ended {
@@ -154,7 +161,8 @@ impl Pending {
             Work::Send { comm, request, kept } => {
                 let result = comm.view.test(request).unwrap_or(Err(Error::NoRequest));
                 drop(kept);
-                result.map_or_else(|error| Ended::badly(error.into()), |_| Ended::well(Status::EMPTY))
+                let failed = |error: Error| Ended::badly(Box::<Failure>::from(error).about(comm.number));
+                result.map_or_else(failed, |_| Ended::well(Status::EMPTY))
             }
             Work::Receive { comm, request, into } => {
                 let result = comm.view.test(request).unwrap_or(Err(Error::NoRequest));
@@ -230,14 +238,15 @@ pub(crate) fn received(comm: &Communicator, result: Result<hotlink_message::Stat
             Ended::well(Status::received(comm.peer_of(status.from), status.tag as c_int, status.bytes))
         }
         Err(error) => {
-            let Error::Truncated { sent, room, from, tag } = error else { return Ended::badly(error.into()) };
+            let about = |failed: Box<Failure>| failed.about(comm.number);
+            let Error::Truncated { sent, room, from, tag } = error else { return Ended::badly(about(error.into())) };
             into.settle(room);
             let (source, own) = (comm.peer_of(from), comm.rank);
             let why =
                 format!("rank {source} sent {sent} B with tag {tag}; the receive buffer of rank {own} has {room} B");
             Ended {
                 status: Status::received(source, tag as c_int, room),
-                failed: Some(failure(c::MPI_ERR_TRUNCATE, why)),
+                failed: Some(about(failure(c::MPI_ERR_TRUNCATE, why))),
             }
         }
     }
@@ -474,6 +483,7 @@ impl Process {
     {
         let checked = self.world()?.check.then(hotlink_real::within);
         // What a simulation hears of it. Calls of persistent ones may come in any order: each has a line of its own.
+        let number = comm.number;
         let entry = |line| comm.view.with_port(|port| port.is_simulated()).then(|| entered(comm, line, alike));
         match start {
             Start::Blocking(_) => {
@@ -493,7 +503,7 @@ impl Process {
                     if let Some(name) = checked {
                         agree(view, name, alike).await?;
                     }
-                    future.await.map(|()| Status::EMPTY)
+                    future.await.map(|()| Status::EMPTY).map_err(|failed| failed.about(number))
                 })?;
                 self.issue(request, work);
                 Ok(())
@@ -509,7 +519,7 @@ impl Process {
                         if let Some(name) = checked {
                             agree(view, name, alike).await?;
                         }
-                        future.await.map(|()| Status::EMPTY)
+                        future.await.map(|()| Status::EMPTY).map_err(|failed| failed.about(number))
                     })
                 });
                 Ok(())

@@ -102,6 +102,8 @@ pub(crate) struct Window {
     touched: RefCell<BTreeSet<u32>>,
     /// Answers with data that are due.
     due: Rc<Cell<usize>>,
+    /// One of them, which no request will tell of, was of nothing in the window.
+    missed: Rc<Cell<bool>>,
     answers: Cell<u32>,
 }
 
@@ -157,6 +159,7 @@ impl Window {
             sent: RefCell::default(),
             touched: RefCell::default(),
             due: Rc::default(),
+            missed: Rc::default(),
             answers: Cell::new(0),
         }
     }
@@ -234,8 +237,8 @@ impl Window {
         self.touched.borrow_mut().insert(to);
         self.ask(to, &ask)
     }
-    /// Has something done whose answer goes to `into`.
-    pub(crate) fn fetch(&self, p: &Process, to: u32, ask: Ask, into: &Buffer) -> Done<Work> {
+    /// Has something done whose answer goes to `into`; `told`: a request tells how it ended, else the next flush does.
+    pub(crate) fn fetch(&self, p: &Process, to: u32, ask: Ask, into: &Buffer, told: bool) -> Done<Work> {
         if self.reaches(to) {
             into.fill(&self.perform(to, &ask).ok_or_else(beyond)?);
             return Ok(Work::Over(Ended::well(Status::EMPTY)));
@@ -246,7 +249,7 @@ impl Window {
         let (tag, room) = (self.answer(), into.target(false));
         let request = self.comm.view.irecv_quietly(Some(to), Some(tag), room.span)?;
         self.ask(to, &Ask { answer: tag, ..ask })?;
-        let (view, due) = (self.comm.view.clone(), self.due.clone());
+        let (view, due, missed) = (self.comm.view.clone(), self.due.clone(), self.missed.clone());
         due.set(due.get() + 1);
         p.task(async move {
             // Of many such tasks each only asks whether its answer is here. Progress is made beside them, once for all.
@@ -257,6 +260,7 @@ impl Window {
             due.set(due.get() - 1);
             let bytes = came?.bytes;
             if bytes < room.span.bytes() {
+                missed.set(missed.get() || !told);
                 return Err(beyond());
             }
             room.settle(bytes);
@@ -310,6 +314,7 @@ impl Window {
             && self.sent.borrow().is_empty()
             && self.touched.borrow().is_empty()
             && !self.service.borrow().failed
+            && !self.missed.get()
     }
     /// Waits until all that was asked of these ranks is done there.
     pub(crate) async fn flush(&self, only: Option<u32>) -> Done {
@@ -325,7 +330,7 @@ impl Window {
         for to in touched {
             failed |= self.told(to, Kind::Flush, 0).await? != 0;
         }
-        failed |= std::mem::take(&mut self.service.borrow_mut().failed);
+        failed |= std::mem::take(&mut self.service.borrow_mut().failed) | self.missed.take();
         if failed { Err(beyond()) } else { Ok(()) }
     }
     /// Gives a lock back, when all that was asked under it is done.
@@ -334,7 +339,7 @@ impl Window {
         self.touched.borrow_mut().remove(&to);
         let by_itself = self.latch(to).map(|latch| latch.gives_back()).is_some();
         let mut failed = !by_itself && self.told(to, Kind::Unlock, 0).await? != 0;
-        failed |= std::mem::take(&mut self.service.borrow_mut().failed);
+        failed |= std::mem::take(&mut self.service.borrow_mut().failed) | self.missed.take();
         if failed { Err(beyond()) } else { Ok(()) }
     }
     /// Whether a rank may be reached now.

@@ -1,5 +1,6 @@
 //! Results of other measurement programs: their text in, our records out.
 
+pub mod condition;
 mod imb;
 mod iperf3;
 mod nccl;
@@ -141,7 +142,12 @@ impl Files {
         let mut bounds = None;
         for path in &self.files {
             let file = path.display().to_string();
-            for record in read(&file, &text_of(path)?, program, flags, &told)? {
+            let text = text_of(path)?;
+            if let Some((line, what)) = condition::failure(&text) {
+                let what = format!("{what}; its numbers do not count (without this line, those before it do)");
+                return Err(Error::Input(format!("{file}:{line}: {what}")));
+            }
+            for record in read(&file, &text, program, flags, &told)? {
                 let is_bus = record.number("bus_bandwidth_MBps").is_some();
                 if let (true, Some(asked), Some(ranks)) = (is_bus, *nodes, record.number("ranks"))
                     && f64::from(asked) != ranks

@@ -220,10 +220,15 @@ impl Reader<'_> {
                 } else {
                     0
                 };
-                one(match sends {
-                    true => self.draft.send(rank, peer, bytes, tag, COMMUNICATION),
-                    false => self.draft.recv(rank, peer, bytes, tag, COMMUNICATION),
-                })
+                if !sends {
+                    return one(self.draft.recv(rank, peer, bytes, tag, COMMUNICATION));
+                }
+                let Options { cut, costs, .. } = self.options;
+                let by_proxy = cut.parts(rank, peer) && costs.proxy_ps > 0;
+                let posted = by_proxy.then(|| self.draft.calc(rank, COMMUNICATION, costs.proxy_ps));
+                let send = self.draft.send(rank, peer, bytes, tag, COMMUNICATION);
+                posted.into_iter().for_each(|posted| self.draft.requires(rank, send, posted));
+                Ok((posted.unwrap_or(send), send))
             }
             Type::Collective => self.collective(rank, node, nth),
         }

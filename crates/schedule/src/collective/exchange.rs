@@ -1,7 +1,7 @@
 //! All-to-all: each pair by itself, or by rail (a message to another domain goes to the GPU of the right rail first).
 
 use super::lane::Lane;
-use super::{Machine, chunks, share};
+use super::{Machine, STAGE, chunks, share};
 use crate::draft::Draft;
 
 /// What a rank has for another, of `bytes` for all.
@@ -42,43 +42,45 @@ pub(super) fn among(draft: &mut Draft, machine: &Machine, ranks: &[u32], bytes: 
 }
 
 pub(super) fn by_rail(draft: &mut Draft, machine: &Machine, bytes: u64) {
-    let Machine { ranks, domain, chunk, costs, .. } = *machine;
+    let Machine { ranks, domain, channels, chunk, costs, .. } = *machine;
     let domains = ranks / domain;
+    let stages = [0, STAGE, 2 * STAGE, 3 * STAGE];
     for rank in 0..ranks {
         let (own, base, home) = (rank % domain, rank / domain * domain, rank / domain);
-        // All that a GPU of this domain has for a rail: a part for each domain.
-        let for_rail = |rail: u32| (0..domains).map(|to| part(machine, bytes, to * domain + rail)).sum::<u64>();
-        let mut lane = Lane::new(draft, rank, 0, costs);
-        lane.launch();
-        let begun = lane.last;
-        for step in 1..domain {
-            let rail = (own + step) % domain;
-            chunks(for_rail(rail), chunk).for_each(|bytes| lane.send(base + rail, bytes));
-        }
-        let mut gathered = lane.beside(64, begun);
-        for step in 1..domain {
-            let from = base + (own + domain - step) % domain;
-            for bytes in chunks(for_rail(own), chunk) {
-                gathered.recv(from, bytes);
-                gathered.copy(bytes);
+        for channel in 0..channels {
+            // A channel takes its share of each message.
+            let of = |bytes: u64| share(bytes, channel.into(), channels.into());
+            // All that a GPU of this domain has for a rail: a part for each domain.
+            let for_rail = |rail: u32| (0..domains).map(|to| of(part(machine, bytes, to * domain + rail))).sum::<u64>();
+            // From every GPU of this domain to this rail's GPU of another.
+            let bundle = |to: u32| u64::from(domain) * of(part(machine, bytes, to));
+            let [_, gathers, leaves, arrives] = stages.map(|stage| stage | channel as u8);
+            let mut lane = Lane::new(draft, rank, channel, costs);
+            lane.launch();
+            let begun = lane.last;
+            for rail in (1..domain).map(|step| (own + step) % domain) {
+                chunks(for_rail(rail), chunk).for_each(|bytes| lane.send(base + rail, bytes));
             }
-        }
-        let last = gathered.last;
-        let mut between = lane.beside(32, last);
-        between.tag = 1;
-        // From every GPU of this domain to this rail's GPU of another.
-        let bundle = |to: u32| u64::from(domain) * part(machine, bytes, to);
-        for step in 1..domains {
-            let to = (rank + step * domain) % ranks;
-            chunks(bundle(to), chunk).for_each(|bytes| between.send_far(to, bytes));
-        }
-        let mut arriving = lane.beside(96, begun);
-        arriving.tag = 1;
-        for step in 1..domains {
-            let from = (home + domains - step) % domains * domain + own;
-            for bytes in chunks(bundle(rank), chunk) {
-                arriving.recv(from, bytes);
-                arriving.copy(bytes);
+            let mut gathered = lane.beside(gathers, begun);
+            for from in (1..domain).map(|step| base + (own + domain - step) % domain) {
+                for bytes in chunks(for_rail(own), chunk) {
+                    gathered.recv(from, bytes);
+                    gathered.copy(bytes);
+                }
+            }
+            let last = gathered.last;
+            let mut between = lane.beside(leaves, last);
+            between.tag = channel + u32::from(STAGE);
+            for to in (1..domains).map(|step| (rank + step * domain) % ranks) {
+                chunks(bundle(to), chunk).for_each(|bytes| between.send_far(to, bytes));
+            }
+            let mut arriving = lane.beside(arrives, begun);
+            arriving.tag = channel + u32::from(STAGE);
+            for from in (1..domains).map(|step| (home + domains - step) % domains * domain + own) {
+                for bytes in chunks(bundle(rank), chunk) {
+                    arriving.recv(from, bytes);
+                    arriving.copy(bytes);
+                }
             }
         }
     }

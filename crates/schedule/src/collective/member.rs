@@ -44,12 +44,21 @@ pub struct Cut {
     pub chunk: u64,
     /// Pieces of a ring's block.
     pub slices: u64,
+    /// Ranks of a scale-up domain, in order from rank 0 on: what goes to another one passes a proxy.
+    pub domain: u32,
+}
+
+impl Cut {
+    /// Whether what one rank sends another passes a proxy.
+    pub(crate) fn parts(&self, a: u32, b: u32) -> bool {
+        a / self.domain != b / self.domain
+    }
 }
 
 impl Default for Cut {
     /// As NCCL cuts them: buffers of 4 MiB in 8 steps, chunks of four steps, slices of two.
     fn default() -> Cut {
-        Cut { chunk: 1 << 20, slices: 2 }
+        Cut { chunk: 1 << 20, slices: 2, domain: 1 }
     }
 }
 
@@ -83,9 +92,16 @@ fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes:
         ranks: many as u64,
         before: at(me + many - 1),
         next: at(me + 1),
-        far: false,
+        far: cut.parts(at(me), at(me + 1)),
         slices: cut.slices,
     };
+    let own = at(me);
+    let send = |lane: &mut Lane<'_>, to: usize, bytes: u64| lane.send_by(at(to), bytes, cut.parts(own, at(to)));
+    let fetch = |lane: &mut Lane<'_>, from: usize, bytes: u64| {
+        lane.recv(at(from), bytes);
+        lane.copy(bytes);
+    };
+    let part = |of: usize| share(bytes, of as u64, many as u64);
     let chain = || super::chunks(bytes, cut.chunk);
     match kind {
         Kind::Allreduce => round(lane, &seat, bytes, true, true),
@@ -94,11 +110,10 @@ fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes:
         Kind::Broadcast => {
             for bytes in chain() {
                 if me > 0 {
-                    lane.recv(at(me - 1), bytes);
-                    lane.copy(bytes);
+                    fetch(lane, me - 1, bytes);
                 }
                 if me + 1 < many {
-                    lane.send(at(me + 1), bytes);
+                    send(lane, me + 1, bytes);
                 }
             }
         }
@@ -109,25 +124,22 @@ fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes:
                     lane.reduce(bytes);
                 }
                 if me > 0 {
-                    lane.send(at(me - 1), bytes);
+                    send(lane, me - 1, bytes);
                 }
             }
         }
-        Kind::Gather if me > 0 => lane.send(at(0), bytes),
-        Kind::Gather => (1..many).for_each(|from| _ = lane.recv(at(from), bytes)),
-        Kind::Scatter if me > 0 => _ = lane.recv(at(0), share(bytes, me as u64, many as u64)),
-        Kind::Scatter => (1..many).for_each(|to| lane.send(at(to), share(bytes, to as u64, many as u64))),
+        Kind::Gather if me > 0 => send(lane, 0, bytes),
+        Kind::Gather => (1..many).for_each(|from| fetch(lane, from, bytes)),
+        Kind::Scatter if me > 0 => fetch(lane, 0, part(me)),
+        Kind::Scatter => (1..many).for_each(|to| send(lane, to, part(to))),
         Kind::Alltoall => {
-            (1..many).for_each(|step| {
-                let to = (me + step) % many;
-                lane.send(at(to), share(bytes, to as u64, many as u64));
-            });
-            (1..many).for_each(|step| _ = lane.recv(at(me + many - step), share(bytes, me as u64, many as u64)));
+            (1..many).map(|step| (me + step) % many).for_each(|to| send(lane, to, part(to)));
+            (1..many).for_each(|step| fetch(lane, me + many - step, part(me)));
         }
         Kind::Barrier => {
             let mut distance = 1;
             while distance < many {
-                lane.send(at(me + distance), 0);
+                send(lane, me + distance, 0);
                 lane.recv(at(me + many - distance), 0);
                 distance *= 2;
             }

@@ -162,6 +162,8 @@ pub struct Job {
 
 /// Processors are counted by bytes: a channel takes one, a tree's second half, its way down and a proxy take others.
 const MOST_CHANNELS: u32 = 32;
+/// Processors of a stage of every channel: one each, so that chunks follow one another through the stages.
+const STAGE: u8 = MOST_CHANNELS as u8;
 /// Most operations that are written: some gigabytes of memory.
 const MOST_OPERATIONS: u64 = 100_000_000;
 
@@ -189,6 +191,9 @@ impl Job {
             Algorithm::CollNet => {
                 let piece = domain.saturating_mul(pipelined(part / domain, chunk, rails::THROUGH_SWITCHES));
                 channels * (6 * domain + 20) * part.div_ceil(piece)
+            }
+            Algorithm::Hierarchical if self.which == Which::Alltoall => {
+                channels * 5 * (domain + domains + self.bytes / channels / chunk)
             }
             Algorithm::Hierarchical | Algorithm::Nvls => {
                 let by_switch = self.algorithm.is_by_switch() && self.machine.costs.switch_chunk > 0;

@@ -4,11 +4,8 @@
 use super::lane::Lane;
 use super::network::{Parts, combine, leaf_of};
 use super::ring::{Seat, round};
-use super::{Algorithm, Machine, Which, chunks, pipelined, share};
+use super::{Algorithm, Machine, STAGE, Which, chunks, pipelined, share};
 use crate::draft::Draft;
-
-/// Processors of the three stages: one each, so that chunks follow one another through them.
-const STAGE: u8 = 32;
 
 /// Stages through which a piece passes where the rails' switches combine it: domain, leaf, spine, leaf, domain.
 pub(super) const THROUGH_SWITCHES: u64 = 5;

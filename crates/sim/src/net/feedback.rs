@@ -46,13 +46,22 @@ struct Idle {
 
 /// A queue pair: messages from one node to another leave in order.
 #[derive(Clone, Copy, Debug)]
-struct QueuePair {
+pub(super) struct QueuePair {
     /// Its flow, once it has sent.
     flow: u32,
     /// The message that sends; [`NONE`]: none does.
     head: u32,
     /// Messages behind it.
     waiting: List,
+}
+
+/// Queue pairs by sender and receiver.
+pub(super) type Pairs = HashMap<[u32; 2], QueuePair>;
+
+/// Where messages of a pair of nodes leave in order: as a transport has it, else as the settings do.
+pub(super) fn pairs(settings: &Settings) -> Option<Pairs> {
+    let by_transport = settings.transport.map(|config| config.connections == Connections::Pair);
+    by_transport.unwrap_or(settings.in_order).then(HashMap::new)
 }
 
 /// Flows at work.
@@ -65,8 +74,6 @@ pub(super) struct Feedback {
     hops: Vec<Vec<Hop>>,
     /// One for each flow.
     idle: Vec<Idle>,
-    /// By sender and receiver.
-    pairs: HashMap<[u32; 2], QueuePair>,
     /// Wire bytes that wait for each server.
     backlog: Vec<u64>,
     /// When each server marks; empty where the transport heeds no marks.
@@ -87,7 +94,6 @@ impl Feedback {
             trips: Pool::default(),
             hops: Vec::new(),
             idle: Vec::new(),
-            pairs: HashMap::new(),
             backlog: vec![0; plan.servers()],
             marks: config.ecn.map_or_else(Vec::new, |marks| rates.map(|rate| marks.at(rate)).collect()),
             host_stages: plan.sending_stages() as u16,
@@ -146,7 +152,7 @@ impl Net<'_> {
         feedback.idle.resize(places, Idle::default());
         feedback.idle[flow as usize] = idle;
         self.asides[message as usize].flow = flow;
-        if by_pair && let Some(pair) = feedback.pairs.get_mut(&[m.from, m.to]) {
+        if by_pair && let Some(pair) = self.pairs.as_mut().and_then(|pairs| pairs.get_mut(&[m.from, m.to])) {
             pair.flow = flow;
         }
         self.feedback = Some(feedback);
@@ -154,8 +160,7 @@ impl Net<'_> {
 
     /// Whether a message goes over a queue pair. What adapters send by themselves does not.
     fn by_pair(&self, message: u32) -> bool {
-        let pairs = |feedback: &Feedback| feedback.config.connections == Connections::Pair;
-        self.feedback.as_deref().is_some_and(pairs) && !self.messages.items[message as usize].inner
+        self.pairs.is_some() && !self.messages.items[message as usize].inner
     }
 
     /// A message wants to begin. `false`: others of its queue pair are before it, and it is told when they have left.
@@ -163,17 +168,19 @@ impl Net<'_> {
         if !self.by_pair(message) {
             return true;
         }
-        let Some(feedback) = &mut self.feedback else { return true };
+        let Some(pairs) = &mut self.pairs else { return true };
         let m = &self.messages.items[message as usize];
         let fresh = QueuePair { flow: NONE, head: NONE, waiting: List::default() };
-        let pair = feedback.pairs.entry([m.from, m.to]).or_insert(fresh);
+        let pair = pairs.entry([m.from, m.to]).or_insert(fresh);
         if pair.head != NONE {
             pair.waiting.push(&mut self.messages.items, message);
             return false;
         }
         pair.head = message;
-        self.asides[message as usize].flow = pair.flow;
-        if pair.flow != NONE {
+        if pair.flow != NONE
+            && let Some(feedback) = &mut self.feedback
+        {
+            self.asides[message as usize].flow = pair.flow;
             feedback.flows.hand_over(pair.flow, message);
         }
         true
@@ -184,9 +191,8 @@ impl Net<'_> {
         if !self.by_pair(message) {
             return None;
         }
-        let feedback = self.feedback.as_mut()?;
         let m = &self.messages.items[message as usize];
-        let pair = feedback.pairs.get_mut(&[m.from, m.to])?;
+        let pair = self.pairs.as_mut()?.get_mut(&[m.from, m.to])?;
         let next = pair.waiting.pop(&mut self.messages.items);
         pair.head = NONE;
         next.filter(|&next| self.takes_pair(next))

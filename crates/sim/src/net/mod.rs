@@ -204,6 +204,7 @@ pub struct Net<'a> {
     /// What packets wait for is looked at as they go (ECN, transports).
     watches: bool,
     feedback: Option<Box<feedback::Feedback>>,
+    pairs: Option<feedback::Pairs>,
     /// How sources heed marks, where there are any.
     heeding: mark::Heeding,
     /// Packets that wait for each server or hold it, to choose the least occupied (where packets choose only).
@@ -307,6 +308,7 @@ impl<'a> Net<'a> {
             patience: Net::patience(plan, marks),
             watches: marks || feedback.is_some(),
             feedback,
+            pairs: feedback::pairs(settings),
             heeding: if marks { mark::Heeding::of(&plan.fabric.spec) } else { mark::Heeding::default() },
             crowds: (choosing != Choosing::Never).then(|| vec![0; plan.servers()]),
             choosing,

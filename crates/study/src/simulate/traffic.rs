@@ -13,7 +13,7 @@ use hotlink_fabric::units::Time;
 use hotlink_sim::plan::RouteBuffer;
 use hotlink_sim::workload::{OpenLoop, Run, Series, SizeLaw};
 use hotlink_sim::{Plan, Settings, SimError};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Messages of all nodes before the first look at the statistics, and of each sender at least.
 const FIRST: u64 = 4096;
@@ -145,6 +145,9 @@ fn fixed(open: &mut OpenLoop<'_>, law: &SizeLaw, messages: u32) -> Result<Measur
     let offered = open.flows().posted_ps.len();
     let mut measured = Measured::at(open, offered);
     (measured.window, measured.bytes) = ([begin, end], open.delivered_bytes() - before);
+    // Few messages grow and shrink by chance, the more the fewer they are.
+    let by_chance = 3.0 / (offered as f64 / 2.0).sqrt();
+    measured.saturated = measured.is_unfinished() && backlog(open, law, offered, end) > GROWTH + by_chance;
     Ok(measured)
 }
 
@@ -314,6 +317,9 @@ impl Measured {
     }
 }
 
+/// Packets by which the ways of a pair are told where each packet may take another.
+const DRAWN: u32 = 16;
+
 /// Times of messages alone in the network: of each kind of way once for each size. Of many sizes that are long, only powers of
 /// two of whole packets are run: between them time grows evenly.
 struct Idle<'a> {
@@ -357,18 +363,25 @@ impl Idle<'_> {
         Ok(us)
     }
 
-    /// The place of ways that cross the same kinds of servers after the same times.
+    /// The place of pairs whose ways cross the same kinds of servers after the same times, as many side by side.
     fn way(&mut self, between: [u32; 2]) -> Result<usize, String> {
-        let mut way = RouteBuffer::default();
-        self.plan.route(between[0], between[1], 0, &mut way).map_err(|error| error.to_string())?;
+        let (mut way, [from, to]) = (RouteBuffer::default(), between);
         let kind = |lane: u32| u64::from(self.plan.server_class[(lane >> self.plan.lane_shift) as usize]);
+        let (mut kinds, mut lanes) = (BTreeSet::new(), Vec::<BTreeSet<u32>>::new());
+        for packet in 0..if self.plan.one_path() { 1 } else { DRAWN } {
+            let choice = self.plan.choice(from, to, 0, packet);
+            self.plan.route(from, to, choice, &mut way).map_err(|error| error.to_string())?;
+            lanes.resize(lanes.len().max(way.stages.len()), BTreeSet::new());
+            lanes.iter_mut().zip(&way.stages).for_each(|(lanes, stage)| _ = lanes.insert(stage.lane));
+            kinds.insert(way.stages.iter().map(|stage| (kind(stage.lane), stage.latency_ps())).collect::<Vec<_>>());
+        }
         // Longer than a pair's own key, so that none is taken for the other.
-        let key: Vec<u64> = [u64::MAX; 3]
+        let key = [u64::MAX; 3]
             .into_iter()
-            .chain(way.stages.iter().flat_map(|stage| [kind(stage.lane), stage.latency_ps()]))
-            .collect();
+            .chain(kinds.into_iter().flatten().flat_map(|(kind, latency)| [kind, latency]))
+            .chain(lanes.iter().map(|lanes| lanes.len() as u64));
         let next = self.times.len();
-        let place = *self.ways.entry(key).or_insert(next);
+        let place = *self.ways.entry(key.collect()).or_insert(next);
         if place == next {
             self.times.push((between, HashMap::new()));
         }

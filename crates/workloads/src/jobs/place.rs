@@ -179,7 +179,8 @@ impl<'a> Room<'a> {
         }
         if !wanted.ranks.is_multiple_of(each) {
             let what = format!("{} ranks, {each} of each host, leave a host in part", wanted.ranks);
-            return Err(format!("{what}: must be a multiple of {each}, or say gpus_per_node"));
+            let or = if wanted.job.is_empty() { "" } else { ", or say gpus_per_node" };
+            return Err(format!("{what}: must be a multiple of {each}{or}"));
         }
         let hosts = (wanted.ranks / each) as usize;
         // The same GPUs of every host, so that ranks of one place share a rail.

@@ -2,13 +2,14 @@
 
 use super::seating::SeatingArgs;
 use crate::Failure;
+use crate::verbs::watching;
 use crate::words::word;
 use hotlink_launch::{Clocks, Ended, How, Interpreter, on_fabric};
 use hotlink_paper::{Format, Output};
 use hotlink_real::{Job, JobEnd};
 use hotlink_results::{can_write, is_no_input, write_whole, write_with};
 use hotlink_study::Source;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 /// How the program computes, and what is written beside the report.
 #[derive(clap::Args)]
@@ -65,6 +66,12 @@ pub(super) fn run(
         let read = read.into_iter().chain([also.faults.as_deref().map(Path::new)]).flatten();
         path.iter().try_for_each(|path| can_write(option, path).and(is_no_input(option, path, read.clone())))?;
     }
+    let written: Vec<PathBuf> =
+        [&also.trace, &also.matrix, &also.goal].into_iter().flatten().filter_map(|path| absolute(path).ok()).collect();
+    if let Some(twice) = (1..written.len()).find(|&at| written[..at].contains(&written[at])) {
+        let what = format!("{}: one file for two of --trace, --matrix and --goal", written[twice].display());
+        return Err(Failure::Input(what));
+    }
     let seats = also.seating.wanted().seats(&Source::open(fabric)?, job.ranks)?;
     let (traced, schedule) = (also.trace.is_some(), also.goal.is_some());
     let compute = also.compute_time.as_deref().unwrap_or("none");
@@ -74,6 +81,7 @@ pub(super) fn run(
         Ended::Failed(end) => return Ok(Some(end)),
     };
     if let Some(path) = &also.trace {
+        watching::tell_left_out(told.left_out());
         write_whole("--trace", path, &told.timeline(fabric))?;
     }
     if let Some(path) = &also.matrix {

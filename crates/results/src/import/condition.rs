@@ -1,6 +1,6 @@
 //! Outputs that must not be trusted: of programs that crashed, and those that were cut short.
 
-use hotlink_results::import::Program;
+use super::Program;
 
 /// What programs and launchers print when a run fails. Chosen so that no sound output holds them.
 const FAILURES: [&str; 22] = [
@@ -30,9 +30,8 @@ const FAILURES: [&str; 22] = [
 
 /// Why a file's numbers do not count, with the line; `None`: nothing speaks against them.
 pub fn doubt(text: &str, program: Option<&Program>) -> Option<(usize, String)> {
-    if let Some((index, line)) = text.lines().enumerate().find(|(_, line)| failed(line)) {
-        let shown: String = line.trim().chars().take(80).collect();
-        return Some((index + 1, format!("the run failed: '{shown}'")));
+    if let Some(failure) = failure(text) {
+        return Some(failure);
     }
     let last = text.lines().count().max(1);
     let cut = |what: &str| Some((last, format!("the output is cut short: {what}")));
@@ -45,8 +44,12 @@ pub fn doubt(text: &str, program: Option<&Program>) -> Option<(usize, String)> {
     program.and_then(|program| (program.lacks)(text)).and_then(|what| cut(&format!("{what} is missing")))
 }
 
-fn failed(line: &str) -> bool {
-    FAILURES.iter().any(|word| line.contains(word))
+/// The line at which a run failed, and what it says.
+pub fn failure(text: &str) -> Option<(usize, String)> {
+    let failed = |line: &&str| FAILURES.iter().any(|word| line.contains(word));
+    let (index, line) = text.lines().enumerate().find(|(_, line)| failed(line))?;
+    let shown: String = line.trim().chars().take(80).collect();
+    Some((index + 1, format!("the run failed: '{shown}'")))
 }
 
 #[cfg(test)]
