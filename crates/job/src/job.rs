@@ -2,8 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::zygote::{self, Forked, Zygote};
-use hotlink_seats::NOTICED;
-use hotlink_seats::sys;
+use hotlink_seats::{NOTICED, WAITS, Waits, Watch, sys};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -15,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// Between looks at the processes.
 const LOOK: Duration = Duration::from_millis(5);
+/// Between looks at what they wait for.
+const LOOK_AT_WAITS: Duration = Duration::from_millis(50);
 /// How long ranks may take to notice that another has failed, and to end when they are asked to.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -34,6 +35,8 @@ pub struct Job {
     /// If the program is a script of Python's, one interpreter imports what it imports at its top, and forks the ranks. Where
     /// each starts its own all the same, this hears why.
     pub forks: Option<fn(&str)>,
+    /// Where all ranks have waited so long for each other, they are ended, and who waits for whom is told; `None`: they wait.
+    pub stall: Option<Duration>,
 }
 
 /// How a job ended.
@@ -93,6 +96,10 @@ pub(crate) trait Supervised {
     fn signal(&mut self, signal: libc::c_int);
     /// What messages call one.
     fn name(&self, number: u32) -> String;
+    /// Who waits for whom, once it is known that none can go on.
+    fn stuck(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// A process that a job started, itself or by an interpreter.
@@ -144,6 +151,8 @@ struct Ranks {
     running: Vec<(u32, Process)>,
     /// The interpreter that forked them; it ends after them.
     _zygote: Option<Zygote>,
+    /// Sees that none can go on; when it looked last.
+    watch: Option<(Watch, Instant)>,
 }
 
 impl Supervised for Ranks {
@@ -155,6 +164,14 @@ impl Supervised for Ranks {
     }
     fn name(&self, rank: u32) -> String {
         format!("rank {rank}")
+    }
+    fn stuck(&mut self) -> Option<String> {
+        let Ranks { running, watch: Some((watch, looked)), .. } = self else { return None };
+        if looked.elapsed() < LOOK_AT_WAITS {
+            return None;
+        }
+        *looked = Instant::now();
+        watch.look(|rank| running.iter().all(|(other, _)| *other != rank))
     }
 }
 
@@ -223,10 +240,15 @@ impl Job {
         if !is_part {
             listen();
         }
-        let mut ranks = Ranks { running: Vec::new(), _zygote: None };
+        let stall = self.stall.filter(|_| !is_part);
+        let waits = stall.and_then(|stall| Some((Waits::new(self.ranks).ok()?, stall)));
+        let path = waits.as_ref().and_then(|(waits, _)| waits.path());
+        let watch = waits.as_ref().map(|(waits, stall)| (waits.watch(*stall), Instant::now()));
+        let mut ranks = Ranks { running: Vec::new(), _zygote: None, watch };
+        let shared = path.as_deref();
         let mut copies = Vec::new();
         if let Some(alone) = self.forks.filter(|_| !is_part && !self.tags) {
-            match zygote::fork(&self.command, count, |program| self.prepared(program, &name))? {
+            match zygote::fork(&self.command, count, |program| self.prepared(program, &name, shared))? {
                 zygote::Start::Other => {}
                 zygote::Start::Forked(zygote, forked) => {
                     ranks._zygote = Some(zygote);
@@ -237,7 +259,7 @@ impl Job {
         }
         let started = ranks.running.len() as u32;
         for rank in first + started..first + count {
-            let mut child = self.start(rank, &name, is_part)?;
+            let mut child = self.start(rank, &name, is_part, shared)?;
             if let (Some(out), Some(errors)) = (child.stdout.take(), child.stderr.take()) {
                 copies.push(tagged(rank, out, self.errors_alone));
                 copies.push(tagged(rank, errors, true));
@@ -252,9 +274,9 @@ impl Job {
         copies.into_iter().for_each(|copy| _ = copy.join());
         Ok(end)
     }
-    fn start(&self, rank: u32, name: &str, fed: bool) -> io::Result<Child> {
+    fn start(&self, rank: u32, name: &str, fed: bool, waits: Option<&str>) -> io::Result<Child> {
         let program = self.command.first().ok_or(io::ErrorKind::InvalidInput)?;
-        let mut command = self.prepared(program, name);
+        let mut command = self.prepared(program, name, waits);
         command.args(&self.command[1..]).env("HOTLINK_RANK", rank.to_string());
         match rank {
             0 if fed => _ = command.stdin(Stdio::piped()),
@@ -264,9 +286,10 @@ impl Job {
         let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", program.display()));
         command.spawn().map_err(told)
     }
-    /// What all ranks have alike.
-    fn prepared(&self, program: &OsStr, name: &str) -> Command {
+    /// What all ranks have alike; `waits`: where they tell of long waits.
+    fn prepared(&self, program: &OsStr, name: &str, waits: Option<&str>) -> Command {
         let mut command = Command::new(program);
+        waits.into_iter().for_each(|path| _ = command.env(WAITS, path));
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env("HOTLINK_RANKS", self.ranks.to_string()).env("HOTLINK_JOB", name);
         if self.tags {
@@ -309,6 +332,12 @@ pub(crate) fn supervise(of: &mut impl Supervised, is_whole: bool, told: impl Fn(
             }
         }
         ended.iter().for_each(|(number, _)| told(*number));
+        if asked.is_none()
+            && let Some(why) = of.stuck()
+        {
+            end = JobEnd { status: 1, failed: Some(why) };
+            (first, asked) = (Some(u32::MAX), Some((Instant::now(), false)));
+        }
         match GOT.swap(0, Ordering::Relaxed) {
             0 => {}
             signal => {
@@ -337,7 +366,7 @@ mod tests {
     fn job(script: &str, ranks: u32) -> Job {
         let command = ["sh", "-c", script].map(OsString::from).to_vec();
         let variables = vec![("MARK".to_owned(), "x".into())];
-        Job { command, ranks, variables, tags: false, errors_alone: false, forks: None }
+        Job { command, ranks, variables, tags: false, errors_alone: false, forks: None, stall: None }
     }
 
     #[test]

@@ -215,6 +215,7 @@ impl Errand {
             tags: self.tags,
             errors_alone: false,
             forks: None,
+            stall: None,
         };
         let input = listen();
         let order = Order { first: self.first, count: self.count, name: self.name.clone(), input: Some(input) };

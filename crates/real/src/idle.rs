@@ -2,9 +2,9 @@
 //! the answer to what it sent.
 
 use crate::sys;
-use crate::waits::Account;
 use hotlink_fabric::units::Time;
 use hotlink_port::Note;
+use hotlink_seats::Account;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 

@@ -18,13 +18,15 @@ pub mod sys;
 mod talk;
 mod tasks;
 mod turns;
+mod waits;
 
-pub use calls::{Called, Entry, Sums};
 /// The status of a rank that has only noticed another's end: the MPI library's `MPI_ERR_PROC_ABORTED`.
 pub const NOTICED: u8 = 58;
 
+pub use calls::{Called, Entry, Sums};
 pub use door::{Clock, Door, Halted, clock, goes_into, is_simulated, look, within};
 pub use idle::Idle;
 pub use office::{Office, Spent};
 pub use steps::Step;
 pub use turns::{Lends, Sleeps, Turns, Want, sleeps_by, take_turns, turns};
+pub use waits::{Account, WAITS, Waits, Watch, Words, keep_quiet};

@@ -37,6 +37,6 @@ pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
         variables.push(("HOTLINK_BIND".to_owned(), "core".into()));
     }
     let (command, ranks) = (args.command.clone(), args.ranks);
-    let job = Job { command, ranks, variables, tags: false, errors_alone: false, forks: None };
+    let job = Job { command, ranks, variables, tags: false, errors_alone: false, forks: None, stall: None };
     told(record(job, &args.out)?)
 }

@@ -8,6 +8,7 @@ use hotlink_paper::{Format, Output};
 use hotlink_real::{Job, JobEnd, Via, cores};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 mod hosts;
 mod seating;
@@ -54,12 +55,23 @@ pub(crate) struct Args {
     /// Keep each rank on a core of its own [default: where there are enough cores].
     #[arg(long, value_enum, default_value_t = Bind::Auto)]
     bind: Bind,
+    /// End ranks of this machine that have all waited this many seconds for each other, and tell who waits for whom; 0: let
+    /// them wait. Of programs whose threads may all call MPI nothing is known.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds)]
+    stall: f64,
     /// Use this library [default: HOTLINK_LIBRARY, else libmpi_abi.so.1 beside the command or in ../lib/hotlink].
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// The program and its arguments.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
+}
+
+/// Seconds of a wait: none, or some that a clock can tell.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok();
+    let allowed = || "allowed are 0, and 0.1 to 86400 seconds".to_owned();
+    seconds.filter(|&seconds| seconds == 0.0 || (0.1..=86400.0).contains(&seconds)).ok_or_else(allowed)
 }
 
 /// Where ranks run.
@@ -100,7 +112,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         return Err(Failure::Input(format!("-n {ranks}: allowed are 1 to {MOST_REAL}, and up to 4096 with --on")));
     }
     let forks = args.on.as_ref().and_then(|_| args.also.forks());
-    let job = |ranks| Job { command, ranks, variables, tags, errors_alone: apart, forks };
+    // A simulation sees by itself that nothing can go on.
+    let stall = (args.stall > 0.0 && args.on.is_none()).then(|| Duration::from_secs_f64(args.stall));
+    let job = |ranks| Job { command, ranks, variables, tags, errors_alone: apart, forks, stall };
     let given = || own.map(|given| library(Some(given), &commands)).transpose();
     if let Some(hosts) = args.hosts.asked(given()?, bind) {
         return told(hosts.run(args.ranks, job)?);

@@ -48,6 +48,7 @@ pub(crate) fn enter(p: &Process, level: c_int) -> Done<c_int> {
     let shares = level == c::MPI_THREAD_MULTIPLE && !alone && (!hotlink_real::is_simulated() || gate::take_turns());
     if shares {
         gate::share();
+        hotlink_real::keep_quiet();
     }
     Ok(if shares { level } else { level.min(c::MPI_THREAD_SERIALIZED) })
 }

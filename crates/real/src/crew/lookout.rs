@@ -3,8 +3,8 @@
 
 use super::{Crew, Lost, RESULTS};
 use crate::sys;
-use crate::waits::{Waits, Words};
 use hotlink_port::RunError;
+use hotlink_seats::{Waits, Words};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU8, Ordering::Acquire, Ordering::Release};
 use std::sync::{Arc, OnceLock};

@@ -14,8 +14,8 @@ use crate::pool::Pool;
 use crate::route::{self, Copying};
 use crate::store::Arena;
 use crate::sys::{self, SharedMemory};
-use crate::waits::{Account, Waits};
 use hotlink_port::Rank;
+use hotlink_seats::{Account, Waits};
 use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -228,7 +228,7 @@ impl World {
         let watch = Some(Rc::new(Watch::new(&crew.pids[..ranks as usize], crew.rank as usize)));
         let crowded = crew.is_crowded(ranks).map_err(lost)?;
         let mut world = World::on(block, ranks, crowded, Clock::started_at(start), watch);
-        world.waits = Some((Waits::new(ranks)?, 0));
+        world.waits = Some((Waits::of_job(ranks)?, 0));
         Ok(world)
     }
     /// The world of launched ranks of one host, by their processes: `made` by the first of them, and found by the others

@@ -6,8 +6,8 @@ use crate::clock::Clock;
 use crate::crew::{Crew, Lost};
 use crate::proof::{Claim, Purpose, Secret, job_digest};
 use crate::sys;
-use crate::waits::Waits;
 use hotlink_port::Rank;
+use hotlink_seats::Waits;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::rc::Rc;
@@ -54,7 +54,7 @@ impl Meeting {
         }
         let oversubscribed = crew.is_crowded(ranks).map_err(lost)?;
         let secret = crew.secret().clone();
-        let waits = Some(Waits::new(ranks)?);
+        let waits = Some(Waits::of_job(ranks)?);
         Ok(Meeting { addresses, listeners, secret, board: None, waits, clock: Clock::start(), oversubscribed })
     }
     /// What `rank` says of itself to `to`.

@@ -11,12 +11,12 @@ use crate::clock::Clock;
 use crate::idle::Idler;
 use crate::ranks::Doors;
 use crate::store::{Lend, Store};
-use crate::waits::{Account, Waits};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
     Align, Event, Head, Host, Kind, Limits, Memory, Note, Op, Operation, Payload, Port, Posted, Rank, Refusal, Span,
     Work,
 };
+use hotlink_seats::{Account, Waits};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What ranks wait for, told when a wait has taken long; and how one sees that no rank can go on.
 //!
-//! Each rank has a line. A rank whose wait has lasted [`crate::idle`]'s first naps gives the wait a number and says what it
+//! Each rank has a line. A rank whose wait has lasted its idling's first naps gives the wait a number and says what it
 //! waits for; from then on it counts each of its polls in vain (*beats*). An event ends the wait without a word: the next
 //! long wait has another number. So a wait costs nothing before it is long, and nothing when it ends.
 //!
@@ -13,7 +13,7 @@ use hotlink_port::{Call, Rank};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::time::{Duration, Instant};
 
 /// Polls in vain of every rank, after all were seen to wait, that show that nothing is under way.
@@ -47,12 +47,40 @@ unsafe impl Send for Waits {}
 unsafe impl Sync for Waits {}
 
 /// What a rank tells of its wait where it shares no memory with who looks.
-pub(crate) type Words = [u64; 5];
+pub type Words = [u64; 5];
+
+/// Names the memory of the lines that a job's launcher looks at.
+pub const WAITS: &str = "HOTLINK_WAITS";
+
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on this process tells of no wait: another of its threads may do what its thread in a call waits for.
+pub fn keep_quiet() {
+    QUIET.store(true, Relaxed);
+}
 
 impl Waits {
-    pub(crate) fn new(ranks: u32) -> io::Result<Arc<Waits>> {
-        let bytes = ranks.max(1) as usize * std::mem::size_of::<Line>();
-        Ok(Arc::new(Waits { lines: SharedMemory::new(bytes)?, ranks }))
+    /// For so many ranks.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn new(ranks: u32) -> io::Result<Arc<Waits>> {
+        Ok(Arc::new(Waits { lines: SharedMemory::new(Waits::bytes(ranks))?, ranks }))
+    }
+    /// Those that the launcher of this process's job looks at ([`WAITS`]); where it does not, of this process alone.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn of_job(ranks: u32) -> io::Result<Arc<Waits>> {
+        let shared = std::env::var(WAITS).ok().and_then(|path| SharedMemory::open(&path, Waits::bytes(ranks)).ok());
+        shared.map_or_else(|| Waits::new(ranks), |lines| Ok(Arc::new(Waits { lines, ranks })))
+    }
+    fn bytes(ranks: u32) -> usize {
+        ranks.max(1) as usize * std::mem::size_of::<Line>()
+    }
+    /// Where other processes of this user find the lines, while this one lives.
+    pub fn path(&self) -> Option<String> {
+        self.lines.path()
     }
     fn line(&self, rank: Rank) -> &Line {
         assert!(rank < self.ranks);
@@ -65,14 +93,14 @@ impl Waits {
         (line.number.load(Acquire), line.beats.load(Acquire))
     }
     /// A rank's line, to be sent.
-    pub(crate) fn words(&self, rank: Rank) -> Words {
+    pub fn words(&self, rank: Rank) -> Words {
         let line = self.line(rank);
         let (number, beats) = self.read(rank);
         let (call, peer) = (u64::from(line.call.load(Relaxed)), u64::from(line.peer.load(Relaxed)));
         [number, beats, call, peer, line.tag.load(Relaxed)]
     }
     /// What a rank has sent of its line.
-    pub(crate) fn put(&self, rank: Rank, [number, beats, call, peer, tag]: Words) {
+    pub fn put(&self, rank: Rank, [number, beats, call, peer, tag]: Words) {
         let line = self.line(rank);
         line.call.store(call as u32, Relaxed);
         line.peer.store(peer as u32, Relaxed);
@@ -80,7 +108,8 @@ impl Waits {
         line.beats.store(beats, Release);
         line.number.store(number, Release);
     }
-    pub(crate) fn ranks(&self) -> u32 {
+    /// Ranks.
+    pub fn ranks(&self) -> u32 {
         self.ranks
     }
     fn peer(&self, rank: Rank) -> Option<Rank> {
@@ -186,25 +215,29 @@ impl Watch {
 }
 
 /// A rank's own side of its line.
-pub(crate) struct Account {
+pub struct Account {
     waits: Arc<Waits>,
     rank: Rank,
     /// The present wait has its number.
     is_told: bool,
     /// The port wants to hear what the program waits for.
-    pub(crate) listens: bool,
+    pub listens: bool,
 }
 
 impl Account {
-    pub(crate) fn new(waits: &Arc<Waits>, rank: Rank) -> Account {
+    /// Of a rank.
+    pub fn new(waits: &Arc<Waits>, rank: Rank) -> Account {
         Account { waits: waits.clone(), rank, is_told: false, listens: false }
     }
     /// A new wait has begun.
-    pub(crate) fn begin(&mut self) {
+    pub fn begin(&mut self) {
         (self.is_told, self.listens) = (false, false);
     }
     /// A poll in vain of a long wait.
-    pub(crate) fn beat(&mut self) {
+    pub fn beat(&mut self) {
+        if QUIET.load(Relaxed) {
+            return;
+        }
         if !self.is_told {
             self.is_told = true;
             self.number_anew(0, 0, 0);
@@ -216,7 +249,7 @@ impl Account {
         self.listens = beat.is_multiple_of(16) || self.waits.line(self.rank).call.load(Relaxed) == 0;
     }
     /// What the program waits for.
-    pub(crate) fn tell(&mut self, call: Call, peer: Option<Rank>, tag: Option<u32>) {
+    pub fn tell(&mut self, call: Call, peer: Option<Rank>, tag: Option<u32>) {
         self.listens = false;
         if !self.is_told {
             return;

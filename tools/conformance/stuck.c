@@ -1,0 +1,49 @@
+/* Ranks that wait for each other: in receives, in a ring of long sends, or one in a receive and the others in a barrier. With
+ * `threads` another thread of rank 0 sends what it waits for, after longer than a rank may wait. */
+#include <mpi.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *late(void *unused) {
+    int x = 1;
+    sleep(3);
+    MPI_Send(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+    return unused;
+}
+
+int main(int argc, char **argv) {
+    const char *how = argc > 1 ? argv[1] : "receives";
+    int rank, ranks, level, bytes = 1 << 24, is_threads = !strcmp(how, "threads");
+    char *out = calloc(1, bytes);
+    MPI_Init_thread(&argc, &argv, is_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (is_threads) {
+        pthread_t thread;
+        if (rank == 0)
+            pthread_create(&thread, NULL, late, NULL);
+        if (rank == 1) {
+            MPI_Recv(out, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(out, 1, MPI_INT, 0, 8, MPI_COMM_WORLD);
+        }
+        if (rank == 0) {
+            MPI_Recv(out, 1, MPI_INT, 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            pthread_join(thread, NULL);
+        }
+    } else if (!strcmp(how, "sends"))
+        MPI_Send(out, bytes, MPI_BYTE, (rank + 1) % ranks, 5, MPI_COMM_WORLD);
+    else if (!strcmp(how, "barrier") && rank)
+        MPI_Barrier(MPI_COMM_WORLD);
+    else if (strcmp(how, "computes"))
+        MPI_Recv(out, bytes, MPI_BYTE, (rank + 1) % ranks, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else {
+        /* Rank 0 calls nothing for longer than a rank may wait. */
+        if (rank == 0)
+            sleep(3);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}
