@@ -69,6 +69,8 @@ SMALL_IN = (2.9, 2.2)
 SMALL_ACROSS = 4
 # Letters of a small chart's title in a line.
 SMALL_TITLE = 38
+# Letters of the label beside a small chart, which is not much longer.
+SMALL_LABEL = 26
 # A bound so many times the values would press them flat on a linear axis.
 HIDDEN_BELOW = 4
 # Lines that end so many times below others lie flat on a linear axis.
@@ -257,6 +259,7 @@ def small_multiples(curves: dict[str, list[Curve]], across: dict[str, str]) -> F
             axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
             framed(axes, lines, across[key], key, ticks=4)
             axes.set_title(fill(lines[place].name, SMALL_TITLE), loc="left", fontsize=8.5, color=COLOURS[0])
+            axes.set_ylabel(fill(axes.get_ylabel(), SMALL_LABEL), color=INK)
             # All have the same axes: their numbers stand at the left and below.
             if place + columns < len(lines):
                 axes.set_xlabel("")

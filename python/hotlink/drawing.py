@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
@@ -90,8 +91,15 @@ def dash(index: int) -> str | tuple[float, tuple[float, float]]:
     return DASHES[index // len(COLOURS) % len(DASHES)]
 
 
+def as_written(figure: Figure) -> None:
+    """Draw every text as it is: a dollar sign begins no formula."""
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)
+
+
 def write(figure: Figure, file: Path) -> Path:
     """Write a figure without a date: the same records give the same bytes."""
+    as_written(figure)
     with mpl.rc_context({"svg.hashsalt": "hotlink", "svg.fonttype": "none"}):
         dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
         figure.savefig(file, dpi=160, metadata=dates.get(file.suffix))
@@ -235,6 +243,7 @@ def name_points(
     """
     if not isinstance(figure.canvas, FigureCanvasAgg):
         FigureCanvasAgg(figure)
+    as_written(figure)
     figure.draw_without_rendering()
     marks = axes.transData.transform([(x, y) for x, y, _, _ in points])
     taken = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in marks]

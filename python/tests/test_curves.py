@@ -270,3 +270,12 @@ def test_a_facet_is_a_row_of_charts_with_the_same_colours() -> None:
     assert lines[1] == lines[3]
     with pytest.raises(ValueError, match="--facet nodes: 0 values"):
         curves.draw(records, facet="nodes")
+
+
+def test_dollars_are_no_formulas(tmp_path: Path) -> None:
+    records: list[Record] = [record | {"fabric": r"$\foo{ $ x"} for record in pingpong()]
+    look = curves.Look(title=r"cost $\frac{ $ x", notes=["a $y$"])
+    curves.save(records, tmp_path / "d.svg", None, (), look=look)
+    text = (tmp_path / "d.svg").read_text()
+    assert r"cost $\frac{ $ x" in text
+    assert "a $y$" in text

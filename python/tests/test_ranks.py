@@ -127,6 +127,7 @@ SQUARE = np.zeros((6, 6))
         (lambda c: c.allreduce(np.zeros(3, "u1"), np.zeros(3, "u1")), ["send: elements of format `B`", "float64"]),
         (lambda c: c.allreduce(np.zeros(3, ">f8"), np.zeros(3, ">f8")), ["send: elements of format `>d`"]),
         (lambda c: c.allreduce(np.zeros(3), np.zeros(3), op="mean"), ['op: "mean"', '"sum", "min", "max", "prod"']),
+        (lambda c: c.allreduce(np.zeros(3, "i8"), np.zeros(3)), ["recv: elements are float64", "send are int64"]),
         (lambda c: c.allreduce(SQUARE[0, ::2], np.zeros(3)), ["send: a reduction needs its elements in a row"]),
         (lambda c: c.allreduce(SQUARE[0], SQUARE[0:2].reshape(-1)[2:8]), ["recv: it shares memory", "send itself"]),
         (lambda c: c.reduce(SQUARE), ["recv: it is needed at the root"]),

@@ -75,7 +75,8 @@ impl Steady {
         let mut steady = Steady {
             warmup,
             n,
-            mean,
+            // Of equal samples the sum may be off by a bit.
+            mean: mean.clamp(range.0, range.1),
             mean_ci95: range,
             median,
             median_ci95: range,
