@@ -47,7 +47,8 @@ fn read(sheet: &Sheet<'_>) -> Option<PriceList> {
 
 fn is_date(root: &Table<'_>, date: &str) -> bool {
     let shape = |(at, c): (usize, char)| if at == 4 || at == 7 { c == '-' } else { c.is_ascii_digit() };
-    let is_in = |at, most| date.get(at).and_then(|part: &str| part.parse().ok()).is_some_and(|part| (1..=most).contains(&part));
+    let is_in =
+        |at, most| date.get(at).and_then(|part: &str| part.parse().ok()).is_some_and(|part| (1..=most).contains(&part));
     let right = date.len() == 10 && date.char_indices().all(shape) && is_in(5..7, 12) && is_in(8..10, 31);
     if !right {
         root.wrong("date", format!("{date:?} is no date"), "YYYY-MM-DD");
