@@ -229,6 +229,10 @@ fn computing(word: &str, ranks: u32) -> Result<Option<(String, OsString)>, Error
                 Some(known) if known != ranks => {
                     return wrong(format!("{word}:1: a record of {known} ranks, and -n is {ranks}"));
                 }
+                Some(_) if text.lines().count() != ranks as usize + 1 || !text.ends_with('\n') => {
+                    let lines = text.lines().count();
+                    return wrong(format!("{word}:{lines}: the record was cut: it must have {} whole lines", ranks + 1));
+                }
                 Some(_) => {}
             }
             let mut value = OsString::from("record:");
