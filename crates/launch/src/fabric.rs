@@ -231,7 +231,10 @@ fn computing(word: &str, ranks: u32) -> Result<Option<(String, OsString)>, Error
                 }
                 Some(_) if text.lines().count() != ranks as usize + 1 || !text.ends_with('\n') => {
                     let lines = text.lines().count();
-                    return wrong(format!("{word}:{lines}: the record was cut: it must have {} whole lines", ranks + 1));
+                    return wrong(format!(
+                        "{word}:{lines}: the record was cut: it must have {} whole lines",
+                        ranks + 1
+                    ));
                 }
                 Some(_) => {}
             }

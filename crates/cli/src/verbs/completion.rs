@@ -48,7 +48,11 @@ fn script(shell: Shell, library: &Library) -> String {
     // What calibrations are called unless told otherwise.
     let fabrics: BTreeSet<String> = listed("fabrics").chain(["this-machine", "this-mpi"].map(str::to_owned)).collect();
     let prices: BTreeSet<String> = listed("prices").collect();
-    let command = offering(offering(Cli::command(), "fabric", &fabrics), "fabrics", &fabrics);
+    // Verbs that the command starts itself are offered to nobody.
+    let all = Cli::command();
+    let visible = all.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();
+    let command = Command::new("hotlink").args(all.get_arguments().cloned()).subcommands(visible);
+    let command = offering(offering(command, "fabric", &fabrics), "fabrics", &fabrics);
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut offering(command, "prices", &prices), "hotlink", &mut script);
     let script = String::from_utf8_lossy(&script);
