@@ -9,7 +9,7 @@ use crate::team;
 use hotlink_fabric::ledger::Unfit;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the caches hold when a loop begins.
@@ -42,6 +42,8 @@ pub struct Memory {
     line_alone_ps: u64,
 }
 
+/// Machines whose times are kept.
+const MADE_BEFORE: usize = 32;
 /// A loop of more turns than this is taken to go on as between this and half of it, where caches are not larger.
 const LONG: u64 = 32 << 10;
 /// Up to so many turns each length is run by itself; from there on eight of a doubling, and lines between them.
@@ -64,8 +66,25 @@ impl Memory {
         Machine::is_stated(fabric).then(|| Memory::of(fabric)).transpose()
     }
 
-    /// That of a machine.
+    /// That of a machine. One that was made before shares what that has worked out: a sweep has many simulations of a machine,
+    /// and each is to step through its loops once.
     pub fn new(machine: Machine) -> Memory {
+        static MADE: Mutex<VecDeque<Memory>> = Mutex::new(VecDeque::new());
+        let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = made().iter().find(|known| *known.machine == machine) {
+            return known.clone();
+        }
+        let memory = Memory::made(machine);
+        let mut made = made();
+        made.push_back(memory.clone());
+        // Of a calibration's many, the last.
+        if made.len() > MADE_BEFORE {
+            made.pop_front();
+        }
+        memory
+    }
+
+    fn made(machine: Machine) -> Memory {
         let lines = 256;
         let line = |machine: &Machine| Kernel::Read { bytes: lines * machine.line }.run(machine, &[]).0 / lines;
         let (line_ps, line_alone_ps) = (line(&machine), line(&Machine { misses: 1, ..machine.clone() }));
