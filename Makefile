@@ -50,9 +50,9 @@ test: .stamps/tools ## check everything, then run every test
 	@# Two steps at a time: most of them leave a core idle for some of their time.
 	@$(MAKE) --no-print-directory -j 2 test-ready
 	@# The output of a step comes when it ends.
-	@$(MAKE) --no-print-directory -j 2 -Orecurse test-rust test-barrier test-python test-page
+	@$(MAKE) --no-print-directory -j 2 -Orecurse test-rust test-barrier test-python test-page test-abi
 	@# Ranks of these wait busily, on every core.
-	@$(MAKE) --no-print-directory test-plugins test-abi
+	@$(MAKE) --no-print-directory test-plugins
 
 # The quick checks first. The lints, the documentation and the tests are compiled in one folder: one after the other.
 test-ready: .stamps/check-docs .stamps/check-python .stamps/check-web .stamps/lints test-programs build explorer
