@@ -326,8 +326,9 @@ def as_json(asked: Mapping[str, object]) -> str:
     """Arguments as the library reads them; numbers of other libraries (NumPy's) are numbers."""
     try:
         return json.dumps(asked, default=_plain, allow_nan=False)
-    except _core.InputError:
-        raise
+    except _core.InputError as error:
+        wrong = [name for name, value in asked.items() if not _is_plain(value)]
+        raise _core.InputError(f"{', '.join(wrong)}: {error}") from None
     except ValueError:
         wrong = [name for name, value in asked.items() if _is_endless(value)]
         raise _core.InputError(f"{', '.join(wrong) or 'a number'}: must be finite") from None
@@ -338,6 +339,14 @@ def _plain(value: object) -> object:
     if plain is not None:
         return plain()
     raise _core.InputError(f"{value!r}: must be a number, a text, or a list of these")
+
+
+def _is_plain(value: object) -> bool:
+    try:
+        json.dumps(value, default=_plain)
+    except _core.InputError:
+        return False
+    return True
 
 
 def _is_endless(value: object) -> bool:

@@ -269,3 +269,8 @@ def test_numbers_say_what_is_wrong_with_them() -> None:
     found = hotlink.analyze("gige", nodes=8, method="load")
     with pytest.raises(hotlink.InputError, match="no record has nope"):
         found.where(nope=1)
+
+
+def test_an_argument_that_is_nothing_readable_is_named() -> None:
+    with pytest.raises(hotlink.InputError, match="fabric: b'ib-qdr': must be a number, a text"):
+        hotlink.analyze(b"ib-qdr", nodes=4)  # type: ignore[arg-type]
