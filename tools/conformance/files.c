@@ -128,6 +128,14 @@ static void views(const char *name) {
     check(!MPI_File_write_all(file, &x, rank == 0, MPI_INT, MPI_STATUS_IGNORE), "write_all of nothing");
     code = MPI_File_read_at_all(file, 0, &y, 1, MPI_INT, MPI_STATUS_IGNORE);
     check(rank ? class_of(code) == MPI_ERR_ARG : !code && y == 7, "read_at_all of a view of nothing");
+    MPI_Request request;
+    check(!MPI_File_iwrite_all(file, &x, rank == 0, MPI_INT, &request), "iwrite_all");
+    check(!MPI_Wait(&request, MPI_STATUS_IGNORE), "wait of iwrite_all");
+    MPI_File_iwrite_all(file, &x, rank == 0 ? 3 : 0, MPI_BYTE, &request);
+    code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check(rank ? !code : class_of(code) == MPI_ERR_ARG, "a part of an etype, in a wait");
+    code = MPI_File_set_view(file, rank ? 0 : -5, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    check(class_of(code) == MPI_ERR_ARG, "a view that begins before the file at one rank");
     code = MPI_File_set_view(file, 0, MPI_INT, rank ? MPI_INT : back, "native", MPI_INFO_NULL);
     check(class_of(code) == MPI_ERR_IO, "a view that goes backwards at one rank");
     check(!MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL), "set_view");

@@ -48,7 +48,9 @@ int main(int argc, char **argv) {
     MPI_Comm apart; MPI_Comm_dup(MPI_COMM_WORLD, &apart); MPI_Comm_set_errhandler(apart, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL); int wide[4] = {0}; MPI_Request cut;
     MPI_Irecv(&v, 1, MPI_INT, left, 6, apart, &cut); MPI_Send(wide, 4, MPI_INT, right, 6, apart);
-    CHECK(MPI_Wait(&cut, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE); MPI_Comm_free(&apart);
+    CHECK(MPI_Wait(&cut, MPI_STATUS_IGNORE) == MPI_ERR_TRUNCATE);
+    MPI_Irecv(&v, 1, MPI_INT, left, 6, apart, &cut); MPI_Send(wide, 4, MPI_INT, right, 6, apart);
+    CHECK(MPI_Waitall(1, &cut, MPI_STATUSES_IGNORE) == MPI_ERR_IN_STATUS); MPI_Comm_free(&apart);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm none; bad = MPI_Comm_spawn("none", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &none, MPI_ERRCODES_IGNORE); CHECK(bad == MPI_ERR_UNSUPPORTED_OPERATION);
     // Ranks that share memory can have a window of it. On a simulated fabric they are those of a node, and can not.

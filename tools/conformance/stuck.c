@@ -36,7 +36,21 @@ int main(int argc, char **argv) {
         MPI_Send(out, bytes, MPI_BYTE, (rank + 1) % ranks, 5, MPI_COMM_WORLD);
     else if (!strcmp(how, "barrier") && rank)
         MPI_Barrier(MPI_COMM_WORLD);
-    else if (strcmp(how, "computes"))
+    else if (!strcmp(how, "tests")) {
+        /* Rank 0 tests and sleeps in turn, for longer than a rank may wait; then it sends. */
+        MPI_Request request;
+        int over = 0, rounds = 300;
+        MPI_Irecv(out, 1, MPI_INT, (rank + 1) % ranks, 6, MPI_COMM_WORLD, &request);
+        while (rank == 0 && rounds-- > 0) {
+            usleep(10000);
+            MPI_Test(&request, &over, MPI_STATUS_IGNORE);
+        }
+        if (rank == 0)
+            MPI_Send(out, 1, MPI_INT, ranks - 1, 6, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (rank > 0)
+            MPI_Send(out, 1, MPI_INT, rank - 1, 6, MPI_COMM_WORLD);
+    } else if (strcmp(how, "computes"))
         MPI_Recv(out, bytes, MPI_BYTE, (rank + 1) % ranks, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else {
         /* Rank 0 calls nothing for longer than a rank may wait. */

@@ -1,5 +1,6 @@
 //! Why a call failed: the class that the program gets, and the words for people.
 
+use crate::process::gate::Of;
 use hotlink_message::Error;
 use hotlink_standard::constants as c;
 use std::ffi::c_int;
@@ -11,14 +12,14 @@ pub(crate) struct Failure {
     pub(crate) code: c_int,
     /// What is wrong and what is allowed.
     pub(crate) why: String,
-    /// The number of the communicator that it is about, where the call does not name it: of a request.
-    pub(crate) of: Option<u32>,
+    /// What it is about, where the call does not name that: of a request.
+    pub(crate) of: Option<Of>,
 }
 
 impl Failure {
-    /// The same, about a communicator.
-    pub(crate) fn about(mut self: Box<Failure>, number: u32) -> Box<Failure> {
-        self.of = Some(number);
+    /// The same, about an object.
+    pub(crate) fn about(mut self: Box<Failure>, of: Of) -> Box<Failure> {
+        self.of = Some(of);
         self
     }
 }

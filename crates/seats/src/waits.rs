@@ -35,6 +35,15 @@ struct Line {
     tag: AtomicU64,
 }
 
+/// Does something of which nothing is told: who looks in vain and goes on does not wait.
+pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    let before = QUIET.load(Relaxed);
+    QUIET.store(true, Relaxed);
+    let result = work();
+    QUIET.store(before, Relaxed);
+    result
+}
+
 /// The lines of a job's ranks, made before they are forked.
 pub struct Waits {
     lines: SharedMemory,

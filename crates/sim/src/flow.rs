@@ -52,8 +52,6 @@ pub struct Settings {
     pub nic_buffer_bytes: u32,
     /// Messages from which a node takes packets in turn.
     pub streams: u16,
-    /// Whether messages of a pair of nodes leave one after the other, as on one queue pair, where no transport says it.
-    pub in_order: bool,
     /// Packets that a node may have unanswered (SCI's stream buffers; on QsNet, with those in its adapter);
     /// `u16::MAX`: no limit.
     pub outstanding: u16,
@@ -100,7 +98,6 @@ impl Settings {
             lanes: None,
             nic_buffer_bytes: always("nic_buffer") as u32,
             streams: technology.streams.value,
-            in_order: false,
             outstanding: technology.outstanding.map_or(u16::MAX, |limit| limit.value),
             unacknowledged: u16::MAX,
             acknowledge_ps: 0,

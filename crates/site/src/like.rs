@@ -11,7 +11,10 @@ const MARK: &str = "like:";
 pub fn split(name: &str) -> Option<(String, &str)> {
     let words: Vec<&str> = if is_file(name) { vec![name] } else { name.split('+').collect() };
     let like = words.iter().find_map(|word| word.strip_prefix(MARK))?;
-    let rest: Vec<&str> = words.into_iter().filter(|word| !word.starts_with(MARK)).collect();
+    // The first alone: another one is told by who opens the rest.
+    let mut is_first = true;
+    let is_other = |word: &&str| !word.starts_with(MARK) || !std::mem::take(&mut is_first);
+    let rest: Vec<&str> = words.iter().copied().filter(is_other).collect();
     Some((rest.join("+"), like))
 }
 
@@ -25,6 +28,9 @@ pub fn hosts(spec: &mut FabricSpec, like: &str) -> Result<(), String> {
         format!("{MARK}{like}: {}", told.join("\n"))
     };
     let other = catalog::load(like).map_err(mistakes)?;
+    if let Some(before) = spec.name.find(MARK) {
+        return Err(format!("{MARK}{like}: the hosts are those of {} already", &spec.name[before + MARK.len()..]));
+    }
     for (name, value) in &other.parameters {
         if !spec.parameters.contains_key(name) {
             spec.parameters.insert(name.clone(), value.clone());

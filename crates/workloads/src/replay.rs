@@ -68,7 +68,6 @@ impl Network {
             packet_bytes: self.packet_size.or(base.packet_bytes),
             paths: self.paths.unwrap_or(base.paths),
             congestion: self.control.ethernet(self.ethernet).into(),
-            in_order: true,
             faults,
             ..base
         };

@@ -386,7 +386,7 @@ fn a_lone_message_is_not_slowed_and_saturation_is_told() {
         let mean = run(&line)[0]["slowdown_mean"].as_f64().expect("a number");
         assert!((0.99..1.05).contains(&mean), "{fabric} {more}: {mean}");
     }
-    let line = |load: f64| format!("hotlink simulate traffic {FABRIC} --load {load} --messages 100");
+    let line = |load: f64| format!("hotlink simulate traffic {FABRIC} --load {load} --messages 2000");
     assert_eq!(run(&line(2.0))[0]["saturated"], true);
     assert!(run(&line(0.5))[0].get("saturated").is_none());
 }

@@ -7,6 +7,7 @@ use crate::process::buffer::Staged;
 use crate::process::service::{Ask, Kind};
 use crate::process::window::{POSTS, Window};
 use crate::process::{Process, World};
+use hotlink_real::quietly;
 use hotlink_standard::Group;
 use hotlink_standard::constants as c;
 use std::ffi::c_int;
@@ -130,7 +131,7 @@ fn flushed(p: &Process, rank: Option<c_int>, win: Handle, locally: bool) -> Done
     };
     // Programs look at their own part again and again, which needs no message, until another's has come.
     if window.made.shared.is_none() && to.is_none_or(|to| to == window.comm.rank) {
-        world.step();
+        world.look();
         world.vain();
     }
     done
@@ -156,7 +157,7 @@ pub(crate) fn win_flush_local_all(p: &Process, win: Handle) -> Done {
 pub(crate) fn win_sync(p: &Process, win: Handle) -> Done {
     let (world, _) = (p.world()?, p.window(win)?);
     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-    world.step();
+    world.look();
     world.vain();
     Ok(())
 }
@@ -233,11 +234,11 @@ pub(crate) fn win_test(p: &Process, win: Handle, flag: Out<c_int>) -> Done {
     if window.exposed.borrow().is_none() {
         return out_of_turn("no exposure was posted");
     }
-    world.step();
+    world.look();
     let over = completed(&window);
     flag.set(c_int::from(over));
     if !over {
-        world.rest();
+        quietly(|| world.rest());
     }
     Ok(())
 }

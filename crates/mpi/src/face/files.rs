@@ -219,21 +219,22 @@ pub(crate) fn file_set_view(
     info: Handle,
 ) -> Done {
     let file = p.file(fh)?;
-    let current = disp == c::MPI_DISPLACEMENT_CURRENT;
-    check(disp >= 0 || current, c::MPI_ERR_ARG, || format!("displacement {disp}: it must be at least 0"))?;
-    let sequence = file.has(c::MPI_MODE_SEQUENTIAL);
-    let why = || "MPI_DISPLACEMENT_CURRENT is for files of MPI_MODE_SEQUENTIAL, and they take no other".to_owned();
-    check(current == sequence, c::MPI_ERR_UNSUPPORTED_OPERATION, why)?;
-    let displacement = match current {
-        true => {
-            let at = file.move_shared(|now| now)?;
-            let seen = file.seen.borrow();
-            seen.view.place(at as u64 * seen.unit())
-        }
-        false => disp as u64,
-    };
     let datarep = datarep.string().unwrap_or_default();
-    let seen = seen(p, displacement, etype, filetype, &datarep).and_then(|seen| {
+    let begins = || -> Done<u64> {
+        let current = disp == c::MPI_DISPLACEMENT_CURRENT;
+        check(disp >= 0 || current, c::MPI_ERR_ARG, || format!("displacement {disp}: it must be at least 0"))?;
+        let sequence = file.has(c::MPI_MODE_SEQUENTIAL);
+        let why = || "MPI_DISPLACEMENT_CURRENT is for files of MPI_MODE_SEQUENTIAL, and they take no other".to_owned();
+        check(current == sequence, c::MPI_ERR_UNSUPPORTED_OPERATION, why)?;
+        if !current {
+            return Ok(disp as u64);
+        }
+        let at = file.move_shared(|now| now)?;
+        let seen = file.seen.borrow();
+        Ok(seen.view.place(at as u64 * seen.unit()))
+    };
+    let seen = begins().and_then(|displacement| {
+        let seen = seen(p, displacement, etype, filetype, &datarep)?;
         let once = || "a file that is written must not be seen twice: the file type overlaps".to_owned();
         check(file.has(c::MPI_MODE_RDONLY) || !seen.view.overlaps(), c::MPI_ERR_IO, once)?;
         Ok(seen)

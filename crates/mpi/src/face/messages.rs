@@ -118,7 +118,7 @@ fn begin_send(p: &Process, mode: Mode, comm: &Rc<Communicator>, buffer: &Buffer,
 /// A copy goes, as far as the program's buffer has room for it.
 fn keep(p: &Process, comm: &Rc<Communicator>, buffer: &Buffer, rank: u32, tag: u32) -> Done {
     let (world, bytes) = (p.world()?, buffer.bytes() + c::MPI_BSEND_OVERHEAD as u64);
-    world.step();
+    world.look();
     // A communicator's own buffer goes before the process's.
     let own = comm.attached.get();
     let shares = |sent: &&Buffered| own.is_none() || Rc::ptr_eq(&sent.comm, comm);
@@ -133,7 +133,7 @@ fn keep(p: &Process, comm: &Rc<Communicator>, buffer: &Buffer, rank: u32, tag: u
     let copy = Staged::of(buffer.everything(), &buffer.data());
     let request = comm.view.isend(rank, tag, copy.span)?;
     world.buffered.borrow_mut().push(Buffered { comm: comm.clone(), request, copy, bytes });
-    world.step();
+    world.look();
     Ok(())
 }
 

@@ -171,7 +171,13 @@ pub(crate) fn get(
     if window.moves(&aim, &into, false) {
         return done(p, start);
     }
-    let work = window.fetch(p, aim.to, Ask { blocks: aim.blocks, ..Ask::of(Kind::Get) }, &into, start.is_now())?;
+    let work = window.fetch(
+        p,
+        aim.to,
+        Ask { blocks: aim.blocks, ..Ask::of(Kind::Get) },
+        &into,
+        start.is_now().then_some(win),
+    )?;
     give(p, start, work)
 }
 
@@ -252,7 +258,8 @@ fn fetch_it(
     fits(into.bytes(), &aim)?;
     from.as_ref().map_or(Ok(()), |from| fits(from.bytes(), &aim))?;
     let data = from.map_or(Vec::new(), |from| from.data());
-    let work = window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..ask }, &into, start.is_now())?;
+    let work =
+        window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..ask }, &into, start.is_now().then_some(win))?;
     give(p, start, work)
 }
 
@@ -334,6 +341,6 @@ pub(crate) fn compare_and_swap(
     let (origin, compare, into) = (element(origin_addr)?, element(compare_addr)?, element(result_addr)?);
     let Some(aim) = aim else { return Ok(()) };
     let data = [origin.data(), compare.data()].concat();
-    window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..Ask::of(Kind::Swap) }, &into, false)?;
+    window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..Ask::of(Kind::Swap) }, &into, None)?;
     Ok(())
 }

@@ -134,14 +134,14 @@ fn ready(parts: &Parts, partition: c_int) -> Done {
 
 pub(crate) fn pready(p: &Process, partition: c_int, request: Handle) -> Done {
     ready(&*parts(p, request)?, partition)?;
-    p.world()?.step();
+    p.world()?.look();
     Ok(())
 }
 
 pub(crate) fn pready_range(p: &Process, partition_low: c_int, partition_high: c_int, request: Handle) -> Done {
     let parts = parts(p, request)?;
     (partition_low..=partition_high).try_for_each(|partition| ready(&parts, partition))?;
-    p.world()?.step();
+    p.world()?.look();
     Ok(())
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn pready_list(p: &Process, length: c_int, array_of_partitions: In<c_
     check(length >= 0, c::MPI_ERR_COUNT, || format!("length {length}: it must be at least 0"))?;
     let parts = parts(p, request)?;
     array_of_partitions.list(length as usize).into_iter().try_for_each(|partition| ready(&parts, partition))?;
-    p.world()?.step();
+    p.world()?.look();
     Ok(())
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn parrived(p: &Process, request: Handle, partition: c_int, flag: Out
     let (world, pending) = (p.world()?, p.request(request)?);
     let known = pending.parts.as_ref().is_some_and(|parts| (0..parts.count() as c_int).contains(&partition));
     check(known, c::MPI_ERR_ARG, || format!("partition {partition} is none of the request"))?;
-    world.step();
+    world.look();
     let over = pending.ended().is_some();
     flag.set(c_int::from(over));
     if !over {

@@ -31,7 +31,7 @@ pub(crate) fn iprobe(
         give(status, Status::NOBODY);
         return Ok(());
     }
-    p.world()?.step();
+    p.world()?.look();
     let found = comm.view.iprobe(peer.pattern(), tag);
     flag.set(c_int::from(found.is_some()));
     match found {
@@ -88,7 +88,7 @@ pub(crate) fn improbe(
         give(status, Status::NOBODY);
         return Ok(());
     }
-    p.world()?.step();
+    p.world()?.look();
     match comm.view.improbe(peer.pattern(), tag) {
         Some(taken) => found(p, comm, taken, message, status),
         None => {

@@ -2,7 +2,7 @@
 
 use super::messages::give;
 use crate::abi::{Handle, Status};
-use crate::failure::{Done, check, fail, failure};
+use crate::failure::{Done, Failure, check, failure};
 use crate::pointer::{Address, In, Out};
 use crate::process::request::{Ended, General, Pending, Work};
 use crate::process::{Buffered, Process};
@@ -52,7 +52,7 @@ impl List {
         }
         let first = ended.iter().find_map(|(_, ended)| ended.failed.as_ref());
         match first {
-            Some(failed) => fail(c::MPI_ERR_IN_STATUS, failed.why.clone()),
+            Some(failed) => Err(Box::new(Failure { code: c::MPI_ERR_IN_STATUS, ..(**failed).clone() })),
             None => Ok(()),
         }
     }
@@ -81,7 +81,7 @@ pub(crate) fn test(p: &Process, request: Out<Handle>, flag: Out<c_int>, status: 
         status.set(Status::EMPTY);
         return Ok(());
     };
-    world.step();
+    world.look();
     match pending.ended() {
         Some(ended) => over(p, request, status, &pending, ended),
         None => {
@@ -113,7 +113,7 @@ pub(crate) fn testall(
     statuses: Out<Status>,
 ) -> Done {
     let (world, list) = (p.world()?, List::of(p, count, requests)?);
-    world.step();
+    world.look();
     let ends: Vec<Option<Ended>> = list
         .all
         .iter()
@@ -169,7 +169,7 @@ pub(crate) fn testany(
     status: Out<Status>,
 ) -> Done {
     let (world, list) = (p.world()?, List::of(p, count, requests)?);
-    world.step();
+    world.look();
     let found = list.any();
     let none = list.active().next().is_none();
     flag.set(c_int::from(none || found.is_some()));
@@ -231,7 +231,7 @@ pub(crate) fn testsome(
 }
 
 pub(crate) fn request_get_status(p: &Process, request: Handle, flag: Out<c_int>, status: Out<Status>) -> Done {
-    p.world()?.step();
+    p.world()?.look();
     let Some(pending) = p.requested(request)?.filter(|pending| !pending.is_idle()) else {
         flag.set(1);
         // Of no request, the empty status with its error.
@@ -249,7 +249,7 @@ pub(crate) fn request_get_status(p: &Process, request: Handle, flag: Out<c_int>,
 
 fn looked(p: &Process, count: c_int, requests: In<Handle>) -> Done<Vec<Option<Option<Ended>>>> {
     check(count >= 0, c::MPI_ERR_COUNT, || format!("count {count}: it must be at least 0"))?;
-    p.world()?.step();
+    p.world()?.look();
     let look = |handle| {
         let active = p.requested(handle)?.filter(|pending| !pending.is_idle());
         Ok(active.map(|pending| pending.ended()))
@@ -342,7 +342,7 @@ pub(crate) fn request_free(p: &Process, request: Out<Handle>) -> Done {
     let pending = p.request(handle)?;
     p.requests.remove(handle);
     request.set(c::MPI_REQUEST_NULL);
-    world.step();
+    world.look();
     if pending.is_idle() || (pending.general().is_none() && pending.ended().is_some()) {
         return Ok(());
     }

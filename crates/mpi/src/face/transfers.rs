@@ -8,6 +8,7 @@ use crate::process::buffer::Buffer;
 use crate::process::buffering;
 use crate::process::communicator::{gathered, told};
 use crate::process::file::File;
+use crate::process::gate::Of;
 use crate::process::request::{Ended, Start, Work};
 use hotlink_message::Comm;
 use hotlink_real::Seat;
@@ -198,7 +199,8 @@ fn by_all(p: &Process, start: Start, way: Way, from: From, fh: Handle, what: (Ad
         }
         Start::Now(request) | Start::Again(request) => {
             let view = file.comm.beside();
-            let work = p.task(together(view, file, way, place, buffer))?;
+            let done = together(view, file, way, place, buffer);
+            let work = p.task(async move { done.await.map_err(|failed| failed.about(Of::File(fh))) })?;
             p.issue(request, work);
         }
     }

@@ -18,6 +18,8 @@ use std::time::Duration;
 pub(crate) enum Of {
     Nothing,
     Comm(Handle),
+    /// A communicator by its number.
+    Numbered(u32),
     Win(Handle),
     Session(Handle),
     File(Handle),

@@ -19,7 +19,10 @@ impl Process {
     /// The error code of a failed call, after its handler was called.
     #[cold]
     pub(crate) fn judge(&self, name: &'static str, of: Of, failed: &Failure) -> c_int {
-        let of = failed.of.and_then(|number| self.numbered(number)).map_or(of, Of::Comm);
+        let of = match failed.of.unwrap_or(of) {
+            Of::Numbered(number) => self.numbered(number).map_or(Of::Nothing, Of::Comm),
+            of => of,
+        };
         let (handler, object) = self.handler_of(of);
         self.handled(name, handler, object, failed)
     }
@@ -50,7 +53,7 @@ impl Process {
                 let known = self.files.get(handle);
                 Some((known.map_or(self.file_handler.get(), |file| file.handler.get()), handle))
             }
-            Of::Nothing => None,
+            Of::Nothing | Of::Numbered(_) => None,
         };
         let set = |comm: Handle| {
             let handler = self.comm(comm).ok()?.handler.get();

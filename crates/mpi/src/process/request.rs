@@ -7,11 +7,11 @@ use crate::process::buffer::Staged;
 use crate::process::callback;
 use crate::process::check::agree;
 use crate::process::communicator::Communicator;
-use crate::process::gate;
+use crate::process::gate::{self, Of};
 use crate::process::service::serve;
 use crate::process::{Process, World};
 use hotlink_message::{Comm, Error, Request};
-use hotlink_real::{Door, Entry, Seat, Want, passage};
+use hotlink_real::{Door, Entry, Seat, Want, passage, quietly};
 use hotlink_standard::constants as c;
 use hotlink_standard::{Alike, Parts};
 use std::cell::{Cell, RefCell};
@@ -161,7 +161,7 @@ impl Pending {
             Work::Send { comm, request, kept } => {
                 let result = comm.view.test(request).unwrap_or(Err(Error::NoRequest));
                 drop(kept);
-                let failed = |error: Error| Ended::badly(Box::<Failure>::from(error).about(comm.number));
+                let failed = |error: Error| Ended::badly(Box::<Failure>::from(error).about(Of::Numbered(comm.number)));
                 result.map_or_else(failed, |_| Ended::well(Status::EMPTY))
             }
             Work::Receive { comm, request, into } => {
@@ -238,7 +238,7 @@ pub(crate) fn received(comm: &Communicator, result: Result<hotlink_message::Stat
             Ended::well(Status::received(comm.peer_of(status.from), status.tag as c_int, status.bytes))
         }
         Err(error) => {
-            let about = |failed: Box<Failure>| failed.about(comm.number);
+            let about = |failed: Box<Failure>| failed.about(Of::Numbered(comm.number));
             let Error::Truncated { sent, room, from, tag } = error else { return Ended::badly(about(error.into())) };
             into.settle(room);
             let (source, own) = (comm.peer_of(from), comm.rank);
@@ -298,6 +298,10 @@ impl World {
         self.comm.progress();
         self.step_beside();
     }
+    /// The same where the program looks and goes on, which is no wait.
+    pub(crate) fn look(&self) {
+        quietly(|| self.step());
+    }
     fn step_beside(&self) {
         if self.comm.gives_way() || passage::have_met() {
             self.step_tasks();
@@ -324,7 +328,7 @@ impl World {
     }
     /// A look was in vain, and the program goes on.
     pub(crate) fn pass(&self) {
-        self.comm.rest_briefly();
+        quietly(|| self.comm.rest_briefly());
         self.vain();
         gate::give_way();
     }
@@ -369,7 +373,8 @@ impl World {
                 return ended;
             }
             pending.note_wait();
-            self.rest();
+            // The program itself ends a generalised request, wherever it does.
+            if pending.general().is_some() { quietly(|| self.rest()) } else { self.rest() }
         }
     }
     /// Runs until `over` gives something.
@@ -503,7 +508,7 @@ impl Process {
                     if let Some(name) = checked {
                         agree(view, name, alike).await?;
                     }
-                    future.await.map(|()| Status::EMPTY).map_err(|failed| failed.about(number))
+                    future.await.map(|()| Status::EMPTY).map_err(|failed| failed.about(Of::Numbered(number)))
                 })?;
                 self.issue(request, work);
                 Ok(())
@@ -519,7 +524,7 @@ impl Process {
                         if let Some(name) = checked {
                             agree(view, name, alike).await?;
                         }
-                        future.await.map(|()| Status::EMPTY).map_err(|failed| failed.about(number))
+                        future.await.map(|()| Status::EMPTY).map_err(|failed| failed.about(Of::Numbered(number)))
                     })
                 });
                 Ok(())

@@ -13,6 +13,7 @@ use crate::pointer::Address;
 use crate::process::attribute::Attributes;
 use crate::process::buffer::{Buffer, Staged};
 use crate::process::communicator::Communicator;
+use crate::process::gate::Of;
 use crate::process::request::{Ended, Work};
 use crate::process::service::{Ask, Kind, Service, UNHEARD};
 use crate::process::{Process, World};
@@ -237,8 +238,9 @@ impl Window {
         self.touched.borrow_mut().insert(to);
         self.ask(to, &ask)
     }
-    /// Has something done whose answer goes to `into`; `told`: a request tells how it ended, else the next flush does.
-    pub(crate) fn fetch(&self, p: &Process, to: u32, ask: Ask, into: &Buffer, told: bool) -> Done<Work> {
+    /// Has something done whose answer goes to `into`; `told`: a request tells how it ended, about this window, else the next
+    /// flush does.
+    pub(crate) fn fetch(&self, p: &Process, to: u32, ask: Ask, into: &Buffer, told: Option<Handle>) -> Done<Work> {
         if self.reaches(to) {
             into.fill(&self.perform(to, &ask).ok_or_else(beyond)?);
             return Ok(Work::Over(Ended::well(Status::EMPTY)));
@@ -260,8 +262,8 @@ impl Window {
             due.set(due.get() - 1);
             let bytes = came?.bytes;
             if bytes < room.span.bytes() {
-                missed.set(missed.get() || !told);
-                return Err(beyond());
+                missed.set(missed.get() || told.is_none());
+                return Err(beyond().about(told.map_or(Of::Nothing, Of::Win)));
             }
             room.settle(bytes);
             Ok(Status::EMPTY)

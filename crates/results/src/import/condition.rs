@@ -2,30 +2,34 @@
 
 use super::Program;
 
-/// What programs and launchers print when a run fails. Chosen so that no sound output holds them.
-const FAILURES: [&str; 22] = [
-    "Segmentation fault",
-    "MPI_ABORT was invoked",
-    "MPI_Abort(",
-    "Abort(",
+/// What programs and launchers print when a run fails, in small letters. Chosen so that no sound output holds them.
+const FAILURES: [&str; 26] = [
+    "segmentation fault",
+    "mpi_abort was invoked",
+    "mpi_abort(",
+    "abort(",
     "mpirun noticed that process",
-    "BAD TERMINATION",
+    "bad termination",
     "srun: error:",
     "slurmstepd: error:",
-    "DUE TO TIME LIMIT",
+    "due to time limit",
     "exited on signal",
-    "Signal: Aborted",
-    "Signal: Bus error",
-    "Test NCCL failure",
-    "NCCL WARN",
-    "NCCL error",
-    "Test CUDA failure",
-    "Failed status ",
-    "Completion with error",
-    "Couldn't connect to",
+    "killed by signal",
+    "process received signal",
+    "signal: aborted",
+    "bus error",
+    "ended with status",
+    "nothing is under way",
+    "test nccl failure",
+    "nccl error",
+    "test cuda failure",
+    "failed status ",
+    "completion with error",
+    "local protection error",
+    "couldn't connect to",
     "iperf3: error",
     "transport retry counter exceeded",
-    "Out of memory",
+    "out of memory",
 ];
 
 /// Why a file's numbers do not count, with the line; `None`: nothing speaks against them.
@@ -46,7 +50,10 @@ pub fn doubt(text: &str, program: Option<&Program>) -> Option<(usize, String)> {
 
 /// The line at which a run failed, and what it says.
 pub fn failure(text: &str) -> Option<(usize, String)> {
-    let failed = |line: &&str| FAILURES.iter().any(|word| line.contains(word));
+    let failed = |line: &str| {
+        let line = line.trim().to_lowercase();
+        line == "killed" || FAILURES.iter().any(|word| line.contains(word))
+    };
     let (index, line) = text.lines().enumerate().find(|(_, line)| failed(line))?;
     let shown: String = line.trim().chars().take(80).collect();
     Some((index + 1, format!("the run failed: '{shown}'")))

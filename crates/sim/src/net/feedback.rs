@@ -55,13 +55,13 @@ pub(super) struct QueuePair {
     waiting: List,
 }
 
-/// Queue pairs by sender and receiver.
-pub(super) type Pairs = HashMap<[u32; 2], QueuePair>;
+/// What leaves one after the other: messages of two nodes, or of two ranks and a tag.
+pub(super) type Stream = [u32; 3];
+pub(super) type Pairs = HashMap<Stream, QueuePair>;
 
-/// Where messages of a pair of nodes leave in order: as a transport has it, else as the settings do.
+/// Queue pairs, but where each message has its own connection.
 pub(super) fn pairs(settings: &Settings) -> Option<Pairs> {
-    let by_transport = settings.transport.map(|config| config.connections == Connections::Pair);
-    by_transport.unwrap_or(settings.in_order).then(HashMap::new)
+    settings.transport.is_none_or(|config| config.connections == Connections::Pair).then(HashMap::new)
 }
 
 /// Flows at work.
@@ -152,26 +152,29 @@ impl Net<'_> {
         feedback.idle.resize(places, Idle::default());
         feedback.idle[flow as usize] = idle;
         self.asides[message as usize].flow = flow;
-        if by_pair && let Some(pair) = self.pairs.as_mut().and_then(|pairs| pairs.get_mut(&[m.from, m.to])) {
+        if let (Some(stream), Some(pairs)) = (self.stream_of(message), &mut self.pairs)
+            && let Some(pair) = pairs.get_mut(&stream)
+        {
             pair.flow = flow;
         }
         self.feedback = Some(feedback);
     }
-
+    /// The queue pair of a message: that which it was posted on; of a transport, else that of its nodes.
+    fn stream_of(&self, message: u32) -> Option<Stream> {
+        let m = &self.messages.items[message as usize];
+        let posted = self.streams.get(message as usize).copied().flatten();
+        posted.or(self.feedback.is_some().then_some([m.from, m.to, NONE])).filter(|_| self.by_pair(message))
+    }
     /// Whether a message goes over a queue pair. What adapters send by themselves does not.
     fn by_pair(&self, message: u32) -> bool {
         self.pairs.is_some() && !self.messages.items[message as usize].inner
     }
-
     /// A message wants to begin. `false`: others of its queue pair are before it, and it is told when they have left.
     pub(super) fn takes_pair(&mut self, message: u32) -> bool {
-        if !self.by_pair(message) {
-            return true;
-        }
+        let Some(stream) = self.stream_of(message) else { return true };
         let Some(pairs) = &mut self.pairs else { return true };
-        let m = &self.messages.items[message as usize];
         let fresh = QueuePair { flow: NONE, head: NONE, waiting: List::default() };
-        let pair = pairs.entry([m.from, m.to]).or_insert(fresh);
+        let pair = pairs.entry(stream).or_insert(fresh);
         if pair.head != NONE {
             pair.waiting.push(&mut self.messages.items, message);
             return false;
@@ -185,19 +188,17 @@ impl Net<'_> {
         }
         true
     }
-
     /// All of a message has left, or will never leave: the next one of its queue pair.
     pub(super) fn leaves_pair(&mut self, message: u32) -> Option<u32> {
-        if !self.by_pair(message) {
-            return None;
-        }
-        let m = &self.messages.items[message as usize];
-        let pair = self.pairs.as_mut()?.get_mut(&[m.from, m.to])?;
+        let stream = self.stream_of(message)?;
+        let pair = self.pairs.as_mut()?.get_mut(&stream)?;
         let next = pair.waiting.pop(&mut self.messages.items);
         pair.head = NONE;
+        if next.is_none() && pair.flow == NONE {
+            self.pairs.as_mut()?.remove(&stream);
+        }
         next.filter(|&next| self.takes_pair(next))
     }
-
     /// Of a packet alone on the route in the buffer: time to the first link, time to its arrival, rate of that link.
     fn idle_times(&mut self, host_stages: u16, payload: u32, wire: u32) -> (u64, u64, f64) {
         let took = |net: &mut Self, stage: usize| {
@@ -221,7 +222,6 @@ impl Net<'_> {
         let rate = took(self, first_link).1;
         (host_ps, at, rate)
     }
-
     /// A packet waits for the server of `lane` from now on.
     #[inline(never)]
     pub(super) fn see_waiting(&mut self, packet: u32, server: u32) {
@@ -232,7 +232,6 @@ impl Net<'_> {
             None => self.packets.items[packet as usize].since_ns = (self.now / 1000) as u32,
         }
     }
-
     /// A packet starts on a server: marks, telemetry, and the start of its trip.
     #[inline(never)]
     pub(super) fn see_start(&mut self, packet: u32, server: u32) {
@@ -270,7 +269,6 @@ impl Net<'_> {
             self.stats.marks += 1;
         }
     }
-
     /// A packet is at its destination: its acknowledgement sets out.
     #[inline(never)]
     pub(super) fn see_arrival(&mut self, packet: u32, p: &Packet) {
@@ -285,7 +283,6 @@ impl Net<'_> {
             feedback.flows.close(self.asides[p.message as usize].flow);
         }
     }
-
     /// An acknowledgement is back.
     pub(super) fn heard(&mut self, trip: u32) {
         let Some(feedback) = &mut self.feedback else { return };
@@ -298,7 +295,6 @@ impl Net<'_> {
             self.resume_flow(message);
         }
     }
-
     /// Whether the next packet of a flow has to wait; it is then looked at again in time.
     pub(super) fn holds_back(&mut self, message: u32) -> bool {
         let Some(feedback) = &mut self.feedback else { return false };
@@ -314,14 +310,12 @@ impl Net<'_> {
         }
         true
     }
-
     /// The next packet of a message may leave, unless its transport has thought better of it.
     pub(super) fn resume_flow(&mut self, message: u32) {
         if !self.holds_back(message) {
             self.injected(message);
         }
     }
-
     /// The sender of a packet learns that it was lost, and sends it again.
     pub(super) fn see_loss(&mut self, packet: u32) {
         let Some(feedback) = &mut self.feedback else { return };
@@ -335,7 +329,6 @@ impl Net<'_> {
             }
         }
     }
-
     /// A packet never arrives.
     pub(super) fn see_end(&mut self, trip: u32) {
         let Some(feedback) = self.feedback.as_mut().filter(|_| trip != NONE) else { return };
@@ -345,20 +338,17 @@ impl Net<'_> {
             self.resume_flow(message);
         }
     }
-
     /// Nothing waits for a server any longer.
     pub(super) fn see_evacuated(&mut self, server: u32) {
         if let Some(feedback) = &mut self.feedback {
             feedback.backlog[server as usize] = 0;
         }
     }
-
     /// Whether a packet in want of room is let in all the same: an adapter never drops what its own host sends under a
     /// transport.
     pub(super) fn is_own(&self, p: &Packet) -> bool {
         self.feedback.as_ref().is_some_and(|feedback| p.stage <= feedback.host_stages)
     }
-
     /// After how long the sender of a packet that finds no room here sends it again: where switches trim, its header goes on
     /// to the receiver before all else, which asks for it again; else after a time without an answer.
     pub(super) fn again_after(&self, packet: u32) -> u64 {

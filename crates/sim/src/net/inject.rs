@@ -5,6 +5,7 @@
 //! route like any other. A richer adapter (programmed transfers, DMA queues, a NIC processor) decides in place of
 //! [`Net::offer`] when a packet is ready for the network.
 
+use super::feedback::Stream;
 use super::pool::{AGAIN, Aside, Message, Packet, Worm};
 use super::worm::part;
 use super::{Net, Note, kind};
@@ -22,6 +23,20 @@ impl<'a> Net<'a> {
     /// A node that does not exist, a message to oneself, or 2^31 packets or more.
     pub fn post(&mut self, from: u32, to: u32, bytes: u64, tag: u64) -> Result<u32, SimError> {
         let message = self.add_message(from, to, bytes, tag)?;
+        self.begin(message);
+        Ok(message)
+    }
+
+    /// The same of messages that leave one after the other, each when all of the one before it on its `stream` (two ranks
+    /// and a tag) has. Of a transport, two ranks have one connection.
+    ///
+    /// # Errors
+    /// As [`Net::post`].
+    pub fn post_on(&mut self, stream: Stream, [from, to]: [u32; 2], bytes: u64, tag: u64) -> Result<u32, SimError> {
+        let message = self.add_message(from, to, bytes, tag)?;
+        self.streams.resize(self.messages.items.len(), None);
+        let of_ranks = [stream[0], stream[1], NONE];
+        self.streams[message as usize] = Some(if self.feedback.is_some() { of_ranks } else { stream });
         self.begin(message);
         Ok(message)
     }
@@ -113,6 +128,9 @@ impl<'a> Net<'a> {
             pause_ps: 0,
             next: NONE,
         });
+        if let Some(stream) = self.streams.get_mut(message as usize) {
+            *stream = None;
+        }
         if self.buses.is_some() || self.watches {
             let bus = self.buses.map_or([Time::ZERO; 2], |buses| buses.transfer(BusUse::DMA, bytes));
             let places = self.messages.items.len();

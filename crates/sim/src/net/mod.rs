@@ -205,6 +205,8 @@ pub struct Net<'a> {
     watches: bool,
     feedback: Option<Box<feedback::Feedback>>,
     pairs: Option<feedback::Pairs>,
+    /// Of messages that were posted on one.
+    streams: Vec<Option<feedback::Stream>>,
     /// How sources heed marks, where there are any.
     heeding: mark::Heeding,
     /// Packets that wait for each server or hold it, to choose the least occupied (where packets choose only).
@@ -309,6 +311,7 @@ impl<'a> Net<'a> {
             watches: marks || feedback.is_some(),
             feedback,
             pairs: feedback::pairs(settings),
+            streams: Vec::new(),
             heeding: if marks { mark::Heeding::of(&plan.fabric.spec) } else { mark::Heeding::default() },
             crowds: (choosing != Choosing::Never).then(|| vec![0; plan.servers()]),
             choosing,

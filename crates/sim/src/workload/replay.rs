@@ -334,20 +334,20 @@ impl<'a, 'n> Machine<'a, 'n> {
 
     fn transmit(&mut self, send: u32, part: Part) -> Result<(), SimError> {
         let op = self.op(send);
-        let ends = [op.rank, op.peer].map(|rank| self.job.nodes[rank as usize]);
         if let (Some(took), Part::Data) = (self.took.get_mut(send as usize), part) {
             *took = self.net.now().0;
         }
-        let ([from, to], bytes) = match part {
-            Part::Data => (ends, op.size),
-            Part::Request => (ends, 0),
-            Part::Clearance => ([ends[1], ends[0]], 0),
+        let (ranks, bytes) = match part {
+            Part::Data => ([op.rank, op.peer], op.size),
+            Part::Request => ([op.rank, op.peer], 0),
+            Part::Clearance => ([op.peer, op.rank], 0),
         };
+        let [from, to] = ranks.map(|rank| self.job.nodes[rank as usize]);
         if from == to {
             self.within.push((send, part));
             return Ok(());
         }
-        self.net.post(from, to, bytes, part.tag(send)).map(|_| ())
+        self.net.post_on([ranks[0], ranks[1], op.tag], [from, to], bytes, part.tag(send)).map(|_| ())
     }
 
     /// No message takes less from node to node.

@@ -145,9 +145,9 @@ fn fixed(open: &mut OpenLoop<'_>, law: &SizeLaw, messages: u32) -> Result<Measur
     let offered = open.flows().posted_ps.len();
     let mut measured = Measured::at(open, offered);
     (measured.window, measured.bytes) = ([begin, end], open.delivered_bytes() - before);
-    // Few messages grow and shrink by chance, the more the fewer they are.
-    let by_chance = 3.0 / (offered as f64 / 2.0).sqrt();
-    measured.saturated = measured.is_unfinished() && backlog(open, law, offered, end) > GROWTH + by_chance;
+    // What is under way is no backlog, and few messages grow and shrink by chance.
+    let least = GROWTH + 3.0 / (offered as f64 / 2.0).sqrt();
+    measured.saturated = measured.is_long(end) && measured.is_unfinished() && backlog(open, law, offered, end) > least;
     Ok(measured)
 }
 
@@ -174,10 +174,7 @@ fn grown(open: &mut OpenLoop<'_>, law: &SizeLaw, packet_bytes: u32, precision: f
             None => half,
         };
         (measured.window, measured.bytes) = ([begin, end], bytes - open.delivered_at(begin).min(bytes));
-        // Short messages are posted in numbers before the first of them can have come.
-        let idle_us = measured.latencies.iter().copied().reduce(f64::min);
-        let is_long = idle_us.is_some_and(|us| half.us() >= LONG * us);
-        grew = if is_long && offered >= TOLD_FROM && backlog > GROWTH { grew + 1 } else { 0 };
+        grew = if measured.is_long(end) && offered >= TOLD_FROM && backlog > GROWTH { grew + 1 } else { 0 };
         let unsteady = measured.steady.is_none_or(|steady| steady.too_short().is_some()) || measured.is_unfinished();
         measured.saturated = grew >= 2 && unsteady;
         let is_out = open.packets() as f64 * 2.0 > MOST_PACKETS as f64;
@@ -211,6 +208,11 @@ impl Measured {
         let steady = Steady::of(&latencies);
         let missing = offered - of.len();
         Measured { offered, missing, latencies, of, steady, window: [Time::ZERO; 2], bytes: 0, saturated: false }
+    }
+
+    /// Whether half of the run is long: short messages are posted in numbers before the first of them can have come.
+    fn is_long(&self, end: Time) -> bool {
+        self.latencies.iter().copied().reduce(f64::min).is_some_and(|us| end.us() / 2.0 >= LONG * us)
     }
 
     fn is_unfinished(&self) -> bool {

@@ -78,14 +78,16 @@ pub(super) fn schedule(
             let to = own[own.partition_point(|(_, upto)| *upto <= point).min(own.len() - 1)].0;
             let struck = draft.calc(rank, TICKING, wait);
             clock.into_iter().for_each(|before| draft.requires(rank, struck, before));
-            let send = draft.send(rank, to, offered.bytes, 0, SENDS);
+            // Each has a tag of its own: they share their sender, as in `simulate traffic`.
+            let number = pairs.entry((to, rank)).or_insert(0);
+            let send = draft.send(rank, to, offered.bytes, *number, SENDS);
             draft.requires(rank, send, struck);
             (clock, count) = (Some(struck), count + 1);
-            *pairs.entry((to, rank)).or_default() += 1;
+            *number += 1;
         }
     }
     for ((to, from), messages) in pairs {
-        (0..messages).for_each(|_| _ = draft.recv(to, from, offered.bytes, 0, RECEIVES));
+        (0..messages).for_each(|number| _ = draft.recv(to, from, offered.bytes, number, RECEIVES));
     }
     if draft.is_empty() {
         return Err(("for_us", "no message sets out in that time".to_owned()));
