@@ -1,9 +1,21 @@
 //! Why a call failed: the class that the program gets, and the words for people.
 
-use crate::process::gate::Of;
+use crate::abi::Handle;
 use hotlink_message::Error;
 use hotlink_standard::constants as c;
 use std::ffi::c_int;
+
+/// Which object a call is about: its error handler hears of a failure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Of {
+    Nothing,
+    Comm(Handle),
+    /// A communicator by its number.
+    Numbered(u32),
+    Win(Handle),
+    Session(Handle),
+    File(Handle),
+}
 
 /// A failed call.
 #[derive(Clone, Debug)]

@@ -1,14 +1,13 @@
 //! Data to and from files: at a given place, at a rank's own, or at the one that all ranks share; by each rank, or by all.
 
 use crate::abi::{Handle, Status};
-use crate::failure::{Done, check};
+use crate::failure::{Done, Of, check};
 use crate::pointer::{Address, Out};
 use crate::process::Process;
 use crate::process::buffer::Buffer;
 use crate::process::buffering;
 use crate::process::communicator::{gathered, told};
 use crate::process::file::File;
-use crate::process::gate::Of;
 use crate::process::request::{Ended, Start, Work};
 use hotlink_message::Comm;
 use hotlink_real::Seat;

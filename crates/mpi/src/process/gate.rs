@@ -1,7 +1,7 @@
 //! The gate that every exported function goes through: one thread at a time, errors judged in one place.
 #![allow(unsafe_code)]
 
-use crate::abi::Handle;
+pub(crate) use crate::failure::Of;
 use crate::failure::{Done, fail};
 use crate::process::handler::tell;
 use crate::process::{Process, effort};
@@ -12,18 +12,6 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
-
-/// Which object a call is about: its error handler hears of a failure.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Of {
-    Nothing,
-    Comm(Handle),
-    /// A communicator by its number.
-    Numbered(u32),
-    Win(Handle),
-    Session(Handle),
-    File(Handle),
-}
 
 /// This process's state. It is no thread's own: whoever holds the gate has it.
 struct Held(UnsafeCell<Option<Box<Process>>>);

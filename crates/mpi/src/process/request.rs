@@ -1,13 +1,13 @@
 //! Requests: what is under way, how it is waited for, and what goes on meanwhile.
 
 use crate::abi::{Handle, Status};
-use crate::failure::{Done, Failure, check, failure};
+use crate::failure::{Done, Failure, Of, check, failure};
 use crate::pointer::{Address, Out};
 use crate::process::buffer::Staged;
 use crate::process::callback;
 use crate::process::check::agree;
 use crate::process::communicator::Communicator;
-use crate::process::gate::{self, Of};
+use crate::process::gate;
 use crate::process::service::serve;
 use crate::process::{Process, World};
 use hotlink_message::{Comm, Error, Request};

@@ -7,13 +7,12 @@
 //! Where all ranks share the window's memory, each does by itself what it wants done, and locks are words in that memory.
 
 use crate::abi::{Handle, Status};
-use crate::failure::{Done, Failure, failure};
+use crate::failure::{Done, Failure, Of, failure};
 use crate::memory::{self, Everything};
 use crate::pointer::Address;
 use crate::process::attribute::Attributes;
 use crate::process::buffer::{Buffer, Staged};
 use crate::process::communicator::Communicator;
-use crate::process::gate::Of;
 use crate::process::request::{Ended, Work};
 use crate::process::service::{Ask, Kind, Service, UNHEARD};
 use crate::process::{Process, World};
