@@ -126,7 +126,7 @@ impl Net<'_> {
             return;
         }
         let m = self.messages.items[message as usize];
-        let by_pair = self.by_pair(message);
+        let (by_pair, stream) = (self.by_pair(message), self.stream_of(message));
         // A queue pair is judged by full packets, whatever its first message is.
         let (payload, overhead) = match by_pair {
             true => {
@@ -152,7 +152,7 @@ impl Net<'_> {
         feedback.idle.resize(places, Idle::default());
         feedback.idle[flow as usize] = idle;
         self.asides[message as usize].flow = flow;
-        if let (Some(stream), Some(pairs)) = (self.stream_of(message), &mut self.pairs)
+        if let (Some(stream), Some(pairs)) = (stream, &mut self.pairs)
             && let Some(pair) = pairs.get_mut(&stream)
         {
             pair.flow = flow;
