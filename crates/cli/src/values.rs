@@ -16,3 +16,9 @@ pub(crate) fn address(text: &str) -> Result<String, String> {
         Some(_) => Ok(text.to_owned()),
     }
 }
+
+/// How long waits may take that cannot end: seconds from 0.1 to a day.
+pub(crate) fn stall_time(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "must be seconds from 0.1 to 86400".to_owned())
+}

@@ -149,9 +149,9 @@ impl Evidence {
             None if text.trim().is_empty() => {
                 self.flag(file.to_owned(), "is empty: the run printed nothing".to_owned())
             }
-            None => match import::condition::doubt(text, None) {
-                Some((line, what)) if what.contains("failed") => self.flag(place(line), what),
-                _ => self.flag(file.to_owned(), format!("is none of: {ALLOWED}")),
+            None => match import::condition::failure(text) {
+                Some((line, what)) => self.flag(place(line), what),
+                None => self.flag(file.to_owned(), format!("is none of: {ALLOWED}")),
             },
         }
     }

@@ -1,7 +1,7 @@
 //! What holds a site's network back, from what the site has: outputs of measurement programs, and what its tools print.
 //!
-//! 1. [`files`] tells what each file is and reads it; [`hotlink_results::import::condition`] refuses outputs of crashed and cut runs; [`hosts`]
-//!    says who took part.
+//! 1. [`files`] tells what each file is and reads it; [`hotlink_results::import::condition`] refuses outputs of crashed and cut
+//!    runs; [`hosts`] says who took part.
 //! 2. [`series`] puts each number beside its bound, which [`hotlink_study::bound`] alone knows, [`units`] beside what
 //!    the other hosts and pairs reach (median and median deviation).
 //! 3. [`findings`] are what stands out. [`signatures`], which are data, weigh the causes that may explain each; [`predict`]

@@ -336,7 +336,8 @@ pub(crate) fn supervise(of: &mut impl Supervised, is_whole: bool, told: impl Fn(
             && let Some(why) = of.stuck()
         {
             end = JobEnd { status: 1, failed: Some(why) };
-            (first, asked) = (Some(u32::MAX), Some((Instant::now(), false)));
+            // No rank's own end is named in place of that: none has a lower number.
+            (first, asked) = (Some(0), Some((Instant::now(), false)));
         }
         match GOT.swap(0, Ordering::Relaxed) {
             0 => {}

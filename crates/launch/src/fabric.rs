@@ -106,14 +106,10 @@ pub struct Told {
 }
 
 impl Told {
-    /// Operations that the timeline leaves out, of ranks that did more than one keeps.
-    pub fn left_out(&self) -> u64 {
-        self.seen.iter().map(|seen| seen.left_out).sum()
-    }
-    /// What every rank's port did, as Chrome trace events.
-    pub fn timeline(&mut self, fabric: &str) -> String {
+    /// What every rank's port did.
+    pub fn timeline(&mut self, fabric: &str) -> timeline::Run {
         let name = format!("{} on {fabric}", self.record.text("program").unwrap_or_default());
-        timeline::chrome(&[(name, std::mem::take(&mut self.seen))])
+        (name, std::mem::take(&mut self.seen))
     }
     /// Messages and bytes of each pair of ranks, as CSV.
     pub fn matrix(&self) -> String {

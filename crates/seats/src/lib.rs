@@ -4,6 +4,8 @@
 //! simulation stands still while a process runs, so that it alone decides what happens when. The two meet in a mailbox of
 //! shared memory; the process's own memory stays where it is, and the simulator reads and writes it there. [`Office`] is the
 //! simulator's side, a [`hotlink_port::Program`] that any port can run on which others may lodge memory.
+//!
+//! On real ports ranks tell what they wait for in [`Waits`], and a [`Watch`] sees that none can go on.
 
 mod calls;
 mod desk;

@@ -199,10 +199,14 @@ pub fn kept(file: &str, from: impl std::io::Read) -> Result<Site, ImportError> {
     kept::read(file, from)
 }
 
+/// What stands between `+` in a network's name; a file may have one in its own.
+fn words(name: &str) -> Vec<&str> {
+    if input::is_file(name) { vec![name] } else { name.split('+').collect() }
+}
+
 /// The files of a site's network that `name` spells; `None`: it is something else (a fabric of the catalog, a graph).
 pub fn files(name: &str) -> Option<Vec<&str>> {
-    let whole = input::is_file(name);
-    let files: Vec<&str> = if whole { vec![name] } else { name.split('+').collect() };
+    let files = words(name);
     files
         .iter()
         .filter(|file| Change::of(file).is_none())

@@ -46,7 +46,7 @@ impl Source {
     /// # Errors
     /// As [`Source::open`]; a technology for a catalog file.
     pub fn open_as(name: &str, technology: Option<&'static Technology>) -> Result<Source, Error> {
-        if let Some((network, like)) = site::like::split(name) {
+        if let Some((network, like)) = site::like::split(name).map_err(Error::Input)? {
             let mut source = Source::open_as(&network, technology)?;
             if source.own_nodes().is_none() {
                 let what = format!("like:{like}: is for networks that files describe; {network} states its own hosts");

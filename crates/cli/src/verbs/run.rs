@@ -1,6 +1,7 @@
 //! `hotlink run`: an MPI program on ranks of this machine, over this project's MPI library: over memory and sockets, or on a
 //! simulated fabric.
 
+use crate::values::stall_time;
 use crate::words::via;
 use crate::{Failure, place};
 use hotlink_launch::{library, with_library};
@@ -57,7 +58,7 @@ pub(crate) struct Args {
     bind: Bind,
     /// End ranks of this machine that have all waited this many seconds for each other, and tell who waits for whom; 0: let
     /// them wait. Of programs whose threads may all call MPI nothing is known.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = stall_or_none, conflicts_with_all = ["on", "hosts"])]
     stall: f64,
     /// Use this library [default: HOTLINK_LIBRARY, else libmpi_abi.so.1 beside the command or in ../lib/hotlink].
     #[arg(long, value_name = "FILE")]
@@ -67,11 +68,12 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-/// Seconds of a wait: none, or some that a clock can tell.
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds = text.parse::<f64>().ok();
-    let allowed = || "allowed are 0, and 0.1 to 86400 seconds".to_owned();
-    seconds.filter(|&seconds| seconds == 0.0 || (0.1..=86400.0).contains(&seconds)).ok_or_else(allowed)
+/// The same as of `measure`; 0: for ever.
+fn stall_or_none(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(0.0) => Ok(0.0),
+        _ => stall_time(text).map_err(|what| format!("{what}, or 0")),
+    }
 }
 
 /// Where ranks run.

@@ -4,7 +4,7 @@ use crate::Failure;
 use hotlink_bench::{Faults, Seen, Watching};
 use hotlink_paper::Output;
 use hotlink_results::timeline;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of observers.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -42,17 +42,18 @@ impl WatchOptions {
     /// Writes the timelines, if asked for.
     pub(crate) fn write(&self, runs: &[timeline::Run], output: &Output) -> Result<(), Failure> {
         let Some(path) = self.trace.as_ref().filter(|_| !output.is_muted()) else { return Ok(()) };
-        tell_left_out(timeline::left_out(runs));
-        hotlink_results::write_whole("--trace", path, &timeline::chrome(runs))
+        write_timeline(path, runs)
     }
 }
 
-/// A timeline may be too short for all that ranks did.
-pub(crate) fn tell_left_out(left_out: u64) {
+/// Writes a timeline; tells if it is too short for all that ranks did.
+pub(crate) fn write_timeline(path: &Path, runs: &[timeline::Run]) -> Result<(), Failure> {
+    let left_out = timeline::left_out(runs);
     if left_out > 0 {
         let kept = Seen::MOST;
         hotlink_paper::tell!(
             "hotlink: --trace: keeps the first {kept} operations of each rank and run; {left_out} more are left out"
         );
     }
+    hotlink_results::write_whole("--trace", path, &timeline::chrome(runs))
 }

@@ -40,6 +40,8 @@ fn hosts_may_be_like_those_of_the_catalog_and_dumps_of_one_name_are_compared() {
     assert_eq!((&record["fabric"], &record["nodes"]), (&"ibnetdiscover+like:ib-ndr-fat-tree2".into(), &12.into()));
     assert!(record["inputs"].to_string().contains("parameter.copy_rate"));
     assert!(ask("ib-qdr+like:ib-ndr-fat-tree2 --nodes 4").unwrap_err().contains("states its own hosts"));
+    let twice = ask(&format!("{network}+like:ib-qdr+like:ib-ndr-fat-tree2"));
+    assert!(twice.unwrap_err().contains("like:ib-qdr and like:ib-ndr-fat-tree2: a network has hosts of one fabric"));
     assert!(ask(&format!("{network}+like:none-such")).unwrap_err().contains("none-such: not in the catalog"));
     let paths = run(&format!("simulate alltoall --size 64KiB --paths packet --fabric {network}"));
     assert!(paths.unwrap_err().contains("--paths: forwarding tables say"));

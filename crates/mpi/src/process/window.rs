@@ -261,8 +261,11 @@ impl Window {
             due.set(due.get() - 1);
             let bytes = came?.bytes;
             if bytes < room.span.bytes() {
-                missed.set(missed.get() || told.is_none());
-                return Err(beyond().about(told.map_or(Of::Nothing, Of::Win)));
+                if let Some(window) = told {
+                    return Err(beyond().about(Of::Win(window)));
+                }
+                missed.set(true);
+                return Err(beyond());
             }
             room.settle(bytes);
             Ok(Status::EMPTY)

@@ -57,6 +57,7 @@ pub(super) struct QueuePair {
 
 /// What leaves one after the other: messages of two nodes, or of two ranks and a tag.
 pub(super) type Stream = [u32; 3];
+/// Queue pairs by what leaves on them.
 pub(super) type Pairs = HashMap<Stream, QueuePair>;
 
 /// Queue pairs, but where each message has its own connection.
@@ -126,14 +127,14 @@ impl Net<'_> {
             return;
         }
         let m = self.messages.items[message as usize];
-        let (by_pair, stream) = (self.by_pair(message), self.stream_of(message));
+        let stream = self.stream_of(message);
         // A queue pair is judged by full packets, whatever its first message is.
-        let (payload, overhead) = match by_pair {
-            true => {
+        let (payload, overhead) = match stream {
+            Some(_) => {
                 let full = self.plan.packet_bytes;
                 (full, self.plan.wire_bytes(full, self.buffer.switches) - full)
             }
-            false => (payload, u32::from(overhead)),
+            None => (payload, u32::from(overhead)),
         };
         let Some(mut feedback) = self.feedback.take() else { return };
         let (host_ps, there_ps, rate) = self.idle_times(feedback.host_stages, payload, payload + overhead);

@@ -241,8 +241,8 @@ const MOST_BYTES: u64 = 1 << 28;
 /// # Errors
 /// The first mistake, with its place.
 pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
-    let words: Vec<&str> = if is_file(name) { vec![name] } else { name.split('+').collect() };
-    let (rates, files): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| word.starts_with("rate:"));
+    let (rates, files): (Vec<&str>, Vec<&str>) =
+        crate::words(name).into_iter().partition(|word| word.starts_with("rate:"));
     let (kinds, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("technology:"));
     let (own, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("nvlink:"));
     let (latencies, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("latency:"));

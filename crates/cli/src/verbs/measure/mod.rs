@@ -5,6 +5,7 @@ mod benchmarks;
 mod options;
 
 use crate::Failure;
+use crate::values::stall_time;
 use benchmarks::*;
 use clap::Parser;
 use hotlink_bench::{Record, Which};
@@ -38,11 +39,6 @@ pub(crate) struct Args {
     /// to each message: for machines in use, and for networks slower than that. Default: 0.02.
     #[arg(long, global = true, value_name = "SECONDS")]
     poll: Option<f64>,
-}
-
-fn stall_time(text: &str) -> Result<f64, String> {
-    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=86_400.0).contains(seconds));
-    seconds.ok_or_else(|| "must be seconds from 0.1 to 86400".to_owned())
 }
 
 #[derive(clap::Subcommand)]

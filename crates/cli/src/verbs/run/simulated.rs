@@ -81,8 +81,7 @@ pub(super) fn run(
         Ended::Failed(end) => return Ok(Some(end)),
     };
     if let Some(path) = &also.trace {
-        watching::tell_left_out(told.left_out());
-        write_whole("--trace", path, &told.timeline(fabric))?;
+        watching::write_timeline(path, &[told.timeline(fabric)])?;
     }
     if let Some(path) = &also.matrix {
         write_whole("--matrix", path, &told.matrix())?;
