@@ -4,6 +4,7 @@
 use crate::abi::{Handle, Status};
 use crate::pointer::Address;
 use crate::process::attribute::Key;
+use crate::process::gate::calls_back;
 use hotlink_standard::constants as c;
 use std::ffi::c_int;
 
@@ -21,10 +22,10 @@ pub(crate) fn copy_attribute(key: &Key, of: Handle, number: c_int, value: Addres
     }
     let (mut copy, mut flag) = (0, 0);
     // SAFETY: the program gave it as such a function.
-    let code = unsafe {
+    let code = calls_back(|| unsafe {
         let function: Copy = std::mem::transmute(key.copy);
         function(of, number, key.extra.0, value.0, &raw mut copy, &raw mut flag)
-    };
+    });
     if code != c::MPI_SUCCESS {
         return Err(code);
     }
@@ -37,10 +38,10 @@ pub(crate) fn delete_attribute(key: &Key, of: Handle, number: c_int, value: Addr
         return c::MPI_SUCCESS;
     }
     // SAFETY: the program gave it as such a function.
-    unsafe {
+    calls_back(|| unsafe {
         let function: Delete = std::mem::transmute(key.delete);
         function(of, number, value.0, key.extra.0)
-    }
+    })
 }
 
 /// A user's operator, with a length of either width.
@@ -50,19 +51,19 @@ pub(crate) fn operate(function: usize, wide: bool, (from, into): (Address, Addre
         type Wide = unsafe extern "C" fn(usize, usize, *mut i64, *mut Handle);
         let mut count = count;
         // SAFETY: the program gave it as such a function.
-        unsafe {
+        calls_back(|| unsafe {
             let function: Wide = std::mem::transmute(function);
             function(from.0, into.0, &raw mut count, &raw mut datatype);
-        }
+        });
         return;
     }
     type Narrow = unsafe extern "C" fn(usize, usize, *mut c_int, *mut Handle);
     let mut count = c_int::try_from(count).unwrap_or(c_int::MAX);
     // SAFETY: the program gave it as such a function.
-    unsafe {
+    calls_back(|| unsafe {
         let function: Narrow = std::mem::transmute(function);
         function(from.0, into.0, &raw mut count, &raw mut datatype);
-    }
+    })
 }
 
 /// An error handler; the code that it leaves, which the failed call returns. What it is called with beyond the standard's two
@@ -71,36 +72,36 @@ pub(crate) fn handle(function: usize, of: Handle, code: c_int) -> c_int {
     type Handler = unsafe extern "C" fn(*mut Handle, *mut c_int, ...);
     let (mut of, mut code) = (of, code);
     // SAFETY: the program gave it as such a function.
-    unsafe {
+    calls_back(|| unsafe {
         let function: Handler = std::mem::transmute(function);
         function(&raw mut of, &raw mut code);
-    }
+    });
     code
 }
 
 pub(crate) fn query(function: usize, extra: Address, status: &mut Status) -> c_int {
     type Query = unsafe extern "C" fn(usize, *mut Status) -> c_int;
     // SAFETY: the program gave it as such a function.
-    unsafe {
+    calls_back(|| unsafe {
         let function: Query = std::mem::transmute(function);
         function(extra.0, status)
-    }
+    })
 }
 
 pub(crate) fn free(function: usize, extra: Address) -> c_int {
     type Free = unsafe extern "C" fn(usize) -> c_int;
     // SAFETY: the program gave it as such a function.
-    unsafe {
+    calls_back(|| unsafe {
         let function: Free = std::mem::transmute(function);
         function(extra.0)
-    }
+    })
 }
 
 pub(crate) fn cancel(function: usize, extra: Address, complete: bool) -> c_int {
     type Cancel = unsafe extern "C" fn(usize, c_int) -> c_int;
     // SAFETY: the program gave it as such a function.
-    unsafe {
+    calls_back(|| unsafe {
         let function: Cancel = std::mem::transmute(function);
         function(extra.0, c_int::from(complete))
-    }
+    })
 }

@@ -25,6 +25,51 @@ static SHARED: AtomicBool = AtomicBool::new(false);
 /// Calls within calls of the thread that holds the gate, or of the only one that calls.
 static DEPTH: AtomicU32 = AtomicU32::new(0);
 
+/// Functions of the program's that are being called from within a call.
+static CALLBACKS: AtomicU32 = AtomicU32::new(0);
+
+/// Calls a function of the program's, which may call the library again.
+pub(crate) fn calls_back<T>(function: impl FnOnce() -> T) -> T {
+    CALLBACKS.fetch_add(1, Ordering::Relaxed);
+    let result = function();
+    CALLBACKS.fetch_sub(1, Ordering::Relaxed);
+    result
+}
+
+/// What a thread may call beside another's call at every thread level (MPI 5.0, 11.6.1), and what ends the process.
+const AT_EVERY_LEVEL: [&str; 14] = [
+    "MPI_Abi_",
+    "MPI_Abort",
+    "MPI_Add_error_",
+    "MPI_Error_",
+    "MPI_Finalized",
+    "MPI_Get_library_version",
+    "MPI_Get_version",
+    "MPI_Info_",
+    "MPI_Initialized",
+    "MPI_Is_thread_main",
+    "MPI_Pcontrol",
+    "MPI_Query_thread",
+    "MPI_Remove_error_",
+    "MPI_Session_",
+];
+
+/// A call begins in a process that promised one call at a time, and another is under way. From a function of the program's
+/// that the library called that is right. From another thread it would read what the other has half written: the end.
+#[cold]
+fn meet(name: &str) {
+    if CALLBACKS.load(Ordering::Relaxed) == 0 && !AT_EVERY_LEVEL.iter().any(|known| name.starts_with(known)) {
+        // SAFETY: it is read only to say who this is. The rank does not change once it is known.
+        let process = unsafe { (*PROCESS.0.get()).as_deref() };
+        let rank = process.and_then(Process::rank).map_or(String::new(), |rank| format!("rank {rank}: "));
+        tell(&format!(
+            "hotlink: {rank}{name}: a thread calls while another thread's call is under way; \
+             only MPI_Init_thread with MPI_THREAD_MULTIPLE allows that, where it provides it\n"
+        ));
+        crate::seat::leave(c::MPI_ERR_OTHER);
+    }
+}
+
 /// From now on threads call when they like. The calls that this one is in hold the gate until they end.
 pub(crate) fn share() {
     if !SHARED.load(Ordering::Relaxed) {
@@ -163,6 +208,9 @@ pub(crate) fn attend(work: fn(&Process) -> bool) {
 /// A call of the standard: its error code.
 #[inline(always)]
 pub(crate) fn call(name: &'static str, of: Of, work: impl FnOnce(&Process) -> Done) -> c_int {
+    if DEPTH.load(Ordering::Relaxed) != 0 && !is_shared() {
+        meet(name);
+    }
     let outer = effort::is_on().then(|| {
         let outer = within();
         goes_into(name);
@@ -210,10 +258,11 @@ mod tests {
     #[test]
     fn the_gate_is_held_by_the_outer_call() {
         let code = call("MPI_Outer", Of::Nothing, |_| {
-            let inner = call("MPI_Inner", Of::Nothing, |_| {
+            let shares = |_: &Process| {
                 share();
                 Ok(())
-            });
+            };
+            let inner = calls_back(|| call("MPI_Inner", Of::Nothing, shares));
             assert!(inner == c::MPI_SUCCESS && passage::is_own() && DEPTH.load(Ordering::Relaxed) == 1);
             Ok(())
         });

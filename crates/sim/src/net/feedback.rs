@@ -1,9 +1,9 @@
 //! Transports drive flows: [`hotlink_transport`] says when the next packet of a message may leave, and hears of each packet
 //! that has arrived one way back later.
 //!
-//! A flow is a queue pair, whose messages leave one after the other, or a message of its own. Its round trip runs from the start in the sender's
-//! host to the arrival, and back over the route that the topology has from receiver to sender; an acknowledgement passes
-//! every queue and takes no room on a link (a class of its own with priority). Packets of other flows that wait in the
+//! A flow is a queue pair, whose messages leave one after the other, or a message of its own. Its round trip runs from the
+//! start in the sender's host to the arrival, and back over the route that the topology has from receiver to sender. An
+//! acknowledgement passes every queue and takes no room on a link (a class of its own with priority). Packets of other flows that wait in the
 //! sender's own adapter are no delay of the network: there the idle time counts. A packet leaves marks and telemetry at
 //! switches' links alone, and both say what waits there for the link as the packet begins to cross it.
 
@@ -14,6 +14,7 @@ use crate::plan::{NONE, Plan, RouteBuffer};
 use hotlink_event::random::Random;
 use hotlink_event::{Event, Queue};
 use hotlink_fabric::flow_control::Passage;
+use hotlink_fabric::rng::mix;
 use hotlink_transport::{Ack, Config, Connections, Ecn, Flows, Hop, Path, Permit};
 use std::collections::HashMap;
 
@@ -69,7 +70,6 @@ pub(super) fn pairs(settings: &Settings) -> Option<Pairs> {
 pub(super) struct Feedback {
     flows: Flows,
     config: Config,
-    random: Random,
     trips: Pool<Trip>,
     /// Telemetry of each trip, where the transport reads it.
     hops: Vec<Vec<Hop>>,
@@ -91,7 +91,6 @@ impl Feedback {
         Some(Box::new(Feedback {
             flows: config.flows(),
             config,
-            random: Random::new(settings.seed ^ 0xecb),
             trips: Pool::default(),
             hops: Vec::new(),
             idle: Vec::new(),
@@ -112,11 +111,6 @@ impl Feedback {
             self.hops[at as usize].clear();
         }
         at
-    }
-
-    fn draws_mark(&mut self, ecn: Ecn, queue: u64) -> bool {
-        let share = ecn.share(queue as f64);
-        share >= 1.0 || share > 0.0 && self.random.unit() < share
     }
 }
 
@@ -262,12 +256,14 @@ impl Net<'_> {
             let hop = Hop { link: server, rate, queue_bytes: queue as f64, sent_bytes, at_ps: self.now };
             feedback.hops[p.trip as usize].push(hop);
         }
-        let marked = trip.marked;
-        if let Some(&ecn) = feedback.marks.get(server as usize).filter(|_| !marked)
-            && feedback.draws_mark(ecn, queue)
-        {
-            feedback.trips.items[p.trip as usize].marked = true;
-            self.stats.marks += 1;
+        if let Some(ecn) = feedback.marks.get(server as usize) {
+            // By the packet, the queue and the time alone: flows that share nothing draw what they draw alone.
+            let m = &self.messages.items[p.message as usize];
+            let lot = self.plan.pair_lot(m.from, m.to) ^ mix(self.now) ^ u64::from(server) << 32;
+            if !trip.marked && ecn.share(queue as f64) > Random::new(mix(lot)).unit() {
+                trip.marked = true;
+                self.stats.marks += 1;
+            }
         }
     }
     /// A packet is at its destination: its acknowledgement sets out.

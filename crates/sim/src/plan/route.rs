@@ -154,7 +154,7 @@ impl Plan<'_> {
         let (mut lot, turn) = (choice >> 32, choice & 0xffff_ffff);
         if self.paths == Paths::Flow && self.fabric.routing.is_valiant() {
             // `choice` is a packet's own there, for its intermediate group.
-            lot = pair_lot(self.seed, trip.source.0, trip.destination.0) & 0xffff_ffff;
+            lot = self.pair_lot(trip.source.0, trip.destination.0) & 0xffff_ffff;
         }
         let mut draw = Draw::new(self.paths, trip.destination, lot, turn);
         let ways = self.fabric.ways(trip);
@@ -320,10 +320,15 @@ impl Plan<'_> {
         }
     }
 
+    /// The lot of two nodes under the run's seed.
+    pub fn pair_lot(&self, from: u32, to: u32) -> u64 {
+        pair_lot(self.seed, from, to)
+    }
+
     /// What picks among equal ways for packet `index` of a message from `from` to `to`: a lot in the upper half, a place
     /// in turn in the lower.
     pub fn choice(&self, from: u32, to: u32, message: u32, index: u32) -> u64 {
-        let pair = pair_lot(self.seed, from, to);
+        let pair = self.pair_lot(from, to);
         let (lot, turn) = match self.paths {
             // A random group on the way is each packet's own choice.
             _ if self.fabric.routing.is_valiant() => (mix(pair ^ (u64::from(message) + 1)), index),

@@ -73,14 +73,14 @@ struct Settled {
 
 /// Nodes 1 to `flows` send an endless message each to node 0 on one switch for `total_us`; the second half counts.
 fn bottleneck(transport: Config, flows: u32, total_us: f64) -> Settled {
-    bottleneck_of(1 << 40, transport, flows, total_us)
+    bottleneck_of(1 << 40, transport, flows, total_us, 1)
 }
 
 /// The same with messages of `bytes`, one after the other.
-fn bottleneck_of(bytes: u64, transport: Config, flows: u32, total_us: f64) -> Settled {
+fn bottleneck_of(bytes: u64, transport: Config, flows: u32, total_us: f64, seed: u64) -> Settled {
     let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
     let fabric = Fabric::build(&spec, 32).expect("one leaf");
-    let settings = settings(&spec, transport);
+    let settings = Settings { seed, ..settings(&spec, transport) };
     let plan = Plan::new(&fabric, &settings).expect("plan");
     let mut net = Net::new(&plan, &settings);
     // Chunks of one flow cannot be told apart on the way: shares follow from `busy`.
@@ -171,10 +171,15 @@ fn near(what: &str, found: f64, expected: f64, most: f64) {
 
 #[test]
 fn dcqcn_holds_the_queue_of_its_fluid_model() {
-    for (flows, most) in [(2, 0.15), (8, 0.2), (31, 0.4)] {
-        let settled = bottleneck(all()[0].1, flows, 16_000.0);
-        near(&format!("DCQCN, {flows} flows, queue"), settled.queue, dcqcn_queue(f64::from(flows)), most);
-        assert!(settled.used > 0.97 && settled.shares[0] > 0.6 && settled.shares[1] < 1.5, "{settled:?}");
+    // The queue of two flows swings: of ten seeds it was 27 % below the model to 18 % above it.
+    for (flows, seeds, most) in [(2, 8, 0.15), (8, 2, 0.2), (31, 1, 0.4)] {
+        let mut queue = 0.0;
+        for seed in 1..=seeds {
+            let settled = bottleneck_of(1 << 40, all()[0].1, flows, 16_000.0, seed);
+            queue += settled.queue / seeds as f64;
+            assert!(settled.used > 0.97 && settled.shares[0] > 0.6 && settled.shares[1] < 1.5, "{settled:?}");
+        }
+        near(&format!("DCQCN, {flows} flows, queue"), queue, dcqcn_queue(f64::from(flows)), most);
     }
 }
 
@@ -365,8 +370,8 @@ fn an_exchange_ends_under_every_transport() {
 fn a_queue_pair_goes_on_where_its_last_message_ended() {
     for (name, config) in all() {
         let endless = bottleneck(config, 8, 4000.0);
-        let pairs = bottleneck_of(64 << 10, Config { connections: Connections::Pair, ..config }, 8, 4000.0);
-        let messages = bottleneck_of(64 << 10, config, 8, 4000.0);
+        let pairs = bottleneck_of(64 << 10, Config { connections: Connections::Pair, ..config }, 8, 4000.0, 1);
+        let messages = bottleneck_of(64 << 10, config, 8, 4000.0, 1);
         assert_eq!((pairs.used, pairs.queue, pairs.shares), (endless.used, endless.queue, endless.shares), "{name}");
         // As connections of their own they ask for more without end.
         // DCTCP holds the longest queue of them where it is in balance: about its threshold.

@@ -195,6 +195,24 @@ fn jobs_without_a_resource_in_common_do_not_slow_each_other() {
     }
 }
 
+/// Marks and rates of a job follow from its own packets, whatever others draw.
+#[test]
+fn transports_of_jobs_without_a_resource_in_common_do_not_meet() {
+    let incast = |name, nodes| {
+        format!(
+            "[[job]]\nname = \"{name}\"\ntraffic = \"incast:7\"\nsize = \"64KiB\"\nload = 4.0\nmessages = 20\nnodes = \"{nodes}\"\n"
+        )
+    };
+    let text = format!("nodes = 96\n{}{}", incast("a", "0-7"), incast("b", "40-47"));
+    for transport in [Transport::Dcqcn, Transport::Dctcp, Transport::Swift] {
+        let network = Network { control: Control { transport, ..Control::usual() }, ..NETWORK };
+        let records = answers(&Jobs { network, ..JOBS }, &text, "eth-400g-leaf-spine").expect("runs");
+        for record in &records[..2] {
+            assert_eq!(number(record, "slowdown"), 1.0, "{record:?}");
+        }
+    }
+}
+
 /// Two switches with one cable, and two hosts on each: 1,000 MB/s everywhere, no headers.
 const CABLE: &str = r#"{"technology": "myrinet", "rate_MBps": 1000, "latency_us": 0.1,
     "packet": {"payload_max_B": 1000, "overhead_B": 0},
