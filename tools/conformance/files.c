@@ -111,6 +111,34 @@ static void shared(const char *name) {
     check(access(name, F_OK) != 0, "deleted on close");
 }
 
+/* Collectives with a wrong argument at one rank: that rank hears of it, and the others' parts are done. */
+static void wrong(const char *name) {
+    MPI_File file;
+    MPI_Request request;
+    MPI_Offset at = rank * (MPI_Offset)sizeof(int);
+    int x = 50 + rank, y = -1, code, sign = rank ? 1 : -1;
+    MPI_Datatype type = rank ? MPI_INT : MPI_DATATYPE_NULL;
+    check(!MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+                         MPI_INFO_NULL, &file), "open");
+    check(!MPI_File_set_size(file, 0), "set_size");
+    code = MPI_File_write_at_all(file, at, &x, sign, MPI_INT, MPI_STATUS_IGNORE);
+    check(rank ? !code : class_of(code) == MPI_ERR_COUNT, "a count below nothing at one rank");
+    code = MPI_File_read_at_all(file, at, &y, 1, type, MPI_STATUS_IGNORE);
+    check(rank ? !code && y == x : class_of(code) == MPI_ERR_TYPE, "a null type at one rank");
+    y = -1;
+    code = MPI_File_iread_at_all(file, at, &y, sign, MPI_INT, &request);
+    check(rank ? !code && !MPI_Wait(&request, MPI_STATUS_IGNORE) && y == x : class_of(code) == MPI_ERR_COUNT,
+          "a count below nothing at one rank, beside");
+    code = MPI_File_write_ordered(file, &x, 1, type, MPI_STATUS_IGNORE);
+    check(rank ? !code : class_of(code) == MPI_ERR_TYPE, "a null type at one rank, in order");
+    code = MPI_File_read_at_all(file, at - (MPI_Offset)sizeof(int), &y, rank ? 1 : 0, MPI_INT, MPI_STATUS_IGNORE);
+    check(!rank || (!code && y == x), "what was written in order");
+    code = MPI_File_read_all_begin(file, &y, sign, MPI_INT);
+    check(rank ? !code && !MPI_File_read_all_end(file, &y, MPI_STATUS_IGNORE) : class_of(code) == MPI_ERR_COUNT,
+          "a count below nothing at one rank, in two calls");
+    MPI_File_close(&file);
+}
+
 /* A view of nothing, as a darray of few rows has it for some ranks; whole etypes; one rank's mistake, of which all hear. */
 static void views(const char *name) {
     MPI_File file;
@@ -158,6 +186,7 @@ int main(int argc, char **argv) {
         interleaved(name, way);
     shared(name);
     views(name);
+    wrong(name);
     code = MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
     check(class_of(code) == MPI_ERR_NO_SUCH_FILE && file == MPI_FILE_NULL, "no such file");
     code = MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDONLY | MPI_MODE_CREATE, MPI_INFO_NULL, &file);

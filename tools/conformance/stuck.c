@@ -1,16 +1,21 @@
-/* Ranks that wait for each other: in receives, in a ring of long sends, or one in a receive and the others in a barrier. With
- * `threads` another thread of rank 0 sends what it waits for, after longer than a rank may wait. */
+/* Ranks that wait for each other: in receives, in a ring of long sends, or one in a receive and the others in a barrier; in
+ * probes. With `threads` another thread of rank 0 sends what it waits for, after longer than a rank may wait; with `meets` one
+ * that may not calls while rank 0 waits. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static void *late(void *unused) {
-    int x = 1;
-    sleep(3);
+static void *late(void *is_early) {
+    int x = 1, is_main;
+    MPI_Is_thread_main(&is_main);
+    if (is_early)
+        usleep(300000);
+    else
+        sleep(3);
     MPI_Send(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
-    return unused;
+    return NULL;
 }
 
 int main(int argc, char **argv) {
@@ -32,7 +37,14 @@ int main(int argc, char **argv) {
             MPI_Recv(out, 1, MPI_INT, 1, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             pthread_join(thread, NULL);
         }
-    } else if (!strcmp(how, "sends"))
+    } else if (!strcmp(how, "meets")) {
+        pthread_t thread;
+        if (rank == 0)
+            pthread_create(&thread, NULL, late, out);
+        MPI_Recv(out, 1, MPI_INT, !rank, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (!strcmp(how, "probes"))
+        MPI_Probe(!rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else if (!strcmp(how, "sends"))
         MPI_Send(out, bytes, MPI_BYTE, (rank + 1) % ranks, 5, MPI_COMM_WORLD);
     else if (!strcmp(how, "barrier") && rank)
         MPI_Barrier(MPI_COMM_WORLD);

@@ -55,7 +55,7 @@ pub use drivers::{
 };
 pub use hotlink_job::{Errand, Exchange, Job, JobEnd, Launched, Spread, is_here, machine, path_word};
 pub use hotlink_seats::{Door, Entry, Idle, Lends, Want, goes_into, is_simulated, take_turns, within};
-pub use hotlink_seats::{Waits, Watch, keep_quiet, quietly};
+pub use hotlink_seats::{Waits, Watch, function, keep_quiet, quietly, waits_in};
 pub use hotlink_seats::{clock as virtual_clock, look as look_at_virtual_clock};
 pub use latch::{Latch, Wish, looked};
 pub use mixed::{Gathering, MixedPort};

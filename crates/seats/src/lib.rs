@@ -31,4 +31,4 @@ pub use idle::Idle;
 pub use office::{Office, Spent};
 pub use steps::Step;
 pub use turns::{Lends, Sleeps, Turns, Want, sleeps_by, take_turns, turns};
-pub use waits::{Account, WAITS, Waits, Watch, Words, keep_quiet, quietly};
+pub use waits::{Account, WAITS, Waits, Watch, Words, function, keep_quiet, quietly, waits_in};

@@ -13,7 +13,7 @@ use hotlink_port::{Call, Rank};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::time::{Duration, Instant};
 
 /// Polls in vain of every rank, after all were seen to wait, that show that nothing is under way.
@@ -33,6 +33,34 @@ struct Line {
     /// With which rank and tag, and one more; 0: any.
     peer: AtomicU32,
     tag: AtomicU64,
+    /// The library's function that the rank is in: bytes, filled up with zeros.
+    within: [AtomicU64; NAME],
+}
+
+/// Words of a function's name, of which so much is told.
+const NAME: usize = 5;
+/// The function that this process is in: where its name begins, and its length.
+static WITHIN: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+
+/// This process goes into a function of its library, by whose name a long wait there is told.
+#[inline(always)]
+pub fn waits_in(name: &'static str) {
+    WITHIN[0].store(name.as_ptr() as usize, Relaxed);
+    WITHIN[1].store(name.len(), Relaxed);
+}
+
+/// The function that this process is in.
+#[inline(always)]
+pub fn function() -> &'static str {
+    match WITHIN[0].load(Relaxed) {
+        0 => "",
+        // SAFETY: `waits_in` has put both there, of a name that lives for ever. It is for a process of which one thread
+        // at a time is in the library: the others are quiet.
+        start => unsafe {
+            let bytes = std::slice::from_raw_parts(start as *const u8, WITHIN[1].load(Relaxed));
+            std::str::from_utf8_unchecked(bytes)
+        },
+    }
 }
 
 /// Does something of which nothing is told: who looks in vain and goes on does not wait.
@@ -56,7 +84,7 @@ unsafe impl Send for Waits {}
 unsafe impl Sync for Waits {}
 
 /// What a rank tells of its wait where it shares no memory with who looks.
-pub type Words = [u64; 5];
+pub type Words = [u64; 5 + NAME];
 
 /// Names the memory of the lines that a job's launcher looks at.
 pub const WAITS: &str = "HOTLINK_WAITS";
@@ -106,11 +134,13 @@ impl Waits {
         let line = self.line(rank);
         let (number, beats) = self.read(rank);
         let (call, peer) = (u64::from(line.call.load(Relaxed)), u64::from(line.peer.load(Relaxed)));
-        [number, beats, call, peer, line.tag.load(Relaxed)]
+        let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|k| line.within[k].load(Relaxed));
+        [number, beats, call, peer, line.tag.load(Relaxed), a, b, c, d, e]
     }
     /// What a rank has sent of its line.
-    pub fn put(&self, rank: Rank, [number, beats, call, peer, tag]: Words) {
+    pub fn put(&self, rank: Rank, [number, beats, call, peer, tag, within @ ..]: Words) {
         let line = self.line(rank);
+        line.within.iter().zip(within).for_each(|(word, bytes)| word.store(bytes, Relaxed));
         line.call.store(call as u32, Relaxed);
         line.peer.store(peer as u32, Relaxed);
         line.tag.store(tag, Relaxed);
@@ -124,8 +154,17 @@ impl Waits {
     fn peer(&self, rank: Rank) -> Option<Rank> {
         self.line(rank).peer.load(Relaxed).checked_sub(1)
     }
-    /// `receives from rank 1, tag 7`.
+    /// `receives from rank 1, tag 7 (MPI_Recv)`.
     fn told(&self, rank: Rank) -> String {
+        let name = self.line(rank).within.each_ref().map(|word| word.load(Relaxed).to_ne_bytes());
+        let name: Vec<u8> = name.as_flattened().iter().copied().take_while(|&byte| byte != 0).collect();
+        match String::from_utf8_lossy(&name) {
+            name if name.is_empty() => self.what(rank),
+            name => format!("{} ({name})", self.what(rank)),
+        }
+    }
+    /// `receives from rank 1, tag 7`.
+    fn what(&self, rank: Rank) -> String {
         let line = self.line(rank);
         let Some(&call) = Call::ALL.get((line.call.load(Relaxed) as usize).wrapping_sub(1)) else {
             return "waits".to_owned();
@@ -280,6 +319,11 @@ impl Account {
         line.peer.store(peer, Relaxed);
         line.tag.store(tag, Relaxed);
         line.call.store(call, Relaxed);
+        let mut name = [0; 8 * NAME];
+        name.iter_mut().zip(function().bytes()).for_each(|(place, byte)| *place = byte);
+        for (word, bytes) in line.within.iter().zip(name.as_chunks().0) {
+            word.store(u64::from_ne_bytes(*bytes), Relaxed);
+        }
         line.number.fetch_add(1, Release);
     }
 }

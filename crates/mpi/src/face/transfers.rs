@@ -2,6 +2,7 @@
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, Of, check};
+use crate::memory::Everything;
 use crate::pointer::{Address, Out};
 use crate::process::Process;
 use crate::process::buffer::Buffer;
@@ -24,13 +25,8 @@ enum Way {
     Write,
 }
 
-/// Where.
-#[derive(Clone, Copy)]
-enum Place {
-    At(i64),
-    /// After the ranks before this one, from the shared pointer on.
-    Ordered,
-}
+/// Where in a file; `None`: after the ranks before this one, from the shared pointer on.
+type Place = Option<i64>;
 
 /// Data as the file has them.
 struct Form {
@@ -78,26 +74,34 @@ fn alone(file: &File, way: Way, at: i64, buffer: &Buffer) -> Done<Status> {
     }
 }
 
-/// Every rank's transfer.
-async fn together(view: Comm<Seat>, file: Rc<File>, way: Way, place: Place, buffer: Buffer) -> Done<Status> {
-    let form = Form::of(&file, &buffer);
-    let bytes = form.size() * buffer.count;
-    let at = match place {
-        Place::At(at) => at,
-        Place::Ordered => ordered(&view, &file, file.units(bytes)).await?,
+/// What a rank moves in a collective: from which place on, and from or to where.
+type Part = (Place, Buffer);
+
+/// Every rank's transfer. A rank whose call is wrong takes part with nothing, so that the others do not wait for it.
+async fn together(
+    view: Comm<Seat>,
+    file: Rc<File>,
+    all: Everything,
+    way: Way,
+    from: From,
+    part: Done<Part>,
+) -> Done<Status> {
+    let bytes = part.as_ref().map_or(0, |(_, buffer)| Form::of(&file, buffer).size() * buffer.count);
+    let order = match from {
+        From::Order => ordered(&view, &file, file.units(bytes)).await?,
+        From::Given(_) | From::Own => 0,
     };
-    let (pieces, all) = (file.pieces(at, bytes), buffer.everything().clone());
-    // A rank whose call is wrong takes part with nothing, so that the others do not wait for it.
-    let mine = pieces.as_ref().map_or(Vec::new(), Clone::clone);
+    let part = part.and_then(|(place, buffer)| Ok((file.pieces(place.unwrap_or(order), bytes)?, buffer)));
+    let pieces = part.as_ref().map_or(Vec::new(), |(pieces, _)| pieces.clone());
     match way {
         Way::Write => {
-            let data = if pieces.is_ok() { form.packed(&buffer) } else { Vec::new() };
-            buffering::write(view, all, file, mine, data).await?;
-            pieces.map(|_| status(buffer.bytes()))
+            let data = part.as_ref().map_or(Vec::new(), |(_, buffer)| Form::of(&file, buffer).packed(buffer));
+            buffering::write(view, all, file, pieces, data).await?;
+            part.map(|(_, buffer)| status(buffer.bytes()))
         }
         Way::Read => {
-            let data = buffering::read(view, all, file, mine).await?;
-            pieces.map(|_| form.settle(&buffer, &data))
+            let data = buffering::read(view, all, file.clone(), pieces).await?;
+            part.map(|(_, buffer)| Form::of(&file, &buffer).settle(&buffer, &data))
         }
     }
 }
@@ -114,6 +118,10 @@ async fn ordered(view: &Comm<Seat>, file: &File, units: i64) -> Done<i64> {
     Ok(words[0] + sum(view.rank() as usize))
 }
 
+fn may(file: &File, way: Way) -> Done {
+    if way == Way::Read { file.may_read() } else { file.may_write() }
+}
+
 /// The file and the buffer of a call, checked.
 fn given(
     p: &Process,
@@ -121,7 +129,7 @@ fn given(
     (buf, count, datatype): (Address, i64, Handle),
 ) -> Done<(Rc<File>, Buffer)> {
     let file = p.file(fh)?;
-    if way == Way::Read { file.may_read() } else { file.may_write() }?;
+    may(&file, way)?;
     Ok((file, p.buffer(buf, count, datatype)?))
 }
 
@@ -169,38 +177,38 @@ enum From {
     Order,
 }
 
-/// A collective's file, place and buffer.
-fn ready(
-    p: &Process,
-    way: Way,
-    from: From,
-    fh: Handle,
-    what: (Address, i64, Handle),
-) -> Done<(Rc<File>, Place, Buffer)> {
-    let (file, buffer) = given(p, (fh, way), what)?;
+/// A rank's part of a collective.
+fn part(p: &Process, file: &File, way: Way, from: From, (buf, count, datatype): (Address, i64, Handle)) -> Done<Part> {
+    may(file, way)?;
+    let buffer = p.buffer(buf, count, datatype)?;
     let place = match from {
-        From::Order => Place::Ordered,
-        From::Own => Place::At(own(&file, &buffer)?),
+        From::Order => None,
+        From::Own => Some(own(file, &buffer)?),
         From::Given(at) => {
             file.may_seek()?;
-            Place::At(at)
+            Some(at)
         }
     };
-    Ok((file, place, buffer))
+    Ok((place, buffer))
 }
 
 fn by_all(p: &Process, start: Start, way: Way, from: From, fh: Handle, what: (Address, i64, Handle)) -> Done {
-    let (file, place, buffer) = ready(p, way, from, fh, what)?;
+    let (file, world) = (p.file(fh)?, p.world()?);
+    let (part, all) = (part(p, &file, way, from, what), world.all.clone());
     match start {
         Start::Blocking(into) => {
             let view = file.comm.view.clone();
-            into.set(p.world()?.block_on(together(view, file, way, place, buffer))?);
+            into.set(world.block_on(together(view, file, all, way, from, part))?);
         }
         Start::Now(request) | Start::Again(request) => {
-            let view = file.comm.beside();
-            let done = together(view, file, way, place, buffer);
+            let (view, wrong) = (file.comm.beside(), part.as_ref().err().cloned());
+            let done = together(view, file, all, way, from, part);
             let work = p.task(async move { done.await.map_err(|failed| failed.about(Of::File(fh))) })?;
-            p.issue(request, work);
+            match wrong {
+                None => p.issue(request, work),
+                // What the others wait for goes on beside.
+                Some(failed) => return Err(failed),
+            }
         }
     }
     Ok(())
@@ -208,10 +216,11 @@ fn by_all(p: &Process, start: Start, way: Way, from: From, fh: Handle, what: (Ad
 
 /// A collective in two calls: all of it is done in the first.
 fn begin(p: &Process, name: &'static str, way: Way, from: From, fh: Handle, what: (Address, i64, Handle)) -> Done {
-    let (file, place, buffer) = ready(p, way, from, fh, what)?;
+    let (file, world) = (p.file(fh)?, p.world()?);
     let busy = || "another collective was begun and has not ended".to_owned();
     check(file.begun.borrow().is_none(), c::MPI_ERR_OTHER, busy)?;
-    let status = p.world()?.block_on(together(file.comm.view.clone(), file.clone(), way, place, buffer))?;
+    let (part, all) = (part(p, &file, way, from, what), world.all.clone());
+    let status = world.block_on(together(file.comm.view.clone(), file.clone(), all, way, from, part))?;
     *file.begun.borrow_mut() = Some((name, status));
     Ok(())
 }

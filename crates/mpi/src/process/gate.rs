@@ -5,7 +5,7 @@ pub(crate) use crate::failure::Of;
 use crate::failure::{Done, fail};
 use crate::process::handler::tell;
 use crate::process::{Process, effort};
-use hotlink_real::{Lends, Want, goes_into, passage, within};
+use hotlink_real::{Lends, Want, function, goes_into, passage, waits_in, within};
 use hotlink_standard::constants as c;
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
@@ -208,9 +208,12 @@ pub(crate) fn attend(work: fn(&Process) -> bool) {
 /// A call of the standard: its error code.
 #[inline(always)]
 pub(crate) fn call(name: &'static str, of: Of, work: impl FnOnce(&Process) -> Done) -> c_int {
-    if DEPTH.load(Ordering::Relaxed) != 0 && !is_shared() {
+    // Within another call: that of a callback's, or of a thread that may not.
+    let around = (DEPTH.load(Ordering::Relaxed) != 0 && !is_shared()).then(|| {
         meet(name);
-    }
+        function()
+    });
+    waits_in(name);
     let outer = effort::is_on().then(|| {
         let outer = within();
         goes_into(name);
@@ -229,6 +232,9 @@ pub(crate) fn call(name: &'static str, of: Of, work: impl FnOnce(&Process) -> Do
         }
         code
     });
+    if let Some(around) = around {
+        waits_in(around);
+    }
     // A call from a callback is over: the thread is in the one around it again.
     if let Some(outer) = outer.filter(|_| DEPTH.load(Ordering::Relaxed) > 0 && (!is_shared() || passage::is_own())) {
         goes_into(outer);

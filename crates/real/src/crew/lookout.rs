@@ -139,7 +139,7 @@ impl Crew {
                 Ok(Some(message))
             }
             Some(&WAIT) => {
-                let mut words: Words = [0; 5];
+                let mut words = Words::default();
                 for (word, bytes) in words.iter_mut().zip(message[1..].chunks_exact(8)) {
                     *word = u64::from_le_bytes(std::array::from_fn(|k| bytes[k]));
                 }
