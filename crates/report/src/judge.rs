@@ -8,6 +8,7 @@ use crate::scale;
 use hotlink_bench::{Record, flag_impossible};
 use hotlink_results::Results;
 use hotlink_results::compare_runs;
+use hotlink_study::text::figure;
 use serde_json::Value;
 
 /// What a report comes to; the last is the worst.
@@ -136,8 +137,16 @@ fn faults(record: &Record) -> Vec<(Verdict, String)> {
         fail(format!("{pairs} pairs of hosts cannot reach each other"));
     }
     let mut look = |what: String| found.push((Verdict::Suspicious, what));
-    if let (_, Some(what)) = flag_impossible(record.clone()) {
+    let (said, shares) = (record.number("efficiency"), shares_of_bounds(record));
+    if let Some(best) = shares.iter().copied().chain(said).reduce(f64::max)
+        && let (_, Some(what)) = flag_impossible(record.clone().with("efficiency", best))
+    {
         look(what);
+    }
+    if let Some(said) = said
+        && let Some(share) = shares.iter().find(|share| (*share - said).abs() > ROUNDED * said.abs())
+    {
+        look(format!("it says an efficiency of {}, but value and bound give {}", figure(said), figure(*share)));
     }
     if is("oversubscribed", true) {
         look("more ranks than cores: it measured the scheduler, too".to_owned());
@@ -159,6 +168,22 @@ fn faults(record: &Record) -> Vec<(Verdict, String)> {
         }
     }
     found
+}
+
+/// How far an efficiency may be from its value and bound: Markdown tables round all three.
+const ROUNDED: f64 = 0.02;
+
+/// What a record's values are of their bounds, by its own numbers: `bound_latency_us` over `latency_us`,
+/// `bandwidth_MBps` over `bound_bandwidth_MBps`.
+fn shares_of_bounds(record: &Record) -> Vec<f64> {
+    let share = |(key, bound): (&str, &Value)| {
+        let quantity = key.strip_prefix("bound_")?;
+        let (bound, value) = (bound.as_f64()?, record.number(quantity)?);
+        let is_time = ["_us", "_s"].iter().any(|unit| quantity.ends_with(unit)) && !quantity.ends_with("_per_s");
+        let share = if is_time { bound / value } else { value / bound };
+        (bound > 0.0 && value > 0.0).then_some(share)
+    };
+    record.fields().filter_map(share).collect()
 }
 
 /// Every requirement beside every result that it speaks of.
@@ -322,6 +347,38 @@ mod tests {
         ] {
             let found = faults(&record);
             assert_eq!((found.len(), found[0].0), (1, verdict), "{record:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_held_to_its_bound_whatever_its_efficiency_says() {
+        let base = || {
+            Record::new().with("benchmark", "pingpong").with("method", "measured").with("statistic_of", "latency_us")
+        };
+        let at = |latency: f64, low: f64, high: f64| {
+            let record = base().with("latency_us", latency).with("bound_latency_us", 0.05);
+            record.with("median", latency).with("ci95_low", low).with("ci95_high", high)
+        };
+        let rate = |key: &str, value: f64| base().with(key, value).with(&format!("bound_{key}"), 100.0);
+        for (record, findings) in [
+            (at(0.1, 0.09, 0.11).with("efficiency", 0.5), 0),
+            (at(0.1, 0.09, 0.11).with("efficiency", 0.503), 0),
+            (at(0.1, 0.09, 0.11).with("efficiency", 0.9), 1),
+            (at(0.001, 0.001, 0.001), 1),
+            (at(0.001, 0.001, 0.001).with("efficiency", 0.5), 2),
+            (at(0.049, 0.047, 0.051), 0),
+            (at(0.049, 0.0485, 0.0495), 1),
+            (rate("bandwidth_MBps", 99.0), 0),
+            (rate("bandwidth_MBps", 1e9), 1),
+            (rate("messages_per_s", 101.0), 1),
+            (rate("time_s", 101.0), 0),
+            (rate("time_s", 99.0), 1),
+            (rate("bandwidth_per_node_MBps", 100.4).with("method", "packet"), 0),
+            (rate("bandwidth_per_node_MBps", 101.0).with("method", "packet"), 1),
+        ] {
+            let found = faults(&record);
+            assert_eq!(found.len(), findings, "{record:?}");
+            assert!(found.iter().all(|(verdict, _)| *verdict == Verdict::Suspicious), "{record:?}");
         }
     }
 
