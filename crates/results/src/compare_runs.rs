@@ -25,27 +25,42 @@ impl FromStr for Share {
 }
 
 /// Keys of text that tell what came out, not what was asked: here and in charts.
-pub const TOLD: [&str; 13] = [
+pub const TOLD: [&str; 26] = [
     "limiting_resource",
     "limiter",
     "hot_link",
+    "hot_link_is_of",
+    "alone_limiter",
+    "shared_link",
     "trace_hash",
     "statistic_of",
     "bound_is",
+    "bound_resource",
+    "bound_algorithm",
+    "bound_protocol",
+    "algorithm_by",
+    "fallback",
     "kind",
     "note",
+    "too_short",
+    "left_out",
+    "differs",
     "deadlock",
+    "unreachable",
+    "stride_reason",
     "error",
     "source",
     "file",
     "sensitivity_of",
 ];
 /// Whole numbers that came out.
-const COUNTED: [&str; 18] = [
+const COUNTED: [&str; 48] = [
     "n",
     "blocks",
     "inner",
+    "iterations",
     "warmup",
+    "warmup_samples",
     "late",
     "rounds_disturbed",
     "events",
@@ -57,9 +72,37 @@ const COUNTED: [&str; 18] = [
     "marks",
     "hot_links",
     "operations",
+    "detours",
+    "lost",
+    "gone",
+    "unreachable_pairs",
+    "lost_messages",
+    "unfinished_messages",
     "messages_sent",
+    "messages_received",
+    "writes",
+    "send_buffer_B",
+    "receive_buffer_B",
     "bytes",
+    "size_max_B",
+    "collective_calls",
+    "turns",
     "nodes_built",
+    "sent_eager",
+    "sent_in_pieces",
+    "deposited",
+    "fetched",
+    "buffered",
+    "cache_hits",
+    "cache_misses",
+    "hits",
+    "misses",
+    "evictions",
+    "translations",
+    "translation_misses",
+    "resumptions",
+    "barriers_safe",
+    "lead_changes",
 ];
 /// Fractions that were asked for.
 const ASKED: [&str; 5] = ["load", "compute_us", "skew_us", "pace_MBps", "oversubscription"];
@@ -114,7 +157,10 @@ fn is_parameter(record: &Record, key: &str, value: &Value) -> bool {
     match value {
         Value::String(_) => !TOLD.contains(&key),
         Value::Number(number) if number.is_f64() || schema::is_number(key) => ASKED.contains(&key),
-        Value::Number(_) => !COUNTED.contains(&key) && QUANTITIES.iter().all(|(quantity, _)| *quantity != key),
+        Value::Number(_) => {
+            let is_counted = COUNTED.contains(&key) || key.starts_with("count_");
+            !is_counted && QUANTITIES.iter().all(|(quantity, _)| *quantity != key)
+        }
         _ => false,
     }
 }
@@ -499,6 +545,10 @@ mod tests {
         let record = serde_json::json!({"benchmark": "pingpong", "via": "shm", "size_B": 8, "latency_us": 1.5, "load": 0.5,
             "limiting_resource": "x", "n": 50, "efficiency": 0.5, "oversubscribed": false, "samples": [1.0]});
         assert_eq!(asked(record), ["benchmark", "via", "size_B", "load"]);
+        let record = serde_json::json!({"benchmark": "traffic", "traffic": "uniform", "load": 0.9, "messages": 100,
+            "too_short": "70 samples after the warm-up; 1024 are needed", "warmup_samples": 70, "lost_messages": 3,
+            "unfinished_messages": 5, "count_controls": 12, "cache_hits": 4, "seed": 7});
+        assert_eq!(asked(record), ["benchmark", "traffic", "load", "messages", "seed"]);
         let record = serde_json::json!({"fabric": "site", "benchmark": "inspection", "hosts": 36, "switch_cables": 40,
             "rings": 100, "ring_worst_seed": "7", "all_to_all_share": 0.5, "pattern": "tree"});
         assert_eq!(asked(record), ["fabric", "benchmark", "rings"]);

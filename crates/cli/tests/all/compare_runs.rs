@@ -59,6 +59,20 @@ fn folders_of_sweeps_and_simulations_are_compared() {
 }
 
 #[test]
+fn runs_of_traffic_with_other_seeds_are_partners() {
+    let folder = place("compare-runs-traffic");
+    for seed in [1, 7] {
+        let line = "simulate traffic --fabric gige --nodes 8 --traffic uniform --load 0.8,0.9 --messages 50 --json";
+        let done = hotlink(&format!("{line} --seed {seed}"), &folder);
+        std::fs::write(folder.join(format!("{seed}.json")), done.stdout).unwrap();
+    }
+    let done = hotlink("compare-runs 1.json 7.json --ignore seed --json", &folder);
+    let rows: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let rows = rows["records"].as_array().unwrap();
+    assert!(!rows.is_empty() && rows.iter().all(|row| row["ratio"].is_number()), "{rows:?}");
+}
+
+#[test]
 fn measured_overlaps_are_partners_by_their_order() {
     let folder = place("compare-runs-overlap");
     let overlap = |compute_us: f64, overlap: f64| {
