@@ -1,6 +1,6 @@
 //! A page as it is asked for: results in, files out, and the verdict.
 
-use crate::{Acceptance, Report, Verdict};
+use crate::{Acceptance, Report, Verdict, possible};
 use hotlink_fabric::input;
 use hotlink_results::{can_write, is_no_input, read, write_whole};
 use hotlink_study::Error;
@@ -40,7 +40,8 @@ impl Asked {
         });
         let acceptance = acceptance.transpose()?;
         let inputs: Result<Vec<_>, Error> = self.results.iter().map(|path| read(path)).collect();
-        let inputs = inputs?.into_iter().flatten().collect();
+        let inputs: Vec<_> = inputs?.into_iter().flatten().collect();
+        possible::check(&inputs)?;
         let report = Report::new(inputs, acceptance, self.title.clone(), self.command());
         write_whole("--out", &self.out, &report.html())?;
         self.junit.as_ref().map_or(Ok(()), |path| write_whole("--junit", path, &report.junit()))?;

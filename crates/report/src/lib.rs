@@ -15,6 +15,7 @@ mod judge;
 pub mod junit;
 mod matrix;
 mod page;
+mod possible;
 mod quantity;
 pub mod runs;
 mod scale;

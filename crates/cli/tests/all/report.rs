@@ -82,9 +82,14 @@ fn bad_input_is_told_and_leaves_no_page() {
     write(&folder, "m.json", &[pingpong(0.5, 0.4, 0.9)]);
     std::fs::write(folder.join("no.json"), "{").unwrap();
     std::fs::write(folder.join("a.toml"), "[[require]]\neficiency = { at_least = 1 }\n").unwrap();
+    let mut fast = pingpong(0.5, 0.4, 0.9);
+    fast["latency_us"] = json!("fast");
+    write(&folder, "fast.json", &[pingpong(0.5, 0.4, 0.9), fast]);
     refuses(
         &folder,
         &[
+            ("report fast.json", "fast.json: record 2: latency_us: `\"fast\"`: allowed is a number"),
+            ("report m.json ./m.json", "m.json: is given twice"),
             ("report", "RESULTS"),
             ("report gone.json", "gone.json: cannot be read"),
             ("report no.json", "no.json:1: is not JSON"),
