@@ -91,8 +91,11 @@ pub(crate) fn inside(chart: &Chart, name: &str) -> Markup {
             @for (index, curve) in curves.iter().enumerate() { (drawn(curve, (index, bars), x, y)) }
             @for value in &chart.printed { (printed(value, x, y)) }
         }
-        @for (colour, at, name) in names(curves, y, name) {
-            text class=(format!("name c{colour}")) x=(right + 8.0) y=(at + 4.0) { (name) }
+        @for Name { colour, at, line, whole } in names(curves, y, name) {
+            text class=(format!("name c{colour}")) x=(right + 8.0) y=(at + 4.0) {
+                (line)
+                @if let Some(whole) = whole { title { (whole) } }
+            }
         }
     }
 }
@@ -175,27 +178,42 @@ fn path(points: &[(f64, f64)], line: Line) -> String {
     path
 }
 
+/// A line of a curve's name at the curve's end.
+struct Name {
+    colour: usize,
+    at: f64,
+    line: String,
+    /// The name that the line is a part of.
+    whole: Option<String>,
+}
+
 /// Where the names of curves and of their bound stand: at their ends, moved apart.
-fn names(curves: &[Curve], y: &Axis, otherwise: &str) -> Vec<(usize, f64, String)> {
+fn names(curves: &[Curve], y: &Axis, otherwise: &str) -> Vec<Name> {
     let last = |curve: &Curve| curve.points.last().map(|point| y.within(point.y, UPWARDS));
-    let mut names: Vec<(usize, f64, String)> = Vec::new();
+    let mut names: Vec<(usize, f64, &str)> = Vec::new();
     for curve in curves {
-        let name = shortened(if curve.name.is_empty() { otherwise } else { &curve.name });
+        let name = if curve.name.is_empty() { otherwise } else { &curve.name };
         // Curves of one colour share a name.
-        if !names.iter().any(|(colour, _, other)| (*colour, other) == (curve.colour, &name)) {
+        if !names.iter().any(|(colour, _, other)| (*colour, *other) == (curve.colour, name)) {
             names.extend(last(curve).map(|at| (curve.colour, at, name)));
         }
         // Bounds that end at the same place share one.
         if let Some(at) = curve.bound.last().map(|(_, value)| y.within(*value, UPWARDS))
-            && !names.iter().any(|(_, other, name)| name == "bound" && (other - at).abs() < 1.0)
+            && !names.iter().any(|(_, other, name)| *name == "bound" && (other - at).abs() < 1.0)
         {
-            names.push((curve.colour, at, "bound".to_owned()));
+            names.push((curve.colour, at, "bound"));
         }
     }
     names.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let places: Vec<f64> = names.iter().map(|(_, at, _)| *at).collect();
-    names.iter_mut().zip(apart(&places)).for_each(|(name, at)| name.1 = at);
-    names
+    let lines = names.iter().flat_map(|(colour, at, name)| {
+        let lines = wrapped(name);
+        let whole = (lines[0] != *name).then(|| (*name).to_owned());
+        lines.into_iter().map(move |line| Name { colour: *colour, at: *at, line, whole: whole.clone() })
+    });
+    let mut lines: Vec<Name> = lines.collect();
+    let places: Vec<f64> = lines.iter().map(|name| name.at).collect();
+    lines.iter_mut().zip(apart(&places)).for_each(|(name, at)| name.at = at);
+    lines
 }
 
 /// Sorted places moved so that none is nearer to the next than a line of text, and none beyond the picture's foot.
@@ -212,12 +230,19 @@ fn apart(places: &[f64]) -> Vec<f64> {
     moved
 }
 
-fn shortened(name: &str) -> String {
+/// A name in lines that fit beside the chart. Only a word that fits in none is cut.
+fn wrapped(name: &str) -> Vec<String> {
     const MOST: usize = 28;
-    match name.chars().count() > MOST {
-        true => name.chars().take(MOST - 1).chain(['…']).collect(),
-        false => name.to_owned(),
+    let long = |text: &str| text.chars().count() > MOST;
+    let mut lines: Vec<String> = Vec::new();
+    for word in name.split(' ') {
+        let word = if long(word) { word.chars().take(MOST - 1).chain(['…']).collect() } else { word.to_owned() };
+        match lines.last_mut() {
+            Some(line) if !long(&format!("{line} {word}")) => *line = format!("{line} {word}"),
+            _ => lines.push(word),
+        }
     }
+    lines
 }
 
 #[cfg(test)]
@@ -230,6 +255,32 @@ mod tests {
         let points = [(0.0, 9.0), (5.0, 4.0)];
         let drawn = [Line::Steps, Line::Straight].map(|line| path(&points, line));
         assert_eq!(drawn, ["M0 9H5V4", "M0 9L5 4"]);
+    }
+
+    #[test]
+    fn long_names_are_wrapped_and_none_is_lost() {
+        let lines = |name| wrapped(name).join("|");
+        assert_eq!(lines("slingshot-dragonfly, adaptive"), "slingshot-dragonfly,|adaptive");
+        assert_eq!(lines("ib-ndr-fat-tree2, destination paths"), "ib-ndr-fat-tree2,|destination paths");
+        assert_eq!((lines("two words"), lines("")), ("two words".to_owned(), String::new()));
+        assert_eq!(lines(&"x".repeat(40)), format!("{}…", "x".repeat(27)));
+        let name = "ib-ndr-fat-tree2, destination paths of two";
+        let point = Point { x: 1.0, y: 1.0, interval: None, told: String::new() };
+        let curve = Curve {
+            name: name.to_owned(),
+            colour: 0,
+            made: "",
+            line: Line::Straight,
+            marks: true,
+            points: vec![point],
+            bound: Vec::new(),
+        };
+        let axis = || Axis::linear("", [0.0, 2.0], Vec::new());
+        let names = names(std::slice::from_ref(&curve), &axis(), "");
+        assert_eq!(names.len(), 2);
+        assert!((names[1].at - names[0].at - LINE).abs() < 1e-9);
+        let chart = Chart { x: axis(), y: axis(), curves: vec![curve], printed: Vec::new(), label: String::new() };
+        assert_eq!(charted(&chart, "").into_string().matches(&format!("<title>{name}</title>")).count(), 2);
     }
 
     proptest! {

@@ -27,7 +27,7 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<(f64, Between)>,
     /// By x.
     pub(crate) bound: Vec<(f64, f64)>,
-    /// Whether the value holds up to the next x, as a count of load by whole nodes does.
+    /// Whether the value holds up to the next x: a count of load by whole nodes, each of which was computed.
     pub(crate) steps: bool,
 }
 
@@ -76,7 +76,8 @@ fn curves(records: &[&Record], x_key: &str, y_key: &'static str) -> Vec<Curve> {
             points: rows.iter().filter_map(|record| Some((at(record)?, between(record, y_key)?))).collect(),
             bound: rows.iter().filter_map(|record| Some((at(record)?, record.number(&bound_key)?))).collect(),
             steps: x_key == "nodes"
-                && rows.iter().all(|record| matches!(record.text("method"), Some("load" | "formula"))),
+                && rows.iter().all(|record| matches!(record.text("method"), Some("load" | "formula")))
+                && rows.windows(2).all(|pair| at(pair[1]).zip(at(pair[0])).is_some_and(|(b, a)| b - a <= 1.0)),
         }
     };
     order.iter().map(curve).collect()
@@ -112,6 +113,18 @@ mod tests {
         let first: Vec<(f64, f64)> = found[0].curves[0].points.iter().map(|(x, y)| (*x, y.value)).collect();
         assert_eq!(first, [(8.0, 1.0), (16.0, 2.0), (64.0, 5.0)]);
         assert_eq!(found[0].curves[0].bound[2], (64.0, 10.0));
+    }
+
+    #[test]
+    fn steps_are_drawn_only_where_every_number_of_nodes_was_computed() {
+        let row = |nodes: u64| {
+            let row = Record::new().with("fabric", "a").with("method", "load").with("nodes", nodes);
+            row.with("bandwidth_per_node_MBps", 1.0)
+        };
+        for (nodes, steps) in [(vec![4, 5, 6, 7], true), (vec![16, 32, 64], false), (vec![4, 5, 7], false)] {
+            let rows: Vec<Record> = nodes.into_iter().map(row).collect();
+            assert_eq!(figures(&rows.iter().collect::<Vec<_>>())[0].curves[0].steps, steps);
+        }
     }
 
     #[test]
