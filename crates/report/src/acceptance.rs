@@ -17,11 +17,13 @@
 //! A requirement holds for every record that `where` chooses. One that chooses none has failed: what was not shown is not
 //! accepted.
 
+use crate::possible;
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::nearest;
 use hotlink_fabric::units::Bytes;
+use hotlink_results::compare_runs::QUANTITIES;
 use hotlink_study::Error;
-use hotlink_study::schema;
+use hotlink_study::schema::{self, Kind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
@@ -163,11 +165,10 @@ impl Place<'_> {
                 }
                 ("where", _) => return Err(wrong("allowed is a table, { KEY = VALUE, ... }".to_owned())),
                 (_, Value::Table(ends)) => {
-                    known(name).map_err(wrong)?;
                     made.limits.push((name.to_owned(), limit(name, ends).map_err(wrong)?));
                 }
                 _ => {
-                    known(name).map_err(wrong)?;
+                    kinds(name).map_err(wrong)?;
                     return Err(wrong("allowed is { at_least = NUMBER, at_most = NUMBER }, one or both".to_owned()));
                 }
             }
@@ -189,29 +190,42 @@ impl Tables {
     }
 }
 
-/// Refuses a key that no record has: misspelt, it would choose or limit nothing.
-fn known(key: &str) -> Result<(), String> {
-    let keys: BTreeSet<&str> = schema::all().flat_map(schema::Records::keys).map(|key| key.name).collect();
-    let is = |name: &&str| name.strip_suffix('*').map_or(*name == key, |prefix| key.starts_with(prefix));
-    if keys.iter().any(is) {
-        return Ok(());
+/// What a key may hold. Refuses one that no record has: misspelt, it would choose or limit nothing.
+fn kinds(key: &str) -> Result<Vec<Kind>, String> {
+    let is = |name: &str| name.strip_suffix('*').map_or(name == key, |prefix| key.starts_with(prefix));
+    let all = || schema::all().flat_map(schema::Records::keys);
+    let found: Vec<Kind> = all().filter(|known| is(known.name)).map(|known| known.kind).collect();
+    if !found.is_empty() {
+        return Ok(found);
     }
-    let near = nearest(key, keys.iter().copied()).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    let keys: BTreeSet<&str> = all().map(|known| known.name).collect();
+    let near = nearest(key, keys).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
     Err(format!("no record has this key{near} (`hotlink schema BENCHMARK` lists those that it has)"))
 }
 
+/// Kinds that hold one number.
+const NUMBERS: &[Kind] = &[Kind::Count, Kind::Number];
+
 fn condition(key: &str, value: &Value) -> Result<Condition, String> {
-    known(key)?;
-    match value {
-        Value::String(_) if key.ends_with("_B") => Ok(Condition::Number(number(key, value)?)),
-        Value::String(text) => Ok(Condition::Text(text.clone())),
-        Value::Boolean(flag) => Ok(Condition::Flag(*flag)),
-        Value::Table(ends) => Ok(Condition::Range(limit(key, ends)?)),
-        _ => number(key, value).map(Condition::Number),
+    let kinds = kinds(key)?;
+    let (condition, fitting) = match value {
+        Value::Table(ends) => return limit(key, ends).map(Condition::Range),
+        Value::Boolean(flag) => (Condition::Flag(*flag), &[Kind::Flag][..]),
+        Value::String(text) if !key.ends_with("_B") => (Condition::Text(text.clone()), &[Kind::Text][..]),
+        _ => (Condition::Number(number(key, value)?), NUMBERS),
+    };
+    let is_part = matches!(condition, Condition::Number(number) if number.fract() != 0.0);
+    let fits = |kind: &Kind| *kind == Kind::Any || fitting.contains(kind) && !(is_part && *kind == Kind::Count);
+    match kinds.iter().any(fits) {
+        true => Ok(condition),
+        false => Err(format!("`{value}`: allowed is {}", possible::allowed(kinds[0]))),
     }
 }
 
 fn limit(key: &str, ends: &toml::Table) -> Result<Limit, String> {
+    if !kinds(key)?.iter().any(|kind| *kind == Kind::Any || NUMBERS.contains(kind)) {
+        return Err("is no number; allowed are limits of numbers alone".to_owned());
+    }
     let mut limit = Limit::default();
     for (end, value) in ends {
         let value = Some(number(key, value)?);
@@ -230,7 +244,7 @@ fn limit(key: &str, ends: &toml::Table) -> Result<Limit, String> {
     }
 }
 
-/// A number; of bytes also with a unit, as in `1MiB`.
+/// A number that the key may have; of bytes also with a unit, as in `1MiB`.
 fn number(key: &str, value: &Value) -> Result<f64, String> {
     let found = match value {
         Value::Integer(number) => Some(*number as f64),
@@ -238,7 +252,18 @@ fn number(key: &str, value: &Value) -> Result<f64, String> {
         Value::String(text) if key.ends_with("_B") => Some(text.parse::<Bytes>()?.0 as f64),
         _ => None,
     };
-    found.filter(|number| number.is_finite()).ok_or_else(|| format!("`{value}`: allowed is a number"))
+    let found = found.filter(|number| number.is_finite()).ok_or_else(|| format!("`{value}`: allowed is a number"))?;
+    let is_share = key == "efficiency" || key.ends_with("_share");
+    if is_share && !(0.0..=1.0).contains(&found) {
+        return Err(format!("`{value}`: allowed is a share from 0 to 1, where 0.8 is 80 %"));
+    }
+    // An overlap is a difference: noise takes it below 0.
+    let is_quantity = QUANTITIES.iter().any(|(quantity, _)| *quantity == key) && key != "overlap";
+    let is_count = kinds(key)?.iter().all(|kind| *kind == Kind::Count);
+    if found < 0.0 && (is_quantity || is_count) {
+        return Err(format!("`{value}`: allowed is 0 or more"));
+    }
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -277,7 +302,30 @@ mod tests {
             ("[[require]]\n\nefficiency = { at_lest = 1 }", "a.toml:3: efficiency: at_lest: unknown"),
             ("[[require]]\nefficiency = 0.9", "a.toml:2: efficiency: allowed is { at_least"),
             ("[[require]]\nefficiency = { }", "a.toml:2: efficiency: allowed is at_least"),
-            ("[[require]]\nefficiency = { at_least = 2, at_most = 1 }", "a.toml:2: efficiency: nothing is at least 2"),
+            ("[[require]]\nlatency_us = { at_least = 2, at_most = 1 }", "a.toml:2: latency_us: nothing is at least 2"),
+            (
+                "[[require]]\nefficiency = { at_least = 80 }",
+                "a.toml:2: efficiency: `80`: allowed is a share from 0 to 1",
+            ),
+            ("[[require]]\nlatency_us = { at_most = -2 }", "a.toml:2: latency_us: `-2`: allowed is 0 or more"),
+            ("[[require]]\nfabric = { at_most = 2 }", "a.toml:2: fabric: is no number"),
+            ("[[require]]\nwhere = { size_B = -8 }\nefficiency = { at_least = 1 }", "a.toml:2: where: size_B: `-8`: "),
+            (
+                "[[require]]\nwhere = { benchmark = 7 }\nefficiency = { at_least = 1 }",
+                "a.toml:2: where: benchmark: `7`: allowed is a text",
+            ),
+            (
+                "[[require]]\nwhere = { nodes = 2.5 }\nefficiency = { at_least = 1 }",
+                "a.toml:2: where: nodes: `2.5`: allowed is a whole number",
+            ),
+            (
+                "[[require]]\nwhere = { nodes = '2' }\nefficiency = { at_least = 1 }",
+                "a.toml:2: where: nodes: `\"2\"`: allowed is a whole number",
+            ),
+            (
+                "[[require]]\nwhere = { verified = 'yes' }\nefficiency = { at_least = 1 }",
+                "a.toml:2: where: verified: `\"yes\"`: allowed is true or false",
+            ),
             ("[[require]]\nwhere = { size_B = '1MiX' }\nefficiency = { at_least = 1 }", "a.toml:2: where: size_B: "),
             (
                 "[[require]]\nwhere = { benchmrk = 'x' }\nefficiency = { at_least = 1 }",

@@ -83,7 +83,8 @@ fn holds(kind: Kind, value: &Value) -> bool {
         }
 }
 
-fn allowed(kind: Kind) -> &'static str {
+/// What a key of this kind may be.
+pub(crate) fn allowed(kind: Kind) -> &'static str {
     match kind {
         Kind::Count => "a whole number from 0",
         Kind::Number => "a number",
