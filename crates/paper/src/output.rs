@@ -218,9 +218,10 @@ impl Output {
     pub fn tables(&mut self, tables: impl IntoIterator<Item = Table>) {
         tables.into_iter().for_each(|table| self.table(table));
     }
-    /// Text that stands in place of everything under `table`, `md` and `osu`.
+    /// Text that stands in place of everything under `table`, `md` and `osu`. It ends with one line end, after which a
+    /// shell's prompt begins.
     pub fn text(&mut self, text: impl Into<String>) {
-        self.text = Some(text.into());
+        self.text = Some(text.into().trim_end().to_owned() + "\n");
     }
     /// Text that stands in place of everything, whatever the format: it is no result.
     pub fn only(&mut self, text: impl Into<String>) {
@@ -437,7 +438,9 @@ mod tests {
     fn osu_text_is_for_the_verb_that_writes_it() {
         assert_eq!(output(Format::Osu).render().map_err(|failure| failure.status()), Err(2));
         let mut output = output(Format::Osu);
-        output.text("# OSU\n");
-        assert_eq!(output.render().unwrap(), "# OSU\n");
+        for text in ["# OSU\n", "# OSU", "# OSU\n\n"] {
+            output.text(text);
+            assert_eq!(output.render().unwrap(), "# OSU\n");
+        }
     }
 }

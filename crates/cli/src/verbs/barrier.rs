@@ -109,6 +109,6 @@ fn print_plugin(args: &Plugin, output: &mut Output) -> Result<(), Failure> {
         let record = Record::new().with("plugin", path.as_str()).with("interface", compiler.interface.name());
         output.push(record.with("compiler", compiler.program.as_str()));
     }
-    output.text(path + "\n");
+    output.text(path);
     Ok(())
 }

@@ -52,5 +52,5 @@ impl Template {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) {
-    output.only(args.what.text().trim_end().to_owned());
+    output.only(args.what.text());
 }

@@ -186,9 +186,17 @@ fn a_variant_of_a_fabric_is_a_fabric() {
 #[test]
 fn templates_are_sound() {
     let folder = place("templates");
-    for (what, file) in [("fabric", "f.toml"), ("prices", "p.toml"), ("plan", "plan.toml"), ("schedule", "s.goal")] {
+    for (what, file) in [
+        ("fabric", "f.toml"),
+        ("prices", "p.toml"),
+        ("plan", "plan.toml"),
+        ("schedule", "s.goal"),
+        ("jobs", "j.toml"),
+        ("acceptance", "a.toml"),
+    ] {
         let output = hotlink(&format!("new {what}"), &folder);
         assert!(output.status.success());
+        assert!(output.stdout.ends_with(b"\n") && !output.stdout.ends_with(b"\n\n"), "{what}");
         std::fs::write(folder.join(file), output.stdout).unwrap();
     }
     for line in [
