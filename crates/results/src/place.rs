@@ -140,7 +140,12 @@ fn place<'a>(option: &str, path: &'a Path) -> Result<(Batch, &'a str), Error> {
         _ => Path::new("."),
     };
     let name = path.file_name().and_then(|name| name.to_str());
-    let name = name.ok_or_else(|| Error::Input(format!("{option} {}: is not a file name", path.display())))?;
+    let wrong = |what: String| Error::Input(format!("{option} {}: {what}", path.display()));
+    let name = name.ok_or_else(|| wrong("is not a file name".to_owned()))?;
+    // A folder that is not there is more often misspelt than wanted.
+    if !folder.exists() {
+        return Err(wrong(format!("there is no folder {}; make it, or give another path", folder.display())));
+    }
     Ok((Batch::new(folder)?, name))
 }
 
@@ -197,8 +202,11 @@ mod tests {
     #[test]
     fn a_place_that_is_looked_at_is_left_as_it_was() {
         let folder = std::env::temp_dir().join(format!("hotlink-place-{}", std::process::id()));
-        can_write("--out", &folder.join("a.toml")).unwrap();
-        assert!(!folder.exists());
+        let said = can_write("--out", &folder.join("a.toml")).unwrap_err().to_string();
+        assert!(
+            said.ends_with(&format!("a.toml: there is no folder {}; make it, or give another path", folder.display()))
+        );
+        assert!(write_whole("--out", &folder.join("a.toml"), "").is_err() && !folder.exists());
         fs::create_dir(&folder).unwrap();
         can_write("--out", &folder.join("a.toml")).unwrap();
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);

@@ -146,7 +146,9 @@ impl Store<'_> {
     /// # Errors
     /// It cannot be written.
     pub fn save(&self, key: &str, document: &Value) -> Result<(), Error> {
-        hotlink_results::write_whole("--out", &self.path(key), &text(document))
+        let batch = hotlink_results::Batch::new(self.0)?;
+        batch.write(&format!("{key}.json"), &text(document))?;
+        batch.commit()
     }
 }
 

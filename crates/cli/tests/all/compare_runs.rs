@@ -17,6 +17,7 @@ fn regressions_have_status_1_and_what_has_no_partner_is_said() {
     let after = [pingpong(64, 1.8, 0.01), pingpong(8, 1.1, 0.01), pingpong(4096, 3.3, 0.2), pingpong(2, 1.0, 0.01)];
     write(&folder, "a.json", &before);
     write(&folder, "b.json", &after);
+    std::fs::create_dir(folder.join("report")).unwrap();
     let output = hotlink("compare-runs a.json b.json --junit report/out.xml --json", &folder);
     assert_eq!(output.status.code(), Some(1));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -99,7 +99,8 @@ fn bad_input_is_told_and_leaves_no_page() {
                 "a.toml:2: eficiency: no record has this key; did you mean `efficiency`?",
             ),
             ("report m.json --out .", "is a folder"),
+            ("report m.json --out gone/page.html", "--out gone/page.html: there is no folder gone"),
         ],
     );
-    assert!(!folder.join("report.html").exists());
+    assert!(!folder.join("report.html").exists() && !folder.join("gone").exists());
 }
