@@ -176,7 +176,11 @@ impl Calibration {
             None => {
                 let home = Library::data_home();
                 let no_home = || Error::Input("calibrate: no home directory; say where with --out FILE".to_owned());
-                Ok(home.ok_or_else(no_home)?.join(folder).join(format!("{name}.toml")))
+                let folder = home.ok_or_else(no_home)?.join(folder);
+                // The catalog's own place is nobody's misspelling.
+                std::fs::create_dir_all(&folder)
+                    .map_err(|error| Error::Input(format!("{}: cannot make it: {error}", folder.display())))?;
+                Ok(folder.join(format!("{name}.toml")))
             }
         }
     }
