@@ -341,10 +341,10 @@ mod tests {
         let page = front(&all.iter().collect::<Vec<_>>()).unwrap().into_string();
         for held in [
             "64 hosts: nothing beats 1 of 2 variants",
-            "2 million USD",
-            "1 million USD to 4 million USD",
+            "2,000,000 USD",
+            "1,000,000 USD to 4,000,000 USD",
             "a-switch",
-            "50 thousand USD",
+            "50,000 USD",
             "tree&lt;",
         ] {
             assert!(page.contains(held), "{held} is not in {page}");

@@ -134,7 +134,7 @@ fn faults(record: &Record) -> Vec<(Verdict, String)> {
         fail("its routes can deadlock: they form a credit loop".to_owned());
     }
     if let Some(pairs) = count("unreachable_pairs") {
-        fail(format!("{pairs} pairs of hosts cannot reach each other"));
+        fail(format!("{} of hosts cannot reach each other", compare_runs::counted(pairs as usize, "pair")));
     }
     let mut look = |what: String| found.push((Verdict::Suspicious, what));
     let (said, shares) = (record.number("efficiency"), shares_of_bounds(record));
@@ -157,13 +157,14 @@ fn faults(record: &Record) -> Vec<(Verdict, String)> {
     if record.text("kind") == Some("finding") && record.get("finding").is_some() {
         look(format!("{}: {}", record.text("subject").unwrap_or("?"), record.text("what").unwrap_or("?")));
     }
-    for (number, list, what) in [
-        ("slow_links_count", "slow_links", "links run below their rate"),
-        ("missing_links_count", "missing_links", "cables are missing from the pattern"),
-        ("switches_without_table_count", "switches_without_table", "switches have no table"),
-        ("hosts_without_route_count", "hosts_without_route", "hosts have no route"),
+    for (number, list, one, several) in [
+        ("slow_links_count", "slow_links", "link runs below its rate", "links run below their rate"),
+        ("missing_links_count", "missing_links", "switch lacks cables", "switches lack cables"),
+        ("switches_without_table_count", "switches_without_table", "switch has no table", "switches have no table"),
+        ("hosts_without_route_count", "hosts_without_route", "host has no route", "hosts have no route"),
     ] {
         if let Some(count) = count(number) {
+            let what = if count == 1.0 { one } else { several };
             look(format!("{count} {what}: {}", names(list)));
         }
     }

@@ -28,6 +28,7 @@ pub use judge::{Finding, Outcome, Verdict};
 
 use hotlink_bench::Record;
 use hotlink_results::Results;
+use hotlink_results::compare_runs::counted;
 
 /// What a report says of its results.
 pub struct Report {
@@ -66,10 +67,10 @@ impl Report {
         };
         let ((failed, broken), (unsure, odd)) = (of(Verdict::Fail), of(Verdict::Suspicious));
         let records: usize = self.inputs.iter().map(|results| results.records.len()).sum();
-        let results = if records == 1 { "1 result".to_owned() } else { format!("{records} results") };
+        let results = counted(records, "result");
         let required = match (&self.acceptance, self.outcomes.len()) {
             (None, _) => format!("{results}, no requirements given"),
-            (Some(_), all) => format!("{all} checks of {results}: {failed} failed, {unsure} undecided"),
+            (Some(_), all) => format!("{} of {results}: {failed} failed, {unsure} undecided", counted(all, "check")),
         };
         format!("{required}; in the results themselves: {broken} wrong, {odd} suspicious")
     }

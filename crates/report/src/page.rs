@@ -130,6 +130,9 @@ fn file(index: usize, results: &Results) -> Markup {
                 h4 { (name) }
                 @if let Some(front) = front::front(records) {
                     (front)
+                } @else if name == "crossovers" {
+                    p .note { "By the sizes that were asked for; nothing was computed between them." }
+                    ul { @for record in records { li { (crossover(record)) } } }
                 } @else {
                     @for figure in series::figures(records) { (chart::charts(&figure)) }
                     @match matrix::matrix(records) {
@@ -149,8 +152,30 @@ fn kind(record: &Record) -> String {
     let of = of.unwrap_or("result").to_owned();
     match (record.text("kind"), of.as_str()) {
         (Some(kind), "diagnose" | "report") => format!("{of}: {kind}"),
+        (Some("crossover"), _) => "crossovers".to_owned(),
         _ => of,
     }
+}
+
+/// Who overtakes whom for good, in a sentence.
+fn crossover(record: &Record) -> String {
+    let text = |key: &str| record.text(key).unwrap_or("?");
+    let quantity = text("quantity");
+    let is_ahead = match quantity {
+        key if key.starts_with("cost_per_MBps_") => "costs less for each MB/s than".to_owned(),
+        key if key.starts_with("cost_") => "costs less than".to_owned(),
+        "idle_latency_us" => "has a lower latency than".to_owned(),
+        "power_kW" => "takes less power than".to_owned(),
+        "bandwidth_per_node_MBps" => "gives each node more bandwidth than".to_owned(),
+        key => format!("is better in {} than", scale::name(key)),
+    };
+    let nodes = record.number("nodes").map_or_else(|| "?".to_owned(), |nodes| scale::told("nodes", nodes));
+    let before = match record.number("lead_changes").unwrap_or(1.0) {
+        changes if changes > 2.0 => format!(" Before that, the lead changes {} times.", changes - 1.0),
+        2.0 => " Before that, the lead changes once.".to_owned(),
+        _ => String::new(),
+    };
+    format!("From {nodes} nodes on, {} {is_ahead} {}.{before}", text("ahead_after"), text("ahead_before"))
 }
 
 /// The columns of a table of records, by what tells a reader most: what differs between the rows, then numbers with their
@@ -214,10 +239,9 @@ fn is_result(key: &str) -> bool {
         "published",
         "reproduced",
         "error_pct",
-        "cost_USD_low",
-        "cost_USD_high",
     ];
     QUANTITIES.iter().any(|(quantity, _)| *quantity == key)
+        || key.strip_prefix("cost_").is_some_and(|currency| !currency.contains('_'))
         || key.starts_with("bound_") && key != "bound_is"
         || key.ends_with("_share")
         || key.ends_with("_pairs")
@@ -435,5 +459,42 @@ mod tests {
         assert!(junit.contains("failures=\"1\"") && junit.contains("at most 1 us: 2 us"));
         let passed = report(r#"[{"benchmark": "pingpong", "size_B": 8, "latency_us": 0.5}]"#, Some(required));
         assert_eq!((passed.verdict(), passed.html() == passed.html()), (Verdict::Pass, true));
+    }
+
+    #[test]
+    fn crossovers_are_sentences_and_costs_are_grouped() {
+        let crossover = |quantity: &str, changes: u64| {
+            format!(
+                r#"{{"kind": "crossover", "method": "load", "quantity": "{quantity}", "nodes": 128, "ahead_before": "tree",
+                "ahead_after": "dragonfly", "lead_changes": {changes}}}"#
+            )
+        };
+        let row = |nodes: u64| {
+            format!(
+                r#"{{"fabric": "tree", "nodes": {nodes}, "traffic": "all-to-all", "cost_USD": 94160, "cost_USD_low": 64000,
+                "cost_USD_high": 120000}}"#
+            )
+        };
+        let records = [row(64), row(128), crossover("cost_USD", 2), crossover("idle_latency_us", 1)].join(",");
+        let page = report(&format!("[{records}]"), None).html();
+        for said in [
+            "<h4>crossovers</h4>",
+            "From 128 nodes on, dragonfly costs less than tree. Before that, the lead changes once.</li>",
+            "From 128 nodes on, dragonfly has a lower latency than tree.</li>",
+            "94,160 USD <span class=\"interval\">64,000 USD to 120,000 USD</span>",
+        ] {
+            assert!(page.contains(said), "{said}: {page}");
+        }
+        assert!(!page.contains("ahead before"));
+    }
+
+    #[test]
+    fn one_of_a_thing_is_told_as_one() {
+        let required = "[[require]]\nlatency_us = { at_most = 1.0 }\n";
+        let one = report(r#"[{"benchmark": "pingpong", "latency_us": 0.5}]"#, Some(required)).sentence();
+        assert!(one.starts_with("1 check of 1 result: "), "{one}");
+        let row = r#"{"benchmark": "pingpong", "latency_us": 0.5}"#;
+        let two = report(&format!("[{row}, {row}]"), Some(required)).sentence();
+        assert!(two.starts_with("2 checks of 2 results: "), "{two}");
     }
 }

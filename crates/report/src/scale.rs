@@ -33,12 +33,38 @@ pub(crate) fn told(key: &str, value: f64) -> String {
     if ["efficiency", "_share"].iter().any(|ending| key.ends_with(ending)) {
         return format!("{} %", figure(100.0 * value));
     }
+    if let Some(currency) = currency(key) {
+        let money = if value.abs() < 1e3 { figure(value) } else { grouped(value) };
+        return format!("{money} {currency}");
+    }
     let scale = scale(key, value);
     format!("{} {}", figure(value / scale.by), scale.unit).trim_end().to_owned()
 }
 
+/// What a cost is in: `cost_per_node_USD` and the ends of its interval are in USD.
+fn currency(key: &str) -> Option<&str> {
+    let key = ["_low", "_high"].iter().find_map(|end| key.strip_suffix(end)).unwrap_or(key);
+    key.strip_prefix("cost_")?.rsplit('_').next()
+}
+
+/// A whole number with its thousands apart.
+fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut said = if value < 0.0 { "-".to_owned() } else { String::new() };
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            said.push(',');
+        }
+        said.push(digit);
+    }
+    said
+}
+
 /// A key as people say it: `bandwidth_per_node_MBps` is `bandwidth per node`.
 pub(crate) fn name(key: &str) -> String {
+    if let Some(currency) = currency(key) {
+        return key.replacen(&format!("_{currency}"), "", 1).replace('_', " ");
+    }
     let plain = UNITS.iter().find_map(|(ending, _)| key.strip_suffix(ending)).unwrap_or(key);
     plain.replace('_', " ")
 }
@@ -59,6 +85,10 @@ mod tests {
             ("time_s", 0.002, "2 ms"),
             ("nodes", 512.0, "512"),
             ("latency_us", 0.0, "0 ns"),
+            ("cost_USD_low", 94_160.4, "94,160 USD"),
+            ("cost_EUR", 1_234_567.0, "1,234,567 EUR"),
+            ("cost_per_MBps_USD", 0.25, "0.25 USD"),
+            ("cost_USD", 999.0, "999 USD"),
         ] {
             assert_eq!(told(key, value), said);
         }
@@ -66,5 +96,7 @@ mod tests {
             (name("bandwidth_per_node_MBps"), name("hot_link_load")),
             ("bandwidth per node".into(), "hot link load".into())
         );
+        let costs = ["cost_USD", "cost_USD_low", "cost_per_MBps_EUR"].map(name);
+        assert_eq!(costs, ["cost", "cost low", "cost per MBps"]);
     }
 }

@@ -485,21 +485,26 @@ pub fn sentence(record: &Record) -> String {
     )
 }
 
+/// So many of what `noun` names: `1 result`, `2 results`.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Whether nothing regressed, and nothing is missing or invalid.
 ///
 /// # Errors
 /// What did, in a sentence each.
 pub fn judged(rows: &[Row], may_be_missing: bool) -> Result<(), Error> {
     let mut said = Vec::new();
-    for (verdict, what) in [
-        (Verdict::Regression, "regressions"),
-        (Verdict::Invalid, "invalid values"),
-        (Verdict::OnlyBefore, "results missing after (--allow-missing accepts that)"),
+    for (verdict, noun, rest) in [
+        (Verdict::Regression, "regression", ""),
+        (Verdict::Invalid, "invalid value", ""),
+        (Verdict::OnlyBefore, "result", " missing after (--allow-missing accepts that)"),
     ] {
         let mine: Vec<&Row> = rows.iter().filter(|row| row.verdict == verdict).collect();
         if !mine.is_empty() && verdict.is_failure(may_be_missing) {
             let one = |row: &&Row| format!("\n  {}: {}", told(&row.identity), sentence(&row.record));
-            said.push(format!("{} {what}:{}", mine.len(), mine.iter().map(one).collect::<String>()));
+            said.push(format!("{}{rest}:{}", counted(mine.len(), noun), mine.iter().map(one).collect::<String>()));
         }
     }
     if said.is_empty() { Ok(()) } else { Err(Error::Check(said.join("\n"))) }

@@ -81,8 +81,10 @@ fn report(args: &Args, rows: &[Row], output: &mut Output) -> Result<(), Failure>
         hotlink_results::write_whole("--junit", path, &hotlink_report::runs::report(rows, args.allow_missing))?;
     }
     let lost = rows.iter().filter(|row| [Verdict::OnlyBefore, Verdict::OnlyAfter].contains(&row.verdict)).count();
-    if lost > 0 {
-        hotlink_paper::tell!("hotlink: {lost} results have no partner");
+    match lost {
+        0 => {}
+        1 => hotlink_paper::tell!("hotlink: 1 result has no partner"),
+        _ => hotlink_paper::tell!("hotlink: {lost} results have no partner"),
     }
     output.table(hotlink_paper::runs::table(rows));
     output.push_all(rows.iter().map(|row| row.record.clone()));

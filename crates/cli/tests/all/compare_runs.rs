@@ -32,12 +32,12 @@ fn regressions_have_status_1_and_what_has_no_partner_is_said() {
     assert_eq!((verdict(1), verdict(2)), (("only before".into(), None), ("only after".into(), None)));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        said.contains("2 results have no partner") && said.contains("1 regressions") && said.contains("size_B=8"),
+        said.contains("2 results have no partner") && said.contains("1 regression:") && said.contains("size_B=8"),
         "{said}"
     );
     let report = std::fs::read_to_string(folder.join("report/out.xml")).unwrap();
     assert!(report.contains("tests=\"5\" failures=\"2\"") && report.contains("skipped=\"2\""), "{report}");
-    assert!(said.contains("1 results missing after"), "{said}");
+    assert!(said.contains("1 result missing after"), "{said}");
     // A floor above the change, or the other way round, is no regression.
     let missing = hotlink("compare-runs a.json b.json --floor 12%", &folder);
     assert_eq!(missing.status.code(), Some(1), "what AFTER lacks is not shown to be as good");
@@ -85,7 +85,7 @@ fn measured_overlaps_are_partners_by_their_order() {
     let output = hotlink("compare-runs a.json b.json", &folder);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("1 regressions") && !said.contains("no partner"), "{said}");
+    assert!(said.contains("1 regression:") && !said.contains("no partner"), "{said}");
 }
 
 #[test]
