@@ -141,7 +141,7 @@ fn a_share_that_fell_to_nothing_is_a_regression_and_values_that_cannot_be_are_no
         let output = hotlink(&format!("compare-runs {order} --allow-missing"), &folder);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         // The time, and the rate that follows from it.
-        assert!(output.status.code() == Some(1) && said.contains("1 invalid values"), "{said}");
+        assert!(output.status.code() == Some(1) && said.contains("1 invalid value:"), "{said}");
         assert!(!said.contains("no partner"), "{said}");
     }
 }
