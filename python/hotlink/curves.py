@@ -1,8 +1,9 @@
 """Results as curves: what was measured against what was swept, with the field's conventions.
 
 Sizes stand on a log2 axis with IEC labels, latencies on a logarithmic one; medians have their 95 % interval as a band;
-bounds are dashed in the colour of what they bound; what changes at whole numbers only is drawn as steps. A line has its
-name at its end. Where lines are many or hide each other, each has a chart of its own with the others in grey.
+bounds are dashed in the colour of what they bound. A model over nodes is drawn in steps where every number of nodes was
+computed; otherwise marks show the computed ones, and thin lines join them. A line has its name at its end. Where lines
+are many or hide each other, each has a chart of its own with the others in grey.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from hotlink.drawing import (
     FAINT,
     INK,
     MARKS,
+    THIN,
     End,
     bare,
     colour,
@@ -32,6 +34,7 @@ from hotlink.drawing import (
     log_upwards,
     name_ends,
     numbers,
+    successive,
     unit_of,
     write,
 )
@@ -78,8 +81,10 @@ HIDDEN_BESIDE = 30
 # Lines nearer than this share of the axis's height, at so many of their points, hide each other.
 NEAR, NEAR_POINTS = 0.012, 0.75
 # Models of whole machines: between two numbers of nodes there is nothing.
-STEPPED_METHODS = {"formula", "load"}
-STEPPED_ACROSS = {"nodes", "ranks"}
+MODELS = {"formula", "load"}
+WHOLE_ACROSS = {"nodes", "ranks"}
+# Lines with more points have no marks.
+MOST_MARKS = 40
 # Text that tells what came out, not what was asked.
 TOLD = frozenset(_core.TOLD)
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -90,16 +95,28 @@ class Curve:
     """One line: its points in order, the interval around each, and the bound beside it."""
 
     name: str
-    stepped: bool
+    by_nodes: bool
     x: list[float] = field(default_factory=list)
     y: list[float] = field(default_factory=list)
     low: list[float] = field(default_factory=list)
     high: list[float] = field(default_factory=list)
     bound: list[float] = field(default_factory=list)
 
+    def is_stepped(self) -> bool:
+        """Whether its points are all that there are."""
+        return self.by_nodes and successive(self.x)
+
+    def is_marked(self) -> bool:
+        """Whether each point is drawn: where they are few, or where lines join numbers of nodes with others between."""
+        return not self.is_stepped() and (self.by_nodes or len(self.x) <= MOST_MARKS)
+
     def drawstyle(self) -> Literal["steps-post", "default"]:
         """How its points hang together."""
-        return "steps-post" if self.stepped else "default"
+        return "steps-post" if self.is_stepped() else "default"
+
+    def linewidth(self) -> float:
+        """Thin where a line only joins what was computed."""
+        return THIN if self.by_nodes and not self.is_stepped() else 1.6
 
 
 @dataclass(frozen=True)
@@ -331,9 +348,9 @@ def curves_of(
         group = tuple(record.get(key) for key in differing)
         values = [(key, record.get(key)) for key in naming]
         named = [f"{key} {value}" if isinstance(value, int) else str(value) for key, value in values]
-        stepped = record.get("method") in STEPPED_METHODS and x in STEPPED_ACROSS
+        by_nodes = record.get("method") in MODELS and x in WHOLE_ACROSS
         name = ", ".join(n for n in named if n != "None") or str(record.get("method", "value"))
-        curve = curves.setdefault(group, Curve(name, stepped))
+        curve = curves.setdefault(group, Curve(name, by_nodes))
         add(curve, record, x, y)
     if len(curves) > MOST_LINES:
         raise ValueError(
@@ -394,12 +411,11 @@ def bound_of(curve: Curve) -> tuple[tuple[float, float], ...]:
 
 def plain(axes: Axes, curve: Curve, index: int, bound_colour: str) -> None:
     """Draw one curve with its interval and its bound."""
-    few = not curve.stepped and len(curve.x) <= 40
-    mark = MARKS[index // len(COLOURS) % len(MARKS)] if few else ""
-    (line,) = axes.plot(curve.x, curve.y, linewidth=1.6, marker=mark, markersize=3)
+    mark = MARKS[index // len(COLOURS) % len(MARKS)] if curve.is_marked() else ""
+    (line,) = axes.plot(curve.x, curve.y, linewidth=curve.linewidth(), marker=mark, markersize=3)
     line.set(color=colour(index), linestyle=dash(index), drawstyle=curve.drawstyle(), label=curve.name)
     if curve.low != curve.high:
-        step: Literal["post"] | None = "post" if curve.stepped else None
+        step: Literal["post"] | None = "post" if curve.is_stepped() else None
         axes.fill_between(curve.x, curve.low, curve.high, color=colour(index), alpha=0.2, linewidth=0, step=step)
     if bound := bound_of(curve):
         (line,) = axes.plot(*zip(*bound, strict=True), linestyle=(0, (4, 2.5)), linewidth=1.1)

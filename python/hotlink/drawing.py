@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
-from matplotlib.text import Text
+from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
@@ -25,12 +25,16 @@ DASHES: list[str | tuple[float, tuple[float, float]]] = ["-", (0, (5, 1.5)), (0,
 MARKS = "osD^vP*X"
 INK, FAINT, GRID = "#222222", "#8a8a8a", "#e4e4e4"
 LABEL_PT = 8.5
+# The width of a line that only joins its points.
+THIN = 0.8
 # Longer names take a second line.
 NAME_WIDTH = 26
 # Room for a line of a name, in inches.
 LINE_IN = 1.35 * LABEL_PT / 72
 # A line that stops before this share of the axis is named where it stops.
 NEAR_END = 0.9
+# Beyond this share a name has no room on the right of that place.
+NO_ROOM = 0.6
 # Units by the ending of a key, each with the factor from the key's own.
 UNITS: dict[str, list[tuple[float, str]]] = {
     "_MBps": [(1e-3, "kB/s"), (1, "MB/s"), (1e3, "GB/s"), (1e6, "TB/s")],
@@ -133,6 +137,11 @@ def numbers(axes: Axes, unit: Unit) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(said))
 
 
+def successive(numbers_across: Sequence[float]) -> bool:
+    """Whether ascending whole numbers leave none out: only then does a step say nothing that was not computed."""
+    return len(numbers_across) > 1 and all(after - before <= 1 for before, after in pairwise(numbers_across))
+
+
 def name_ends(axes: Axes, ends: Sequence[End], height_in: float) -> None:
     """Name each line at its last point: beside the plot, pushed apart so that no two names touch, or where it stops.
 
@@ -142,17 +151,23 @@ def name_ends(axes: Axes, ends: Sequence[End], height_in: float) -> None:
         return
     low, last = axes.get_xlim()[0], max(end.x for end in ends)
     beside = sorted((end for end in ends if _share(axes, end.x, last) >= NEAR_END), key=lambda end: end.y)
-    step = LINE_IN / height_in
-    texts = [fill(end.name, NAME_WIDTH) for end in beside]
-    # A name of two lines has the room of two.
-    rooms = [step * (text.count("\n") + 1) for text in texts]
-    places = spread([height(axes, end.y) for end in beside], rooms)
-    for end, text, place in zip(beside, texts, places, strict=True):
+    for end, text, place in _column(axes, beside, height_in):
         leader = {"arrowstyle": "-", "color": end.ink(), "linewidth": 0.6, "shrinkA": 1, "shrinkB": 2}
         _name(axes, end, text, (1.025, place), "axes fraction", {**leader, "relpos": (0, 0.5)})
-    for end in (end for end in ends if end not in beside):
-        room = (5.0, 5.0) if end.x > low else (5.0, 8.0)
-        _name(axes, end, end.name, room, "offset points", None)
+    early = sorted((end for end in ends if end not in beside), key=lambda end: end.y)
+    for end, text, place in _column(axes, early, height_in):
+        up = (place - height(axes, end.y)) * height_in * 72 + (5.0 if end.x > low else 8.0)
+        name = _name(axes, end, text, (5.0, up), "offset points", None)
+        if _share(axes, end.x, last) > NO_ROOM:
+            name.set(ha="right", y=up + 4.0)
+
+
+def _column(axes: Axes, ends: Sequence[End], height_in: float) -> list[tuple[End, str, float]]:
+    """The names of ends (ascending) in lines, each with its height on the axis, where no two names touch."""
+    texts = [fill(end.name, NAME_WIDTH) for end in ends]
+    # A name of two lines has the room of two.
+    rooms = [LINE_IN / height_in * (text.count("\n") + 1) for text in texts]
+    return list(zip(ends, texts, spread([height(axes, end.y) for end in ends], rooms), strict=True))
 
 
 def _share(axes: Axes, x: float, last: float) -> float:
@@ -165,7 +180,7 @@ def _share(axes: Axes, x: float, last: float) -> float:
 
 def _name(
     axes: Axes, end: End, text: str, place: tuple[float, float], unit: str, leader: dict[str, object] | None
-) -> None:
+) -> Annotation:
     """Write a name in its colour, and mark the point that it belongs to."""
     name = axes.annotate(
         text,
@@ -182,6 +197,7 @@ def _name(
     if leader is None:
         name.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
     axes.plot([end.x], [end.y], marker="o", markersize=3.2, color=end.ink(), clip_on=False)
+    return name
 
 
 def height(axes: Axes, value: float) -> float:

@@ -1,7 +1,8 @@
 """Bandwidth, cost and cost per bandwidth against nodes, one line a fabric, each named at its end.
 
 The plots of M02's Figs. 13-15, for any fabrics: units on the axes, the same colour for a fabric in every plot, gaps
-where a fabric cannot be built. Machines have whole numbers of nodes: a value holds up to the next, in steps.
+where a fabric cannot be built. A line is drawn in steps where every number of nodes was computed. Otherwise marks show
+the computed ones, and thin lines join them.
 """
 
 from __future__ import annotations
@@ -10,13 +11,29 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
-from hotlink.drawing import FAINT, INK, End, Unit, bare, colour, dash, log_upwards, name_ends, numbers, unit_of, write
+from hotlink.drawing import (
+    FAINT,
+    INK,
+    THIN,
+    End,
+    Unit,
+    bare,
+    colour,
+    dash,
+    log_upwards,
+    name_ends,
+    numbers,
+    successive,
+    unit_of,
+    write,
+)
 from hotlink.result import Record
 
 # Beyond this ratio between fabrics a linear axis hides the smaller ones.
@@ -51,6 +68,10 @@ class Line:
     fabric: str
     nodes: list[int]
     values: list[float | None]
+
+    def is_stepped(self) -> bool:
+        """Whether every number of nodes was computed."""
+        return successive(self.nodes)
 
     def known(self) -> list[tuple[int, float]]:
         """The points that have a value."""
@@ -91,12 +112,16 @@ def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:
     axes = figure.add_subplot()
     for index, line in enumerate(lines.values()):
         heights = [float("nan") if value is None else value for value in line.values]
-        (drawn,) = axes.plot(line.nodes, heights, drawstyle="steps-post", linewidth=1.7, label=line.fabric)
-        drawn.set(color=colour(index), linestyle=dash(index))
+        (drawn,) = axes.plot(line.nodes, heights, color=colour(index), linestyle=dash(index), label=line.fabric)
+        if line.is_stepped():
+            drawn.set(drawstyle="steps-post", linewidth=1.7)
+        else:
+            drawn.set(marker="o", markersize=3.2, linewidth=THIN)
         low, high = ends[0].get(line.fabric), ends[1].get(line.fabric)
         if low is not None and high is not None and low.known() and high.known():
             least, most = ([float("nan") if value is None else value for value in end.values] for end in (low, high))
-            axes.fill_between(line.nodes, least, most, color=colour(index), alpha=0.12, linewidth=0, step="post")
+            step: Literal["post"] | None = "post" if line.is_stepped() else None
+            axes.fill_between(line.nodes, least, most, color=colour(index), alpha=0.12, linewidth=0, step=step)
     style(axes, lines, unit, what, [value for line in ends[1].values() for _, value in line.known()])
     below = subtitle(records) if quantity == "bandwidth" else prices(records)
     axes.set_title(what.title, loc="left", fontsize=13, fontweight="bold", color=INK, pad=22 if below else 8)

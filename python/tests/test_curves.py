@@ -212,10 +212,13 @@ def test_a_line_has_one_name_and_colour_in_all_charts() -> None:
     assert "shm" not in figure.get_suptitle(), "only what all points have in common"
 
 
-def test_models_over_nodes_and_distributions_are_steps() -> None:
+def test_models_of_every_number_of_nodes_and_distributions_are_steps() -> None:
     model = hotlink.analyze("sci-torus2d", "4..64")
     lines = model.curves("bandwidth_per_node_MBps").axes[0].lines
     assert {line.get_drawstyle() for line in lines if np.size(line.get_xdata()) > 1} == {"steps-post"}
+    some = hotlink.analyze("sci-torus2d", "4,16,64").curves("bandwidth_per_node_MBps").axes[0].lines
+    assert {line.get_drawstyle() for line in some} == {"default"}
+    assert "o" in {line.get_marker() for line in some if np.size(line.get_xdata()) == 3}
     raw: list[Record] = [{**pingpong()[1], "samples": [3.0, 1.0, 2.0]}]  # type: ignore[dict-item]
     line = curves.draw(raw, None, ["samples"]).axes[0].lines[0]
     assert np.asarray(line.get_xdata()).tolist() == [1.0, 2.0, 3.0]

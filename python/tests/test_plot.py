@@ -66,8 +66,28 @@ def test_axes_carry_units() -> None:
     assert "50" in [label.get_text() for label in axes.get_yticklabels()]
 
 
-def test_a_value_holds_up_to_the_next_number_of_nodes() -> None:
+def test_a_line_is_in_steps_only_where_every_number_of_nodes_was_computed() -> None:
     assert {line.get_drawstyle() for line in plot.draw(records(2)).axes[0].lines[:2]} == {"steps-post"}
+    some = [record for record in records(2) if record["nodes"] in (2, 4, 8)]
+    lines = plot.draw(some).axes[0].lines[:2]
+    assert {(line.get_drawstyle(), line.get_marker()) for line in lines} == {("default", "o")}
+    assert np.asarray(lines[0].get_xdata()).tolist() == [2, 4, 8]
+
+
+def test_names_of_lines_that_stop_early_do_not_touch() -> None:
+    ends = {0: 16, 1: 13, 2: 13, 3: 8, 4: 8}
+    stopped: list[Record] = [
+        record | {"bandwidth_per_node_MBps": 100.0 + fabric}
+        for record in records(5)
+        for fabric in [int(str(record["fabric"])[-1])]
+        if int(str(record["nodes"])) < ends[fabric]
+    ]
+    figure = plot.draw(stopped)
+    FigureCanvasAgg(figure)
+    figure.draw_without_rendering()
+    boxes = [Text.get_window_extent(name) for name in names(figure)]
+    assert len(boxes) == len(ends)
+    assert not any(a.overlaps(b) for index, a in enumerate(boxes) for b in boxes[:index])
 
 
 def lab(rgb: np.ndarray) -> np.ndarray:
