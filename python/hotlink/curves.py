@@ -85,8 +85,32 @@ MODELS = {"formula", "load"}
 WHOLE_ACROSS = {"nodes", "ranks"}
 # Lines with more points have no marks.
 MOST_MARKS = 40
-# Text that tells what came out, not what was asked.
-TOLD = frozenset(_core.TOLD)
+# Text that tells what came out, not what was asked: it never parts a line.
+TOLD = frozenset(_core.TOLD) | {
+    "ahead_after",
+    "ahead_before",
+    "alone_limiter",
+    "bound_resource",
+    "differs",
+    "fallback",
+    "first_placement",
+    "hot_link_is_of",
+    "lanes",
+    "left_out",
+    "node_list",
+    "nodes_per_switch_is",
+    "permutation_worst_seed",
+    "rank_nodes",
+    "ring_worst_seed",
+    "shared_link",
+    "shift_worst",
+    "stride_reason",
+    "too_short",
+    "unreachable",
+}
+# Title and notes: their sizes in points, and how many letters an inch holds.
+TITLE_PT, NOTE_PT = 12, 8
+TITLE_LETTERS, NOTE_LETTERS = 8, 14
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -185,18 +209,34 @@ def draw(
         figure = small_multiples({key: curves[None, key] for key in wanted}, across)
     else:
         figure = rows_of_charts(rows, wanted, curves, across, facet)
-    figure.suptitle(look.title or title(records), x=0.01, ha="left", fontsize=12, fontweight="bold", color=INK)
     notes = [*look.notes, *explained([curve for all_of in curves.values() for curve in all_of])]
-    if notes:
-        figure.supxlabel("\n".join(notes), x=0.01, ha="left", fontsize=8, color=FAINT)
+    surround(figure, look.title or title(records), "\n".join(notes))
     return figure
+
+
+def surround(figure: Figure, above: str, below: str) -> None:
+    """Write a title and notes, in as many lines as the width needs; charts keep their height."""
+    width = figure.get_figwidth()
+    above, below = folded(above, int(width * TITLE_LETTERS)), folded(below, int(width * NOTE_LETTERS))
+    more = 1.25 / 72 * (above.count("\n") * TITLE_PT + below.count("\n") * NOTE_PT)
+    figure.set_figheight(figure.get_figheight() + more)
+    figure.suptitle(above, x=0.01, ha="left", fontsize=TITLE_PT, fontweight="bold", color=INK)
+    if below:
+        figure.supxlabel(below, x=0.01, ha="left", fontsize=NOTE_PT, color=FAINT)
+
+
+def folded(text: str, letters: int) -> str:
+    """Break each line of a text that is longer than so many letters."""
+    return "\n".join(fill(line, letters) for line in text.splitlines())
 
 
 def explained(curves: Sequence[Curve]) -> list[str]:
     """What marks mean that no axis tells."""
-    has_bound = any(bound == bound for curve in curves for bound in curve.bound)
+    lengths = {len(bound_of(curve)) for curve in curves} - {0}
+    is_line, is_point = any(length > 1 for length in lengths), 1 in lengths
     has_interval = any(curve.low != curve.high for curve in curves)
-    said = ["Dashed: the bound."] * has_bound + ["Shaded: 95 % intervals of the medians."] * has_interval
+    said = ["Dashed: the bound."] * is_line + ["Short bar: the bound of a point."] * is_point
+    said += ["Shaded: 95 % intervals of the medians."] * has_interval
     return [" ".join(said)] if said else []
 
 
@@ -419,8 +459,9 @@ def plain(axes: Axes, curve: Curve, index: int, bound_colour: str) -> None:
         axes.fill_between(curve.x, curve.low, curve.high, color=colour(index), alpha=0.2, linewidth=0, step=step)
     if bound := bound_of(curve):
         (line,) = axes.plot(*zip(*bound, strict=True), linestyle=(0, (4, 2.5)), linewidth=1.1)
-        mark = "_" if len(bound) == 1 else ""
-        line.set(color=bound_colour, drawstyle=curve.drawstyle(), label="bound", marker=mark)
+        line.set(color=bound_colour, drawstyle=curve.drawstyle(), label="bound")
+        if len(bound) == 1:
+            line.set(marker="_", markersize=12)
 
 
 def framed(axes: Axes, curves: Sequence[Curve], x: str, y: str, ticks: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 import hotlink
 from hotlink import curves
@@ -148,6 +149,40 @@ def test_a_title_and_notes_by_option() -> None:
         "Idle.",
         "Dashed: the bound. Shaded: 95 % intervals of the medians.",
     ]
+
+
+def test_a_long_title_and_a_long_note_stay_within_the_picture() -> None:
+    long = "Latency of messages between two ranks " * 8
+    figure = curves.draw(pingpong(), None, ["latency_us"], look=curves.Look(long, [long]))
+    FigureCanvasAgg(figure).draw()
+    short = curves.draw(pingpong(), None, ["latency_us"], look=curves.Look("Latency"))
+    assert figure.get_figheight() > short.get_figheight()
+    texts = [text for text in figure.findobj(Text) if text.get_text().startswith("Latency of")]
+    assert len(texts) == 2
+    for text in texts:
+        assert "\n" in text.get_text()
+        assert text.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_a_bound_is_told_of_as_it_is_drawn() -> None:
+    jobs: list[Record] = [
+        {"benchmark": "jobs", "job": job, "size_B": size, "latency_us": 9.0, "bound_latency_us": 8.0, "node_list": job}
+        for job, size in (("a", 8), ("b", 64))
+    ]
+    assert curves.draw(jobs).get_supxlabel() == "Short bar: the bound of a point."
+    without = [{key: value for key, value in job.items() if key != "bound_latency_us"} for job in jobs]
+    assert curves.draw(without).get_supxlabel() == ""
+
+
+def test_outcomes_do_not_part_a_line() -> None:
+    said = [{}, {"too_short": "correlation 0.45"}, {"too_short": "no steady state", "saturated": True}]
+    traffic: list[Record] = [
+        {"fabric": fabric, "load": 0.1 * at, "latency_us": by * at, "warmup_samples": at, **outcome}  # type: ignore[dict-item]
+        for fabric, by in (("a", 1.0), ("b", 5.0))
+        for at, outcome in enumerate(said, 1)
+    ]
+    lines = curves.curves_of(traffic, "load", "latency_us")
+    assert [(line.name, len(line.x)) for line in lines] == [("a", 3), ("b", 3)]
 
 
 def described(figure: Any) -> str:  # noqa: ANN401
