@@ -171,6 +171,7 @@ def wrapped(kind, name, other):
     """How an argument goes to the face; `other` is its type in the function of the other width."""
     rust = native(kind)
     integers = {"c_int": "narrow", "i64": "wide"}
+    plain = name.removeprefix("r#")
     if rust == "usize" or rust in SCALARS.values():
         return f"i64::from({name})" if {kind, other} & {"MPI_Count", "MPI_Aint"} and rust == "c_int" else name
     if rust.endswith("c_void"):
@@ -180,10 +181,10 @@ def wrapped(kind, name, other):
         return f"Text::at({name})" if "const" in rust else f"TextOut::at({name})"
     if other is not None and target in integers:
         if "const" in rust:
-            return f"Ints::{integers[target]}({name})"
+            return f'Ints::{integers[target]}("{plain}", {name})'
         if other != kind:
             return f"OutInt::{integers[target]}({name})"
-    return f"In::at({name})" if "const" in rust else f"Out::at({name})"
+    return f'In::at("{plain}", {name})' if "const" in rust else f"Out::at({name})"
 
 
 def family(name):
@@ -276,7 +277,8 @@ def main():
             # What the call writes must be somewhere; the tools interface lets many be nowhere, others have statuses.
             due = [] if name.startswith("MPI_T_") else [
                 argument for kind, argument in parameters
-                if re.fullmatch(r"(\w+) \*", kind) and kind[:-2] in SCALARS and kind[:-2] not in ("char", "MPI_Status")
+                if kind == "const MPI_Status *"
+                or re.fullmatch(r"(\w+) \*", kind) and kind[:-2] in SCALARS and kind[:-2] not in ("char", "MPI_Status")
                 and argument != "argc"]
             places = ", ".join(f'("{place}", {place} as usize)' for place in due)
             before = f"placed(&[{places}])?; " if due else ""

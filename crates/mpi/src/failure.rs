@@ -47,6 +47,26 @@ pub(crate) fn failure(code: c_int, why: impl Into<String>) -> Box<Failure> {
     Box::new(Failure { code, why: why.into(), of: None })
 }
 
+/// A handle that is none of `what` was asked for.
+#[cold]
+pub(crate) fn unknown(code: c_int, what: &str, handle: Handle) -> Box<Failure> {
+    let null = match handle {
+        c::MPI_COMM_NULL => "MPI_COMM_NULL",
+        c::MPI_DATATYPE_NULL => "MPI_DATATYPE_NULL",
+        c::MPI_ERRHANDLER_NULL => "MPI_ERRHANDLER_NULL",
+        c::MPI_FILE_NULL => "MPI_FILE_NULL",
+        c::MPI_GROUP_NULL => "MPI_GROUP_NULL",
+        c::MPI_INFO_NULL => "MPI_INFO_NULL",
+        c::MPI_MESSAGE_NULL => "MPI_MESSAGE_NULL",
+        c::MPI_OP_NULL => "MPI_OP_NULL",
+        c::MPI_REQUEST_NULL => "MPI_REQUEST_NULL",
+        c::MPI_SESSION_NULL => "MPI_SESSION_NULL",
+        c::MPI_WIN_NULL => "MPI_WIN_NULL",
+        _ => return failure(code, format!("{handle:#x} is no {what}: it was never made, or it was freed")),
+    };
+    failure(code, format!("{null} is no {what}"))
+}
+
 /// Fails unless `holds`.
 #[inline(always)]
 pub(crate) fn check(holds: bool, code: c_int, why: impl FnOnce() -> String) -> Done {
@@ -74,7 +94,10 @@ impl From<Error> for Box<Failure> {
         match error {
             // A collective's: its tags are the library's own.
             Error::Truncated { sent, room, from, .. } => {
-                let why = format!("rank {from} sent {sent} B where this rank has room for {room} B: counts must agree");
+                let why = format!(
+                    "in a step of the collective rank {from} sent {sent} B where this rank has room for {room} B: \
+                     counts or types of the ranks differ (hotlink run --check says whose)"
+                );
                 failure(code, why)
             }
             _ => failure(code, error.to_string()),

@@ -3,6 +3,8 @@
 //! of a request's buffers).
 #![allow(unsafe_code)]
 
+use crate::failure::{Done, check};
+use hotlink_standard::constants as c;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
 
@@ -29,6 +31,8 @@ impl Address {
 /// An array, or one value, that the call reads.
 #[derive(Clone, Copy)]
 pub(crate) struct In<T> {
+    /// The argument's name.
+    name: &'static str,
     at: usize,
     of: PhantomData<T>,
 }
@@ -36,8 +40,8 @@ pub(crate) struct In<T> {
 impl<T: Copy> In<T> {
     /// # Safety
     /// Null or one of the standard's marks, or it can be read as far as the call's other arguments say.
-    pub(crate) unsafe fn at(pointer: *const T) -> In<T> {
-        In { at: pointer as usize, of: PhantomData }
+    pub(crate) unsafe fn at(name: &'static str, pointer: *const T) -> In<T> {
+        In { name, at: pointer as usize, of: PhantomData }
     }
     pub(crate) fn address(self) -> usize {
         self.at
@@ -46,9 +50,24 @@ impl<T: Copy> In<T> {
         // SAFETY: as promised at `at`.
         unsafe { (self.at as *const T).add(index).read_unaligned() }
     }
-    pub(crate) fn list(self, count: usize) -> Vec<T> {
-        (0..count).map(|index| self.get(index)).collect()
+    /// The first `count` of the array.
+    ///
+    /// # Errors
+    /// It is a null pointer.
+    pub(crate) fn list(self, count: usize) -> Done<Vec<T>> {
+        filled(self.name, self.at, count)?;
+        Ok((0..count).map(|index| self.get(index)).collect())
     }
+}
+
+/// Fails for an array at a null pointer or one of the standard's marks, if any of it is wanted.
+fn filled(name: &str, at: usize, count: usize) -> Done {
+    check(count == 0 || !is_mark(at), c::MPI_ERR_ARG, || format!("{name} is a null pointer"))
+}
+
+/// Whether an address is null or one of the standard's marks, where nothing can be.
+pub(crate) fn is_mark(at: usize) -> bool {
+    at < 4096
 }
 
 /// A value, or an array, that the call writes.
@@ -90,8 +109,17 @@ impl<T: Copy> Out<T> {
         // SAFETY: as promised at `at`.
         unsafe { (self.at as *const T).add(index).read_unaligned() }
     }
-    pub(crate) fn list(self, count: usize) -> Vec<T> {
-        (0..count).map(|index| self.get(index)).collect()
+    /// The first `count` of an array, the argument `name`.
+    ///
+    /// # Errors
+    /// It is a null pointer.
+    pub(crate) fn list(self, name: &str, count: usize) -> Done<Vec<T>> {
+        self.filled(name, count)?;
+        Ok((0..count).map(|index| self.get(index)).collect())
+    }
+    /// Fails where there is no such array.
+    pub(crate) fn filled(self, name: &str, count: usize) -> Done {
+        filled(name, self.at, count)
     }
     pub(crate) fn fill(self, values: &[T]) {
         values.iter().enumerate().for_each(|(index, &value)| self.put(index, value));
@@ -111,19 +139,23 @@ pub(crate) enum Ints {
 impl Ints {
     /// # Safety
     /// As [`In::at`].
-    pub(crate) unsafe fn narrow(pointer: *const c_int) -> Ints {
+    pub(crate) unsafe fn narrow(name: &'static str, pointer: *const c_int) -> Ints {
         // SAFETY: the caller's promise.
-        Ints::Narrow(unsafe { In::at(pointer) })
+        Ints::Narrow(unsafe { In::at(name, pointer) })
     }
     /// # Safety
     /// As [`In::at`].
-    pub(crate) unsafe fn wide(pointer: *const i64) -> Ints {
+    pub(crate) unsafe fn wide(name: &'static str, pointer: *const i64) -> Ints {
         // SAFETY: the caller's promise.
-        Ints::Wide(unsafe { In::at(pointer) })
+        Ints::Wide(unsafe { In::at(name, pointer) })
     }
-    pub(crate) fn list(self, count: usize) -> Vec<i64> {
+    /// The first `count` of the array.
+    ///
+    /// # Errors
+    /// It is a null pointer.
+    pub(crate) fn list(self, count: usize) -> Done<Vec<i64>> {
         match self {
-            Ints::Narrow(ints) => ints.list(count).into_iter().map(i64::from).collect(),
+            Ints::Narrow(ints) => Ok(ints.list(count)?.into_iter().map(i64::from).collect()),
             Ints::Wide(ints) => ints.list(count),
         }
     }

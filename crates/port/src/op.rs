@@ -166,7 +166,7 @@ pub enum Refusal {
     #[error("not aligned to {0} B")]
     Misaligned(u64),
     /// Source and target differ in bytes, or a layout leaves its memory.
-    #[error("outside the memory named, or lengths differ")]
+    #[error("outside the memory named, or lengths or elements differ")]
     OutOfBounds,
     /// No such memory, key or attachment (any more).
     #[error("memory, key or attachment is gone")]

@@ -314,10 +314,17 @@ impl Costs {
     fn doubling(&self, rounds: f64, first: f64) -> f64 {
         (0..rounds as u32).map(|round| self.message(first * f64::from(1u32 << round))).sum()
     }
-    /// The best segment of a pipeline of `stages`: the start-up of the stages against that of the segments.
+    /// The best segment of a pipeline of `stages`: the start-up of the stages against that of the segments, which is shorter
+    /// for those that are sent eagerly.
     pub(crate) fn segment(&self, bytes: u64, stages: u32) -> u64 {
-        let best = (bytes as f64 * self.latency / (self.byte.max(1e-3) * f64::from(stages.max(1)))).sqrt();
-        (best as u64).clamp(1024, 256 << 10).next_multiple_of(64).min(bytes.max(1))
+        let (whole, stages) = (bytes as f64, f64::from(stages.max(1)));
+        let [eager, long] = [1.0, 3.0].map(|trips| {
+            let best = (whole * trips * self.latency / (self.byte.max(1e-3) * stages)).sqrt();
+            let most = if trips > 1.0 { f64::MAX } else { (self.eager / 64.0).floor() * 64.0 };
+            (best.min(most) as u64).clamp(1024, 256 << 10).next_multiple_of(64).min(bytes.max(1))
+        });
+        let time = |segment: u64| (stages + (whole / segment as f64).ceil()) * self.message(segment as f64);
+        if time(long) < time(eager) { long } else { eager }
     }
 
     fn of_algorithm(&self, algorithm: Algorithm, collective: Collective, ranks: u32, bytes: u64) -> f64 {

@@ -126,7 +126,7 @@ impl Parts {
         datatype: Handle,
         ranks: u32,
     ) -> Done<Parts> {
-        let (counts, displacements) = (counts.list(ranks as usize), displacements.list(ranks as usize));
+        let (counts, displacements) = (counts.list(ranks as usize)?, displacements.list(ranks as usize)?);
         let all = counts.into_iter().zip(displacements);
         let part = |(count, displacement): (i64, i64)| {
             let buffer = p.buffer(at, count, datatype)?;
@@ -152,8 +152,9 @@ impl Parts {
         types: In<Handle>,
         ranks: u32,
     ) -> Done<Parts> {
-        let (counts, displacements) = (counts.list(ranks as usize), displacements.list(ranks as usize));
-        let part = |index: usize| p.buffer(at.plus(displacements[index]), counts[index], types.get(index));
+        let (counts, displacements) = (counts.list(ranks as usize)?, displacements.list(ranks as usize)?);
+        let types = types.list(ranks as usize)?;
+        let part = |index: usize| p.buffer(at.plus(displacements[index]), counts[index], types[index]);
         (0..ranks as usize).map(part).collect::<Done<_>>().map(Parts)
     }
     pub(crate) fn sources(&self) -> Vec<Staged> {

@@ -252,7 +252,12 @@ pub(crate) fn comm_split_type(
         | c::MPI_COMM_TYPE_HW_GUIDED
         | c::MPI_COMM_TYPE_RESOURCE_GUIDED
         | c::MPI_UNDEFINED => None,
-        _ => return fail(c::MPI_ERR_ARG, format!("split type {split_type} is none")),
+        _ => {
+            return fail(
+                c::MPI_ERR_ARG,
+                format!("split type {split_type}: allowed are the MPI_COMM_TYPE constants and MPI_UNDEFINED"),
+            );
+        }
     };
     name_split(p, split(p, &old, color, i64::from(key), None)?, newcomm)
 }
@@ -261,7 +266,7 @@ pub(crate) fn comm_free(p: &Process, comm: Out<Handle>) -> Done {
     let handle = comm.get(0);
     let known = p.comm(handle)?;
     let always = handle == c::MPI_COMM_WORLD || handle == c::MPI_COMM_SELF;
-    check(!always, c::MPI_ERR_COMM, || "it cannot be freed".to_owned())?;
+    check(!always, c::MPI_ERR_COMM, || "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed".to_owned())?;
     known.attributes.clear(handle)?;
     // What is under way has it as well.
     p.comms.remove(handle);
@@ -335,7 +340,10 @@ pub(crate) fn intercomm_create(
     if local.rank == leader {
         let bridge = p.comm(peer_comm)?;
         let allowed = remote_leader >= 0 && (remote_leader as u32) < bridge.peers() && tag >= 0;
-        check(allowed, c::MPI_ERR_RANK, || format!("remote leader {remote_leader}, tag {tag}"))?;
+        check(allowed, c::MPI_ERR_RANK, || {
+            let last = bridge.peers() - 1;
+            format!("remote leader {remote_leader} and tag {tag}: allowed are ranks 0 to {last}, and tags from 0 on")
+        })?;
         let words: Vec<i64> =
             [next].into_iter().chain(local.group.ranks().iter().map(|&rank| i64::from(rank))).collect();
         heard = super::reductions::swapped(p, &bridge, bridge.peer(remote_leader as u32), tag as u32, &words)?;

@@ -12,7 +12,8 @@ use std::rc::Rc;
 
 /// Gives a new type its handle.
 fn name(p: &Process, made: Option<Datatype>, newtype: Out<Handle>) -> Done {
-    let made = made.ok_or_else(|| failure(c::MPI_ERR_ARG, "a count, length or part cannot be"))?;
+    let made = made
+        .ok_or_else(|| failure(c::MPI_ERR_ARG, "a count or a length is below 0, or a part lies outside the whole"))?;
     newtype.set(p.derived.add(Rc::new(Type::derived(made))));
     Ok(())
 }
@@ -23,7 +24,7 @@ fn old(p: &Process, datatype: Handle) -> Done<Rc<Datatype>> {
 
 fn list(count: i64, numbers: Ints) -> Done<Vec<i64>> {
     check(count >= 0, c::MPI_ERR_COUNT, || format!("count {count}: it must be at least 0"))?;
-    Ok(numbers.list(count as usize))
+    numbers.list(count as usize)
 }
 
 pub(crate) fn type_contiguous(p: &Process, count: i64, oldtype: Handle, newtype: Out<Handle>) -> Done {
@@ -105,7 +106,7 @@ pub(crate) fn type_create_struct(
     newtype: Out<Handle>,
 ) -> Done {
     let (lengths, displacements) = (list(count, lengths)?, list(count, displacements)?);
-    let types: Vec<Rc<Datatype>> = types.list(count as usize).into_iter().map(|of| old(p, of)).collect::<Done<_>>()?;
+    let types: Vec<Rc<Datatype>> = types.list(count as usize)?.into_iter().map(|of| old(p, of)).collect::<Done<_>>()?;
     name(p, Datatype::structure(&lengths, &displacements, &types), newtype)
 }
 

@@ -88,9 +88,14 @@ pub(crate) fn remove_error_string(p: &Process, errorcode: c_int) -> Done {
     Ok(())
 }
 
-pub(crate) fn comm_create_errhandler(p: &Process, function: usize, errhandler: Out<Handle>) -> Done {
+fn create(p: &Process, function: usize, errhandler: Out<Handle>) -> Done {
+    check(function != 0, c::MPI_ERR_ARG, || "the function is a null pointer".to_owned())?;
     errhandler.set(p.add_handler(function));
     Ok(())
+}
+
+pub(crate) fn comm_create_errhandler(p: &Process, function: usize, errhandler: Out<Handle>) -> Done {
+    create(p, function, errhandler)
 }
 
 pub(crate) fn comm_set_errhandler(p: &Process, comm: Handle, errhandler: Handle) -> Done {
@@ -111,8 +116,7 @@ pub(crate) fn comm_call_errhandler(p: &Process, comm: Handle, errorcode: c_int) 
 }
 
 pub(crate) fn win_create_errhandler(p: &Process, function: usize, errhandler: Out<Handle>) -> Done {
-    errhandler.set(p.add_handler(function));
-    Ok(())
+    create(p, function, errhandler)
 }
 
 pub(crate) fn win_set_errhandler(p: &Process, win: Handle, errhandler: Handle) -> Done {
@@ -133,8 +137,7 @@ pub(crate) fn win_call_errhandler(p: &Process, win: Handle, errorcode: c_int) ->
 }
 
 pub(crate) fn session_create_errhandler(p: &Process, function: usize, errhandler: Out<Handle>) -> Done {
-    errhandler.set(p.add_handler(function));
-    Ok(())
+    create(p, function, errhandler)
 }
 
 pub(crate) fn session_set_errhandler(p: &Process, session: Handle, errhandler: Handle) -> Done {
@@ -155,8 +158,7 @@ pub(crate) fn session_call_errhandler(p: &Process, session: Handle, errorcode: c
 }
 
 pub(crate) fn file_create_errhandler(p: &Process, function: usize, errhandler: Out<Handle>) -> Done {
-    errhandler.set(p.add_handler(function));
-    Ok(())
+    create(p, function, errhandler)
 }
 
 /// The handler of a file; of none, that which files are opened with.

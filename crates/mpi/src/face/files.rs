@@ -244,7 +244,7 @@ pub(crate) fn file_set_view(
     let code = seen.as_ref().err().map_or(0, |failed| i64::from(failed.code));
     let all = p.world()?.block_on(largest(&file.comm.view, &[unit(1), unit(-1), code]))?;
     let seen = seen?;
-    check(all[2] == 0, all[2] as c_int, || "another rank's view cannot be".to_owned())?;
+    check(all[2] == 0, all[2] as c_int, || "another rank's view was refused".to_owned())?;
     check(all[0] == -all[1], c::MPI_ERR_NOT_SAME, || "the ranks give different sizes of etypes".to_owned())?;
     *file.seen.borrow_mut() = seen;
     file.at.set(0);

@@ -30,8 +30,7 @@ pub(crate) fn group_translate_ranks(
     let (from, to) = (p.group(group1)?, p.group(group2)?);
     check(n >= 0, c::MPI_ERR_ARG, || format!("n {n}: it must be at least 0"))?;
     check(n == 0 || !ranks2.is_null(), c::MPI_ERR_ARG, || "ranks2 is a null pointer".to_owned())?;
-    for index in 0..n as usize {
-        let rank = ranks1.get(index);
+    for (index, rank) in ranks1.list(n as usize)?.into_iter().enumerate() {
         if rank == c::MPI_PROC_NULL {
             ranks2.put(index, c::MPI_PROC_NULL);
             continue;
@@ -75,14 +74,22 @@ pub(crate) fn group_difference(p: &Process, group1: Handle, group2: Handle, newg
 
 fn chosen(p: &Process, places: Option<Vec<i64>>, group: &Group, takes: bool, newgroup: Out<Handle>) -> Done {
     let made = places.and_then(|places| if takes { group.pick(&places) } else { group.leave_out(&places) });
-    let wrong = || failure(c::MPI_ERR_RANK, format!("a rank is named twice, or is none of 0 to {}", group.size()));
+    let wrong = || {
+        failure(
+            c::MPI_ERR_RANK,
+            match group.size() {
+                0 => "the group has no rank that could be named".to_owned(),
+                ranks => format!("a rank is named twice, or is none of 0 to {}", ranks - 1),
+            },
+        )
+    };
     newgroup.set(p.name_group(made.ok_or_else(wrong)?));
     Ok(())
 }
 
 fn places(n: c_int, ranks: In<c_int>) -> Done<Vec<i64>> {
     check(n >= 0, c::MPI_ERR_ARG, || format!("n {n}: it must be at least 0"))?;
-    Ok(ranks.list(n as usize).into_iter().map(i64::from).collect())
+    Ok(ranks.list(n as usize)?.into_iter().map(i64::from).collect())
 }
 
 pub(crate) fn group_incl(p: &Process, group: Handle, n: c_int, ranks: In<c_int>, newgroup: Out<Handle>) -> Done {
@@ -95,7 +102,7 @@ pub(crate) fn group_excl(p: &Process, group: Handle, n: c_int, ranks: In<c_int>,
 
 fn ranges(n: c_int, ranges: Out<c_int>) -> Done<Option<Vec<i64>>> {
     check(n >= 0, c::MPI_ERR_ARG, || format!("n {n}: it must be at least 0"))?;
-    let numbers: Vec<i64> = ranges.list(3 * n as usize).into_iter().map(i64::from).collect();
+    let numbers: Vec<i64> = ranges.list("ranges", 3 * n as usize)?.into_iter().map(i64::from).collect();
     Ok(Group::ranges(numbers.as_chunks::<3>().0))
 }
 

@@ -64,6 +64,11 @@ pub(crate) fn give(status: Out<Status>, value: Status) {
     }
 }
 
+/// Elements that move between this rank and another: to and from nobody none, wherever the buffer is.
+fn moved(count: i64, peer: c_int) -> i64 {
+    if peer == c::MPI_PROC_NULL { count.min(0) } else { count }
+}
+
 pub(crate) fn send(
     p: &Process,
     mode: Mode,
@@ -76,7 +81,7 @@ pub(crate) fn send(
     comm: Handle,
 ) -> Done {
     let comm = p.comm(comm)?;
-    let (tag, buffer, peer) = (sends(tag)?, p.buffer(buf, count, datatype)?, to(&comm, dest)?);
+    let (tag, buffer, peer) = (sends(tag)?, p.buffer(buf, moved(count, dest), datatype)?, to(&comm, dest)?);
     if let (Start::Blocking(_), Mode::Standard | Mode::Ready, Peer::Rank(rank)) = (start, mode, peer) {
         let staged = buffer.source(false);
         if comm.view.send_at_once(rank, tag, staged.span, true) {
@@ -148,7 +153,7 @@ pub(crate) fn recv(
     comm: Handle,
 ) -> Done {
     let comm = p.comm(comm)?;
-    let (tag, buffer, peer) = (receives(tag)?, p.buffer(buf, count, datatype)?, from(&comm, source)?);
+    let (tag, buffer, peer) = (receives(tag)?, p.buffer(buf, moved(count, source), datatype)?, from(&comm, source)?);
     match start {
         Start::Blocking(status) => {
             if peer == Peer::Nobody {
@@ -247,8 +252,10 @@ pub(crate) fn sendrecv(
     comm: Handle,
 ) -> Done {
     let comm = p.comm(comm)?;
-    let out = (p.buffer(sendbuf, sendcount, sendtype)?.source(false), to(&comm, dest)?, sends(sendtag)?);
-    let into = (p.buffer(recvbuf, recvcount, recvtype)?, from(&comm, source)?, receives(recvtag)?);
+    let out = p.buffer(sendbuf, moved(sendcount, dest), sendtype)?;
+    let out = (out.source(false), to(&comm, dest)?, sends(sendtag)?);
+    let into = p.buffer(recvbuf, moved(recvcount, source), recvtype)?;
+    let into = (into, from(&comm, source)?, receives(recvtag)?);
     exchange(p, start, exchanged(&comm, out, into)?)
 }
 

@@ -3,7 +3,7 @@
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, check, fail, failure};
 use crate::memory;
-use crate::pointer::{Address, Out};
+use crate::pointer::{Address, Out, is_mark};
 use crate::process::Process;
 use crate::process::buffer::Buffer;
 use crate::process::reduction::{self, Operator};
@@ -48,6 +48,13 @@ fn fits(here: u64, aim: &Aim) -> Done {
     check(here == there, c::MPI_ERR_ARG, || format!("{here} B here, {there} B at the target"))
 }
 
+/// Fails for elements of two kinds that are to be combined, where both types are of one kind.
+fn alike(p: &Process, here: Handle, there: Handle) -> Done {
+    let kind = |handle| -> Done<_> { Ok(p.datatype(handle)?.datatype.basic()) };
+    let differ = matches!((kind(here)?, kind(there)?), (Some(here), Some(there)) if here != there);
+    check(!differ, c::MPI_ERR_TYPE, || "the types of the origin and of the target differ".to_owned())
+}
+
 fn nobody(p: &Process, start: Start) -> Done {
     give(p, start, Work::Over(Ended::well(Status::NOBODY)))
 }
@@ -89,12 +96,18 @@ fn moves_at_once(
     win: Handle,
     out: bool,
 ) -> bool {
-    let is_word = matches!(start, Start::Blocking(_)) && count == 1 && datatype == there.3;
+    let is_word = matches!(start, Start::Blocking(_)) && count == 1 && datatype == there.3 && !is_mark(here.0);
     let move_it = |of: &Datatype, place: Place| {
         let (from, to) = if out { (here, place.at) } else { (place.at, here) };
         (of.size() == 8 && place.of.is_none()).then(|| memory::copy::<8>(from, to))
     };
     is_word && at_once(p, win, there, move_it).is_some()
+}
+
+/// A word of the program's; `None`: there is nothing at the address.
+#[inline(always)]
+fn loaded<const BYTES: usize>(from: Address) -> Option<[u8; BYTES]> {
+    (!is_mark(from.0)).then(|| memory::load(from))
 }
 
 /// Changes a word, with nobody's change between, and leaves in `result` what it was; `None`: nothing was done.
@@ -104,6 +117,9 @@ fn changes<const BYTES: usize>(
     result: Address,
     change: impl FnOnce(&mut [u8; BYTES]) -> Option<bool>,
 ) -> Option<()> {
+    if is_mark(result.0) {
+        return None;
+    }
     let old = place.latch.alone(|| {
         let mut old = [0; BYTES];
         memory::look_at(place.of, place.at, &mut old)?;
@@ -137,8 +153,8 @@ pub(crate) fn put(
         return Ok(());
     }
     let (window, aim) = aim(p, win, target_rank, target_disp, target_count, target_datatype)?;
-    let from = p.buffer(origin_addr, origin_count, origin_datatype)?;
     let Some(aim) = aim else { return nobody(p, start) };
+    let from = p.buffer(origin_addr, origin_count, origin_datatype)?;
     fits(from.bytes(), &aim)?;
     if !window.moves(&aim, &from, true) {
         window.tell(aim.to, Ask { blocks: aim.blocks, data: from.data(), ..Ask::of(Kind::Put) })?;
@@ -165,8 +181,8 @@ pub(crate) fn get(
         return Ok(());
     }
     let (window, aim) = aim(p, win, target_rank, target_disp, target_count, target_datatype)?;
-    let into = p.buffer(origin_addr, origin_count, origin_datatype)?;
     let Some(aim) = aim else { return nobody(p, start) };
+    let into = p.buffer(origin_addr, origin_count, origin_datatype)?;
     fits(into.bytes(), &aim)?;
     if window.moves(&aim, &into, false) {
         return done(p, start);
@@ -194,7 +210,7 @@ fn combining(p: &Process, kind: Kind, op: Handle, datatype: Handle, count: i64) 
     let (builtin, of) = (builtin(p, op)?, p.committed(datatype)?);
     // Of nothing, any operator is right.
     let builtin = if count == 0 || of.datatype.size() == 0 { Builtin::Nothing } else { builtin };
-    let wrong = || failure(c::MPI_ERR_OP, format!("{builtin:?} does not take these elements"));
+    let wrong = || failure(c::MPI_ERR_OP, format!("{} does not take these elements", builtin.name()));
     Ask::of(kind).by(builtin, &of.datatype).ok_or_else(wrong)
 }
 
@@ -213,9 +229,10 @@ pub(crate) fn accumulate(
 ) -> Done {
     let (window, aim) = aim(p, win, target_rank, target_disp, target_count, target_datatype)?;
     let ask = combining(p, Kind::Accumulate, op, target_datatype, target_count)?;
-    let from = p.buffer(origin_addr, origin_count, origin_datatype)?;
     let Some(aim) = aim else { return nobody(p, start) };
+    let from = p.buffer(origin_addr, origin_count, origin_datatype)?;
     fits(from.bytes(), &aim)?;
+    alike(p, origin_datatype, target_datatype)?;
     window.tell(aim.to, Ask { blocks: aim.blocks, data: from.data(), ..ask })?;
     done(p, start)
 }
@@ -234,7 +251,7 @@ fn fetch_it(
         op: Builtin,
         of: &Datatype,
     ) -> Option<()> {
-        let data = if op == Builtin::Nothing { [0; BYTES] } else { memory::load::<BYTES>(from) };
+        let data = if op == Builtin::Nothing { [0; BYTES] } else { loaded::<BYTES>(from)? };
         changes(place, into, |word: &mut [u8; BYTES]| op.combine(of, word, &data).then_some(op != Builtin::Nothing))
     }
     let is_word = matches!(start, Start::Blocking(_)) && (result.1, result.2) == (count, datatype);
@@ -251,12 +268,15 @@ fn fetch_it(
     }
     let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
     let ask = combining(p, Kind::Fetch, op, datatype, count)?;
+    let Some(aim) = aim else { return nobody(p, start) };
     let into = p.buffer(result.0, result.1, result.2)?;
     // What changes nothing needs no data.
     let from: Option<Buffer> = if op == c::MPI_NO_OP { None } else { Some(p.buffer(origin.0, origin.1, origin.2)?) };
-    let Some(aim) = aim else { return nobody(p, start) };
     fits(into.bytes(), &aim)?;
-    from.as_ref().map_or(Ok(()), |from| fits(from.bytes(), &aim))?;
+    if let Some(from) = &from {
+        fits(from.bytes(), &aim)?;
+        alike(p, origin.2, datatype)?;
+    }
     let data = from.map_or(Vec::new(), |from| from.data());
     let work =
         window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..ask }, &into, start.is_now().then_some(win))?;
@@ -311,7 +331,7 @@ pub(crate) fn compare_and_swap(
     win: Handle,
 ) -> Done {
     fn swapped<const BYTES: usize>(place: &Place, [new, old, into]: [Address; 3]) -> Option<()> {
-        let (new, old) = (memory::load::<BYTES>(new), memory::load::<BYTES>(old));
+        let (new, old) = (loaded::<BYTES>(new)?, loaded::<BYTES>(old)?);
         changes(place, into, |word| {
             let same = *word == old;
             if same {
@@ -338,8 +358,8 @@ pub(crate) fn compare_and_swap(
     check(whole, c::MPI_ERR_TYPE, || "the datatype must be a predefined integer, logical or byte".to_owned())?;
     let (window, aim) = aim(p, win, target_rank, target_disp, 1, datatype)?;
     let element = |at| p.buffer(at, 1, datatype);
-    let (origin, compare, into) = (element(origin_addr)?, element(compare_addr)?, element(result_addr)?);
     let Some(aim) = aim else { return Ok(()) };
+    let (origin, compare, into) = (element(origin_addr)?, element(compare_addr)?, element(result_addr)?);
     let data = [origin.data(), compare.data()].concat();
     window.fetch(p, aim.to, Ask { blocks: aim.blocks, data, ..Ask::of(Kind::Swap) }, &into, None)?;
     Ok(())

@@ -11,6 +11,7 @@ use std::ffi::c_int;
 
 fn create(p: &Process, function: usize, wide: bool, commute: c_int, op: Out<Handle>) -> Done {
     p.world()?;
+    check(function != 0, c::MPI_ERR_ARG, || "user_fn is a null pointer".to_owned())?;
     op.set(p.operators.add(Operator::User { function, wide, commutes: commute != 0 }));
     Ok(())
 }

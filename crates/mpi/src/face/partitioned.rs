@@ -148,7 +148,7 @@ pub(crate) fn pready_range(p: &Process, partition_low: c_int, partition_high: c_
 pub(crate) fn pready_list(p: &Process, length: c_int, array_of_partitions: In<c_int>, request: Handle) -> Done {
     check(length >= 0, c::MPI_ERR_COUNT, || format!("length {length}: it must be at least 0"))?;
     let parts = parts(p, request)?;
-    array_of_partitions.list(length as usize).into_iter().try_for_each(|partition| ready(&parts, partition))?;
+    array_of_partitions.list(length as usize)?.into_iter().try_for_each(|partition| ready(&parts, partition))?;
     p.world()?.look();
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::messages::{Peer, from, give, receives};
 use crate::abi::{Handle, Status};
-use crate::failure::{Done, failure};
+use crate::failure::{Done, unknown};
 use crate::pointer::{Address, Out};
 use crate::process::communicator::Communicator;
 use crate::process::request::{Ended, Pending, Start, Work};
@@ -133,7 +133,7 @@ pub(crate) fn mrecv(
     let work = if handle == c::MPI_MESSAGE_NO_PROC {
         Work::Over(Ended::well(Status::NOBODY))
     } else {
-        let none = || failure(c::MPI_ERR_REQUEST, format!("message {handle:#x} is none"));
+        let none = || unknown(c::MPI_ERR_REQUEST, "message", handle);
         let known = p.messages.get(handle).ok_or_else(none)?;
         let matched = known.matched.take().ok_or_else(none)?;
         p.messages.remove(handle);

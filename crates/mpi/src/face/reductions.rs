@@ -2,7 +2,7 @@
 
 use super::collectives::{IN_PLACE, Part, apart, part, peers, rooted, unless};
 use crate::abi::Handle;
-use crate::failure::{Done, check};
+use crate::failure::{Done, check, fail};
 use crate::pointer::{Address, Ints};
 use crate::process::Process;
 use crate::process::buffer::{Buffer, Staged};
@@ -205,8 +205,10 @@ pub(crate) fn reduce_scatter(
     comm: Handle,
 ) -> Done {
     let comm = p.comm(comm)?;
-    let counts = recvcounts.list(comm.size() as usize);
-    check(counts.iter().all(|&count| count >= 0), c::MPI_ERR_COUNT, || "a count is below 0".to_owned())?;
+    let counts = recvcounts.list(comm.size() as usize)?;
+    if let Some(place) = counts.iter().position(|&count| count < 0) {
+        return fail(c::MPI_ERR_COUNT, format!("recvcounts[{place}] is {}: it must be at least 0", counts[place]));
+    }
     scattered(p, &comm, start, (sendbuf, recvbuf), counts, p.reducer(op, datatype)?)
 }
 

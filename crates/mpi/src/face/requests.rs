@@ -21,6 +21,7 @@ struct List {
 impl List {
     fn of(p: &Process, count: c_int, handles: Out<Handle>) -> Done<List> {
         check(count >= 0, c::MPI_ERR_COUNT, || format!("count {count}: it must be at least 0"))?;
+        handles.filled("array_of_requests", count as usize)?;
         let all = (0..count as usize).map(|i| p.requested(handles.get(i))).collect::<Done<_>>()?;
         Ok(List { handles, all })
     }
@@ -254,7 +255,7 @@ fn looked(p: &Process, count: c_int, requests: In<Handle>) -> Done<Vec<Option<Op
         let active = p.requested(handle)?.filter(|pending| !pending.is_idle());
         Ok(active.map(|pending| pending.ended()))
     };
-    let all: Vec<_> = requests.list(count as usize).into_iter().map(look).collect::<Done<_>>()?;
+    let all: Vec<_> = requests.list(count as usize)?.into_iter().map(look).collect::<Done<_>>()?;
     if all.iter().any(|one| matches!(one, Some(None))) {
         p.world()?.vain();
     }
@@ -329,6 +330,7 @@ pub(crate) fn start(p: &Process, request: Out<Handle>) -> Done {
 
 pub(crate) fn startall(p: &Process, count: c_int, requests: Out<Handle>) -> Done {
     check(count >= 0, c::MPI_ERR_COUNT, || format!("count {count}: it must be at least 0"))?;
+    requests.filled("array_of_requests", count as usize)?;
     (0..count as usize).try_for_each(|i| p.request(requests.get(i))?.start(p))
 }
 

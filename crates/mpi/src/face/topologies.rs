@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 fn list(count: c_int, numbers: In<c_int>) -> Done<Vec<i64>> {
     check(count >= 0, c::MPI_ERR_ARG, || format!("{count} of something: it must be at least 0"))?;
-    Ok(numbers.list(count as usize).into_iter().map(i64::from).collect())
+    Ok(numbers.list(count as usize)?.into_iter().map(i64::from).collect())
 }
 
 fn narrow(numbers: &[i64]) -> Vec<c_int> {
@@ -135,14 +135,14 @@ pub(crate) fn cart_shift(
 pub(crate) fn cart_sub(p: &Process, comm: Handle, remain_dims: In<c_int>, newcomm: Out<Handle>) -> Done {
     let comm = p.comm(comm)?;
     let cart = cart(&comm)?;
-    let remain: Vec<bool> = remain_dims.list(cart.dims.len()).into_iter().map(|remains| remains != 0).collect();
+    let remain: Vec<bool> = remain_dims.list(cart.dims.len())?.into_iter().map(|remains| remains != 0).collect();
     let (sub, color, key) = cart.sub(i64::from(comm.rank), &remain);
     name_split(p, split(p, &comm, Some(color), key, Some(Topology::Cart(sub)))?, newcomm)
 }
 
 pub(crate) fn dims_create(_p: &Process, nnodes: c_int, ndims: c_int, dims: Out<c_int>) -> Done {
     check(ndims >= 0, c::MPI_ERR_DIMS, || format!("{ndims} dimensions"))?;
-    let given: Vec<i64> = dims.list(ndims as usize).into_iter().map(i64::from).collect();
+    let given: Vec<i64> = dims.list("dims", ndims as usize)?.into_iter().map(i64::from).collect();
     if given.is_empty() && nnodes == 1 {
         return Ok(());
     }
@@ -244,12 +244,12 @@ pub(crate) fn graph_neighbors(p: &Process, comm: Handle, rank: c_int, most: c_in
 }
 
 /// Weights: one for each edge, or none given.
-fn weights(count: usize, weights: In<c_int>) -> (Vec<i64>, bool) {
-    match weights.address() {
+fn weights(count: usize, weights: In<c_int>) -> Done<(Vec<i64>, bool)> {
+    Ok(match weights.address() {
         c::MPI_UNWEIGHTED => (vec![1; count], false),
         c::MPI_WEIGHTS_EMPTY => (vec![1; count], true),
-        _ => (weights.list(count).into_iter().map(i64::from).collect(), true),
-    }
+        _ => (weights.list(count)?.into_iter().map(i64::from).collect(), true),
+    })
 }
 
 fn distributed(p: &Process, old: &Communicator, neighbors: Neighbors, new: Out<Handle>) -> Done {
@@ -277,8 +277,8 @@ pub(crate) fn dist_graph_create_adjacent(
 ) -> Done {
     let old = p.intracomm(comm_old)?;
     let (sources, destinations) = (list(indegree, sources)?, list(outdegree, destinations)?);
-    let (inward, weighted) = weights(sources.len(), sourceweights);
-    let (outward, _) = weights(destinations.len(), destweights);
+    let (inward, weighted) = weights(sources.len(), sourceweights)?;
+    let (outward, _) = weights(destinations.len(), destweights)?;
     let neighbors = Neighbors {
         sources: sources.into_iter().zip(inward).collect(),
         destinations: destinations.into_iter().zip(outward).collect(),
@@ -305,7 +305,7 @@ pub(crate) fn dist_graph_create(
     check(degrees.iter().all(|&degree| degree >= 0), c::MPI_ERR_ARG, || "a degree is below 0".to_owned())?;
     let count: i64 = degrees.iter().sum();
     let destinations = list(count as c_int, destinations)?;
-    let (weights, weighted) = weights(count as usize, given);
+    let (weights, weighted) = weights(count as usize, given)?;
     let from = sources.iter().zip(&degrees).flat_map(|(&source, &degree)| vec![source; degree as usize]);
     let edges: Vec<[i64; 3]> = from
         .zip(destinations)

@@ -2,7 +2,7 @@
 
 use crate::failure::{Done, check};
 use crate::memory::{Everything, Scratch, carry, pack, unpack};
-use crate::pointer::Address;
+use crate::pointer::{Address, is_mark};
 use crate::process::Process;
 use crate::process::types::Type;
 use hotlink_port::Span;
@@ -31,8 +31,23 @@ impl Process {
     #[inline(always)]
     pub(crate) fn buffer(&self, at: Address, count: i64, datatype: crate::abi::Handle) -> Done<Buffer> {
         check(count >= 0, c::MPI_ERR_COUNT, || format!("count {count}: it must be at least 0"))?;
-        Ok(Buffer { at, count: count as u64, of: self.committed(datatype)?, all: self.world()?.all.clone() })
+        let of = self.committed(datatype)?;
+        if is_mark(at.0) {
+            is_somewhere(at, count, &of)?;
+        }
+        Ok(Buffer { at, count: count as u64, of, all: self.world()?.all.clone() })
     }
+}
+
+/// Fails for a buffer at `MPI_BOTTOM` or another of the standard's marks, unless its type has absolute addresses.
+#[cold]
+fn is_somewhere(at: Address, count: i64, of: &Type) -> Done {
+    let data = of.datatype.true_extent().0.wrapping_add(at.0 as i64);
+    let is_there = count == 0 || of.datatype.size() == 0 || usize::try_from(data).map_or(true, |data| !is_mark(data));
+    check(is_there, c::MPI_ERR_BUFFER, || match at.0 {
+        c::MPI_IN_PLACE => "MPI_IN_PLACE is not allowed for this buffer".to_owned(),
+        _ => format!("the buffer is a null pointer, and {count} elements are asked for"),
+    })
 }
 
 impl Buffer {

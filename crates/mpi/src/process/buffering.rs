@@ -1,7 +1,7 @@
 //! Collective buffering: ranks whose pieces of a file lie between each other's exchange data first, so that each reads or
 //! writes a stretch of its own in few long pieces.
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, fail};
 use crate::memory::Everything;
 use crate::process::buffer::Staged;
 use crate::process::communicator::gathered;
@@ -9,6 +9,7 @@ use crate::process::file::File;
 use hotlink_message::Comm;
 use hotlink_real::Seat;
 use hotlink_standard::Piece;
+use hotlink_standard::constants as c;
 use std::rc::Rc;
 
 /// The stretches of ranks begin at multiples of this.
@@ -51,11 +52,19 @@ struct Stretches {
 
 impl Stretches {
     /// `None`: no two ranks' pieces lie between each other's, and each can go by itself.
-    async fn of(view: &Comm<Seat>, file: &File, pieces: &[Piece]) -> Done<Option<Stretches>> {
+    ///
+    /// # Errors
+    /// Some ranks read, and others write.
+    async fn of(view: &Comm<Seat>, file: &File, pieces: &[Piece], writes: bool) -> Done<Option<Stretches>> {
         let from = pieces.iter().map(|piece| piece.at).min().unwrap_or(u64::MAX);
         let to = pieces.iter().map(|piece| piece.at + piece.bytes).max().unwrap_or(0);
-        let all =
-            gathered(view, &[from as i64, to as i64, pieces.len() as i64, file.bytes().unwrap_or(0) as i64]).await?;
+        let (count, bytes) = (pieces.len() as i64, file.bytes().unwrap_or(0) as i64);
+        let all = gathered(view, &[from as i64, to as i64, count, bytes, i64::from(writes)]).await?;
+        if let Some(other) = all.iter().position(|row| (row[4] != 0) != writes) {
+            let verbs = if writes { ["writes", "reads"] } else { ["reads", "writes"] };
+            let why = format!("rank {} {} the file, and rank {other} {} it", view.rank(), verbs[0], verbs[1]);
+            return fail(c::MPI_ERR_OTHER, why + ": all must call the same function");
+        }
         let end = all.iter().map(|row| row[3] as u64).max().unwrap_or(0);
         let mut ranges: Vec<(u64, u64)> =
             all.iter().filter(|row| row[2] > 0).map(|row| (row[0] as u64, row[1] as u64)).collect();
@@ -125,7 +134,7 @@ pub(crate) async fn write(
     pieces: Vec<Piece>,
     data: Vec<u8>,
 ) -> Done {
-    let Some(stretches) = Stretches::of(&view, &file, &pieces).await? else { return file.write(&pieces, &data) };
+    let Some(stretches) = Stretches::of(&view, &file, &pieces, true).await? else { return file.write(&pieces, &data) };
     let ranks = view.ranks() as usize;
     let (mut heads, mut bodies) = (vec![Vec::new(); ranks], vec![Vec::new(); ranks]);
     for (owner, piece, place) in stretches.cut(&pieces) {
@@ -154,7 +163,7 @@ pub(crate) async fn write(
 pub(crate) async fn read(view: Comm<Seat>, all: Everything, file: Rc<File>, pieces: Vec<Piece>) -> Done<Vec<u8>> {
     let bytes = pieces.iter().map(|piece| piece.bytes).sum::<u64>() as usize;
     let mut data = vec![0; bytes];
-    let Some(stretches) = Stretches::of(&view, &file, &pieces).await? else {
+    let Some(stretches) = Stretches::of(&view, &file, &pieces, false).await? else {
         let came = file.read(&pieces, &mut data)?;
         data.truncate(came as usize);
         return Ok(data);

@@ -1,7 +1,7 @@
 //! Communicators: groups with messages of their own, and what a program attaches to them.
 
 use crate::abi::Handle;
-use crate::failure::{Done, check, fail, failure};
+use crate::failure::{Done, check, fail, unknown};
 use crate::process::Process;
 use crate::process::attribute::Attributes;
 use crate::process::gate;
@@ -237,10 +237,7 @@ impl Process {
         match handle {
             c::MPI_COMM_WORLD => Ok(world.world.clone()),
             c::MPI_COMM_SELF => Ok(world.own.clone()),
-            _ => self
-                .comms
-                .get(handle)
-                .ok_or_else(|| failure(c::MPI_ERR_COMM, format!("communicator {handle:#x} is none"))),
+            _ => self.comms.get(handle).ok_or_else(|| unknown(c::MPI_ERR_COMM, "communicator", handle)),
         }
     }
     /// The same where intercommunicators cannot be used.

@@ -1,7 +1,7 @@
 //! [`File`]: an open file, what this rank sees of it, and where it is. Data move by `pread` and `pwrite`.
 
 use crate::abi::{Handle, Status};
-use crate::failure::{Done, Failure, check, failure};
+use crate::failure::{Done, Failure, check, failure, unknown};
 use crate::process::Process;
 use crate::process::communicator::Communicator;
 use crate::process::types::Type;
@@ -234,6 +234,6 @@ impl File {
 
 impl Process {
     pub(crate) fn file(&self, handle: Handle) -> Done<Rc<File>> {
-        self.files.get(handle).ok_or_else(|| failure(c::MPI_ERR_FILE, format!("file {handle:#x} is none")))
+        self.files.get(handle).ok_or_else(|| unknown(c::MPI_ERR_FILE, "file", handle))
     }
 }

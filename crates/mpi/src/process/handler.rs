@@ -1,7 +1,7 @@
 //! Error handlers, and what becomes of a failed call.
 
 use crate::abi::Handle;
-use crate::failure::{Done, Failure, failure};
+use crate::failure::{Done, Failure, unknown};
 use crate::process::Process;
 use crate::process::callback;
 use crate::process::gate::Of;
@@ -78,7 +78,7 @@ impl Process {
         if standard || self.handlers.get(handler).is_some() {
             return Ok(());
         }
-        Err(failure(c::MPI_ERR_ERRHANDLER, format!("error handler {handler:#x} is none")))
+        Err(unknown(c::MPI_ERR_ERRHANDLER, "error handler", handler))
     }
     /// A handle of its own for a handler, which may be freed alone.
     pub(crate) fn another(&self, handler: Handle) -> Handle {

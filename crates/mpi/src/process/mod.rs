@@ -19,7 +19,7 @@ pub(crate) mod types;
 pub(crate) mod window;
 
 use crate::abi::Handle;
-use crate::failure::{Done, failure};
+use crate::failure::{Done, failure, unknown};
 use crate::memory::Everything;
 use crate::process::attribute::Key;
 use crate::process::buffer::Staged;
@@ -181,7 +181,7 @@ impl Process {
         self.world.get()
     }
     pub(crate) fn session(&self, handle: Handle) -> Done<Rc<Session>> {
-        self.sessions.get(handle).ok_or_else(|| failure(c::MPI_ERR_SESSION, format!("session {handle:#x} is none")))
+        self.sessions.get(handle).ok_or_else(|| unknown(c::MPI_ERR_SESSION, "session", handle))
     }
     /// A session's buffer for buffered sends.
     pub(crate) fn session_buffer(&self) -> Option<(usize, u64)> {
@@ -199,7 +199,7 @@ impl Process {
     pub(crate) fn group(&self, handle: Handle) -> Done<Rc<Group>> {
         match handle {
             c::MPI_GROUP_EMPTY => Ok(Rc::default()),
-            _ => self.groups.get(handle).ok_or_else(|| failure(c::MPI_ERR_GROUP, format!("group {handle:#x} is none"))),
+            _ => self.groups.get(handle).ok_or_else(|| unknown(c::MPI_ERR_GROUP, "group", handle)),
         }
     }
     /// A group's handle.
@@ -207,6 +207,6 @@ impl Process {
         if group.size() == 0 { c::MPI_GROUP_EMPTY } else { self.groups.add(Rc::new(group)) }
     }
     pub(crate) fn info(&self, handle: Handle) -> Done<Info> {
-        self.infos.get(handle).ok_or_else(|| failure(c::MPI_ERR_INFO, format!("info {handle:#x} is none")))
+        self.infos.get(handle).ok_or_else(|| unknown(c::MPI_ERR_INFO, "info", handle))
     }
 }

@@ -1,7 +1,7 @@
 //! Operators by handle, and how elements are combined by them.
 
 use crate::abi::Handle;
-use crate::failure::{Done, check, failure};
+use crate::failure::{Done, check, unknown};
 use crate::memory::{Scratch, pack, unpack};
 use crate::process::Process;
 use crate::process::buffer::Buffer;
@@ -72,7 +72,7 @@ impl Process {
         if let Some(builtin) = builtin(handle) {
             return Ok(Operator::Builtin(builtin));
         }
-        self.operators.get(handle).ok_or_else(|| failure(c::MPI_ERR_OP, format!("operator {handle:#x} is none")))
+        self.operators.get(handle).ok_or_else(|| unknown(c::MPI_ERR_OP, "operator", handle))
     }
     /// An operator on elements of a type, which it must take.
     pub(crate) fn reducer(&self, operator: Handle, datatype: Handle) -> Done<Reducer> {
@@ -82,7 +82,7 @@ impl Process {
         if let Operator::Builtin(builtin) = operator {
             let reduces = !matches!(builtin, Builtin::Replace | Builtin::Nothing);
             let takes = reduces && builtin.takes(&of.datatype);
-            let wrong = || format!("{builtin:?} does not take elements of {}", of.name.borrow());
+            let wrong = || format!("{} does not take elements of {}", builtin.name(), of.name.borrow());
             check(takes, c::MPI_ERR_OP, wrong)?;
             own = of.datatype.basic().and_then(|basic| operation_of(builtin, basic));
         }

@@ -1,7 +1,7 @@
 //! Requests: what is under way, how it is waited for, and what goes on meanwhile.
 
 use crate::abi::{Handle, Status};
-use crate::failure::{Done, Failure, Of, check, failure};
+use crate::failure::{Done, Failure, Of, check, failure, unknown};
 use crate::pointer::{Address, Out};
 use crate::process::buffer::Staged;
 use crate::process::callback;
@@ -435,7 +435,7 @@ async fn timed(view: Comm<Seat>, entry: Option<Entry>, future: impl Future<Outpu
 
 impl Process {
     pub(crate) fn request(&self, handle: Handle) -> Done<Rc<Pending>> {
-        self.requests.get(handle).ok_or_else(|| failure(c::MPI_ERR_REQUEST, format!("request {handle:#x} is none")))
+        self.requests.get(handle).ok_or_else(|| unknown(c::MPI_ERR_REQUEST, "request", handle))
     }
     /// The request of a handle in a list; `None`: the null one.
     pub(crate) fn requested(&self, handle: Handle) -> Done<Option<Rc<Pending>>> {

@@ -1,7 +1,7 @@
 //! Datatypes by handle, predefined ones among them.
 
 use crate::abi::Handle;
-use crate::failure::{Done, check, failure};
+use crate::failure::{Done, check, unknown};
 use crate::process::Process;
 use crate::process::attribute::Attributes;
 use hotlink_standard::constants::*;
@@ -116,7 +116,7 @@ impl Process {
         if let Some(found) = self.types.predefined(handle) {
             return Ok(found.clone());
         }
-        let wrong = || failure(MPI_ERR_TYPE, format!("datatype {handle:#x} is none"));
+        let wrong = || unknown(MPI_ERR_TYPE, "datatype", handle);
         self.derived.get(handle).ok_or_else(wrong)
     }
     /// The type of a handle, for communication.

@@ -7,7 +7,7 @@
 //! Where all ranks share the window's memory, each does by itself what it wants done, and locks are words in that memory.
 
 use crate::abi::{Handle, Status};
-use crate::failure::{Done, Failure, Of, failure};
+use crate::failure::{Done, Failure, Of, failure, unknown};
 use crate::memory::{self, Everything};
 use crate::pointer::Address;
 use crate::process::attribute::Attributes;
@@ -434,7 +434,7 @@ impl Window {
 impl Process {
     pub(crate) fn window(&self, handle: Handle) -> Done<Rc<Window>> {
         self.world()?;
-        self.windows.get(handle).ok_or_else(|| failure(c::MPI_ERR_WIN, format!("window {handle:#x} is none")))
+        self.windows.get(handle).ok_or_else(|| unknown(c::MPI_ERR_WIN, "window", handle))
     }
 }
 

@@ -1,12 +1,13 @@
 //! Ways through a plan's servers: one stage after another, from the sender's host to the receiver's.
 
-use super::{Crossing, NONE, Plan};
+use super::{Crossing, NONE, Plan, UNLIMITED};
 use crate::error::SimError;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::rng::mix;
 use hotlink_fabric::routing::choice::{Draw, pair_lot};
 use hotlink_fabric::routing::{Hop, Paths, State, Trip};
 use hotlink_fabric::spec::Role;
+use hotlink_fabric::units::Rate;
 
 /// One step of a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -337,6 +338,26 @@ impl Plan<'_> {
             Paths::Destination => (0, 0),
         };
         lot << 32 | u64::from(turn)
+    }
+
+    /// The least latency between nodes, and the most that a message gets. Where its packets may take several ways, that is
+    /// what the hosts and the sender's links let through.
+    ///
+    /// # Errors
+    /// There is no way.
+    pub(crate) fn quickest(&self, from: u32, to: u32, out: &mut RouteBuffer) -> Result<(u64, Rate), SimError> {
+        let choice = if self.one_path() { self.choice(from, to, 0, 0) } else { 0 };
+        self.route_on(Trip::new(Node(from), Node(to)), choice, out)?;
+        let network = self.sending_stages()..out.stages.len() - self.receiving_stages(out.inner);
+        let shared = |place: usize| self.one_path() || !network.contains(&place);
+        let stages = out.stages.iter().enumerate().filter(|(place, _)| shared(*place));
+        let leaving =
+            self.fabric.network.out(Node(from).vertex()).map(|channel| match self.server_of_channel(channel) {
+                NONE => UNLIMITED.0,
+                server => self.classes[self.server_class[server as usize] as usize].rate.0,
+            });
+        let rates = stages.map(|(_, stage)| self.rate_of(*stage).0);
+        Ok((out.latency_ps, Rate(rates.fold(leaving.fold(0, u64::saturating_add), u64::min))))
     }
 
     /// Whether every packet of a message takes the same way.

@@ -13,6 +13,7 @@ use crate::plan::{Plan, RouteBuffer, UNLIMITED};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_schedule::{Kind, LATEST, Line, Matching, Op, Schedule, State, Stuck};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 
 /// What runs, and where.
@@ -209,7 +210,6 @@ impl<'a, 'n> Machine<'a, 'n> {
             way: RouteBuffer::default(),
         })
     }
-
     /// Ranks begin now, or have a timer for it.
     fn begin(&mut self) {
         // What is ready is taken from behind.
@@ -220,14 +220,12 @@ impl<'a, 'n> Machine<'a, 'n> {
             }
         }
     }
-
     /// What waits for nothing in a rank can go on.
     fn ready_of(&mut self, rank: u32) {
         let states = &self.states;
         let ids = self.job.schedule.of_rank(rank).rev();
         self.ready.extend(ids.filter(|&id| states[id as usize].is_ready()));
     }
-
     fn op(&self, id: u32) -> Op {
         self.job.schedule.op(id)
     }
@@ -240,7 +238,6 @@ impl<'a, 'n> Machine<'a, 'n> {
     fn has(&self, id: u32, flag: u8) -> bool {
         self.states[id as usize].own.flags & flag != 0
     }
-
     /// Lets everything go on that became ready.
     fn drain(&mut self) -> Result<(), SimError> {
         loop {
@@ -256,12 +253,10 @@ impl<'a, 'n> Machine<'a, 'n> {
             }
         }
     }
-
     fn cpu(&self, id: u32) -> usize {
         let op = self.op(id);
         (op.rank * self.cpus_each + u32::from(op.cpu)) as usize
     }
-
     fn ask_cpu(&mut self, id: u32) -> Result<(), SimError> {
         let at = self.cpu(id);
         let cpu = &mut self.cpus[at];
@@ -271,7 +266,6 @@ impl<'a, 'n> Machine<'a, 'n> {
         cpu.line.join(&mut self.states, id);
         Ok(())
     }
-
     /// `id` has its processor.
     fn run(&mut self, id: u32) -> Result<(), SimError> {
         let op = self.op(id);
@@ -295,7 +289,6 @@ impl<'a, 'n> Machine<'a, 'n> {
         self.net.timer(Time(end), id);
         Ok(())
     }
-
     /// A processor's work is over: the next in its line goes on.
     fn worked(&mut self, id: u32) -> Result<(), SimError> {
         let cpu = self.cpu(id);
@@ -308,7 +301,6 @@ impl<'a, 'n> Machine<'a, 'n> {
         }
         Ok(())
     }
-
     fn done(&mut self, id: u32) -> Result<(), SimError> {
         match self.op(id).kind {
             Kind::Calc => self.end(id),
@@ -331,7 +323,6 @@ impl<'a, 'n> Machine<'a, 'n> {
         }
         Ok(())
     }
-
     fn transmit(&mut self, send: u32, part: Part) -> Result<(), SimError> {
         let op = self.op(send);
         if let (Some(took), Part::Data) = (self.took.get_mut(send as usize), part) {
@@ -349,27 +340,17 @@ impl<'a, 'n> Machine<'a, 'n> {
         }
         self.net.post_on([ranks[0], ranks[1], op.tag], [from, to], bytes, part.tag(send)).map(|_| ())
     }
-
     /// No message takes less from node to node.
     fn least(&mut self, from: u32, to: u32, bytes: u64) -> Result<u64, SimError> {
         if from == to {
             return Ok(0);
         }
-        let way = match self.ways.get(&(from, to)) {
-            Some(&way) => way,
-            None => {
-                self.plan.route(from, to, 0, &mut self.way)?;
-                let rates = self.way.stages.iter().map(|stage| self.plan.rate_of(*stage));
-                let slowest = rates.min_by_key(|rate| rate.0).unwrap_or(UNLIMITED);
-                let way = (self.way.latency_ps, slowest);
-                self.ways.insert((from, to), way);
-                way
-            }
+        let (latency, rate) = match self.ways.entry((from, to)) {
+            Entry::Occupied(way) => *way.get(),
+            Entry::Vacant(none) => *none.insert(self.plan.quickest(from, to, &mut self.way)?),
         };
-        let (latency, rate) = way;
         Ok(latency + if rate == UNLIMITED { 0 } else { rate.time_for(bytes).0 })
     }
-
     /// Something of a send is where it was sent to.
     fn came(&mut self, send: u32, part: Part) -> Result<(), SimError> {
         match part {
@@ -388,7 +369,6 @@ impl<'a, 'n> Machine<'a, 'n> {
             false => self.meet(send),
         }
     }
-
     /// A receive is posted.
     fn post(&mut self, recv: u32) -> Result<(), SimError> {
         if self.starts_matter {
@@ -399,7 +379,6 @@ impl<'a, 'n> Machine<'a, 'n> {
             None => Ok(()),
         }
     }
-
     /// A message looks for its receive.
     fn arrive(&mut self, send: u32) -> Result<(), SimError> {
         match self.matching.arrive(&mut self.states, send) {
@@ -407,7 +386,6 @@ impl<'a, 'n> Machine<'a, 'n> {
             None => Ok(()),
         }
     }
-
     /// A send and its receive go on as far as they can.
     fn meet(&mut self, send: u32) -> Result<(), SimError> {
         let Some(recv) = self.states[send as usize].partner() else { return Ok(()) };
@@ -432,14 +410,12 @@ impl<'a, 'n> Machine<'a, 'n> {
         }
         Ok(())
     }
-
     fn end(&mut self, id: u32) {
         self.own(id).flags |= ENDED;
         let finish = &mut self.finish[self.job.schedule.op(id).rank as usize];
         *finish = self.net.now().0.max(*finish);
         self.release(id, false);
     }
-
     /// What waits for the end of `id` (or its start) waits no longer.
     fn release(&mut self, id: u32, start: bool) {
         let chain = self.own(id).chain;
@@ -451,7 +427,6 @@ impl<'a, 'n> Machine<'a, 'n> {
             }
         });
     }
-
     fn replayed(self) -> Result<Replayed, ReplayError> {
         let received = |id: u32| self.states[id as usize].partner().is_some();
         if let Err(stuck) = Stuck::at_the_end(self.job.schedule, |id| self.has(id, ENDED), received) {

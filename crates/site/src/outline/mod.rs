@@ -25,6 +25,7 @@ mod xml;
 pub use nccl::{GpuHost, gpu_host};
 pub use nvidia::far_gpus;
 
+use crate::build::natural;
 use hotlink_fabric::import::ImportError;
 use hotlink_fabric::input::{self, is_file};
 use serde_json::{Map, Value, json};
@@ -219,13 +220,16 @@ impl Outline {
         }
     }
 
-    /// Sorts devices into hosts and switches: a host is what `is_host` says, and where it says nothing, what has one link.
+    /// Sorts devices into hosts and switches, each by their names: a host is what `is_host` says, and where it says nothing, what has one link.
     fn sort_devices(&mut self, names: &[String], is_host: impl Fn(&str) -> Option<bool>) {
         let mut links: BTreeMap<&str, usize> = BTreeMap::new();
         self.links.iter().flat_map(|link| &link.ends).for_each(|end| *links.entry(end).or_default() += 1);
         let host = |name: &&String| is_host(name).unwrap_or(links.get(name.as_str()) == Some(&1));
         let (nodes, switches) = names.iter().partition::<Vec<&String>, _>(host);
-        let own = |names: Vec<&String>| names.into_iter().cloned().collect();
+        let own = |mut names: Vec<&String>| {
+            names.sort_by(|a, b| natural(a, b));
+            names.into_iter().cloned().collect()
+        };
         (self.nodes, self.switches) = (own(nodes), own(switches));
     }
 }

@@ -188,9 +188,11 @@ impl Cell {
                 let [a, b] = *between;
                 let (there, back) = (messages.div_ceil(2) as f64, (messages / 2) as f64);
                 let alone = by_shortest(plan, settings, |plan, settings| {
-                    let mut all = there * alone_us(plan, settings, [a, b], self.size)?;
+                    // Of the fabric: a transport may hold a first message back more than those after it.
+                    let free = &Settings { transport: None, ..settings.clone() };
+                    let mut all = there * alone_us(plan, free, [a, b], self.size)?;
                     if *messages > 1 {
-                        all += back * alone_us(plan, settings, [b, a], self.size)?;
+                        all += back * alone_us(plan, free, [b, a], self.size)?;
                     }
                     Ok(all)
                 })?;
