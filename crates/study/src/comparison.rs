@@ -212,7 +212,7 @@ impl Comparison {
         }
         if let (Some(first), true) = (cells.first(), cells.iter().all(|cell| cell.get("note").is_some())) {
             let why = first.text("note").unwrap_or_default();
-            return Err(Error::Input(format!("no fabric can be built at any of these sizes; the first: {why}")));
+            return Err(Error::Input(format!("no fabric has an answer at any of these sizes; the first: {why}")));
         }
         let titles = sources.iter().map(|priced| (priced.source.name().to_owned(), priced.source.title()));
         let titles: Vec<_> = titles.collect();

@@ -49,9 +49,9 @@ fn fits(here: u64, aim: &Aim) -> Done {
 }
 
 /// Fails for elements of two kinds that are to be combined, where both types are of one kind.
-fn alike(p: &Process, here: Handle, there: Handle) -> Done {
-    let kind = |handle| -> Done<_> { Ok(p.datatype(handle)?.datatype.basic()) };
-    let differ = matches!((kind(here)?, kind(there)?), (Some(here), Some(there)) if here != there);
+fn alike(p: &Process, here: &Buffer, there: Handle) -> Done {
+    let kinds = (here.of.datatype.basic(), p.datatype(there)?.datatype.basic());
+    let differ = here.bytes() > 0 && matches!(kinds, (Some(here), Some(there)) if here != there);
     check(!differ, c::MPI_ERR_TYPE, || "the types of the origin and of the target differ".to_owned())
 }
 
@@ -232,7 +232,7 @@ pub(crate) fn accumulate(
     let Some(aim) = aim else { return nobody(p, start) };
     let from = p.buffer(origin_addr, origin_count, origin_datatype)?;
     fits(from.bytes(), &aim)?;
-    alike(p, origin_datatype, target_datatype)?;
+    alike(p, &from, target_datatype)?;
     window.tell(aim.to, Ask { blocks: aim.blocks, data: from.data(), ..ask })?;
     done(p, start)
 }
@@ -275,7 +275,7 @@ fn fetch_it(
     fits(into.bytes(), &aim)?;
     if let Some(from) = &from {
         fits(from.bytes(), &aim)?;
-        alike(p, origin.2, datatype)?;
+        alike(p, from, datatype)?;
     }
     let data = from.map_or(Vec::new(), |from| from.data());
     let work =
