@@ -86,7 +86,8 @@ impl<P: Port> Comm<P> {
         // receiver moves its own.
         let limits = self.limits();
         let one_way_out = !limits.real_time || limits.deposit.is_none();
-        let in_turn = one_way_out && span.bytes() > self.eager_bytes();
+        let at_once = self.eager_bytes().min(limits.registration.zero_copy_min.saturating_sub(1));
+        let in_turn = one_way_out && span.bytes() > at_once;
         let mut sends: Vec<Request> = Vec::new();
         while step > 1 {
             step /= 2;
