@@ -19,7 +19,7 @@ SCRIPTS := .ci/tests tools/docs/language tools/docs/commands tools/docs/referenc
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-ready test-programs test-rust test-barrier test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-ready test-programs test-rust test-barrier test-plugin-programs test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -50,7 +50,7 @@ test: .stamps/tools ## check everything, then run every test
 	@# Two steps at a time: most of them leave a core idle for some of their time.
 	@$(MAKE) --no-print-directory -j 2 test-ready
 	@# The output of a step comes when it ends.
-	@$(MAKE) --no-print-directory -j 2 -Orecurse test-rust test-barrier test-python test-page test-abi
+	@$(MAKE) --no-print-directory -j 2 -Orecurse test-rust test-barrier test-python test-page test-abi test-plugin-programs
 	@# Ranks of these wait busily, on every core.
 	@$(MAKE) --no-print-directory test-plugins
 
@@ -68,6 +68,8 @@ test-rust:
 	@$(TIMED) "Rust tests: examples of the documentation" cargo test --workspace --locked --quiet --doc
 test-barrier:
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(SUBMAKE) --no-print-directory -s -C rtl/barrier test
+test-plugin-programs:
+	@$(TIMED) "programs of the barrier plug-ins" $(SUBMAKE) --no-print-directory -s -C plugins programs
 test-plugins:
 	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(SUBMAKE) --no-print-directory -s -C plugins test HOTLINK=$(CURDIR)/$(HOTLINK)
 test-abi:
