@@ -13,11 +13,22 @@ use hotlink_standard::constants as c;
 use std::ffi::c_int;
 use std::rc::Rc;
 
+const OF_FENCES: c_int = c::MPI_MODE_NOSTORE | c::MPI_MODE_NOPUT | c::MPI_MODE_NOPRECEDE | c::MPI_MODE_NOSUCCEED;
+const OF_POSTS: c_int = c::MPI_MODE_NOCHECK | c::MPI_MODE_NOSTORE | c::MPI_MODE_NOPUT;
+
+/// Fails for assertions that the function does not take.
+fn asserted(assertion: c_int, allowed: c_int) -> Done {
+    check(assertion & !allowed == 0, c::MPI_ERR_ASSERT, || {
+        format!("assert {assertion}: {} is no assertion of this function", assertion & !allowed)
+    })
+}
+
 fn out_of_turn<T>(why: &str) -> Done<T> {
     fail(c::MPI_ERR_RMA_SYNC, why)
 }
 
 pub(crate) fn win_fence(p: &Process, assertion: c_int, win: Handle) -> Done {
+    asserted(assertion, OF_FENCES)?;
     let (world, window) = (p.world()?, p.window(win)?);
     {
         let access = window.access.borrow();
@@ -56,7 +67,8 @@ fn ask(world: &World, window: &Rc<Window>, to: u32, how: c_int) -> Done {
     Ok(())
 }
 
-pub(crate) fn win_lock(p: &Process, lock_type: c_int, rank: c_int, _assert: c_int, win: Handle) -> Done {
+pub(crate) fn win_lock(p: &Process, lock_type: c_int, rank: c_int, assertion: c_int, win: Handle) -> Done {
+    asserted(assertion, c::MPI_MODE_NOCHECK)?;
     let (world, window) = (p.world()?, p.window(win)?);
     let known = [c::MPI_LOCK_EXCLUSIVE, c::MPI_LOCK_SHARED].contains(&lock_type);
     check(known, c::MPI_ERR_LOCKTYPE, || format!("lock type {lock_type} is none"))?;
@@ -90,7 +102,8 @@ pub(crate) fn win_unlock(p: &Process, rank: c_int, win: Handle) -> Done {
     world.block_on(window.release(to))
 }
 
-pub(crate) fn win_lock_all(p: &Process, _assert: c_int, win: Handle) -> Done {
+pub(crate) fn win_lock_all(p: &Process, assertion: c_int, win: Handle) -> Done {
+    asserted(assertion, c::MPI_MODE_NOCHECK)?;
     let (world, window) = (p.world()?, p.window(win)?);
     closed(&window)?;
     hold(world)?;
@@ -171,7 +184,8 @@ fn members(window: &Window, group: &Group) -> Done<Vec<u32>> {
     }
 }
 
-pub(crate) fn win_post(p: &Process, group: Handle, _assert: c_int, win: Handle) -> Done {
+pub(crate) fn win_post(p: &Process, group: Handle, assertion: c_int, win: Handle) -> Done {
+    asserted(assertion, OF_POSTS)?;
     let (world, window) = (p.world()?, p.window(win)?);
     let members = members(&window, &*p.group(group)?)?;
     if window.exposed.borrow().is_some() {
@@ -183,7 +197,8 @@ pub(crate) fn win_post(p: &Process, group: Handle, _assert: c_int, win: Handle) 
     Ok(())
 }
 
-pub(crate) fn win_start(p: &Process, group: Handle, _assert: c_int, win: Handle) -> Done {
+pub(crate) fn win_start(p: &Process, group: Handle, assertion: c_int, win: Handle) -> Done {
+    asserted(assertion, c::MPI_MODE_NOCHECK)?;
     let (world, window) = (p.world()?, p.window(win)?);
     let members = members(&window, &*p.group(group)?)?;
     closed(&window)?;

@@ -140,6 +140,9 @@ pub(crate) fn pready(p: &Process, partition: c_int, request: Handle) -> Done {
 
 pub(crate) fn pready_range(p: &Process, partition_low: c_int, partition_high: c_int, request: Handle) -> Done {
     let parts = parts(p, request)?;
+    check(partition_low <= partition_high, c::MPI_ERR_ARG, || {
+        format!("partitions {partition_low} to {partition_high}: the first is above the last")
+    })?;
     (partition_low..=partition_high).try_for_each(|partition| ready(&parts, partition))?;
     p.world()?.look();
     Ok(())

@@ -245,11 +245,15 @@ pub(crate) fn graph_neighbors(p: &Process, comm: Handle, rank: c_int, most: c_in
 
 /// Weights: one for each edge, or none given.
 fn weights(count: usize, weights: In<c_int>) -> Done<(Vec<i64>, bool)> {
-    Ok(match weights.address() {
+    let (all, given) = match weights.address() {
         c::MPI_UNWEIGHTED => (vec![1; count], false),
         c::MPI_WEIGHTS_EMPTY => (vec![1; count], true),
         _ => (weights.list(count)?.into_iter().map(i64::from).collect(), true),
-    })
+    };
+    match all.iter().find(|&&weight| weight < 0) {
+        None => Ok((all, given)),
+        Some(weight) => fail(c::MPI_ERR_ARG, format!("weight {weight}: it must be at least 0")),
+    }
 }
 
 fn distributed(p: &Process, old: &Communicator, neighbors: Neighbors, new: Out<Handle>) -> Done {

@@ -82,7 +82,6 @@ impl Plan<'_> {
         }
         found
     }
-
     fn route_on(&self, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         let (from, to) = (trip.source.0, trip.destination.0);
         out.clear();
@@ -92,7 +91,6 @@ impl Plan<'_> {
         self.end(to, out);
         Ok(())
     }
-
     /// The rest of a way that takes `hop` from where its routing had a choice; the first stage put into `out` is that of
     /// the hop. `enters`: nothing of the network has been passed yet.
     ///
@@ -113,7 +111,6 @@ impl Plan<'_> {
         self.end(trip.destination.0, out);
         Ok(())
     }
-
     /// The journey of a packet: under Valiant routing by the intermediate group that `choice` draws.
     pub fn trip(&self, from: u32, to: u32, choice: u64) -> Trip {
         match self.fabric.routing.is_valiant() && !self.minimal_first {
@@ -121,35 +118,29 @@ impl Plan<'_> {
             false => Trip::new(Node(from), Node(to)),
         }
     }
-
     /// The journey by another group, where the routing is Valiant's and there is one.
     pub(crate) fn trip_by_another(&self, from: u32, to: u32, random: u64) -> Trip {
         let (source, destination) = (Node(from), Node(to));
         let via = self.fabric.routing.choose_via(&self.fabric.attachment, source, destination, random);
         Trip { via, ..Trip::new(source, destination) }
     }
-
     /// Stages of a way in the sending host.
     pub(crate) fn sending_stages(&self) -> usize {
         (0..self.host_latency.len()).filter(|&role| self.host_server[role][0] != NONE).count()
     }
-
     /// Stages of a way in the receiving host.
     pub(crate) fn receiving_stages(&self, inner: bool) -> usize {
         let hosts = self.host_latency.len();
         (self.first_role(inner)..hosts).filter(|&role| self.host_server[role][1] != NONE).count()
     }
-
     /// The server of a channel; [`NONE`] if it has no rate.
     pub fn server_of_channel(&self, channel: Channel) -> u32 {
         self.channel[channel.0 as usize].server
     }
-
     /// The server of a hop's channel; [`NONE`] if it has no rate.
     pub fn channel_server(&self, hop: &Hop) -> u32 {
         self.server_of_channel(hop.channel)
     }
-
     /// Follows the routing from `state` to the trip's end.
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         let (mut lot, turn) = (choice >> 32, choice & 0xffff_ffff);
@@ -187,7 +178,6 @@ impl Plan<'_> {
         }
         Ok(())
     }
-
     /// As [`Plan::route`], through what is down.
     ///
     /// # Errors
@@ -199,13 +189,11 @@ impl Plan<'_> {
         out.down = down;
         found
     }
-
     /// Whether a hop and some way on from it are up.
     pub(crate) fn leads_on(&self, hop: Hop, trip: Trip, out: &mut RouteBuffer) -> bool {
         out.dead.clear();
         self.leads(hop, trip, out)
     }
-
     fn leads(&self, hop: Hop, trip: Trip, out: &mut RouteBuffer) -> bool {
         if out.down[hop.channel.0 as usize] {
             return false;
@@ -225,7 +213,6 @@ impl Plan<'_> {
         }
         leads
     }
-
     /// Adds a hop from the device `at` and the device that it leads to; gives the state there.
     pub(super) fn cross(&self, at: Vertex, hop: Hop, chosen_at: State, trip: Trip, out: &mut RouteBuffer) -> State {
         let network = &self.fabric.network;
@@ -247,7 +234,6 @@ impl Plan<'_> {
         out.switches += u32::from(network.role(Resource::Vertex(next)) == Role::Switch);
         State { at: next, phase: hop.phase }
     }
-
     /// Which of the virtual channels that are alike a packet takes, before it chooses: those for one destination share one.
     fn part(&self, trip: Trip) -> u32 {
         match self.alike {
@@ -256,26 +242,22 @@ impl Plan<'_> {
             alike => (mix(u64::from(trip.destination.0)) % u64::from(alike)) as u32,
         }
     }
-
     /// The first of the host's roles that a way crosses.
     fn first_role(&self, inner: bool) -> usize {
         let roles = &self.fabric.network.host_roles;
         if inner { roles.iter().position(|&role| role == Role::Nic).unwrap_or(roles.len()) } else { 0 }
     }
-
     /// Latency of both hosts on a way, or of both adapters alone (`inner`), in picoseconds.
     pub(crate) fn hosts_ps(&self, inner: bool) -> u64 {
         let latencies = self.host_latency[self.first_role(inner)..].iter();
         latencies.map(|&[send, receive]| u64::from(send) + u64::from(receive)).sum()
     }
-
     /// From one node to its neighbour, without serialisation, in picoseconds; `inner`: from adapter to adapter.
     pub(crate) fn neighbour_ps(&self, inner: bool) -> u64 {
         let mut way = RouteBuffer { inner, ..RouteBuffer::default() };
         let reached = self.fabric.nodes() > 1 && self.route(0, 1, 0, &mut way).is_ok();
         if reached { way.latency_ps } else { 0 }
     }
-
     /// Adds the sender's host.
     pub(super) fn begin(&self, from: u32, out: &mut RouteBuffer) {
         let hosts = self.host_latency.len();
@@ -283,7 +265,6 @@ impl Plan<'_> {
             self.pass(out, self.host_server[from as usize * hosts + role][0], 0, self.host_latency[role][0], NO_CHOICE);
         }
     }
-
     /// Adds the receiver's host and marks the last stage.
     pub(super) fn end(&self, to: u32, out: &mut RouteBuffer) {
         let hosts = self.host_latency.len();
@@ -295,7 +276,6 @@ impl Plan<'_> {
         }
         out.stages.last_mut().expect("one stage at least").word |= LAST;
     }
-
     /// Lane at a rated vertex (a B-Link): by the port through which the packet leaves it, so that a full queue
     /// towards one ring does not stop the others.
     fn exit_port(&self, vertex: Vertex, phase: u8, trip: Trip, out: &mut RouteBuffer) -> u32 {
@@ -305,7 +285,6 @@ impl Plan<'_> {
         out.hops = hops;
         port & (self.own_lanes - 1)
     }
-
     /// Adds a resource to the route: a stage if it is rated, else latency behind the stage before it.
     fn pass(&self, out: &mut RouteBuffer, server: u32, lane: u32, latency_ps: u32, chosen_at: State) {
         out.latency_ps += u64::from(latency_ps);
@@ -320,12 +299,10 @@ impl Plan<'_> {
             out.lead_ps += latency_ps;
         }
     }
-
     /// The lot of two nodes under the run's seed.
     pub fn pair_lot(&self, from: u32, to: u32) -> u64 {
         pair_lot(self.seed, from, to)
     }
-
     /// What picks among equal ways for packet `index` of a message from `from` to `to`: a lot in the upper half, a place
     /// in turn in the lower.
     pub fn choice(&self, from: u32, to: u32, message: u32, index: u32) -> u64 {
@@ -339,17 +316,27 @@ impl Plan<'_> {
         };
         lot << 32 | u64::from(turn)
     }
-
-    /// The least latency between nodes, and the most that a message gets. Where its packets may take several ways, that is
-    /// what the hosts and the sender's links let through.
+    /// The least latency between nodes. By another group a way may have more links and less latency.
+    ///
+    /// # Errors
+    /// There is no way.
+    pub fn least_latency_ps(&self, from: u32, to: u32, out: &mut RouteBuffer) -> Result<u64, SimError> {
+        self.route_on(Trip::new(Node(from), Node(to)), 0, out)?;
+        (0..u64::from(self.fabric.routing.groups().saturating_sub(2))).try_fold(out.latency_ps, |least, other| {
+            let found = self.route_on(self.trip_by_another(from, to, other), 0, out);
+            Ok(least.min(found.map_or(u64::MAX, |()| out.latency_ps)))
+        })
+    }
+    /// The least latency, and the most that a message gets: what all its ways share, and the sender's links, let through.
     ///
     /// # Errors
     /// There is no way.
     pub(crate) fn quickest(&self, from: u32, to: u32, out: &mut RouteBuffer) -> Result<(u64, Rate), SimError> {
-        let choice = if self.one_path() { self.choice(from, to, 0, 0) } else { 0 };
+        let (least, one) = (self.least_latency_ps(from, to, out)?, self.one_path());
+        let choice = if one { self.choice(from, to, 0, 0) } else { 0 };
         self.route_on(Trip::new(Node(from), Node(to)), choice, out)?;
         let network = self.sending_stages()..out.stages.len() - self.receiving_stages(out.inner);
-        let shared = |place: usize| self.one_path() || !network.contains(&place);
+        let shared = |place: usize| one || !network.contains(&place);
         let stages = out.stages.iter().enumerate().filter(|(place, _)| shared(*place));
         let leaving =
             self.fabric.network.out(Node(from).vertex()).map(|channel| match self.server_of_channel(channel) {
@@ -357,9 +344,8 @@ impl Plan<'_> {
                 server => self.classes[self.server_class[server as usize] as usize].rate.0,
             });
         let rates = stages.map(|(_, stage)| self.rate_of(*stage).0);
-        Ok((out.latency_ps, Rate(rates.fold(leaving.fold(0, u64::saturating_add), u64::min))))
+        Ok((least.min(out.latency_ps), Rate(rates.fold(leaving.fold(0, u64::saturating_add), u64::min))))
     }
-
     /// Whether every packet of a message takes the same way.
     pub fn one_path(&self) -> bool {
         self.paths.is_static() && !self.fabric.routing.is_valiant()

@@ -19,11 +19,15 @@ const MOST_SIMULATED_BYTES: u64 = 16 << 20;
 /// The nodes do not exist.
 pub fn alone_us(plan: &Plan<'_>, settings: &Settings, between: [u32; 2], size: u64) -> Result<f64, String> {
     let what = PingPong { between, size, messages: 1 };
-    Ok(ping_pong(plan, settings, what).map_err(|error| error.to_string())?.elapsed.us())
+    let (way, [from, to]) = (&mut RouteBuffer::default(), between);
+    let alone = ping_pong(plan, settings, what).and_then(|run| {
+        plan.route(from, to, 0, way)?;
+        Ok(run.elapsed.us() - (way.latency_ps - plan.least_latency_ps(from, to, way)?) as f64 / 1e6)
+    });
+    alone.map_err(|error| error.to_string())
 }
 
-/// What `ask` finds with every packet on a shortest way, where packets may go by a random other group or draw one: no
-/// other way is faster alone.
+/// What `ask` finds with every packet on a way of fewest links, where packets may go by a random other group or draw one.
 ///
 /// # Errors
 /// As `ask`.
@@ -59,9 +63,8 @@ pub fn idle_us(fabric: &Fabric, between: [u32; 2], size: u64, mbps: f64) -> Resu
 /// # Errors
 /// The nodes do not exist.
 pub fn way_us(plan: &Plan<'_>, from: u32, to: u32) -> Result<f64, String> {
-    let mut way = RouteBuffer::default();
-    plan.route(from, to, 0, &mut way).map_err(|error| error.to_string())?;
-    Ok(way.latency_ps as f64 / 1e6)
+    let least = plan.least_latency_ps(from, to, &mut RouteBuffer::default());
+    Ok(least.map_err(|error| error.to_string())? as f64 / 1e6)
 }
 
 /// The rate of one message, and what sets it.

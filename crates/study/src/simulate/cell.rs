@@ -190,11 +190,8 @@ impl Cell {
                 let alone = by_shortest(plan, settings, |plan, settings| {
                     // Of the fabric: a transport may hold a first message back more than those after it.
                     let free = &Settings { transport: None, ..settings.clone() };
-                    let mut all = there * alone_us(plan, free, [a, b], self.size)?;
-                    if *messages > 1 {
-                        all += back * alone_us(plan, free, [b, a], self.size)?;
-                    }
-                    Ok(all)
+                    let returned = if back > 0.0 { back * alone_us(plan, free, [b, a], self.size)? } else { 0.0 };
+                    Ok(there * alone_us(plan, free, [a, b], self.size)? + returned)
                 })?;
                 let latency_us = run.elapsed.us() / *messages as f64;
                 let least = network::alone_or_shared(alone / *messages as f64, self.size, bound);

@@ -213,6 +213,30 @@ fn transports_of_jobs_without_a_resource_in_common_do_not_meet() {
     }
 }
 
+/// A message alone, whichever way its packets draw: of several in parallel, or by another group, which may be shorter in time.
+#[test]
+fn no_message_beats_the_bound_of_its_ways() {
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/fabrics/slingshot-dragonfly.toml");
+    let text = std::fs::read_to_string(catalog).unwrap().replace("dragonfly-minimal", "dragonfly-valiant");
+    let valiant = file("valiant.toml", &text) + ":nodes_per_router=2:routers_per_group=4:global_per_router=2";
+    for (fabric, nodes, ends) in
+        [("bluegene-l", 64, ["0,1", "0,42"]), ("ai-pod-torus3d", 64, ["0,1", "3,60"]), (&valiant, 72, ["67,3", "0,71"])]
+    {
+        for (bytes, seed, ends) in [(8, 1), (8, 2), (300_000, 3)].map(|(b, s)| ends.map(|e| (b, s, e))).concat() {
+            let goal = file(
+                &format!("one-{bytes}.goal"),
+                &format!("num_ranks 2\nrank 0 {{ send {bytes}b to 1 }}\nrank 1 {{ recv {bytes}b from 0 }}"),
+            );
+            let text = format!("nodes = {nodes}\n[[job]]\nname = \"a\"\nschedule = {goal:?}\nnodes = {ends:?}\n");
+            let jobs = Jobs { network: Network { seed, ..NETWORK }, ..JOBS };
+            for record in answers(&jobs, &text, fabric).unwrap_or_else(|what| panic!("{what}")) {
+                let efficiency = number(&record, "efficiency");
+                assert!(efficiency > 0.3 && efficiency <= 1.0 + 1e-9, "{record:?}");
+            }
+        }
+    }
+}
+
 /// Two switches with one cable, and two hosts on each: 1,000 MB/s everywhere, no headers.
 const CABLE: &str = r#"{"technology": "myrinet", "rate_MBps": 1000, "latency_us": 0.1,
     "packet": {"payload_max_B": 1000, "overhead_B": 0},
