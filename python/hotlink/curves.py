@@ -89,24 +89,14 @@ MOST_MARKS = 40
 TOLD = frozenset(_core.TOLD) | {
     "ahead_after",
     "ahead_before",
-    "alone_limiter",
-    "bound_resource",
-    "differs",
-    "fallback",
     "first_placement",
-    "hot_link_is_of",
     "lanes",
-    "left_out",
     "node_list",
     "nodes_per_switch_is",
     "permutation_worst_seed",
     "rank_nodes",
     "ring_worst_seed",
-    "shared_link",
     "shift_worst",
-    "stride_reason",
-    "too_short",
-    "unreachable",
 }
 # Title and notes: their sizes in points, and how many letters an inch holds.
 TITLE_PT, NOTE_PT = 12, 8

@@ -3,7 +3,7 @@
 //! of a request's buffers).
 #![allow(unsafe_code)]
 
-use crate::failure::{Done, check};
+use crate::failure::{Done, check, failure};
 use hotlink_standard::constants as c;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
@@ -215,6 +215,13 @@ impl Text {
         }
         // SAFETY: as promised at `at`.
         Some(unsafe { CStr::from_ptr(self.0 as *const c_char) }.to_string_lossy().into_owned())
+    }
+    /// The same of an object's name, which must be there.
+    ///
+    /// # Errors
+    /// It is a null pointer.
+    pub(crate) fn name(self) -> Done<String> {
+        self.string().ok_or_else(|| failure(c::MPI_ERR_ARG, "the name is a null pointer"))
     }
 }
 

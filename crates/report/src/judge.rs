@@ -146,7 +146,11 @@ fn faults(record: &Record) -> Vec<(Verdict, String)> {
     if let Some(said) = said
         && let Some(share) = shares.iter().find(|share| (*share - said).abs() > ROUNDED * said.abs())
     {
-        look(format!("it says an efficiency of {}, but value and bound give {}", figure(said), figure(*share)));
+        let (said, share) = (figure(said), figure(*share));
+        look(format!(
+            "it says an efficiency of {said}, but value and bound give {share}: more than {} % apart",
+            100.0 * ROUNDED
+        ));
     }
     if is("oversubscribed", true) {
         look("more ranks than cores: it measured the scheduler, too".to_owned());

@@ -13,6 +13,7 @@ mod door;
 mod held;
 mod idle;
 mod mailbox;
+mod name;
 mod office;
 mod remote;
 mod steps;

@@ -1,6 +1,7 @@
 //! A mailbox: shared memory of a rank's process and its desk, in which each waits for the other's words in turn.
 #![allow(unsafe_code)]
 
+use crate::name;
 use crate::sys::{self, SharedMemory};
 use std::io;
 use std::rc::Rc;
@@ -193,19 +194,11 @@ impl Mailbox {
     }
     /// The process says which function it is in; of a name that is too long, the beginning.
     pub(crate) fn goes_into(&self, name: &str) {
-        // A zero ends it.
-        let words = name.as_bytes().chunks(8).chain(std::iter::once(&[][..]));
-        for (word, bytes) in self.head().within.iter().zip(words) {
-            let mut value = [0; 8];
-            value[..bytes.len()].copy_from_slice(bytes);
-            word.store(u64::from_ne_bytes(value), Ordering::Relaxed);
-        }
+        name::write(&self.head().within, name);
     }
     /// The function that the process was in when it last waited, if it ever did.
     pub(crate) fn within(&self) -> Option<String> {
-        let bytes = self.head().within.iter().flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
-        let name: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
-        String::from_utf8(name).ok().filter(|name| !name.is_empty())
+        name::read(&self.head().within)
     }
     /// The rank's clock: as of the last answer, and what it has slept since.
     pub(crate) fn clock(&self) -> u64 {

@@ -8,6 +8,7 @@
 //! several times more in vain: whatever had been sent by then would have come. A rank that computes does not beat.
 #![allow(unsafe_code)]
 
+use crate::name;
 use crate::sys::SharedMemory;
 use hotlink_port::{Call, Rank};
 use std::io;
@@ -156,11 +157,9 @@ impl Waits {
     }
     /// `receives from rank 1, tag 7 (MPI_Recv)`.
     fn told(&self, rank: Rank) -> String {
-        let name = self.line(rank).within.each_ref().map(|word| word.load(Relaxed).to_ne_bytes());
-        let name: Vec<u8> = name.as_flattened().iter().copied().take_while(|&byte| byte != 0).collect();
-        match String::from_utf8_lossy(&name) {
-            name if name.is_empty() => self.what(rank),
-            name => format!("{} ({name})", self.what(rank)),
+        match name::read(&self.line(rank).within) {
+            None => self.what(rank),
+            Some(name) => format!("{} ({name})", self.what(rank)),
         }
     }
     /// `receives from rank 1, tag 7`.
@@ -319,11 +318,7 @@ impl Account {
         line.peer.store(peer, Relaxed);
         line.tag.store(tag, Relaxed);
         line.call.store(call, Relaxed);
-        let mut name = [0; 8 * NAME];
-        name.iter_mut().zip(function().bytes()).for_each(|(place, byte)| *place = byte);
-        for (word, bytes) in line.within.iter().zip(name.as_chunks().0) {
-            word.store(u64::from_ne_bytes(*bytes), Relaxed);
-        }
+        name::write(&line.within, function());
         line.number.fetch_add(1, Release);
     }
 }

@@ -259,6 +259,21 @@ pub(crate) struct Costs {
     hardware: (f64, f64),
 }
 
+/// Control messages of one that does not go at once: question, answer and data.
+const LONG_TRIPS: f64 = 3.0;
+
+/// The longest message that goes without a question.
+pub(super) fn at_once(limits: &Limits) -> u64 {
+    match (limits.whole_messages, limits.deposit.is_some() && !limits.real_time) {
+        (true, _) => limits.control_bytes_max,
+        // What an adapter can move by itself asks first.
+        (false, true) => {
+            limits.control_bytes_max.min(16 << 10).min(limits.registration.zero_copy_min.saturating_sub(1))
+        }
+        (false, false) => limits.control_bytes_max.min(16 << 10),
+    }
+}
+
 impl Costs {
     pub(crate) fn of(limits: &Limits) -> Costs {
         let per_byte = |rate: hotlink_fabric::units::Rate| 1e12 / (rate.0.max(1) as f64);
@@ -270,15 +285,7 @@ impl Costs {
             byte: per_byte(limits.rate),
             copy,
             combine: 1.5 * copy,
-            eager: match (limits.whole_messages, limits.deposit.is_some() && !limits.real_time) {
-                (true, _) => limits.control_bytes_max as f64,
-                // What an adapter can move by itself asks first.
-                (false, true) => {
-                    limits.control_bytes_max.min(16 << 10).min(limits.registration.zero_copy_min.saturating_sub(1))
-                        as f64
-                }
-                (false, false) => limits.control_bytes_max.min(16 << 10) as f64,
-            },
+            eager: at_once(limits) as f64,
             // What whole messages cost holds their copies.
             zero_copy: if limits.whole_messages { 0.0 } else { limits.registration.zero_copy_min as f64 },
             hardware: limits.reduction.map_or((0.0, 0.0), |own| (own.latency.0 as f64, per_byte(own.rate))),
@@ -286,7 +293,7 @@ impl Costs {
     }
     /// Control messages of a message: one, or question, answer and data.
     fn trips(&self, bytes: f64) -> f64 {
-        if bytes > self.eager { 3.0 } else { 1.0 }
+        if bytes > self.eager { LONG_TRIPS } else { 1.0 }
     }
     /// What a processor copies of a message.
     fn copied(&self, bytes: f64) -> f64 {
@@ -318,9 +325,9 @@ impl Costs {
     /// for those that are sent eagerly.
     pub(crate) fn segment(&self, bytes: u64, stages: u32) -> u64 {
         let (whole, stages) = (bytes as f64, f64::from(stages.max(1)));
-        let [eager, long] = [1.0, 3.0].map(|trips| {
+        let most_eager = (self.eager / 64.0).floor() * 64.0;
+        let [eager, long] = [(1.0, most_eager), (LONG_TRIPS, f64::MAX)].map(|(trips, most)| {
             let best = (whole * trips * self.latency / (self.byte.max(1e-3) * stages)).sqrt();
-            let most = if trips > 1.0 { f64::MAX } else { (self.eager / 64.0).floor() * 64.0 };
             (best.min(most) as u64).clamp(1024, 256 << 10).next_multiple_of(64).min(bytes.max(1))
         });
         let time = |segment: u64| (stages + (whole / segment as f64).ceil()) * self.message(segment as f64);

@@ -1,6 +1,6 @@
 //! Broadcasts.
 
-use super::algorithm::{Algorithm, Collective, Costs};
+use super::algorithm::{Algorithm, Collective, Costs, at_once};
 use super::reduce;
 use super::tags::{ALLGATHER, BCAST};
 use super::tree::Shape;
@@ -86,8 +86,7 @@ impl<P: Port> Comm<P> {
         // receiver moves its own.
         let limits = self.limits();
         let one_way_out = !limits.real_time || limits.deposit.is_none();
-        let at_once = self.eager_bytes().min(limits.registration.zero_copy_min.saturating_sub(1));
-        let in_turn = one_way_out && span.bytes() > at_once;
+        let in_turn = one_way_out && span.bytes() > self.eager_bytes().min(at_once(limits));
         let mut sends: Vec<Request> = Vec::new();
         while step > 1 {
             step /= 2;

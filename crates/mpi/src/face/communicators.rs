@@ -3,7 +3,7 @@
 use super::groups::compared;
 use super::info;
 use crate::abi::{Handle, Status};
-use crate::failure::{Done, check, fail, failure};
+use crate::failure::{Done, check, fail};
 use crate::pointer::{Out, Text, TextOut};
 use crate::process::Process;
 use crate::process::communicator::{Communicator, GROUP_CALLS, gathered, numbered, told};
@@ -291,8 +291,7 @@ pub(crate) fn short(mut name: String) -> String {
 }
 
 pub(crate) fn comm_set_name(p: &Process, comm: Handle, name: Text) -> Done {
-    *p.comm(comm)?.name.borrow_mut() =
-        short(name.string().ok_or_else(|| failure(c::MPI_ERR_ARG, "the name is a null pointer"))?);
+    *p.comm(comm)?.name.borrow_mut() = short(name.name()?);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! What datatypes are, their names, and packing.
 
 use crate::abi::Handle;
-use crate::failure::{Done, check, fail, failure};
+use crate::failure::{Done, check, fail};
 use crate::memory;
 use crate::pointer::{Address, Out, OutInt, Text, TextOut};
 use crate::process::Process;
@@ -59,8 +59,7 @@ pub(crate) fn type_free(p: &Process, datatype: Out<Handle>) -> Done {
 }
 
 pub(crate) fn type_set_name(p: &Process, datatype: Handle, name: Text) -> Done {
-    *p.datatype(datatype)?.name.borrow_mut() =
-        name.string().ok_or_else(|| failure(c::MPI_ERR_ARG, "the name is a null pointer"))?;
+    *p.datatype(datatype)?.name.borrow_mut() = name.name()?;
     Ok(())
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn group_translate_ranks(
 ) -> Done {
     let (from, to) = (p.group(group1)?, p.group(group2)?);
     check(n >= 0, c::MPI_ERR_ARG, || format!("n {n}: it must be at least 0"))?;
-    check(n == 0 || !ranks2.is_null(), c::MPI_ERR_ARG, || "ranks2 is a null pointer".to_owned())?;
+    ranks2.filled("ranks2", n as usize)?;
     for (index, rank) in ranks1.list(n as usize)?.into_iter().enumerate() {
         if rank == c::MPI_PROC_NULL {
             ranks2.put(index, c::MPI_PROC_NULL);

@@ -301,9 +301,7 @@ pub(crate) fn win_get_group(p: &Process, win: Handle, group: Out<Handle>) -> Don
 }
 
 pub(crate) fn win_set_name(p: &Process, win: Handle, name: Text) -> Done {
-    *p.window(win)?.name.borrow_mut() = super::communicators::short(
-        name.string().ok_or_else(|| failure(c::MPI_ERR_ARG, "the name is a null pointer"))?,
-    );
+    *p.window(win)?.name.borrow_mut() = super::communicators::short(name.name()?);
     Ok(())
 }
 

@@ -220,7 +220,8 @@ impl Outline {
         }
     }
 
-    /// Sorts devices into hosts and switches, each by their names: a host is what `is_host` says, and where it says nothing, what has one link.
+    /// Sorts devices into hosts and switches, each by their names. A host is what `is_host` says; where it says nothing, what
+    /// has one link.
     fn sort_devices(&mut self, names: &[String], is_host: impl Fn(&str) -> Option<bool>) {
         let mut links: BTreeMap<&str, usize> = BTreeMap::new();
         self.links.iter().flat_map(|link| &link.ends).for_each(|end| *links.entry(end).or_default() += 1);
