@@ -1,6 +1,6 @@
 /* Ranks that wait for each other: in receives, in a ring of long sends, or one in a receive and the others in a barrier; in
  * probes. With `threads` another thread of rank 0 sends what it waits for, after longer than a rank may wait; with `meets` one
- * that may not calls while rank 0 waits. */
+ * that may not calls while rank 0 waits. `fetches` and `partitions` wait for what the library sends for itself. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -44,7 +44,26 @@ int main(int argc, char **argv) {
         MPI_Recv(out, 1, MPI_INT, !rank, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (!strcmp(how, "probes"))
         MPI_Probe(!rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    else if (!strcmp(how, "sends"))
+    else if (!strcmp(how, "fetches")) {
+        /* Who computes for ever in a receive answers others; who waits for a lock that is never given back does not go on. */
+        MPI_Win window;
+        MPI_Win_allocate(4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &out, &window);
+        if (rank == 0)
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 1) {
+            int one;
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+            MPI_Get(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, window);
+            MPI_Win_unlock(0, window);
+        }
+        MPI_Recv(out, 1, MPI_INT, !rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (!strcmp(how, "partitions")) {
+        MPI_Request request;
+        MPI_Precv_init(out, 2, 4, MPI_BYTE, !rank, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (!strcmp(how, "sends"))
         MPI_Send(out, bytes, MPI_BYTE, (rank + 1) % ranks, 5, MPI_COMM_WORLD);
     else if (!strcmp(how, "barrier") && rank)
         MPI_Barrier(MPI_COMM_WORLD);

@@ -39,6 +39,22 @@ int main(int argc, char **argv) {
         MPI_Start(&request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
+    /* What makes something: of other arguments, or by another function. */
+    if (!strcmp(how, "grids")) {
+        int dims[] = {rank == 1 ? 1 : 2, 1}, periods[] = {0, 0};
+        MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &comm);
+    }
+    if (!strcmp(how, "groups")) {
+        MPI_Group world, group;
+        int ranks[] = {0, 1};
+        MPI_Comm_group(MPI_COMM_WORLD, &world);
+        MPI_Group_incl(world, rank == 1 ? 2 : 1, ranks, &group);
+        MPI_Comm_create(MPI_COMM_WORLD, group, &comm);
+    }
+    if (!strcmp(how, "made") && rank == 1)
+        MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
+    else if (!strcmp(how, "made"))
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     if (!strcmp(how, "mismatch") && rank == 1)
         MPI_Barrier(MPI_COMM_WORLD);
     else
@@ -52,6 +68,18 @@ int main(int argc, char **argv) {
     /* Between two groups the ranks beside the root give no operator. */
     int ranks;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    /* Each rank makes a communicator of itself, and ranks split by memory or not at all. */
+    MPI_Comm own;
+    MPI_Group world, alone;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &rank, &alone);
+    MPI_Comm_create(MPI_COMM_WORLD, alone, &own);
+    MPI_Comm_free(&own);
+    MPI_Group_free(&alone);
+    MPI_Group_free(&world);
+    MPI_Comm_split_type(MPI_COMM_WORLD, rank == 1 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &own);
+    if (own != MPI_COMM_NULL)
+        MPI_Comm_free(&own);
     if (ranks > 2) {
         MPI_Comm half, both;
         int second = rank > 1;

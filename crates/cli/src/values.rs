@@ -22,3 +22,11 @@ pub(crate) fn stall_time(text: &str) -> Result<f64, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=86_400.0).contains(seconds));
     seconds.ok_or_else(|| "must be seconds from 0.1 to 86400".to_owned())
 }
+
+/// The same of `run` and `record`; 0: for ever.
+pub(crate) fn stall_or_none(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(0.0) => Ok(0.0),
+        _ => stall_time(text).map_err(|what| format!("{what}, or 0")),
+    }
+}

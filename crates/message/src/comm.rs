@@ -234,13 +234,16 @@ impl<P: Port> Comm<P> {
     }
     /// The same where there is no request, until the port may have an event.
     pub(crate) fn pause(&self, call: Call, peer: Option<Rank>, tag: Option<Tag>) -> impl Future<Output = ()> {
+        self.tell_wait(call, peer, tag);
+        self.with_port(|port| port.idle(Time::MAX));
+        yield_once()
+    }
+    pub(crate) fn tell_wait(&self, call: Call, peer: Option<Rank>, tag: Option<Tag>) {
         self.with_port(|port| {
             if port.listens() {
                 port.note(Note::Waits { call, peer, tag });
             }
-            port.idle(Time::MAX);
         });
-        yield_once()
     }
     /// The result of request `id` if it is over; else the program waits.
     #[inline(always)]
@@ -332,8 +335,7 @@ impl<P: Port> Comm<P> {
                     Direct::Nothing => {
                         if engine.port.listens() {
                             let Pattern { from: peer, tag, context } = pattern;
-                            let call = tags::call(Call::Receive, context, tag);
-                            engine.port.note(Note::Waits { call, peer, tag });
+                            engine.port.note(tags::wait(Call::Receive, peer, context, tag));
                         }
                         engine.port.idle(Time::MAX);
                     }

@@ -40,6 +40,7 @@ mod setup;
 mod view;
 mod waiting;
 mod wire;
+pub mod words;
 
 pub use cache::{CacheStats, Policy};
 pub use collectives::algorithm::{Algorithm, Collective};
@@ -53,7 +54,7 @@ pub use persistent::Persistent;
 pub use region::{RangeState, Region, RegionSource, RegionType};
 pub use request::{Request, Status};
 pub use setup::SetupStats;
-pub use view::{CONTEXTS, Matched};
+pub use view::{CONTEXTS, INTERNAL, Matched};
 pub use waiting::Ended;
 pub use wire::described;
 

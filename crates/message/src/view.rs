@@ -8,11 +8,15 @@ use crate::request::{Request, Status};
 use crate::wire::Context;
 use crate::{Error, Mode, Tag, collectives::tags};
 use hotlink_fabric::units::Time;
-use hotlink_port::{Limits, Port, Rank, Refusal, Span, yield_once};
+use hotlink_port::{Call, Limits, Port, Rank, Refusal, Span, yield_once};
 use std::rc::Rc;
 
 /// Numbers that views may have: 1 to one less. 0 is all ranks.
 pub const CONTEXTS: u32 = Context::COUNT / 2;
+
+/// A bit of a view's number: its messages are those that a library sends for itself. Their tags mean nothing to the program,
+/// so a wait for one is told without.
+pub const INTERNAL: u32 = CONTEXTS / 2;
 
 /// A message that a probe has taken out: only [`Comm::imrecv`] receives it.
 #[must_use]
@@ -98,6 +102,7 @@ impl<P: Port> Comm<P> {
     pub async fn step_aside(&self, vain: &mut bool) {
         let any = self.progress();
         if *vain && !any {
+            self.tell_wait(Call::Internal, None, None);
             self.rest_briefly();
         }
         *vain = !any;

@@ -89,6 +89,10 @@ impl Context {
     pub(crate) const fn is_collective(self) -> bool {
         self.0 & 1 == 1
     }
+    /// Whether its messages are a library's own: see [`crate::INTERNAL`].
+    pub(crate) const fn is_internal(self) -> bool {
+        self.number() & crate::INTERNAL != 0
+    }
     const fn in_head(first: u64) -> Context {
         Context((first >> 8) as u32 & (Context::COUNT - 1))
     }

@@ -3,6 +3,7 @@
 use crate::abi::Handle;
 use hotlink_message::Error;
 use hotlink_standard::constants as c;
+use hotlink_standard::null_name;
 use std::ffi::c_int;
 
 /// Which object a call is about: its error handler hears of a failure.
@@ -50,21 +51,10 @@ pub(crate) fn failure(code: c_int, why: impl Into<String>) -> Box<Failure> {
 /// A handle that is none of `what` was asked for.
 #[cold]
 pub(crate) fn unknown(code: c_int, what: &str, handle: Handle) -> Box<Failure> {
-    let null = match handle {
-        c::MPI_COMM_NULL => "MPI_COMM_NULL",
-        c::MPI_DATATYPE_NULL => "MPI_DATATYPE_NULL",
-        c::MPI_ERRHANDLER_NULL => "MPI_ERRHANDLER_NULL",
-        c::MPI_FILE_NULL => "MPI_FILE_NULL",
-        c::MPI_GROUP_NULL => "MPI_GROUP_NULL",
-        c::MPI_INFO_NULL => "MPI_INFO_NULL",
-        c::MPI_MESSAGE_NULL => "MPI_MESSAGE_NULL",
-        c::MPI_OP_NULL => "MPI_OP_NULL",
-        c::MPI_REQUEST_NULL => "MPI_REQUEST_NULL",
-        c::MPI_SESSION_NULL => "MPI_SESSION_NULL",
-        c::MPI_WIN_NULL => "MPI_WIN_NULL",
-        _ => return failure(code, format!("{handle:#x} is no {what}: it was never made, or it was freed")),
-    };
-    failure(code, format!("{null} is no {what}"))
+    match null_name(handle) {
+        Some(null) => failure(code, format!("{null} is no {what}")),
+        None => failure(code, format!("{handle:#x} is no {what}: it was never made, or it was freed")),
+    }
 }
 
 /// Fails unless `holds`.

@@ -21,9 +21,9 @@ const VIA: &str = "HOTLINK_VIA";
 const BIND: &str = "HOTLINK_BIND";
 /// Set: collectives and what is never freed are checked.
 const CHECK: &str = "HOTLINK_CHECK";
-/// Numbers of communicators that are always there: all ranks, and each rank alone, with two for each.
-const ALWAYS: u32 = 4;
-const OWN: u32 = 2;
+/// Numbers of communicators that are always there: all ranks, and each rank alone.
+const ALWAYS: u32 = 2;
+const OWN: u32 = 1;
 
 /// Finds the other ranks.
 pub(crate) fn enter() -> Done<World> {
@@ -54,7 +54,7 @@ pub(crate) fn enter() -> Done<World> {
         comm,
         world: Rc::new(world),
         own: Rc::new(own),
-        numbers: Rc::new(Numbers::from(ALWAYS)),
+        numbers: Rc::new(Numbers::from(ALWAYS, check)),
         partitioned: Cell::new(0),
         tasks: RefCell::default(),
         served: RefCell::default(),

@@ -172,6 +172,8 @@ pub enum Call {
     Transfer,
     /// For the end of sends whose copies it keeps.
     Flush,
+    /// For messages that a library sends for itself.
+    Internal,
     /// For others to open a region.
     Region,
     Barrier,
@@ -185,11 +187,11 @@ pub enum Call {
 
 impl Call {
     /// All of them, by number.
-    pub const ALL: [Call; 14] = {
+    pub const ALL: [Call; 15] = {
         use Call::*;
         [
-            Send, Receive, Probe, Several, Transfer, Flush, Region, Barrier, Bcast, Reduce, Gather, Scatter, Allgather,
-            Alltoall,
+            Send, Receive, Probe, Several, Transfer, Flush, Internal, Region, Barrier, Bcast, Reduce, Gather, Scatter,
+            Allgather, Alltoall,
         ]
     };
     /// In a sentence after a rank.
@@ -201,6 +203,7 @@ impl Call {
             Call::Several => "waits for one of several requests",
             Call::Transfer => "waits for a transfer",
             Call::Flush => "flushes its postal sends",
+            Call::Internal => "exchanges messages of the library",
             Call::Region => "opens a region",
             Call::Barrier => "is in a barrier",
             Call::Bcast => "is in a broadcast",

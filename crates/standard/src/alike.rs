@@ -20,6 +20,15 @@ pub struct Alike {
     pub element: Option<Basic>,
 }
 
+/// What all ranks must give alike to a call that makes something: a list of any length. They compare a sum of the function's
+/// name and of the list; each can tell its own.
+#[derive(Clone, Debug)]
+pub struct Given {
+    name: &'static str,
+    told: String,
+    sum: Option<i64>,
+}
+
 /// An operator, as far as ranks can compare it: functions of a program have other addresses in other processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperatorKind {
@@ -45,6 +54,8 @@ pub enum Difference {
     Operator,
     /// The type of the elements that are combined.
     Element,
+    /// What a call that makes something was given: see [`Given`].
+    Arguments,
 }
 
 /// Of what is not compared.
@@ -70,6 +81,75 @@ impl Alike {
         let element = self.element.map_or(NONE, |element| place(&Basic::ALL, &element));
         let bytes = self.bytes.and_then(|bytes| i64::try_from(bytes).ok()).unwrap_or(NONE);
         vec![number_of(name), self.root.map_or(NONE, i64::from), bytes, operator, element]
+    }
+}
+
+impl Given {
+    /// These `arguments`, by their names, of the function `name`.
+    pub fn to(name: &'static str, arguments: &[(&str, &[i64])]) -> Given {
+        let mut sum = Sum::new();
+        name.bytes().for_each(|byte| sum.add(byte.into()));
+        for (_, words) in arguments {
+            sum.add(words.len() as u64);
+            words.iter().for_each(|&word| sum.add(word as u64));
+        }
+        let told = arguments.iter().map(|(name, words)| match words {
+            [one] => format!("{name} {one}"),
+            _ => format!("{name} {words:?}"),
+        });
+        Given { name, told: told.collect::<Vec<_>>().join(", "), sum: Some(sum.0 >> 1) }
+    }
+    /// Of a rank whose arguments may be any.
+    pub fn whatever(name: &'static str) -> Given {
+        Given { name, told: String::new(), sum: None }
+    }
+    /// The function.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+    /// Two numbers. Those of all ranks are alike if the largest of the first and that of the second are a number and its
+    /// negative.
+    pub fn bounds(&self) -> [i64; 2] {
+        self.sum.map_or([i64::MIN; 2], |sum| [sum, -sum])
+    }
+    /// Whether all ranks gave the same, whose largest bounds these are.
+    pub fn is_alike([largest, negative]: [i64; 2]) -> bool {
+        largest == negative.wrapping_neg()
+    }
+    /// What a rank tells the others where they are not alike.
+    pub fn row(&self) -> Vec<i64> {
+        let mut row = Alike::default().told(self.name);
+        row.push(self.sum.unwrap_or(NONE));
+        row
+    }
+    /// What differs in the rows of all ranks, and a sentence that names them.
+    pub fn difference(&self, rows: &[Vec<i64>]) -> (Difference, String) {
+        difference(self.name, rows).unwrap_or_else(|| {
+            let sums = rows.iter().map(|row| row.last().copied().filter(|&sum| sum != NONE));
+            let text = |one: bool, sum| {
+                let given = if Some(sum) == self.sum { &self.told } else { "others" };
+                format!("{} {given}", if one { "gives" } else { "give" })
+            };
+            let each = by_value(sums, text);
+            (
+                Difference::Arguments,
+                format!("the ranks of the communicator give different arguments to {}: {each}", self.name),
+            )
+        })
+    }
+}
+
+/// FNV-1a over words: the same in all processes.
+struct Sum(i64);
+
+impl Sum {
+    fn new() -> Sum {
+        Sum(0xcbf2_9ce4_8422_2325_u64 as i64)
+    }
+    fn add(&mut self, word: u64) {
+        for byte in word.to_le_bytes() {
+            self.0 = (self.0 ^ i64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
     }
 }
 
@@ -116,6 +196,7 @@ impl Difference {
             Difference::Length => "lengths",
             Difference::Operator => "operators",
             Difference::Element => "types",
+            Difference::Arguments => "arguments",
         }
     }
     fn text(self, value: i64) -> String {
@@ -125,6 +206,7 @@ impl Difference {
             Difference::Length => format!("{value} B"),
             Difference::Operator => operator_of(value),
             Difference::Element => element_of(value),
+            Difference::Arguments => "others".to_owned(),
         }
     }
 }
@@ -213,6 +295,23 @@ mod tests {
         let [sum, own] = [sum, own].map(|row| [vec![aside[0]], row[1..].to_vec()].concat());
         assert_eq!(difference("MPI_Reduce", &[sum.clone(), aside.clone(), sum.clone()]), None);
         assert!(text(&[&sum, &aside, &own]).starts_with("rank 0 gives MPI_SUM; rank 2 gives"));
+    }
+
+    #[test]
+    fn lists_are_told_by_the_rank_that_gave_them() {
+        let grid = |dims: &[i64]| Given::to("MPI_Cart_create", &[("dims", dims), ("reorder", &[0])]);
+        let all = [grid(&[2, 2]), grid(&[2, 2]), grid(&[4]), Given::whatever("MPI_Cart_create")];
+        let largest = |all: &[Given]| [0, 1].map(|k| all.iter().map(|one| one.bounds()[k]).max().unwrap());
+        assert!(Given::is_alike(largest(&all[..2])) && Given::is_alike(largest(&[all[0].clone(), all[3].clone()])));
+        assert!(Given::is_alike(largest(&all[3..])) && !Given::is_alike(largest(&all)));
+        let rows: Vec<Vec<i64>> = all.iter().map(Given::row).collect();
+        let (what, text) = all[0].difference(&rows);
+        assert_eq!(what, Difference::Arguments);
+        let due = "different arguments to MPI_Cart_create: ranks 0, 1 give dims [2, 2], reorder 0; rank 2 gives others";
+        assert!(text.ends_with(due), "{text}");
+        let (what, text) = all[0].difference(&[all[0].row(), Given::to("MPI_Comm_dup", &[]).row()]);
+        assert_eq!(what, Difference::Collective);
+        assert!(text.ends_with("rank 0 is in MPI_Cart_create; rank 1 is in MPI_Comm_dup"), "{text}");
     }
 
     #[test]

@@ -28,6 +28,10 @@ impl Group {
     pub fn ranks(&self) -> &[Rank] {
         &self.ranks
     }
+    /// The same, to be sent.
+    pub fn words(&self) -> Vec<i64> {
+        self.ranks.iter().map(|&rank| i64::from(rank)).collect()
+    }
     /// How many.
     pub fn size(&self) -> usize {
         self.ranks.len()

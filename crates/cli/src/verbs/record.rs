@@ -1,6 +1,7 @@
 //! `hotlink record`: what each rank of an MPI program computes between its calls, for `hotlink run --compute-time FILE`.
 
-use super::run::told;
+use super::run::{told, waited};
+use crate::values::stall_or_none;
 use crate::{Failure, place};
 use hotlink_launch::{record, with_library};
 use hotlink_paper::Output;
@@ -20,6 +21,9 @@ pub(crate) struct Args {
     /// Write the record here.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// End ranks that have all waited this many seconds for each other, and tell who waits for whom; 0: let them wait.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = stall_or_none)]
+    stall: f64,
     /// Use this library [default: as `hotlink run`].
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
@@ -36,7 +40,7 @@ pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
     if args.ranks <= cores() && args.ranks > 1 {
         variables.push(("HOTLINK_BIND".to_owned(), "core".into()));
     }
-    let (command, ranks) = (args.command.clone(), args.ranks);
-    let job = Job { command, ranks, variables, tags: false, errors_alone: false, forks: None, stall: None };
+    let (command, ranks, stall) = (args.command.clone(), args.ranks, waited(args.stall));
+    let job = Job { command, ranks, variables, tags: false, errors_alone: false, forks: None, stall };
     told(record(job, &args.out)?)
 }

@@ -1,7 +1,7 @@
 //! `hotlink run`: an MPI program on ranks of this machine, over this project's MPI library: over memory and sockets, or on a
 //! simulated fabric.
 
-use crate::values::stall_time;
+use crate::values::stall_or_none;
 use crate::words::via;
 use crate::{Failure, place};
 use hotlink_launch::{library, with_library};
@@ -68,12 +68,9 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-/// The same as of `measure`; 0: for ever.
-fn stall_or_none(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(0.0) => Ok(0.0),
-        _ => stall_time(text).map_err(|what| format!("{what}, or 0")),
-    }
+/// How long ranks may wait for each other; `None`: for ever.
+pub(super) fn waited(stall: f64) -> Option<Duration> {
+    (stall > 0.0).then(|| Duration::from_secs_f64(stall))
 }
 
 /// Where ranks run.
@@ -115,7 +112,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     let forks = args.on.as_ref().and_then(|_| args.also.forks());
     // A simulation sees by itself that nothing can go on.
-    let stall = (args.stall > 0.0 && args.on.is_none()).then(|| Duration::from_secs_f64(args.stall));
+    let stall = args.on.is_none().then(|| waited(args.stall)).flatten();
     let job = |ranks| Job { command, ranks, variables, tags, errors_alone: apart, forks, stall };
     let given = || own.map(|given| library(Some(given), &commands)).transpose();
     if let Some(hosts) = args.hosts.asked(given()?, bind) {

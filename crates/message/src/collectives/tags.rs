@@ -2,7 +2,7 @@
 
 use crate::Tag;
 use crate::wire::Context;
-use hotlink_port::Call;
+use hotlink_port::{Call, Note, Rank};
 
 /// Bits of a tag that name the collective. Above them is the number of the call, where several may be under way: messages
 /// between two ranks keep their order, so neither rounds nor calls one after the other need numbers.
@@ -18,8 +18,8 @@ pub(super) const ALLTOALL: Tag = 6;
 pub(super) const SCAN: Tag = 7;
 pub(super) const NEIGHBOR: Tag = 8;
 
-/// The call that a message of a context and tag belongs to: `own`, if it is one of the program's.
-pub(crate) fn call(own: Call, context: Context, tag: Option<Tag>) -> Call {
+/// A wait for a message of a context and tag, from or to `peer`: in the call `own`, if the message is the program's.
+pub(crate) fn wait(own: Call, peer: Option<Rank>, context: Context, tag: Option<Tag>) -> Note {
     const CALLS: [Call; 9] = [
         Call::Barrier,
         Call::Bcast,
@@ -31,8 +31,10 @@ pub(crate) fn call(own: Call, context: Context, tag: Option<Tag>) -> Call {
         Call::Reduce,
         Call::Alltoall,
     ];
-    match tag {
+    let call = match tag {
         Some(tag) if context.is_collective() => CALLS.get(tag as usize % (1 << BITS)).copied().unwrap_or(Call::Region),
+        _ if context.is_internal() => Call::Internal,
         _ => own,
-    }
+    };
+    Note::Waits { call, peer, tag: tag.filter(|_| call == own) }
 }

@@ -159,18 +159,14 @@ impl<P: Port> Engine<P> {
     }
     fn tell_wait(&mut self, id: u64) {
         let Some(Entry { peer, state, .. }) = self.entry(id).map(|entry| *entry) else { return };
-        let (call, peer, tag) = match state {
-            State::Posted(Pattern { from, tag, context }) => (tags::call(Call::Receive, context, tag), from, tag),
-            State::Receiving { words, .. } | State::Fetching { words } => {
-                (tags::call(Call::Receive, words.context, Some(words.tag)), Some(peer), Some(words.tag))
-            }
-            State::Offered { words, .. } => {
-                (tags::call(Call::Send, words.context, Some(words.tag)), Some(peer), Some(words.tag))
-            }
-            State::Moving => (Call::Transfer, Some(peer), None),
-            _ => (Call::Send, Some(peer), None),
-        };
-        self.port.note(Note::Waits { call, peer, tag });
+        let of = |own, Words { context, tag, .. }: Words| tags::wait(own, Some(peer), context, Some(tag));
+        self.port.note(match state {
+            State::Posted(Pattern { from, tag, context }) => tags::wait(Call::Receive, from, context, tag),
+            State::Receiving { words, .. } | State::Fetching { words } => of(Call::Receive, words),
+            State::Offered { words, .. } => of(Call::Send, words),
+            State::Moving => Note::Waits { call: Call::Transfer, peer: Some(peer), tag: None },
+            _ => Note::Waits { call: Call::Send, peer: Some(peer), tag: None },
+        });
     }
     /// Whether a request is over.
     pub(crate) fn is_done(&mut self, id: u64) -> bool {

@@ -3,12 +3,14 @@
 use super::groups::compared;
 use super::info;
 use crate::abi::{Handle, Status};
-use crate::failure::{Done, check, fail};
+use crate::failure::{Done, Failure, check, fail};
 use crate::pointer::{Out, Text, TextOut};
 use crate::process::Process;
-use crate::process::communicator::{Communicator, GROUP_CALLS, gathered, numbered, told};
+use crate::process::check::different;
+use crate::process::communicator::{Communicator, GROUP_CALLS, numbered, same};
+use hotlink_message::words::{gathered, largest, told as words_of};
 use hotlink_standard::constants as c;
-use hotlink_standard::{Compared, Group};
+use hotlink_standard::{Compared, Given, Group};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -78,41 +80,41 @@ fn twin(p: &Process, old: &Communicator, number: u32, made: (Handle, Vec<(String
     Ok(Communicator { attributes, ..twin })
 }
 
-fn duplicate(p: &Process, comm: Handle, info: Vec<(String, String)>, newcomm: Out<Handle>) -> Done {
-    let (world, old) = (p.world()?, p.comm(comm)?);
+fn duplicate(p: &Process, name: &'static str, comm: Handle, info: Vec<(String, String)>, newcomm: Out<Handle>) -> Done {
+    let old = p.comm(comm)?;
     newcomm.set(c::MPI_COMM_NULL);
-    let number = world.block_on(numbered(world.numbers.clone(), &old.view, false))?;
-
+    let number = p.new_number(&old.view, Given::to(name, &[]))?;
     newcomm.set(p.comms.add(Rc::new(twin(p, &old, number, (comm, info))?)));
     Ok(())
 }
 
 pub(crate) fn comm_dup(p: &Process, comm: Handle, newcomm: Out<Handle>) -> Done {
     let info = p.comm(comm)?.info.borrow().clone();
-    duplicate(p, comm, info, newcomm)
+    duplicate(p, "MPI_Comm_dup", comm, info, newcomm)
 }
 
 pub(crate) fn comm_dup_with_info(p: &Process, comm: Handle, info: Handle, newcomm: Out<Handle>) -> Done {
-    duplicate(p, comm, info::hints(p, info, "mpi_assert_")?, newcomm)
+    duplicate(p, "MPI_Comm_dup_with_info", comm, info::hints(p, info, "mpi_assert_")?, newcomm)
 }
 
 /// The number is agreed on beside other calls; the handle is there at once, and what it stands for when the request is over.
 fn iduplicate(
     p: &Process,
+    name: &'static str,
     comm: Handle,
     info: Vec<(String, String)>,
     newcomm: Out<Handle>,
     request: Out<Handle>,
 ) -> Done {
     let (world, old) = (p.world()?, p.comm(comm)?);
-    let (view, numbers) = (old.beside(), world.numbers.clone());
+    let (view, numbers, given) = (old.beside(), world.numbers.clone(), Given::to(name, &[]));
     // A place for it, until its number is known.
     let handle = p.comms.add(old.clone());
     newcomm.set(handle);
     let agreed = Rc::new(std::cell::Cell::new(0));
     let told = agreed.clone();
     let work = p.task(async move {
-        told.set(numbered(numbers, &view, true).await?);
+        told.set(numbered(numbers, &view, true, given).await?);
         Ok(Status::EMPTY)
     })?;
     p.issue_ending(request, work, move |p| {
@@ -125,7 +127,7 @@ fn iduplicate(
 
 pub(crate) fn comm_idup(p: &Process, comm: Handle, newcomm: Out<Handle>, request: Out<Handle>) -> Done {
     let info = p.comm(comm)?.info.borrow().clone();
-    iduplicate(p, comm, info, newcomm, request)
+    iduplicate(p, "MPI_Comm_idup", comm, info, newcomm, request)
 }
 
 pub(crate) fn comm_idup_with_info(
@@ -135,7 +137,7 @@ pub(crate) fn comm_idup_with_info(
     newcomm: Out<Handle>,
     request: Out<Handle>,
 ) -> Done {
-    iduplicate(p, comm, info::hints(p, info, "mpi_assert_")?, newcomm, request)
+    iduplicate(p, "MPI_Comm_idup_with_info", comm, info::hints(p, info, "mpi_assert_")?, newcomm, request)
 }
 
 pub(crate) fn comm_create(p: &Process, comm: Handle, group: Handle, newcomm: Out<Handle>) -> Done {
@@ -146,10 +148,18 @@ pub(crate) fn comm_create(p: &Process, comm: Handle, group: Handle, newcomm: Out
     if old.remote.is_some() {
         // Each side hears who of the other is taken, and where.
         let place = group.place(world.comm.rank());
-        let made = split(p, &old, place.map(|_| 0), place.unwrap_or(0) as i64, None)?;
+        let made =
+            split(p, &old, place.map(|_| 0), place.unwrap_or(0) as i64, None, Given::to("MPI_Comm_create", &[]))?;
         return name_split(p, made, newcomm);
     }
-    let number = world.block_on(numbered(world.numbers.clone(), &old.view, false))?;
+    let number = p.new_number(&old.view, Given::to("MPI_Comm_create", &[]))?;
+    // Of a rank's group every rank must have given the same one; others may have given others.
+    let given = Given::to("MPI_Comm_create", &[("group", &group.words())]);
+    let rows = world.block_on(gathered(&old.view, &given.row()))?;
+    let others = |rank| old.group.place(rank).is_none_or(|place| rows[place] != rows[old.rank as usize]);
+    if group.ranks().iter().any(|&rank| others(rank)) {
+        return different(given.difference(&rows));
+    }
     if group.place(world.comm.rank()).is_some() {
         newcomm.set(p.comms.add(Rc::new(p.made((*group).clone(), number, None, old.handler.get())?)));
     }
@@ -158,7 +168,7 @@ pub(crate) fn comm_create(p: &Process, comm: Handle, group: Handle, newcomm: Out
 
 /// The number of messages apart from those of all ranks, for calls of two groups.
 pub(crate) fn split_number(world: &crate::process::World) -> u32 {
-    world.world.number + 1
+    world.world.number | hotlink_message::INTERNAL
 }
 
 /// Only the group's ranks call it: they agree on messages of their own, told apart by the program's tag.
@@ -170,7 +180,7 @@ pub(crate) fn comm_create_group(p: &Process, comm: Handle, group: Handle, tag: c
         return Ok(());
     }
     let few = world.comm.view(group.ranks(), old.number)?.beside(GROUP_CALLS + tag as u32 % GROUP_CALLS);
-    let number = world.block_on(numbered(world.numbers.clone(), &few, false))?;
+    let number = p.new_number(&few, Given::to("MPI_Comm_create_group", &[]))?;
     newcomm.set(p.comms.add(Rc::new(p.made((*group).clone(), number, None, old.handler.get())?)));
     Ok(())
 }
@@ -182,12 +192,13 @@ pub(crate) fn split(
     color: Option<i64>,
     key: i64,
     topology: Option<crate::process::communicator::Topology>,
+    given: Given,
 ) -> Done<Option<Communicator>> {
     let world = p.world()?;
     let mine = [color.unwrap_or(i64::MIN), key];
-    let (all, number) = world.block_on(async {
-        let all = gathered(&old.view, &mine).await?;
-        Ok::<_, hotlink_message::Error>((all, numbered(world.numbers.clone(), &old.view, false).await?))
+    let (number, all) = world.block_on(async {
+        let number = numbered(world.numbers.clone(), &old.view, false, given).await?;
+        Ok::<_, Box<Failure>>((number, gathered(&old.view, &mine).await?))
     })?;
     let Some(color) = color else { return Ok(None) };
     // Of each side of an intercommunicator, whose ranks lie in a row of the view.
@@ -223,7 +234,7 @@ pub(crate) fn comm_split(p: &Process, comm: Handle, color: c_int, key: c_int, ne
     let allowed = color >= 0 || color == c::MPI_UNDEFINED;
     check(allowed, c::MPI_ERR_ARG, || format!("color {color}: it must be at least 0, or MPI_UNDEFINED"))?;
     let color = (color != c::MPI_UNDEFINED).then_some(i64::from(color));
-    name_split(p, split(p, &old, color, i64::from(key), None)?, newcomm)
+    name_split(p, split(p, &old, color, i64::from(key), None, Given::to("MPI_Comm_split", &[]))?, newcomm)
 }
 
 /// By what ranks share: memory.
@@ -259,7 +270,11 @@ pub(crate) fn comm_split_type(
             );
         }
     };
-    name_split(p, split(p, &old, color, i64::from(key), None)?, newcomm)
+    let given = match split_type {
+        c::MPI_UNDEFINED => Given::whatever("MPI_Comm_split_type"),
+        _ => Given::to("MPI_Comm_split_type", &[("split type", &[i64::from(split_type)])]),
+    };
+    name_split(p, split(p, &old, color, i64::from(key), None, given)?, newcomm)
 }
 
 pub(crate) fn comm_free(p: &Process, comm: Out<Handle>) -> Done {
@@ -333,8 +348,9 @@ pub(crate) fn intercomm_create(
     let (world, local) = (p.world()?, p.intracomm(local_comm)?);
     newintercomm.set(c::MPI_COMM_NULL);
     let leader = Process::root(&local, local_leader)?;
-    let mine = [i64::from(world.numbers.next())];
-    let next = world.block_on(crate::process::communicator::largest(&local.view, &mine))?[0];
+    let given = Given::to("MPI_Intercomm_create", &[("local leader", &[i64::from(local_leader)])]);
+    world.block_on(same(&local.view, &given))?;
+    let next = world.block_on(largest(&local.view, &[i64::from(world.numbers.next())]))?[0];
     // What the other side is: its next number, and its ranks. Who does not lead hears how many those are first.
     let mut heard = Vec::new();
     if local.rank == leader {
@@ -344,13 +360,12 @@ pub(crate) fn intercomm_create(
             let last = bridge.peers() - 1;
             format!("remote leader {remote_leader} and tag {tag}: allowed are ranks 0 to {last}, and tags from 0 on")
         })?;
-        let words: Vec<i64> =
-            [next].into_iter().chain(local.group.ranks().iter().map(|&rank| i64::from(rank))).collect();
+        let words = [vec![next], local.group.words()].concat();
         heard = super::reductions::swapped(p, &bridge, bridge.peer(remote_leader as u32), tag as u32, &words)?;
     }
-    let length = world.block_on(told(&local.view, leader, &[heard.len() as i64]))?[0] as usize;
+    let length = world.block_on(words_of(&local.view, leader, &[heard.len() as i64]))?[0] as usize;
     heard.resize(length, 0);
-    let heard = world.block_on(told(&local.view, leader, &heard))?;
+    let heard = world.block_on(words_of(&local.view, leader, &heard))?;
     let number = next.max(heard[0]) as u32;
     world.numbers.take(number);
     let remote = Rc::new(Group::new(heard[1..].iter().map(|&rank| rank as u32).collect()));
@@ -365,10 +380,11 @@ pub(crate) fn intercomm_create(
 pub(crate) fn intercomm_merge(p: &Process, intercomm: Handle, high: c_int, newintracomm: Out<Handle>) -> Done {
     let (world, old) = (p.world()?, p.comm(intercomm)?);
     let Some(remote) = &old.remote else { return fail(c::MPI_ERR_COMM, "it is no intercommunicator") };
-    let (all, number) = world.block_on(async {
-        let all = gathered(&old.view, &[i64::from(high != 0)]).await?;
-        Ok::<_, hotlink_message::Error>((all, numbered(world.numbers.clone(), &old.view, false).await?))
-    })?;
+    let number = p.new_number(&old.view, Given::to("MPI_Intercomm_merge", &[]))?;
+    let all = world.block_on(gathered(&old.view, &[i64::from(high != 0)]))?;
+    let here = &all[remote.here as usize..][..old.group.size()];
+    let given = || format!("`high` is {} here, and other ranks of this group give another", high != 0);
+    check(here.iter().all(|one| one == &here[0]), c::MPI_ERR_ARG, given)?;
     let (mine, theirs) = (all[remote.here as usize][0], all[remote.there as usize][0]);
     // Where both say the same, the side with the view's first ranks goes first.
     let first = if mine == theirs { remote.here == 0 } else { mine < theirs };

@@ -5,11 +5,12 @@ use crate::abi::Handle;
 use crate::failure::{Done, Failure, check, fail, failure};
 use crate::pointer::{Out, OutInt, Text, TextOut};
 use crate::process::Process;
-use crate::process::communicator::{largest, numbered, told};
+use crate::process::communicator::same;
 use crate::process::file::{File, Seen, failed};
 use crate::process::types::Type;
-use hotlink_standard::View;
+use hotlink_message::words::{largest, told};
 use hotlink_standard::constants as c;
+use hotlink_standard::{Given, View};
 use std::ffi::c_int;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,12 +60,8 @@ pub(crate) fn file_open(
     let (world, old) = (p.world()?, p.intracomm(comm)?);
     fh.set(c::MPI_FILE_NULL);
     let (name, hints) = (filename.string().unwrap_or_default(), info::given(p, info)?);
-    let number = world.block_on(numbered(world.numbers.clone(), &old.view, false))?;
+    let number = p.new_number(&old.view, Given::to("MPI_File_open", &[("amode", &[amode.into()])]))?;
     let own = Rc::new(p.made((*old.group).clone(), number, None, c::MPI_ERRORS_RETURN)?);
-    let mode = i64::from(amode);
-    let modes = world.block_on(largest(&own.view, &[mode, -mode]))?;
-    let same = || "the ranks give different modes".to_owned();
-    check(modes[0] == -modes[1], c::MPI_ERR_NOT_SAME, same)?;
     if let Some(why) = wrong_mode(amode) {
         return fail(c::MPI_ERR_AMODE, format!("mode {amode}: {why}"));
     }
@@ -111,10 +108,9 @@ fn first_does(p: &Process, file: &File, work: impl FnOnce() -> Done) -> Done {
     check(code == 0, code as c_int, || "rank 0 could not do it".to_owned())
 }
 
-/// All ranks must give the same number.
-fn alike(p: &Process, file: &File, what: &str, number: i64) -> Done {
-    let both = p.world()?.block_on(largest(&file.comm.view, &[number, number.wrapping_neg()]))?;
-    check(both[0] == both[1].wrapping_neg(), c::MPI_ERR_NOT_SAME, || format!("the ranks give different {what}"))
+/// All ranks must give the same number to this function.
+fn alike(p: &Process, file: &File, name: &'static str, argument: &str, number: i64) -> Done {
+    p.world()?.block_on(same(&file.comm.view, &Given::to(name, &[(argument, &[number])])))
 }
 
 pub(crate) fn file_close(p: &Process, fh: Out<Handle>) -> Done {
@@ -140,8 +136,8 @@ pub(crate) fn file_delete(_p: &Process, filename: Text, _info: Handle) -> Done {
 pub(crate) fn file_set_size(p: &Process, fh: Handle, size: i64) -> Done {
     let file = p.file(fh)?;
     file.may_write()?;
+    alike(p, &file, "MPI_File_set_size", "size", size)?;
     check(size >= 0, c::MPI_ERR_ARG, || format!("size {size}: it must be at least 0"))?;
-    alike(p, &file, "sizes", size)?;
     first_does(p, &file, || file.set_bytes(size as u64))
 }
 
@@ -149,8 +145,8 @@ pub(crate) fn file_set_size(p: &Process, fh: Handle, size: i64) -> Done {
 pub(crate) fn file_preallocate(p: &Process, fh: Handle, size: i64) -> Done {
     let file = p.file(fh)?;
     file.may_write()?;
+    alike(p, &file, "MPI_File_preallocate", "size", size)?;
     check(size >= 0, c::MPI_ERR_ARG, || format!("size {size}: it must be at least 0"))?;
-    alike(p, &file, "sizes", size)?;
     first_does(p, &file, || if file.bytes()? < size as u64 { file.set_bytes(size as u64) } else { Ok(()) })
 }
 
@@ -297,8 +293,8 @@ pub(crate) fn file_get_position(p: &Process, fh: Handle, offset: Out<i64>) -> Do
 pub(crate) fn file_seek_shared(p: &Process, fh: Handle, offset: i64, whence: c_int) -> Done {
     let file = p.file(fh)?;
     file.may_seek()?;
-    alike(p, &file, "offsets", offset)?;
-    alike(p, &file, "values of whence", i64::from(whence))?;
+    let given = Given::to("MPI_File_seek_shared", &[("offset", &[offset]), ("whence", &[whence.into()])]);
+    p.world()?.block_on(same(&file.comm.view, &given))?;
     let to = file.sought(file.move_shared(|now| now)?, offset, whence)?;
     meet(p, &file)?;
     first_does(p, &file, || file.move_shared(|_| to).map(drop))
@@ -322,7 +318,7 @@ pub(crate) fn file_get_byte_offset(p: &Process, fh: Handle, offset: i64, disp: O
 
 pub(crate) fn file_set_atomicity(p: &Process, fh: Handle, flag: c_int) -> Done {
     let file = p.file(fh)?;
-    alike(p, &file, "flags", i64::from(flag != 0))?;
+    alike(p, &file, "MPI_File_set_atomicity", "flag", i64::from(flag != 0))?;
     file.atomic.set(flag != 0);
     Ok(())
 }

@@ -5,10 +5,11 @@ use super::info;
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail, failure};
 use crate::pointer::{Out, Text, TextOut};
-use crate::process::communicator::{GROUP_CALLS, numbered, told};
+use crate::process::communicator::GROUP_CALLS;
 use crate::process::{Process, Session};
-use hotlink_standard::Group;
+use hotlink_message::words::told;
 use hotlink_standard::constants as c;
+use hotlink_standard::{Given, Group};
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -129,7 +130,7 @@ pub(crate) fn comm_create_from_group(
         return Ok(());
     }
     let few = world.comm.view(group.ranks(), world.world.number)?.beside(call(stringtag));
-    let number = world.block_on(numbered(world.numbers.clone(), &few, false))?;
+    let number = p.new_number(&few, Given::to("MPI_Comm_create_from_group", &[]))?;
     let made = p.made((*group).clone(), number, None, errhandler)?;
     *made.info.borrow_mut() = hints;
     newcomm.set(p.comms.add(Rc::new(made)));
@@ -157,7 +158,7 @@ pub(crate) fn intercomm_create_from_groups(
     let ours = world.comm.view(local.ranks(), world.world.number)?.beside(call);
     let mut words: Vec<i64> = Vec::new();
     if ours.rank() == leader {
-        words = p.group(remote_group)?.ranks().iter().map(|&rank| i64::from(rank)).collect();
+        words = p.group(remote_group)?.words();
     }
     let length = world.block_on(told(&ours, leader, &[words.len() as i64]))?[0] as usize;
     words.resize(length, 0);
@@ -168,7 +169,7 @@ pub(crate) fn intercomm_create_from_groups(
     let first = local.ranks().iter().min() < remote.ranks().iter().min();
     let both = if first { [local.ranks(), remote.ranks()] } else { [remote.ranks(), local.ranks()] };
     let all = world.comm.view(&both.concat(), split_number(world))?.beside(call);
-    let number = world.block_on(numbered(world.numbers.clone(), &all, false))?;
+    let number = p.new_number(&all, Given::to("MPI_Intercomm_create_from_groups", &[]))?;
     let made = p.made_between(&local, &remote, first, number, errhandler)?;
     newintercomm.set(p.comms.add(Rc::new(made)));
     Ok(())

@@ -5,9 +5,10 @@ use crate::abi::Handle;
 use crate::failure::{Done, check, fail, failure};
 use crate::pointer::{In, Out};
 use crate::process::Process;
-use crate::process::communicator::{Communicator, Topology, gathered};
+use crate::process::communicator::{Communicator, Topology};
+use hotlink_message::words::{gathered, largest};
 use hotlink_standard::constants as c;
-use hotlink_standard::{Cart, Graph, Neighbors, balanced};
+use hotlink_standard::{Cart, Given, Graph, Neighbors, balanced};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -25,11 +26,11 @@ fn rank_or_nobody(rank: Option<i64>) -> c_int {
 }
 
 /// The first `nodes` ranks with a topology; the others get nothing.
-fn first(p: &Process, old: &Communicator, nodes: i64, topology: Topology, new: Out<Handle>) -> Done {
+fn first(p: &Process, old: &Communicator, nodes: i64, topology: Topology, given: Given, new: Out<Handle>) -> Done {
     let fits = nodes <= i64::from(old.size());
     check(fits, c::MPI_ERR_DIMS, || format!("{nodes} ranks where the communicator has {}", old.size()))?;
     let inside = i64::from(old.rank) < nodes;
-    name_split(p, split(p, old, inside.then_some(0), i64::from(old.rank), Some(topology))?, new)
+    name_split(p, split(p, old, inside.then_some(0), i64::from(old.rank), Some(topology), given)?, new)
 }
 
 pub(crate) fn cart_create(
@@ -38,14 +39,17 @@ pub(crate) fn cart_create(
     ndims: c_int,
     dims: In<c_int>,
     periods: In<c_int>,
-    _reorder: c_int,
+    reorder: c_int,
     comm_cart: Out<Handle>,
 ) -> Done {
     comm_cart.set(c::MPI_COMM_NULL);
     let old = p.intracomm(comm_old)?;
     let cart = Cart { dims: list(ndims, dims)?, periods: list(ndims, periods)?.iter().map(|&p| p != 0).collect() };
     let nodes = cart.ranks().ok_or_else(|| failure(c::MPI_ERR_DIMS, "a dimension must be at least 1"))?;
-    first(p, &old, nodes, Topology::Cart(cart), comm_cart)
+    let rings: Vec<i64> = cart.periods.iter().map(|&ring| ring.into()).collect();
+    let reorder = [i64::from(reorder != 0)];
+    let given = Given::to("MPI_Cart_create", &[("dims", &cart.dims), ("periods", &rings), ("reorder", &reorder)]);
+    first(p, &old, nodes, Topology::Cart(cart), given, comm_cart)
 }
 
 pub(crate) fn cart_map(
@@ -137,7 +141,9 @@ pub(crate) fn cart_sub(p: &Process, comm: Handle, remain_dims: In<c_int>, newcom
     let cart = cart(&comm)?;
     let remain: Vec<bool> = remain_dims.list(cart.dims.len())?.into_iter().map(|remains| remains != 0).collect();
     let (sub, color, key) = cart.sub(i64::from(comm.rank), &remain);
-    name_split(p, split(p, &comm, Some(color), key, Some(Topology::Cart(sub)))?, newcomm)
+    let given =
+        Given::to("MPI_Cart_sub", &[("remain", &remain.iter().map(|&remains| remains.into()).collect::<Vec<_>>())]);
+    name_split(p, split(p, &comm, Some(color), key, Some(Topology::Cart(sub)), given)?, newcomm)
 }
 
 pub(crate) fn dims_create(_p: &Process, nnodes: c_int, ndims: c_int, dims: Out<c_int>) -> Done {
@@ -176,12 +182,15 @@ pub(crate) fn graph_create(
     nnodes: c_int,
     indx: In<c_int>,
     edges: In<c_int>,
-    _reorder: c_int,
+    reorder: c_int,
     comm_graph: Out<Handle>,
 ) -> Done {
     let old = p.intracomm(comm_old)?;
     let graph = given_graph(nnodes, indx, edges)?;
-    first(p, &old, i64::from(nnodes), Topology::Graph(graph), comm_graph)
+    let reorder = [i64::from(reorder != 0)];
+    let given =
+        Given::to("MPI_Graph_create", &[("index", &graph.index), ("edges", &graph.edges), ("reorder", &reorder)]);
+    first(p, &old, i64::from(nnodes), Topology::Graph(graph), given, comm_graph)
 }
 
 pub(crate) fn graph_map(
@@ -256,12 +265,21 @@ fn weights(count: usize, weights: In<c_int>) -> Done<(Vec<i64>, bool)> {
     }
 }
 
-fn distributed(p: &Process, old: &Communicator, neighbors: Neighbors, new: Out<Handle>) -> Done {
+fn distributed(
+    p: &Process,
+    name: &'static str,
+    old: &Communicator,
+    neighbors: Neighbors,
+    reorder: c_int,
+    new: Out<Handle>,
+) -> Done {
     let known =
         |edge: &(i64, i64)| edge.0 < i64::from(old.size()) && (edge.0 >= 0 || edge.0 == i64::from(c::MPI_PROC_NULL));
     let sound = neighbors.sources.iter().chain(&neighbors.destinations).all(known);
     check(sound, c::MPI_ERR_RANK, || format!("an edge must lead to 0 to {}", old.size() - 1))?;
-    let made = split(p, old, Some(0), i64::from(old.rank), Some(Topology::Distributed(neighbors)))?;
+    let words = [neighbors.weighted, reorder != 0].map(i64::from);
+    let given = Given::to(name, &[("weights", &words[..1]), ("reorder", &words[1..])]);
+    let made = split(p, old, Some(0), i64::from(old.rank), Some(Topology::Distributed(neighbors)), given)?;
     new.set(made.map_or(c::MPI_COMM_NULL, |made| p.comms.add(Rc::new(made))));
     Ok(())
 }
@@ -276,7 +294,7 @@ pub(crate) fn dist_graph_create_adjacent(
     destinations: In<c_int>,
     destweights: In<c_int>,
     _info: Handle,
-    _reorder: c_int,
+    reorder: c_int,
     comm_dist_graph: Out<Handle>,
 ) -> Done {
     let old = p.intracomm(comm_old)?;
@@ -288,7 +306,7 @@ pub(crate) fn dist_graph_create_adjacent(
         destinations: destinations.into_iter().zip(outward).collect(),
         weighted,
     };
-    distributed(p, &old, neighbors, comm_dist_graph)
+    distributed(p, "MPI_Dist_graph_create_adjacent", &old, neighbors, reorder, comm_dist_graph)
 }
 
 /// Every rank tells all the edges that it knows, and takes its own.
@@ -301,7 +319,7 @@ pub(crate) fn dist_graph_create(
     destinations: In<c_int>,
     given: In<c_int>,
     _info: Handle,
-    _reorder: c_int,
+    reorder: c_int,
     comm_dist_graph: Out<Handle>,
 ) -> Done {
     let (world, old) = (p.world()?, p.intracomm(comm_old)?);
@@ -317,7 +335,7 @@ pub(crate) fn dist_graph_create(
         .map(|((source, destination), weight)| [source, destination, weight])
         .collect();
     let all = world.block_on(async {
-        let most = crate::process::communicator::largest(&old.view, &[edges.len() as i64, i64::from(weighted)]).await?;
+        let most = largest(&old.view, &[edges.len() as i64, i64::from(weighted)]).await?;
         // Lists of one length: what is missing is an edge of nobody.
         let mut words = edges.concat();
         words.resize(3 * most[0].max(1) as usize, -1);
@@ -333,7 +351,7 @@ pub(crate) fn dist_graph_create(
         destinations: all.0.iter().filter(|edge| edge[0] == rank).map(|edge| (edge[1], edge[2])).collect(),
         weighted: all.1,
     };
-    distributed(p, &old, neighbors, comm_dist_graph)
+    distributed(p, "MPI_Dist_graph_create", &old, neighbors, reorder, comm_dist_graph)
 }
 
 fn neighbors(comm: &Communicator) -> Done<&Neighbors> {

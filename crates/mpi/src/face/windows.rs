@@ -5,11 +5,14 @@ use crate::abi::Handle;
 use crate::failure::{Done, check, fail, failure};
 use crate::memory;
 use crate::pointer::{Address, Out, OutInt, Text, TextOut};
-use crate::process::communicator::{Communicator, gathered, largest, numbered, told};
+use crate::process::communicator::Communicator;
 use crate::process::window::{Facts, Made, Shared, Window};
 use crate::process::{Process, gate};
+use hotlink_message::INTERNAL;
+use hotlink_message::words::{gathered, largest, told};
 use hotlink_port::{Engine, Key, Kind};
 use hotlink_real::{Latch, Lend, Neighbor};
+use hotlink_standard::Given;
 use hotlink_standard::constants as c;
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -32,7 +35,8 @@ struct Wish {
     base: Address,
     size: i64,
     unit: i64,
-    flavor: c_int,
+    /// What kind of window it is, and by which function.
+    flavor: (c_int, &'static str),
 }
 
 fn set_hints(p: &Process, window: &Window, info: Handle) -> Done {
@@ -51,14 +55,14 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
     check(wish.size >= 0, c::MPI_ERR_SIZE, || format!("size {}: it must be at least 0", wish.size))?;
     check(wish.unit > 0, c::MPI_ERR_DISP, || format!("displacement unit {}: it must be at least 1", wish.unit))?;
     let given = info::given(p, wish.info)?;
-    let number = world.block_on(numbered(world.numbers.clone(), &old.view, false))?;
+    let number = p.new_number(&old.view, Given::to(wish.flavor.1, &[]))? | INTERNAL;
     let comm = Rc::new(p.made((*old.group).clone(), number, None, c::MPI_ERRORS_ARE_FATAL)?);
     // A simulated fabric's ranks share nothing.
     let host = world.comm.with_port(|port| port.shares_with()).map_or(-1, i64::from);
     let all = world.block_on(gathered(&comm.view, &[wish.size, wish.unit, host]))?;
     let peers: Vec<(i64, i64)> = all.iter().map(|words| (words[0], words[1])).collect();
     let near = comm.size() > 1 && host >= 0 && all.iter().all(|words| words[2] == host);
-    let shared = match wish.flavor {
+    let shared = match wish.flavor.0 {
         c::MPI_WIN_FLAVOR_SHARED => {
             let apart = given.iter().any(|pair| pair.0 == "alloc_shared_noncontig" && pair.1 == "true");
             Some(share(p, &comm, &peers, apart)?)
@@ -68,7 +72,7 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
         c::MPI_WIN_FLAVOR_CREATE if near => reached(p, &comm, &peers, wish.base)?,
         _ => None,
     };
-    let owned = wish.flavor == c::MPI_WIN_FLAVOR_ALLOCATE && shared.is_none();
+    let owned = wish.flavor.0 == c::MPI_WIN_FLAVOR_ALLOCATE && shared.is_none();
     let base = match &shared {
         Some(shared) => shared.parts[comm.rank as usize].0,
         None if owned => memory::allocate(wish.size as usize),
@@ -77,7 +81,7 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
     let missing = world.block_on(largest(&comm.view, &[i64::from(base.is_null() && wish.size > 0)]))?[0] != 0;
     check(!missing, c::MPI_ERR_NO_MEM, || format!("a rank has no memory for its part ({} B here)", wish.size))?;
     let unit = c_int::try_from(wish.unit).unwrap_or(c_int::MAX);
-    let facts = Facts { size: wish.size, unit, flavor: wish.flavor, model: c::MPI_WIN_UNIFIED };
+    let facts = Facts { size: wish.size, unit, flavor: wish.flavor.0, model: c::MPI_WIN_UNIFIED };
     let window = Rc::new(Window::new(comm.clone(), world.all.clone(), Made { base, facts, peers, shared, owned }));
     set_hints(p, &window, wish.info)?;
     world.served.borrow_mut().insert(comm.number, window.clone());
@@ -167,12 +171,16 @@ pub(crate) fn win_create(
     comm: Handle,
     win: Out<Handle>,
 ) -> Done {
-    make(p, &Wish { info, comm, base, size, unit: disp_unit, flavor: c::MPI_WIN_FLAVOR_CREATE }, win)
+    make(
+        p,
+        &Wish { info, comm, base, size, unit: disp_unit, flavor: (c::MPI_WIN_FLAVOR_CREATE, "MPI_Win_create") },
+        win,
+    )
 }
 
 fn allocated(
     p: &Process,
-    (size, unit, flavor): (i64, i64, c_int),
+    (size, unit, flavor): (i64, i64, (c_int, &'static str)),
     (info, comm): (Handle, Handle),
     base: Address,
     win: Out<Handle>,
@@ -191,7 +199,7 @@ pub(crate) fn win_allocate(
     baseptr: Address,
     win: Out<Handle>,
 ) -> Done {
-    allocated(p, (size, disp_unit, c::MPI_WIN_FLAVOR_ALLOCATE), (info, comm), baseptr, win)
+    allocated(p, (size, disp_unit, (c::MPI_WIN_FLAVOR_ALLOCATE, "MPI_Win_allocate")), (info, comm), baseptr, win)
 }
 
 pub(crate) fn win_allocate_shared(
@@ -203,11 +211,22 @@ pub(crate) fn win_allocate_shared(
     baseptr: Address,
     win: Out<Handle>,
 ) -> Done {
-    allocated(p, (size, disp_unit, c::MPI_WIN_FLAVOR_SHARED), (info, comm), baseptr, win)
+    allocated(p, (size, disp_unit, (c::MPI_WIN_FLAVOR_SHARED, "MPI_Win_allocate_shared")), (info, comm), baseptr, win)
 }
 
 pub(crate) fn win_create_dynamic(p: &Process, info: Handle, comm: Handle, win: Out<Handle>) -> Done {
-    make(p, &Wish { info, comm, base: Address(0), size: 0, unit: 1, flavor: c::MPI_WIN_FLAVOR_DYNAMIC }, win)
+    make(
+        p,
+        &Wish {
+            info,
+            comm,
+            base: Address(0),
+            size: 0,
+            unit: 1,
+            flavor: (c::MPI_WIN_FLAVOR_DYNAMIC, "MPI_Win_create_dynamic"),
+        },
+        win,
+    )
 }
 
 pub(crate) fn win_attach(p: &Process, win: Handle, base: Address, size: i64) -> Done {

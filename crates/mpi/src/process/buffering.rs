@@ -4,9 +4,9 @@
 use crate::failure::{Done, Failure, fail};
 use crate::memory::Everything;
 use crate::process::buffer::Staged;
-use crate::process::communicator::gathered;
 use crate::process::file::File;
 use hotlink_message::Comm;
+use hotlink_message::words::gathered;
 use hotlink_real::Seat;
 use hotlink_standard::Piece;
 use hotlink_standard::constants as c;

@@ -3,9 +3,9 @@
 
 use crate::failure::{Done, fail};
 use crate::process::Process;
-use crate::process::communicator::gathered;
 use crate::process::handler::tell;
 use hotlink_message::Comm;
+use hotlink_message::words::gathered;
 use hotlink_real::Seat;
 use hotlink_standard::constants as c;
 use hotlink_standard::{Alike, Difference, difference};
@@ -13,13 +13,18 @@ use hotlink_standard::{Alike, Difference, difference};
 /// Fails unless all ranks of `view` are in the function `name` and give it what must be alike: they tell each other.
 pub(crate) async fn agree(view: Comm<Seat>, name: &'static str, alike: Alike) -> Done {
     let rows = gathered(&view, &alike.told(name)).await?;
-    let Some((what, text)) = difference(name, &rows) else { return Ok(()) };
+    difference(name, &rows).map_or(Ok(()), different)
+}
+
+/// Fails where ranks give different things.
+pub(crate) fn different<T>((what, text): (Difference, String)) -> Done<T> {
     let class = match what {
         Difference::Collective => c::MPI_ERR_OTHER,
         Difference::Root => c::MPI_ERR_ROOT,
         Difference::Length => c::MPI_ERR_COUNT,
         Difference::Operator => c::MPI_ERR_OP,
         Difference::Element => c::MPI_ERR_TYPE,
+        Difference::Arguments => c::MPI_ERR_NOT_SAME,
     };
     fail(class, text)
 }

@@ -4,12 +4,14 @@ use crate::abi::Handle;
 use crate::failure::{Done, check, fail, unknown};
 use crate::process::Process;
 use crate::process::attribute::Attributes;
+use crate::process::check::{agree, different};
 use crate::process::gate;
-use hotlink_message::{Combine, Comm, Element, Error, Operation};
-use hotlink_port::{Kind, Rank, Span};
+use hotlink_message::words::{gathered, largest};
+use hotlink_message::{Comm, Error, INTERNAL};
+use hotlink_port::Rank;
 use hotlink_real::Seat;
 use hotlink_standard::constants as c;
-use hotlink_standard::{Cart, Graph, Group, Neighbors};
+use hotlink_standard::{Alike, Cart, Given, Graph, Group, Neighbors};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -109,7 +111,7 @@ impl Communicator {
     /// A view of the same ranks whose messages meet none of the program's own.
     pub(crate) fn apart(&self, all: &Comm<Seat>) -> Result<Comm<Seat>, Error> {
         let ranks: Vec<Rank> = (0..self.view.ranks()).map(|rank| self.view.port_rank(rank)).collect();
-        all.view(&ranks, self.number + 1)
+        all.view(&ranks, self.number | INTERNAL)
     }
     /// A rank of this side's group.
     pub(crate) fn ranked(&self, rank: c_int) -> Done<u32> {
@@ -123,48 +125,6 @@ impl Communicator {
     }
 }
 
-/// The largest of every rank's words, at every rank.
-pub(crate) async fn largest(view: &Comm<Seat>, words: &[i64]) -> Result<Vec<i64>, Error> {
-    let bytes = 8 * words.len() as u64;
-    let memory = view.alloc(2 * bytes.max(8), Kind::Private)?;
-    let (mine, all) = (Span::new(memory, 0, bytes), Span::new(memory, bytes, bytes));
-    view.write(memory, 0, words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>().as_slice())?;
-    view.allreduce(Operation { combine: Combine::Max, element: Element::I64 }, mine, all).await?;
-    let result = words_at(view, all)?;
-    view.free(memory)?;
-    Ok(result)
-}
-
-fn words_at(view: &Comm<Seat>, span: Span) -> Result<Vec<i64>, Error> {
-    let mut bytes = vec![0; span.bytes() as usize];
-    view.read(span.memory, span.offset, &mut bytes)?;
-    Ok(bytes.as_chunks::<8>().0.iter().map(|word| i64::from_ne_bytes(*word)).collect())
-}
-
-/// Every rank's words, rank by rank.
-pub(crate) async fn gathered(view: &Comm<Seat>, words: &[i64]) -> Result<Vec<Vec<i64>>, Error> {
-    let (bytes, ranks) = (8 * words.len() as u64, u64::from(view.ranks()));
-    let memory = view.alloc(bytes * (ranks + 1), Kind::Private)?;
-    let (mine, all) = (Span::new(memory, 0, bytes), Span::new(memory, bytes, bytes * ranks));
-    view.write(memory, 0, words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>().as_slice())?;
-    view.allgather(mine, all).await?;
-    let result = words_at(view, all)?;
-    view.free(memory)?;
-    Ok(result.chunks(words.len()).map(<[i64]>::to_vec).collect())
-}
-
-/// Words of `root`, at every rank, which all know how many.
-pub(crate) async fn told(view: &Comm<Seat>, root: Rank, words: &[i64]) -> Result<Vec<i64>, Error> {
-    let bytes = 8 * words.len() as u64;
-    let memory = view.alloc(bytes.max(8), Kind::Private)?;
-    let span = Span::new(memory, 0, bytes);
-    view.write(memory, 0, words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>().as_slice())?;
-    view.bcast(root, span).await?;
-    let result = words_at(view, span)?;
-    view.free(memory)?;
-    Ok(result)
-}
-
 /// Numbers of communicators that this process has given out, and how it agrees on more.
 #[derive(Debug)]
 pub(crate) struct Numbers {
@@ -173,31 +133,49 @@ pub(crate) struct Numbers {
     pending: Cell<u32>,
     /// Those of them that every rank has begun to agree on, by the communicators they are made of.
     begun: RefCell<Vec<(u32, u32)>>,
+    /// Ranks tell each other first in which collective they are.
+    check: bool,
 }
 
 impl Numbers {
-    pub(crate) fn from(first: u32) -> Numbers {
-        Numbers { next: Cell::new(first), pending: Cell::new(0), begun: RefCell::default() }
+    pub(crate) fn from(first: u32, check: bool) -> Numbers {
+        Numbers { next: Cell::new(first), pending: Cell::new(0), begun: RefCell::default(), check }
     }
     /// All below were given out.
     pub(crate) fn next(&self) -> u32 {
         self.next.get()
     }
-    /// Takes one and the next, if it is free here still: the next is that of messages apart from the program's own.
+    /// Takes one, if it is free here still.
     pub(crate) fn take(&self, number: u32) -> bool {
         let free = number >= self.next.get();
         if free {
-            self.next.set(number + 2);
+            self.next.set(number + 1);
         }
         free
     }
+}
+
+/// Fails unless all ranks give the same.
+pub(crate) async fn same(view: &Comm<Seat>, given: &Given) -> Done {
+    let [sum, negative] = given.bounds();
+    let told = largest(view, &[sum, negative]).await?;
+    if Given::is_alike([told[0], told[1]]) {
+        return Ok(());
+    }
+    different(given.difference(&gathered(view, &given.row()).await?))
 }
 
 /// A number for a new communicator that none of `view` has used: where ranks are of several groups, each may take it.
 /// Whether another is agreed on at the same time, by another thread or beside the call, is told with it; then each rank
 /// says afterwards whether the number was free still, and they try again if it was not. Ranks hear of several in orders that
 /// differ: without a first among those, each could take the others' numbers at every try.
-pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bool) -> Result<u32, Error> {
+///
+/// All ranks must give alike what is `given`.
+pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bool, given: Given) -> Done<u32> {
+    same(view, &given).await?;
+    if numbers.check {
+        agree(view.clone(), given.name(), Alike::default()).await?;
+    }
     let alone = !beside && numbers.pending.get() == 0 && !gate::is_crowded();
     numbers.pending.set(numbers.pending.get() + 1);
     let own = view.label();
@@ -231,6 +209,11 @@ pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bo
 }
 
 impl Process {
+    /// A number for what is made of a communicator by all its ranks.
+    pub(crate) fn new_number(&self, view: &Comm<Seat>, given: Given) -> Done<u32> {
+        let world = self.world()?;
+        world.block_on(numbered(world.numbers.clone(), view, false, given))
+    }
     #[inline(always)]
     pub(crate) fn comm(&self, handle: Handle) -> Done<Rc<Communicator>> {
         let world = self.world()?;

@@ -7,6 +7,7 @@ use crate::process::handler::tell;
 use crate::process::{Process, effort};
 use hotlink_real::{Lends, Want, function, goes_into, passage, waits_in, within};
 use hotlink_standard::constants as c;
+use hotlink_standard::is_for_every_level;
 use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -36,29 +37,11 @@ pub(crate) fn calls_back<T>(function: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What a thread may call beside another's call at every thread level (MPI 5.0, 11.6.1), and what ends the process.
-const AT_EVERY_LEVEL: [&str; 14] = [
-    "MPI_Abi_",
-    "MPI_Abort",
-    "MPI_Add_error_",
-    "MPI_Error_",
-    "MPI_Finalized",
-    "MPI_Get_library_version",
-    "MPI_Get_version",
-    "MPI_Info_",
-    "MPI_Initialized",
-    "MPI_Is_thread_main",
-    "MPI_Pcontrol",
-    "MPI_Query_thread",
-    "MPI_Remove_error_",
-    "MPI_Session_",
-];
-
 /// A call begins in a process that promised one call at a time, and another is under way. From a function of the program's
 /// that the library called that is right. From another thread it would read what the other has half written: the end.
 #[cold]
 fn meet(name: &str) {
-    if CALLBACKS.load(Ordering::Relaxed) == 0 && !AT_EVERY_LEVEL.iter().any(|known| name.starts_with(known)) {
+    if CALLBACKS.load(Ordering::Relaxed) == 0 && !is_for_every_level(name) {
         // SAFETY: it is read only to say who this is. The rank does not change once it is known.
         let process = unsafe { (*PROCESS.0.get()).as_deref() };
         let rank = process.and_then(Process::rank).map_or(String::new(), |rank| format!("rank {rank}: "));
