@@ -6,10 +6,11 @@ use hotlink_seeds::{Report, Row};
 use serde_json::Value;
 
 /// What a study's line counts.
-const COUNTS: [&str; 12] = [
+const COUNTS: [&str; 13] = [
     "study",
     "predictions",
     "predictions_met",
+    "met_today",
     "orderings_held",
     "orderings_not_held",
     "bounds",
@@ -21,13 +22,14 @@ const COUNTS: [&str; 12] = [
     "recalled",
 ];
 /// What is told of a claim.
-const VERDICT: [&str; 11] = [
+const VERDICT: [&str; 12] = [
     "id",
     "verdict",
     "kind",
     "quantity",
     "reading",
     "published",
+    "predicted",
     "reproduced",
     "unit",
     "error_pct",

@@ -72,6 +72,10 @@ fn row(file: &Published, origin: &Origin, claim: &Claim, asked: &Asked) -> Resul
         Some(ends) => row.interval(ends, answer.moved_by).not_varied(answer.fixed),
         None => row,
     };
+    let row = match on_file(&claim.id) {
+        Some((predicted, ends)) => row.predicted(predicted, ends),
+        None => row,
+    };
     let limit = |text: &str| text.trim().parse::<f64>().ok();
     let row = match (claim.value.strip_prefix('<').and_then(limit), claim.value.strip_prefix('>').and_then(limit)) {
         (Some(most), _) => row.holds(answer.value < most),
@@ -79,6 +83,20 @@ fn row(file: &Published, origin: &Origin, claim: &Claim, asked: &Asked) -> Resul
         _ => row,
     };
     Ok(row.expected_as_found())
+}
+
+const PREDICTIONS: &str = include_str!("../../../catalog/published/predictions.csv");
+
+/// A line of the predictions on file: id, number, ends of its interval, unit, commit.
+fn cells(line: &str) -> Option<[&str; 6]> {
+    line.split(',').collect::<Vec<_>>().try_into().ok()
+}
+
+/// The prediction on file of a row, and its interval.
+fn on_file(id: &str) -> Option<(f64, Option<[f64; 2]>)> {
+    let [_, number, low, high, ..] = PREDICTIONS.lines().filter_map(cells).find(|cells| cells[0] == id)?;
+    let ends = low.parse().ok().zip(high.parse().ok());
+    Some((number.parse().ok()?, ends.map(|(low, high)| [low, high])))
 }
 
 /// A run of more events has no interval: it would be repeated some fifty times.
@@ -176,8 +194,6 @@ mod tests {
     use crate::Class;
     use std::collections::{BTreeMap, BTreeSet};
 
-    const PREDICTIONS: &str = include_str!("../../../catalog/published/predictions.csv");
-
     fn sources() -> Vec<Published> {
         Library::embedded().sources().expect("sound files")
     }
@@ -186,8 +202,8 @@ mod tests {
     fn predictions() -> BTreeMap<&'static str, (f64, &'static str, &'static str)> {
         let lines = PREDICTIONS.lines().skip_while(|line| line.starts_with('#')).skip(1);
         let read = |line: &'static str| {
-            let cells: Vec<&str> = line.split(',').collect();
-            let [id, value, _, _, unit, commit] = cells[..] else { panic!("{line}") };
+            let [id, value, _, _, unit, commit] = cells(line).expect(line);
+            assert!(on_file(id).is_some(), "{line}");
             (id, (value.parse().expect(line), unit, commit))
         };
         lines.map(read).collect()
@@ -256,16 +272,28 @@ mod tests {
             assert!(!row.verdict().is_empty() && !row.regressed(), "{}", row.id);
             assert_eq!(row.is_held().is_some(), !row.published.is_null(), "{}: {}", row.id, row.verdict());
         }
-        let held = |class| {
+        let by = |class, holds: fn(&Row) -> Option<bool>| {
             let of = rows.iter().filter(move |row| row.class() == class);
-            let mut all: Vec<(&str, bool)> = of.map(|row| (row.id.as_str(), row.is_held() == Some(true))).collect();
+            let mut all: Vec<(&str, bool)> = of.map(|row| (row.id.as_str(), holds(row) == Some(true))).collect();
             all.sort_unstable();
             all
         };
+        let held = |class| by(class, Row::is_held);
         assert_eq!(held(Class::Fit), [("X012", true), ("X013", true), ("X022", true), ("X032", true)]);
         assert_eq!(held(Class::Ordering), [("X020", true), ("X021", true)]);
-        let predictions = held(Class::Prediction);
-        let of = |holds: bool| predictions.iter().filter(|row| row.1 == holds).map(|row| row.0).collect::<Vec<_>>();
+        // By the number on file, then by today's model.
+        let of = |holds: bool, how| {
+            let predictions: Vec<(&str, bool)> = by(Class::Prediction, how);
+            predictions.into_iter().filter(|row| row.1 == holds).map(|row| row.0).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            of(true, Row::is_held),
+            [
+                "X002", "X003", "X024", "X030", "X033", "X034", "X051", "X052", "X053", "X054", "X055", "X056", "X057",
+                "X058", "X059", "X060", "X061",
+            ]
+        );
+        let of = |holds| of(holds, Row::is_held_today);
         assert_eq!(
             of(true),
             [

@@ -134,6 +134,14 @@ impl Row {
     pub(crate) fn not_varied(self, inputs: Vec<String>) -> Row {
         if inputs.is_empty() { self } else { self.also("not_varied", inputs) }
     }
+    /// The number, and its interval, that stood before the datum was known.
+    pub(crate) fn predicted(self, value: f64, ends: Option<[f64; 2]>) -> Row {
+        let row = self.also("predicted", value);
+        match ends {
+            Some([low, high]) => row.also("predicted_low", low).also("predicted_high", high),
+            None => row,
+        }
+    }
     /// Not reproduced, and why.
     pub(crate) fn gap(self, reason: &str) -> Row {
         self.also("gap", reason)
@@ -159,10 +167,19 @@ impl Row {
         self.more.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
     }
 
-    /// How far off it is, in per cent of what is published.
+    /// How far off today's number is, in per cent of what is published.
     pub fn error_pct(&self) -> Option<f64> {
-        let (published, reproduced) = (self.published.as_f64()?, self.reproduced.as_f64()?);
-        (published != 0.0).then(|| off_pct(reproduced, published))
+        self.error_of(self.reproduced.as_f64()?)
+    }
+
+    /// The same of the number that the verdict goes by.
+    pub fn judged_error_pct(&self) -> Option<f64> {
+        let predicted = self.number("predicted").filter(|_| self.class() == Class::Prediction);
+        predicted.map_or_else(|| self.error_pct(), |number| self.error_of(number))
+    }
+
+    fn error_of(&self, number: f64) -> Option<f64> {
+        self.published.as_f64().filter(|&published| published != 0.0).map(|published| off_pct(number, published))
     }
 
     /// What it is worth as evidence.
@@ -181,14 +198,30 @@ impl Row {
     }
 
     /// Whether the claim holds in the model; `None`: nothing to hold (a point of a series, a gap). Of two numbers, those of
-    /// inputs must agree to a unit of the last printed place; others must be near.
+    /// inputs must agree to a unit of the last printed place; others must be near. A prediction is held to the number that
+    /// stood before the datum was known, if there is one: a model that was mended since predicts nothing.
     pub fn is_held(&self) -> Option<bool> {
+        match self.number("predicted").filter(|_| self.class() == Class::Prediction) {
+            Some(number) => self.error_of(number).map(|_| self.is_near(number, ["predicted_low", "predicted_high"])),
+            None => self.is_held_today(),
+        }
+    }
+
+    /// The same by the number of today's model.
+    pub fn is_held_today(&self) -> Option<bool> {
         let by_number = || match self.class() {
             Class::Identity => self.is_as_printed(),
-            Class::Prediction | Class::Fit | Class::Bound | Class::Ordering => self.is_near(),
+            Class::Prediction | Class::Fit | Class::Bound | Class::Ordering => {
+                let near = |number| self.is_near(number, ["interval_low", "interval_high"]);
+                self.reproduced.as_f64().is_some_and(near)
+            }
             Class::Point | Class::Gap => false,
         };
         self.told.or_else(|| self.error_pct().map(|_| by_number()))
+    }
+
+    fn number(&self, key: &str) -> Option<f64> {
+        self.key(key).and_then(Value::as_f64)
     }
 
     fn is_as_printed(&self) -> bool {
@@ -200,10 +233,9 @@ impl Row {
     }
 
     /// Whether a number is near what is printed, or what is printed lies within its interval and that is narrow.
-    fn is_near(&self) -> bool {
-        let near = self.error_pct().is_some_and(|error| error.abs() <= NEAR_PCT);
-        let ends = ["interval_low", "interval_high"].map(|key| self.key(key).and_then(Value::as_f64));
-        let within = match (ends, self.published.as_f64()) {
+    fn is_near(&self, number: f64, ends: [&str; 2]) -> bool {
+        let near = self.error_of(number).is_some_and(|error| error.abs() <= NEAR_PCT);
+        let within = match (ends.map(|key| self.number(key)), self.published.as_f64()) {
             ([Some(low), Some(high)], Some(published)) => {
                 (low..=high).contains(&published) && (high - low) / (high + low) * 100.0 <= NARROW_PCT
             }
@@ -251,6 +283,10 @@ impl Row {
             record.set("fitted_parameter", fitted);
         }
         self.more.iter().for_each(|(key, value)| record.set(key, value.clone()));
+        if self.key("predicted").is_some() && self.class() == Class::Prediction {
+            record.set("predicted_error_pct", self.judged_error_pct());
+            record.set("holds_today", self.is_held_today());
+        }
         record
     }
 }
