@@ -1,7 +1,7 @@
 //! DCQCN (Zhu et al., SIGCOMM 2015): the receiver turns marks into at most one notification each interval, upon which the
 //! sender cuts its rate; time and bytes without one bring it back.
 
-use crate::{Ack, Allowance, Path, Transport, put};
+use crate::{Ack, Allowance, Path, Room, Transport, put};
 
 /// Its numbers, by the paper's names.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,6 +148,11 @@ impl Transport for Dcqcn {
         f.cut = true;
         (f.bytes, f.times, f.rounds) = (0.0, 0, 0);
         (f.estimate_at, f.increase_at) = (ack.now_ps + of.estimate_ps, ack.now_ps + of.increase_ps);
+    }
+
+    /// No window limits its flows.
+    fn room(&self) -> Room {
+        Room::Whole
     }
 
     fn allowance(&mut self, flow: u32, now_ps: u64) -> Allowance {

@@ -5,7 +5,7 @@
 //! window doubles each round trip (slow start); after that it grows by a packet. For a window after a cut it does
 //! neither, as in the TCPs that have it.
 
-use crate::{Ack, Allowance, Path, Transport, put};
+use crate::{Ack, Allowance, Path, Room, Transport, put};
 
 /// Its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,6 +103,12 @@ impl Transport for Dctcp {
 
     fn lost(&mut self, flow: u32, _now_ps: u64) {
         self.flows[flow as usize].cut(0.5);
+    }
+
+    /// RFC 5681, s3.1: no byte leaves whose number is above the last one acknowledged and the window. TCPs that count packets
+    /// (Linux: none leaves while as many are in flight as the window has) say the same of a whole number of packets.
+    fn room(&self) -> Room {
+        Room::Whole
     }
 
     fn allowance(&mut self, flow: u32, _now_ps: u64) -> Allowance {

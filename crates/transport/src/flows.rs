@@ -73,7 +73,7 @@ impl Flows {
     pub fn permit(&mut self, flow: u32, now_ps: u64) -> Permit {
         let allowed = self.control.allowance(flow, now_ps);
         let f = &mut self.flows[flow as usize];
-        f.waits = f.packets > 0 && f.in_flight + f.packet > allowed.window;
+        f.waits = f.packets > 0 && !self.control.room().has(allowed.window, f.in_flight, f.packet);
         match f.waits {
             true => Permit::Acknowledged,
             // A wait ends where nothing paces any longer.

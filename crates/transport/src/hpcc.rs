@@ -5,7 +5,7 @@
 //! the last update (the paper compares sequence numbers, which says the same where packets keep their order). Windows stay
 //! between the additive increase and the line rate for a round trip. The bytes that telemetry adds to packets are left out.
 
-use crate::{Ack, Allowance, Hop, Path, Transport, place};
+use crate::{Ack, Allowance, Hop, Path, Room, Transport, place};
 
 /// Its numbers, by the paper's names.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,6 +124,12 @@ impl Transport for Hpcc {
         if update {
             f.updated_ps = ack.now_ps;
         }
+    }
+
+    /// As in its authors' simulator (alibaba-edu/High-Precision-Congestion-Control, `RdmaQueuePair::IsWinBound`): a flow is
+    /// bound once as much is in flight as the window has.
+    fn room(&self) -> Room {
+        Room::Begun
     }
 
     fn allowance(&mut self, flow: u32, _now_ps: u64) -> Allowance {

@@ -85,6 +85,25 @@ pub struct Allowance {
     pub rate: f64,
 }
 
+/// When a window has room for the next packet. Of a window of a few packets it decides how much of the link a flow reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// If all of the packet fits beside the bytes that are without acknowledgement.
+    Whole,
+    /// While the bytes that are without acknowledgement are fewer than the window: the last packet may go beyond it.
+    Begun,
+}
+
+impl Room {
+    /// Whether a packet may leave while so many bytes are without acknowledgement.
+    pub fn has(self, window: f64, in_flight: f64, packet: f64) -> bool {
+        match self {
+            Room::Whole => in_flight + packet <= window,
+            Room::Begun => in_flight < window,
+        }
+    }
+}
+
 /// The congestion control of all flows.
 pub trait Transport {
     /// A flow opens at a place that no open flow has.
@@ -95,6 +114,8 @@ pub trait Transport {
     fn heard(&mut self, flow: u32, ack: &Ack<'_>);
     /// A packet of a flow was lost, and its sender has learnt of it.
     fn lost(&mut self, _flow: u32, _now_ps: u64) {}
+    /// When its windows have room for a packet.
+    fn room(&self) -> Room;
     /// What a flow may send now.
     fn allowance(&mut self, flow: u32, now_ps: u64) -> Allowance;
 }

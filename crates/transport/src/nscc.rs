@@ -8,7 +8,7 @@
 //! After the Ultra Ethernet Specification 1.0 (2025), in the form and with the constants of its authors' simulator htsim.
 //! What follows losses and trimmed packets (quick adapt) is left out: nothing is lost here.
 
-use crate::{Ack, Allowance, Path, Transport, put};
+use crate::{Ack, Allowance, Path, Room, Transport, put};
 
 /// Its numbers; those that scale with the network are made of them and of the flow's path.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -140,6 +140,12 @@ impl Transport for Nscc {
             f.adjust(ack.now_ps);
         }
         f.window = f.window.clamp(f.packet, f.most);
+    }
+
+    /// As in its authors' simulator (uet-htsim at 40ccb052, `UecSrc::can_send_NSCC`): the window holds what is in flight and
+    /// the packet.
+    fn room(&self) -> Room {
+        Room::Whole
     }
 
     fn allowance(&mut self, flow: u32, _now_ps: u64) -> Allowance {

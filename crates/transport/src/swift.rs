@@ -5,7 +5,7 @@
 //! more flows share its link, and their queue grows with the square root of their number. The paper's scaling by hops is in
 //! the idle round trip. A window below one packet paces packets.
 
-use crate::{Ack, Allowance, Path, Transport, put};
+use crate::{Ack, Allowance, Path, Room, Transport, put};
 
 /// Its numbers, by the paper's names.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,6 +101,12 @@ impl Transport for Swift {
             f.window = (f.window * (1.0 - self.of.most_cut)).max(LEAST);
             f.cut_ps = Some(now_ps);
         }
+    }
+
+    /// As in csg-htsim (`SwiftSubflowSrc::send_packets` at 841d9e7b): a packet leaves if it ends within the window. The paper
+    /// gives the window in packets, and does not say.
+    fn room(&self) -> Room {
+        Room::Whole
     }
 
     fn allowance(&mut self, flow: u32, _now_ps: u64) -> Allowance {
