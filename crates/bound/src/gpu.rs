@@ -5,6 +5,7 @@
 //! bandwidth*: bytes over time, times what makes the collectives comparable (`2 (n-1)/n` for allreduce).
 //! Latencies, kernels and overlap are left out: each can only make a collective slower.
 
+pub use hotlink_schedule::Protocol;
 use hotlink_schedule::collective::halves;
 
 /// How NCCL names its ways to do a collective.
@@ -39,40 +40,6 @@ impl Algorithm {
     /// By name.
     pub fn named(name: &str) -> Option<Algorithm> {
         Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name)
-    }
-}
-
-/// How data is marked as valid, which takes a share of the bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// Whole pieces with a flag each.
-    Simple,
-    /// 8 of 128 bytes are flags.
-    Ll128,
-    /// 4 of 8 bytes are flags.
-    Ll,
-}
-
-impl Protocol {
-    /// Its name in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Protocol::Simple => "simple",
-            Protocol::Ll128 => "ll128",
-            Protocol::Ll => "ll",
-        }
-    }
-    /// By name.
-    pub fn named(name: &str) -> Option<Protocol> {
-        [Protocol::Simple, Protocol::Ll128, Protocol::Ll].into_iter().find(|protocol| protocol.name() == name)
-    }
-    /// Share of the bytes that is data.
-    fn share(self) -> f64 {
-        match self {
-            Protocol::Simple => 1.0,
-            Protocol::Ll128 => 120.0 / 128.0,
-            Protocol::Ll => 0.5,
-        }
     }
 }
 

@@ -26,6 +26,7 @@ mod matching;
 pub mod msccl;
 mod once;
 pub mod plain;
+mod protocol;
 mod read;
 mod record;
 mod state;
@@ -36,6 +37,7 @@ pub use draft::{Draft, Local};
 pub use form::{ANY, Builder, Kind, LATEST, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, NONE, Op, Place, Schedule};
 pub use goal::GoalError;
 pub use matching::Matching;
+pub use protocol::Protocol;
 #[doc(hidden)]
 pub use read::read_bytes;
 pub use read::{Costs, Cut, Format, Options, Read, ReadError, place, read};

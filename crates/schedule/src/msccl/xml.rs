@@ -7,11 +7,14 @@
 //! | `rrs`, `rrc`, `rrcs` | receive, reduce, and send or copy or both |
 //! | `cpy`, `re` | copy, reduce |
 //! | `nop` | waits only |
+//!
+//! Messages have the flags of the plan's protocol (`proto`) in them; copies and reductions are of the data alone.
 
 use super::{Wrong, size};
 use crate::collective::{Costs, share};
 use crate::draft::{Draft, Local};
 use crate::form::{Builder, MOST_RANKS, Place};
+use crate::protocol::Protocol;
 use crate::read::Options;
 use roxmltree::{Document, Node};
 use std::collections::BTreeMap;
@@ -28,10 +31,15 @@ pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Bui
         (format!("{row}:{column}"), format!("is no XML: {error}"))
     })?;
     let root = document.root_element();
-    let plan = Plan { document: &document, costs: options.costs };
+    let mut plan = Plan { document: &document, costs: options.costs, protocol: Protocol::Simple };
     if root.tag_name().name() != "algo" {
         let what = format!("`{}`: a plan of MSCCL begins with `algo`", root.tag_name().name());
         return Err(plan.wrong(root, what));
+    }
+    if let Some(name) = root.attribute("proto") {
+        let found = Protocol::ALL.into_iter().find(|protocol| protocol.name().eq_ignore_ascii_case(name));
+        plan.protocol =
+            found.ok_or_else(|| plan.wrong(root, format!("proto=\"{name}\" (allowed: Simple, LL, LL128)")))?;
     }
     let gpus = plan.number(root, "ngpus", 1, i64::from(MOST_RANKS))? as u32;
     let parts = plan.number(root, "nchunksperloop", 1, 1 << 24)? as u64;
@@ -55,6 +63,7 @@ pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Bui
 struct Plan<'a> {
     document: &'a Document<'a>,
     costs: Costs,
+    protocol: Protocol,
 }
 
 fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
@@ -142,6 +151,7 @@ impl<'a> Plan<'a> {
                 let begun = draft.len(rank);
                 let count = self.number(step, "cnt", 0, 1 << 24)?;
                 let bytes = bytes_of(count as u64);
+                let sent = self.protocol.sent(bytes);
                 let neighbour = |other: i64, what: &str| {
                     let other = u32::try_from(other).ok().filter(|&other| other != rank);
                     other.ok_or_else(|| self.wrong(step, format!("its thread block has no other GPU to {what}")))
@@ -173,7 +183,7 @@ impl<'a> Plan<'a> {
                     room.holds(self, step, ["dstbuf", "dstoff"], count)?;
                 }
                 if receives {
-                    draft.recv(rank, neighbour(from, "receive from")?, bytes, channel, cpu);
+                    draft.recv(rank, neighbour(from, "receive from")?, sent, channel, cpu);
                 }
                 let work = match (reduces, copies) {
                     (true, _) => Some(self.costs.reduce_ps_per_byte),
@@ -184,7 +194,7 @@ impl<'a> Plan<'a> {
                     draft.calc(rank, cpu, (each * bytes as f64).round() as u64);
                 }
                 if sends {
-                    draft.send(rank, neighbour(to, "send to")?, bytes, channel, cpu);
+                    draft.send(rank, neighbour(to, "send to")?, sent, channel, cpu);
                 }
                 if kind == "nop" {
                     draft.calc(rank, cpu, 0);

@@ -444,6 +444,16 @@ fn plans_of_msccl_are_read_for_a_size() {
     let sizes = |kind: Kind| schedule.ops().filter(|op| op.kind == kind).map(|op| op.size).sum::<u64>();
     // Two sends a GPU of half each; a reduction and two copies on one, a copy less on the other.
     assert_eq!([sizes(Kind::Send), sizes(Kind::Calc)], [4000, 2 * 2000 + 3 * 1000]);
+    // 4 of 8 B are data, or 120 of a whole line of 128: nine lines for 1000 B. What is combined and copied has no flags.
+    for (protocol, each) in [("LL", 2000), ("LL128", 9 * 128)] {
+        let text = std::fs::read_to_string(data("ring.xml")).unwrap();
+        let text = text.replace("proto=\"Simple\"", &format!("proto=\"{protocol}\""));
+        let file = Scratch::new(&format!("plan-{protocol}"), text.as_bytes());
+        let Read { schedule, .. } = read(&file.path(), &options).unwrap();
+        assert_eq!(check(&schedule), Ok(()));
+        let sizes = |kind: Kind| schedule.ops().filter(|op| op.kind == kind).map(|op| op.size).sum::<u64>();
+        assert_eq!([sizes(Kind::Send), sizes(Kind::Calc)], [4 * each, 2 * 2000 + 3 * 1000], "{protocol}");
+    }
     let unsized_plan = read(&data("ring.xml"), &Options::default()).unwrap_err().to_string();
     assert!(unsized_plan.contains("--size"), "{unsized_plan}");
 
@@ -469,6 +479,7 @@ fn mistakes_of_plans_name_line_or_path() {
     };
     for (name, from, to, expected) in [
         ("ring.xml", "type=\"rrcs\"", "type=\"zap\"", ":5: type `zap` (allowed: s, r, rcs"),
+        ("ring.xml", "proto=\"Simple\"", "proto=\"LL256\"", ":1: proto=\"LL256\" (allowed: Simple, LL, LL128)"),
         ("ring.xml", "send=\"1\"", "send=\"7\"", ":3: send=\"7\" (allowed: -1 to 1)"),
         ("ring.xml", "depid=\"0\" deps=\"1\"", "depid=\"0\" deps=\"9\"", ":9: waits for step 9 of thread block 0"),
         ("ring.xml", "</algo>", "", ":19:1: is no XML"),
