@@ -48,6 +48,9 @@ pub struct Limits {
     pub rate: Rate,
     /// Rate of a local copy.
     pub copy_rate: Rate,
+    /// Bytes of a long message that leave before another one's: a packet where an adapter or processor serves several in
+    /// turns, all where it ends one before the next, or where each receiver moves its own.
+    pub turn_bytes: u64,
 }
 
 impl Limits {
@@ -75,6 +78,7 @@ impl Limits {
             latency: Time::ZERO,
             rate: Rate(0),
             copy_rate: Rate(0),
+            turn_bytes: 0,
         }
     }
 }

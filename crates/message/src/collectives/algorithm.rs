@@ -255,6 +255,8 @@ pub(crate) struct Costs {
     eager: f64,
     /// Shorter ones are copied into and out of buffers.
     zero_copy: f64,
+    /// Of a long message, what leaves before another one's.
+    turn: f64,
     /// The fabric's own reduction: an empty one, and each byte.
     hardware: (f64, f64),
 }
@@ -263,7 +265,7 @@ pub(crate) struct Costs {
 const LONG_TRIPS: f64 = 3.0;
 
 /// The longest message that goes without a question.
-pub(super) fn at_once(limits: &Limits) -> u64 {
+fn at_once(limits: &Limits) -> u64 {
     match (limits.whole_messages, limits.deposit.is_some() && !limits.real_time) {
         (true, _) => limits.control_bytes_max,
         // What an adapter can move by itself asks first.
@@ -288,6 +290,7 @@ impl Costs {
             eager: at_once(limits) as f64,
             // What whole messages cost holds their copies.
             zero_copy: if limits.whole_messages { 0.0 } else { limits.registration.zero_copy_min as f64 },
+            turn: limits.turn_bytes as f64,
             hardware: limits.reduction.map_or((0.0, 0.0), |own| (own.latency.0 as f64, per_byte(own.rate))),
         }
     }
@@ -316,6 +319,18 @@ impl Costs {
     /// `n` messages at once from each rank and to each.
     fn exchanges(&self, n: f64, bytes: f64) -> f64 {
         self.crowd(n, bytes, self.post + self.poll, 2.0 * self.copied(bytes))
+    }
+    /// What a binomial tree of `children` below its root takes beyond a message a level, if long messages leave it one after
+    /// the other or all at once. A sender hears of the end of a message a latency late. All at once share the way out, so
+    /// that the largest subtree gets its data as late as the others; at every level again.
+    fn below(&self, children: f64, bytes: f64) -> [f64; 2] {
+        let late = (bytes - self.turn).max(0.0) * self.byte;
+        [(children - 1.0).max(0.0) * self.latency, children * (children - 1.0) / 2.0 * late]
+    }
+    /// Whether the messages to so many children of a binomial tree leave one after the other.
+    pub(super) fn in_turn(&self, children: u32, bytes: u64) -> bool {
+        let [in_turn, at_once] = self.below(children.into(), bytes as f64);
+        bytes as f64 > self.eager && in_turn < at_once
     }
     /// `rounds` messages one after the other, each twice as long as the one before.
     fn doubling(&self, rounds: f64, first: f64) -> f64 {
@@ -356,6 +371,10 @@ impl Costs {
                 (n - 2.0 + (m / segment).ceil().max(1.0)) * self.message(segment.min(m))
             }
             (_, ScatterAllgather) => self.fan(n - 1.0, part) + (n - 1.0) * self.message(part),
+            (Collective::Bcast, Binomial) if m > self.eager => {
+                let [in_turn, at_once] = self.below(rounds, m);
+                rounds * self.message(m) + in_turn.min(at_once)
+            }
             (Collective::Bcast, _) => rounds * self.message(m),
             (Collective::Reduce, Binomial) => rounds * (self.message(m) + m * self.combine),
             (Collective::Allreduce, Binomial) => rounds * (2.0 * self.message(m) + m * self.combine),
@@ -404,5 +423,32 @@ impl Costs {
         let possible = all.filter(|&algorithm| algorithm.is_possible(collective, limits) && allowed(algorithm));
         let cost = |algorithm: &Algorithm| self.of_algorithm(*algorithm, collective, ranks, bytes);
         possible.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(Linear)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hotlink_fabric::units::{Rate, Time};
+
+    /// 20,000 B but for a packet take 1.59 us of the way out; the end of a message is heard of after 2 us.
+    #[test]
+    fn children_are_served_in_turn_where_the_way_out_costs_more_than_the_ends() {
+        let own = Limits { latency: Time::from_us(2.0), rate: Rate::from_mbps(10_000.0), ..Limits::messages("x") };
+        let in_turn = |turn_bytes, bytes| {
+            let costs = Costs::of(&Limits { turn_bytes, ..own.clone() });
+            [1, 2, 3].map(|children| costs.in_turn(children, bytes))
+        };
+        // Two ends against three times 1.59 us; one end against one.
+        assert_eq!(in_turn(4096, 20_000), [false, false, true]);
+        assert_eq!(in_turn(0, 24_200), [false, true, true]);
+        // What ends one message before the next loses nothing; what is eager waits for nothing.
+        assert_eq!(in_turn(u64::MAX, 1 << 20), [false; 3]);
+        assert_eq!(in_turn(0, 16 << 10), [false; 3]);
+        // The model charges the cheaper of the two, beyond a message a level.
+        let costs = Costs::of(&Limits { turn_bytes: 4096, ..own.clone() });
+        let took = |ranks| costs.of_algorithm(Binomial, Collective::Bcast, ranks, 20_000);
+        let (message, late) = (costs.message(20_000.0), 15_904.0 * 100.0);
+        assert_eq!([took(2), took(4), took(8)], [message, 2.0 * message + late, 3.0 * message + 2.0 * 2e6]);
     }
 }

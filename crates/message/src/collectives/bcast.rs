@@ -1,6 +1,6 @@
 //! Broadcasts.
 
-use super::algorithm::{Algorithm, Collective, Costs, at_once};
+use super::algorithm::{Algorithm, Collective, Costs};
 use super::reduce;
 use super::tags::{ALLGATHER, BCAST};
 use super::tree::Shape;
@@ -82,19 +82,13 @@ impl<P: Port> Comm<P> {
         // Who has no whole message sends an empty one on, which is a mistake for those below it, too: nobody waits in vain.
         let came = if me == 0 { Ok(()) } else { self.into(self.absolute(root, me - step), BCAST, span).await };
         let span = if came.is_ok() { span } else { Span::new(span.memory, span.offset, 0) };
-        // Long messages that share one way out would all come late, the largest subtree's too. Within one machine each
-        // receiver moves its own.
-        let limits = self.limits();
-        let one_way_out = !limits.real_time || limits.deposit.is_none();
-        let in_turn = one_way_out && span.bytes() > self.eager_bytes().min(at_once(limits));
+        let children = (0..step.trailing_zeros()).rev().map(|bit| me + (1 << bit)).filter(|&child| child < ranks);
+        let in_turn = Costs::of(self.limits()).in_turn(children.clone().count() as u32, span.bytes());
         let mut sends: Vec<Request> = Vec::new();
-        while step > 1 {
-            step /= 2;
-            if me + step < ranks {
-                sends.push(self.start(Side::Send, self.absolute(root, me + step), BCAST, span)?);
-                if in_turn {
-                    self.wait_all(std::mem::take(&mut sends)).await?;
-                }
+        for child in children {
+            sends.push(self.start(Side::Send, self.absolute(root, child), BCAST, span)?);
+            if in_turn {
+                self.wait_all(std::mem::take(&mut sends)).await?;
             }
         }
         self.wait_all(sends).await.and(came)

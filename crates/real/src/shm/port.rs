@@ -576,6 +576,7 @@ fn limits(private: bool, ranks: u32, world: &World) -> Limits {
     let (shape, copying) = (world.shape(), world.copying);
     Limits {
         control_bytes_max: shape.message_max,
+        turn_bytes: u64::MAX,
         inline_bytes: INLINE,
         deposit: Some(DepositLimits::ANY),
         fetch: Some(DepositLimits::ANY),

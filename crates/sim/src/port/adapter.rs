@@ -224,7 +224,10 @@ impl Adapter {
             connect_time: Time(adapter.connect_ps),
             ..adapter.limits.registration
         };
+        // An engine that answers fetches and is busy with each ends one before the next.
+        let in_order = fetch.is_some() && adapter.pace(Engine::Dma, &Layout::contiguous(STEADY)).chunk_ps > 0;
         adapter.limits = Limits {
+            turn_bytes: if in_order { u64::MAX } else { way.packet },
             deposit,
             fetch,
             registration,
