@@ -204,7 +204,7 @@ impl Collective {
         };
         let job = Job { which: self.which, algorithm, bytes, machine: Machine { rails, ..gpus.machine(nodes) } };
         let schedule = job.schedule().map_err(wrong)?;
-        let spec = gpu::with_switches(source.spec(), algorithm);
+        let spec = gpu::with_switches(source.spec(), &[algorithm]);
         let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes)).map_err(wrong)?;
         // Switches stand after the GPUs of whole domains, of which a job may use fewer.
         let switches = job.ranks() - nodes;

@@ -111,27 +111,25 @@ pub fn options(spec: &FabricSpec, asked: &Options) -> Result<Options, String> {
 pub(crate) fn rail_switches(spec: &FabricSpec, ranks: u32) -> Result<Option<RailSwitches>, String> {
     let (Some(rail), Some(reduction)) = (rails(spec), spec.reduction()) else { return Ok(None) };
     let levels = rail.levels(ranks.div_ceil(rail.gpus_per_host)).map_err(|error| error.to_string())?;
-    if levels.groups > 1 {
-        return Err(
-            "collnet combines in leaves and spines; here a rail's leaves stand in groups under cores".to_owned()
-        );
-    }
     Ok(Some(RailSwitches {
         held: levels.held,
         leaves: levels.leaves,
+        groups: levels.groups,
         spines: levels.spines,
-        shared: rail.joined && levels.cores == 0,
+        cores: levels.cores,
+        joined: rail.joined,
         gate_ps: reduction.tree.gate.value.0,
         ps_per_byte: 1e12 / reduction.rate.value.0.max(1) as f64,
     }))
 }
 
-/// The same fabric with the switches that take part in an algorithm as nodes beyond the GPUs; `None`: none do.
-pub fn with_switches(spec: &FabricSpec, algorithm: Algorithm) -> Option<FabricSpec> {
-    let reducing = match algorithm {
-        Algorithm::Nvls => Reducing::ScaleUp,
-        Algorithm::CollNet => Reducing::Rails,
-        _ => return None,
+/// The same fabric with the switches that take part in some algorithms as nodes beyond the GPUs; `None`: none do.
+pub fn with_switches(spec: &FabricSpec, algorithms: &[Algorithm]) -> Option<FabricSpec> {
+    let reducing = match [Algorithm::Nvls, Algorithm::CollNet].map(|algorithm| algorithms.contains(&algorithm)) {
+        [true, false] => Reducing::ScaleUp,
+        [false, true] => Reducing::Rails,
+        [true, true] => Reducing::All,
+        [false, false] => return None,
     };
     let rail = spec.topology.get::<Rail>()?;
     Some(FabricSpec { topology: TopologySpec::new(ReducingRail(rail.clone(), reducing)), ..spec.clone() })

@@ -68,8 +68,10 @@ impl Topology for Rail {
 pub enum Reducing {
     /// Those of the scale-up networks.
     ScaleUp,
-    /// Leaves, then spines.
+    /// Leaves, then spines, then cores, as their tiers follow one another.
     Rails,
+    /// The former, then the latter.
+    All,
 }
 
 /// The same with a node more, after the GPUs, at each of these switches: the switch itself.
@@ -157,7 +159,8 @@ fn build(nodes: u32, rail: &Rail, reducing: Option<Reducing>) -> Result<(Network
     let reducers = match reducing {
         None => 0,
         Some(Reducing::ScaleUp) => switches,
-        Some(Reducing::Rails) => rails * leaves + all_spines,
+        Some(Reducing::Rails) => rails * leaves + all_spines + all_cores,
+        Some(Reducing::All) => switches + rails * leaves + all_spines + all_cores,
     };
     let mut b = Builder::new(nodes + reducers);
     let mut tiers = Vec::new();
@@ -184,7 +187,6 @@ fn build(nodes: u32, rail: &Rail, reducing: Option<Reducing>) -> Result<(Network
         b.channel(own_leaf, Vertex(receiver.0 + node), Role::Link);
         b.channel(Vertex(receiver.0 + node), Vertex(node), Role::HostBus);
     }
-    // Spines follow leaves.
     let first = if reducing == Some(Reducing::Rails) { leaf.0 } else { scale_up.0 };
     (0..reducers).for_each(|at| b.link(Vertex(nodes + at), Vertex(first + at), Role::Internal));
     for l in (0..rails * leaves).filter(|_| spines > 0) {

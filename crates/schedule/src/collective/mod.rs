@@ -181,7 +181,7 @@ impl Job {
 
     /// Operations of its schedule, at most about.
     fn operations(&self) -> u64 {
-        let Machine { ranks, domain, channels, chunk, slices, .. } = self.machine;
+        let Machine { ranks, domain, channels, chunk, slices, rails, .. } = self.machine;
         let [ranks, domain, channels] = [ranks, domain, channels].map(u64::from);
         let (part, domains) = (self.bytes.div_ceil(channels), ranks / domain);
         let of_each_rank = match self.algorithm {
@@ -189,7 +189,8 @@ impl Job {
             Algorithm::Tree => 10 * channels * part.div_ceil(pipelined(part, chunk, domain + domains)),
             Algorithm::Pairwise => 5 * (ranks + self.bytes / chunk),
             Algorithm::CollNet => {
-                let piece = domain.saturating_mul(pipelined(part / domain, chunk, rails::THROUGH_SWITCHES));
+                let stages = rails.map_or(1, |switches| switches.stages());
+                let piece = domain.saturating_mul(pipelined(part / domain, chunk, stages));
                 channels * (6 * domain + 20) * part.div_ceil(piece)
             }
             Algorithm::Hierarchical if self.which == Which::Alltoall => {
@@ -210,6 +211,16 @@ impl Job {
     /// # Errors
     /// The algorithm is none of the collective's, or the machine cannot run it.
     pub fn schedule(&self) -> Result<Schedule, String> {
+        let places: Vec<u32> = (0..self.machine.ranks / self.machine.domain.max(1)).collect();
+        self.schedule_at(&places)
+    }
+
+    /// The same where the domains stand at these places of a larger cluster: the leaves of its rails hold domains by their
+    /// places.
+    ///
+    /// # Errors
+    /// As [`Job::schedule`].
+    pub fn schedule_at(&self, places: &[u32]) -> Result<Schedule, String> {
         let Job { which, algorithm, bytes, machine } = *self;
         let allowed = Algorithm::of(which);
         if !allowed.contains(&algorithm) {
@@ -235,7 +246,7 @@ impl Job {
             (Which::Alltoall, _) => exchange::by_rail(&mut draft, &machine, bytes),
             (_, Algorithm::Ring) => ring::all(&mut draft, &machine, which, bytes),
             (_, Algorithm::Tree) => tree::all(&mut draft, &machine, bytes),
-            (_, algorithm) => rails::all(&mut draft, &machine, which, bytes, algorithm),
+            (_, algorithm) => rails::all(&mut draft, &machine, which, bytes, algorithm, places),
         }
         Ok(draft.builder(crate::form::NONE).build())
     }

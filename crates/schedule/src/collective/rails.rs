@@ -7,10 +7,15 @@ use super::ring::{Seat, round};
 use super::{Algorithm, Machine, STAGE, Which, chunks, pipelined, share};
 use crate::draft::Draft;
 
-/// Stages through which a piece passes where the rails' switches combine it: domain, leaf, spine, leaf, domain.
-pub(super) const THROUGH_SWITCHES: u64 = 5;
-
-pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64, algorithm: Algorithm) {
+/// `places` are those of the domains, by which the rails' switches know their leaves.
+pub(super) fn all(
+    draft: &mut Draft,
+    machine: &Machine,
+    which: Which,
+    bytes: u64,
+    algorithm: Algorithm,
+    places: &[u32],
+) {
     let Machine { ranks, domain, channels, chunk, slices, costs, .. } = *machine;
     let by_switch = algorithm.is_by_switch();
     let network = machine.rails.filter(|_| algorithm == Algorithm::CollNet);
@@ -20,7 +25,7 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
     let channels = channels.min(u32::from(STAGE));
     let pieces = move |channel: u32| {
         let part = share(bytes, channel.into(), channels.into());
-        let depth = if network.is_some() { THROUGH_SWITCHES } else { domains.into() };
+        let depth = network.map_or(domains.into(), |switches| switches.stages());
         let each = pipelined(part / u64::from(domain), chunk, depth);
         chunks(part, each.saturating_mul(domain.into()))
     };
@@ -69,7 +74,7 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
                 }
                 if let Some(switches) = &network {
                     let (parts, home) = (Parts::of(machine, which), rank / domain);
-                    let leaf = leaf_of(machine, switches, rank);
+                    let leaf = leaf_of(machine, switches, rank, places[home as usize]);
                     let mut up = lane.beside(STAGE | channel as u8, stages[3]);
                     done.into_iter().for_each(|op| up.also_after(op));
                     up.send_far(leaf, parts.sent(block(own), home));
@@ -114,7 +119,7 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
         for channel in 0..channels {
             for piece in pieces(channel) {
                 let block = |rail: u32| share(piece, rail.into(), domain.into());
-                combine(draft, machine, &switches, channel, which, block);
+                combine(draft, machine, (&switches, places), channel, which, block);
             }
         }
     }

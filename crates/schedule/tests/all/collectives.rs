@@ -16,7 +16,10 @@ const COSTS: Costs = Costs {
 fn job(which: Which, algorithm: Algorithm, [ranks, domain, channels]: [u32; 3], bytes: u64, costs: Costs) -> Job {
     let leaves = (ranks / domain.max(1)).div_ceil(2);
     let spines = if leaves > 1 { 3 } else { 0 };
-    let switches = RailSwitches { held: 2, leaves, spines, shared: ranks > 30, gate_ps: 400_000, ps_per_byte: 20.0 };
+    // Many ranks share the spines, or cores above groups of three leaves.
+    let groups = leaves.div_ceil(3);
+    let (cores, joined) = (if groups > 1 { 2 } else { 0 }, ranks > 30);
+    let switches = RailSwitches { held: 2, leaves, groups, spines, cores, joined, gate_ps: 400_000, ps_per_byte: 20.0 };
     let rails = (algorithm == Algorithm::CollNet).then_some(switches);
     let wiring = Wiring::default();
     let machine = Machine { ranks, domain, channels, chunk: 4096, slices: 2, costs, wiring, rails };
@@ -38,9 +41,17 @@ fn every_collective_of_every_machine_ends() {
     let whiches = [Which::Allreduce, Which::Allgather, Which::ReduceScatter, Which::Alltoall];
     for which in whiches {
         for &algorithm in Algorithm::of(which) {
-            for [ranks, domain, channels] in
-                [[2, 1, 1], [2, 2, 3], [5, 1, 2], [8, 8, 8], [12, 4, 8], [24, 8, 16], [9, 3, 32], [64, 8, 8]]
-            {
+            for [ranks, domain, channels] in [
+                [2, 1, 1],
+                [2, 2, 3],
+                [5, 1, 2],
+                [8, 8, 8],
+                [12, 4, 8],
+                [24, 8, 16],
+                [9, 3, 32],
+                [64, 8, 8],
+                [15, 1, 4],
+            ] {
                 if algorithm == Algorithm::CollNet && ranks == domain {
                     continue;
                 }
@@ -85,6 +96,19 @@ fn bytes_moved_are_those_of_the_algorithm() {
     assert_eq!(collnet(Which::Allreduce), 2 * h * bytes + 2 * 2 * bytes);
     assert_eq!(collnet(Which::ReduceScatter), h * bytes + bytes + 2 * bytes + bytes);
     assert_eq!(collnet(Which::Allgather), collnet(Which::ReduceScatter));
+    // Eight domains a rail: four leaves in groups of two under spines, and a core above both spines of a channel.
+    let in_groups = |which| {
+        let mut job = job(which, Algorithm::CollNet, [64, domain, 8], bytes, COSTS);
+        job.machine.rails = job.machine.rails.map(|rails| RailSwitches { groups: 2, cores: 2, ..rails });
+        let schedule = job.schedule().unwrap();
+        assert_eq!(check(&schedule), Ok(()), "{job:?}");
+        let far = |op: &hotlink_schedule::Op| op.kind == Kind::Send && op.rank.max(op.peer) >= 64;
+        schedule.ops().filter(far).map(|op| op.size).sum::<u64>()
+    };
+    assert_eq!(in_groups(Which::Allreduce), 2 * (8 + 4 + 2) * bytes);
+    // Whole blocks up, shares down.
+    assert_eq!(in_groups(Which::ReduceScatter), (8 + 4 + 2) * bytes + 3 * bytes);
+    assert_eq!(in_groups(Which::Allgather), in_groups(Which::ReduceScatter));
     let pairwise = total(Which::Alltoall, Algorithm::Pairwise);
     assert_eq!(pairwise, (n * (d - 1) * bytes / n, n * (n - d) * bytes / n));
     let by_rail = total(Which::Alltoall, Algorithm::Hierarchical);

@@ -53,6 +53,8 @@ pub struct Jobs {
 pub(super) struct Setting<'a> {
     /// The fabric as it is described, before its switches take part as nodes.
     spec: &'a FabricSpec,
+    /// Its nodes that are no switches.
+    nodes: u32,
     network: &'a Network,
     capacities: Rates,
     /// Which of equal paths, by which seed.
@@ -103,14 +105,16 @@ impl Jobs {
         let nodes = self.nodes.or(source.own_nodes()).or(plan.nodes).ok_or_else(|| {
             of_plan(format!("how many nodes {} has is not said: nodes = 64, or --nodes 64", source.name()))
         })?;
-        let by_switch = plan.jobs.iter().any(work::is_by_switch);
-        let spec = if by_switch { gpu::with_switches(source.spec(), Algorithm::Nvls) } else { None };
+        let algorithms: Vec<Algorithm> = plan.jobs.iter().filter_map(work::of_switches).collect();
+        let spec = gpu::with_switches(source.spec(), &algorithms);
+        let per_host = spec.as_ref().map(gpu::domain);
         let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes));
         let built = built.map_err(|what| of_plan(format!("{}: {what}", source.name())))?;
         let settings = plan.settings(&self.network, (source.spec(), &built))?;
         let routes = (settings.paths, settings.seed);
         let setting = Setting {
             spec: source.spec(),
+            nodes: per_host.map_or(built.nodes(), |each| nodes.next_multiple_of(each)),
             network: &self.network,
             capacities: self.network.capacities,
             routes,

@@ -5,6 +5,7 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Node, Resource, Vertex};
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::spec::{FabricSpec, Role};
+use hotlink_schedule::collective::RailSwitches;
 use hotlink_site::hostlist;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +54,7 @@ pub enum Chosen<'t> {
 /// # Errors
 /// There are not so many; another number is listed; what is wrong in the list, and where.
 pub fn nodes_of(fabric: &Fabric, spec: &FabricSpec, count: u32, how: Chosen<'_>) -> Result<Vec<u32>, String> {
-    let room = Room::new(fabric, spec, false);
+    let room = Room::new(fabric, spec, fabric.nodes());
     let nodes = match how {
         Chosen::By(how, seed) => {
             let wanted = Wanted { job: "", ranks: count, gpus_per_node: Some(1), shared: false, seed };
@@ -83,13 +84,9 @@ pub(super) struct Wanted<'a> {
 }
 
 impl<'a> Room<'a> {
-    /// Of a fabric that `spec` describes; with nodes for scale-up switches after the others, if these take part.
-    pub(super) fn new(fabric: &'a Fabric, spec: &FabricSpec, with_switches: bool) -> Room<'a> {
+    /// Of a fabric that `spec` describes, whose first `nodes` nodes are no switches.
+    pub(super) fn new(fabric: &'a Fabric, spec: &FabricSpec, nodes: u32) -> Room<'a> {
         let per_host = gpu::domain(spec);
-        let nodes = match with_switches {
-            true => fabric.nodes() / (per_host + 1) * per_host,
-            false => fabric.nodes(),
-        };
         let mut numbers = BTreeMap::new();
         let leaf = (0..nodes / per_host).map(|host| {
             let found: BTreeSet<Vertex> = (host * per_host..(host + 1) * per_host)
@@ -104,6 +101,12 @@ impl<'a> Room<'a> {
     /// The node of a host's scale-up switch, which combines data; nodes of switches stand after the others.
     pub(super) fn switch_of(&self, node: u32) -> u32 {
         self.nodes + node / self.per_host
+    }
+
+    /// The nodes of switches of some rails, which combine data; those of rails stand last.
+    pub(super) fn switches_of(&self, switches: &RailSwitches, rails: &[u32]) -> Vec<u32> {
+        let first = self.fabric.nodes() - switches.count(self.per_host);
+        switches.of_rails(rails, self.per_host).into_iter().map(|at| first + at).collect()
     }
 
     /// How many leaf switches (or rails' leaves) some nodes hang on.

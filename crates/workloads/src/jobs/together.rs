@@ -185,7 +185,7 @@ impl<'a> Stage<'a> {
     fn record(&self, job: &Whole<'_>, (least, alone): &(Least, Outcome), beside: Outcome) -> Record {
         let placed = &job.placed;
         let nodes = &placed.nodes[..placed.ranks as usize];
-        let room = place::Room::new(self.fabric, self.setting.spec, placed.nodes.len() > nodes.len());
+        let room = place::Room::new(self.fabric, self.setting.spec, self.setting.nodes);
         let [messages, bytes] = sent(job);
         let rate = |time: Time| bytes as f64 / time.us().max(f64::MIN_POSITIVE);
         let mut record = placed

@@ -36,9 +36,10 @@ pub(super) struct Placed<'p> {
 /// A machine on which the message stack records what it does: no time of its own enters the record.
 const RECORDER: &str = "L=1us,o=0,g=0,G=0";
 
-/// Whether a job has the scale-up switches combine data.
-pub(super) fn is_by_switch(job: &Job) -> bool {
-    matches!(&job.work, Work::Collective { algorithm: Some(name), .. } if name == Algorithm::Nvls.name())
+/// The algorithm of a job that has switches combine data.
+pub(super) fn of_switches(job: &Job) -> Option<Algorithm> {
+    let Work::Collective { algorithm: Some(name), .. } = &job.work else { return None };
+    [Algorithm::Nvls, Algorithm::CollNet].into_iter().find(|algorithm| algorithm.name() == name)
 }
 
 /// Schedules that were read, by job: they say how many ranks it has.
@@ -70,7 +71,7 @@ pub(super) fn placed<'p>(
     setting: &Setting<'_>,
     placement: Option<Placement>,
 ) -> Result<Vec<Placed<'p>>, Error> {
-    let mut room = Room::new(fabric, setting.spec, plan.jobs.iter().any(is_by_switch));
+    let mut room = Room::new(fabric, setting.spec, setting.nodes);
     let mut nodes: Vec<Option<Vec<u32>>> = vec![None; plan.jobs.len()];
     for is_listed in [true, false] {
         for (at, job) in plan.jobs.iter().enumerate().filter(|(_, job)| job.nodes.is_some() == is_listed) {
@@ -196,14 +197,25 @@ fn of_gpus(
     if algorithm.is_by_switch() && !found.switch_reduces {
         return Err(plan.wrong(job, "algorithm", "the scale-up switches of this fabric do not combine data"));
     }
-    if algorithm == Algorithm::CollNet {
-        let what = "collnet has the rails' switches for itself: ask for it alone, with hotlink simulate";
-        return Err(plan.wrong(job, "algorithm", what));
-    }
     let domain = domain(&placed.nodes, room.per_host).map_err(|what| plan.wrong(job, "nodes", what))?;
-    let machine = gpus::Machine { domain, ..found.machine(placed.ranks) };
+    let rails = match algorithm {
+        Algorithm::CollNet => gpu::rail_switches(setting.spec, room.nodes).map_err(Error::Input)?,
+        _ => None,
+    };
+    let machine = gpus::Machine { domain, rails, ..found.machine(placed.ranks) };
     let collective = gpus::Job { which, algorithm, bytes, machine };
-    placed.schedule = collective.schedule().map_err(|what| plan.wrong(job, "collective", what))?;
+    let hosts: Vec<&[u32]> = placed.nodes.chunks(domain as usize).collect();
+    let places: Vec<u32> = hosts.iter().map(|host| host[0] / room.per_host).collect();
+    placed.schedule = collective.schedule_at(&places).map_err(|what| plan.wrong(job, "collective", what))?;
+    if let Some(switches) = rails {
+        let of = |host: &[u32]| host.iter().map(|node| node % room.per_host).collect::<Vec<u32>>();
+        let own = of(hosts[0]);
+        if hosts.iter().any(|host| of(host) != own) {
+            let what = "collnet combines by rail: must be the same GPUs of each host";
+            return Err(plan.wrong(job, "nodes", what));
+        }
+        placed.nodes.extend(room.switches_of(&switches, &own));
+    }
     if algorithm.is_by_switch() {
         let first = placed.nodes.chunks(domain as usize).map(|host| host[0]);
         let switches: Vec<u32> = first.map(|node| room.switch_of(node)).collect();

@@ -517,6 +517,55 @@ fn a_collective_by_scale_up_switches_is_bound_by_its_domain() {
     assert!(number(&record, "efficiency") <= 1.0);
 }
 
+fn collnet(fabric: &str, nodes: u32, bytes: u64) -> Record {
+    let asked = Collective {
+        which: Which::Allreduce,
+        algorithms: vec![Algorithm::CollNet],
+        nodes: vec![nodes],
+        sizes: vec![bytes],
+        network: NETWORK,
+        vary: Vary::No,
+    };
+    asked.records(&[fabric.to_owned()], &Unwatched).unwrap().remove(0)
+}
+
+/// One leaf a rail, leaves under spines, and groups of these under cores: each level is as far and combines once more.
+#[test]
+fn rails_switches_combine_at_every_level_of_the_network() {
+    let sharp = |nodes| number(&collnet("hgx-h100-sharp:radix=16", nodes, 8), "latency_us");
+    let [leaf, spine, core] = [64, 256, 1024].map(sharp);
+    assert!(spine > leaf && ((core - spine) / (spine - leaf) - 1.0).abs() < 1e-3, "{leaf} {spine} {core}");
+}
+
+/// A job by itself takes what the collective takes; jobs on other rails of the same hosts, with switches of their own, take
+/// nothing from each other.
+#[test]
+fn jobs_combine_in_the_switches_of_rails() {
+    let job = |name: &str, rest: &str| {
+        let what = "collective = \"allreduce\"\nsize = \"1MiB\"";
+        format!("[[job]]\nname = {name:?}\n{what}\n{rest}\n")
+    };
+    let by_rails = "algorithm = \"collnet\"";
+    let all = format!("nodes = 256\n{}", job("whole", &format!("ranks = 256\n{by_rails}")));
+    let alone = number(&told(&all, "hgx-h100-sharp:radix=16")[0], "latency_us");
+    assert_eq!(alone, number(&collnet("hgx-h100-sharp:radix=16", 256, 1 << 20), "latency_us"));
+    let half = |name| job(name, &format!("ranks = 32\ngpus_per_node = 4\n{by_rails}"));
+    let records = told(&format!("nodes = 64\n{}{}", half("a"), half("b")), "hgx-h100-sharp");
+    let [a, b] = [0, 1].map(|at| (number(&records[at], "latency_us"), number(&records[at], "slowdown")));
+    assert_eq!(a, b, "{records:?}");
+    assert_eq!(a.1, 1.0, "{records:?}");
+    // Hosts of every other leaf, beside a job by the scale-up switches; in groups under cores.
+    let spread = job("c", &format!("ranks = 256\nplacement = \"spread\"\n{by_rails}"));
+    let nvls = job("d", "ranks = 128\nplacement = \"spread\"\nalgorithm = \"nvls\"");
+    for record in told(&format!("nodes = 1024\n{spread}{nvls}"), "hgx-h100-sharp:radix=16") {
+        assert!(number(&record, "efficiency") <= 1.0, "{record:?}");
+        assert!(record.text("job") == Some("all") || number(&record, "slowdown") >= 0.999, "{record:?}");
+    }
+    let other = job("e", &format!("nodes = \"0-3,12-15\"\n{by_rails}"));
+    let wrong = answers(&JOBS, &format!("nodes = 64\n{other}"), "hgx-h100-sharp").unwrap_err();
+    assert!(wrong.contains("must be the same GPUs of each host"), "{wrong}");
+}
+
 /// Rank after rank along a rail: no message of a ring leaves it, so that both rings of a job have links of their own.
 #[test]
 fn jobs_are_placed_by_rail() {
