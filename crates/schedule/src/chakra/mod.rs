@@ -12,7 +12,7 @@ mod wire;
 
 use crate::collective::{Group, Kind, member};
 use crate::draft::{Draft, Local};
-use crate::form::{Builder, MOST_BYTES, MOST_OPS, Place};
+use crate::form::{Builder, LATEST, MOST_BYTES, MOST_OPS, Place};
 use crate::read::{Options, ReadError};
 use node::{Node, Type};
 use std::collections::{BTreeMap, HashMap};
@@ -188,14 +188,15 @@ impl Reader<'_> {
         let on_host = node.whole("is_cpu_op").is_some_and(|truth| truth != 0);
         let cpu = if on_host { HOST } else { KERNELS };
         let one = |op: Local| Ok((op, op));
-        let ps = node.duration_us.saturating_mul(1_000_000);
+        timed("takes", node.duration_us as f64 * 1e6)?;
+        let ps = node.duration_us * 1_000_000;
         match node.kind {
             Type::Invalid => Err("is INVALID_NODE: what made the trace did not know it".to_owned()),
             Type::Metadata => one(self.draft.calc(rank, HOST, 0)),
             Type::Other => one(self.draft.calc(rank, cpu, ps)),
             Type::Computation => {
-                let ps = match (ps, node.whole("num_ops"), self.options.flops) {
-                    (0, Some(ops), Some(flops)) if ops > 0 => (ops as f64 / flops * 1e12).round() as u64,
+                let ps = match (ps, self.some(node, "num_ops")?, self.options.flops) {
+                    (0, Some(ops), Some(flops)) if ops > 0 => timed("num_ops take", ops as f64 / flops * 1e12)?,
                     (0, Some(ops), None) if ops > 0 => {
                         return Err(format!("states {ops} operations and no time: say how fast they go (--flops)"));
                     }
@@ -204,9 +205,8 @@ impl Reader<'_> {
                 one(self.draft.calc(rank, cpu, ps))
             }
             Type::Load | Type::Store => {
-                let bytes = node.whole("tensor_size").filter(|&bytes| bytes > 0);
-                let ps = match (ps, bytes) {
-                    (0, Some(bytes)) => (bytes as f64 * self.options.costs.copy_ps_per_byte).round() as u64,
+                let ps = match (ps, self.some(node, "tensor_size")?) {
+                    (0, Some(bytes)) => timed("tensor_size takes", bytes as f64 * self.options.costs.copy_ps_per_byte)?,
                     _ => ps,
                 };
                 one(self.draft.calc(rank, cpu, ps))
@@ -240,6 +240,11 @@ impl Reader<'_> {
             .ok()
             .filter(|&number| number <= most)
             .ok_or_else(|| format!("{key} is {number} (allowed: 0 to {most})"))
+    }
+
+    /// The same of what a node may leave out.
+    fn some(&self, node: &Node, key: &str) -> Result<Option<u64>, String> {
+        node.whole(key).map(|_| self.number(node, key, u64::MAX)).transpose()
     }
 
     fn collective(
@@ -315,5 +320,49 @@ fn node_named(node: &Node) -> String {
     match node.name.is_empty() {
         true => format!("node {}", node.id),
         false => format!("node {} ({})", node.id, node.name.chars().take(60).collect::<String>()),
+    }
+}
+
+/// A time in picoseconds that a run has room for.
+fn timed(what: &str, ps: f64) -> Result<u64, String> {
+    match ps <= LATEST as f64 {
+        true => Ok(ps.round() as u64),
+        false => Err(format!("{what} {:.4e} us (allowed: 0 to {:.4e})", ps / 1e6, LATEST as f64 / 1e6)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::node::Attribute;
+    use super::*;
+
+    #[test]
+    fn a_node_takes_what_it_states_or_is_an_error() {
+        let options = Options { flops: Some(1e14), ..Options::default() };
+        let took = |kind, duration_us, attribute: Option<(&str, i128)>| {
+            let mut reader = Reader {
+                draft: Draft::new(1),
+                groups: BTreeMap::new(),
+                all: vec![0],
+                calls: BTreeMap::new(),
+                options: &options,
+            };
+            let attributes = attribute.map(|(key, number)| (key.to_owned(), Attribute::Whole(number)));
+            let attributes = attributes.into_iter().collect();
+            let node = Node { id: 1, name: String::new(), kind, after: Vec::new(), duration_us, attributes };
+            reader.node(0, &node, &mut BTreeMap::new())?;
+            Ok::<u64, String>(reader.draft.builder(0).build().op(0).size)
+        };
+        let computes = |us, ops| took(Type::Computation, us, ops);
+        // Beyond a thousand seconds, too.
+        assert_eq!(computes(2_000_000_000, None), Ok(2_000_000_000_000_000));
+        assert_eq!(computes(0, Some(("num_ops", 1_000_000_000_000_000_000))), Ok(10_000_000_000_000_000));
+        let wrong = |took: Result<u64, String>, words: &str| {
+            let what = took.expect_err(words);
+            assert!(what.contains(words), "{what}");
+        };
+        wrong(computes(u64::MAX, None), "takes 1.8447e19 us (allowed: 0 to 4.6117e12)");
+        wrong(computes(0, Some(("num_ops", -5))), "num_ops is -5 (allowed: 0 to ");
+        wrong(took(Type::Load, 0, Some(("tensor_size", -5))), "tensor_size is -5 (allowed: 0 to ");
     }
 }

@@ -11,7 +11,7 @@ use super::lane::Lane;
 use super::ring::{seat_among, turns};
 use super::{MOST_OPERATIONS, Machine, Which, share};
 use crate::draft::{Draft, Local};
-use crate::form::{NONE, Schedule};
+use crate::form::{LATEST, NONE, Schedule};
 
 /// Processors of a GPU besides its channels: its kernels, and what takes messages of other stages.
 const KERNELS: u8 = 64;
@@ -78,6 +78,19 @@ impl Step {
         self.tensor * self.data * self.pipeline
     }
 
+    /// What the last stage, which has the head, computes.
+    ///
+    /// # Errors
+    /// It is more than a run has time for.
+    pub fn computing_ps(&self) -> Result<u64, String> {
+        let pass = |way: usize| u64::from(self.layers).checked_mul(self.pass_ps[way])?.checked_add(self.head_ps[way]);
+        let all = || pass(0)?.checked_add(pass(1)?)?.checked_mul(self.microbatches.into());
+        all().filter(|&ps| ps <= LATEST).ok_or_else(|| {
+            let days = LATEST as f64 / 1e12 / 86_400.0;
+            format!("a GPU computes for more than 2^62 ps ({days:.0} days) a step: give it less work, or more flops")
+        })
+    }
+
     fn stage(&self, rank: u32) -> u32 {
         rank / (self.tensor * self.data)
     }
@@ -112,6 +125,7 @@ impl Step {
         if operations > MOST_OPERATIONS {
             return Err(format!("the step needs {operations} operations, more than {MOST_OPERATIONS}: give less"));
         }
+        self.computing_ps()?;
         let mut draft = Draft::new(self.ranks());
         (0..self.ranks()).for_each(|rank| Gpu::new(self, &mut draft, rank).all());
         Ok(draft.builder(NONE).build())

@@ -53,6 +53,7 @@ impl Training {
             ran.map(|ran| ran.latency()).map_err(|failed| failed.to_string())
         };
         let bare = bare(model, machine);
+        let busy = Time(bare.computing_ps()?);
         let layers = u64::from(model.stage_layers()) * u64::from(model.microbatches());
         let times = layers * model.each_pass().iter().sum::<u64>();
         let mut blocking = Vec::new();
@@ -73,7 +74,8 @@ impl Training {
         let waiting = |took: u64| {
             let [forward, backward] = model.each_pass();
             let [own, back] = bare.pass_ps;
-            Step { pass_ps: [own + forward * took, back + backward * took], ..bare.clone() }
+            let with = |own: u64, times: u64| own.saturating_add(times.saturating_mul(took));
+            Step { pass_ps: [with(own, forward), with(back, backward)], ..bare.clone() }
         };
         let full =
             Step { passed: model.passed(), gradients: model.gradients(), machine, ..waiting(tensor.0 + expert.0) };
@@ -84,15 +86,7 @@ impl Training {
             without_messages(&waiting(tensor.0 + expert.0))?,
             packets(&without_data.schedule()?)?,
         ];
-        Ok(Training {
-            model: model.clone(),
-            schedule: full.schedule()?,
-            blocking,
-            tensor,
-            expert,
-            busy: busy(&bare),
-            steps,
-        })
+        Ok(Training { model: model.clone(), schedule: full.schedule()?, blocking, tensor, expert, busy, steps })
     }
 
     /// The record of a step that took `step`.
@@ -146,10 +140,4 @@ fn bare(model: &Model, machine: Machine) -> Step {
 fn without_messages(step: &Step) -> Result<Time, String> {
     let free = LogGops { calc_unit: Time(1), ..FREE.parse::<LogGops>()? };
     simulate(&step.schedule()?, &free).map(|outcome| outcome.latency()).map_err(|stuck| stuck.to_string())
-}
-
-/// What the last stage, which has the head, computes.
-fn busy(step: &Step) -> Time {
-    let pass = |way: usize| u64::from(step.layers) * step.pass_ps[way] + step.head_ps[way];
-    Time(u64::from(step.microbatches) * (pass(0) + pass(1)))
 }

@@ -621,6 +621,22 @@ fn a_pipeline_has_the_bubble_of_its_stages() {
     assert_eq!(record.text("work"), Some("training"));
 }
 
+/// A GPU may compute for days; what a run has no time for is an error.
+#[test]
+fn long_computing_is_as_long_as_it_is() {
+    let of = |flops: &str| {
+        let text = training("batch = 6\npipeline = 4").replace("flops = 1e12", &format!("flops = {flops}"));
+        answers(&JOBS, &text, "hgx-h100-rail")
+    };
+    let (quick, slow) = (of("1e12").unwrap(), of("1e5").unwrap());
+    for key in ["compute_us", "bubble_us"] {
+        let [quick, slow] = [&quick, &slow].map(|records| number(&records[0], key));
+        assert!((slow / quick / 1e7 - 1.0).abs() < 1e-6, "{key}: {quick} {slow}");
+    }
+    let wrong = of("1").unwrap_err();
+    assert!(wrong.contains("computes for more than 2^62 ps (53 days) a step"), "{wrong}");
+}
+
 #[test]
 fn a_pass_waits_for_its_collectives_as_they_are_by_themselves() {
     let told = told(&training("batch = 3\ntensor = 8"), "hgx-h100-rail");
