@@ -329,7 +329,7 @@ impl<'a> Machine<'a> {
 
     fn start_calc(&mut self, id: u32, op: &Op) -> u64 {
         self.started(id);
-        let work = op.size.saturating_mul(self.p.calc_unit.0).min(LATEST);
+        let work = op.size.saturating_mul(self.p.calc_unit.0).min(LATEST + 1);
         *self.chain(id) += work;
         self.end(id, self.now + work);
         work

@@ -1,6 +1,6 @@
 //! A schedule in the making, by ranks in any order: readers of plans find operations of several ranks at once.
 
-use crate::form::{ANY, Builder, Kind, LATEST, MOST_BYTES, MOST_OPS, Op, Place};
+use crate::form::{ANY, Builder, Kind, MOST_BYTES, MOST_OPS, MOST_UNITS, Op, Place};
 
 /// An operation of a rank: its number there.
 pub type Local = u32;
@@ -57,7 +57,7 @@ impl Draft {
     /// A computation of `units` on a processor of the rank. What is longer than a run may be ends beyond its latest time: an
     /// error there.
     pub fn calc(&mut self, rank: u32, cpu: u8, units: u64) -> Local {
-        let size = units.min(LATEST + 1);
+        let size = units.min(MOST_UNITS);
         self.put(Op { kind: Kind::Calc, cpu, nic: 0, rank, peer: 0, tag: 0, size })
     }
     /// A message of `bytes` from `rank` to `peer`.

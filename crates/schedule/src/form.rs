@@ -10,10 +10,10 @@ pub const MOST_RANKS: u32 = 1 << 24;
 pub const MOST_OPS: usize = (1 << 31) - 1;
 /// A message of more bytes is a slip of the pen.
 pub const MOST_BYTES: u64 = 1 << 40;
-/// The longest computation: 10^15 units.
-pub const MOST_UNITS: u64 = 1_000_000_000_000_000;
-/// The latest time of a run: 2^62 ps (53 days). What goes on beyond it is an error.
-pub const LATEST: u64 = 1 << 62;
+/// The longest computation: a unit is a picosecond or more, so that no run has time for it.
+pub const MOST_UNITS: u64 = MOST_SIZE;
+/// The latest time of a run: about 2^62 ps (53 days). What goes on beyond it is an error, as [`MOST_UNITS`] do.
+pub const LATEST: u64 = MOST_SIZE - 1;
 /// The id of no operation.
 pub const NONE: u32 = u32::MAX;
 /// Marks a successor that waits for the start only.

@@ -16,7 +16,7 @@
 //! messages may have `"tag"` (a receive: or `"any"`) and `"nic"`.
 
 use crate::draft::Draft;
-use crate::form::{ANY, Builder, Kind, MOST_BYTES, MOST_RANKS, MOST_UNITS, Op, Place, Schedule};
+use crate::form::{ANY, Builder, Kind, LATEST, MOST_BYTES, MOST_RANKS, Op, Place, Schedule};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -102,10 +102,9 @@ impl Item<'_> {
         let kinds = ["send", "recv", "calc_ns"].map(|key| item.contains_key(key));
         let op = match kinds {
             [false, false, true] => {
-                // As GOAL has it, which counts nanoseconds.
-                let most = MOST_UNITS as f64;
+                let most = LATEST as f64 / 1e3;
                 let ns = item["calc_ns"].as_f64().filter(|ns| (0.0..=most).contains(ns));
-                let ns = ns.ok_or_else(|| self.wrong("calc_ns", &format!("must be 0 to {most:e} ns")))?;
+                let ns = ns.ok_or_else(|| self.wrong("calc_ns", &format!("must be 0 to {most:.4e} ns")))?;
                 let size = (ns * 1e3).round() as u64;
                 Op { kind: Kind::Calc, cpu, nic: 0, rank, peer: 0, tag: 0, size }
             }

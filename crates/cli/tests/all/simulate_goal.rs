@@ -79,7 +79,7 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
 
 #[test]
 fn mistakes_name_their_place() {
-    // Forty times the longest computation: 463 days.
+    // 463 days.
     let late = std::env::temp_dir().join(format!("hotlink-late-{}.goal", std::process::id()));
     let steps = |n: u32| format!("l{n}: calc 1000000000000000\nl{n} requires l{}\n", n - 1);
     let all: String = (2..=40).map(steps).collect();

@@ -1,9 +1,11 @@
 //! The LogGP level against closed forms, its own text format, and bad input.
 
 use hotlink_bench::{Script, Step};
+use hotlink_fabric::units::Time;
 use hotlink_loggp::{ANY, Builder, Kind, LogGops, LogGp, Machine, Op, Schedule, Stuck, simulate};
 use hotlink_message::Error;
 use hotlink_port::Driver;
+use hotlink_schedule::{LATEST, MOST_UNITS};
 use proptest::prelude::*;
 
 const MACHINE: &str = "L=2us,o=0.5us,g=50ns,G=0.08ns";
@@ -207,6 +209,19 @@ fn what_cannot_end_is_told() {
     assert!(matches!(lost, Stuck::Unreceived { messages: 1, .. }), "{lost}");
     let long = "calc 1000000000000000;".repeat(6);
     assert_eq!(told(&format!("num_ranks 1\nrank 0 {{ {long} }}")), Stuck::Late);
+    // One computation alone, in nanoseconds, and in a unit that takes it beyond what counts.
+    for (time, unit) in [(LATEST / 1000 + 1, 1000), (LATEST, 2), (MOST_UNITS, 1), (MOST_UNITS, 1_000_000)] {
+        let machine = LogGops { calc_unit: Time(unit), ..machine(MACHINE) };
+        let text = |time: u64| format!("num_ranks 1\nrank 0 {{ calc {time} }}");
+        assert_eq!(
+            simulate(&Schedule::parse(&text(time)).unwrap(), &machine).unwrap_err(),
+            Stuck::Late,
+            "{time} {unit}"
+        );
+        let latest = LATEST / unit;
+        let outcome = simulate(&Schedule::parse(&text(latest)).unwrap(), &machine).unwrap();
+        assert_eq!(outcome.latency(), Time(latest * unit));
+    }
 }
 
 #[test]
