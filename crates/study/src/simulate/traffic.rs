@@ -269,7 +269,7 @@ impl Measured {
         let flows = open.flows();
         let one_size = matches!(law, SizeLaw::Fixed(_));
         let mut idle = Idle { plan, settings, one_size, ways: HashMap::new(), times: Vec::new() };
-        let warmup = self.steady.map_or(0, |steady| steady.warmup);
+        let Some(Steady { warmup, .. }) = self.steady else { return Ok(record) };
         let mut slow = Vec::with_capacity(self.latencies.len() - warmup);
         for (&message, latency) in self.of.iter().zip(&self.latencies).skip(warmup) {
             let bytes = match law {
