@@ -129,6 +129,12 @@ impl Bus {
         let named_protocol = self.protocol.or(logged("protocol").and_then(|name| Protocol::named(&name)));
         let protocol = named_protocol.unwrap_or(Protocol::Simple);
         let all = cluster.all(&benchmark, protocol);
+        if all.is_empty() {
+            return Ok(record.unbounded(match benchmark.as_str() {
+                "hypercube" => "a test's own allgather in pairs of growing distance, which no algorithm of NCCL is",
+                _ => "no bound is known for this benchmark",
+            }));
+        }
         let named = self.algorithm.or(logged("algorithm").and_then(|name| Algorithm::named(&name)));
         let of = |algorithm: Algorithm| all.iter().find(|(own, _)| *own == algorithm);
         if let (Some(said), None) = (self.algorithm, self.algorithm.and_then(of)) {
@@ -137,9 +143,7 @@ impl Bus {
             return Err(Error::Input(format!("--algorithm {}: {what}", said.name())));
         }
         let chosen = named.and_then(of).or_else(|| of(Cluster::usual(&benchmark)));
-        let Some((algorithm, levels)) = chosen else {
-            return Ok(record.unbounded("no bound is known for this benchmark"));
-        };
+        let (algorithm, levels) = chosen.unwrap_or(&all[0]);
         let first = levels[0];
         // Simple takes the fewest bytes: nothing that NCCL has exceeds the best algorithm with it.
         let bests = cluster.all(&benchmark, Protocol::Simple);
@@ -222,6 +226,20 @@ mod tests {
         let row = Record::new().with("benchmark", "allreduce").with("bus_bandwidth_MBps", 1.0);
         let why = Bus::open(file, &told).unwrap().add(row).unwrap_err().to_string();
         assert!(why.contains("3 GPUs in hosts of 2"), "{why}");
+    }
+
+    #[test]
+    fn what_has_no_bound_says_why() {
+        let none = |benchmark: &str, algorithm: Option<&str>| {
+            let told = Told { gpus: Some(8), algorithm: algorithm.map(str::to_owned), protocol: None };
+            let row = Record::new().with("benchmark", benchmark).with("bus_bandwidth_MBps", 1.0);
+            let record = Bus::open("hgx-h100-rail", &told).unwrap().add(row).unwrap();
+            assert_eq!(record.number("bound_bus_bandwidth_MBps"), None);
+            record.text("bound_is").unwrap().to_owned()
+        };
+        assert!(none("hypercube", None).contains("a test's own allgather"));
+        assert!(none("hypercube", Some("ring")).contains("a test's own allgather"));
+        assert_eq!(none("unheard", None), "none: no bound is known for this benchmark");
     }
 
     #[test]
