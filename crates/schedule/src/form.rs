@@ -338,6 +338,11 @@ impl Builder {
         self.rank = rank;
         self.blocks[rank as usize].replace(at..at).is_none()
     }
+    /// The first rank without a block, and how many have none.
+    pub(crate) fn without(&self) -> Option<(u32, usize)> {
+        let first = self.blocks.iter().position(Option::is_none)?;
+        Some((first as u32, self.blocks.iter().filter(|block| block.is_none()).count()))
+    }
     /// Ends the block begun last.
     fn end(&mut self) {
         if let Some(Some(block)) = self.blocks.get_mut(self.rank as usize) {
@@ -483,7 +488,7 @@ mod tests {
     fn in_order_is_what_no_time_changes() {
         let is_in_order = |text: &str| Schedule::parse(text).unwrap().is_in_order();
         assert!(is_in_order(
-            "num_ranks 3\nrank 1 { a: calc 1; b: calc 1; c: calc 1; b requires a; c irequires b; c requires a }\nrank 0 { calc 1 }"
+            "num_ranks 3\nrank 1 { a: calc 1; b: calc 1; c: calc 1; b requires a; c irequires b; c requires a }\nrank 0 { calc 1 }\nrank 2 { }"
         ));
         assert!(!is_in_order("num_ranks 1\nrank 0 { a: calc 1; b: calc 1; c: calc 1; b requires a; c requires a }"));
         assert!(!is_in_order("num_ranks 1\nrank 0 { a: send 1b to 0; b: recv 1b from 0 tag -1; b requires a }"));

@@ -203,9 +203,9 @@ fn what_cannot_end_is_told() {
     let told = |text: &str| simulate(&Schedule::parse(text).unwrap(), &machine(MACHINE)).unwrap_err();
     let circle = told("num_ranks 1\nrank 0 { a: calc 1; b: calc 1; a requires b; b requires a }");
     assert!(matches!(circle, Stuck::Never { operations: 2, .. }), "{circle}");
-    let starved = told("num_ranks 2\nrank 1 { calc 5; recv 8b from 0 tag 3 }");
+    let starved = told("num_ranks 2\nrank 0 { }\nrank 1 { calc 5; recv 8b from 0 tag 3 }");
     assert!(starved.to_string().contains("rank 1, operation 2: recv 8b from 0 tag 3"), "{starved}");
-    let lost = told("num_ranks 2\nrank 1 { send 8b to 0 }");
+    let lost = told("num_ranks 2\nrank 0 { }\nrank 1 { send 8b to 0 }");
     assert!(matches!(lost, Stuck::Unreceived { messages: 1, .. }), "{lost}");
     let long = "calc 1000000000000000;".repeat(6);
     assert_eq!(told(&format!("num_ranks 1\nrank 0 {{ {long} }}")), Stuck::Late);
@@ -241,6 +241,10 @@ fn mistakes_in_a_text_are_told_with_their_place() {
         ("num_ranks 2\nrank 1 {\n  a: calc 8 calc", "3:13: expected `cpu` or the end"),
         ("num_ranks 2\nrank 1 {\n  /* open", "3:3: this comment has no end"),
         ("num_ranks 2\nrank 1 {\n  calc 1", "3:9: expected the end of the statement"),
+        (
+            "num_ranks 3\nrank 1 {\n}\n",
+            "4:1: ends without the blocks of 2 of 3 ranks; one that does nothing has an empty block: rank 0 { }",
+        ),
     ] {
         let told = Schedule::parse(text).unwrap_err().to_string();
         assert!(told.starts_with(expected), "{text:?}: {told}");
@@ -249,7 +253,7 @@ fn mistakes_in_a_text_are_told_with_their_place() {
 
 #[test]
 fn comments_and_both_separators_are_read() {
-    let text = "/* a\n */ num_ranks 2 // two\n rank 1 { // one\n b requires a; a: recv 8b from -1 tag -1 nic 2 cpu 1;; b: calc 3 cpu 7 }\r\n";
+    let text = "/* a\n */ num_ranks 2 // two\n rank 1 { // one\n b requires a; a: recv 8b from -1 tag -1 nic 2 cpu 1;; b: calc 3 cpu 7 }\r\nrank 0 { }";
     let schedule = Schedule::parse(text).unwrap();
     let recv = Op { kind: Kind::Recv, cpu: 1, nic: 2, rank: 1, peer: ANY, tag: ANY, size: 8 };
     let calc = Op { kind: Kind::Calc, cpu: 7, nic: 0, rank: 1, peer: 0, tag: 0, size: 3 };

@@ -10,7 +10,7 @@
 //! rank 1 { recv 8b from -1 tag -1 }
 //! ```
 //!
-//! Statements end with a line, a `;` or the block. Labels are the rank's own and may be used before they stand.
+//! Every rank has a block. Statements end with a line, a `;` or the block. Labels are the rank's own and may be used before they stand.
 
 use super::GoalError;
 use super::text::Text;
@@ -165,7 +165,14 @@ impl<R: Read> Parser<R> {
             self.text.begin();
             let at = self.text.at;
             if self.text.peek().is_none() {
-                return Ok(builder);
+                // LogGOPSim's generators write a block for every rank: a text without one is cut short.
+                return match builder.without() {
+                    None => Ok(builder),
+                    Some((rank, many)) => {
+                        let what = format!("ends without the blocks of {many} of {ranks} ranks");
+                        Err((at, format!("{what}; one that does nothing has an empty block: rank {rank} {{ }}")).into())
+                    }
+                };
             }
             if !self.word_is(b"rank") {
                 return Err((at, "expected `rank R {` or the end".to_owned()).into());

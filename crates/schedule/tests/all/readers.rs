@@ -152,7 +152,7 @@ fn what_can_never_end_is_told_with_its_line() {
     for (text, expected, line) in [
         ("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb requires a\n}", "2 operations never end", 3),
         ("num_ranks 2\nrank 0 { }\nrank 1 {\n\nrecv 8b from 0 tag 1\n}", "1 operations never end", 5),
-        ("num_ranks 2\nrank 0 {\nsend 8b to 1\n}\n", "1 messages are never received", 3),
+        ("num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 { }", "1 messages are never received", 3),
         // Each waits for the other's message first.
         (
             "num_ranks 2\nrank 0 {\nr: recv 8b from 1\ns: send 8b to 1\ns requires r\n}\nrank 1 {\nr: recv 8b from 0\ns: send 8b to 0\ns requires r\n}",
