@@ -330,7 +330,7 @@ mod tests {
         let nearly = Steady::of(&(0..12_800).map(rare).collect::<Vec<f64>>()).unwrap();
         assert!(nearly.correlation < 0.3 && nearly.suffices(0.1) && nearly.too_short().is_none(), "{nearly:?}");
         // By their spread alone, the median of these could be 0.2.
-        let two = |i: usize| if i / 800 % 2 == 0 { 1.0 } else { 100.0 };
+        let two = |i: usize| if (i / 800).is_multiple_of(2) { 1.0 } else { 100.0 };
         let apart = Steady::of(&(0..12_800).map(two).collect::<Vec<f64>>()).unwrap();
         assert_eq!((apart.min, apart.median_ci95.0), (1.0, 1.0), "{apart:?}");
         assert!(Steady::of(&[1.0, 2.0]).unwrap().too_short().unwrap().starts_with("2 samples"));

@@ -315,6 +315,10 @@ fn flows_of_a_published_distribution_have_times_and_slow_downs_by_size() {
         let buckets = record["histogram_n"].as_array().expect("a list").iter().filter_map(Value::as_u64);
         assert_eq!(Some(buckets.sum::<u64>()), record["n"].as_u64());
     }
+    // The means of the tables that HPCC's authors publish, by their own sum (traffic_gen/custom_rand.py, getAvg).
+    let means =
+        run("hotlink simulate traffic --fabric gige --nodes 2 --load 0.1 --size websearch,storage --messages 2");
+    assert_eq!([&means[0]["size_B"], &means[1]["size_B"]], [1_711_250, 40_870]);
     let wrong = |size: &str| {
         try_run(&format!("hotlink simulate traffic --fabric gige --nodes 4 --load 0.5 --size {size}")).expect_err(size)
     };
