@@ -55,6 +55,10 @@ int main(int argc, char **argv) {
         MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
     else if (!strcmp(how, "made"))
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (!strcmp(how, "meets") && rank == 1)
+        MPI_Barrier(MPI_COMM_WORLD);
+    else if (!strcmp(how, "meets"))
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     if (!strcmp(how, "mismatch") && rank == 1)
         MPI_Barrier(MPI_COMM_WORLD);
     else

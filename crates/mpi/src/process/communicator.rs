@@ -172,10 +172,10 @@ pub(crate) async fn same(view: &Comm<Seat>, given: &Given) -> Done {
 ///
 /// All ranks must give alike what is `given`.
 pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bool, given: Given) -> Done<u32> {
-    same(view, &given).await?;
     if numbers.check {
         agree(view.clone(), given.name(), Alike::default()).await?;
     }
+    same(view, &given).await?;
     let alone = !beside && numbers.pending.get() == 0 && !gate::is_crowded();
     numbers.pending.set(numbers.pending.get() + 1);
     let own = view.label();
