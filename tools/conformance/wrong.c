@@ -55,6 +55,10 @@ int main(int argc, char **argv) {
         MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &comm);
     else if (!strcmp(how, "made"))
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (long n = 0; !strcmp(how, "numbers") && n < 5000000; n++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_free(&comm);
+    }
     if (!strcmp(how, "meets") && rank == 1)
         MPI_Barrier(MPI_COMM_WORLD);
     else if (!strcmp(how, "meets"))

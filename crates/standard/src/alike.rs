@@ -25,7 +25,7 @@ pub struct Alike {
 #[derive(Clone, Debug)]
 pub struct Given {
     name: &'static str,
-    told: String,
+    arguments: Vec<(&'static str, Vec<i64>)>,
     sum: Option<i64>,
 }
 
@@ -86,22 +86,19 @@ impl Alike {
 
 impl Given {
     /// These `arguments`, by their names, of the function `name`.
-    pub fn to(name: &'static str, arguments: &[(&str, &[i64])]) -> Given {
+    pub fn to(name: &'static str, arguments: &[(&'static str, &[i64])]) -> Given {
         let mut sum = Sum::new();
         name.bytes().for_each(|byte| sum.add(byte.into()));
         for (_, words) in arguments {
             sum.add(words.len() as u64);
             words.iter().for_each(|&word| sum.add(word as u64));
         }
-        let told = arguments.iter().map(|(name, words)| match words {
-            [one] => format!("{name} {one}"),
-            _ => format!("{name} {words:?}"),
-        });
-        Given { name, told: told.collect::<Vec<_>>().join(", "), sum: Some(sum.0 >> 1) }
+        let arguments = arguments.iter().map(|(name, words)| (*name, words.to_vec())).collect();
+        Given { name, arguments, sum: Some(sum.0 >> 1) }
     }
     /// Of a rank whose arguments may be any.
     pub fn whatever(name: &'static str) -> Given {
-        Given { name, told: String::new(), sum: None }
+        Given { name, arguments: Vec::new(), sum: None }
     }
     /// The function.
     pub fn name(&self) -> &'static str {
@@ -122,12 +119,20 @@ impl Given {
         row.push(self.sum.unwrap_or(NONE));
         row
     }
+    fn told(&self) -> String {
+        let told = self.arguments.iter().map(|(name, words)| match &words[..] {
+            [one] => format!("{name} {one}"),
+            _ => format!("{name} {words:?}"),
+        });
+        told.collect::<Vec<_>>().join(", ")
+    }
     /// What differs in the rows of all ranks, and a sentence that names them.
     pub fn difference(&self, rows: &[Vec<i64>]) -> (Difference, String) {
         difference(self.name, rows).unwrap_or_else(|| {
             let sums = rows.iter().map(|row| row.last().copied().filter(|&sum| sum != NONE));
+            let own = self.told();
             let text = |one: bool, sum| {
-                let given = if Some(sum) == self.sum { &self.told } else { "others" };
+                let given = if Some(sum) == self.sum { &own } else { "others" };
                 format!("{} {given}", if one { "gives" } else { "give" })
             };
             let each = by_value(sums, text);

@@ -7,8 +7,8 @@ use crate::failure::{Done, Failure, check, fail};
 use crate::pointer::{Out, Text, TextOut};
 use crate::process::Process;
 use crate::process::check::different;
-use crate::process::communicator::{Communicator, GROUP_CALLS, numbered, same};
-use hotlink_message::words::{gathered, largest, told as words_of};
+use crate::process::communicator::{Communicator, GROUP_CALLS, is_left, numbered, same};
+use hotlink_message::words::{gathered, told as words_of};
 use hotlink_standard::constants as c;
 use hotlink_standard::{Compared, Given, Group};
 use std::ffi::c_int;
@@ -349,8 +349,7 @@ pub(crate) fn intercomm_create(
     newintercomm.set(c::MPI_COMM_NULL);
     let leader = Process::root(&local, local_leader)?;
     let given = Given::to("MPI_Intercomm_create", &[("local leader", &[i64::from(local_leader)])]);
-    world.block_on(same(&local.view, &given))?;
-    let next = world.block_on(largest(&local.view, &[i64::from(world.numbers.next())]))?[0];
+    let next = world.block_on(same(&local.view, &given, &[i64::from(world.numbers.next())]))?[0];
     // What the other side is: its next number, and its ranks. Who does not lead hears how many those are first.
     let mut heard = Vec::new();
     if local.rank == leader {
@@ -366,7 +365,7 @@ pub(crate) fn intercomm_create(
     let length = world.block_on(words_of(&local.view, leader, &[heard.len() as i64]))?[0] as usize;
     heard.resize(length, 0);
     let heard = world.block_on(words_of(&local.view, leader, &heard))?;
-    let number = next.max(heard[0]) as u32;
+    let number = is_left(next.max(heard[0]) as u32)?;
     world.numbers.take(number);
     let remote = Rc::new(Group::new(heard[1..].iter().map(|&rank| rank as u32).collect()));
     let overlaps = remote.intersection(&local.group).size() > 0;

@@ -109,8 +109,8 @@ fn first_does(p: &Process, file: &File, work: impl FnOnce() -> Done) -> Done {
 }
 
 /// All ranks must give the same number to this function.
-fn alike(p: &Process, file: &File, name: &'static str, argument: &str, number: i64) -> Done {
-    p.world()?.block_on(same(&file.comm.view, &Given::to(name, &[(argument, &[number])])))
+fn alike(p: &Process, file: &File, [name, argument]: [&'static str; 2], number: i64) -> Done {
+    p.world()?.block_on(same(&file.comm.view, &Given::to(name, &[(argument, &[number])]), &[])).map(drop)
 }
 
 pub(crate) fn file_close(p: &Process, fh: Out<Handle>) -> Done {
@@ -136,7 +136,7 @@ pub(crate) fn file_delete(_p: &Process, filename: Text, _info: Handle) -> Done {
 pub(crate) fn file_set_size(p: &Process, fh: Handle, size: i64) -> Done {
     let file = p.file(fh)?;
     file.may_write()?;
-    alike(p, &file, "MPI_File_set_size", "size", size)?;
+    alike(p, &file, ["MPI_File_set_size", "size"], size)?;
     check(size >= 0, c::MPI_ERR_ARG, || format!("size {size}: it must be at least 0"))?;
     first_does(p, &file, || file.set_bytes(size as u64))
 }
@@ -145,7 +145,7 @@ pub(crate) fn file_set_size(p: &Process, fh: Handle, size: i64) -> Done {
 pub(crate) fn file_preallocate(p: &Process, fh: Handle, size: i64) -> Done {
     let file = p.file(fh)?;
     file.may_write()?;
-    alike(p, &file, "MPI_File_preallocate", "size", size)?;
+    alike(p, &file, ["MPI_File_preallocate", "size"], size)?;
     check(size >= 0, c::MPI_ERR_ARG, || format!("size {size}: it must be at least 0"))?;
     first_does(p, &file, || if file.bytes()? < size as u64 { file.set_bytes(size as u64) } else { Ok(()) })
 }
@@ -294,7 +294,7 @@ pub(crate) fn file_seek_shared(p: &Process, fh: Handle, offset: i64, whence: c_i
     let file = p.file(fh)?;
     file.may_seek()?;
     let given = Given::to("MPI_File_seek_shared", &[("offset", &[offset]), ("whence", &[whence.into()])]);
-    p.world()?.block_on(same(&file.comm.view, &given))?;
+    p.world()?.block_on(same(&file.comm.view, &given, &[]))?;
     let to = file.sought(file.move_shared(|now| now)?, offset, whence)?;
     meet(p, &file)?;
     first_does(p, &file, || file.move_shared(|_| to).map(drop))
@@ -318,7 +318,7 @@ pub(crate) fn file_get_byte_offset(p: &Process, fh: Handle, offset: i64, disp: O
 
 pub(crate) fn file_set_atomicity(p: &Process, fh: Handle, flag: c_int) -> Done {
     let file = p.file(fh)?;
-    alike(p, &file, "MPI_File_set_atomicity", "flag", i64::from(flag != 0))?;
+    alike(p, &file, ["MPI_File_set_atomicity", "flag"], i64::from(flag != 0))?;
     file.atomic.set(flag != 0);
     Ok(())
 }

@@ -155,14 +155,20 @@ impl Numbers {
     }
 }
 
-/// Fails unless all ranks give the same.
-pub(crate) async fn same(view: &Comm<Seat>, given: &Given) -> Done {
-    let [sum, negative] = given.bounds();
-    let told = largest(view, &[sum, negative]).await?;
-    if Given::is_alike([told[0], told[1]]) {
-        return Ok(());
+/// The largest of every rank's words; fails unless all ranks give the same.
+pub(crate) async fn same(view: &Comm<Seat>, given: &Given, words: &[i64]) -> Done<Vec<i64>> {
+    let mut told = largest(view, &[words, &given.bounds()].concat()).await?;
+    let bounds = told.split_off(words.len());
+    match Given::is_alike([bounds[0], bounds[1]]) {
+        true => Ok(told),
+        false => different(given.difference(&gathered(view, &given.row()).await?)),
     }
-    different(given.difference(&gathered(view, &given.row()).await?))
+}
+
+/// Fails for a number beyond those of communicators: it would have the mark of the library's own messages.
+pub(crate) fn is_left(number: u32) -> Done<u32> {
+    check(number < INTERNAL, c::MPI_ERR_OTHER, || format!("all {INTERNAL} numbers of communicators were given out"))?;
+    Ok(number)
 }
 
 /// A number for a new communicator that none of `view` has used: where ranks are of several groups, each may take it.
@@ -175,15 +181,14 @@ pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bo
     if numbers.check {
         agree(view.clone(), given.name(), Alike::default()).await?;
     }
-    same(view, &given).await?;
     let alone = !beside && numbers.pending.get() == 0 && !gate::is_crowded();
     numbers.pending.set(numbers.pending.get() + 1);
     let own = view.label();
     let agreed = async {
         let mut vain = false;
         loop {
-            let told = largest(view, &[i64::from(numbers.next()), i64::from(!alone)]).await?;
-            let number = told[0] as u32;
+            let told = same(view, &given, &[i64::from(numbers.next()), i64::from(!alone)]).await?;
+            let number = is_left(told[0] as u32)?;
             let is_first = told[1] == 0 || numbers.begun.borrow().iter().all(|other| own <= *other);
             let free = is_first && numbers.take(number);
             if told[1] == 0 {
