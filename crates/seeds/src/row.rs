@@ -174,8 +174,12 @@ impl Row {
 
     /// The same of the number that the verdict goes by.
     pub fn judged_error_pct(&self) -> Option<f64> {
-        let predicted = self.number("predicted").filter(|_| self.class() == Class::Prediction);
-        predicted.map_or_else(|| self.error_pct(), |number| self.error_of(number))
+        self.on_file().map_or_else(|| self.error_pct(), |number| self.error_of(number))
+    }
+
+    /// The number that a prediction is held to, where one stood before the datum was known.
+    fn on_file(&self) -> Option<f64> {
+        self.number("predicted").filter(|_| self.class() == Class::Prediction)
     }
 
     fn error_of(&self, number: f64) -> Option<f64> {
@@ -201,7 +205,7 @@ impl Row {
     /// inputs must agree to a unit of the last printed place; others must be near. A prediction is held to the number that
     /// stood before the datum was known, if there is one: a model that was mended since predicts nothing.
     pub fn is_held(&self) -> Option<bool> {
-        match self.number("predicted").filter(|_| self.class() == Class::Prediction) {
+        match self.on_file() {
             Some(number) => self.error_of(number).map(|_| self.is_near(number, ["predicted_low", "predicted_high"])),
             None => self.is_held_today(),
         }
@@ -283,7 +287,7 @@ impl Row {
             record.set("fitted_parameter", fitted);
         }
         self.more.iter().for_each(|(key, value)| record.set(key, value.clone()));
-        if self.key("predicted").is_some() && self.class() == Class::Prediction {
+        if self.on_file().is_some() {
             record.set("predicted_error_pct", self.judged_error_pct());
             record.set("holds_today", self.is_held_today());
         }

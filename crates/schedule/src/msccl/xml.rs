@@ -37,9 +37,8 @@ pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Bui
         return Err(plan.wrong(root, what));
     }
     if let Some(name) = root.attribute("proto") {
-        let found = Protocol::ALL.into_iter().find(|protocol| protocol.name().eq_ignore_ascii_case(name));
-        plan.protocol =
-            found.ok_or_else(|| plan.wrong(root, format!("proto=\"{name}\" (allowed: Simple, LL, LL128)")))?;
+        plan.protocol = Protocol::named(&name.to_ascii_lowercase())
+            .ok_or_else(|| plan.wrong(root, format!("proto=\"{name}\" (allowed: Simple, LL, LL128)")))?;
     }
     let gpus = plan.number(root, "ngpus", 1, i64::from(MOST_RANKS))? as u32;
     let parts = plan.number(root, "nchunksperloop", 1, 1 << 24)? as u64;
