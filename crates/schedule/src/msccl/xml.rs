@@ -17,7 +17,25 @@ use crate::form::{Builder, MOST_RANKS, Place};
 use crate::protocol::Protocol;
 use crate::read::Options;
 use roxmltree::{Document, Node};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What `coll` may name: the collectives of MSCCL's own reader, and two names that its compiler writes.
+const COLLECTIVES: [&str; 13] = [
+    "allreduce",
+    "allgather",
+    "reducescatter",
+    "reduce_scatter",
+    "alltoall",
+    "alltoallv",
+    "broadcast",
+    "reduce",
+    "gather",
+    "scatter",
+    "send",
+    "recv",
+    "custom",
+];
+const MOST_CHANNELS: i64 = 1 << 16;
 
 /// All operations, in picoseconds.
 pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Builder, Wrong> {
@@ -31,7 +49,8 @@ pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Bui
         (format!("{row}:{column}"), format!("is no XML: {error}"))
     })?;
     let root = document.root_element();
-    let mut plan = Plan { document: &document, costs: options.costs, protocol: Protocol::Simple };
+    let mut plan =
+        Plan { document: &document, costs: options.costs, protocol: Protocol::Simple, channels: MOST_CHANNELS };
     if root.tag_name().name() != "algo" {
         let what = format!("`{}`: a plan of MSCCL begins with `algo`", root.tag_name().name());
         return Err(plan.wrong(root, what));
@@ -41,6 +60,12 @@ pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Bui
             .ok_or_else(|| plan.wrong(root, format!("proto=\"{name}\" (allowed: Simple, LL, LL128)")))?;
     }
     let gpus = plan.number(root, "ngpus", 1, i64::from(MOST_RANKS))? as u32;
+    if let Some(name) = root.attribute("coll").filter(|name| !COLLECTIVES.contains(name)) {
+        return Err(plan.wrong(root, format!("coll=\"{name}\" (allowed: {})", COLLECTIVES.join(", "))));
+    }
+    if root.has_attribute("nchannels") {
+        plan.channels = plan.number(root, "nchannels", 1, MOST_CHANNELS)?;
+    }
     let parts = plan.number(root, "nchunksperloop", 1, 1 << 24)? as u64;
     let bytes = size(options)?;
     let mut draft = Draft::new(gpus);
@@ -63,6 +88,7 @@ struct Plan<'a> {
     document: &'a Document<'a>,
     costs: Costs,
     protocol: Protocol,
+    channels: i64,
 }
 
 fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
@@ -136,13 +162,17 @@ impl<'a> Plan<'a> {
         let room = Room::of(self, gpu)?;
         let mut known: BTreeMap<(i64, i64), Local> = BTreeMap::new();
         let mut waits = Vec::new();
+        let mut blocks = BTreeSet::new();
         for (index, block) in elements(gpu).enumerate() {
             self.named(block, "tb")?;
             let id = self.number(block, "id", 0, 1 << 20)?;
+            if !blocks.insert(id) {
+                return Err(self.wrong(block, format!("thread block {id} of gpu {rank} stands twice")));
+            }
             let cpu = u8::try_from(index).map_err(|_| self.wrong(block, "more than 256 thread blocks".to_owned()))?;
             let last = i64::from(draft.ranks()) - 1;
             let (to, from) = (self.number(block, "send", -1, last)?, self.number(block, "recv", -1, last)?);
-            let channel = self.number(block, "chan", 0, 1 << 16)? as u32;
+            let channel = self.number(block, "chan", 0, self.channels - 1)? as u32;
             let mut before: Option<Local> = None;
             for step in elements(block) {
                 self.named(step, "step")?;

@@ -480,6 +480,10 @@ fn mistakes_of_plans_name_line_or_path() {
     for (name, from, to, expected) in [
         ("ring.xml", "type=\"rrcs\"", "type=\"zap\"", ":5: type `zap` (allowed: s, r, rcs"),
         ("ring.xml", "proto=\"Simple\"", "proto=\"LL256\"", ":1: proto=\"LL256\" (allowed: Simple, LL, LL128)"),
+        ("ring.xml", "coll=\"allreduce\"", "coll=\"zz\"", ":1: coll=\"zz\" (allowed: allreduce, "),
+        ("ring.xml", "nchannels=\"1\"", "nchannels=\"0\"", ":1: nchannels=\"0\" (allowed: 1 to 65536)"),
+        ("ring.xml", "chan=\"0\"", "chan=\"1\"", ":3: chan=\"1\" (allowed: 0 to 0)"),
+        ("ring.xml", "<tb id=\"1\"", "<tb id=\"0\"", "thread block 0 of gpu 0 stands twice"),
         ("ring.xml", "send=\"1\"", "send=\"7\"", ":3: send=\"7\" (allowed: -1 to 1)"),
         ("ring.xml", "depid=\"0\" deps=\"1\"", "depid=\"0\" deps=\"9\"", ":9: waits for step 9 of thread block 0"),
         ("ring.xml", "</algo>", "", ":19:1: is no XML"),
