@@ -12,6 +12,7 @@ mod heaps;
 mod radix;
 pub mod random;
 mod ring;
+pub mod sizes;
 mod trace;
 
 pub use calendar::Calendar;

@@ -5,7 +5,7 @@ pub use crate::error::{BuildError, MAX_NODES};
 use crate::network::{Channel, Incoming, Network, Node, Resource, Vertex};
 use crate::notes::Part;
 use crate::routing::choice::Tables;
-use crate::routing::{Guide, Hop, Routing, State, Trip};
+use crate::routing::{Alike, Guide, Hop, Routing, State, Trip};
 use crate::spec::{FabricSpec, Role};
 use crate::topology::{self, Shape};
 use crate::units::{Rate, Time};
@@ -44,8 +44,15 @@ pub struct Ways<'a> {
 impl Ways<'_> {
     /// How many next hops a packet at `state` has, where they can be had one by one ([`Ways::nth`]).
     pub fn count(&self, state: State) -> Option<u32> {
-        let is_inside = !self.is_home(state) && !self.fabric.network.is_node(state.at);
-        is_inside.then(|| self.guide.count(state)).flatten()
+        self.is_inside(state).then(|| self.guide.count(state)).flatten()
+    }
+    fn is_inside(&self, state: State) -> bool {
+        !self.is_home(state) && !self.fabric.network.is_node(state.at)
+    }
+
+    /// All of these next hops, where only their channels differ.
+    pub fn alike(&self, state: State) -> Option<Alike<'_>> {
+        self.is_inside(state).then(|| self.guide.alike(state)).flatten()
     }
 
     /// Whether what comes next is the destination.

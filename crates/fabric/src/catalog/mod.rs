@@ -23,7 +23,7 @@ mod write;
 pub use crate::sheet::{Entry, Lines, Mistake, nearest, one_a_line, status_name, unit};
 pub use library::{Described, Kind, Library, Listed, Loaded, parse_part};
 pub use price_list::parse_price_list;
-pub use published::{Asked, Claim, Origin, Published, UNITS};
+pub use published::{Asked, Claim, Origin, Published, UNITS, parse as parse_published};
 pub use read::{Parts, role_key, role_named, routing_key};
 pub use write::{host_to_toml, to_toml};
 

@@ -59,6 +59,25 @@ pub struct Hop {
     pub share: f64,
 }
 
+/// Ways on that differ in their channels alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Alike<'a> {
+    /// The channels, by number of the way.
+    pub channels: &'a [Channel],
+    /// As in each [`Hop`].
+    pub vc: u8,
+    /// As in each [`Hop`].
+    pub phase: u8,
+}
+
+impl Alike<'_> {
+    /// The way on number `nth`.
+    pub fn hop(&self, nth: usize) -> Option<Hop> {
+        let share = 1.0 / self.channels.len() as f64;
+        self.channels.get(nth).map(|&channel| Hop { channel, vc: self.vc, phase: self.phase, share })
+    }
+}
+
 /// A packet's journey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Trip {
@@ -304,17 +323,21 @@ impl Guide<'_> {
     pub fn count(&self, state: State) -> Option<u32> {
         match self {
             Guide::Toward(Toward::Dragonfly(toward)) => Some(toward.count(state)),
-            Guide::Toward(Toward::Paths { paths, row, .. }) => paths.count(row, state),
-            _ => None,
+            _ => Some(self.alike(state)?.channels.len() as u32),
         }
+    }
+
+    /// All of these, where only their channels differ.
+    pub fn alike(&self, state: State) -> Option<Alike<'_>> {
+        let Guide::Toward(Toward::Paths { paths, row, .. }) = self else { return None };
+        paths.alike(row, state)
     }
 
     /// The way on number `nth` of those.
     pub fn nth(&self, state: State, nth: u32) -> Option<Hop> {
         match self {
             Guide::Toward(Toward::Dragonfly(toward)) => toward.nth(state, nth),
-            Guide::Toward(Toward::Paths { paths, row, .. }) => paths.nth(row, state, nth),
-            _ => None,
+            _ => self.alike(state)?.hop(nth as usize),
         }
     }
 

@@ -5,7 +5,7 @@
 //! hop nearer. A complete folded tree needs no table ([`Tree`]). Packets do not pass through nodes.
 
 use super::tree::Tree;
-use super::{Hop, State};
+use super::{Alike, Hop, State};
 use crate::attachment::Attachment;
 use crate::network::{Channel, Network, Vertex};
 use crate::topology::Shape;
@@ -201,10 +201,10 @@ impl ShortestPaths {
         let start = hops.len();
         match row {
             Row::Searched(row) => self.searched_hops(network, row, state, hops),
-            Row::Tree(tree, group) => {
-                let ways = self.tree_ways(tree, *group, state.at);
-                hops.extend(ways.iter().map(|&channel| self.tree_hop(channel, state, ways.len())));
-                return;
+            Row::Tree(..) => {
+                let ways = self.alike(row, state);
+                return hops
+                    .extend(ways.iter().flat_map(|ways| (0..ways.channels.len()).filter_map(|nth| ways.hop(nth))));
             }
         }
         let share = 1.0 / (hops.len() - start) as f64;
@@ -216,27 +216,16 @@ impl ShortestPaths {
         }
     }
 
-    /// How many ways on there are from the device of `state`, where a tree has them one by one.
-    pub fn count(&self, row: &Row, state: State) -> Option<u32> {
+    /// All ways on from the device of `state`, where a tree has them one by one.
+    pub fn alike<'a>(&self, row: &'a Row, state: State) -> Option<Alike<'a>> {
         let Row::Tree(tree, group) = row else { return None };
-        Some(self.tree_ways(tree, *group, state.at).len() as u32)
-    }
-
-    /// The way on number `nth` of those.
-    pub fn nth(&self, row: &Row, state: State, nth: u32) -> Option<Hop> {
-        let Row::Tree(tree, group) = row else { return None };
-        let ways = self.tree_ways(tree, *group, state.at);
-        ways.get(nth as usize).map(|&channel| self.tree_hop(channel, state, ways.len()))
+        let (vc, phase) = if self.lanes > 0 { (state.phase, state.phase + 1) } else { (0, 0) };
+        Some(Alike { channels: self.tree_ways(tree, *group, state.at), vc, phase })
     }
 
     fn tree_ways<'a>(&self, tree: &'a Tree, group: u32, at: Vertex) -> &'a [Channel] {
         let ways = tree.ways(at, group);
         if self.single { &ways[..ways.len().min(1)] } else { ways }
-    }
-
-    fn tree_hop(&self, channel: Channel, state: State, ways: usize) -> Hop {
-        let (vc, phase) = if self.lanes > 0 { (state.phase, state.phase + 1) } else { (0, 0) };
-        Hop { channel, vc, phase, share: 1.0 / ways as f64 }
     }
 
     fn searched_hops(&self, network: &Network, row: &[u16], state: State, hops: &mut Vec<Hop>) {

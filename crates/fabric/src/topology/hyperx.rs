@@ -53,14 +53,6 @@ impl HyperX {
         u64::from(self.links) * self.switches() / extent * (extent / 2) * extent.div_ceil(2)
     }
 
-    /// Messages over each channel of dimension `d` when every node of a full HyperX sends one to every other in dimension
-    /// order: what enters in the lower dimensions and leaves in the higher ones, all told every switch of the other
-    /// dimensions once, for each pair of nodes of two switches.
-    pub fn all_to_all_load(&self, d: usize) -> f64 {
-        let nodes = f64::from(self.nodes_per_switch);
-        nodes * nodes * (self.switches() / u64::from(self.extents[d])) as f64 / f64::from(self.links)
-    }
-
     /// Coordinates of switch `switch`.
     fn coordinate(&self, switch: u32, d: usize) -> u32 {
         let stride: u32 = self.extents[..d].iter().product();

@@ -13,6 +13,7 @@ mod inventory;
 mod numbers;
 mod paths;
 mod prices;
+mod published;
 mod reduction;
 mod round_trip;
 mod shortest;

@@ -7,17 +7,30 @@
 //! the routing's freedom from deadlock holds; packets of a message may overtake one another.
 
 use super::Net;
+use super::ugal::Choosing;
 use crate::net::pool::AGAIN;
 use crate::plan::{NO_CHOICE, NONE};
 use hotlink_fabric::flow_control::Admission;
+use hotlink_fabric::network::Channel;
 use hotlink_fabric::rng::mix;
 use hotlink_fabric::routing::{Hop, State};
 
 impl Net<'_> {
+    /// Whether packets' routes may end at their next choice: no other way is taken than that chosen there.
+    pub(super) fn may_stay_open(&self) -> bool {
+        self.choosing == Choosing::Adaptive
+            && !matches!(self.admission, Admission::RingAccess | Admission::OnArrival)
+            && self.feedback.is_none()
+            && self.settings.faults.is_empty()
+            && self.plan.may_stay_open()
+    }
+
     /// Turns a packet that has reached a choice to the least occupied way; the rest of its route follows.
     pub(super) fn choose_way(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
-        let state = self.routes.chosen_at(packet, u32::from(p.stage));
+        // Of a route that stays open the last stage stands twice. Nowhere else need memory be asked.
+        let passes = self.buffer.stays_open && (p.here != p.ahead || p.here.is_last());
+        let state = if passes { NO_CHOICE } else { self.routes.chosen_at(packet, u32::from(p.stage)) };
         if state != NO_CHOICE {
             self.turn(packet, state);
         }
@@ -32,23 +45,28 @@ impl Net<'_> {
         let choice = self.plan.choice(m.from, m.to, p.message, p.index & !AGAIN);
         let trip = self.plan.trip(m.from, m.to, choice);
         let (ways, lot) = (self.plan.fabric.ways(trip), mix(choice ^ u64::from(p.stage)) as usize);
-        let in_turn = |count: usize| (lot % count.max(1)..count).chain(0..lot % count.max(1));
-        let hop = if let Some(count) = ways.count(state).filter(|_| self.outage.is_none()) {
-            self.least_occupied(in_turn(count as usize).filter_map(|nth| ways.nth(state, nth as u32)))
+        let nth = |nth: usize| ways.nth(state, nth as u32);
+        let hop = if let Some(alike) = ways.alike(state).filter(|_| self.outage.is_none()) {
+            let channels = alike.channels;
+            self.least_occupied(channels.len(), lot, |nth| Some((channels[nth], alike.vc)))
+                .and_then(|nth| alike.hop(nth))
+        } else if let Some(count) = ways.count(state).filter(|_| self.outage.is_none()) {
+            self.least_occupied(count as usize, lot, |at| nth(at).map(|hop| (hop.channel, hop.vc))).and_then(nth)
         } else {
             let mut hops = std::mem::take(&mut self.hops);
             ways.hops(state, &mut hops);
             if self.outage.is_some() {
                 hops.retain(|hop| self.plan.leads_on(*hop, trip, &mut self.buffer));
             }
-            let hop = self.least_occupied(in_turn(hops.len()).map(|nth| hops[nth]));
+            let hop = self
+                .least_occupied(hops.len(), lot, |nth| Some((hops[nth].channel, hops[nth].vc)))
+                .map(|nth| hops[nth]);
             self.hops = hops;
             hop
         };
-        // Nothing to turn where the least occupied way is the one drawn.
-        let Some(hop) = hop.filter(|hop| self.plan.channel_server(hop) != self.server_of(p.here.lane)) else {
-            return;
-        };
+        // Nothing to turn where the least occupied way is the one drawn, unless nothing is known beyond.
+        let drawn = |hop: &Hop| self.plan.channel_server(hop) == self.server_of(p.here.lane);
+        let Some(hop) = hop.filter(|hop| self.buffer.stays_open || !drawn(hop)) else { return };
         let enters = p.here.lane & self.plan.own_lanes != 0;
         self.buffer.inner = m.inner;
         if let Err(error) = self.plan.detour(hop, enters, trip, choice, &mut self.buffer) {
@@ -88,16 +106,21 @@ impl Net<'_> {
         }
     }
 
-    /// The least occupied of `hops` whose channel has a rate, of equals the first.
-    fn least_occupied(&self, hops: impl Iterator<Item = Hop>) -> Option<Hop> {
+    /// The number of the least occupied of `count` ways whose channel has a rate, of equals the first from `lot` on.
+    #[inline]
+    fn least_occupied(&self, count: usize, lot: usize, way: impl Fn(usize) -> Option<(Channel, u8)>) -> Option<usize> {
         let crowds = self.crowds.as_ref()?;
-        let mut least: Option<(u32, i32, Hop)> = None;
-        for hop in hops {
-            let server = self.plan.channel_server(&hop);
+        let mut least: Option<(u32, i32, usize)> = None;
+        let mut nth = lot % count.max(1);
+        for _ in 0..count {
+            let this = nth;
+            nth = if nth + 1 == count { 0 } else { nth + 1 };
+            let Some((channel, vc)) = way(this) else { continue };
+            let server = self.plan.server_of_channel(channel);
             if server == NONE {
                 continue;
             }
-            let channel = u32::from(hop.vc) * self.plan.alike;
+            let channel = u32::from(vc) * self.plan.alike;
             let shut =
                 self.admission == Admission::UntilPaused && self.servers[server as usize].closed >> channel & 1 != 0;
             let crowd = crowds[server as usize] + u32::from(shut);
@@ -107,13 +130,13 @@ impl Net<'_> {
             }
             let room = self.lanes[((server << self.plan.lane_shift) + channel) as usize].room;
             if least.is_none_or(|(fewest, most, _)| crowd < fewest || room > most) {
-                least = Some((crowd, room, hop));
+                least = Some((crowd, room, this));
             }
             // None can be emptier.
             if crowd == 0 && room == self.most_room {
                 break;
             }
         }
-        least.map(|(.., hop)| hop)
+        least.map(|(.., nth)| nth)
     }
 }

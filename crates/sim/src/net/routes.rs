@@ -20,7 +20,7 @@ pub(super) struct Rows<T> {
 impl<T: Copy> Rows<T> {
     /// None yet.
     pub fn new(none: T) -> Rows<T> {
-        Rows { items: Vec::new(), room: 8, none }
+        Rows { items: Vec::new(), room: 1, none }
     }
     #[inline]
     fn at(&self, place: u32, i: u32) -> T {
@@ -84,6 +84,8 @@ pub(super) struct Routes {
     long: Option<Rows<Stage>>,
     /// Beside each stage where it was chosen (adaptive routing and faults only).
     chosen_at: Option<Rows<State>>,
+    /// Routes end at their first choice: where that is stands alone in its row.
+    pub stay_open: bool,
 }
 
 impl Routes {
@@ -95,6 +97,7 @@ impl Routes {
             short: Rows::new(0),
             long: None,
             chosen_at: keeps_choices.then(|| Rows::new(NO_CHOICE)),
+            stay_open: false,
         }
     }
     /// Puts `stages` in place of those from `stage` on of the route of `place`.
@@ -109,7 +112,12 @@ impl Routes {
             self.put(place, i, *stage);
         }
         if let Some(all) = &mut self.chosen_at {
-            all.reserve(place, length);
+            let (stage, chosen_at) = match self.stay_open {
+                // The stage before the last, which stands twice.
+                true => (0, &chosen_at[chosen_at.len().saturating_sub(2)..][..1]),
+                false => (stage, chosen_at),
+            };
+            all.reserve(place, stage as usize + chosen_at.len());
             (stage..).zip(chosen_at).for_each(|(i, state)| all.put(place, i, *state));
         }
     }
@@ -149,7 +157,7 @@ impl Routes {
     /// Where a stage was chosen among several; [`NO_CHOICE`] if it was the only way on.
     #[inline]
     pub fn chosen_at(&self, place: u32, stage: u32) -> State {
-        self.chosen_at.as_ref().map_or(NO_CHOICE, |all| all.at(place, stage))
+        self.chosen_at.as_ref().map_or(NO_CHOICE, |all| all.at(place, if self.stay_open { 0 } else { stage }))
     }
     #[inline]
     pub fn stage(&self, place: u32, stage: u32) -> Stage {

@@ -55,6 +55,8 @@ pub struct RouteBuffer {
     pub(crate) hops: Vec<Hop>,
     /// Whether another choice might have given another way.
     pub(crate) drawn: bool,
+    /// Ways end at their first choice: the packet continues its own there.
+    pub(crate) stays_open: bool,
     lead_ps: u32,
     /// No server of the network passed yet.
     pub(super) at_host: bool,
@@ -83,13 +85,11 @@ impl Plan<'_> {
         found
     }
     fn route_on(&self, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
-        let (from, to) = (trip.source.0, trip.destination.0);
+        let from = trip.source.0;
         out.clear();
         self.begin(from, out);
         out.drawn = self.fabric.routing.is_valiant();
-        self.walk(State::start(Node(from)), trip, choice, out)?;
-        self.end(to, out);
-        Ok(())
+        self.walk(State::start(Node(from)), trip, choice, out)
     }
     /// The rest of a way that takes `hop` from where its routing had a choice; the first stage put into `out` is that of
     /// the hop. `enters`: nothing of the network has been passed yet.
@@ -107,9 +107,7 @@ impl Plan<'_> {
         out.clear();
         out.at_host = enters;
         let next = self.cross(self.fabric.network.from(hop.channel), hop, NO_CHOICE, trip, out);
-        self.walk(next, trip, choice, out)?;
-        self.end(trip.destination.0, out);
-        Ok(())
+        self.walk(next, trip, choice, out)
     }
     /// The journey of a packet: under Valiant routing by the intermediate group that `choice` draws.
     pub fn trip(&self, from: u32, to: u32, choice: u64) -> Trip {
@@ -141,7 +139,8 @@ impl Plan<'_> {
     pub fn channel_server(&self, hop: &Hop) -> u32 {
         self.server_of_channel(hop.channel)
     }
-    /// Follows the routing from `state` to the trip's end.
+    /// Follows the routing from `state` to the trip's end, or to the first choice if the way stays open there: then the
+    /// stage that would be drawn stands twice at its end.
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         let (mut lot, turn) = (choice >> 32, choice & 0xffff_ffff);
         if self.paths == Paths::Flow && self.fabric.routing.is_valiant() {
@@ -153,29 +152,34 @@ impl Plan<'_> {
         // Destinations' tables and what is down need all ways on; else one of them by its number will do.
         let by_number = out.down.is_empty() && self.paths != Paths::Destination;
         while state.at != trip.destination.vertex() {
-            if let Some(count) = by_number.then(|| ways.count(state)).flatten() {
-                let chosen_at = if count > 1 { state } else { NO_CHOICE };
+            let (hop, chosen) = if let Some(alike) = by_number.then(|| ways.alike(state)).flatten() {
+                let count = alike.channels.len();
                 out.drawn |= count > 1;
-                let Some(hop) = ways.nth(state, draw.place(count)) else {
-                    return Err(SimError::no_route(self.fabric, trip));
-                };
-                state = self.cross(state.at, hop, chosen_at, trip, out);
-                continue;
-            }
-            let mut hops = std::mem::take(&mut out.hops);
-            ways.hops(state, &mut hops);
-            let chosen_at = if hops.len() > 1 || !out.down.is_empty() { state } else { NO_CHOICE };
-            out.drawn |= hops.len() > 1;
-            if !out.down.is_empty() {
-                hops.retain(|hop| self.leads_on(*hop, trip, out));
-            }
-            let hop = draw.pick(&self.fabric.network, self.fabric.tables(), &hops).map(|place| hops[place]);
-            out.hops = hops;
-            let Some(hop) = hop else {
-                return Err(SimError::no_route(self.fabric, trip));
+                (alike.hop(draw.place(count as u32) as usize), count > 1)
+            } else if let Some(count) = by_number.then(|| ways.count(state)).flatten() {
+                out.drawn |= count > 1;
+                (ways.nth(state, draw.place(count)), count > 1)
+            } else {
+                let mut hops = std::mem::take(&mut out.hops);
+                ways.hops(state, &mut hops);
+                let chosen = hops.len() > 1 || !out.down.is_empty();
+                out.drawn |= hops.len() > 1;
+                if !out.down.is_empty() {
+                    hops.retain(|hop| self.leads_on(*hop, trip, out));
+                }
+                let hop = draw.pick(&self.fabric.network, self.fabric.tables(), &hops).map(|place| hops[place]);
+                out.hops = hops;
+                (hop, chosen)
             };
-            state = self.cross(state.at, hop, chosen_at, trip, out);
+            let hop = hop.ok_or_else(|| SimError::no_route(self.fabric, trip))?;
+            state = self.cross(state.at, hop, if chosen { state } else { NO_CHOICE }, trip, out);
+            if chosen && out.stays_open {
+                out.stages.extend_from_within(out.stages.len() - 1..);
+                out.states.push(NO_CHOICE);
+                return Ok(());
+            }
         }
+        self.end(trip.destination.0, out);
         Ok(())
     }
     /// As [`Plan::route`], through what is down.
@@ -345,6 +349,11 @@ impl Plan<'_> {
             });
         let rates = stages.map(|(_, stage)| self.rate_of(*stage).0);
         Ok((least.min(out.latency_ps), Rate(rates.fold(leaving.fold(0, u64::saturating_add), u64::min))))
+    }
+    /// Whether every choice of a way is one of links that have a rate, and nothing depends on how long the way will be.
+    pub(crate) fn may_stay_open(&self) -> bool {
+        let rated = |crossing: &Crossing| crossing.server != NONE;
+        self.channel.iter().all(rated) && !self.vertex.iter().any(rated) && self.overhead.1 == 0.0
     }
     /// Whether every packet of a message takes the same way.
     pub fn one_path(&self) -> bool {

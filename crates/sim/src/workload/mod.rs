@@ -8,17 +8,16 @@ mod pingpong;
 mod replay;
 mod saturation;
 mod series;
-mod sizes;
 mod traffic;
 
 pub use alltoall::{Schedule, all_to_all, exchange};
 pub use background::Background;
 pub(crate) use background::TAG as BACKGROUND;
+pub use hotlink_event::sizes::SizeLaw;
 pub use pingpong::{PingPong, ping_pong};
 pub use replay::{Replay, ReplayError, Replayed, replay};
 pub use saturation::{Stream, message_passing_pause, saturate, shared_link_pairs, turning_pairs};
 pub use series::Series;
-pub use sizes::SizeLaw;
 pub use traffic::{Flows, OpenLoop};
 
 use crate::net::{Net, Stats};

@@ -5,12 +5,12 @@
 
 use super::Run;
 use super::series::Series;
-use super::sizes::SizeLaw;
 use crate::error::SimError;
 use crate::flow::Settings;
 use crate::net::{Net, Note};
 use crate::plan::Plan;
 use hotlink_event::random::Random;
+use hotlink_event::sizes::SizeLaw;
 use hotlink_fabric::traffic::Demand;
 use hotlink_fabric::units::Time;
 

@@ -1,6 +1,6 @@
 //! How large messages are: all alike, exponential, or by a table of shares.
 
-use hotlink_event::random::Random;
+use crate::random::Random;
 
 /// A distribution of messages' bytes.
 #[derive(Clone, Debug, PartialEq)]
