@@ -443,14 +443,14 @@ impl<'a> Net<'a> {
             let Some((now, event)) = self.queue.pop() else {
                 return if self.packets.live == 0 { Ok(None) } else { Err(self.deadlock()) };
             };
-            self.now = now;
+            let before = std::mem::replace(&mut self.now, now);
             self.trace.add(now, event);
             self.stats.events += 1;
             if self.stats.events.is_multiple_of(TOLD_EACH) {
                 self.settings.gauge.tell(self.stats.delivered_bytes, self.expected);
             }
             self.look_ahead();
-            let note = self.handle(event);
+            let note = self.handle(event, before);
             while let Some(server) = self.pokes.pop() {
                 self.try_start(server);
             }
@@ -461,14 +461,14 @@ impl<'a> Net<'a> {
     }
 
     #[inline]
-    fn handle(&mut self, event: Event) -> Option<Note> {
+    fn handle(&mut self, event: Event, before: u64) -> Option<Note> {
         match event.kind() {
             kind::ARRIVE => self.arrive(event.id()),
             kind::DONE => self.done(event.id()),
             kind::DELIVER => return self.deliver(event.id()),
             kind::ECHO => self.free_room(event.id(), event.extra()),
             kind::RETRY => self.retry(event.id()),
-            kind::FAULT => self.fault(event.id()),
+            kind::FAULT => self.fault(event.id(), before),
             kind::RESPONSE => self.response(event.id()),
             kind::ACKNOWLEDGE => self.acknowledged(event.id()),
             kind::RELEASE => self.release(event.id()),

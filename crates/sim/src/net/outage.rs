@@ -13,8 +13,9 @@ use crate::plan::{NO_CHOICE, NONE, Plan, RouteBuffer};
 use hotlink_event::{Event, Queue};
 use hotlink_fabric::flow_control::{Admission, Passage};
 use hotlink_fabric::network::Channel;
-use hotlink_fabric::units::Rate;
+use hotlink_fabric::units::{Rate, Time};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// What is down, and what is still to happen.
 pub(super) struct Outage {
@@ -23,6 +24,8 @@ pub(super) struct Outage {
     /// Changes to come that mend something.
     repairs_left: usize,
     unreachable: BTreeSet<(u32, u32)>,
+    /// The last time in which nothing was left to happen but failures.
+    idle: Option<Range<u64>>,
 }
 
 fn mends(fault: &Fault) -> bool {
@@ -42,10 +45,11 @@ impl Net<'_> {
             faults,
             server_down: vec![false; self.servers.len()],
             unreachable: BTreeSet::new(),
+            idle: None,
         }));
         for i in 0..self.settings.faults.len() {
             match self.settings.faults[i].at.0 {
-                0 => self.fault(i as u32),
+                0 => self.fault(i as u32, 0),
                 at => self.queue.push(at, Event::new(kind::FAULT, i as u32, 0)),
             }
         }
@@ -62,9 +66,18 @@ impl Net<'_> {
         (messages > 0).then(|| Lost { messages, unreachable: self.unreachable() })
     }
 
-    /// Fault `index` happens.
-    pub(super) fn fault(&mut self, index: u32) {
+    /// The clock, less the time in which nothing was left to happen but failures.
+    pub(crate) fn worked(&self) -> Time {
+        let idle = self.outage.as_ref().and_then(|outage| outage.idle.clone()).filter(|idle| idle.end == self.now);
+        Time(idle.map_or(self.now, |idle| idle.start))
+    }
+
+    /// Fault `index` happens; the event before it was at `before`.
+    pub(super) fn fault(&mut self, index: u32, before: u64) {
+        let is_idle = self.messages.live == 0 && self.timers == 0;
         let Some(outage) = &mut self.outage else { return };
+        let start = outage.idle.as_ref().filter(|idle| idle.end == before).map_or(before, |idle| idle.start);
+        outage.idle = is_idle.then_some(start..self.now);
         let fault = outage.faults[index as usize];
         outage.repairs_left -= usize::from(mends(&fault));
         let channels = fault.channels(&self.plan.fabric.network);

@@ -43,7 +43,7 @@ pub struct Run {
 impl Run {
     pub(crate) fn of(net: &Net<'_>, elapsed: Time, bytes: u64) -> Run {
         // Programs go on for a while after the last packet.
-        let span = net.now().0.max(elapsed.0).max(1) as f64;
+        let span = net.worked().0.max(elapsed.0).max(1) as f64;
         let busy = net.busy_ps().map(|ps| ps as f64 / span).collect();
         Run { elapsed, bytes, stats: net.stats(), trace_hash: net.trace_hash(), unreachable: net.unreachable(), busy }
     }

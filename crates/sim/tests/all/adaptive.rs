@@ -1,10 +1,13 @@
 //! Adaptive routing: what it must gain, and what it may not lose.
 
 use hotlink_bound::Limited;
+use hotlink_fabric::network::Resource;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_fabric::traffic::Traffic;
+use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog};
+use hotlink_sim::fault::{Condition, Fault};
 use hotlink_sim::workload::{Run, Schedule, exchange};
 use hotlink_sim::{Plan, Settings};
 
@@ -61,5 +64,28 @@ fn adaptive_routing_loses_nothing_and_never_beats_the_bound() {
             let (_, again) = efficiency(&spec, nodes, &traffic, 64 << 10, Paths::Adaptive);
             assert_eq!(run, again, "{name} {traffic}: the same inputs give the same course");
         }
+    }
+}
+
+/// Where nothing ever fails a route ends at its first choice; where something may, all of it is made at once. Ways, times
+/// and counts must not differ.
+#[test]
+fn a_failure_that_never_comes_changes_nothing() {
+    for (name, nodes) in
+        [("qsnet", 64), ("ib-ndr-fat-tree2", 128), ("ib-ndr-fat-tree3", 1100), ("eth-400g-leaf-spine", 64)]
+    {
+        let spec = named(name);
+        let fabric = Fabric::build(&spec, nodes).expect(name);
+        let demand = Traffic::Random.demand(nodes, 3).expect("a permutation");
+        let run = |faults| {
+            let settings = Settings { paths: Paths::Adaptive, faults, ..Settings::of(&spec) };
+            let plan = Plan::new(&fabric, &settings).expect(name);
+            let Run { elapsed, bytes, stats, busy, .. } =
+                exchange(&plan, &settings, &demand, 64 << 10, Schedule::LinearShift).expect("no deadlock");
+            (elapsed, bytes, stats.packets, stats.packet_hops, stats.delivered, busy)
+        };
+        let link = Resource::Channel(fabric.network.out(fabric.attachment.homes[0]).next().expect("a link"));
+        let never = Fault { at: Time(1 << 60), resource: link, condition: Condition::Down };
+        assert_eq!(run(vec![]), run(vec![never]), "{name}");
     }
 }
