@@ -100,11 +100,8 @@ fn direction(
     // Of UDP, versions up to 3.9 tell what was sent alone, and how much of it was lost: datagrams are of one size.
     let arrived = || Some(rate("sum")? * (1.0 - lost?));
     let received = rate("sum_received");
-    let received = if is_udp {
-        received.or_else(arrived)
-    } else {
-        received.or_else(|| rate("sum")).or_else(|| rate("sum_sent"))
-    };
+    let received =
+        if is_udp { received.or_else(arrived) } else { received.or_else(|| rate("sum")).or_else(|| rate("sum_sent")) };
     let missing = || {
         let what = format!("`end.sum_received{ending}.bits_per_second` is not a number");
         text.wrong(0, &what, "the JSON of iperf3 -J")
@@ -292,8 +289,7 @@ mod tests {
         let one = |key: &&str| record.get(key).map_or_else(|| "-".to_owned(), ToString::to_string);
         keys.iter().map(one).collect::<Vec<_>>().join(" ")
     }
-    const KEYS: [&str; 6] =
-        ["via", "direction", "bandwidth_MBps", "mean_bandwidth_MBps", "jitter_us", "lost_share"];
+    const KEYS: [&str; 6] = ["via", "direction", "bandwidth_MBps", "mean_bandwidth_MBps", "jitter_us", "lost_share"];
 
     const UDP: &str = "[ ID] Interval           Transfer     Bitrate         Total Datagrams
 [  5]   0.00-1.00   sec   119 MBytes  1.00 Gbits/sec  3815
