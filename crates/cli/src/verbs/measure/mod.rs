@@ -138,6 +138,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     output.describe_all(measured.environment);
     output.push_all(measured.records);
+    if let Err(why @ Error::Check(_)) = &result {
+        output.end_early(why);
+    }
     result?;
     carrier.map_or(Ok(()), |carrier| carrier.watching.write(&measured.timelines, output))
 }
