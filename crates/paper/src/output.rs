@@ -344,8 +344,9 @@ fn no_osu_form() -> Error {
 /// Takes away names: of the host, of folders, of addresses, and what settings are set to.
 fn anonymise(command: &mut [String], environment: &mut Map<String, Value>) {
     environment.remove("host");
-    for (_, value) in environment.iter_mut() {
+    for (key, value) in environment.iter_mut() {
         match value {
+            Value::Object(place) if key == IMPORTED_ON => _ = place.remove("host"),
             Value::String(text) if text.starts_with('/') => *text = last_part(text).to_owned(),
             // Settings: which are set, not to what.
             Value::Object(settings) => settings.values_mut().for_each(|value| *value = Value::Null),
@@ -465,6 +466,9 @@ mod tests {
         output.import();
         let environment = &output.document()["environment"];
         assert!(environment["imported_on"]["hotlink"].is_string(), "{environment}");
+        output.anonymous = true;
+        let named = output.document()["environment"]["imported_on"].clone();
+        assert!(named["hotlink"].is_string() && named.get("host").is_none(), "{named}");
         assert_eq!(environment.as_object().unwrap().len(), 1, "{environment}");
     }
 

@@ -295,16 +295,17 @@ impl Fit {
             .into_iter()
             .zip(self.intervals)
             .map(|((name, value, scale, unit), (low, high))| {
+                let is_assumed = ["L", "o"].contains(&name);
                 let record = Record::new()
                     .with("fabric", fabric)
-                    .with("method", "fitted")
+                    .with("method", if is_assumed { "estimated" } else { "fitted" })
                     .with("parameter", name)
                     .with("value", value * scale)
                     .with("unit", unit)
                     .with("ci95_low", low * scale)
                     .with("ci95_high", high * scale)
                     .with("source", self.source.as_str());
-                if ["L", "o"].contains(&name) { record.with("note", fit::ASSUMED) } else { record }
+                if is_assumed { record.with("note", fit::ASSUMED) } else { record }
             })
             .collect();
         for (benchmark, points) in [("pingpong", &self.pingpong), ("stream", &self.stream)] {

@@ -213,7 +213,7 @@ impl Run {
         let is_sum = mine().any(|line| line.id == "SUM");
         let of_all = || mine().filter(|line| !is_sum || line.id == "SUM");
         let streams = mine().filter(|line| line.role == Some("receiver") && line.id != "SUM").count().max(1);
-        let last = |role| of_all().filter(|line| line.role == Some(role)).last();
+        let last = |role| of_all().rfind(|line| line.role == Some(role));
         let sent = || last("sender").filter(|_| !self.is_udp);
         let Some(whole) = last("receiver").or_else(sent) else {
             let (what, allowed) = match last("sender") {
