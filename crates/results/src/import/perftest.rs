@@ -114,6 +114,8 @@ fn row(text: &Text<'_>, line: usize, heads: &[String], words: &[&str], head: &Re
             "t_min" => record.set("min_us", text.number(line, word)?),
             "t_max" => record.set("max_us", text.number(line, word)?),
             "99% percentile" => record.set("p99_us", text.number(line, word)?),
+            "99.9% percentile" => record.set("p99_9_us", text.number(line, word)?),
+            "t_stdev" => record.set("stdev_us", text.number(line, word)?),
             other => record.set(&plain(other), text.number(line, word)?),
         }
     }
@@ -156,6 +158,8 @@ fn json(text: &Text<'_>, gbits: bool) -> Result<Vec<Record>, Error> {
             "t_min" => record.set("min_us", number),
             "t_max" => record.set("max_us", number),
             "percentile_99" => record.set("p99_us", number),
+            "percentile_99.9" => record.set("p99_9_us", number),
+            "t_stdev" => record.set("stdev_us", number),
             other => record.set(&plain(other), Value::from(number)),
         }
     }
