@@ -176,7 +176,8 @@ def measure(
     shown = {name: value for name, value in asked.items() if value not in ([], False)}
     measured = json.loads(_core.measure(as_json(asked), as_json(picked)))
     given = _given(**shown, **made)
-    return Result(measured["records"], [f"hotlink.measure({given})"], measured["environment"])
+    about = [f"hotlink.measure({given})"], measured["environment"], measured["incomplete"]
+    return Result(measured["records"], *about)
 
 
 def calibrate(

@@ -87,6 +87,8 @@ class Result(Sequence[Record]):
     records: list[Record]
     command: list[str] = field(default_factory=list)
     environment: dict[str, Any] = field(default_factory=dict)
+    incomplete: str | None = None
+    """Why records are missing, if any are."""
 
     @classmethod
     def from_json(cls, text: str) -> Result:
@@ -97,7 +99,8 @@ class Result(Sequence[Record]):
         document = json.loads(text)
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
             document = json.loads(_core.of_today(text))
-        return cls(document["records"], document.get("command", []), document.get("environment", {}))
+        about = document.get("command", []), document.get("environment", {}), document.get("incomplete")
+        return cls(document["records"], *about)
 
     @classmethod
     def load(cls, file: str | PathLike[str]) -> Result:
@@ -157,7 +160,7 @@ class Result(Sequence[Record]):
             keys = ", ".join(sorted({key for record in self.records for key in record}))
             raise _core.InputError(f"no record has {', '.join(unknown)} (allowed: {keys})")
         kept = [record for record in self.records if all(record.get(key) == value for key, value in values.items())]
-        return Result(kept, self.command, self.environment)
+        return Result(kept, self.command, self.environment, self.incomplete)
 
     def columns(self) -> dict[str, list[Value]]:
         """Every key of any record as a column; what a record lacks is None."""

@@ -81,6 +81,10 @@ impl Plan {
             buffers: Buffers::Kept,
         }
     }
+    /// What ended a block of so many samples: its time, or their number.
+    pub fn ended_by(&self, samples: usize) -> &'static str {
+        if samples < self.samples_max { "time" } else { "samples" }
+    }
     /// Whether samples taken since `since_us` are enough.
     pub fn is_enough(&self, samples: usize, since_us: f64) -> bool {
         samples >= self.samples_max || samples > 0 && since_us >= self.time_us
@@ -371,5 +375,6 @@ mod tests {
         let plan = Plan { time_us: 100.0, samples_max: 60, ..Plan::default() };
         assert!(!plan.is_enough(59, 99.0) && plan.is_enough(60, 1.0));
         assert!(plan.is_enough(1, 100.0) && !plan.is_enough(0, 1e9));
+        assert_eq!([plan.ended_by(59), plan.ended_by(60)], ["time", "samples"]);
     }
 }

@@ -6,8 +6,12 @@ use hotlink_fabric::reduction::ReductionSpec;
 use hotlink_fabric::units::Time;
 
 /// A message through the idle network, which `idle_us` is the simulated time of.
-pub fn idle(idle_us: f64, resource: String) -> Bound {
-    Bound::of_time(idle_us, resource, "one message through the idle network, without software")
+pub fn idle(idle_us: f64, messages: u32, resource: String) -> Bound {
+    let what = match messages {
+        1 => "one message through the idle network, without software",
+        _ => "a message there and its answer through the idle network, without software",
+    };
+    Bound::of_time(f64::from(messages) * idle_us, resource, what)
 }
 
 /// The least of a message whose first and last bytes are known: `simulated_us` of those that were simulated, the others

@@ -70,7 +70,8 @@ fn all(runs: &[(Run, Run)], floor: Share) -> Vec<Row> {
         let Some(((low, middle, high), values)) = found else { return alone(&identity.0, record, lone) };
         let median = |side: Vec<f64>| Summary::of(&side).map_or(0.0, |summary| summary.median);
         let (a, b) = values.iter().copied().unzip();
-        let ratio = Estimate { low: maths::exp(low), median: maths::exp(middle), high: maths::exp(high) };
+        let ratio =
+            Estimate { low: maths::exp(low), median: maths::exp(middle), high: maths::exp(high), is_known: true };
         let mut row = compared(&identity.0, record, (median(a), median(b)), ratio, floor.0);
         row.record.set("pairs", runs.len());
         row

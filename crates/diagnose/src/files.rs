@@ -138,10 +138,12 @@ impl Evidence {
                 Ok(far) => self.far.push((host(), file.to_owned(), far)),
                 Err(error) => self.flag(error.place, error.what),
             },
-            Some(What::Own) => match hotlink_results::parse(Path::new(file), text) {
-                Ok(own) => self.keep(file, hosts::of(file, text, None), own.records),
-                Err(error) => self.flag(file.to_owned(), error.to_string()),
-            },
+            Some(What::Own) => {
+                match hotlink_results::parse(Path::new(file), text).and_then(hotlink_results::Results::whole) {
+                    Ok(own) => self.keep(file, hosts::of(file, text, None), own.records),
+                    Err(error) => self.flag(file.to_owned(), error.to_string()),
+                }
+            }
             Some(What::Results(program)) => self.results(file, text, program),
             None if hardware::is_lspci_denied(text) => {
                 self.flag(file.to_owned(), "lspci was not allowed to read the links: run it as root".to_owned())

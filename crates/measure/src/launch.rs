@@ -1,6 +1,7 @@
 //! An MPI's launcher: ranks are started by it, once for each block, for what differs from launch to launch (placement,
 //! memory) differs more than what ranks see that live on.
 
+use crate::bench::pairs::SLOW;
 use crate::face::Face;
 use crate::machine::BUSY;
 use crate::request::Launcher;
@@ -16,11 +17,14 @@ pub(crate) struct Child<'a> {
 }
 
 impl Child<'_> {
-    /// With `time_s` seconds for each point of a block.
-    pub(crate) fn of(launcher: &Launcher, time_s: f64) -> Child<'_> {
+    /// With `time_s` seconds for each point of a block; none of a program that is run as a whole.
+    pub(crate) fn of(launcher: &Launcher, time_s: Option<f64>) -> Child<'_> {
         let mut words = launcher.program.clone();
-        let time = format!("{:.6}", time_s.max(0.001));
-        words.extend(["--blocks", "1", "--raw", "--json", "--time", &time].map(str::to_owned));
+        words.push("--json".to_owned());
+        if let Some(time_s) = time_s {
+            let time = format!("{:.6}", time_s.max(0.001));
+            words.extend(["--blocks", "1", "--raw", "--time", &time].map(str::to_owned));
+        }
         Child { launcher: &launcher.command, words }
     }
     /// Runs the block to its end.
@@ -33,7 +37,9 @@ impl Child<'_> {
         let done = done.map_err(|error| failed(format!("/bin/sh cannot be started: {error}")))?;
         // Every block's ranks say the same of the machine.
         let told = String::from_utf8_lossy(&done.stderr);
-        told.lines().filter(|line| !line.contains(BUSY)).for_each(|line| face.pass_on(line));
+        // Which pairs are slow is told of all blocks.
+        let is_passed_on = |line: &&str| !line.contains(BUSY) && !line.contains(&format!("hotlink: {SLOW}"));
+        told.lines().filter(is_passed_on).for_each(|line| face.pass_on(line));
         if !done.status.success() {
             return Err(failed(format!("ended with {}; its messages are above", done.status)));
         }
@@ -52,8 +58,9 @@ mod tests {
     fn a_block_is_asked_for_by_the_face_s_words() {
         let program = ["hotlink", "measure", "pingpong"].map(str::to_owned).to_vec();
         let launcher = Launcher { command: "L".to_owned(), program };
-        let words = Child::of(&launcher, 0.25).words.join(" ");
-        assert_eq!(words, "hotlink measure pingpong --blocks 1 --raw --json --time 0.250000");
+        let words = |time| Child::of(&launcher, time).words.join(" ");
+        assert_eq!(words(Some(0.25)), "hotlink measure pingpong --json --blocks 1 --raw --time 0.250000");
+        assert_eq!(words(None), "hotlink measure pingpong --json");
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::bench;
 use crate::clock::Pace;
 use crate::launch::Child;
 use crate::pass::Pass;
-use crate::request::Launcher;
 use crate::request::usual::SPREAD;
+use crate::request::{Benchmark, Launcher};
 use crate::session::{SAMPLES, Session};
 use hotlink_bench::{BLOCKS_LEAST, Record, Summary, tightest};
 use hotlink_study::Error;
@@ -30,7 +30,8 @@ pub(crate) fn launched(
     records: &mut Vec<Record>,
     environment: &mut Map<String, Value>,
 ) -> Result<(), Error> {
-    let child = Child::of(launcher, session.plan().time_us * 1e-6);
+    let is_whole = matches!(session.request.benchmark, Benchmark::Sort(_));
+    let child = Child::of(launcher, (!is_whole).then(|| session.plan().time_us * 1e-6));
     Course::of(session).run(session, records, |pass| {
         let results = child.run(session.face)?;
         results.records.into_iter().for_each(|record| pass.push(record));

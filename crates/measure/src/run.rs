@@ -1,10 +1,13 @@
 //! A request from its first check to its records.
 
+use crate::alike;
+use crate::bench::pairs;
 use crate::counters::Counters;
 use crate::environment;
 use crate::face::Face;
 use crate::machine;
 use crate::mpi;
+use crate::request::usual::FABRIC;
 use crate::request::{Benchmark, Request, Via};
 use crate::rounds;
 use crate::session::{Session, failure};
@@ -13,6 +16,7 @@ use hotlink_bench::{Record, flag_impossible};
 use hotlink_real::Launched;
 use hotlink_results::timeline;
 use hotlink_study::Error;
+use hotlink_study::bound::measured::Bounds;
 use serde_json::{Map, Value};
 
 /// What came of a request.
@@ -24,6 +28,8 @@ pub struct Measured {
     pub environment: Map<String, Value>,
     /// What every rank's port did, run by run, where observers were asked for.
     pub timelines: Vec<timeline::Run>,
+    /// Why records are missing, if any are.
+    pub incomplete: Option<String>,
     /// Whether this process speaks for all ranks of its job: the records of the others are not the result.
     pub speaks: bool,
 }
@@ -31,7 +37,7 @@ pub struct Measured {
 impl Default for Measured {
     /// Nothing yet.
     fn default() -> Measured {
-        Measured { records: Vec::new(), environment: Map::new(), timelines: Vec::new(), speaks: true }
+        Measured { records: Vec::new(), environment: Map::new(), timelines: Vec::new(), incomplete: None, speaks: true }
     }
 }
 
@@ -57,7 +63,7 @@ impl Request {
         result
     }
 
-    /// By values: with what this machine is. A failed check keeps what was measured before it.
+    /// By values: with what this machine is. A failed check keeps what was measured before it, and says so.
     ///
     /// # Errors
     /// What cannot be asked.
@@ -65,7 +71,7 @@ impl Request {
         let mut measured = Measured { environment: environment::describe(), ..Measured::default() };
         match self.run_into(&mut measured, face) {
             Err(failure @ Error::Input(_)) => Err(failure),
-            _ => Ok(measured),
+            result => Ok(Measured { incomplete: result.err().map(|failure| failure.to_string()), ..measured }),
         }
     }
 
@@ -74,6 +80,7 @@ impl Request {
         if let Some(launcher) = self.carried().and_then(|carrier| carrier.launcher.as_ref()) {
             machine::describe(&mut measured.environment, face);
             rounds::launched(&session, launcher, &mut measured.records, &mut measured.environment)?;
+            session.judge_pairs(&mut measured.records);
             return flag(measured, face);
         }
         if self.carried().is_some_and(|carrier| carrier.via == Via::Mpi) {
@@ -135,6 +142,7 @@ impl Session<'_> {
         let is_carried = self.request.carried().is_some();
         if is_carried {
             self.check()?;
+            alike::check(self)?;
             self.choose_route();
         }
         if measured.speaks {
@@ -143,8 +151,12 @@ impl Session<'_> {
         let taken = rounds::run(self, &mut measured.records);
         let runs = self.seen.take();
         taken?;
-        if is_carried && let Some(mut wire) = Wire::of(self)? {
-            revise(&mut measured.records, |record| wire.beside(record))?;
+        self.judge_pairs(&mut measured.records);
+        if is_carried {
+            match Wire::of(self)? {
+                Some(mut wire) => revise(&mut measured.records, |record| wire.beside(record))?,
+                None => self.hold_to_fabric(&measured.records),
+            }
         }
         flag(measured, self.face)?;
         let width = runs.len().to_string().len();
@@ -156,6 +168,39 @@ impl Session<'_> {
             measured.environment.insert("listened_at".to_owned(), listening.into());
         }
         Ok(())
+    }
+}
+
+impl Session<'_> {
+    /// Names pairs that are slow by the numbers of all blocks.
+    fn judge_pairs(&self, records: &mut [Record]) {
+        if let Benchmark::Pairs(asked) = &self.request.benchmark {
+            for slow in pairs::judge(asked.slow, records).into_iter().filter(|_| self.is_speaker()) {
+                self.face.say(&slow);
+            }
+        }
+    }
+
+    /// Says which results between ranks of one machine are beyond what the fabric allows that names them: such ranks use
+    /// none of its links.
+    fn hold_to_fabric(&self, records: &[Record]) {
+        let fabric = &self.request.repetition.fabric;
+        if fabric == FABRIC || !self.is_speaker() {
+            return;
+        }
+        let Ok(mut bounds) = Bounds::open(fabric, None) else { return };
+        let is_of_bound = |key: &str| key.starts_with("bound_") || key == "efficiency" || key == "limiting_resource";
+        let bare = |record: &Record| {
+            let kept = record.fields().filter(|(key, _)| !is_of_bound(key));
+            kept.fold(Record::new(), |bare, (key, value)| bare.with(key, value.clone()))
+        };
+        let is_beyond =
+            |record: &&Record| bounds.add(bare(record)).is_ok_and(|record| flag_impossible(record).1.is_some());
+        let (beyond, all) = (records.iter().filter(is_beyond).count(), records.len());
+        if beyond > 0 {
+            let why = "ranks of one machine do not use its links; for a mere name of the results say label:NAME";
+            self.face.say(&format!("impossible: {beyond} of {all} results are beyond what {fabric} allows: {why}"));
+        }
     }
 }
 

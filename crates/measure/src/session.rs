@@ -3,7 +3,7 @@
 
 use crate::face::Face;
 use crate::mpi::Joined;
-use crate::request::{Carrier, Request, Via};
+use crate::request::{Carrier, LABEL, Request, Via};
 use crate::room;
 use hotlink_bench::{
     Bench, Buffers, CopyRate, OnPort, Plan, Record, RegionTimes, Regions, Samples, Seen, Summary, Told, Tuned, Tuning,
@@ -69,6 +69,7 @@ impl<'a> Session<'a> {
             .into(record)
             .with("statistic_of", key)
             .with("inner", samples.inner)
+            .with("ended_by", self.plan().ended_by(samples.values.len()))
             .with("warmup", samples.warmup)
             .with("buffers", self.request.repetition.buffers.name())
             .with("clock_overhead_us", samples.timer.overhead_us)
@@ -193,8 +194,9 @@ impl Session<'_> {
     }
     /// The same for a benchmark that sends no messages by a carrier.
     pub(crate) fn bare_record(&self) -> Record {
+        let fabric = self.request.repetition.fabric.as_str();
         Record::new()
-            .with("fabric", self.request.repetition.fabric.as_str())
+            .with("fabric", fabric.strip_prefix(LABEL).unwrap_or(fabric))
             .with("benchmark", self.request.benchmark.name())
             .with("method", "measured")
     }

@@ -8,6 +8,7 @@ use crate::table::{Table, keys};
 use hotlink_bench::Record;
 use hotlink_measure::{environment, osu};
 use hotlink_results::anonymous::{last_part, without_places};
+use hotlink_results::{IMPORTED_ON, INCOMPLETE};
 use hotlink_seats::sys::wait_readable;
 use hotlink_study::inputs::Vary;
 use hotlink_study::schema::VERSION;
@@ -76,6 +77,8 @@ pub struct Output {
     plotter: Option<Plotter>,
     muted: bool,
     stream: Stream,
+    /// Why the records are not all.
+    incomplete: Option<String>,
 }
 
 /// How far the records of `--format jsonl` are printed.
@@ -115,6 +118,7 @@ impl Output {
             plotter: None,
             muted: true,
             stream: Stream::Held,
+            incomplete: None,
         }
     }
     /// When progress is shown.
@@ -206,6 +210,17 @@ impl Output {
     pub fn describe_all(&mut self, more: Map<String, Value>) {
         self.environment.extend(more);
     }
+    /// The records are of another program's run on a machine that nobody knows: this one only read them.
+    pub fn import(&mut self) {
+        let here = std::mem::take(&mut self.environment);
+        let names = ["hotlink", "os", "host"];
+        let read_on: Map<String, Value> = here.into_iter().filter(|(key, _)| names.contains(&key.as_str())).collect();
+        self.describe(IMPORTED_ON, read_on);
+    }
+    /// The records are those before a failure.
+    pub fn end_early(&mut self, why: &Error) {
+        self.incomplete = Some(why.to_string());
+    }
     /// What a measurement shows and says on the way.
     pub fn face(&self) -> Terminal {
         Terminal(self.progress)
@@ -243,6 +258,8 @@ impl Output {
     /// Everything that is not printed yet, as it will be.
     pub fn render(&self) -> Result<String, Error> {
         Ok(match (self.format, &self.text) {
+            // These forms cannot say that records are missing.
+            (Format::Jsonl | Format::Csv | Format::Osu, _) if self.incomplete.is_some() => String::new(),
             (Format::Json, _) => self.json(),
             (Format::Jsonl, _) => {
                 let printed = if let Stream::Live(printed) = self.stream { printed } else { 0 };
@@ -272,9 +289,13 @@ impl Output {
         if self.anonymous {
             anonymise(&mut command, &mut environment);
         }
-        json!({
+        let mut document = json!({
             "schema": VERSION, "command": command, "environment": environment, "records": self.records,
-        })
+        });
+        if let Some(why) = &self.incomplete {
+            document[INCOMPLETE] = why.as_str().into();
+        }
+        document
     }
     /// The tables; under the last one what the answers rest on.
     fn printed(&self) -> Vec<Table> {
@@ -288,6 +309,7 @@ impl Output {
         };
         if let Some(last) = tables.last_mut() {
             last.notes.extend(rests::lines(&self.records));
+            last.notes.extend(self.incomplete.iter().map(|why| format!("incomplete: {why}")));
         }
         tables
     }
@@ -322,8 +344,9 @@ fn no_osu_form() -> Error {
 /// Takes away names: of the host, of folders, of addresses, and what settings are set to.
 fn anonymise(command: &mut [String], environment: &mut Map<String, Value>) {
     environment.remove("host");
-    for (_, value) in environment.iter_mut() {
+    for (key, value) in environment.iter_mut() {
         match value {
+            Value::Object(place) if key == IMPORTED_ON => _ = place.remove("host"),
             Value::String(text) if text.starts_with('/') => *text = last_part(text).to_owned(),
             // Settings: which are set, not to what.
             Value::Object(settings) => settings.values_mut().for_each(|value| *value = Value::Null),
@@ -419,6 +442,34 @@ mod tests {
         assert!(document["environment"]["cores"].as_u64().is_some());
         assert_eq!(document["records"][0]["efficiency"], 0.5);
         assert_eq!(document["records"].as_array().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_ended_early_says_so_or_is_not_printed() {
+        let ended = |format| {
+            let mut output = output(format);
+            output.end_early(&Error::Check("rank 1 was killed".to_owned()));
+            output.render().unwrap()
+        };
+        let document: Value = serde_json::from_str(&ended(Format::Json)).unwrap();
+        assert_eq!(
+            (&document["incomplete"], document["records"].as_array().unwrap().len()),
+            (&json!("rank 1 was killed"), 2)
+        );
+        assert_eq!([ended(Format::Jsonl), ended(Format::Csv)], ["", ""]);
+        assert!(ended(Format::Table).contains("incomplete: rank 1 was killed"));
+    }
+
+    #[test]
+    fn an_import_does_not_name_this_machine_as_the_one_that_measured() {
+        let mut output = output(Format::Json);
+        output.import();
+        let environment = &output.document()["environment"];
+        assert!(environment["imported_on"]["hotlink"].is_string(), "{environment}");
+        output.anonymous = true;
+        let named = output.document()["environment"]["imported_on"].clone();
+        assert!(named["hotlink"].is_string() && named.get("host").is_none(), "{named}");
+        assert_eq!(environment.as_object().unwrap().len(), 1, "{environment}");
     }
 
     #[test]

@@ -187,7 +187,7 @@ impl Measurement {
     }
 }
 
-/// Benchmarks between real ranks: an object of `records` and `environment`.
+/// Benchmarks between real ranks: an object of `records`, `environment` and `incomplete`, why records are missing.
 #[pyfunction]
 pub(crate) fn measure(py: Python<'_>, asked: &str, picked: &str) -> PyResult<String> {
     let work = || {
@@ -201,5 +201,6 @@ pub(crate) fn measure(py: Python<'_>, asked: &str, picked: &str) -> PyResult<Str
     let measured = py.detach(|| hotlink_cli::on_threads_of_this_process(work));
     let measured = measured.map_err(|error| InputError::new_err(in_python(&error.to_string())))?;
     let environment = serde_json::Value::from(measured.environment);
-    Ok(format!("{{\"records\":{},\"environment\":{environment}}}", records_as_json(&measured.records)))
+    let (records, incomplete) = (records_as_json(&measured.records), serde_json::Value::from(measured.incomplete));
+    Ok(format!("{{\"records\":{records},\"environment\":{environment},\"incomplete\":{incomplete}}}"))
 }

@@ -64,7 +64,7 @@ pub struct Outcome {
 }
 
 /// What tells a result from others, for people.
-pub(crate) const NAMING: [&str; 20] = [
+pub(crate) const NAMING: [&str; 27] = [
     "fabric",
     "benchmark",
     "traffic",
@@ -78,8 +78,15 @@ pub(crate) const NAMING: [&str; 20] = [
     "paths",
     "nodes",
     "ranks",
+    "rank_a",
+    "rank_b",
+    "from",
+    "to",
     "senders",
     "pairs",
+    "streams",
+    "class",
+    "placement",
     "size_B",
     "stride",
     "load",
@@ -104,7 +111,11 @@ pub(crate) fn findings(file: usize, results: &Results) -> Vec<Finding> {
         let one = move |(verdict, what): (Verdict, String)| Finding { verdict, subject: subject.clone(), what, file };
         faults(record).into_iter().map(one).collect::<Vec<_>>()
     };
-    results.records.iter().flat_map(of).collect()
+    let missing = results.incomplete.iter().map(|why| {
+        let (verdict, subject) = (Verdict::Fail, "the file as a whole".to_owned());
+        Finding { verdict, subject, what: format!("it is incomplete, records are missing: {why}"), file }
+    });
+    missing.chain(results.records.iter().flat_map(of)).collect()
 }
 
 fn faults(record: &Record) -> Vec<(Verdict, String)> {
@@ -385,6 +396,24 @@ mod tests {
             assert_eq!(found.len(), findings, "{record:?}");
             assert!(found.iter().all(|(verdict, _)| *verdict == Verdict::Suspicious), "{record:?}");
         }
+    }
+
+    #[test]
+    fn missing_records_are_a_finding_of_the_file() {
+        let json = r#"{"schema": "hotlink/2", "incomplete": "rank 1 was killed", "records": []}"#;
+        let found = findings(0, &hotlink_results::parse(Path::new("m.json"), json).unwrap());
+        assert_eq!((found.len(), found[0].verdict), (1, Verdict::Fail));
+        assert!(found[0].what.ends_with("records are missing: rank 1 was killed"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn pairs_are_told_from_each_other() {
+        let pair = |a: u32, b: u32| {
+            let record = Record::new().with("benchmark", "pairs").with("rank_a", a).with("rank_b", b);
+            subject(&record.with("from", format!("rank {a}")).with("to", format!("rank {b}")))
+        };
+        assert!(pair(0, 1).contains("rank_a=0 rank_b=1 from=rank 0 to=rank 1"), "{}", pair(0, 1));
+        assert_ne!(pair(0, 1), pair(0, 2));
     }
 
     #[test]

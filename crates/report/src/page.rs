@@ -5,8 +5,8 @@ use crate::judge::{Verdict, interval};
 use crate::quantity::between;
 use crate::{Report, chart, front, matrix, scale, series};
 use hotlink_bench::Record;
-use hotlink_results::Results;
 use hotlink_results::compare_runs::QUANTITIES;
+use hotlink_results::{IMPORTED_ON, Results};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -344,11 +344,17 @@ fn number(record: &Record, key: &str) -> Markup {
 }
 
 fn environment(results: &Results) -> Markup {
+    let is_imported = results.is_imported();
+    let facts = match results.environment.get(IMPORTED_ON) {
+        Some(Value::Object(facts)) => facts,
+        _ => &results.environment,
+    };
     html! {
-        @if !results.environment.is_empty() {
+        @if is_imported { p .note { "The machine that measured is not known: these are imported results of another program." } }
+        @if !facts.is_empty() {
             details {
-                summary { "Environment" }
-                dl { @for (key, value) in &results.environment { @if !value.is_null() { dt { (scale::name(key)) } dd { (text("", value)) } } } }
+                summary { @if is_imported { "Where they were imported" } @else { "Environment" } }
+                dl { @for (key, value) in facts { @if !value.is_null() { dt { (scale::name(key)) } dd { (text("", value)) } } } }
             }
         }
     }
@@ -439,6 +445,22 @@ mod tests {
         let results = hotlink_results::parse(Path::new("m.json"), &json).unwrap();
         let acceptance = required.map(|text| Acceptance::parse(Path::new("a.toml"), text).unwrap());
         Report::new(vec![results], acceptance, None, "hotlink report m.json".to_owned())
+    }
+
+    #[test]
+    fn where_results_were_imported_is_not_where_they_were_measured() {
+        for (command, environment) in [
+            (r#"["hotlink", "import", "osu", "o.txt"]"#, r#"{"host": "n1"}"#),
+            ("[]", r#"{"imported_on": {"host": "n1"}}"#),
+        ] {
+            let json = format!(
+                r#"{{"schema": "hotlink/2", "command": {command}, "environment": {environment}, "records": []}}"#
+            );
+            let results = hotlink_results::parse(Path::new("m.json"), &json).unwrap();
+            let page = Report::new(vec![results], None, None, "hotlink report m.json".to_owned()).html();
+            assert!(page.contains("The machine that measured is not known"), "{page}");
+            assert!(page.contains("Where they were imported") && !page.contains("Environment"), "{page}");
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl FromStr for Share {
 }
 
 /// Keys of text that tell what came out, not what was asked: here and in charts.
-pub const TOLD: [&str; 26] = [
+pub const TOLD: [&str; 27] = [
     "limiting_resource",
     "limiter",
     "hot_link",
@@ -52,6 +52,7 @@ pub const TOLD: [&str; 26] = [
     "source",
     "file",
     "sensitivity_of",
+    "ended_by",
 ];
 /// Whole numbers that came out.
 const COUNTED: [&str; 48] = [
@@ -179,7 +180,8 @@ pub fn less_is_better(quantity: &str) -> bool {
 /// themselves are told apart by their order.
 pub type Identity = (BTreeMap<String, String>, usize);
 
-/// One quantity of a record: median and the 95 % interval around it; the value thrice where nothing was sampled.
+/// One quantity of a record: median and the 95 % interval around it; the value thrice where it is computed, and exact, or
+/// where nothing is known of its spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Its lower end.
@@ -188,6 +190,8 @@ pub struct Estimate {
     pub median: f64,
     /// Its upper end.
     pub high: f64,
+    /// Whether its ends are known: a measured value without an interval may be anywhere.
+    pub is_known: bool,
 }
 
 /// What became of a quantity.
@@ -195,7 +199,7 @@ pub struct Estimate {
 pub enum Verdict {
     /// No change beyond the floor.
     Same,
-    /// A change beyond the floor that may be chance.
+    /// A change beyond the floor that may be chance: its interval reaches 1, or nothing is known of the spread.
     Undecided,
     /// Better.
     Improvement,
@@ -294,6 +298,7 @@ pub fn check_ignored<'a>(ignore: &[String], results: impl Iterator<Item = &'a Re
 pub fn side((name, results): Side<'_>, ignore: &[String]) -> Result<BTreeMap<Identity, Record>, Error> {
     let mut records = BTreeMap::new();
     for result in results {
+        result.is_whole()?;
         for record in &result.records {
             // A measured computation is so many times the message's own time, which no two runs share.
             let is_measured = record.text("method") == Some("measured");
@@ -348,20 +353,23 @@ pub fn estimate(identity: &BTreeMap<String, String>, record: &Record) -> Option<
     let (quantity, less_is_better) = quantity(identity);
     let value = record.number(quantity).filter(|_| invalid(record, quantity).is_none())?;
     let sampled = record.text("statistic_of") == Some(quantity);
-    let end = |key: &str| record.number(key).filter(|_| sampled).unwrap_or(value);
+    let is_exact = record.text("method").is_some_and(|method| method != "measured");
+    let ends = ["ci95_low", "ci95_high"].map(|key| record.number(key).filter(|_| sampled));
     let at_least = |value: f64| if less_is_better { value } else { value.max(LEAST) };
-    let [low, median, high] = [end("ci95_low"), value, end("ci95_high")].map(at_least);
-    let estimate = Estimate { low: low.min(median), median, high: high.max(median) };
+    let is_known = is_exact || ends.iter().all(Option::is_some);
+    let [low, median, high] = [ends[0].unwrap_or(value), value, ends[1].unwrap_or(value)].map(at_least);
+    let estimate = Estimate { low: low.min(median), median, high: high.max(median), is_known };
     (estimate.low > 0.0 && estimate.high.is_finite()).then_some(estimate)
 }
 
 /// After over before, with its 95 % interval: MOVER (Zou and Donner 2008) on logarithms, where a ratio is a difference.
 fn ratio(before: Estimate, after: Estimate) -> Estimate {
-    let [b, a] = [before, after].map(|e| Estimate { low: ln(e.low), median: ln(e.median), high: ln(e.high) });
+    let is_known = before.is_known && after.is_known;
+    let [b, a] = [before, after].map(|e| Estimate { low: ln(e.low), median: ln(e.median), high: ln(e.high), is_known });
     let difference = a.median - b.median;
     let below = hypot(a.median - a.low, b.high - b.median);
     let above = hypot(a.high - a.median, b.median - b.low);
-    Estimate { low: exp(difference - below), median: exp(difference), high: exp(difference + above) }
+    Estimate { low: exp(difference - below), median: exp(difference), high: exp(difference + above), is_known }
 }
 
 /// Worse or better by more than the floor, and not by chance.
@@ -369,12 +377,12 @@ fn verdict(ratio: Estimate, less_is_better: bool, floor: f64) -> Verdict {
     // Turned so that more is worse.
     let cost = match less_is_better {
         true => ratio,
-        false => Estimate { low: 1.0 / ratio.high, median: 1.0 / ratio.median, high: 1.0 / ratio.low },
+        false => Estimate { low: 1.0 / ratio.high, median: 1.0 / ratio.median, high: 1.0 / ratio.low, ..ratio },
     };
     let (is_worse, is_better) = (cost.median > 1.0 + floor, cost.median < 1.0 / (1.0 + floor));
     match (is_worse, is_better) {
-        (true, _) if cost.low > 1.0 => Verdict::Regression,
-        (_, true) if cost.high < 1.0 => Verdict::Improvement,
+        (true, _) if cost.is_known && cost.low > 1.0 => Verdict::Regression,
+        (_, true) if cost.is_known && cost.high < 1.0 => Verdict::Improvement,
         (false, false) => Verdict::Same,
         _ => Verdict::Undecided,
     }
@@ -416,6 +424,9 @@ fn without_value(identity: &BTreeMap<String, String>, before: &Record, after: &R
     row
 }
 
+/// Why a ratio has no interval.
+const UNKNOWN_SPREAD: &str = "no interval: nothing is known of the spread";
+
 /// The row of a ratio.
 pub fn compared(
     identity: &BTreeMap<String, String>,
@@ -425,14 +436,12 @@ pub fn compared(
     floor: f64,
 ) -> Row {
     let verdict = verdict(ratio, quantity(identity).1, floor);
-    let record = head(identity, record)
-        .with("before", before)
-        .with("after", after)
-        .with("ratio", ratio.median)
-        .with("ratio_ci95_low", ratio.low)
-        .with("ratio_ci95_high", ratio.high)
-        .with("floor", floor)
-        .with("verdict", verdict.name());
+    let record = head(identity, record).with("before", before).with("after", after).with("ratio", ratio.median);
+    let record = match ratio.is_known {
+        true => record.with("ratio_ci95_low", ratio.low).with("ratio_ci95_high", ratio.high),
+        false => record.with("note", UNKNOWN_SPREAD),
+    };
+    let record = record.with("floor", floor).with("verdict", verdict.name());
     Row { identity: identity.clone(), verdict, record }
 }
 
@@ -474,15 +483,12 @@ pub fn sentence(record: &Record) -> String {
         return format!("{verdict}: before {}, after {}", value("before"), value("after"));
     }
     let number = |key: &str| record.number(key).map_or_else(|| "-".to_owned(), figure);
-    format!(
-        "{} -> {}, ratio {} (95 % interval {} to {}), floor {}",
-        number("before"),
-        number("after"),
-        number("ratio"),
-        number("ratio_ci95_low"),
-        number("ratio_ci95_high"),
-        number("floor")
-    )
+    let [before, after, ratio, floor] = ["before", "after", "ratio", "floor"].map(number);
+    let interval = match record.number("ratio_ci95_low") {
+        Some(_) => format!("95 % interval {} to {}", number("ratio_ci95_low"), number("ratio_ci95_high")),
+        None => UNKNOWN_SPREAD.to_owned(),
+    };
+    format!("{before} -> {after}, ratio {ratio} ({interval}), floor {floor}")
 }
 
 /// So many of what `noun` names: `1 result`, `2 results`.
@@ -516,7 +522,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn estimate(low: f64, median: f64, high: f64) -> Estimate {
-        Estimate { low, median, high }
+        Estimate { low, median, high, is_known: true }
     }
 
     #[test]
@@ -539,6 +545,31 @@ mod tests {
         assert_eq!(verdict(0.0005, 2.0, 8236.0, false), Verdict::Undecided);
         assert_eq!(verdict(1.01, 1.03, 1.05, true), Verdict::Same, "within the floor");
         assert_eq!(verdict(0.80, 0.90, 0.95, false), Verdict::Regression);
+    }
+
+    #[test]
+    fn without_an_interval_a_change_is_undecided() {
+        let record = |us: f64| Record::new().with("benchmark", "pingpong").with("size_B", 8).with("latency_us", us);
+        let row = |a: Record, b: Record| {
+            let of = |record: Record| {
+                let text = serde_json::json!({"schema": "hotlink/2", "records": [record]}).to_string();
+                [crate::parse("f".as_ref(), &text).unwrap()]
+            };
+            rows(("a", &of(a)), ("b", &of(b)), Share(0.05), &[]).unwrap().remove(0)
+        };
+        let sampled = |us: f64| {
+            let record = record(us).with("method", "measured").with("statistic_of", "latency_us");
+            record.with("ci95_low", 0.99 * us).with("ci95_high", 1.01 * us)
+        };
+        for (a, b) in [(record(1.0), record(1.5)), (sampled(1.0), record(1.5).with("method", "measured"))] {
+            let row = row(a, b);
+            assert_eq!((row.verdict, row.record.number("ratio_ci95_low")), (Verdict::Undecided, None));
+            assert!(sentence(&row.record).contains("nothing is known of the spread"), "{}", sentence(&row.record));
+        }
+        assert_eq!(row(record(1.0), record(1.01)).verdict, Verdict::Same);
+        assert_eq!(row(sampled(1.0), sampled(1.5)).verdict, Verdict::Regression);
+        let exact = |us: f64| record(us).with("method", "packet");
+        assert_eq!(row(exact(1.0), exact(1.5)).verdict, Verdict::Regression);
     }
 
     #[test]

@@ -8,6 +8,11 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
+/// Under what key of the environment stands where another program's results were read: not where they were measured.
+pub const IMPORTED_ON: &str = "imported_on";
+/// Under what key of a document stands why it has not all records that were asked for.
+pub const INCOMPLETE: &str = "incomplete";
+
 /// One result file.
 pub struct Results {
     /// The file it was read from.
@@ -18,8 +23,42 @@ pub struct Results {
     pub environment: Map<String, Value>,
     /// The fingerprint of its text, as `sha256sum` prints it.
     pub sha256: String,
+    /// Why records are missing, if any are.
+    pub incomplete: Option<String>,
     /// The records.
     pub records: Vec<Record>,
+}
+
+impl Results {
+    /// Whether another program measured, on a machine that is not known.
+    pub fn is_imported(&self) -> bool {
+        let words: Vec<&str> = self.command.split(' ').collect();
+        // Older imports have the environment of the machine that read the files.
+        let is_import = |pair: &[&str]| pair[0] == "import" && import::Program::named(pair[1]).is_ok();
+        self.environment.contains_key(IMPORTED_ON) || words.windows(2).any(is_import)
+    }
+
+    /// Results for those that need all of them.
+    ///
+    /// # Errors
+    /// Some are missing.
+    pub fn whole(self) -> Result<Results, Error> {
+        self.is_whole().map(|()| self)
+    }
+
+    /// The same without taking them.
+    ///
+    /// # Errors
+    /// Some are missing.
+    pub fn is_whole(&self) -> Result<(), Error> {
+        match &self.incomplete {
+            None => Ok(()),
+            Some(why) => {
+                let what = "measure again, or delete this key to take what was measured before";
+                Err(wrong(&self.file, format!("`{INCOMPLETE}`: records are missing: {why}; {what}")))
+            }
+        }
+    }
 }
 
 /// Reads a result file, or every result file of a folder in the order of names; `-` is standard input.
@@ -69,7 +108,8 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     if let Some(records) = plain {
         let records = records?;
         let (command, environment) = (String::new(), Map::new());
-        return Ok(Results { file: file.to_owned(), command, environment, sha256: sha256(text), records });
+        let (sha256, incomplete) = (sha256(text), None);
+        return Ok(Results { file: file.to_owned(), command, environment, sha256, incomplete, records });
     }
     let document: Value = serde_json::from_str(text)
         .map_err(|error| Error::Input(format!("{}:{}: is not JSON: {error}", file.display(), error.line())))?;
@@ -79,8 +119,8 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let environment = document["environment"].as_object().cloned().unwrap_or_default();
     let records = document["records"].as_array().into_iter().flatten();
     let records = records.filter_map(Value::as_object).map(|fields| Record::from(fields.clone())).collect();
-    let sha256 = sha256(text);
-    Ok(Results { file: file.to_owned(), command, environment, sha256, records })
+    let (sha256, incomplete) = (sha256(text), document[INCOMPLETE].as_str().map(str::to_owned));
+    Ok(Results { file: file.to_owned(), command, environment, sha256, incomplete, records })
 }
 
 /// The fingerprint of a file's text, as `sha256sum` prints it.
@@ -96,6 +136,15 @@ mod tests {
     #[test]
     fn a_fingerprint_is_that_of_sha256sum() {
         assert_eq!(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+
+    #[test]
+    fn missing_records_are_told_to_those_that_need_all() {
+        let text = |more: &str| format!("{{\"schema\": \"hotlink/2\", \"records\": []{more}}}");
+        let of = |more: &str| parse(Path::new("m.json"), &text(more)).ok().unwrap().whole();
+        assert!(of("").is_ok());
+        let said = of(", \"incomplete\": \"rank 1 died\"").err().unwrap().to_string();
+        assert!(said.starts_with("m.json: `incomplete`: records are missing: rank 1 died; measure again"), "{said}");
     }
 
     #[test]

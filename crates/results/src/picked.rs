@@ -14,7 +14,7 @@ pub fn all(files: &[PathBuf]) -> Result<Vec<Value>, Error> {
     for path in files {
         let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         for result in read(path)? {
-            for record in result.records {
+            for record in result.whole()?.records {
                 let mut fields = serde_json::to_value(&record).unwrap_or_default();
                 if files.len() > 1 {
                     fields["run"] = name.clone().into();

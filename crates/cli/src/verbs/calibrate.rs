@@ -22,7 +22,9 @@ use std::path::PathBuf;
 What is taken: of saturation, the most bandwidth of one pair and of all pairs; of pingpong at up to 64 B, the latency;
 of memory, the copy rates; the cores, beyond which the fabric is not built. Nothing is fitted: every value is one of the measured ones, and says which.
 
---model loggp fits L, o, g and G to ping-pong and stream (or one pair of saturation), with 95 % intervals by the bootstrap;
+--model loggp fits L, o, g and G to ping-pong and stream (or one pair of saturation), with 95 % intervals by the bootstrap.
+These do not tell o from L, only 2 o + L: o is assumed to be as large as g and half of that allow, and the intervals of o and L
+hold all that may be instead (o from 0). For these and the rest
 every third size is held out, and the error on it told. The piecewise form (time and gap at each size) and the costs of
 copies stand beside, and of a sort on one rank the time of a scattered update. Results of this machine that hold no
 copies or no such sort are completed on the spot, which is said: with sorts on as many processors at once as there are

@@ -91,6 +91,7 @@ struct Options {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    output.import();
     let Chosen { program, flags, options } = &args.program;
     let Options { files, fabric, nodes, benchmark, ranks, algorithm, protocol } = options.clone();
     let flags = flags.clone();

@@ -172,7 +172,9 @@ impl MeasuredArgs {
         }
         let mut records = Vec::new();
         for path in &self.measured {
-            records.extend(hotlink_results::read(path)?.into_iter().flat_map(|results| results.records));
+            for results in hotlink_results::read(path)? {
+                records.extend(results.whole()?.records);
+            }
         }
         Ok(records)
     }

@@ -93,7 +93,7 @@ fn what_cannot_be_fitted_is_told() {
     huge[3]["latency_us"] = 1e308.into();
     write(&folder, "huge.json", &huge);
     for line in ["calibrate huge.json --model loggp --out x.toml", "calibrate huge.json --out x.toml"] {
-        refuses(&folder, &[(line, "huge.json: records[3].latency_us: is 1e+308; allowed are 0 and 1e-6 to 1e8")]);
+        refuses(&folder, &[(line, "huge.json: records[3].latency_us: is 1e+308; allowed are 1e-6 to 1e8")]);
     }
     assert!(!folder.join("x.toml").exists());
     assert!(hotlink("calibrate m.json --model loggp --name m --out m.toml", &folder).status.success());
@@ -140,6 +140,35 @@ fn ping_pong_alone_is_completed_on_the_machine_that_measured_it_and_nowhere_else
     let output = hotlink("calibrate other.json --model loggp --name other --out other.toml", &folder);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && told.matches("are not this machine's").count() == 2, "{told}");
+}
+
+#[test]
+fn imported_results_are_not_taken_for_this_machine_s() {
+    let folder = place("loggp-imported");
+    let rows = |value: fn(f64) -> f64| {
+        (0..21).map(|power| format!("{} {:.2}\n", 1 << power, value(f64::from(1 << power)))).collect::<String>()
+    };
+    let latency = format!("# OSU MPI Latency Test v7.4\n# Size Latency (us)\n{}", rows(|size| 2.0 + size / 1e4));
+    let bandwidth =
+        format!("# OSU MPI Bandwidth Test v7.4\n# Size Bandwidth (MB/s)\n{}", rows(|size| 1e4 * size / (1e4 + size)));
+    std::fs::write(folder.join("ol.txt"), latency).unwrap();
+    std::fs::write(folder.join("ob.txt"), bandwidth).unwrap();
+    let done = hotlink("import osu ol.txt ob.txt --json", &folder);
+    let document: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert!(document["environment"].get("cpu").is_none(), "{}", document["environment"]);
+    std::fs::write(folder.join("o.json"), &done.stdout).unwrap();
+    // As an older version wrote it.
+    let mut old = document;
+    old["environment"] = serde_json::to_value(hotlink_measure::environment::describe()).unwrap();
+    std::fs::write(folder.join("old.json"), old.to_string()).unwrap();
+    for file in ["o.json", "old.json"] {
+        let done = hotlink(&format!("calibrate {file} --model loggp --name t --out t.toml"), &folder);
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success() && told.matches("are not this machine's").count() == 2, "{told}");
+        let text = std::fs::read_to_string(folder.join("t.toml")).unwrap();
+        assert!(!text.contains("copy_time_of") && !text.contains("host_processors"), "{text}");
+        assert!(text.contains("may be any less") && text.contains("estimated"), "{text}");
+    }
 }
 
 /// The tool behind `make bench-predict`, with small sizes: every group has its row, and every size its error. The errors

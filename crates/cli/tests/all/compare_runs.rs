@@ -78,7 +78,8 @@ fn measured_overlaps_are_partners_by_their_order() {
     let folder = place("compare-runs-overlap");
     let overlap = |compute_us: f64, overlap: f64| {
         json!({"fabric": "this-machine", "benchmark": "overlap", "method": "measured", "size_B": 65536,
-            "compute_us": compute_us, "overlap": overlap})
+            "compute_us": compute_us, "overlap": overlap, "statistic_of": "overlap", "ci95_low": 0.99 * overlap,
+            "ci95_high": 1.01 * overlap})
     };
     write(&folder, "a.json", &[overlap(10.0, 0.9), overlap(20.0, 0.95)]);
     write(&folder, "b.json", &[overlap(11.0, 0.9), overlap(22.0, 0.5)]);
@@ -104,6 +105,26 @@ fn what_cannot_be_compared_is_told() {
     ];
     refuses(&folder, &refused);
     assert_eq!(hotlink("compare-runs a.json b.json --ignore size_B", &folder).status.code(), Some(0));
+}
+
+#[test]
+fn incomplete_results_are_refused_or_said() {
+    let folder = place("compare-incomplete");
+    let mut document =
+        json!({"schema": "hotlink/2", "command": [], "environment": {}, "records": [pingpong(8, 1.0, 0.01)]});
+    std::fs::write(folder.join("whole.json"), document.to_string()).unwrap();
+    document["incomplete"] = "measure: rank 1 was killed".into();
+    std::fs::write(folder.join("part.json"), document.to_string()).unwrap();
+    let told = "part.json: `incomplete`: records are missing: measure: rank 1 was killed";
+    let refused = [
+        ("compare-runs whole.json part.json", told),
+        ("calibrate part.json --model loggp --name x --out x.toml", told),
+        ("plot part.json --out x.svg", told),
+    ];
+    refuses(&folder, &refused);
+    let done = hotlink("report part.json --out x.html --json", &folder);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.code() == Some(1) && said.contains("it is incomplete, records are missing"), "{said}");
 }
 
 #[test]

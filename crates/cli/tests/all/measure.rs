@@ -23,6 +23,54 @@ fn assert_sound(record: &Value) {
 }
 
 #[test]
+fn options_that_would_do_nothing_are_refused() {
+    for (line, told) in [
+        ("is --class S --time 0.2", "--time: is runs as a whole"),
+        ("is --class S --blocks 2", "--blocks: is runs as a whole"),
+        ("is --class S --spread 0", "--spread: is runs as a whole"),
+        ("is --class S --raw", "--raw: is runs as a whole"),
+        ("pingpong --size 8 --processes 3", "--processes: is of ranks that meet"),
+        ("pingpong --size 8 --as-rank 2", "--as-rank: is of ranks that meet"),
+        ("pingpong --size 8 --secret-file s", "--secret-file: is proved to ranks of other machines"),
+        ("pingpong --size 8 --mpi mpich", "--mpi: names the MPI of --via mpi"),
+    ] {
+        let output = hotlink(&["measure"].into_iter().chain(line.split(' ')).collect::<Vec<_>>());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(told), "{line}: {said}");
+    }
+    // The variable stands for runs that need it.
+    let line = "measure pingpong --size 8 --time 0.01 --blocks 1 --json";
+    let output = Command::new(program()).args(line.split(' ')).env("HOTLINK_MPICC", "/no/mpicc").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let record = &records_of(&output)[0];
+    assert!(["time", "samples"].iter().any(|by| record["ended_by"] == *by), "{record}");
+}
+
+#[test]
+fn a_result_of_one_machine_that_beats_the_named_fabric_is_told() {
+    // So slow that no machine is too busy to be faster.
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("snail.toml");
+    let origin = "source = \"a test\", status = \"published\"";
+    let text = format!(
+        "name = \"snail\"\ntitle = \"a slow network\"\nparts = [\"gigabit-ethernet\"]\n[topology]\nkind = \"fat-tree\"\n\
+         radix = 48\nlevels = 2\nsource = \"a test\"\nstatus = \"published\"\n[resource.link]\n\
+         measured = {{ value = 0.001, unit = \"MB/s\", {origin} }}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let said = |fabric: &str| {
+        let line = format!("measure pingpong --size 64KiB --time 0.02 --blocks 1 --fabric {fabric} --json");
+        let output = hotlink(&line.split(' ').collect::<Vec<_>>());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        (said, records_of(&output)[0]["fabric"].as_str().unwrap().to_owned())
+    };
+    let name = file.display().to_string();
+    let ((named, _), (label, fabric)) = (said(&name), said("label:gige"));
+    assert!(named.contains("impossible: 1 of 1 results are beyond what"), "{named}");
+    assert!(!label.contains("impossible: 1 of 1") && fabric == "gige", "{fabric}: {label}");
+}
+
+#[test]
 fn pingpong_gives_half_round_trip_with_its_bound() {
     for via in ["shm", "tcp"] {
         let args = [

@@ -79,6 +79,24 @@ fn shared_memory_is_refused_before_anybody_waits() {
 }
 
 #[test]
+fn ranks_that_are_asked_for_different_things_are_told_what_differs() {
+    for (near, far, differs) in [
+        ("--window 4", "--window 8", "window is Some(4) on rank 0 and Some(8) on rank 1"),
+        ("--blocks 2", "--blocks 3", "blocks is 2 on rank 0 and 3 on rank 1"),
+        ("--direction uni", "--direction bi", "directions is [Uni] on rank 0 and [Bi] on rank 1"),
+    ] {
+        let address = format!("127.0.0.1:{}", free_port());
+        let line = "measure stream --via tcp --size 8 --time 0.02 --spread 0 --json";
+        let blocks = if near.contains("blocks") { "" } else { "--blocks 1" };
+        let one = Listener::start(&format!("{line} {blocks} {near} --listen {address}"));
+        let other = hotlink(&format!("{line} {blocks} {far} --connect {address}")).output().unwrap();
+        let (status, out, near_told) = one.ends();
+        assert_eq!((status, other.status.code(), out.as_str()), (Some(2), Some(2), ""), "{near_told}");
+        assert!(near_told.contains(differs) && told(&other).contains(differs), "{near_told}\n{}", told(&other));
+    }
+}
+
+#[test]
 fn a_peer_that_dies_is_told() {
     let address = format!("127.0.0.1:{}", free_port());
     let line = "measure pingpong --via tcp --size 8 --time 0.05 --blocks 1 --rounds 1000 --progress always";

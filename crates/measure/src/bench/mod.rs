@@ -7,7 +7,7 @@ mod is;
 mod kernel;
 mod memory;
 mod overlap;
-mod pairs;
+pub(crate) mod pairs;
 mod pingpong;
 mod region;
 mod registration;

@@ -52,9 +52,6 @@ pub(crate) fn run(asked: &asked::Pairs, pass: &mut Pass<'_>) -> Result<(), Error
                 Some(host) => format!("rank {rank} on {host}"),
                 None => format!("rank {rank}"),
             };
-            if is_slow && session.is_speaker() {
-                session.face.say(&format!("slow: {} with {} at {size} B", name(a), name(b)));
-            }
             let record = record(asked, session, (ranks, size), (a, b), pair, (hand_off_us, copy_us))
                 .with("from", name(a))
                 .with("to", name(b))
@@ -69,6 +66,33 @@ pub(crate) fn run(asked: &asked::Pairs, pass: &mut Pass<'_>) -> Result<(), Error
     }
     Ok(())
 }
+
+/// Sets what a record says of its pair beside the others, by the values of all blocks, and gives a line for each pair that
+/// is slow.
+pub(crate) fn judge(factor: f64, records: &mut [Record]) -> Vec<String> {
+    let mut told = Vec::new();
+    let size = |record: &Record| record.number("size_B").unwrap_or(0.0);
+    let us = |record: &Record| record.number("latency_us").unwrap_or(0.0);
+    for at in 0..records.len() {
+        let same = records.iter().filter(|other| size(other) == size(&records[at])).map(us);
+        let Some(all) = Summary::of(&same.collect::<Vec<_>>()).filter(|all| all.median > 0.0) else { continue };
+        let record = &mut records[at];
+        let times = us(record) / all.median;
+        // Each block measures anew; of one block, only what was tried again is known to stay slow.
+        let is_tried = record.number("blocks") > Some(1.0) || record.get("retested").is_some_and(|is| is == true);
+        let is_slow = times > factor && is_tried;
+        record.set("times_median", times);
+        record.set("slow", is_slow);
+        if is_slow {
+            let end = |key: &str| record.text(key).unwrap_or("?");
+            told.push(format!("{SLOW}{} with {} at {} B", end("from"), end("to"), size(record)));
+        }
+    }
+    told
+}
+
+/// How such a line begins.
+pub(crate) const SLOW: &str = "slow: ";
 
 fn measure(
     asked: &asked::Pairs,
@@ -105,4 +129,30 @@ fn record(
         .with("latency_us", pair.median)
         .with("bandwidth_MBps", size as f64 / pair.median);
     record.beside_time(&hotlink_bound::local::message(hand_off_us, copy_us), pair.median)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_is_slow_by_the_median_of_all_in_the_table() {
+        let pair = |to: u32, us: f64, slow: bool| {
+            Record::new()
+                .with("size_B", 8)
+                .with("latency_us", us)
+                .with("from", "rank 0")
+                .with("to", format!("rank {to}"))
+                .with("times_median", 9.0)
+                .with("slow", slow)
+                .with("retested", false)
+                .with("blocks", 12)
+        };
+        // One block found the first slow; over all blocks the third is.
+        let mut records = [pair(1, 1.0, true), pair(2, 1.0, false), pair(3, 2.0, false)];
+        assert_eq!(judge(1.25, &mut records), ["slow: rank 0 with rank 3 at 8 B"]);
+        let told = records.map(|record| (record.number("times_median"), record.get("slow").cloned()));
+        assert_eq!(told[0], (Some(1.0), Some(false.into())));
+        assert_eq!(told[2], (Some(2.0), Some(true.into())));
+    }
 }

@@ -560,7 +560,20 @@ impl Request {
         if rounds > 1 && matches!(self.benchmark, Benchmark::Sockets(_)) && self.hosts.are_several() {
             return input("--rounds: sockets between hosts meet once; repeat the command on both");
         }
+        if matches!(self.benchmark, Benchmark::Sort(_)) {
+            let usual = Repetition::default();
+            let ignored = [
+                ("--time", time_s != usual.time_s),
+                ("--blocks", blocks != usual.blocks),
+                ("--spread", spread_s.is_some()),
+                ("--raw", self.repetition.raw),
+            ];
+            if let Some((option, _)) = ignored.into_iter().find(|(_, is_given)| *is_given) {
+                return input(format!("{option}: is runs as a whole, once a round; allowed for it is --rounds"));
+            }
+        }
         let Some(carrier) = self.carried() else { return Ok(()) };
+        self.hosts.check(carrier.via)?;
         let is_mpi = carrier.via == Via::Mpi;
         if is_mpi && self.stall_s.is_some() {
             return input("--stall: nobody sees the waits inside an MPI; allowed with it are --via shm, tcp and mixed");
@@ -569,6 +582,9 @@ impl Request {
             return input(
                 "--poll: an MPI decides itself how its ranks wait; allowed with it are --via shm, tcp and mixed",
             );
+        }
+        if carrier.mpi.is_some() && !is_mpi {
+            return input("--mpi: names the MPI of --via mpi; shm, tcp and mixed are this project's own");
         }
         if carrier.launcher.is_some() && !is_mpi {
             return input(
@@ -592,15 +608,35 @@ impl Request {
     }
 }
 
-/// A fabric that there is, or a label: a misspelt fabric would stand in the results without its bound.
+impl Hosts {
+    /// Refuses what says how ranks of several commands meet where none meet.
+    fn check(&self, via: Via) -> Result<(), Error> {
+        let usual = Hosts::default();
+        if !self.are_several() && (self.processes != usual.processes || self.as_rank != usual.as_rank) {
+            let option = if self.processes == usual.processes { "--as-rank" } else { "--processes" };
+            return input(format!("{option}: is of ranks that meet by --listen and --connect, and neither is given"));
+        }
+        if self.listen.is_some() && self.as_rank != usual.as_rank {
+            return input("--as-rank: is with --connect; the process that listens is rank 0");
+        }
+        if self.secret_file.is_some() && via.is_one_machine() {
+            return input(
+                "--secret-file: is proved to ranks of other machines; allowed with it are --via tcp and mixed",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Before a mere name of results, which no fabric is looked up by.
+pub const LABEL: &str = "label:";
+
+/// A fabric that there is, or a label, which keeps its mark: a misspelt fabric would stand in the results without its bound.
 ///
 /// # Errors
 /// No fabric of that name, and how a mere name is written.
 pub fn fabric_or_label(text: &str) -> Result<String, String> {
-    if let Some(label) = text.strip_prefix("label:") {
-        return Ok(label.to_owned());
-    }
-    if text == usual::FABRIC {
+    if text.starts_with(LABEL) || text == usual::FABRIC {
         return Ok(text.to_owned());
     }
     let hint = format!("for a mere name of the results say label:{text}");

@@ -66,8 +66,12 @@ fn line(points: &[Point]) -> (f64, f64) {
     if start < 0.0 { (0.0, if xx > 0.0 { xy / xx } else { 0.0 }) } else { (start, slope.max(0.0)) }
 }
 
+/// What is assumed of L and o, which ping-pong and stream do not tell apart.
+pub const ASSUMED: &str =
+    "ping-pong tells 2 o + L alone; o is taken as large as g and half of that allow, and may be any less";
+
 /// L, o, g and G of ping-pong and stream. Ping-pong alone tells 2 o + L, a stream of short messages the larger of g and
-/// what the processors need for each: o is taken as all of it, as far as it fits into half the round trip.
+/// what the processors need for each: o is taken as all of it, as far as it fits into half the round trip ([`ASSUMED`]).
 pub fn fit(pingpong: &[Point], stream: &[Point]) -> LogGp {
     let (start, gap_per_byte) = line(pingpong);
     let mut gaps: Vec<f64> = stream
@@ -81,19 +85,24 @@ pub fn fit(pingpong: &[Point], stream: &[Point]) -> LogGp {
     LogGp { latency: start - 2.0 * overhead, overhead, gap, gap_per_byte }
 }
 
-/// 95 % intervals by the bootstrap: points are drawn anew, each moved within its own interval.
+/// 95 % intervals by the bootstrap: points are drawn anew, each moved within its own interval. Those of L and o hold
+/// every share of 2 o + L that the data allow: o down to 0, L up to all of it.
 pub fn intervals(pingpong: &[Point], stream: &[Point]) -> [(f64, f64); 4] {
     let mut random = Random::new(SEED);
     let mut draws: [Vec<f64>; 4] = Default::default();
+    let mut starts = Vec::new();
     for _ in 0..ROUNDS {
         let (a, b) = (drawn(pingpong, &mut random), drawn(stream, &mut random));
         let LogGp { latency, overhead, gap, gap_per_byte } = fit(&a, &b);
         draws.iter_mut().zip([latency, overhead, gap, gap_per_byte]).for_each(|(draws, value)| draws.push(value));
+        starts.push(2.0 * overhead + latency);
     }
-    draws.map(|mut draws| {
+    let ends = |mut draws: Vec<f64>| {
         draws.sort_by(f64::total_cmp);
         (draws[ROUNDS * 25 / 1000], draws[ROUNDS * 975 / 1000])
-    })
+    };
+    let [latency, overhead, gap, gap_per_byte] = draws.map(ends);
+    [(latency.0, ends(starts).1), (0.0, overhead.1), gap, gap_per_byte]
 }
 
 fn drawn(points: &[Point], random: &mut Random) -> Vec<Point> {
@@ -185,8 +194,23 @@ mod tests {
             pairs(found).into_iter().zip(pairs(truth)).zip(intervals(&pingpong, &stream))
         {
             assert!((found / truth - 1.0).abs() < 1e-6, "{found} {truth}");
-            assert!(low <= truth && truth <= high && high - low < 0.5 * truth, "{low} {truth} {high}");
+            assert!(low <= truth && truth <= high, "{low} {truth} {high}");
         }
+        let [_, _, gap, gap_per_byte] = intervals(&pingpong, &stream);
+        assert!(gap.1 - gap.0 < 0.15 && gap_per_byte.1 - gap_per_byte.0 < 0.5e-4, "{gap:?} {gap_per_byte:?}");
+    }
+
+    #[test]
+    fn latency_and_overhead_have_intervals_that_hold_every_machine_of_the_same_times() {
+        // Of the same ping-pong and stream: o is 1 here, and the fit takes 2.
+        let truth = LogGp { latency: 4.0, overhead: 1.0, gap: 2.0, gap_per_byte: 1e-3 };
+        let (pingpong, stream) = (points(|s| truth.time(s), 0.01), points(|s| truth.between(s), 0.01));
+        assert!((fit(&pingpong, &stream).overhead - 2.0).abs() < 1e-6);
+        let [latency, overhead, ..] = intervals(&pingpong, &stream);
+        for (value, (low, high)) in [(4.0, latency), (6.0, latency), (1.0, overhead), (0.0, overhead)] {
+            assert!((low..=high).contains(&value) || (value - high).abs() < 0.1, "{value}: {low} to {high}");
+        }
+        assert!(latency.0 > 1.5 && overhead.1 < 2.5, "{latency:?} {overhead:?}");
     }
 
     #[test]

@@ -27,6 +27,8 @@ const NUMBERS: [(&str, f64, f64); 17] = [
     ("bound_time_s", 1e-12, 1e6),
     ("communication_s", 1e-12, 1e6),
 ];
+/// Times of what was measured: none is nothing, and none is missing where it is named.
+const TIMES: [&str; 2] = ["latency_us", "time_s"];
 /// The ends of an interval are of what `statistic_of` names, in its unit.
 const INTERVAL: [&str; 2] = ["ci95_low", "ci95_high"];
 
@@ -39,15 +41,17 @@ pub fn check(record: &Record) -> Result<(), String> {
     let interval = NUMBERS.iter().find(|(key, ..)| *key == of).map(|(_, least, most)| (*least, *most));
     let ends = interval.into_iter().flat_map(|(least, most)| INTERVAL.map(|key| (key, least, most)));
     for (key, least, most) in NUMBERS.into_iter().chain(ends) {
-        let Some(value) = record.get(key).filter(|value| !value.is_null()) else { continue };
-        within(value, least, most).map_err(|allowed| format!("{key}: is {value}; {allowed}"))?;
+        let is_time = |value: &Json| TIMES.contains(&key) || !value.is_null();
+        let Some(value) = record.get(key).filter(|value| is_time(value)) else { continue };
+        within(value, least, most, TIMES.contains(&key)).map_err(|allowed| format!("{key}: is {value}; {allowed}"))?;
     }
     // Of rounds each counts, in the unit of what they are of.
     let rounds = record.get("round_values").and_then(|values| values.as_array()).into_iter().flatten();
     let named = if of.is_empty() { "time_s" } else { of };
     if let Some((key, least, most)) = NUMBERS.into_iter().find(|(key, ..)| *key == named) {
         for value in rounds {
-            within(value, least, most).map_err(|allowed| format!("round_values: {value} is no {key}; {allowed}"))?;
+            within(value, least, most, false)
+                .map_err(|allowed| format!("round_values: {value} is no {key}; {allowed}"))?;
         }
     }
     for key in ["bandwidth_MBps", "bound_bandwidth_MBps"] {
@@ -64,9 +68,10 @@ pub fn check(record: &Record) -> Result<(), String> {
 
 /// # Errors
 /// What is allowed, where the value is not.
-fn within(value: &Json, least: f64, most: f64) -> Result<(), String> {
+fn within(value: &Json, least: f64, most: f64, takes_time: bool) -> Result<(), String> {
     match value.as_f64() {
-        Some(number) if number == 0.0 || (least..=most).contains(&number) => Ok(()),
+        Some(number) if (number == 0.0 && !takes_time) || (least..=most).contains(&number) => Ok(()),
+        _ if takes_time => Err(format!("allowed are {} to {}", told(least), told(most))),
         _ => Err(format!("allowed are 0 and {} to {}", told(least), told(most))),
     }
 }
@@ -84,19 +89,23 @@ mod tests {
     fn numbers_beyond_any_machine_are_told_with_their_key_and_what_is_allowed() {
         let said = |key: &str, value: serde_json::Value| check(&Record::new().with("size_B", 8).with(key, value));
         for (key, value, expected) in [
-            ("latency_us", 1e308.into(), "latency_us: is 1e+308; allowed are 0 and 1e-6 to 1e8"),
+            ("latency_us", 1e308.into(), "latency_us: is 1e+308; allowed are 1e-6 to 1e8"),
             ("latency_us", 1e-308.into(), "latency_us: is 1e-308"),
             ("latency_us", (-1.0).into(), "latency_us: is -1.0"),
+            ("latency_us", 0.0.into(), "latency_us: is 0.0; allowed are 1e-6 to 1e8"),
+            ("latency_us", serde_json::Value::Null, "latency_us: is null; allowed are"),
+            ("time_s", 0.into(), "time_s: is 0"),
             ("latency_us", "1".into(), "latency_us: is \"1\""),
             ("size_B", 1e308.into(), "size_B: is 1e+308; allowed are 0 and 1 to 1e15"),
             ("size_B", (-8).into(), "size_B: is -8"),
             ("ranks", 1e300.into(), "ranks: is 1e+300; allowed are 0 and 1 to 1e6"),
-            ("time_s", 1e7.into(), "allowed are 0 and 1e-12 to 1e6"),
+            ("time_s", 1e7.into(), "allowed are 1e-12 to 1e6"),
         ] {
             let said = said(key, value).unwrap_err();
             assert!(said.contains(expected), "{said}");
         }
-        for fine in [serde_json::Value::Null, 0.0.into(), 0.2.into(), 1e8.into()] {
+        assert_eq!(said("bandwidth_MBps", serde_json::Value::Null), Ok(()));
+        for fine in [0.2.into(), 1e8.into()] {
             assert_eq!(said("latency_us", fine), Ok(()));
         }
     }

@@ -220,8 +220,9 @@ impl Fit {
         };
         let LogGp { latency, overhead, gap, gap_per_byte } = self.model;
         let what = "least relative squares over ping-pong and stream, without the points held out";
-        put("loggp_latency".to_owned(), latency, "us", Status::Fitted, what);
-        put("loggp_overhead".to_owned(), overhead, "us", Status::Fitted, what);
+        let shared = format!("{what}; {}", fit::ASSUMED);
+        put("loggp_latency".to_owned(), latency, "us", Status::Estimated, &shared);
+        put("loggp_overhead".to_owned(), overhead, "us", Status::Estimated, &shared);
         put("loggp_gap".to_owned(), gap, "us", Status::Fitted, what);
         put("loggp_gap_per_byte".to_owned(), gap_per_byte, "us/B", Status::Fitted, what);
         let curves = [
@@ -294,15 +295,17 @@ impl Fit {
             .into_iter()
             .zip(self.intervals)
             .map(|((name, value, scale, unit), (low, high))| {
-                Record::new()
+                let is_assumed = ["L", "o"].contains(&name);
+                let record = Record::new()
                     .with("fabric", fabric)
-                    .with("method", "fitted")
+                    .with("method", if is_assumed { "estimated" } else { "fitted" })
                     .with("parameter", name)
                     .with("value", value * scale)
                     .with("unit", unit)
                     .with("ci95_low", low * scale)
                     .with("ci95_high", high * scale)
-                    .with("source", self.source.as_str())
+                    .with("source", self.source.as_str());
+                if is_assumed { record.with("note", fit::ASSUMED) } else { record }
             })
             .collect();
         for (benchmark, points) in [("pingpong", &self.pingpong), ("stream", &self.stream)] {

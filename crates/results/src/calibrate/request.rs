@@ -104,7 +104,12 @@ impl Calibration {
     fn read(&self, path: &Path, site: &dyn Site) -> Result<Vec<Measured>, Error> {
         let mut found = Vec::new();
         for results in files::read(path)? {
-            let host = results.environment.get("host").and_then(Json::as_str).filter(|_| !self.is_anonymous);
+            let results = results.whole()?;
+            let host = results
+                .environment
+                .get("host")
+                .and_then(Json::as_str)
+                .filter(|_| !self.is_anonymous && !results.is_imported());
             let host = host.map(|host| format!(" on {host}")).unwrap_or_default();
             let mut words: Vec<String> = results.command.split(' ').map(str::to_owned).collect();
             if self.is_anonymous {
@@ -113,14 +118,18 @@ impl Calibration {
             let source = format!("{}{host}, {}", words.join(" "), date(&results.file));
             // What a record does not say of its machine.
             let facts = ["cores", "cores_online", "caches", "page_B"]
-                .map(|key| (key, results.environment.get(key).cloned().unwrap_or_default()));
-            let is_here = site.made(&results.environment);
+                .map(|key| (key, results.environment.get(key).filter(|_| !results.is_imported()).cloned()));
+            let is_here = !results.is_imported() && site.made(&results.environment);
             for (index, mut record) in results.records.into_iter().enumerate() {
                 if record.text("method") == Some("measured") {
                     check_record(&record)
                         .map_err(|told| Error::Input(format!("{}: records[{index}].{told}", results.file.display())))?;
-                    facts.iter().for_each(|(key, fact)| record.set(key, fact.clone()));
-                    found.push(Measured { record, source: source.clone(), is_here });
+                    // A record that passed through a form without a command still names its program.
+                    let is_imported = record.text("program").is_some();
+                    if !is_imported {
+                        facts.iter().for_each(|(key, fact)| record.set(key, fact.clone().unwrap_or_default()));
+                    }
+                    found.push(Measured { record, source: source.clone(), is_here: is_here && !is_imported });
                 }
             }
         }

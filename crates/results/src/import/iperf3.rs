@@ -1,11 +1,12 @@
-//! iperf3, text and `-J` JSON: what the receiver got, with the median over the intervals where they are told. Bits
-//! count in 10^3, bytes (`-f K`, `-f M`) in 2^10.
+//! iperf3, text and `-J` JSON: what the receiver got, with the median over the intervals where they are told; of UDP over
+//! the receiver's alone, as a sender's hold what was lost on the way. A record for each direction of `--bidir` and for
+//! each run of a file. Bits count in 10^3, bytes (`-f K`, `-f M`) in 2^10.
 
 use super::text::Text;
 use super::{Program, is_json};
 use hotlink_bench::{Record, Summary};
 use hotlink_study::Error;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// MB/s of a bit/s.
 const BIT: f64 = 1.0 / 8e6;
@@ -34,14 +35,58 @@ fn head(protocol: &str, streams: u64) -> Record {
     Record::new().with("benchmark", "stream").with("via", protocol).with("ranks", 2).with("streams", streams)
 }
 
+/// A direction of a run, seen from the client; without `--bidir` only the reverse is named.
+fn directed(record: Record, is_reverse: bool, is_both: bool) -> Record {
+    let record = match (is_reverse, is_both) {
+        (true, _) => record.with("direction", "reverse"),
+        (false, true) => record.with("direction", "forward"),
+        (false, false) => record,
+    };
+    if is_both { record.with("mode", "bidir") } else { record }
+}
+
+/// `-J` of several runs in one file is one document behind the other.
 fn json(text: &Text<'_>) -> Result<Vec<Record>, Error> {
-    let document = text.json()?;
+    let mut records = Vec::new();
+    for document in serde_json::Deserializer::from_str(text.text).into_iter::<Value>() {
+        let document =
+            document.map_err(|error| text.wrong(error.line(), &format!("is not JSON: {error}"), "iperf3 -J"))?;
+        records.extend(of_document(text, &document)?);
+    }
+    Ok(records)
+}
+
+fn of_document(text: &Text<'_>, document: &Value) -> Result<Vec<Record>, Error> {
     if let Some(error) = document["error"].as_str() {
         return Err(text.wrong(0, &format!("iperf3 failed: {error}"), "the JSON of a run that ended well"));
     }
     let test = &document["start"]["test_start"];
+    let is_set = |key: &str| test[key].as_u64() == Some(1);
+    let no_end = Map::new();
+    let end = document["end"].as_object().unwrap_or(&no_end);
+    let is_both = is_set("bidir") || end.keys().any(|key| key.ends_with(BACK));
+    let mut records = vec![direction(text, document, (is_set("reverse") && !is_both, is_both), "")?];
+    if is_both {
+        records.push(direction(text, document, (true, true), BACK)?);
+    }
+    Ok(records)
+}
+
+/// What keys of the server's own sending end in, with `--bidir`.
+const BACK: &str = "_bidir_reverse";
+
+/// The record of one direction, whose keys have this ending.
+fn direction(
+    text: &Text<'_>,
+    document: &Value,
+    (is_reverse, is_both): (bool, bool),
+    ending: &str,
+) -> Result<Record, Error> {
+    let (test, end) = (&document["start"]["test_start"], &document["end"]);
     let streams = test["num_streams"].as_u64().unwrap_or(1);
-    let mut record = head(&test["protocol"].as_str().unwrap_or("tcp").to_lowercase(), streams);
+    let protocol = test["protocol"].as_str().unwrap_or("tcp").to_lowercase();
+    let is_udp = protocol == "udp";
+    let mut record = directed(head(&protocol, streams), is_reverse, is_both);
     // Each stream's limit (-b), which is the sender's, not the network's.
     if let Some(target) = test["target_bitrate"].as_f64().filter(|&bits| bits > 0.0) {
         record.set("target_bandwidth_MBps", target * streams as f64 * BIT);
@@ -49,24 +94,40 @@ fn json(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     if let Some(size) = test["blksize"].as_u64() {
         record.set("size_B", size);
     }
-    if test["reverse"].as_u64() == Some(1) {
-        record.set("direction", "reverse");
-    }
-    let end = &document["end"];
-    let rate = |key: &str| end[key]["bits_per_second"].as_f64().filter(|rate| rate.is_finite() && *rate >= 0.0);
-    let rate = rate("sum_received").or_else(|| rate("sum")).or_else(|| rate("sum_sent"));
-    let missing = || text.wrong(0, "`end.sum_received.bits_per_second` is not a number", "the JSON of iperf3 -J");
-    record.set("bandwidth_MBps", rate.ok_or_else(missing)? * BIT);
-    for (key, name) in [("jitter_ms", "jitter_us"), ("lost_percent", "lost")] {
-        if let Some(value) = end["sum"][key].as_f64() {
-            record.set(name, if key == "jitter_ms" { value * 1e3 } else { value / 100.0 });
-        }
+    let of = |key: &str, what: &str| end[format!("{key}{ending}")][what].as_f64().filter(|value| *value >= 0.0);
+    let rate = |key: &str| of(key, "bits_per_second").filter(|rate| rate.is_finite());
+    let lost = of("sum_received", "lost_percent").or_else(|| of("sum", "lost_percent")).map(|percent| percent / 100.0);
+    // Of UDP, versions up to 3.9 tell what was sent alone, and how much of it was lost: datagrams are of one size.
+    let arrived = || Some(rate("sum")? * (1.0 - lost?));
+    let received = rate("sum_received");
+    let received =
+        if is_udp { received.or_else(arrived) } else { received.or_else(|| rate("sum")).or_else(|| rate("sum_sent")) };
+    let missing = || {
+        let what = format!("`end.sum_received{ending}.bits_per_second` is not a number");
+        text.wrong(0, &what, "the JSON of iperf3 -J")
+    };
+    record.set("bandwidth_MBps", received.ok_or_else(missing)? * BIT);
+    if is_udp {
+        let jitter = of("sum_received", "jitter_ms").or_else(|| of("sum", "jitter_ms"));
+        record = with_loss(record, jitter, lost);
     }
     let intervals = document["intervals"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let kept = intervals.iter().filter(|interval| interval["sum"]["omitted"] != Value::Bool(true));
-    let samples: Vec<f64> =
-        kept.filter_map(|interval| Some(interval["sum"]["bits_per_second"].as_f64()? * BIT)).collect();
-    Ok(vec![with_samples(record, &samples)])
+    let sums = intervals.iter().map(|interval| &interval[format!("sum{ending}")]);
+    // Who does not say so is the sender where the client sends: the text is the client's.
+    let is_received = |sum: &Value| !sum["sender"].as_bool().unwrap_or(!is_reverse);
+    let kept = sums.filter(|sum| sum["omitted"] != Value::Bool(true) && (!is_udp || is_received(sum)));
+    let samples: Vec<f64> = kept.filter_map(|sum| Some(sum["bits_per_second"].as_f64()? * BIT)).collect();
+    Ok(with_samples(record, &samples))
+}
+
+fn with_loss(mut record: Record, jitter_ms: Option<f64>, lost_share: Option<f64>) -> Record {
+    if let Some(jitter) = jitter_ms {
+        record.set("jitter_us", jitter * 1e3);
+    }
+    if let Some(lost) = lost_share {
+        record.set("lost_share", lost);
+    }
+    record
 }
 
 /// The median over the intervals and its 95 % interval stand beside the mean over all.
@@ -83,38 +144,100 @@ fn with_samples(record: Record, samples: &[f64]) -> Record {
 /// One line of a table: `[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec    0   sender`.
 struct Line {
     id: String,
+    /// `--bidir` names who sends or receives: `TX-C`, `RX-C`, of a server `TX-S`, `RX-S`.
+    way: Option<String>,
     from: f64,
     to: f64,
     rate: f64,
     role: Option<&'static str>,
+    /// Of UDP, at the receiver.
+    jitter_ms: Option<f64>,
+    lost_share: Option<f64>,
 }
 
+/// What stands of one run in a file.
+#[derive(Default)]
+struct Run {
+    lines: Vec<Line>,
+    is_udp: bool,
+    is_reverse: bool,
+    /// Line of the file at which its table begins.
+    starts: usize,
+}
+
+/// Lines before and after a run.
+const BETWEEN: [&str; 4] = ["Connecting to host", "Accepted connection", "Server listening", "iperf Done."];
+
 fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
-    let (mut parsed, mut protocol) = (Vec::new(), "tcp");
+    let (mut runs, mut run) = (Vec::new(), Run::default());
     for (number, line) in text.lines() {
-        if line.contains("Total Datagrams") || line.contains("Jitter") {
-            protocol = "udp";
+        let is_row = line.contains("/sec") && line.trim_start().starts_with('[') && !line.contains("(omitted)");
+        let parsed = if is_row { Some(one(text, number, line)?) } else { None };
+        let begins_anew = parsed.as_ref().is_some_and(|parsed| parsed.role.is_none() && run.is_summed());
+        if begins_anew || BETWEEN.iter().any(|word| line.contains(word)) {
+            runs.push(std::mem::take(&mut run));
         }
-        if line.contains("/sec") && line.trim_start().starts_with('[') && !line.contains("(omitted)") {
-            parsed.push(one(text, number, line)?);
+        run.is_udp |= line.contains("Total Datagrams") || line.contains("Jitter");
+        run.is_reverse |= line.starts_with("Reverse mode");
+        if let Some(parsed) = parsed {
+            run.starts = if run.lines.is_empty() { number } else { run.starts };
+            run.lines.push(parsed);
         }
     }
-    let id = if parsed.iter().any(|line| line.id == "SUM") { "SUM" } else { "" };
-    let streams = parsed.iter().filter(|line| line.role == Some("receiver") && line.id != "SUM").count().max(1);
-    let mine = |line: &&Line| id.is_empty() || line.id == id;
-    let last = |role| parsed.iter().filter(mine).rfind(|line: &&Line| line.role == role);
-    let Some(whole) = last(Some("receiver")).or_else(|| last(Some("sender"))) else { return Ok(Vec::new()) };
-    let record = head(protocol, streams as u64).with("bandwidth_MBps", whole.rate);
-    let step = |line: &&Line| line.role.is_none() && line.to - line.from < whole.to - whole.from;
-    let samples: Vec<f64> = parsed.iter().filter(mine).filter(step).map(|line| line.rate).collect();
-    Ok(vec![with_samples(record, &samples)])
+    runs.push(run);
+    let mut records = Vec::new();
+    for run in runs.iter().filter(|run| !run.lines.is_empty()) {
+        records.extend(run.records(text)?);
+    }
+    Ok(records)
+}
+
+impl Run {
+    fn is_summed(&self) -> bool {
+        self.lines.iter().any(|line| line.role.is_some())
+    }
+
+    /// One for each direction.
+    fn records(&self, text: &Text<'_>) -> Result<Vec<Record>, Error> {
+        let mut ways: Vec<Option<&str>> = Vec::new();
+        for line in &self.lines {
+            if !ways.contains(&line.way.as_deref()) {
+                ways.push(line.way.as_deref());
+            }
+        }
+        ways.into_iter().map(|way| self.record(text, way)).collect()
+    }
+
+    fn record(&self, text: &Text<'_>, way: Option<&str>) -> Result<Record, Error> {
+        let mine = || self.lines.iter().filter(|line| line.way.as_deref() == way);
+        let is_sum = mine().any(|line| line.id == "SUM");
+        let of_all = || mine().filter(|line| !is_sum || line.id == "SUM");
+        let streams = mine().filter(|line| line.role == Some("receiver") && line.id != "SUM").count().max(1);
+        let last = |role| of_all().rfind(|line| line.role == Some(role));
+        let sent = || last("sender").filter(|_| !self.is_udp);
+        let Some(whole) = last("receiver").or_else(sent) else {
+            let (what, allowed) = match last("sender") {
+                Some(_) => ("tells what was sent, not what arrived", "a run of UDP with a line that ends in receiver"),
+                None => ("is a run without its sum", "lines that end in sender or receiver"),
+            };
+            return Err(text.wrong(self.starts, what, allowed));
+        };
+        let is_reverse = way.map_or(self.is_reverse, |way| ["RX-C", "TX-S"].contains(&way));
+        let record = directed(head(if self.is_udp { "udp" } else { "tcp" }, streams as u64), is_reverse, way.is_some());
+        let record = record.with("bandwidth_MBps", whole.rate);
+        let record = with_loss(record, whole.jitter_ms, whole.lost_share);
+        let is_step = |line: &&Line| line.role.is_none() && line.to - line.from < whole.to - whole.from;
+        let is_told = |line: &&Line| !self.is_udp || line.lost_share.is_some();
+        let samples: Vec<f64> = of_all().filter(is_step).filter(is_told).map(|line| line.rate).collect();
+        Ok(with_samples(record, &samples))
+    }
 }
 
 fn one(text: &Text<'_>, number: usize, line: &str) -> Result<Line, Error> {
     let wrong = || text.wrong(number, "is not a line of results", "[ ID] FROM-TO sec SIZE RATE UNIT/sec ...");
     let (id, rest) = line.split_once(']').ok_or_else(wrong)?;
-    // `-b` of several roles adds `[TX-C]` behind the number.
-    let rest = rest.trim_start().strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or(rest, |(_, rest)| rest);
+    let tag = rest.trim_start().strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let (way, rest) = tag.map_or((None, rest), |(way, rest)| (Some(way.trim().to_owned()), rest));
     let words: Vec<&str> = rest.split_whitespace().collect();
     let at = words.iter().position(|word| word.ends_with("/sec")).filter(|at| *at >= 3).ok_or_else(wrong)?;
     let (from, to) = words[0].split_once('-').ok_or_else(wrong)?;
@@ -125,7 +248,17 @@ fn one(text: &Text<'_>, number: usize, line: &str) -> Result<Line, Error> {
     let role = ["sender", "receiver"].into_iter().find(|role| words.last() == Some(role));
     let (from, to) = (text.number(number, from)?, text.number(number, to)?);
     let id = id.trim_start().trim_start_matches('[').trim().to_owned();
-    Ok(Line { id, from, to, rate: text.number(number, words[at - 1])? * unit, role })
+    // `0.015 ms  3815/7630 (50%)`
+    let (mut jitter_ms, mut lost_share) = (None, None);
+    if let [jitter, "ms", counted, ..] = words[at + 1..]
+        && let Some((lost, all)) = counted.split_once('/')
+    {
+        let (lost, all) = (text.number(number, lost)?, text.number(number, all)?);
+        jitter_ms = Some(text.number(number, jitter)?);
+        lost_share = (all > 0.0).then_some(lost / all);
+    }
+    let rate = text.number(number, words[at - 1])? * unit;
+    Ok(Line { id, way, from, to, rate, role, jitter_ms, lost_share })
 }
 
 /// MB/s of a unit.
@@ -143,4 +276,87 @@ fn unit(word: &str) -> Option<f64> {
         "TBytes/sec" => 1_099_511_627_776.0 / 1e6,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<Record> {
+        read(&Text::new("f", text)).unwrap()
+    }
+    fn shown(record: &Record, keys: &[&str]) -> String {
+        let one = |key: &&str| record.get(key).map_or_else(|| "-".to_owned(), ToString::to_string);
+        keys.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+    const KEYS: [&str; 6] = ["via", "direction", "bandwidth_MBps", "mean_bandwidth_MBps", "jitter_us", "lost_share"];
+
+    const UDP: &str = "[ ID] Interval           Transfer     Bitrate         Total Datagrams
+[  5]   0.00-1.00   sec   119 MBytes  1.00 Gbits/sec  3815
+[  5]   1.00-2.00   sec   119 MBytes  1.00 Gbits/sec  3815
+[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5]   0.00-2.00   sec   238 MBytes  1.00 Gbits/sec  0.000 ms  0/7630 (0%)  sender
+[  5]   0.00-2.00   sec   119 MBytes   500 Mbits/sec  0.015 ms  3815/7630 (50%)  receiver
+";
+
+    #[test]
+    fn of_udp_what_arrived_counts_not_what_was_sent() {
+        let found = of(UDP);
+        assert_eq!(shown(&found[0], &KEYS), "\"udp\" - 62.5 - 15.0 0.5");
+        let json = |end: &str, sum: &str| {
+            format!(
+                r#"{{"start": {{"test_start": {{"protocol": "UDP"}}}}, "intervals": [{{"sum": {sum}}}, {{"sum": {sum}}}],
+                "end": {{"sum": {{"bits_per_second": 1e9, "jitter_ms": 0.015, "lost_percent": 50}}{end}}}}}"#
+            )
+        };
+        let received = r#", "sum_received": {"bits_per_second": 5e8, "lost_percent": 50}"#;
+        assert_eq!(shown(&of(&json(received, r#"{"bits_per_second": 1e9}"#))[0], &KEYS), "\"udp\" - 62.5 - 15.0 0.5");
+        // Up to 3.9.
+        assert_eq!(shown(&of(&json("", r#"{"bits_per_second": 1e9}"#))[0], &KEYS), "\"udp\" - 62.5 - 15.0 0.5");
+        let at_receiver = of(&json(received, r#"{"bits_per_second": 5.2e8, "sender": false}"#));
+        assert_eq!(shown(&at_receiver[0], &KEYS), "\"udp\" - 65.0 62.5 15.0 0.5");
+        let cut = UDP.lines().take(5).map(|line| format!("{line}\n")).collect::<String>();
+        let said = read(&Text::new("f", &cut)).unwrap_err().to_string();
+        assert!(said.starts_with("f:2: tells what was sent, not what arrived"), "{said}");
+    }
+
+    #[test]
+    fn each_run_and_each_direction_is_a_record() {
+        let rev = "Connecting to host x, port 5201
+Reverse mode, remote host x is sending
+[  5]   0.00-1.00   sec  1.09 GBytes  9.40 Gbits/sec
+[  5]   1.00-2.00   sec  1.09 GBytes  9.40 Gbits/sec
+[  5]   0.00-2.00   sec  2.19 GBytes  9.40 Gbits/sec    0             sender
+[  5]   0.00-2.00   sec  2.18 GBytes  9.38 Gbits/sec                  receiver
+
+iperf Done.
+";
+        let found = of(&format!("{rev}{UDP}"));
+        assert_eq!(found.len(), 2);
+        assert_eq!(shown(&found[0], &KEYS), "\"tcp\" \"reverse\" 1175.0 1172.5 - -");
+        assert_eq!(shown(&found[1], &KEYS), "\"udp\" - 62.5 - 15.0 0.5");
+        // Without a line between them, a table that begins anew tells.
+        assert_eq!(of(&format!("{}{UDP}", rev.replace("iperf Done.\n", ""))).len(), 2);
+        let both = "[ ID][Role] Interval           Transfer     Bitrate         Retr  Cwnd
+[  5][TX-C]   0.00-1.00   sec  1.09 GBytes  9.40 Gbits/sec    0   1.5 MBytes
+[  7][RX-C]   0.00-1.00   sec   119 MBytes  1.00 Gbits/sec
+[  5][TX-C]   1.00-2.00   sec  1.09 GBytes  9.40 Gbits/sec    0   1.5 MBytes
+[  7][RX-C]   1.00-2.00   sec   119 MBytes  1.00 Gbits/sec
+[  5][TX-C]   0.00-2.00   sec  3.28 GBytes  9.40 Gbits/sec    0             sender
+[  5][TX-C]   0.00-2.00   sec  3.28 GBytes  9.38 Gbits/sec                  receiver
+[  7][RX-C]   0.00-2.00   sec   357 MBytes  1.00 Gbits/sec    0             sender
+[  7][RX-C]   0.00-2.00   sec   357 MBytes  1.00 Gbits/sec                  receiver
+";
+        let json = r#"{"start": {"test_start": {"protocol": "TCP", "bidir": 1}}, "intervals": [
+            {"sum": {"bits_per_second": 9.4e9}, "sum_bidir_reverse": {"bits_per_second": 1e9}},
+            {"sum": {"bits_per_second": 9.4e9}, "sum_bidir_reverse": {"bits_per_second": 1e9}}], "end": {
+            "sum_received": {"bits_per_second": 9.38e9}, "sum_received_bidir_reverse": {"bits_per_second": 1e9}}}"#;
+        for found in [of(both), of(json)] {
+            assert_eq!(found.len(), 2);
+            assert_eq!(shown(&found[0], &KEYS), "\"tcp\" \"forward\" 1175.0 1172.5 - -");
+            assert_eq!(shown(&found[1], &KEYS), "\"tcp\" \"reverse\" 125.0 125.0 - -");
+            assert!(found.iter().all(|one| shown(one, &["streams", "mode"]) == "1 \"bidir\""));
+        }
+        assert_eq!(of(&format!("{json}\n{json}")).len(), 4);
+    }
 }

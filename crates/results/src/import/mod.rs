@@ -10,7 +10,7 @@ mod text;
 
 use hotlink_bench::{Record, Which, flag_impossible};
 use hotlink_fabric::input;
-use hotlink_study::bound::measured::Bounds;
+use hotlink_study::bound::measured::{Bounds, blocking};
 use hotlink_study::{Error, Source};
 use hotlink_workloads::measured;
 pub use hotlink_workloads::measured::{Bus, beyond_named};
@@ -181,7 +181,7 @@ impl Files {
 
 /// Whether a benchmark is a collective: its bound depends on how many take part.
 pub fn is_collective(benchmark: &str) -> bool {
-    let benchmark = benchmark.strip_prefix("non_blocking_").unwrap_or(benchmark);
+    let benchmark = blocking(benchmark);
     Which::ALL.into_iter().any(|which| which.name() == benchmark)
 }
 
@@ -302,6 +302,26 @@ mod tests {
         include_str!("samples/iperf3.txt"),
         include_str!("samples/iperf3.json"),
     ];
+
+    #[test]
+    fn every_key_of_the_samples_is_in_the_schema() {
+        let known = |name: &str| {
+            let keys = hotlink_study::schema::all().flat_map(hotlink_study::schema::Records::keys);
+            keys.into_iter()
+                .any(|key| key.name == name || key.name.strip_suffix('*').is_some_and(|start| name.starts_with(start)))
+        };
+        let mut read_all = 0;
+        for sample in SAMPLES {
+            let program = Program::of(sample).unwrap();
+            let text = Text::new("f", sample);
+            let records = (program.read)(&text, &[]).or_else(|_| (program.read)(&text, &["report-gbits"])).unwrap();
+            read_all += records.len();
+            for key in records.iter().flat_map(|record| record.fields().map(|(key, _)| key)) {
+                assert!(known(key), "{key} of {}", program.name);
+            }
+        }
+        assert!(read_all > 20, "{read_all}");
+    }
 
     proptest! {
         #[test]

@@ -1,6 +1,6 @@
 //! OSU micro-benchmarks, from 3.x to 7.x: a title, options as comments, heads of columns, rows. MB is 10^6 B.
 
-use super::text::{Text, columns, is_row, plain, with_bandwidth};
+use super::text::{Text, collective, columns, is_row, plain, with_bandwidth};
 use super::{Program, is_json};
 use crate::lines::value;
 use hotlink_bench::Record;
@@ -22,10 +22,12 @@ pub(super) const ENTRY: Program = Program {
 fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
     let (mut head, mut heads): (Record, Vec<String>) = (Record::new(), Vec::new());
+    // A line of as many words as the table has columns that is no row, unless the table ends before it.
+    let mut odd = None;
     for (number, line) in text.lines() {
         let comment = line.trim_start().strip_prefix('#').map(str::trim);
         if let Some(title) = comment.and_then(|comment| comment.strip_prefix("OSU ")) {
-            (head, heads) = (titled(title), Vec::new());
+            (head, heads, odd) = (titled(title), Vec::new(), None);
         } else if let Some(comment) = comment {
             if comment.starts_with("Size") || comment.contains("(us)") || comment.contains("(MB/s)") {
                 heads = columns(comment, ')', &WHOLE);
@@ -33,8 +35,14 @@ fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
                 head = optioned(head, comment);
             }
         } else if is_row(line) && !heads.is_empty() {
+            if let Some(odd) = odd {
+                let what = "is none of the rows that it stands between: its size does not begin with a digit";
+                return Err(text.wrong(odd, what, &heads.join(", ")));
+            }
             let words = text.row(number, line, &heads)?;
             records.push(row(text, number, &heads, &words, head.clone())?);
+        } else if !heads.is_empty() && line.split_whitespace().count() == heads.len() {
+            odd = odd.or(Some(number));
         }
     }
     Ok(records)
@@ -43,7 +51,8 @@ fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
 /// What a title says: `MPI-CUDA Bi-Directional Bandwidth Test v7.4`.
 fn titled(title: &str) -> Record {
     let (name, version) = title.split_once(" Test").unwrap_or((title, ""));
-    let version = version.trim().trim_start_matches('v');
+    // `Test v7.4`; up to 3.1 `Test (Version 3.1)`.
+    let version = version.trim().trim_start_matches("(Version ").trim_end_matches(')').trim_start_matches('v');
     let name = match name.strip_prefix("MPI") {
         // `MPI`, `MPI-CUDA`, ... and then the name; but `MPI_Put` is a name.
         Some(rest) if !rest.starts_with('_') => rest.split_once(' ').map_or(rest, |(_, rest)| rest),
@@ -51,7 +60,11 @@ fn titled(title: &str) -> Record {
     };
     let (benchmark, both) = benchmark(name);
     let record = Record::new().with("benchmark", benchmark);
-    let record = if both { record.with("direction", "bidirectional") } else { record };
+    let way = match both {
+        true => Some("bi"),
+        false => (record.text("benchmark") == Some("stream")).then_some("uni"),
+    };
+    let record = way.into_iter().fold(record, |record, way| record.with("direction", way));
     if version.is_empty() { record } else { record.with("program_version", version) }
 }
 
@@ -62,13 +75,10 @@ fn benchmark(name: &str) -> (String, bool) {
         "bandwidth" => "stream",
         "bi-directional bandwidth" => return ("stream".to_owned(), true),
         "multiple bandwidth / message rate" => "rate",
-        "broadcast latency" => "bcast",
-        "all-to-all personalized exchange latency" => "alltoall",
-        "all-to-allv personalized exchange latency" => "alltoallv",
         other => {
             let both = other.contains("bi-directional");
             let bare = other.trim_end_matches(" latency").trim_end_matches(" bandwidth").replace(" bi-directional", "");
-            return (plain(&bare), both);
+            return (collective(&plain(&bare)), both);
         }
     };
     (known.to_owned(), false)
@@ -126,5 +136,46 @@ fn key(name: &str) -> String {
             Some(bare) => format!("{}_MBps", plain(bare)),
             None => format!("{}_us", plain(other.trim_end_matches("(us)"))),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Vec<Record>, Error> {
+        read(&Text::new("f", text))
+    }
+
+    #[test]
+    fn what_stands_between_rows_and_is_none_is_told_with_its_line() {
+        let table =
+            |between: &str| format!("# OSU MPI Latency Test v5.8\n# Size  Latency (us)\n8  1.50\n{between}16  1.7\n");
+        let said = of(&table("sixteen 2\n")).unwrap_err().to_string();
+        assert!(said.starts_with("f:4: is none of the rows that it stands between"), "{said}");
+        // What a log holds beside, and what follows the table.
+        assert_eq!(of(&table("\nWarning: the cable is long\n")).unwrap().len(), 2);
+        assert_eq!(of(&format!("{}all done\n# OSU MPI Latency Test v5.8\n", table(""))).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_name_and_a_direction_are_those_of_measure() {
+        let told = |title: &str| {
+            let record = titled(title);
+            let text = |key| record.text(key).unwrap_or("-").to_owned();
+            [text("benchmark"), text("direction"), text("program_version")].join(" ")
+        };
+        for (title, expected) in [
+            ("MPI Bandwidth Test (Version 3.1)", "stream uni 3.1"),
+            ("MPI Bi-Directional Bandwidth Test v7.4", "stream bi 7.4"),
+            ("MPI Broadcast Latency Test v7.4", "bcast - 7.4"),
+            ("MPI Non-blocking Broadcast Latency Test v7.4", "non_blocking_bcast - 7.4"),
+            ("MPI Reduce_scatter Latency Test v7.4", "reduce-scatter - 7.4"),
+            ("MPI All-to-Allv Personalized Exchange Latency Test v7.4", "alltoallv - 7.4"),
+            ("MPI Non-blocking All-to-All Latency Test v7.4", "non_blocking_alltoall - 7.4"),
+            ("MPI Allgatherv Latency Test v7.4", "allgatherv - 7.4"),
+        ] {
+            assert_eq!(told(title), expected, "{title}");
+        }
     }
 }

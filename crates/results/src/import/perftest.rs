@@ -5,7 +5,8 @@ use super::text::{Text, columns, is_row, plain, with_bandwidth};
 use super::{Flag, Program, is_json};
 use hotlink_bench::Record;
 use hotlink_study::Error;
-use serde_json::Value;
+use hotlink_study::text::figure;
+use serde_json::{Map, Value};
 
 /// MB/s of a MiB/s, and of a Gb/s.
 const MIB: f64 = 1.048_576;
@@ -74,7 +75,11 @@ fn titled(title: &str) -> Record {
         (true, false) => "fetch",
     };
     let record = Record::new().with("benchmark", benchmark).with("operation", verb).with("ranks", 2);
-    if both { record.with("direction", "bidirectional") } else { record }
+    match (both, latency) {
+        (true, _) => record.with("direction", "bi"),
+        (false, false) => record.with("direction", "uni"),
+        (false, true) => record,
+    }
 }
 
 /// The few of its settings that change what a number means.
@@ -109,6 +114,8 @@ fn row(text: &Text<'_>, line: usize, heads: &[String], words: &[&str], head: &Re
             "t_min" => record.set("min_us", text.number(line, word)?),
             "t_max" => record.set("max_us", text.number(line, word)?),
             "99% percentile" => record.set("p99_us", text.number(line, word)?),
+            "99.9% percentile" => record.set("p99_9_us", text.number(line, word)?),
+            "t_stdev" => record.set("stdev_us", text.number(line, word)?),
             other => record.set(&plain(other), text.number(line, word)?),
         }
     }
@@ -151,8 +158,63 @@ fn json(text: &Text<'_>, gbits: bool) -> Result<Vec<Record>, Error> {
             "t_min" => record.set("min_us", number),
             "t_max" => record.set("max_us", number),
             "percentile_99" => record.set("p99_us", number),
+            "percentile_99.9" => record.set("p99_9_us", number),
+            "t_stdev" => record.set("stdev_us", number),
             other => record.set(&plain(other), Value::from(number)),
         }
     }
+    contradiction(text, results, scale)?;
     Ok(vec![finished(record)])
+}
+
+/// Refuses a bandwidth that is not the rate of messages times their size. The flag for Gb/s that was forgotten, or is too
+/// much, shows here.
+fn contradiction(text: &Text<'_>, results: &Map<String, Value>, scale: f64) -> Result<(), Error> {
+    let value = |names: [&'static str; 2]| {
+        let found = names.into_iter().find_map(|name| Some((name, results.get(name)?)))?;
+        Some((found.0, found.1.as_f64()?, last_digit(&found.1.to_string())))
+    };
+    let size = results.get("MsgSize").and_then(Value::as_f64);
+    let bandwidth = value(["BW_average", "bw_avg"]);
+    let rate = value(["MsgRate", "msgRate_avg"]);
+    let (Some(size), Some((name, bandwidth, off)), Some((rate_name, rate, rate_off))) = (size, bandwidth, rate) else {
+        return Ok(());
+    };
+    // Both in MB/s, each off by what its last digit counts at most.
+    let (least, most) = ((bandwidth - off) * scale, (bandwidth + off) * scale);
+    let (slowest, quickest) = ((rate - rate_off) * size, (rate + rate_off) * size);
+    if slowest <= most && least <= quickest {
+        return Ok(());
+    }
+    let unit = if scale == MIB { "MiB/s" } else { "Gb/s" };
+    let (told, moved) = (figure(bandwidth * scale), figure(rate * size));
+    let what = format!("results.{name} is {told} MB/s in {unit}, but {rate_name} times MsgSize is {moved} MB/s");
+    Err(text.wrong(0, &what, "what perftest printed; --report-gbits where and only where it ran with --report_gbits"))
+}
+
+/// What the last digit of a number counts.
+fn last_digit(word: &str) -> f64 {
+    word.split_once('.').map_or(1.0, |(_, digits)| (0..digits.len()).fold(1.0, |unit, _| unit / 10.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bandwidth_that_the_messages_do_not_make_is_refused() {
+        let of = |average: &str, gbits: bool| {
+            let text = format!(
+                r#"{{"test_info": {{"test": "RDMA_Write_BW"}},
+                "results": {{"MsgSize": 65536, "n_iterations": 5000, "BW_average": {average}, "MsgRate": 0.744057}}}}"#
+            );
+            read(&Text::new("f", &text), gbits)
+        };
+        assert!((of("390.10", true).unwrap()[0].number("bandwidth_MBps").unwrap() - 48_762.5).abs() < 1e-6);
+        assert!(of("46503.56", false).is_ok());
+        for (average, gbits) in [("390.10", false), ("46503.56", true), ("400.10", true)] {
+            let said = of(average, gbits).unwrap_err().to_string();
+            assert!(said.starts_with("f: results.BW_average is") && said.contains("--report-gbits"), "{said}");
+        }
+    }
 }

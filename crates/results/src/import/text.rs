@@ -90,6 +90,22 @@ pub fn plain(name: &str) -> String {
     letters.collect::<String>().split_whitespace().collect::<Vec<_>>().join("_")
 }
 
+/// Our name of a collective, blocking or not, whatever a program calls it ([`plain`]).
+pub fn collective(name: &str) -> String {
+    let (prefix, bare) = match name.strip_prefix("non_blocking_") {
+        Some(bare) => ("non_blocking_", bare),
+        None => ("", name),
+    };
+    let bare = match bare {
+        "broadcast" => "bcast",
+        "reduce_scatter" => "reduce-scatter",
+        "all_to_all" | "all_to_all_personalized_exchange" => "alltoall",
+        "all_to_allv" | "all_to_allv_personalized_exchange" => "alltoallv",
+        other => other,
+    };
+    format!("{prefix}{bare}")
+}
+
 /// Adds the bandwidth of a message that took `latency_us`.
 pub fn with_bandwidth(record: Record) -> Record {
     match (record.number("size_B"), record.number("latency_us")) {

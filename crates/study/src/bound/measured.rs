@@ -72,9 +72,10 @@ impl Bounds {
     }
 }
 
-/// The benchmark that a row's bound is of, without what does not change it.
-fn plain(benchmark: &str) -> &str {
-    benchmark.strip_prefix("non_blocking_").unwrap_or(benchmark)
+/// The benchmark that a row's bound is of, without what does not change it: OSU's and IMB's parts are all of one size.
+pub fn blocking(benchmark: &str) -> &str {
+    let bare = benchmark.strip_prefix("non_blocking_").unwrap_or(benchmark);
+    if ["allgatherv", "gatherv", "scatterv"].contains(&bare) { bare.trim_end_matches('v') } else { bare }
 }
 
 fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Record>, String> {
@@ -82,14 +83,14 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
     // What nothing is sent of has no rate.
     let sent = size.max(1);
     let nodes = fabric.nodes();
-    let benchmark = plain(record.text("benchmark").unwrap_or_default()).to_owned();
+    let benchmark = blocking(record.text("benchmark").unwrap_or_default()).to_owned();
     let timed = record.number("latency_us").is_some();
     match benchmark.as_str() {
         "pingpong" | "fetch" | "pairs" | "put" | "get" if timed => {
             let limits = limits(fabric, &between(&record, nodes, false), sent)?;
-            let idle_us = idle_us(fabric, ends(&record, nodes).unwrap_or([0, nodes - 1]), size, &limits, idle)?
-                * if ["fetch", "get"].contains(&benchmark.as_str()) { 2.0 } else { 1.0 };
-            let bound = network::idle(idle_us, limits.per_node().resource);
+            let alone_us = idle_us(fabric, ends(&record, nodes).unwrap_or([0, nodes - 1]), size, &limits, idle)?;
+            let messages = if ["fetch", "get"].contains(&benchmark.as_str()) { 2 } else { 1 };
+            let bound = network::idle(alone_us, messages, limits.per_node().resource);
             let is_rated = record.number("bound_bandwidth_MBps").is_some();
             Ok(by_time(record, &bound).map(|record| {
                 let record = with_limit(record, fabric, &limits);

@@ -243,6 +243,7 @@ pub const VERBS: &[Records] = &[
             key("held_out", Flag, "", "Whether the fit did without this point"),
             key("predicted_us", Number, "us", "What was predicted"),
             key("error", Number, "1", "The prediction over the measurement, less 1"),
+            key("note", Text, "", "What is assumed of L and o, which ping-pong and stream do not tell apart"),
         ]],
     },
     Records {
@@ -252,12 +253,7 @@ pub const VERBS: &[Records] = &[
         own: &[&[
             key("benchmark", Text, "", "report"),
             key("kind", Text, "", "verdict, check, finding"),
-            key(
-                "verdict",
-                Text,
-                "",
-                "pass, suspicious or fail; unjudged where nothing is required and nothing is wrong",
-            ),
+            key("verdict", Text, "", "pass, suspicious, fail; unjudged where nothing is required and nothing is wrong"),
             key("requirement", Text, "", "Name of the requirement"),
             key("subject", Text, "", "The result's parameters"),
             key("quantity", Text, "", "The key that is limited"),
@@ -281,7 +277,8 @@ pub const VERBS: &[Records] = &[
             key("ratio_ci95_low", Number, "1", "Lower end of the ratio's 95 % interval"),
             key("ratio_ci95_high", Number, "1", "Upper end of the ratio's 95 % interval"),
             key("floor", Number, "1", "A smaller change does not matter"),
-            key("verdict", Text, "", "same, better or regression"),
+            key("verdict", Text, "", "same, undecided, improvement, regression, invalid, only before, only after"),
+            key("note", Text, "", "Why the ratio has no interval"),
         ]],
     },
     Records {

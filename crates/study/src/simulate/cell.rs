@@ -195,7 +195,7 @@ impl Cell {
                 })?;
                 let latency_us = run.elapsed.us() / *messages as f64;
                 let least = network::alone_or_shared(alone / *messages as f64, self.size, bound);
-                let bound = network::idle(least, bounds.per_node().resource);
+                let bound = network::idle(least, 1, bounds.per_node().resource);
                 let record = head
                     .with("messages", *messages)
                     .with("latency_us", latency_us)

@@ -138,6 +138,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     output.describe_all(measured.environment);
     output.push_all(measured.records);
+    if let Err(why @ hotlink_study::Error::Check(_)) = &result {
+        output.end_early(why);
+    }
     result?;
     carrier.map_or(Ok(()), |carrier| carrier.watching.write(&measured.timelines, output))
 }
@@ -145,8 +148,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 /// What starts an MPI's ranks: what the options say. For this project's own library that is this command's `run`.
 fn launcher(request: &Request, carrier: &Carrier) -> Result<Option<String>, Failure> {
     let is_launched = || hotlink_real::Launcher::of_this_process().is_some();
-    let Some(mpi) = carrier.mpi.as_ref().filter(|_| carrier.launcher.is_none() && !carrier.slurm && !is_launched())
-    else {
+    let starts = request.carrier.via == Via::Mpi && carrier.launcher.is_none() && !carrier.slurm;
+    let Some(mpi) = carrier.mpi.as_ref().filter(|_| starts && !is_launched()) else {
         return Ok(carrier.launcher.clone());
     };
     let library = hotlink_real::Library::named(mpi).map_err(Failure::Input)?;

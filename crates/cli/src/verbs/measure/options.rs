@@ -9,6 +9,9 @@ use hotlink_measure::request::{self, SendBuffers, Via, fabric_or_label, usual};
 use hotlink_real::CopyWay;
 use hotlink_study::options::Cache;
 
+/// The variable of `--mpi`.
+const MPICC: &str = "HOTLINK_MPICC";
+
 /// Options of every benchmark between ranks.
 #[derive(clap::Args)]
 pub(super) struct Carrier {
@@ -23,7 +26,7 @@ pub(super) struct Carrier {
     #[arg(long, value_parser = word::<Cache>())]
     cache: Option<Cache>,
     /// Which MPI, if not the launcher's own: openmpi, mpich, an mpicc, a libmpi_abi.so, or an MPI's folder.
-    #[arg(long, value_name = "MPI", env = "HOTLINK_MPICC", help_heading = "MPI")]
+    #[arg(long, value_name = "MPI", env = MPICC, help_heading = "MPI")]
     pub(super) mpi: Option<String>,
     /// With --via mpi: start the ranks by this command, anew for each block (`mpirun -n 2`; words for /bin/sh).
     #[arg(long, value_name = "COMMAND", help_heading = "MPI", conflicts_with = "slurm")]
@@ -47,7 +50,10 @@ impl Carrier {
     /// As values; the launcher's words are the verb's.
     pub(super) fn asked(&self) -> request::Carrier {
         let watching: Option<Watching> = self.watching.watching();
-        let (copy, mpi) = (self.copy.0, self.mpi.clone());
+        // The variable may stand for runs that need it.
+        let is_of_environment = self.mpi.as_deref() == std::env::var(MPICC).ok().as_deref();
+        let mpi = self.mpi.clone().filter(|_| self.via == Via::Mpi || !is_of_environment);
+        let copy = self.copy.0;
         request::Carrier { via: self.via, copy, cache: self.cache, mpi, launcher: None, watching }
     }
 }
@@ -58,7 +64,8 @@ pub(super) struct Repetition {
     /// The fabric that is measured: one of the catalog, a file, or label:NAME for a mere name of the results.
     #[arg(long, value_name = "NAME", default_value = usual::FABRIC, value_parser = fabric_or_label)]
     fabric: String,
-    /// Seconds for each point, all blocks of a round together.
+    /// Seconds for each point, all blocks of a round together. A block ends before its share of them once it has 10,000
+    /// samples, as those of short operations do (ended_by).
     #[arg(long, value_name = "SECONDS", default_value = "0.5")]
     time: Numbers,
     /// Measure all points in N blocks, one block of each point after the other; the 95 % interval is of the blocks' medians

@@ -264,8 +264,9 @@ impl Fit {
 
     fn beside(&self, name: &str, benchmark: &str, point: Point, computing_ns: f64) -> (Record, f64) {
         let predicted = (self.memory.copy(point.size, point.stride).s() * 1e9).max(computing_ns);
-        let error = predicted / point.ns - 1.0;
+        // Of the rates, which stand beside it.
         let rate = |ns: f64| 1e3 * point.size as f64 / ns;
+        let error = rate(predicted) / rate(point.ns) - 1.0;
         let record = Record::new()
             .with("fabric", name)
             .with("benchmark", benchmark)
@@ -353,10 +354,51 @@ impl Seen {
 
 /// How many errors are small, and the median of all.
 fn summed(mut errors: Vec<f64>) -> String {
+    if errors.is_empty() {
+        return "none was measured".to_owned();
+    }
     errors.iter_mut().for_each(|error| *error = error.abs());
     errors.sort_by(f64::total_cmp);
     let close = errors.iter().filter(|error| **error <= CLOSE).count();
     let median = errors.get(errors.len() / 2).copied().unwrap_or(0.0);
     let (all, within) = (errors.len(), figure(100.0 * CLOSE));
     format!("{close} of {all} within {within} %, the median error is {} %", figure(100.0 * median))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hotlink_study::schema;
+
+    #[test]
+    fn an_error_is_that_of_the_numbers_beside_it_and_no_error_is_said_of_nothing() {
+        let (caches, page) = (
+            serde_json::json!([{"level": 1, "size_B": 32768, "ways": 8, "line_B": 64},
+            {"level": 2, "size_B": 524_288, "ways": 16, "line_B": 64}]),
+            4096,
+        );
+        let mut measured = Vec::new();
+        for stride in [1u64, 2, 8, 64] {
+            for size in (6..=24).map(|bits| 1u64 << bits) {
+                let each = 0.1 + 0.05 * stride.min(8) as f64 + if size > 1 << 15 { 0.3 } else { 0.0 };
+                let record = Record::new()
+                    .with("benchmark", "memory")
+                    .with("size_B", size)
+                    .with("stride", stride)
+                    .with("bandwidth_MBps", 1e3 * 8.0 / each)
+                    .with("caches", caches.clone())
+                    .with("page_B", page);
+                measured.push(Measured { record, source: String::new(), is_here: false });
+            }
+        }
+        let (records, note) = Fit::of(&measured).unwrap().records("x");
+        for record in &records {
+            let [measured, predicted, error] =
+                ["measured_MBps", "predicted_MBps", "error"].map(|key| record.number(key).unwrap());
+            assert!((predicted / measured - 1.0 - error).abs() < 1e-9, "{record:?}");
+        }
+        assert!(note.ends_with("strides held out: none was measured"), "{note}");
+        let keys = schema::named("calibrate").unwrap();
+        assert!(keys.keys().any(|key| key.name == "error" && key.meaning.contains("prediction over the measurement")));
+    }
 }
