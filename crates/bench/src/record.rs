@@ -88,6 +88,10 @@ impl Record {
     pub fn text(&self, key: &str) -> Option<&str> {
         self.get(key).and_then(Value::as_str)
     }
+    /// The key of what its statistics are of: simulated records say more behind it ("latency_us of the messages ...").
+    pub fn statistic(&self) -> Option<&str> {
+        self.text("statistic_of")?.split(' ').next()
+    }
     /// Fields in order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))

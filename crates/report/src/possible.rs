@@ -105,7 +105,7 @@ fn intervals(record: &Record) -> Result<(), String> {
             return Err(format!("{low_key}: {} is above {high_key}, {}", figure(low), figure(high)));
         }
         let of = match key {
-            "ci95" => ["median", record.text("statistic_of").unwrap_or_default()],
+            "ci95" => ["median", record.statistic().unwrap_or_default()],
             key => [key, ""],
         };
         for key in of {

@@ -24,7 +24,7 @@ pub(crate) fn between(record: &Record, key: &str) -> Option<Between> {
     let value = record.number(key).filter(|value| value.is_finite())?;
     let around = |low: f64, high: f64| Between { low: low.min(value), value, high: high.max(value) };
     let sampled = |name: &str| record.number(name).filter(|number| *number > 0.0);
-    let of = record.text("statistic_of");
+    let of = record.statistic();
     if let (Some(of), Some(median), Some(low), Some(high)) =
         (of, sampled("median"), sampled("ci95_low"), sampled("ci95_high"))
     {

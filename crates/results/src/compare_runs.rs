@@ -324,9 +324,8 @@ pub fn side((name, results): Side<'_>, ignore: &[String]) -> Result<BTreeMap<Ide
 /// What is compared of a record: what its interval is of, or every known quantity.
 fn quantities(record: &Record) -> Vec<&'static str> {
     let known = QUANTITIES.iter().map(|(key, _)| *key).chain(SHARES).filter(|key| record.number(key).is_some());
-    match record.text("statistic_of") {
-        // A simulated collective says more behind the key: "latency_us of the ranks, ...".
-        Some(of) => known.filter(|key| of.split(' ').next() == Some(*key)).collect(),
+    match record.statistic() {
+        Some(of) => known.filter(|key| of == *key).collect(),
         None => known.collect(),
     }
 }
@@ -352,7 +351,7 @@ pub fn invalid(record: &Record, quantity: &str) -> Option<String> {
 pub fn estimate(identity: &BTreeMap<String, String>, record: &Record) -> Option<Estimate> {
     let (quantity, less_is_better) = quantity(identity);
     let value = record.number(quantity).filter(|_| invalid(record, quantity).is_none())?;
-    let sampled = record.text("statistic_of") == Some(quantity);
+    let sampled = record.statistic() == Some(quantity);
     let is_exact = record.text("method").is_some_and(|method| method != "measured");
     let ends = ["ci95_low", "ci95_high"].map(|key| record.number(key).filter(|_| sampled));
     let at_least = |value: f64| if less_is_better { value } else { value.max(LEAST) };
@@ -570,6 +569,13 @@ mod tests {
         assert_eq!(row(sampled(1.0), sampled(1.5)).verdict, Verdict::Regression);
         let exact = |us: f64| record(us).with("method", "packet");
         assert_eq!(row(exact(1.0), exact(1.5)).verdict, Verdict::Regression);
+        // Another seed: simulated messages have an interval, too.
+        let messages = |us: f64, wide: f64| {
+            let record = exact(us).with("statistic_of", "latency_us of the messages that arrived");
+            record.with("ci95_low", us / wide).with("ci95_high", us * wide)
+        };
+        assert_eq!(row(messages(1.0, 1.2), messages(1.1, 1.2)).verdict, Verdict::Undecided);
+        assert_eq!(row(messages(1.0, 1.02), messages(1.1, 1.02)).verdict, Verdict::Regression);
     }
 
     #[test]
