@@ -192,7 +192,7 @@ impl<'a> Stage<'a> {
             .record()
             .with("ranks", placed.ranks)
             .with("placement", placed.placement)
-            .with("node_list", place::text(nodes))
+            .with("node_list", placed.listed.as_str())
             .with("leaves", room.leaves(nodes))
             .with("start_us", placed.job.start.us())
             .with("rounds", job.rounds)
