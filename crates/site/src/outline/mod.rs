@@ -260,7 +260,14 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
     let (latencies, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("latency:"));
     let technology = kinds.last().and_then(|word| word.strip_prefix("technology:"));
     let forms: Option<Vec<Form>> = files.iter().map(|file| form_of(file)).collect();
-    let Some(form) = forms.as_ref().and_then(|forms| forms.first()).copied() else { return Ok(None) };
+    let Some(form) = forms.as_ref().and_then(|forms| forms.first()).copied() else {
+        // An empty file is none of any form: with more behind its name, the name would be that of nothing.
+        let is_empty = |file: &&&str| is_file(file) && input::bytes(file).is_ok_and(|bytes| bytes == 0);
+        return match files.iter().find(is_empty).filter(|file| **file != name) {
+            Some(file) => wrong(file, 0, "it is empty"),
+            None => Ok(None),
+        };
+    };
     let texts = files.iter().map(|file| Ok((*file, text_of(file)?))).collect::<Result<Vec<_>, ImportError>>()?;
     let rate = |words: &[&str]| match words.last().map(|word| (word, word.split_once(':'))) {
         Some((word, stated)) => match stated.and_then(|(_, rate)| rate_mbps(rate, false)) {

@@ -219,6 +219,27 @@ fn rates_have_units() {
     );
 }
 
+/// Editors put a byte order mark before texts; a file that holds nothing is told as that.
+#[test]
+fn marks_before_texts_are_none_of_them_and_empty_files_are_told() {
+    let folder = std::env::temp_dir().join(format!("hotlink-{}-marks", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let at = |name: &str| folder.join(name).display().to_string();
+    let dump = "#\nvendid=0x2c9\ndevid=0x1\nswitchguid=0x1(1)\nSwitch\t2 \"S-1\"\t\t# \"s1\" enhanced port 0 lid 1 lmc 0\n\
+                [1]\t\"H-2\"[1](3)\t\t# \"h1\" lid 2 4xNDR\n\nvendid=0x2c9\nCa\t1 \"H-2\"\t\t# \"h1\"\n\
+                [1](3)\t\"S-1\"[1]\t\t# lid 2 lmc 0 \"s1\" lid 1 4xNDR\n";
+    std::fs::write(at("plain"), dump).unwrap();
+    std::fs::write(at("marked"), format!("\u{feff}{dump}")).unwrap();
+    for name in ["plain", "marked"] {
+        crate::open(&[&at(name)]).unwrap();
+    }
+    std::fs::write(at("empty"), "").unwrap();
+    let why = super::open(&format!("{}+technology:roce", at("empty"))).unwrap_err().to_string();
+    assert!(why.ends_with("empty: it is empty"), "{why}");
+    assert_eq!(super::open(&at("empty")).unwrap(), None);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// The bound of a collective needs what one host offers: two GPUs with twelve NVLinks, one adapter of 200 Gbit/s.
 #[test]
 fn an_nccl_topology_says_what_a_host_offers_its_gpus() {
