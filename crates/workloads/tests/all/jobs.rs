@@ -353,7 +353,18 @@ fn collectives_of_gpus_tell_what_failures_cost() {
         assert!(ratio > 1.2 && (number(slow, "fault_slowdown") - ratio).abs() < 1e-9, "{ratio}: {slow:?}");
     }
     let told = ask(Some(file("gone.toml", &plan("\"down\"")))).unwrap_err();
-    assert!(told.contains("gone.toml:3:8: fault[0]") && told.contains("leaves no path from node"), "{told}");
+    assert!(told.contains("gone.toml:3:8: fault[0]") && told.contains("leaves no path from"), "{told}");
+}
+
+/// Switches that combine data are told by their names, not by numbers that no user gave.
+#[test]
+fn a_switch_that_combines_and_is_cut_off_is_named() {
+    let faults = Some(file("leaf.toml", "[[fault]]\nat_us = 5\nswitch = \"rail leaf 0\"\nstate = \"down\"\n"));
+    let jobs = Jobs { network: Network { faults, ..NETWORK }, ..JOBS };
+    let what = "collective = \"allreduce\"\nalgorithm = \"collnet\"\nsize = \"4MiB\"\nranks = 32";
+    let told = answers(&jobs, &format!("nodes = 32\n[[job]]\nname = \"a\"\n{what}\n"), "hgx-h100-sharp").unwrap_err();
+    let (_, cut) = told.split_once("leaves no path from ").unwrap_or_else(|| panic!("{told}"));
+    assert!(cut.contains("rail leaf") && !cut.contains("to node "), "{cut}");
 }
 
 #[test]
