@@ -57,10 +57,14 @@ pub struct Level {
 pub struct Cluster {
     /// GPUs.
     pub gpus: u32,
-    /// GPUs of a domain.
+    /// GPUs of a domain; of the fullest one where they differ.
     pub domain: u32,
     /// A GPU's links into its domain, all together.
     pub scale_up: Option<f64>,
+    /// What these links are, in records.
+    pub scale_up_is: &'static str,
+    /// What joins a part of a host's GPUs with all others, where the scale-up links do not.
+    pub part: Option<Part>,
     /// Between a GPU and its NIC.
     pub pcie: Option<f64>,
     /// A NIC and its cable.
@@ -71,9 +75,24 @@ pub struct Cluster {
     pub reduces: [bool; 2],
 }
 
+/// GPUs that scale-up links join with each other, and not with the others: what they exchange with these passes PCIe.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// How many.
+    pub gpus: u32,
+    /// The PCIe of all of them, one way, in MB/s.
+    pub mbps: f64,
+}
+
+/// GPUs' own links, that a machine for them has.
+pub const SCALE_UP: &str = "scale-up network";
+/// PCIe in place of them.
+pub const BETWEEN_GPUS: &str = "PCIe between GPUs";
+
 impl Cluster {
+    /// Domains, as many as if all were as full as the fullest: no host has less beyond it than that one.
     fn domains(&self) -> f64 {
-        f64::from(self.gpus.div_ceil(self.domain))
+        f64::from(self.gpus) / f64::from(self.domain)
     }
 
     /// Levels of a collective by an algorithm, the least first; `None` where it is none of the collective's or the machine
@@ -85,7 +104,10 @@ impl Cluster {
             Some(Level { name, mbps })
         };
         let found = [
-            level("scale-up network", self.scale_up, scale_up),
+            level(self.scale_up_is, self.scale_up, scale_up),
+            self.part.and_then(|part| {
+                level(BETWEEN_GPUS, Some(part.mbps), self.out_of_part(collective, algorithm, part.gpus, factor))
+            }),
             level("PCIe", self.pcie, nic),
             level("NIC", self.nic, nic),
             level("spine", self.spine, spine),
@@ -93,6 +115,19 @@ impl Cluster {
         let mut levels: Vec<Level> = found.into_iter().flatten().collect();
         levels.sort_by(|one, other| one.mbps.total_cmp(&other.mbps));
         (!levels.is_empty()).then_some(levels)
+    }
+
+    /// Bytes that some of the GPUs must send the others, or take from them, for each byte of the collective.
+    fn out_of_part(&self, collective: &str, algorithm: Algorithm, part: u32, factor: f64) -> f64 {
+        let (n, k) = (f64::from(self.gpus), f64::from(part.min(self.gpus)));
+        match collective {
+            // A ring enters and leaves it at least once, with all that a hop carries.
+            _ if algorithm == Algorithm::Ring => factor,
+            "allreduce" | "bcast" | "reduce" | "sendrecv" => 1.0,
+            "alltoall" => k * (n - k) / n,
+            "gather" | "scatter" => k.min(n - k) / n,
+            _ => (n - k) / n,
+        }
     }
 
     /// Bytes over the busiest resource of each level for each byte of the collective.
@@ -135,6 +170,11 @@ impl Cluster {
         }
     }
 
+    /// Whether a bound is known for a collective, where the rates are.
+    pub fn knows(&self, collective: &str) -> bool {
+        Algorithm::ALL.into_iter().any(|algorithm| self.bus_factor(collective, algorithm).is_some())
+    }
+
     /// Bus bandwidth over bandwidth, as nccl-tests counts.
     pub fn bus_factor(&self, collective: &str, algorithm: Algorithm) -> Option<f64> {
         self.moved(collective, algorithm).map(|moved| moved.factor)
@@ -175,7 +215,8 @@ mod tests {
     fn hgx(gpus: u32) -> Cluster {
         let domain = 8.min(gpus);
         let (scale_up, pcie, nic) = (Some(450_000.0), Some(63_000.0), Some(50_000.0));
-        Cluster { gpus, domain, scale_up, pcie, nic, spine: None, reduces: [true, false] }
+        let (scale_up_is, part) = (SCALE_UP, None);
+        Cluster { gpus, domain, scale_up, scale_up_is, part, pcie, nic, spine: None, reduces: [true, false] }
     }
 
     fn first(cluster: &Cluster, collective: &str, algorithm: Algorithm) -> Level {
@@ -195,6 +236,23 @@ mod tests {
         let fast = Cluster { pcie: None, nic: None, ..hgx(32) };
         let ring = first(&fast, "allreduce", Algorithm::Ring);
         assert_eq!((ring.name, ring.mbps.round()), ("scale-up network", (450_000.0f64 * 8.0 / 7.0).round()));
+    }
+
+    /// Four GPUs in two pairs, a PCIe link of 31.5 GB/s for each: a ring leaves each pair once, by both links of it.
+    #[test]
+    fn gpus_that_no_links_join_are_bound_by_what_is_between_them() {
+        let part = Some(Part { gpus: 2, mbps: 63_000.0 });
+        let pairs = Cluster { scale_up: Some(300_000.0), part, ..hgx(4) };
+        let all = |collective, algorithm| {
+            let level = first(&pairs, collective, algorithm);
+            (level.name, level.mbps.round())
+        };
+        assert_eq!(all("allreduce", Algorithm::Ring), (BETWEEN_GPUS, 63_000.0));
+        assert_eq!(all("allgather", Algorithm::Ring), (BETWEEN_GPUS, 63_000.0));
+        // Any way to reduce takes all bytes over the cut once each way: 1.5 of bus bandwidth for each.
+        assert_eq!(all("allreduce", Algorithm::Tree), (BETWEEN_GPUS, 94_500.0));
+        // Two GPUs have half of their bytes for two others: 0.75 over 1.
+        assert_eq!(all("alltoall", Algorithm::Pairs), (BETWEEN_GPUS, 47_250.0));
     }
 
     #[test]

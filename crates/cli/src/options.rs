@@ -16,7 +16,8 @@ pub(crate) struct OutputArgs {
     /// Progress on stderr: a bar on a terminal past two seconds; always: plain lines elsewhere too.
     #[arg(long, global = true, value_parser = word::<When>(), default_value_t = When::Auto)]
     progress: When,
-    /// Leave out of results what names this machine and its network: host, folders, addresses, values of MPI settings.
+    /// Leave out of results what names this machine: host, folders, addresses, values of MPI settings. Names within a
+    /// described network (its hosts and switches) stay.
     #[arg(long, global = true)]
     anonymous: bool,
 }

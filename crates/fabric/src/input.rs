@@ -62,16 +62,20 @@ pub fn bytes(name: &str) -> Result<u64, Error> {
     }
 }
 
-/// A file, or standard input, to be read from its beginning.
+/// A file, or standard input, to be read from its beginning; without the byte order mark that editors put before texts.
 ///
 /// # Errors
 /// There is none that can be read.
 pub fn open(name: &str) -> Result<Box<dyn Read>, Error> {
-    match lent(name) {
-        Some(text) => Ok(Box::new(Cursor::new(Arc::<[u8]>::from(text)))),
-        None if is_standard(name) => Ok(Box::new(standard()?)),
-        None => Ok(Box::new(File::open(name)?)),
-    }
+    let mut from: Box<dyn Read> = match lent(name) {
+        Some(text) => Box::new(Cursor::new(Arc::<[u8]>::from(text))),
+        None if is_standard(name) => Box::new(standard()?),
+        None => Box::new(File::open(name)?),
+    };
+    let mut start = Vec::new();
+    from.by_ref().take(3).read_to_end(&mut start)?;
+    let start = if start == "\u{feff}".as_bytes() { Vec::new() } else { start };
+    Ok(Box::new(Cursor::new(start).chain(from)))
 }
 
 /// The text of a file, or of standard input.
@@ -83,9 +87,7 @@ pub fn text(name: &str) -> Result<String, Error> {
     open(name)?.read_to_end(&mut bytes)?;
     let no_text = |what: &str| Error::new(ErrorKind::InvalidData, what);
     match &bytes[..] {
-        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
-            Err(no_text("it is UTF-16, as its byte order mark says: save it as UTF-8"))
-        }
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => Err(no_text("it is UTF-16, by its byte order mark: save it as UTF-8")),
         bytes if bytes.contains(&0) => Err(no_text("it holds zero bytes, so it is binary or UTF-16: save it as UTF-8")),
         _ => String::from_utf8(bytes).map_err(|_| no_text("it is no UTF-8 text")),
     }
@@ -96,10 +98,8 @@ fn standard() -> Result<&'static [u8], Error> {
     static STANDARD: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
     let read = || {
         let mut bytes = Vec::new();
-        match std::io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())? as u64 {
-            bytes if bytes > MOST_BYTES => Err("standard input is longer than 1 GiB".to_owned()),
-            _ => Ok(bytes),
-        }
+        let many = std::io::stdin().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        if many as u64 > MOST_BYTES { Err("standard input is longer than 1 GiB".to_owned()) } else { Ok(bytes) }
     };
     STANDARD.get_or_init(read).as_deref().map_err(|what| Error::new(ErrorKind::InvalidData, what.as_str()))
 }

@@ -120,18 +120,15 @@ impl Traffic {
     pub fn from_csv(file: &str, text: &str) -> Result<Traffic, TrafficError> {
         let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
         let rows: Vec<(usize, &str)> = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();
-        let nodes = rows.len();
+        let (nodes, wrong) = (rows.len(), |what: String| Err(TrafficError(what)));
         if nodes == 0 || nodes > 1 << 16 {
-            return Err(TrafficError(format!(
-                "{file}: {nodes} rows: a matrix of N rows with N numbers, N from 1 to 65536"
-            )));
+            return wrong(format!("{file}: {nodes} rows: a matrix of N rows with N numbers, N from 1 to 65536"));
         }
         let mut flows = Vec::new();
         for (source, (line, row)) in rows.into_iter().enumerate() {
             let columns = row.split(',').count();
             if columns != nodes {
-                let what = format!("{file}:{line}: {columns} columns: as many as there are rows, {nodes}");
-                return Err(TrafficError(what));
+                return wrong(format!("{file}:{line}: {columns} columns: as many as there are rows, {nodes}"));
             }
             for (destination, text) in row.split(',').enumerate() {
                 let amount = amount(text).ok_or_else(|| {
@@ -143,7 +140,9 @@ impl Traffic {
                 }
             }
         }
-        Ok(Traffic::Matrix(Demand { nodes: nodes as u32, all_pairs: 0.0, flows }))
+        let sum: f64 = flows.iter().map(|flow| flow.amount).sum();
+        let matrix = Traffic::Matrix(Demand { nodes: nodes as u32, all_pairs: 0.0, flows });
+        if sum.is_finite() { Ok(matrix) } else { wrong(format!("{file}: the sum is too large: give smaller numbers")) }
     }
 
     /// The pattern with what depends on the network filled in.

@@ -60,6 +60,8 @@ pub(crate) struct Order {
 
 /// The signal that this process got and should pass on.
 static GOT: AtomicI32 = AtomicI32::new(0);
+/// The signal to end that this process passed on to a job.
+static ENDED: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn note(signal: libc::c_int) {
     GOT.store(signal, Ordering::Relaxed);
@@ -78,6 +80,19 @@ pub(crate) fn pass_on(signal: libc::c_int) {
 pub(crate) fn may_read_terminal() -> bool {
     // SAFETY: plain questions to the system.
     unsafe { libc::isatty(0) == 0 || libc::tcgetpgrp(0) == libc::getpgrp() }
+}
+
+/// Ends this process by the signal that it passed on to a job to end it, as a process ends that runs none: whoever waits
+/// for it sees that it was interrupted. Without such a signal nothing happens.
+pub fn end_if_interrupted() {
+    let signal = ENDED.load(Ordering::Relaxed);
+    if signal != 0 {
+        // SAFETY: plain system calls; the signal ends this process.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+    }
 }
 
 /// From now on signals that are the ranks' are noted.
@@ -344,6 +359,7 @@ pub(crate) fn supervise(of: &mut impl Supervised, is_whole: bool, told: impl Fn(
             signal => {
                 of.signal(signal);
                 if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGKILL].contains(&signal) {
+                    ENDED.store(signal, Ordering::Relaxed);
                     asked.get_or_insert((Instant::now(), true));
                 }
             }

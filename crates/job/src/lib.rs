@@ -17,6 +17,6 @@ mod spread;
 mod zygote;
 
 pub use exchange::Exchange;
-pub use job::{Job, JobEnd};
+pub use job::{Job, JobEnd, end_if_interrupted};
 pub use launched::{Launched, machine};
 pub use spread::{Errand, Spread, is_here, path_word};

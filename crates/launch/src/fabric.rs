@@ -6,7 +6,7 @@ use hotlink_bench::{Record, Seen};
 use hotlink_real::{Job, JobEnd, stay_on};
 use hotlink_results::timeline;
 use hotlink_schedule::{Recorder, Schedule};
-use hotlink_seats::{Office, Spent, Step};
+use hotlink_seats::{NOTICED, Office, Spent, Step};
 use hotlink_study::{Error, recorded_on_fabric};
 use hotlink_workloads::called::Ground;
 use hotlink_workloads::jobs::recorded_unit;
@@ -172,8 +172,11 @@ pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Erro
     // What a rank did wrong by itself explains why others could not go on. Those that are halted fail as well.
     let of_absent = |why: &String| office.absent().iter().any(|rank| why.starts_with(&format!("rank {rank} ")));
     let by_itself = simulated.is_ok() || office.failure().is_some();
+    // Ranks that only noticed the end of another one name it less well than the office, which heard it end.
+    let only_noticed = |end: &JobEnd| end.status == NOTICED && office.failure().is_some();
     if let Some(end) = end
         && end.failed.as_ref().is_some_and(|why| by_itself || of_absent(why))
+        && !only_noticed(&end)
     {
         return Ok(Ended::Failed(end));
     }
@@ -218,7 +221,8 @@ fn computing(word: &str, ranks: u32) -> Result<Option<(String, OsString)>, Error
                 let allowed = "allowed are none, a factor, and a file that `hotlink record` wrote";
                 return wrong(format!("--compute-time {word}: {allowed}"));
             };
-            let first = text.lines().next().unwrap_or_default();
+            // A byte order mark, which editors put before texts, is none of them.
+            let first = text.lines().next().unwrap_or_default().trim_start_matches('\u{feff}');
             let known = first.strip_prefix(RECORDED).and_then(|ranks| ranks.trim().parse::<u32>().ok());
             match known {
                 None => return wrong(format!("{word}:1: a record of `hotlink record` begins with `{RECORDED} RANKS`")),

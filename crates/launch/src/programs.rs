@@ -31,7 +31,10 @@ impl Programs {
         let seats = Seats::at(program.nodes, program.places);
         let compute = program.compute;
         let how = How { seats, clocks: None, library: &library, compute, traced: false, schedule: true, faults: None };
-        match on_fabric(job, program.fabric, how)? {
+        let ended = on_fabric(job, program.fabric, how);
+        // The question is over, not only this program of it.
+        hotlink_real::end_if_interrupted();
+        match ended? {
             Ended::Ran(told) => told.schedule().ok_or_else(|| Error::Check("nothing was recorded".to_owned())),
             Ended::Failed(end) => Err(Error::Check(end.failed.unwrap_or_else(|| "it failed".to_owned()))),
         }

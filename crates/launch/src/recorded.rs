@@ -34,7 +34,7 @@ pub fn record(mut job: Job, out: &Path) -> Result<JobEnd, Error> {
         let file = part(&whole, Some(rank));
         match std::fs::read_to_string(&file) {
             Ok(times) => text += &(times.split_whitespace().collect::<Vec<_>>().join(" ") + "\n"),
-            Err(_) => missing = missing.or(Some(rank)),
+            Err(error) => missing = missing.or(Some((rank, error))),
         }
         // What a rank that failed has not written is not there.
         let _ = std::fs::remove_file(&file);
@@ -42,8 +42,12 @@ pub fn record(mut job: Job, out: &Path) -> Result<JobEnd, Error> {
     if end.failed.is_some() {
         return Ok(end);
     }
-    if let Some(rank) = missing {
-        return Err(Error::Check(format!("rank {rank} never called MPI_Finalize: there is nothing to record")));
+    match missing {
+        Some((rank, error)) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Error::Check(format!("rank {rank} never called MPI_Finalize: there is nothing to record")));
+        }
+        Some((rank, error)) => return Err(of(&part(&whole, Some(rank)), error)),
+        None => {}
     }
     write_whole("--out", &whole, &text)?;
     Ok(end)

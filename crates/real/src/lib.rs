@@ -53,7 +53,9 @@ pub use doors::{BarrierDevice, NoDoors};
 pub use drivers::{
     Mixed, Shm, Tcp, cores, cores_of_machine, hand_off, is_one_machine, is_oversubscribed, launched, stay_on,
 };
-pub use hotlink_job::{Errand, Exchange, Job, JobEnd, Launched, Spread, is_here, machine, path_word};
+pub use hotlink_job::{
+    Errand, Exchange, Job, JobEnd, Launched, Spread, end_if_interrupted, is_here, machine, path_word,
+};
 pub use hotlink_seats::{Door, Entry, Idle, Lends, Want, goes_into, is_simulated, take_turns, within};
 pub use hotlink_seats::{Waits, Watch, function, keep_quiet, quietly, waits_in};
 pub use hotlink_seats::{clock as virtual_clock, look as look_at_virtual_clock};

@@ -101,6 +101,8 @@ impl fmt::Display for ReadError {
     }
 }
 
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 /// A file of plans is no larger: it is read whole.
 const MOST_PLAN_BYTES: u64 = 256 << 20;
 
@@ -193,6 +195,10 @@ fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Build
     };
     let mut start = Vec::new();
     input.by_ref().take(4096).read_to_end(&mut start).map_err(cannot)?;
+    // Editors put a mark before texts, which is none of them.
+    if start.starts_with(MARK) {
+        start.drain(..MARK.len());
+    }
     let format = Format::of(&start);
     if format == Format::GoalBinary {
         use goal::binary::{Wrong, builder};

@@ -209,7 +209,7 @@ impl<P: Lodge> Program<P, ()> for Office {
                     desk.port.close();
                     return self.absent.borrow_mut().push(rank);
                 }
-                Heard::Ended(true) => return self.fail(format!("rank {rank} ended before MPI_Finalize")),
+                Heard::Ended(true) => return self.fail(format!("rank {rank} ended without MPI_Finalize")),
                 Heard::Halted => return,
             }
             spent.turns += 1;

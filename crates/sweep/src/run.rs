@@ -53,7 +53,11 @@ impl Plan {
         commands: &dyn Commands,
     ) -> Result<Plan, Error> {
         let file = path.display().to_string();
-        let text = hotlink_fabric::input::text(&file);
+        // A name that is no UTF-8 is that of a file: nothing else has such names.
+        let text = match path.to_str() {
+            Some(name) => hotlink_fabric::input::text(name),
+            None => std::fs::read_to_string(path),
+        };
         let text = text.map_err(|error| Error::Input(format!("{file}: cannot be read: {error}")))?;
         let cells = expand(&file, &text, commands)?;
         let Shard { index, of } = shard.unwrap_or(Shard { index: 1, of: 1 });

@@ -1,15 +1,17 @@
 //! A GPU cluster's levels for its bounds: of a fabric, or of equal hosts as NCCL's topology file describes one.
 
 use crate::gpu;
-use hotlink_bound::gpu::Cluster;
+use hotlink_bound::gpu::{BETWEEN_GPUS, Cluster, Part, SCALE_UP};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::{Capacities, Role};
-use hotlink_site::outline::GpuHost;
+use hotlink_site::outline::{Apart, GpuHost};
 
-/// Of a fabric, its packets as full as those of messages of `bytes`.
-pub fn of(fabric: &Fabric, gpus: u32, capacities: Capacities, bytes: u64) -> Cluster {
+/// Of a fabric, its packets as full as those of messages of `bytes`; `on_host` GPUs on the fullest host, where that is
+/// known.
+pub fn of(fabric: &Fabric, gpus: u32, on_host: Option<u32>, capacities: Capacities, bytes: u64) -> Cluster {
     let spec = &fabric.spec;
-    let domain = gpu::domain(spec).min(gpus).max(1);
+    let whole = gpu::domain(spec);
+    let domain = on_host.unwrap_or(whole).min(whole).min(gpus).max(1);
     let full = spec.packet().efficiency(bytes.max(1), 1.0);
     let rate = |role: Role, efficiency: f64| {
         spec.own_resource(role)?.payload_rate(capacities, efficiency).map(|rate| rate / 1e6)
@@ -18,9 +20,11 @@ pub fn of(fabric: &Fabric, gpus: u32, capacities: Capacities, bytes: u64) -> Clu
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
     };
-    let nic = match domain {
+    // GPUs of a host that runs fewer than it has may use the adapters of all.
+    let adapters = if gpus > domain { f64::from(whole) / f64::from(domain) } else { 1.0 };
+    let nic = match whole {
         1 => fabric.injection_mbps(capacities, full),
-        _ => least(rate(Role::Nic, 1.0), rate(Role::Link, full)),
+        _ => least(rate(Role::Nic, 1.0), rate(Role::Link, full)).map(|rate| rate * adapters),
     };
     Cluster {
         gpus,
@@ -29,9 +33,11 @@ pub fn of(fabric: &Fabric, gpus: u32, capacities: Capacities, bytes: u64) -> Clu
         scale_up: rate(Role::LocalLink, 1.0)
             .filter(|_| domain > 1)
             .map(|rate| rate * gpu::scale_up_links(spec, domain)),
-        pcie: rate(Role::HostBus, 1.0).filter(|_| domain > 1),
+        scale_up_is: SCALE_UP,
+        part: None,
+        pcie: rate(Role::HostBus, 1.0).filter(|_| whole > 1),
         nic,
-        spine: share_of_spine(fabric, capacities, full),
+        spine: share_of_spine(fabric, capacities, full).map(|rate| rate * adapters),
         reduces: [
             spec.parameters.get("gpu_switch_reduces").is_some_and(|value| value.value >= 0.5),
             spec.reduction.is_some(),
@@ -39,18 +45,33 @@ pub fn of(fabric: &Fabric, gpus: u32, capacities: Capacities, bytes: u64) -> Clu
     }
 }
 
-/// Of equal hosts, as NCCL's topology file describes one. It says nothing of the network between them.
-pub fn of_hosts(host: &GpuHost, gpus: u32) -> Cluster {
-    let domain = host.gpus.min(gpus).max(1);
+/// Of equal hosts, as NCCL's topology file describes one; `on_host` GPUs on the fullest, where that is known. It says nothing
+/// of the network between them.
+pub fn of_hosts(host: &GpuHost, gpus: u32, on_host: Option<u32>) -> Cluster {
+    let domain = on_host.unwrap_or(host.gpus).min(host.gpus).min(gpus).max(1);
+    // Without NVLinks GPUs of a host reach each other over PCI Express.
+    let scale_up_is = if host.nvlinks.is_some() { SCALE_UP } else { BETWEEN_GPUS };
     Cluster {
         gpus,
         domain,
-        // Without NVLinks GPUs of a host reach each other over PCI Express.
         scale_up: host.nvlinks.or(host.pcie).filter(|_| domain > 1),
+        scale_up_is,
+        part: host.apart.as_ref().and_then(|apart| part(apart, host.gpus, domain)),
         pcie: host.pcie,
-        nic: host.nic,
+        nic: host.nics.map(|rate| rate / f64::from(domain)),
         spine: None,
         reduces: [host.switch_reduces, host.network_reduces],
+    }
+}
+
+/// GPUs that NVLinks leave apart, of `used` of a host's.
+fn part(apart: &Apart, gpus: u32, used: u32) -> Option<Part> {
+    match used {
+        all if all == gpus => Some(Part { gpus: apart.gpus, mbps: apart.pcie }),
+        // Which ones ran is not known: they may be joined.
+        few if few <= apart.largest => None,
+        // They are of two parts at least, one of which has half of them or fewer.
+        some => Some(Part { gpus: some / 2, mbps: f64::from(some / 2) * apart.fastest }),
     }
 }
 

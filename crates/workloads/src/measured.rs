@@ -5,11 +5,14 @@ use hotlink_bench::Record;
 use hotlink_bound::gpu::{Algorithm, Cluster, Protocol};
 use hotlink_bound::{Bound, Peak};
 use hotlink_fabric::Fabric;
-use hotlink_site::outline::{GpuHost, gpu_host};
+use hotlink_site::outline::{GpuHost, gpu_host, is_matrix};
 use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+
+/// GPUs of the fullest host that a log names.
+const GPUS_PER_HOST: &str = "gpus_per_host";
 
 /// Packets as full as those of large messages, for rows without a size.
 const ANY_SIZE: u64 = 1 << 20;
@@ -18,6 +21,8 @@ const ANY_SIZE: u64 = 1 << 20;
 pub struct Bus {
     name: String,
     machine: Machine,
+    /// Whether it is nvidia-smi's matrix of one host.
+    is_matrix: bool,
     gpus: Option<u32>,
     algorithm: Option<Algorithm>,
     protocol: Option<Protocol>,
@@ -61,6 +66,7 @@ impl Bus {
             algorithm: told.algorithm.as_ref().map(algorithm).transpose()?,
             protocol: told.protocol.as_ref().map(protocol).transpose()?,
             gpus: told.gpus,
+            is_matrix: is_matrix(name),
             ..match gpu_host(name).map_err(|error| Error::Input(error.to_string()))? {
                 Some(host) => Bus::new(name, Machine::Hosts(host)),
                 None => Bus::of(Source::open(name)?),
@@ -75,21 +81,31 @@ impl Bus {
     }
 
     fn new(name: &str, machine: Machine) -> Bus {
-        Bus { name: name.to_owned(), machine, gpus: None, algorithm: None, protocol: None }
+        Bus { name: name.to_owned(), machine, is_matrix: false, gpus: None, algorithm: None, protocol: None }
     }
 
-    /// Whether hosts of NCCL's topology file make the cluster: they bound GPUs, and nothing else.
+    /// Whether hosts of NCCL's topology file make the cluster: they bound GPUs, and nothing else. With a technology, the file
+    /// is a network, too.
     pub fn is_of_hosts(&self) -> bool {
-        matches!(self.machine, Machine::Hosts(_))
+        matches!(self.machine, Machine::Hosts(_)) && !self.name.contains("+technology:")
     }
 
-    fn cluster(&mut self, gpus: u32, size: u64) -> Result<Cluster, Error> {
+    fn cluster(&mut self, gpus: u32, on_host: Option<u32>, size: u64) -> Result<Cluster, Error> {
+        let wrong = |what: String| Err(Error::Input(format!("--fabric {}: {what}", self.name)));
         match &mut self.machine {
-            Machine::Hosts(host) if gpus > host.gpus && !gpus.is_multiple_of(host.gpus) => {
-                let what = format!("{gpus} GPUs in hosts of {}: must be whole hosts; see --nodes", host.gpus);
-                Err(Error::Input(format!("--fabric {}: {what}", self.name)))
+            Machine::Hosts(host) if on_host.is_some_and(|many| many > host.gpus) => {
+                let many = on_host.unwrap_or_default();
+                wrong(format!("the log has {many} GPUs of one host, and hosts of the file have {}", host.gpus))
             }
-            Machine::Hosts(host) => Ok(cluster::of_hosts(host, gpus)),
+            Machine::Hosts(host) if on_host.is_none() && gpus > host.gpus && !gpus.is_multiple_of(host.gpus) => {
+                wrong(format!("{gpus} GPUs in hosts of {}: must be whole hosts; see --nodes", host.gpus))
+            }
+            Machine::Hosts(host) => Ok(cluster::of_hosts(host, gpus, on_host)),
+            Machine::Fabric(..) if self.is_matrix => {
+                let what = "a matrix of nvidia-smi does not say what a host offers its GPUs: its adapters are nodes, too. \
+                            Give NCCL's own file (NCCL_TOPO_DUMP_FILE=topo.xml)";
+                wrong(what.to_owned())
+            }
             Machine::Fabric(source, built) => {
                 let fabric = match built.entry(gpus) {
                     Entry::Occupied(known) => known.into_mut(),
@@ -99,7 +115,7 @@ impl Bus {
                     }
                 };
                 // A result may beat what others measured of a link, and not the link.
-                Ok(cluster::of(fabric, gpus, Rates::Theoretical.into(), size))
+                Ok(cluster::of(fabric, gpus, on_host, Rates::Theoretical.into(), size))
             }
         }
     }
@@ -123,7 +139,8 @@ impl Bus {
             }
         };
         let size = record.number("size_B").map_or(ANY_SIZE, |size| size as u64);
-        let cluster = self.cluster(gpus, size)?;
+        let on_host = record.number(GPUS_PER_HOST).map(|many| many as u32);
+        let cluster = self.cluster(gpus, on_host, size)?;
         let benchmark = record.text("benchmark").unwrap_or_default().to_owned();
         let logged = |key: &str| record.text(key).map(str::to_owned);
         let named_protocol = self.protocol.or(logged("protocol").and_then(|name| Protocol::named(&name)));
@@ -132,6 +149,9 @@ impl Bus {
         if all.is_empty() {
             return Ok(record.unbounded(match benchmark.as_str() {
                 "hypercube" => "a test's own allgather in pairs of growing distance, which no algorithm of NCCL is",
+                known if cluster.knows(known) => {
+                    "the file states no rate of what bounds it: NVLinks and PCIe within a host, adapters between hosts"
+                }
                 _ => "no bound is known for this benchmark",
             }));
         }
@@ -174,7 +194,30 @@ impl Bus {
         }
         let what =
             "bytes over the busiest resource of each level, at its rate; bound_ALGORITHM and bound_LEVEL stand beside";
-        Ok(record.explained(&Bound::of_rate(Peak::new(first.mbps, first.name), what)))
+        let record = record.explained(&Bound::of_rate(Peak::new(first.mbps, first.name), what));
+        Ok(match self.assumed(gpus, on_host) {
+            Some(assumed) => record.with("bound_is", format!("{what}; {assumed}")),
+            None => record,
+        })
+    }
+
+    /// What a bound takes for granted, or leaves out.
+    fn assumed(&self, gpus: u32, on_host: Option<u32>) -> Option<String> {
+        let whole = match &self.machine {
+            Machine::Hosts(host) => host.gpus,
+            Machine::Fabric(source, _) => crate::gpu::domain(source.spec()),
+        };
+        let hosts = (whole > 1 && on_host.is_none()).then(|| match gpus {
+            few if few <= whole => "the log names no hosts: one is assumed".to_owned(),
+            _ => format!("the log names no hosts: ones of {whole} GPUs are assumed"),
+        });
+        let apart = match &self.machine {
+            Machine::Hosts(host) => host.apart.as_ref(),
+            Machine::Fabric(..) => None,
+        };
+        let apart = apart.map(|apart| format!("links between GPUs do not join {} with all others", apart.who));
+        let all: Vec<String> = hosts.into_iter().chain(apart).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 }
 
@@ -240,6 +283,55 @@ mod tests {
         assert!(none("hypercube", None).contains("a test's own allgather"));
         assert!(none("hypercube", Some("ring")).contains("a test's own allgather"));
         assert_eq!(none("unheard", None), "none: no bound is known for this benchmark");
+        let text = "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"1\"><gpu dev=\"0\" sm=\"80\"/></pci>\
+                    <pci busid=\"2\"><gpu dev=\"1\" sm=\"80\"/></pci></cpu></system>";
+        let file = std::env::temp_dir().join(format!("hotlink-{}-no-rates.xml", std::process::id()));
+        std::fs::write(&file, text).unwrap();
+        let silent = judged(&file.display().to_string(), 2, 1.0);
+        std::fs::remove_file(&file).unwrap();
+        assert!(silent.text("bound_is").is_some_and(|text| text.contains("states no rate")), "{silent:?}");
+    }
+
+    /// One GPU of each host has the host's adapters and its own PCIe, not the scale-up network of a host.
+    #[test]
+    fn the_hosts_that_a_log_names_make_the_domains() {
+        let on = |fabric: &str, gpus: u32, on_host: Option<u32>| {
+            let row = Record::new().with("benchmark", "allreduce").with("ranks", gpus).with("bus_bandwidth_MBps", 1.0);
+            let row = match on_host {
+                Some(many) => row.with(GPUS_PER_HOST, many),
+                None => row,
+            };
+            Bus::open(fabric, &Told::default()).unwrap().add(row).unwrap()
+        };
+        let level = |record: &Record| {
+            (bound(record, "bound_ring_MBps").round(), record.text("limiting_resource").map(str::to_owned))
+        };
+        let of = |what: &str| Some(what.to_owned());
+        assert_eq!(level(&on("hgx-h100-rail", 8, Some(8))), (450e3, of("scale-up network")));
+        // Four GPUs have four PCIe links, and the adapters of eight.
+        assert_eq!(level(&on("hgx-h100-rail", 8, Some(4))), (252e3, of("PCIe")));
+        assert_eq!(level(&on("hgx-h100-rail", 8, Some(1))), (63e3, of("PCIe")));
+        let assumed = on("hgx-h100-rail", 8, None);
+        assert_eq!(level(&assumed), (450e3, of("scale-up network")));
+        assert!(assumed.text("bound_is").is_some_and(|text| text.contains("names no hosts: one is assumed")));
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/nccl.xml+nvlink:25GB/s");
+        // Two hosts of one GPU each, 16 lanes of PCI Express 4, an adapter of 25 GB/s.
+        assert_eq!(level(&on(file, 2, Some(1))), (25e3, of("NIC")));
+        // Three GPUs: one host is full, the other one has half.
+        assert_eq!(level(&on(file, 3, Some(2))), (25e3, of("NIC")));
+    }
+
+    /// Adapters are no GPUs, and NVLinks between some of them join no others.
+    #[test]
+    fn the_form_that_describes_a_network_counts_gpus_alone() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/nccl.xml");
+        let long = judged(&format!("{file}+rate:31GB/s+nvlink:25GB/s+technology:nvlink"), 2, 200e3);
+        assert_eq!(bound(&long, "bound_ring_MBps"), 300e3);
+        let matrix = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/topo.txt");
+        let row = Record::new().with("benchmark", "allreduce").with("ranks", 2).with("bus_bandwidth_MBps", 1.0);
+        let name = format!("{matrix}+rate:31.5GB/s+nvlink:25GB/s+technology:nvlink");
+        let why = Bus::open(&name, &Told::default()).unwrap().add(row).unwrap_err().to_string();
+        assert!(why.contains("its adapters are nodes, too") && why.contains("NCCL_TOPO_DUMP_FILE"), "{why}");
     }
 
     #[test]

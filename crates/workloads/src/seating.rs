@@ -102,7 +102,7 @@ impl Wanted {
                 let rule = Placement::of(placement);
                 let file = placement.strip_prefix('@').unwrap_or(placement);
                 let text = match rule.is_none() && Path::new(file).is_file() {
-                    true => Some(std::fs::read_to_string(file).map_err(|error| of(error.to_string()))?),
+                    true => Some(hotlink_fabric::input::text(file).map_err(|error| of(error.to_string()))?),
                     false => None,
                 };
                 let how = match (rule, &text) {

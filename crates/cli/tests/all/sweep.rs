@@ -261,3 +261,15 @@ fn mistakes_are_named_with_file_line_and_key() {
     );
     assert!(listed(&place, &far).unwrap_err().contains("more than"));
 }
+
+/// Names of files are bytes, not text.
+#[test]
+fn a_plan_whose_name_is_no_utf8_is_read() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new("bytes");
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.toml");
+    std::fs::write(place.0.join(name), "[[study]]\nverb = \"analyze\"\nfabric = \"sci-torus2d\"\nnodes = [4]\n")
+        .unwrap();
+    let output = Command::new(program()).arg("sweep").arg(name).current_dir(&place.0).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -60,6 +60,8 @@ fn a_matrix_is_read_by_row_and_its_mistakes_have_a_place() {
     assert!(refusal("1,-2\n3,4").starts_with("m.csv:1: column 2"));
     assert!(refusal("1,2\n3\n").starts_with("m.csv:2: 1 columns"));
     assert!(refusal("").contains("0 rows"));
+    // Each is finite, and their sum is not.
+    assert_eq!(refusal("0,1e308\n1e308,0\n"), "m.csv: the sum is too large: give smaller numbers");
 }
 
 proptest! {

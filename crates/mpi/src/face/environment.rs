@@ -53,10 +53,12 @@ pub(crate) fn enter(p: &Process, level: c_int) -> Done<c_int> {
     Ok(if shares { level } else { level.min(c::MPI_THREAD_SERIALIZED) })
 }
 
-/// The process ends by itself: its silence is no death, if nothing of the library is open.
+/// The process ends by itself: its silence is no death, if nothing of the library is open. A simulation tells the other case.
 pub(crate) fn depart(p: &Process) {
-    let quiet = (!p.initialized.get() || p.finalized.get()) && p.sessions.is_empty();
-    if let Some(world) = p.any_world().filter(|_| quiet && !p.closed.replace(true)) {
+    let is_open = p.initialized.get() && !p.finalized.get();
+    let told = p.rank().filter(|_| is_open && !hotlink_real::is_simulated());
+    told.into_iter().for_each(|rank| tell(&format!("hotlink: rank {rank} ended without MPI_Finalize\n")));
+    if let Some(world) = p.any_world().filter(|_| !is_open && p.sessions.is_empty() && !p.closed.replace(true)) {
         world.comm.with_port(hotlink_port::Port::close);
     }
 }
@@ -74,9 +76,8 @@ pub(crate) fn finalized(p: &Process, flag: Out<c_int>) -> Done {
 /// Attributes of this process's own communicator are deleted first: programs hang their own endings there.
 pub(crate) fn finalize(p: &Process) -> Done {
     let world = p.world()?;
-    check(p.initialized.get() && !p.finalized.get(), c::MPI_ERR_OTHER, || {
-        "called before MPI_Init, or twice".to_owned()
-    })?;
+    let is_open = p.initialized.get() && !p.finalized.get();
+    check(is_open, c::MPI_ERR_OTHER, || "called before MPI_Init, or twice".to_owned())?;
     world.own.attributes.clear(c::MPI_COMM_SELF)?;
     world.until(|| world.buffered.borrow().is_empty().then_some(()));
     world.world.attributes.clear(c::MPI_COMM_WORLD)?;

@@ -8,7 +8,9 @@ use hotlink_message::Comm;
 use hotlink_real::Seat;
 use hotlink_standard::constants as c;
 use std::cell::{Cell, RefCell};
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `factor:1.5`, or `record:FILE` of all ranks' times.
@@ -58,22 +60,24 @@ fn is_repeated(name: &str) -> bool {
 impl Effort {
     /// What the environment asks for.
     pub(crate) fn asked(rank: u32) -> Done<Option<Effort>> {
+        let (word, record) = (std::env::var_os(COMPUTE), std::env::var_os(RECORD));
         let wrong = |what: String| failure(c::MPI_ERR_OTHER, what);
-        let source = match (std::env::var(COMPUTE), std::env::var(RECORD)) {
-            (Err(_), Err(_)) => return Ok(None),
-            (Err(_), Ok(path)) => Source::Record(PathBuf::from(format!("{path}.{rank}")), Vec::new()),
-            (Ok(word), _) => {
-                match (word.strip_prefix("factor:").map(str::parse::<f64>), word.strip_prefix("record:")) {
-                    (Some(Ok(factor)), _) if factor >= 0.0 && factor.is_finite() => Source::Factor(factor),
-                    (_, Some(path)) => {
-                        let text = std::fs::read_to_string(path).map_err(|error| wrong(format!("{path}: {error}")))?;
-                        let times =
-                            recorded(&text, rank).ok_or_else(|| wrong(format!("{path}: no times of rank {rank}")))?;
-                        Source::Replay(times, 0)
-                    }
-                    _ => return Err(wrong(format!("{COMPUTE}={word}: allowed are factor:NUMBER and record:FILE"))),
-                }
+        // Names of files need not be UTF-8.
+        let of = |start: &[u8]| word.as_ref()?.as_bytes().strip_prefix(start).map(OsStr::from_bytes);
+        let factor = of(b"factor:").and_then(|text| text.to_str()?.parse().ok());
+        let source = match (factor, of(b"record:").map(Path::new), &word, record) {
+            (Some(factor), ..) if (0.0..f64::INFINITY).contains(&factor) => Source::Factor(factor),
+            (None, Some(path), ..) => {
+                let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+                let times = text.and_then(|text| recorded(&text, rank).ok_or(format!("no times of rank {rank}")));
+                Source::Replay(times.map_err(|what| wrong(format!("{}: {what}", path.display())))?, 0)
             }
+            (_, _, Some(word), _) => Err(wrong(format!("{COMPUTE}={word:?} (allowed: factor:NUMBER, record:FILE)")))?,
+            (.., Some(mut path)) => {
+                path.push(format!(".{rank}"));
+                Source::Record(path.into(), Vec::new())
+            }
+            _ => return Ok(None),
         };
         ON.store(true, Ordering::Relaxed);
         let since = Cell::new(crate::seat::computed());
@@ -91,14 +95,10 @@ impl Effort {
         let due = match &mut *self.source.borrow_mut() {
             Source::Factor(factor) => (spent as f64 * *factor * 1e3) as u64,
             Source::Replay(times, next) => {
-                let due = times.get(*next).copied().unwrap_or(0) * 1000;
                 *next += 1;
-                due
+                times.get(*next - 1).copied().unwrap_or(0) * 1000
             }
-            Source::Record(_, times) => {
-                times.push(spent);
-                return;
-            }
+            Source::Record(_, times) => return times.push(spent),
         };
         comm.with_port(|port| port.computes(due));
     }
@@ -114,12 +114,11 @@ impl Effort {
         match &*self.source.borrow() {
             Source::Record(path, times) => {
                 let text: String = times.iter().map(|ns| format!("{ns}\n")).collect();
-                std::fs::write(path, text)
-                    .map_err(|error| failure(c::MPI_ERR_OTHER, format!("{}: {error}", path.display())))
+                let told = |error| failure(c::MPI_ERR_OTHER, format!("{}: {error}", path.display()));
+                std::fs::write(path, text).map_err(told)
             }
             Source::Replay(times, made) if *made != times.len() => {
-                let (made, known) = (made, times.len());
-                tell(&format!("hotlink: rank {rank}: {made} calls where {known} were recorded\n"));
+                tell(&format!("hotlink: rank {rank}: {made} calls where {} were recorded\n", times.len()));
                 Ok(())
             }
             _ => Ok(()),

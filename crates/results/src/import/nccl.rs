@@ -52,6 +52,8 @@ fn point(head: &Record, placement: &str, [us, algorithm, bus]: [f64; 3]) -> Reco
 struct Test {
     head: Record,
     ranks: u64,
+    /// Ranks of each host that the head names; a rank without one is of "".
+    hosts: BTreeMap<String, u64>,
     heads: Vec<String>,
     ways: BTreeMap<u64, (&'static str, &'static str)>,
     records: Vec<Record>,
@@ -86,8 +88,9 @@ fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
         }
         if let Some(program) = comment.and_then(|comment| comment.strip_prefix("Collective test starting:")) {
             test.head.set("benchmark", benchmark(program.trim()));
-        } else if comment.is_some_and(|comment| comment.starts_with("Rank ")) {
+        } else if let Some(rank) = comment.filter(|comment| comment.starts_with("Rank ")) {
             test.ranks += 1;
+            *test.hosts.entry(host_of(rank).unwrap_or_default().to_owned()).or_default() += 1;
         } else if let Some(comment) =
             comment.filter(|comment| comment.starts_with("size ") && comment.contains("busbw"))
         {
@@ -96,11 +99,28 @@ fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
             test.ways.insert(bytes, way);
         } else if is_row(line) && !test.heads.is_empty() {
             let head = if test.ranks > 0 { test.head.clone().with("ranks", test.ranks) } else { test.head.clone() };
+            let head = on_hosts(head, &test.hosts);
             test.records.extend(row(text, number, line, &test.heads, &head)?);
         }
     }
     records.extend(test.finished());
     Ok(records)
+}
+
+/// The host of `Rank  0 Group  0 Pid  4711 on  node0 device  0 [0000:17:00] NVIDIA H100`.
+fn host_of(rank: &str) -> Option<&str> {
+    let mut words = rank.split_whitespace().skip_while(|word| *word != "on").skip(1);
+    words.next().filter(|_| words.next() == Some("device"))
+}
+
+/// The record with GPUs of its hosts, where each of its ranks has one.
+fn on_hosts(record: Record, hosts: &BTreeMap<String, u64>) -> Record {
+    let (Some(most), Some(least)) = (hosts.values().max(), hosts.values().min()) else { return record };
+    match hosts.contains_key("") {
+        true => record,
+        false if most == least => record.with("gpus_per_host", *most),
+        false => record.with("gpus_per_host", *most).with("gpus_per_host_least", *least),
+    }
 }
 
 /// What a line of NCCL's own log (`NCCL_DEBUG=INFO`, `NCCL_DEBUG_SUBSYS=TUNING`) says of a size: `AllReduce: 1048576 Bytes
@@ -231,6 +251,11 @@ fn json(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     }
     if let Some(devices) = document["config"]["devices"].as_array().or_else(|| document["devices"].as_array()) {
         head.set("ranks", devices.len());
+        let mut hosts = BTreeMap::new();
+        for device in devices {
+            *hosts.entry(device["hostname"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+        }
+        head = on_hosts(head, &hosts);
     }
     let mut records = Vec::new();
     for (index, result) in results.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! All-to-all: each pair by itself, or by rail (a message to another domain goes to the GPU of the right rail first).
 
+use super::groups::{Home, by_host};
 use super::lane::Lane;
 use super::{Machine, STAGE, chunks, share};
 use crate::draft::Draft;
@@ -11,13 +12,15 @@ fn part(machine: &Machine, bytes: u64, to: u32) -> u64 {
 
 pub(super) fn pairwise(draft: &mut Draft, machine: &Machine, bytes: u64) {
     let ranks: Vec<u32> = (0..machine.ranks).collect();
-    among(draft, machine, &ranks, bytes);
+    let homes: Vec<Home> = ranks.iter().map(|&rank| Home::of(rank, machine.domain)).collect();
+    among(draft, machine, &homes, &ranks, bytes);
 }
 
 /// Each pair of some GPUs by itself.
-pub(super) fn among(draft: &mut Draft, machine: &Machine, ranks: &[u32], bytes: u64) {
-    let Machine { domain, channels, chunk, costs, .. } = *machine;
-    let many = ranks.len();
+pub(super) fn among(draft: &mut Draft, machine: &Machine, homes: &[Home], ranks: &[u32], bytes: u64) {
+    let Machine { channels, chunk, costs, .. } = *machine;
+    let (ranks, many) = (by_host(ranks, |rank| homes[rank as usize]).concat(), ranks.len());
+    let host = |rank: u32| homes[rank as usize].host;
     let part = |to: usize| share(bytes, to as u64, many as u64);
     for me in 0..many {
         // A channel serves every so many of the other ranks, as their distance has it.
@@ -27,7 +30,7 @@ pub(super) fn among(draft: &mut Draft, machine: &Machine, ranks: &[u32], bytes: 
             let begun = lane.last;
             let steps = || (1 + channel as usize..many).step_by(channels as usize);
             for to in steps().map(|step| (me + step) % many) {
-                let far = ranks[to] / domain != ranks[me] / domain;
+                let far = host(ranks[to]) != host(ranks[me]);
                 chunks(part(to), chunk).for_each(|bytes| lane.send_by(ranks[to], bytes, far));
             }
             let mut receiving = lane.beside(64 | channel as u8, begun);

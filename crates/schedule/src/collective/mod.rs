@@ -23,7 +23,7 @@ mod ring;
 mod step;
 mod tree;
 
-pub use groups::Groups;
+pub use groups::{Groups, Home, by_host};
 pub use lane::{Costs, processor};
 pub use member::{Cut, Group, Kind, member};
 pub use network::RailSwitches;

@@ -1,6 +1,6 @@
 //! Rings: reduce-scatter, then allgather, each of as many steps as there are other ranks.
 
-use super::groups::within;
+use super::groups::{Home, within};
 use super::lane::Lane;
 use super::{Machine, Which, chunks, share};
 use crate::draft::Draft;
@@ -80,28 +80,30 @@ pub(super) fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
 
 pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64) {
     let ranks: Vec<u32> = (0..machine.ranks).collect();
-    among(draft, machine, &ranks, which, bytes);
+    let homes: Vec<Home> = ranks.iter().map(|&rank| Home::of(rank, machine.domain)).collect();
+    among(draft, machine, &homes, &ranks, which, bytes);
 }
 
 /// The rings of all channels among some GPUs.
-pub(super) fn among(draft: &mut Draft, machine: &Machine, ranks: &[u32], which: Which, bytes: u64) {
-    let group = within(machine, ranks);
+pub(super) fn among(draft: &mut Draft, machine: &Machine, homes: &[Home], ranks: &[u32], which: Which, bytes: u64) {
+    let (group, ranks) = within(machine, homes, ranks);
     let channels = rings(&group);
     for me in 0..ranks.len() {
         for channel in 0..channels {
             let mut lane = Lane::new(draft, ranks[me], channel, machine.costs);
             lane.launch();
-            let seat = seat_among(&group, machine.domain, ranks, channel, me);
+            let seat = seat_among(&group, homes, &ranks, channel, me);
             turns(&mut lane, &group, &seat, which, share(bytes, channel.into(), channels.into()));
         }
     }
 }
 
 /// A channel's ring among some GPUs, as the one at `me` of them sees it; `group` is the machine that they make up.
-pub(super) fn seat_among(group: &Machine, domain: u32, ranks: &[u32], channel: u32, me: usize) -> Seat {
+pub(super) fn seat_among(group: &Machine, homes: &[Home], ranks: &[u32], channel: u32, me: usize) -> Seat {
     let seat = seat(group, channel, me as u32);
     let [before, next] = [seat.before, seat.next].map(|at| ranks[at as usize]);
-    Seat { before, next, far: next / domain != ranks[me] / domain, ..seat }
+    let host = |rank: u32| homes[rank as usize].host;
+    Seat { before, next, far: host(next) != host(ranks[me]), ..seat }
 }
 
 /// As many times round as a channel's part of the bytes needs.

@@ -6,7 +6,7 @@
 //! reduction of gradients are messages. A layer's gradients are reduced once its last backward pass is over, while
 //! the layers before it go on.
 
-use super::groups::{ring_pieces, within};
+use super::groups::{Home, homes_of, ring_pieces, within};
 use super::lane::Lane;
 use super::ring::{seat_among, turns};
 use super::{MOST_OPERATIONS, Machine, Which, share};
@@ -56,8 +56,10 @@ pub struct Step {
     pub gradients: Gradients,
     /// Whether gradients are reduced while earlier layers go on.
     pub overlaps: bool,
-    /// All GPUs.
+    /// All GPUs. Its domains do not count here: `homes` says where GPUs are.
     pub machine: Machine,
+    /// Where each GPU is.
+    pub homes: Vec<Home>,
 }
 
 impl Step {
@@ -100,12 +102,12 @@ impl Step {
         rank / self.tensor % self.data
     }
 
-    /// GPUs that have the same part of a layer, or of its experts; and the place of `rank` among them.
-    fn copies(&self, rank: u32, of_experts: bool) -> (Vec<u32>, usize) {
+    /// GPUs that have the same part of a layer as `rank`, or of its experts.
+    fn copies(&self, rank: u32, of_experts: bool) -> Vec<u32> {
         let own = self.replica(rank);
         let apart = if of_experts { self.expert } else { 1 };
         let ranks = (own % apart..self.data).step_by(apart as usize);
-        (ranks.map(|replica| rank - own * self.tensor + replica * self.tensor).collect(), (own / apart) as usize)
+        ranks.map(|replica| rank - own * self.tensor + replica * self.tensor).collect()
     }
 
     /// The schedule, in picoseconds.
@@ -117,6 +119,7 @@ impl Step {
         if self.machine.ranks != self.ranks() {
             return Err(format!("{} GPUs for a step of {}: must be as many", self.machine.ranks, self.ranks()));
         }
+        homes_of(&self.machine, &self.homes)?;
         let Gradients { dense, experts, ends } = self.gradients;
         let copies = u64::from(self.data);
         let pieces = |bytes: u64| 8 * copies * ring_pieces(&self.machine, copies, bytes);
@@ -186,11 +189,12 @@ impl<'a> Gpu<'a> {
 
     fn pass_on(&mut self, to: Option<u32>, tag: u32, after: Local) {
         let Some(to) = to else { return };
-        let Machine { domain, costs, .. } = self.step.machine;
+        let (costs, host) = (self.step.machine.costs, |rank: u32| self.step.homes[rank as usize].host);
+        let is_near = host(to) == host(self.rank);
         let mut lane = Lane::new(self.draft, self.rank, KERNELS.into(), costs);
         (lane.tag, lane.last) = (tag, Some(after));
         // The kernels go on: what hands the message over is a proxy within the domain, too.
-        if to / domain == self.rank / domain {
+        if is_near {
             let mut lane = lane.beside(INBOX, Some(after));
             lane.send(to, self.step.passed);
         } else {
@@ -247,12 +251,13 @@ impl<'a> Gpu<'a> {
 
     /// Combines gradients with those of the other copies.
     fn reduce(&mut self, ready: Local, bytes: u64, of_experts: bool) {
-        let (ranks, me) = self.step.copies(self.rank, of_experts);
+        let ranks = self.step.copies(self.rank, of_experts);
         if ranks.len() < 2 || bytes == 0 {
             return;
         }
         let machine = self.step.machine;
-        let group = within(&machine, &ranks);
+        let (group, ranks) = within(&machine, &self.step.homes, &ranks);
+        let Some(me) = ranks.iter().position(|&rank| rank == self.rank) else { return };
         for channel in 0..machine.channels {
             let last = &mut self.channels[channel as usize];
             let mut lane = Lane::new(self.draft, self.rank, channel, machine.costs);
@@ -264,7 +269,7 @@ impl<'a> Gpu<'a> {
                 None => lane.last = Some(ready),
             }
             lane.launch();
-            let seat = seat_among(&group, machine.domain, &ranks, channel, me);
+            let seat = seat_among(&group, &self.step.homes, &ranks, channel, me);
             turns(&mut lane, &group, &seat, Which::Allreduce, share(bytes, channel.into(), machine.channels.into()));
             *last = lane.last;
         }

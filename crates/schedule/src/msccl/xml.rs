@@ -49,8 +49,7 @@ pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Bui
         (format!("{row}:{column}"), format!("is no XML: {error}"))
     })?;
     let root = document.root_element();
-    let mut plan =
-        Plan { document: &document, costs: options.costs, protocol: Protocol::Simple, channels: MOST_CHANNELS };
+    let mut plan = Plan { document: &document, costs: options.costs, protocol: Protocol::Simple, channels: 0 };
     if root.tag_name().name() != "algo" {
         let what = format!("`{}`: a plan of MSCCL begins with `algo`", root.tag_name().name());
         return Err(plan.wrong(root, what));
@@ -63,10 +62,9 @@ pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Bui
     if let Some(name) = root.attribute("coll").filter(|name| !COLLECTIVES.contains(name)) {
         return Err(plan.wrong(root, format!("coll=\"{name}\" (allowed: {})", COLLECTIVES.join(", "))));
     }
-    if root.has_attribute("nchannels") {
-        plan.channels = plan.number(root, "nchannels", 1, MOST_CHANNELS)?;
-    }
+    plan.channels = plan.number(root, "nchannels", 1, MOST_CHANNELS)?;
     let parts = plan.number(root, "nchunksperloop", 1, 1 << 24)? as u64;
+    plan.fits(root, parts as i64)?;
     let bytes = size(options)?;
     let mut draft = Draft::new(gpus);
     let mut seen = vec![false; gpus as usize];
@@ -158,6 +156,25 @@ impl<'a> Plan<'a> {
         number.ok_or_else(|| self.wrong(node, format!("{key}=\"{text}\" (allowed: {least} to {most})")))
     }
 
+    /// Whether the chunks that the size is cut into are those of the buffers: as many as the largest input or output has
+    /// (MSCCL's compiler writes no others). A plan of one's own (`custom`) need not use all of them.
+    fn fits(&self, root: Node<'a, 'a>, parts: i64) -> Result<(), Wrong> {
+        let stated = |gpu: Node<'a, 'a>| -> Result<Option<i64>, Wrong> {
+            let room = Room::of(self, gpu)?;
+            Ok(Some(room.input.max(room.output)).filter(|&chunks| chunks != i64::MAX))
+        };
+        let all: Option<Vec<i64>> = elements(root).map(stated).collect::<Result<_, Wrong>>()?;
+        let Some(most) = all.and_then(|all| all.into_iter().max()) else { return Ok(()) };
+        let may_be_more = root.attribute("coll").is_none_or(|name| ["custom", "send", "recv"].contains(&name));
+        match parts > most || (parts < most && !may_be_more) {
+            true => {
+                let what = "must be as many as the larger of i_chunks and o_chunks of any gpu";
+                Err(self.wrong(root, format!("nchunksperloop=\"{parts}\", and buffers have {most} chunks: {what}")))
+            }
+            false => Ok(()),
+        }
+    }
+
     fn gpu(&self, gpu: Node<'a, 'a>, rank: u32, draft: &mut Draft, bytes_of: impl Fn(u64) -> u64) -> Result<(), Wrong> {
         let room = Room::of(self, gpu)?;
         let mut known: BTreeMap<(i64, i64), Local> = BTreeMap::new();
@@ -174,18 +191,24 @@ impl<'a> Plan<'a> {
             let (to, from) = (self.number(block, "send", -1, last)?, self.number(block, "recv", -1, last)?);
             let channel = self.number(block, "chan", 0, self.channels - 1)? as u32;
             let mut before: Option<Local> = None;
-            for step in elements(block) {
+            for (number, step) in (0..).zip(elements(block)) {
                 self.named(step, "step")?;
+                if self.number(step, "s", 0, 1 << 24)? != number {
+                    let text = step.attribute("s").unwrap_or_default();
+                    let what = format!("s=\"{text}\": is step {number} of its thread block, which count from 0 on");
+                    return Err(self.wrong(step, what));
+                }
                 draft.stands(Place { file: 0, at: [self.line(step).into(), 0] });
                 let begun = draft.len(rank);
-                let count = self.number(step, "cnt", 0, 1 << 24)?;
+                let kind = step.attribute("type").unwrap_or_default();
+                // A `nop` only waits: compilers write 0 or -1.
+                let count = self.number(step, "cnt", if kind == "nop" { -1 } else { 1 }, 1 << 24)?.max(0);
                 let bytes = bytes_of(count as u64);
                 let sent = self.protocol.sent(bytes);
                 let neighbour = |other: i64, what: &str| {
                     let other = u32::try_from(other).ok().filter(|&other| other != rank);
                     other.ok_or_else(|| self.wrong(step, format!("its thread block has no other GPU to {what}")))
                 };
-                let kind = step.attribute("type").unwrap_or_default();
                 let [receives, reduces, copies, sends] = match kind {
                     "s" => [false, false, false, true],
                     "r" => [true, false, true, false],
@@ -232,13 +255,18 @@ impl<'a> Plan<'a> {
                     before.into_iter().for_each(|before| draft.requires(rank, op, before));
                     before = Some(op);
                 }
-                let number = self.number(step, "s", 0, 1 << 24)?;
-                if known.insert((id, number), draft.len(rank) - 1).is_some() {
-                    return Err(self.wrong(step, format!("step {number} of thread block {id} stands twice")));
+                known.insert((id, number), draft.len(rank) - 1);
+                if let Some(text) = step.attribute("hasdep").filter(|text| !["0", "1"].contains(text)) {
+                    return Err(self.wrong(step, format!("hasdep=\"{text}\" (allowed: 0, 1)")));
                 }
-                let on = self.number(step, "depid", -1, 1 << 20)?;
-                if on >= 0 {
-                    waits.push((step, begun, (on, self.number(step, "deps", 0, 1 << 24)?)));
+                let (on, of) = (self.number(step, "depid", -1, 1 << 20)?, self.number(step, "deps", -1, 1 << 24)?);
+                match on >= 0 {
+                    same if same != (of >= 0) => {
+                        let what = format!("depid=\"{on}\" deps=\"{of}\": a step waits for both or, with -1, for none");
+                        return Err(self.wrong(step, what));
+                    }
+                    true => waits.push((step, begun, (on, of))),
+                    false => {}
                 }
             }
         }

@@ -465,6 +465,19 @@ fn plans_of_msccl_are_read_for_a_size() {
     assert_eq!(sent, 4000);
 }
 
+/// Editors put a byte order mark before texts.
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_text() {
+    let options = Options { bytes: Some(2000), ..Options::default() };
+    for name in ["ring.xml", "exchange.json"] {
+        let text = format!("\u{feff}{}", std::fs::read_to_string(data(name)).unwrap());
+        let file = Scratch::new(&format!("mark-{name}"), text.as_bytes());
+        read(&file.path(), &options).unwrap();
+    }
+    let file = Scratch::new("mark-goal", "\u{feff}num_ranks 1\nrank 0 { calc 1 }\n".as_bytes());
+    assert_eq!(read(&file.path(), &Options::default()).unwrap().format, Format::Goal);
+}
+
 #[test]
 fn mistakes_of_plans_name_line_or_path() {
     let options = Options { bytes: Some(2000), ..Options::default() };
@@ -487,6 +500,29 @@ fn mistakes_of_plans_name_line_or_path() {
         ("ring.xml", "send=\"1\"", "send=\"7\"", ":3: send=\"7\" (allowed: -1 to 1)"),
         ("ring.xml", "depid=\"0\" deps=\"1\"", "depid=\"0\" deps=\"9\"", ":9: waits for step 9 of thread block 0"),
         ("ring.xml", "</algo>", "", ":19:1: is no XML"),
+        ("ring.xml", " nchannels=\"1\"", "", ":1: `nchannels` is missing"),
+        (
+            "ring.xml",
+            "nchunksperloop=\"2\"",
+            "nchunksperloop=\"8\"",
+            ":1: nchunksperloop=\"8\", and buffers have 2 chunks",
+        ),
+        (
+            "ring.xml",
+            "nchunksperloop=\"2\"",
+            "nchunksperloop=\"1\"",
+            ":1: nchunksperloop=\"1\", and buffers have 2 chunks",
+        ),
+        ("ring.xml", "hasdep=\"1\"", "hasdep=\"zz\"", ":5: hasdep=\"zz\" (allowed: 0, 1)"),
+        (
+            "ring.xml",
+            "depid=\"-1\" deps=\"-1\"",
+            "depid=\"-1\" deps=\"1\"",
+            ":4: depid=\"-1\" deps=\"1\": a step waits",
+        ),
+        ("ring.xml", "depid=\"0\" deps=\"1\"", "depid=\"0\" deps=\"-1\"", ":9: depid=\"0\" deps=\"-1\": a step waits"),
+        ("ring.xml", "<step s=\"2\"", "<step s=\"9\"", ":6: s=\"9\": is step 2 of its thread block"),
+        ("ring.xml", "cnt=\"1\"", "cnt=\"0\"", ":4: cnt=\"0\" (allowed: 1 to 16777216)"),
         ("ring.xml", "type=\"s\"", "type=\"r\"", "operations never end"),
         (
             "ring.xml",

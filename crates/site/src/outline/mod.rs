@@ -11,7 +11,7 @@
 //!
 //! Each becomes an [`Outline`], which is written as the graph file that [`hotlink_fabric::import`] reads. What a file does
 //! not state stays unstated: `+rate:400Gbit/s` behind the file's name gives links without a rate theirs, `+technology:roce`
-//! says what the network is, `+nvlink:25GB/s` gives NVLinks theirs, `+latency:700ns` gives one to links without.
+//! says what the network is, `+nvlink:25GB/s` gives NVLinks theirs (`+xgmi:64GB/s` AMD's), `+latency:700ns` gives one to links without.
 
 mod csv;
 mod graphml;
@@ -22,7 +22,7 @@ mod simgrid;
 mod slurm;
 mod xml;
 
-pub use nccl::{GpuHost, gpu_host};
+pub use nccl::{Apart, GpuHost, gpu_host, is_matrix};
 pub use nvidia::far_gpus;
 
 use crate::build::natural;
@@ -115,6 +115,8 @@ pub struct Outline {
     pub switches: Vec<String>,
     /// Links.
     pub links: Vec<Link>,
+    /// Whether what counts as NVLinks is AMD's xGMI.
+    pub is_xgmi: bool,
 }
 
 /// What joins NVLinks, whatever its chips are.
@@ -208,7 +210,11 @@ impl Outline {
         let lacks = |link: &&Link| link.rate_mbps.is_none() && !link.is_unlimited;
         match self.links.iter().find(lacks) {
             Some(link) if self.links.iter().any(|link| link.rate_mbps.is_some()) => {
-                let how = if link.is_nvlink { "+nvlink:25GB/s" } else { "+rate:400Gbit/s" };
+                let how = match (link.is_nvlink, self.is_xgmi) {
+                    (true, true) => "+xgmi:64GB/s",
+                    (true, false) => "+nvlink:25GB/s",
+                    (false, _) => "+rate:400Gbit/s",
+                };
                 let [from, to] = &link.ends;
                 let what = format!(
                     "the link from '{from}' to '{to}' has no rate, and others have one: state it in the file, or put \
@@ -250,19 +256,27 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
         crate::words(name).into_iter().partition(|word| word.starts_with("rate:"));
     let (kinds, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("technology:"));
     let (own, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("nvlink:"));
+    let (amd, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("xgmi:"));
     let (latencies, files): (Vec<&str>, Vec<&str>) = files.into_iter().partition(|word| word.starts_with("latency:"));
     let technology = kinds.last().and_then(|word| word.strip_prefix("technology:"));
     let forms: Option<Vec<Form>> = files.iter().map(|file| form_of(file)).collect();
-    let Some(form) = forms.as_ref().and_then(|forms| forms.first()).copied() else { return Ok(None) };
+    let Some(form) = forms.as_ref().and_then(|forms| forms.first()).copied() else {
+        // An empty file is none of any form: with more behind its name, the name would be that of nothing.
+        let is_empty = |file: &&&str| is_file(file) && input::bytes(file).is_ok_and(|bytes| bytes == 0);
+        return match files.iter().find(is_empty).filter(|file| **file != name) {
+            Some(file) => wrong(file, 0, "it is empty"),
+            None => Ok(None),
+        };
+    };
     let texts = files.iter().map(|file| Ok((*file, text_of(file)?))).collect::<Result<Vec<_>, ImportError>>()?;
     let rate = |words: &[&str]| match words.last().map(|word| (word, word.split_once(':'))) {
         Some((word, stated)) => match stated.and_then(|(_, rate)| rate_mbps(rate, false)) {
-            None => wrong(word, 0, "is no rate: allowed are rate:400Gbit/s, rate:50GB/s, nvlink:25GB/s"),
+            None => wrong(word, 0, "is no rate: allowed are rate:400Gbit/s, rate:50GB/s, nvlink:25GB/s, xgmi:64GB/s"),
             known => Ok(known),
         },
         None => Ok(None),
     };
-    let (rate, own) = (rate(&rates)?, rate(&own)?);
+    let (rate, own, amd) = (rate(&rates)?, rate(&own)?, rate(&amd)?);
     let latency_us = match latencies.last() {
         Some(word) => match simgrid::latency_us(&word["latency:".len()..]) {
             None => return wrong(word, 0, "is no latency: allowed are latency:700ns, latency:1.2us"),
@@ -278,6 +292,7 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
         }
         _ => return wrong(files[1], 0, "only outputs of lldpctl may stand beside each other"),
     };
+    let own = if outline.is_xgmi { amd } else { own };
     let stated =
         |link: &Link| link.rate_mbps.or(own.filter(|_| link.is_nvlink)).or(rate.filter(|_| !link.is_unlimited));
     for link in &mut outline.links {

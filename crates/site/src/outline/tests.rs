@@ -219,17 +219,125 @@ fn rates_have_units() {
     );
 }
 
+/// Editors put a byte order mark before texts; a file that holds nothing is told as that.
+#[test]
+fn marks_before_texts_are_none_of_them_and_empty_files_are_told() {
+    let folder = std::env::temp_dir().join(format!("hotlink-{}-marks", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let at = |name: &str| folder.join(name).display().to_string();
+    let dump = "#\nvendid=0x2c9\ndevid=0x1\nswitchguid=0x1(1)\nSwitch\t2 \"S-1\"\t\t# \"s1\" enhanced port 0 lid 1 lmc 0\n\
+                [1]\t\"H-2\"[1](3)\t\t# \"h1\" lid 2 4xNDR\n\nvendid=0x2c9\nCa\t1 \"H-2\"\t\t# \"h1\"\n\
+                [1](3)\t\"S-1\"[1]\t\t# lid 2 lmc 0 \"s1\" lid 1 4xNDR\n";
+    std::fs::write(at("plain"), dump).unwrap();
+    std::fs::write(at("marked"), format!("\u{feff}{dump}")).unwrap();
+    for name in ["plain", "marked"] {
+        crate::open(&[&at(name)]).unwrap();
+    }
+    std::fs::write(at("empty"), "").unwrap();
+    let why = super::open(&format!("{}+technology:roce", at("empty"))).unwrap_err().to_string();
+    assert!(why.ends_with("empty: it is empty"), "{why}");
+    assert_eq!(super::open(&at("empty")).unwrap(), None);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// The bound of a collective needs what one host offers: two GPUs with twelve NVLinks, one adapter of 200 Gbit/s.
 #[test]
 fn an_nccl_topology_says_what_a_host_offers_its_gpus() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/outline/nccl.xml");
     let host = super::gpu_host(&format!("{file}+nvlink:25GB/s")).unwrap().unwrap();
-    assert_eq!((host.gpus, host.nvlinks, host.nic), (2, Some(300e3), Some(12_500.0)));
+    assert_eq!((host.gpus, host.nvlinks, host.nics), (2, Some(300e3), Some(25_000.0)));
     assert_eq!(host.pcie.map(f64::round), Some(31_508.0));
     assert!(!host.switch_reduces && !host.network_reduces);
     let why = super::gpu_host(file).unwrap_err().to_string();
     assert!(why.contains("nccl.xml:5: NVLinks have no rate") && why.contains("+nvlink:25GB/s"), "{why}");
     assert_eq!(super::gpu_host("ib-qdr").unwrap(), None);
+    // The form that describes a network, too, is of the same host.
+    let all = super::gpu_host(&format!("{file}+rate:31GB/s+nvlink:25GB/s+technology:nvlink")).unwrap().unwrap();
+    assert_eq!(all, host);
+    let other = super::gpu_host(&format!("{file}+nvlink:25GB/s+fail:x")).unwrap_err().to_string();
+    assert!(other.contains("fail:x: behind a topology file of NCCL"), "{other}");
+}
+
+/// A host of GPUs by NCCL's file, each with these links, on PCIe of 63 GB/s; what stands in `more` follows them.
+fn gpus(links: &[&str], more: &str) -> String {
+    let gpu = |(at, links): (usize, &&str)| {
+        let pci = format!("<pci busid=\"0000:{at}8:00.0\" link_speed=\"32.0 GT/s PCIe\" link_width=\"16\">");
+        format!("{pci}<gpu dev=\"{at}\" sm=\"90\" rank=\"{at}\">{links}</gpu></pci>\n")
+    };
+    let gpus: String = links.iter().enumerate().map(gpu).collect();
+    format!("<system version=\"1\">\n<cpu numaid=\"0\">\n{gpus}</cpu>\n{more}</system>\n")
+}
+
+fn host(name: &str, text: &str, options: &str) -> Result<super::GpuHost, String> {
+    let file = std::env::temp_dir().join(format!("hotlink-{}-{name}.xml", std::process::id()));
+    std::fs::write(&file, text).unwrap();
+    let read = super::gpu_host(&format!("{}{options}", file.display()));
+    std::fs::remove_file(&file).unwrap();
+    read.map(Option::unwrap).map_err(|error| error.to_string())
+}
+
+/// A full mesh as RCCL writes it: `count` links of each pair, no switch, and a rate by a name of its own.
+#[test]
+fn xgmi_of_rccl_joins_gpus_as_nvlinks_do() {
+    let link = |to: u32| format!("<xgmi target=\"0000:{to}8:00.0\" count=\"1\" tclass=\"0x038000\"/>");
+    let links: Vec<String> = (0..4).map(|own| (0..4).filter(|to| *to != own).map(link).collect()).collect();
+    let links: Vec<&str> = links.iter().map(String::as_str).collect();
+    let text = gpus(&links, "");
+    let found = host("xgmi", &text, "+xgmi:64GB/s").unwrap();
+    assert_eq!((found.nvlinks, found.apart, found.switch_reduces), (Some(192e3), None, false));
+    let wrong = host("xgmi-rate", &text, "+nvlink:64GB/s").unwrap_err();
+    assert!(wrong.contains(".xml:3: xGMI links have no rate") && wrong.contains("topo.xml+xgmi:64GB/s"), "{wrong}");
+    let outline = Outline::read(Form::Nccl, "f", &text).unwrap();
+    assert_eq!(outline.links.iter().filter(|link| link.is_nvlink).count(), 6);
+    let why = outline.all_rated("f").unwrap_err().to_string();
+    assert!(why.contains("+xgmi:64GB/s"), "{why}");
+}
+
+/// What leads nowhere in the host joins nothing: pairs, and a GPU without any link among others.
+#[test]
+fn gpus_that_links_do_not_join_are_told() {
+    let to = |to: u32| format!("<nvlink target=\"0000:{to}8:00.0\" count=\"12\" tclass=\"0x030200\"/>");
+    let [to0, to1, to2, to3] = [0, 1, 2, 3].map(to);
+    let pairs = host("pairs", &gpus(&[&to1, &to0, &to3, &to2], ""), "+nvlink:25GB/s").unwrap();
+    let apart = pairs.apart.unwrap();
+    assert_eq!((apart.gpus, apart.largest, apart.pcie.round()), (2, 2, 126_031.0));
+    assert!(apart.who.contains("gpu0 (") && apart.who.contains(".xml:3), gpu1"), "{}", apart.who);
+    let switch = "<nvlink target=\"0000:c0:00.0\" count=\"18\" tclass=\"0x068000\"/>";
+    let all = host("switch", &gpus(&[switch; 4], ""), "+nvlink:25GB/s").unwrap();
+    assert_eq!((all.apart, all.nvlinks, all.switch_reduces), (None, Some(450e3), true));
+    let bad = host("bad", &gpus(&[switch, switch, "", switch], ""), "+nvlink:25GB/s").unwrap();
+    let apart = bad.apart.unwrap();
+    assert_eq!((apart.gpus, apart.largest, bad.switch_reduces), (1, 3, false));
+    assert!(apart.who.starts_with("gpu2 (") && apart.who.ends_with(".xml:5)"), "{}", apart.who);
+}
+
+#[test]
+fn numbers_of_an_nccl_topology_that_cannot_be_are_errors_by_line() {
+    let link = |count: &str| format!("<nvlink target=\"0000:18:00.0\" count=\"{count}\" tclass=\"0x030200\"/>");
+    for count in ["0", "65", "4000000000", "-1", "x"] {
+        let why = host("count", &gpus(&[&link(count), ""], ""), "+nvlink:25GB/s").unwrap_err();
+        assert!(why.contains(".xml:3: count: a number of NVLinks from 1 to 64"), "{count}: {why}");
+    }
+    for speed in ["nan", "inf", "-32.0 GT/s", "1e400", "fast"] {
+        let why = host("speed", &gpus(&["", ""], "").replacen("32.0 GT/s PCIe", speed, 1), "").unwrap_err();
+        assert!(why.contains(".xml:3: '") && why.contains("no link: allowed are 16.0 GT/s"), "{speed}: {why}");
+    }
+    // A virtual machine does not know: the other GPU's counts.
+    for (speed, width) in [("Unknown", "0"), ("Unknown", "255"), ("", ""), ("32.0 GT/s PCIe", "255")] {
+        let text =
+            gpus(&["", ""], "").replacen("32.0 GT/s PCIe", speed, 1).replacen("\"16\"", &format!("{width:?}"), 1);
+        assert_eq!(host("unknown", &text, "").unwrap().pcie.map(f64::round), Some(63_015.0), "{speed} {width}");
+        let all = text.replace("32.0 GT/s PCIe", "Unknown");
+        assert_eq!(host("told", &all, "+rate:31GB/s").unwrap().pcie, Some(31e3));
+    }
+    let net = |speed: &str| {
+        let nic = format!("<nic><net name=\"eth0\" dev=\"0\" speed={speed:?} port=\"0\" guid=\"0x0\"/></nic>\n");
+        host("net", &gpus(&["", ""], &format!("<cpu numaid=\"1\">\n{nic}{nic}</cpu>\n")), "")
+    };
+    // A socket stands below both processors, and is one.
+    assert_eq!(net("100000").unwrap().nics, Some(12_500.0));
+    let why = net("4294967295").unwrap_err();
+    assert!(why.contains(".xml:7: speed: '4294967295' is no speed"), "{why}");
 }
 
 #[test]

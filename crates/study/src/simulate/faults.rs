@@ -58,7 +58,10 @@ pub fn told(lost: &Lost, plan: &Plan<'_>, faults: &[Fault], files: &[&str], othe
     };
     let place = own.chain(others.iter().copied()).find_map(of).unwrap_or_default();
     let (name, at_us) = (plan.fabric.resource_name(fault.resource), fault.at.us());
-    format!("{place}{name:?}, down from {at_us} us on, leaves no path from node {from} to node {to}: {lost}")
+    // Switches that combine data are nodes, too: their numbers say nothing to people.
+    let [from, to] = [from, to].map(|node| plan.fabric.resource_name(Resource::Vertex(Vertex(node))));
+    let many = format!("{} messages are lost for good", lost.messages);
+    format!("{place}{name:?}, down from {at_us} us on, leaves no path from {from} to {to}: {many}")
 }
 
 /// What of `faults` happened until `end`, in words.

@@ -8,7 +8,7 @@ use crate::replay::{self, Least};
 use hotlink_bench::Record;
 use hotlink_bench::distribution::{ascending_us, quantile};
 use hotlink_fabric::Fabric;
-use hotlink_fabric::network::Resource;
+use hotlink_fabric::network::{Resource, Vertex};
 use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::units::Time;
 use hotlink_schedule::{Kind, Schedule, beside, repeated};
@@ -141,7 +141,7 @@ impl<'a> Stage<'a> {
         let told = match &error {
             ReplayError::Network(SimError::Lost(lost)) => {
                 let of_command = self.setting.network.faults.as_deref();
-                self.plan.cut_off(lost, &self.packets, &self.settings.faults, of_command)
+                self.by_name(self.plan.cut_off(lost, &self.packets, &self.settings.faults, of_command))
             }
             error => error.to_string(),
         };
@@ -149,6 +149,19 @@ impl<'a> Stage<'a> {
             [one] => self.plan.wrong(one.placed.job, "", told),
             _ => Error::Input(format!("{}: all jobs together: {told}", self.plan.file)),
         }
+    }
+
+    /// The text with the names of switches that combine data: they stand behind the GPUs as nodes, by numbers that no user
+    /// gave.
+    fn by_name(&self, told: String) -> String {
+        let network = &self.fabric.network;
+        (self.setting.nodes..self.fabric.nodes()).fold(told, |told, node| {
+            let next = network.out(Vertex(node)).next().map(|channel| network.to(channel));
+            let Some(switch) = next else { return told };
+            let name = format!("the reduction in {}", self.name_of(Resource::Vertex(switch)));
+            let [from, to] = [format!("from node {node} to "), format!("to node {node}:")];
+            told.replace(&from, &format!("from {name} to ")).replace(&to, &format!("to {name}:"))
+        })
     }
 
     fn least(&self, job: &Whole<'_>, ran: &Replayed) -> Result<Least, Error> {
@@ -192,7 +205,7 @@ impl<'a> Stage<'a> {
             .record()
             .with("ranks", placed.ranks)
             .with("placement", placed.placement)
-            .with("node_list", place::text(nodes))
+            .with("node_list", placed.listed.as_str())
             .with("leaves", room.leaves(nodes))
             .with("start_us", placed.job.start.us())
             .with("rounds", job.rounds)

@@ -5,13 +5,14 @@
 //! pass. Messages between stages and the reduction of gradients run packet by packet in the step itself.
 
 use super::model::Model;
+use crate::gpu;
 use crate::replay::{self, Network};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, simulate};
-use hotlink_schedule::collective::{Gradients, Groups, Machine, Step, Which};
+use hotlink_schedule::collective::{Gradients, Groups, Home, Machine, Step, Which};
 use hotlink_schedule::{Costs, Schedule};
 use hotlink_study::Watch;
 
@@ -52,13 +53,16 @@ impl Training {
             let ran = replay::run((spec, fabric), (schedule, nodes), 1, &quiet, watch);
             ran.map(|ran| ran.latency()).map_err(|failed| failed.to_string())
         };
-        let bare = bare(model, machine);
+        let each = gpu::domain(spec);
+        let homes: Vec<Home> = nodes.iter().map(|&node| Home::of(node, each)).collect();
+        let bare = bare(model, machine, homes);
         let busy = Time(bare.computing_ps()?);
         let layers = u64::from(model.stage_layers()) * u64::from(model.microbatches());
         let times = layers * model.each_pass().iter().sum::<u64>();
         let mut blocking = Vec::new();
         let mut collective = |which: Which, bytes: u64, groups: Vec<Vec<u32>>| {
-            let schedule = Groups { which, bytes, groups, machine }.schedule()?;
+            let homes = bare.homes.clone();
+            let schedule = Groups { which, bytes, groups, machine, homes }.schedule()?;
             let took = packets(&schedule)?;
             blocking.push((schedule, times));
             Ok::<Time, String>(took)
@@ -119,7 +123,7 @@ impl Training {
 }
 
 /// A step whose GPUs only compute: messages carry nothing and cost nothing.
-fn bare(model: &Model, machine: Machine) -> Step {
+fn bare(model: &Model, machine: Machine, homes: Vec<Home>) -> Step {
     Step {
         tensor: model.tensor,
         data: model.data,
@@ -133,6 +137,7 @@ fn bare(model: &Model, machine: Machine) -> Step {
         gradients: Gradients::default(),
         overlaps: model.overlap,
         machine: Machine { costs: Costs::default(), ..machine },
+        homes,
     }
 }
 

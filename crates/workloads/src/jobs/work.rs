@@ -1,7 +1,7 @@
 //! What a job's ranks do, as one schedule in picoseconds, on the nodes that it has.
 
 use super::model::Model;
-use super::place::{Placement, Room, Wanted};
+use super::place::{Placement, Room, Wanted, text};
 use super::plan::{Job, Plan, Repeat, Work};
 use super::training::Training;
 use super::{Setting, traffic};
@@ -10,7 +10,7 @@ use crate::gpu::{self, Gpus};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_loggp::{LogGops, Machine};
-use hotlink_schedule::collective::{self as gpus, Algorithm};
+use hotlink_schedule::collective::{self as gpus, Algorithm, Home};
 use hotlink_schedule::{Schedule, beside, check, place, read};
 use hotlink_study::Error;
 use hotlink_study::simulate::goal::generated;
@@ -20,8 +20,10 @@ pub(super) struct Placed<'p> {
     pub(super) job: &'p Job,
     /// One round of it; all of it where it is traffic.
     pub(super) schedule: Schedule,
-    /// The node of each rank, switches that take part last.
+    /// The node of each rank of the schedule, switches that take part last.
     pub(super) nodes: Vec<u32>,
+    /// The nodes in order of the job's own ranks, in short form.
+    pub(super) listed: String,
     /// Ranks that are no switches.
     pub(super) ranks: u32,
     pub(super) rounds: Repeat,
@@ -138,6 +140,7 @@ fn write<'p>(
     let mut placed = Placed {
         job,
         schedule: Schedule::default(),
+        listed: text(&nodes),
         nodes,
         ranks,
         rounds: job.repeat,
@@ -164,7 +167,7 @@ fn write<'p>(
             placed.schedule = schedule.map_err(|(key, what)| plan.wrong(job, key, what))?;
             placed.rounds = Repeat::Times(1);
         }
-        Work::Training(model) => of_training(plan, &mut placed, model, fabric, setting, room)?,
+        Work::Training(model) => of_training(plan, &mut placed, model, fabric, setting)?,
     }
     Ok(placed)
 }
@@ -197,19 +200,22 @@ fn of_gpus(
     if algorithm.is_by_switch() && !found.switch_reduces {
         return Err(plan.wrong(job, "algorithm", "the scale-up switches of this fabric do not combine data"));
     }
-    let domain = domain(&placed.nodes, room.per_host).map_err(|what| plan.wrong(job, "nodes", what))?;
+    // Ranks stand in any order; the schedule counts GPUs host by host, as NCCL finds them.
+    let hosts = gpus::by_host(&placed.nodes, |node| Home::of(node, room.per_host));
+    let key = if job.nodes.is_some() { "nodes" } else { "ranks" };
+    let domain = even(&hosts, room.per_host).map_err(|what| plan.wrong(job, key, what))?;
+    placed.nodes = hosts.concat();
     let rails = match algorithm {
         Algorithm::CollNet => gpu::rail_switches(setting.spec, room.nodes).map_err(Error::Input)?,
         _ => None,
     };
     let machine = gpus::Machine { domain, rails, ..found.machine(placed.ranks) };
     let collective = gpus::Job { which, algorithm, bytes, machine };
-    let hosts: Vec<&[u32]> = placed.nodes.chunks(domain as usize).collect();
     let places: Vec<u32> = hosts.iter().map(|host| host[0] / room.per_host).collect();
     placed.schedule = collective.schedule_at(&places).map_err(|what| plan.wrong(job, "collective", what))?;
     if let Some(switches) = rails {
         let of = |host: &[u32]| host.iter().map(|node| node % room.per_host).collect::<Vec<u32>>();
-        let own = of(hosts[0]);
+        let own = of(&hosts[0]);
         if hosts.iter().any(|host| of(host) != own) {
             let what = "collnet combines by rail: must be the same GPUs of each host";
             return Err(plan.wrong(job, "nodes", what));
@@ -217,9 +223,7 @@ fn of_gpus(
         placed.nodes.extend(room.switches_of(&switches, &own));
     }
     if algorithm.is_by_switch() {
-        let first = placed.nodes.chunks(domain as usize).map(|host| host[0]);
-        let switches: Vec<u32> = first.map(|node| room.switch_of(node)).collect();
-        placed.nodes.extend(switches);
+        placed.nodes.extend(hosts.iter().map(|host| room.switch_of(host[0])));
     }
     Ok(())
 }
@@ -231,7 +235,6 @@ fn of_training(
     model: &Model,
     fabric: &Fabric,
     setting: &Setting<'_>,
-    room: &Room<'_>,
 ) -> Result<(), Error> {
     let job = placed.job;
     let wrong = |what: String| plan.wrong(job, "model", what);
@@ -240,8 +243,8 @@ fn of_training(
         return Err(wrong(what));
     }
     let found = Gpus::of(setting.spec).map_err(Error::Input)?;
-    let domain = domain(&placed.nodes, room.per_host).map_err(|what| plan.wrong(job, "nodes", what))?;
-    let machine = gpus::Machine { domain, ..found.machine(placed.ranks) };
+    // Groups have domains of their own, of the hosts of their GPUs.
+    let machine = gpus::Machine { domain: 1, ..found.machine(placed.ranks) };
     let on = (setting.spec, fabric);
     let training = Training::of(model, machine, on, &placed.nodes, setting.network, setting.watch).map_err(wrong)?;
     placed.schedule = training.schedule.clone();
@@ -251,14 +254,19 @@ fn of_training(
     Ok(())
 }
 
-/// Ranks of one host that follow one another: as many of every host.
-fn domain(nodes: &[u32], per_host: u32) -> Result<u32, String> {
-    let hosts: Vec<usize> = nodes.chunk_by(|a, b| a / per_host == b / per_host).map(<[u32]>::len).collect();
-    match hosts.iter().find(|&&many| many != hosts[0]) {
+/// GPUs of each host, where it is the same number.
+fn even(hosts: &[Vec<u32>], per_host: u32) -> Result<u32, String> {
+    let first = &hosts[0];
+    let told = |host: &[u32]| {
+        let (many, s) = (host.len(), if host.len() == 1 { "" } else { "s" });
+        format!("{many} GPU{s} of host {} (node{s} {})", host[0] / per_host, text(host))
+    };
+    match hosts.iter().find(|host| host.len() != first.len()) {
         Some(other) => {
-            Err(format!("{} GPUs of one host and {other} of another: a collective takes as many of each", hosts[0]))
+            let what = "a collective takes as many GPUs of each of its hosts";
+            Err(format!("{} and {}: {what}", told(first), told(other)))
         }
-        None => Ok(hosts[0] as u32),
+        None => Ok(first.len() as u32),
     }
 }
 

@@ -353,7 +353,18 @@ fn collectives_of_gpus_tell_what_failures_cost() {
         assert!(ratio > 1.2 && (number(slow, "fault_slowdown") - ratio).abs() < 1e-9, "{ratio}: {slow:?}");
     }
     let told = ask(Some(file("gone.toml", &plan("\"down\"")))).unwrap_err();
-    assert!(told.contains("gone.toml:3:8: fault[0]") && told.contains("leaves no path from node"), "{told}");
+    assert!(told.contains("gone.toml:3:8: fault[0]") && told.contains("leaves no path from"), "{told}");
+}
+
+/// Switches that combine data are told by their names, not by numbers that no user gave.
+#[test]
+fn a_switch_that_combines_and_is_cut_off_is_named() {
+    let faults = Some(file("leaf.toml", "[[fault]]\nat_us = 5\nswitch = \"rail leaf 0\"\nstate = \"down\"\n"));
+    let jobs = Jobs { network: Network { faults, ..NETWORK }, ..JOBS };
+    let what = "collective = \"allreduce\"\nalgorithm = \"collnet\"\nsize = \"4MiB\"\nranks = 32";
+    let told = answers(&jobs, &format!("nodes = 32\n[[job]]\nname = \"a\"\n{what}\n"), "hgx-h100-sharp").unwrap_err();
+    let (_, cut) = told.split_once("leaves no path from ").unwrap_or_else(|| panic!("{told}"));
+    assert!(cut.contains("rail leaf") && !cut.contains("to node "), "{cut}");
 }
 
 #[test]
@@ -577,6 +588,53 @@ fn jobs_are_placed_by_rail() {
     let tree = hotlink_fabric::catalog::load("ib-ndr-fat-tree2").unwrap();
     let fabric = hotlink_fabric::Fabric::build(&tree, 32).unwrap();
     assert!(nodes_of(&fabric, &tree, 2, Chosen::By(Placement::Rail, 1)).unwrap_err().contains("no rails"));
+}
+
+/// A collective's schedule goes by the hosts of its GPUs, not by the order of its ranks.
+#[test]
+fn ranks_that_are_dealt_over_hosts_take_what_ranks_in_order_of_hosts_take() {
+    let sorted = "0-3,8-11,16-19,24-27";
+    let dealt = "0,8,16,24,1,9,17,25,2,10,18,26,3,11,19,27";
+    for (fabric, algorithm) in [
+        ("hgx-h100-rail", "ring"),
+        ("hgx-h100-rail", "tree"),
+        ("hgx-h100-rail", "hierarchical"),
+        ("hgx-h100-rail", "nvls"),
+        ("hgx-h100-sharp", "collnet"),
+    ] {
+        let one = |nodes: &str| {
+            let what = format!("collective = \"allreduce\"\nalgorithm = {algorithm:?}\nsize = \"256KiB\"");
+            told(&format!("nodes = 32\n[[job]]\nname = \"a\"\n{what}\nnodes = {nodes:?}\n"), fabric).remove(0)
+        };
+        let [plain, dealt] = [one(sorted), one(dealt)];
+        assert_eq!(number(&plain, "latency_us"), number(&dealt, "latency_us"), "{algorithm}");
+        assert_eq!(number(&plain, "bound_latency_us"), number(&dealt, "bound_latency_us"), "{algorithm}");
+        assert!(number(&dealt, "efficiency") <= 1.0);
+        // Records keep the order of ranks.
+        assert!(dealt.text("node_list").is_some_and(|list| list.starts_with("0,8,16,24,1")), "{dealt:?}");
+    }
+    let of = |nodes: &str| {
+        let what = "collective = \"allreduce\"\nsize = \"64KiB\"";
+        answers(&JOBS, &format!("nodes = 32\n[[job]]\nname = \"a\"\n{what}\nnodes = {nodes:?}\n"), "hgx-h100-rail")
+    };
+    of("0-6,8,7,9-15").unwrap();
+    let uneven = of("0-6,8-9").unwrap_err();
+    assert!(uneven.contains("nodes: 7 GPUs of host 0 (nodes 0-6) and 2 GPUs of host 1 (nodes 8-9)"), "{uneven}");
+}
+
+/// Groups of training follow the ranks; within a group, the collective goes by hosts.
+#[test]
+fn groups_of_training_go_by_the_hosts_of_their_gpus() {
+    let step = |groups: &str, nodes: &str| {
+        let text = training(&format!("batch = 4\n{groups}"))
+            .replace("[job.model]", &format!("nodes = {nodes:?}\n[job.model]"));
+        told(&text, "hgx-h100-rail").remove(0)
+    };
+    let [sorted, dealt] = ["0-3,8-11", "0,8,1,9,2,10,3,11"].map(|nodes| step("tensor = 8", nodes));
+    assert_eq!(number(&sorted, "step_us"), number(&dealt, "step_us"));
+    // A group of four of one host each is apart where ranks are dealt: it pays for the network.
+    let [sorted, dealt] = ["0-3,8-11", "0,8,1,9,2,10,3,11"].map(|nodes| step("tensor = 4\ndata = 2", nodes));
+    assert!(number(&dealt, "tensor_us") > number(&sorted, "tensor_us"), "{sorted:?} {dealt:?}");
 }
 
 /// Where the first rails are taken, the next ones in a row will do.
