@@ -145,9 +145,11 @@ impl Shape {
             Shape::Tiers(tiers) => {
                 let tier = tiers.iter().rfind(|tier| tier.first <= vertex);
                 let Some(tier) = tier else { return format!("vertex {}", vertex.0) };
+                let several = tiers.iter().filter(|other| other.name == tier.name).count() > 1;
+                let name = if several { format!("{}{}", tier.name, tier.level) } else { tier.name.to_owned() };
                 match tier.count {
-                    1 => tier.name.to_owned(),
-                    _ => format!("{} {}", tier.name, vertex.0 - tier.first.0),
+                    1 => name,
+                    _ => format!("{name} {}", vertex.0 - tier.first.0),
                 }
             }
             Shape::Named(_) | Shape::Cabled(_) => unreachable!("handled above"),

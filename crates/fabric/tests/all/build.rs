@@ -1,6 +1,6 @@
 //! Fabrics are built or refused: no parameters, however wild, make a generator panic or run away.
 
-use hotlink_fabric::network::Vertex;
+use hotlink_fabric::network::{Resource, Vertex};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{
     Clos64, Crossbar, CubeSpec, DragonflyPlus, DragonflySpec, Extents, FatTree, Graph, Rail, Shared, SwitchArray,
@@ -8,6 +8,7 @@ use hotlink_fabric::topology::{
 };
 use hotlink_fabric::{Fabric, catalog, topology, traffic::Traffic};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 /// Small, large and absurd numbers.
 fn any_count() -> impl Strategy<Value = u32> {
@@ -117,6 +118,19 @@ fn no_switch_has_more_links_than_ports() {
         }
     }
     assert!(checked > 1000, "{checked}");
+}
+
+#[test]
+fn no_two_switches_have_one_name() {
+    for (name, nodes) in
+        [("qsnet", 64), ("qsnet", 256), ("qsnet", 1024), ("ib-ndr-fat-tree3", 2049), ("myrinet-clos64", 64)]
+    {
+        let fabric = Fabric::build(&catalog::load(name).unwrap(), nodes).unwrap();
+        let vertices = fabric.network.nodes..fabric.network.vertices() as u32;
+        let names: BTreeSet<String> =
+            vertices.clone().map(|v| fabric.resource_name(Resource::Vertex(Vertex(v)))).collect();
+        assert_eq!(names.len(), vertices.len(), "{name} with {nodes} nodes");
+    }
 }
 
 #[test]

@@ -3,10 +3,16 @@
 use super::Net;
 use crate::error::SimError;
 use crate::plan::NONE;
+use hotlink_event::Queue;
 
 impl Net<'_> {
+    /// Whether packets are left and nothing is to come but the workload's timers: these cannot move them.
+    pub(crate) fn is_locked(&self) -> bool {
+        self.packets.live > 0 && self.pokes.is_empty() && self.queue.len() == self.timers as usize
+    }
+
     /// The error for packets that are left when no event is: the cycle of resources that wait for one another.
-    pub(super) fn deadlock(&self) -> SimError {
+    pub(crate) fn deadlock(&self) -> SimError {
         let wants = self.wants();
         let mut lane = wants.iter().position(|&want| want != NONE).unwrap_or(0) as u32;
         let mut seen = vec![false; wants.len()];

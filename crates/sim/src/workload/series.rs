@@ -13,11 +13,13 @@ pub struct Series {
     servers: usize,
     /// By sample, then by server: share of the interval that it was busy.
     utilisation: Vec<f32>,
-    /// The same: wire bytes that wait for it; of two samples made one, the greater.
+    /// The same: wire bytes that wait for it at the end.
     waiting: Vec<u32>,
     /// By sample: payload that arrived in the interval.
     delivered: Vec<u64>,
     busy_ps: Vec<u64>,
+    /// By server: of what it has begun, what lies behind the last sample.
+    ahead_ps: Vec<u64>,
     before: u64,
 }
 
@@ -30,6 +32,7 @@ impl Series {
             utilisation: Vec::new(),
             waiting: Vec::new(),
             delivered: Vec::new(),
+            ahead_ps: vec![0; busy_ps.len()],
             busy_ps,
             before: net.stats().delivered_bytes,
         }
@@ -37,11 +40,12 @@ impl Series {
 
     /// Takes a sample; gives the time of the next.
     pub(super) fn look(&mut self, net: &Net<'_>) -> Time {
-        let span = self.interval.0 as f32;
-        // A packet counts as it starts, so that a short interval may seem more than full.
-        for (before, now) in self.busy_ps.iter_mut().zip(net.busy_ps()) {
-            self.utilisation.push((now.wrapping_sub(*before) as i64 as f32 / span).clamp(0.0, 1.0));
-            *before = now;
+        let span = self.interval.0;
+        // The network counts all of a packet's time as it starts: what is more than the interval is of those after it.
+        for ((before, ahead), now) in self.busy_ps.iter_mut().zip(&mut self.ahead_ps).zip(net.busy_ps()) {
+            let begun = *ahead + (now.wrapping_sub(*before) as i64).max(0) as u64;
+            self.utilisation.push(begun.min(span) as f32 / span as f32);
+            (*before, *ahead) = (now, begun.saturating_sub(span));
         }
         self.waiting.extend(net.waiting_bytes().map(|bytes| bytes.min(u64::from(u32::MAX)) as u32));
         let delivered = net.stats().delivered_bytes;
@@ -59,7 +63,7 @@ impl Series {
                 let (to, a, b) =
                     (sample * servers + server, 2 * sample * servers + server, (2 * sample + 1) * servers + server);
                 self.utilisation[to] = f32::midpoint(self.utilisation[a], self.utilisation[b]);
-                self.waiting[to] = self.waiting[a].max(self.waiting[b]);
+                self.waiting[to] = self.waiting[b];
             }
             self.delivered[sample] = self.delivered[2 * sample] + self.delivered[2 * sample + 1];
         }

@@ -8,8 +8,9 @@ use hotlink_fabric::spec::{Capacities, FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::technology;
 use hotlink_fabric::topology::{CubeSpec, Extents};
 use hotlink_fabric::traffic::{Demand, Traffic};
+use hotlink_fabric::units::Time;
 use hotlink_sim::plan::RouteBuffer;
-use hotlink_sim::workload::{Schedule, exchange};
+use hotlink_sim::workload::{OpenLoop, Schedule, SizeLaw, exchange};
 use hotlink_sim::{Plan, Settings, SimError};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -182,6 +183,10 @@ fn a_ring_of_wormhole_switches_without_virtual_channels_names_its_deadlock() {
     let SimError::Deadlock { cycle, packets, .. } = &error else { panic!("{error}") };
     assert!(*packets > 0 && cycle.len() > 3 && cycle.first() == cycle.last(), "{error}");
     assert!(cycle.iter().all(|name| name.contains("switch")), "links between switches wait in a circle: {error}");
+    // New messages go on being offered, and do not hide it.
+    let mut open = OpenLoop::new(&plan, &settings, &demand, SizeLaw::Fixed(65536), 1000.0);
+    let error = open.run_to(Time::from_us(100_000.0)).expect_err("a ring of worms");
+    assert!(matches!(error, SimError::Deadlock { .. }), "{error}");
 }
 
 #[test]

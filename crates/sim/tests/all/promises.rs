@@ -111,6 +111,29 @@ fn an_open_loop_at_half_load_is_accepted_whole() {
     }
 }
 
+/// However short the interval is beside a packet's time, and however often neighbours were merged.
+#[test]
+fn a_series_of_utilisation_has_the_runs_mean() {
+    let spec = named("gige");
+    let fabric = Fabric::build(&spec, 16).expect("16 nodes");
+    let settings = Settings::of(&spec);
+    let plan = Plan::new(&fabric, &settings).expect("plan");
+    let demand = Traffic::Uniform.demand(16, 0).expect("uniform");
+    for interval_us in [1.0, 5.0, 40.0, 200.0] {
+        let mut open = OpenLoop::new(&plan, &settings, &demand, SizeLaw::Fixed(1500), 60.0);
+        open.watch(Time::from_us(interval_us));
+        let end = open.time_of(400.0);
+        open.run_to(end).expect("no deadlock");
+        let run = open.run(end, open.delivered_bytes());
+        let series = open.series().expect("watched");
+        for (server, &busy) in run.busy.iter().enumerate().filter(|(_, busy)| **busy > 0.01) {
+            let samples: Vec<f64> = series.utilisation(server).collect();
+            let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+            assert!((mean / busy - 1.0).abs() < 0.03, "{interval_us} us: {mean} of {busy}");
+        }
+    }
+}
+
 #[test]
 fn ties_are_balanced_and_an_unbalanced_tie_would_cost_half_as_much_again() {
     // On a ring of four, half of each node's way to the opposite node goes forward and half back: every ring link
