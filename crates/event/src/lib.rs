@@ -8,6 +8,7 @@
 
 mod calendar;
 mod few;
+mod gauge;
 mod heaps;
 mod radix;
 pub mod random;
@@ -17,6 +18,7 @@ mod trace;
 
 pub use calendar::Calendar;
 pub use few::Few;
+pub use gauge::Gauge;
 pub use heaps::{BinaryHeap, QuadHeap};
 pub use radix::RadixHeap;
 pub use trace::TraceHash;

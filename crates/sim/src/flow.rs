@@ -4,7 +4,7 @@
 //! technology or flow control, and answers name it.
 
 use crate::fault::Fault;
-use crate::gauge::Gauge;
+use hotlink_event::Gauge;
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{Capacities, FabricSpec};

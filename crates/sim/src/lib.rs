@@ -6,7 +6,6 @@
 pub mod error;
 pub mod fault;
 pub mod flow;
-mod gauge;
 pub mod host;
 pub mod net;
 pub mod plan;
@@ -16,6 +15,6 @@ pub mod workload;
 
 pub use error::SimError;
 pub use flow::Settings;
-pub use gauge::Gauge;
+pub use hotlink_event::Gauge;
 pub use net::{Message, Net, Note};
 pub use plan::Plan;

@@ -4,17 +4,52 @@ use super::Net;
 use crate::error::SimError;
 use crate::plan::NONE;
 use hotlink_event::Queue;
+use hotlink_fabric::flow_control::{Admission, Passage};
 
 impl Net<'_> {
-    /// Whether packets are left and nothing is to come but the workload's timers: these cannot move them.
-    pub(crate) fn is_locked(&self) -> bool {
-        self.packets.live > 0 && self.pokes.is_empty() && self.queue.len() == self.timers as usize
+    /// The error for packets that can never move again, where such are: new messages and those that go elsewhere hide it.
+    pub(crate) fn locked(&self) -> Option<SimError> {
+        let is_over = self.packets.live > 0 && self.pokes.is_empty() && self.queue.len() == self.timers as usize;
+        let frozen = || self.frozen().map(|lane| self.deadlock(Some(lane)));
+        if is_over { Some(self.deadlock(None)) } else { frozen() }
     }
 
-    /// The error for packets that are left when no event is: the cycle of resources that wait for one another.
-    pub(crate) fn deadlock(&self) -> SimError {
+    /// A lane, if there is one, whose packets wait for room that only such as wait themselves could make. Not for worms,
+    /// which wait for one another; nor where echoes make room, or packets are dropped.
+    fn frozen(&self) -> Option<u32> {
+        let by_room = matches!(self.admission, Admission::Part | Admission::Whole | Admission::UntilPaused);
+        if !by_room || self.passage == Passage::Worm || self.repair_awaited() {
+            return None;
+        }
+        let starts = |lane: u32| {
+            let (server, bit) = (self.server_of(lane), lane & ((1 << self.plan.lane_shift) - 1));
+            let s = &self.servers[server as usize];
+            s.busy || self.lanes[lane as usize].queue.head == NONE || self.can_start(server) >> bit & 1 != 0
+        };
+        let mut moves: Vec<bool> = (0..self.lanes.len() as u32).map(starts).collect();
+        loop {
+            // Buffers that something leaves, now or once its lane moves.
+            let mut drains = vec![false; moves.len()];
+            let going = self.packets.items.iter().filter(|p| p.message != NONE && moves[p.here.lane as usize]);
+            let leaving = self.servers.iter().filter(|server| server.busy).map(|server| server.feeder);
+            for lane in going.map(|p| p.came).chain(leaving).filter(|&lane| lane != NONE) {
+                drains[self.input_lane(lane) as usize] = true;
+            }
+            let thaws = |&lane: &u32| !moves[lane as usize] && drains[self.input_lane(lane) as usize];
+            let thawed: Vec<u32> = (0..moves.len() as u32).filter(thaws).collect();
+            if thawed.is_empty() {
+                return moves.iter().position(|moves| !moves).map(|lane| lane as u32);
+            }
+            thawed.into_iter().for_each(|lane| moves[lane as usize] = true);
+        }
+    }
+
+    /// The error for packets that are left when no event is: the cycle of resources that wait for one another, from a lane
+    /// on that waits.
+    pub(super) fn deadlock(&self, from: Option<u32>) -> SimError {
         let wants = self.wants();
-        let mut lane = wants.iter().position(|&want| want != NONE).unwrap_or(0) as u32;
+        let any = || wants.iter().position(|&want| want != NONE).unwrap_or(0) as u32;
+        let mut lane = from.map_or_else(any, |lane| self.input_lane(lane));
         let mut seen = vec![false; wants.len()];
         while wants[lane as usize] != NONE && !seen[lane as usize] {
             seen[lane as usize] = true;

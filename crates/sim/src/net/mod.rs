@@ -441,7 +441,7 @@ impl<'a> Net<'a> {
                 return Err(failure);
             }
             let Some((now, event)) = self.queue.pop() else {
-                return if self.packets.live == 0 { Ok(None) } else { Err(self.deadlock()) };
+                return if self.packets.live == 0 { Ok(None) } else { Err(self.deadlock(None)) };
             };
             let before = std::mem::replace(&mut self.now, now);
             self.trace.add(now, event);

@@ -118,7 +118,7 @@ impl Net<'_> {
 
     /// Lanes whose first packet finds room behind the server.
     #[inline]
-    fn can_start(&self, server: u32) -> u16 {
+    pub(super) fn can_start(&self, server: u32) -> u16 {
         let s = &self.servers[server as usize];
         let own_lanes = self.plan.own_lanes;
         let shut = match self.admission {

@@ -150,15 +150,10 @@ impl<'a> OpenLoop<'a> {
         self.net.timer(end.max(self.net.now()), STOP);
         loop {
             match self.held.take().map_or_else(|| self.net.advance(), |note| Ok(Some(note)))? {
-                Some(Note::Timer(STOP)) | None => return self.moves(),
+                Some(Note::Timer(STOP)) | None => return self.net.locked().map_or(Ok(()), Err),
                 Some(note) => self.take(note)?,
             }
         }
-    }
-
-    /// Fails where nothing in the network can move any more. New messages would hide it: their timers go on.
-    fn moves(&self) -> Result<(), SimError> {
-        if self.net.is_locked() { Err(self.net.deadlock()) } else { Ok(()) }
     }
 
     /// Runs until the next note would be after a time: it is held, and the network may be ahead.
@@ -190,8 +185,7 @@ impl<'a> OpenLoop<'a> {
                 break;
             }
         }
-        self.moves()?;
-        Ok(missing)
+        self.net.locked().map_or(Ok(missing), Err)
     }
 
     fn take(&mut self, note: Note) -> Result<(), SimError> {

@@ -4,10 +4,11 @@
 use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{self, Library};
+use hotlink_fabric::network::Node;
 use hotlink_fabric::spec::{Capacities, FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::technology;
 use hotlink_fabric::topology::{CubeSpec, Extents};
-use hotlink_fabric::traffic::{Demand, Traffic};
+use hotlink_fabric::traffic::{Demand, Flow, Traffic};
 use hotlink_fabric::units::Time;
 use hotlink_sim::plan::RouteBuffer;
 use hotlink_sim::workload::{OpenLoop, Schedule, SizeLaw, exchange};
@@ -187,6 +188,37 @@ fn a_ring_of_wormhole_switches_without_virtual_channels_names_its_deadlock() {
     let mut open = OpenLoop::new(&plan, &settings, &demand, SizeLaw::Fixed(65536), 1000.0);
     let error = open.run_to(Time::from_us(100_000.0)).expect_err("a ring of worms");
     assert!(matches!(error, SimError::Deadlock { .. }), "{error}");
+}
+
+#[test]
+fn a_deadlock_of_some_is_told_while_others_go_on() {
+    let base = catalog::load("ib-ndr-fat-tree2").expect("a fabric of the catalog");
+    let topology = TopologySpec::new(CubeSpec {
+        dimensions: 2,
+        bidirectional: true,
+        b_link: false,
+        nodes_per_router: 1,
+        extents: Extents::Fixed(vec![8, 2]),
+    });
+    let spec = FabricSpec { topology, routing: RoutingSpec::ShortestSingle, ..base };
+    let fabric = Fabric::build(&spec, 16).expect("16 nodes");
+    let settings = Settings { switch_buffer_bytes: 8192, ..Settings::of(&spec) };
+    let plan = Plan::new(&fabric, &settings).expect("plan");
+    // One ring of eight sends three hops on, the other one hop.
+    let ring = |from: u32, hops: u32| Flow {
+        source: Node(from),
+        destination: Node(from / 8 * 8 + (from + hops) % 8),
+        amount: 1.0,
+    };
+    let told = |hops: u32| {
+        let flows = (0..16).map(|from| ring(from, if from < 8 { hops } else { 1 })).collect();
+        let demand = Demand { nodes: 16, all_pairs: 0.0, flows };
+        let mut open = OpenLoop::new(&plan, &settings, &demand, SizeLaw::Fixed(65536), 100_000.0);
+        open.run_to(Time::from_us(1000.0))
+    };
+    assert!(told(1).is_ok());
+    let Err(SimError::Deadlock { cycle, .. }) = told(3) else { panic!("a ring that is full") };
+    assert!(cycle.len() == 9 && cycle.first() == cycle.last(), "{cycle:?}");
 }
 
 #[test]

@@ -33,7 +33,8 @@ impl Gauge {
         self.0.as_ref().is_none_or(|gauge| Arc::strong_count(gauge) == 1)
     }
 
-    pub(crate) fn tell(&self, done: u64, all: u64) {
+    /// So much of all is done; an `all` of 0 is not known.
+    pub fn tell(&self, done: u64, all: u64) {
         if let Some(gauge) = self.0.as_ref().filter(|_| all > 0) {
             let share = u128::from(done.min(all)) * u128::from(WHOLE) / u128::from(all);
             gauge.store(share as u32, Ordering::Relaxed);
