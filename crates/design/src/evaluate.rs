@@ -181,9 +181,12 @@ fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Rec
 }
 
 fn add_failures(fabric: &Fabric, request: &Request, ports: u32, record: &mut Record) -> Result<(), String> {
-    let left = failure::left(fabric, request.size)?;
-    record.set("failed_cable_share", left.after_cable);
-    record.set("failed_switch_share", left.after_switch);
+    let asked = question("all-to-all", &fabric.spec, fabric.asked, request)?;
+    let left = failure::left(fabric, request.size, (asked.paths_on(fabric), request.seed))?;
+    for (key, worst) in [("failed_cable", left.after_cable), ("failed_switch", left.after_switch)] {
+        record.set(key, worst.as_ref().map(|(name, _)| name.as_str()));
+        record.set(&format!("{key}_share"), worst.map(|(_, share)| share));
+    }
     record.set("failed_switch_hosts", left.nodes_of_switch.div_ceil(ports));
     Ok(())
 }
