@@ -30,31 +30,29 @@ pub struct Left {
     pub nodes_of_switch: u32,
 }
 
-/// What the worst single failures leave of `fabric`, where packets of `size` choose among equal paths by `paths` and the
-/// pairs' hash has the seed `seed`.
+/// What the worst single failures leave of `fabric`, which gives each node `before` MB/s at the load `load`. Packets of
+/// messages of `size` bytes choose among equal paths by `paths`; the pairs' hash has the seed `seed`.
 ///
 /// # Errors
 /// The network cannot be routed.
-pub fn left(fabric: &Fabric, size: u64, (paths, seed): (Paths, u64)) -> Result<Left, String> {
+pub fn left(fabric: &Fabric, (before, load): (f64, &Load), size: u64, routes: (Paths, u64)) -> Result<Left, String> {
     let spec = FabricSpec { routing: RoutingSpec::ShortestEcmp, ..fabric.spec.clone() };
-    let exchange = |fabric: &Fabric| exchange(fabric, size, (paths, seed));
-    let (before, load) = exchange(fabric)?;
     let tried = |name: String, damaged: Network| -> Result<Worst, String> {
         let after = assemble(&spec, damaged)?;
         // Without a route between some pair nothing is exchanged among all.
         // The fewer nodes that are left may have more each: what failed gives them nothing.
-        Ok((name, exchange(&after).map_or(0.0, |(after, _)| (after / before).min(1.0))))
+        Ok((name, exchange(&after, size, routes).map_or(0.0, |(after, _)| (after / before).min(1.0))))
     };
     let mut left = Left::default();
     for role in [Role::SwitchLink, Role::GlobalLink] {
-        let Some(cable) = busiest_cable(fabric, &load, role) else { continue };
+        let Some(cable) = busiest_cable(fabric, load, role) else { continue };
         let one = tried(ends(fabric, cable), without_cable(&fabric.network, cable))?;
         left.after_cable = worse(left.after_cable, one);
     }
     let hosts = nodes_of_switches(fabric);
     left.nodes_of_switch = hosts.iter().copied().max().unwrap_or(0);
     for has_hosts in [true, false] {
-        let Some(switch) = busiest_switch(fabric, &load, |v| (hosts[v] > 0) == has_hosts) else { continue };
+        let Some(switch) = busiest_switch(fabric, load, |v| (hosts[v] > 0) == has_hosts) else { continue };
         let damaged = without_switch(fabric, switch);
         if damaged.nodes < 2 {
             continue;
@@ -77,7 +75,10 @@ fn assemble(spec: &FabricSpec, network: Network) -> Result<Fabric, String> {
 }
 
 /// Bandwidth of each node under the exchange of all with all, and its load.
-fn exchange(fabric: &Fabric, size: u64, (paths, seed): (Paths, u64)) -> Result<(f64, Load), String> {
+///
+/// # Errors
+/// Some pair has no route.
+pub fn exchange(fabric: &Fabric, size: u64, (paths, seed): (Paths, u64)) -> Result<(f64, Load), String> {
     let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).map_err(|error| error.to_string())?;
     let load = count_paths(fabric, &demand, paths, seed).map_err(|error| error.to_string())?;
     Ok((load.bounds(fabric, Capacities::Measured, size).bandwidth_per_node_mbps, load))

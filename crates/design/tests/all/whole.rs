@@ -110,7 +110,11 @@ fn hosts_with_gpus_have_rails() {
 #[test]
 fn failures_cost_what_one_can_work_out() {
     let fabric = Fabric::build(&load("ib-ndr-fat-tree2").unwrap(), 128).unwrap();
-    let evenly = failure::left(&fabric, 1 << 20, (Paths::Packet, 1)).unwrap();
+    let left = |fabric: &Fabric, paths| {
+        let (before, load) = failure::exchange(fabric, 1 << 20, (paths, 1)).unwrap();
+        failure::left(fabric, (before, &load), 1 << 20, (paths, 1)).unwrap()
+    };
+    let evenly = left(&fabric, Paths::Packet);
     // Shortest paths split at each hop over ports: 31 of 32 links are left to what leaves a leaf.
     let full = 96.0 / 127.0;
     let (_, after_cable) = evenly.after_cable.unwrap();
@@ -121,12 +125,12 @@ fn failures_cost_what_one_can_work_out() {
     assert!((after_switch - after_spine).abs() < 1e-9 && switch == "spine 0", "{switch} {after_switch} {after_spine}");
     assert_eq!(evenly.nodes_of_switch, 32);
     // By tables each node of a leaf has a link down to it for what 96 others send; without one, two nodes share a link.
-    let by_table = failure::left(&fabric, 1 << 20, (Paths::Destination, 1)).unwrap();
+    let by_table = left(&fabric, Paths::Destination);
     for (part, after) in [by_table.after_cable.unwrap(), by_table.after_switch.unwrap()] {
         assert!((after - 127.0 / (2.0 * 96.0)).abs() < 1e-9, "{part}: {after}");
     }
     let one = Fabric::build(&load("ib-ndr-fat-tree2").unwrap(), 64).unwrap();
-    let left = failure::left(&one, 1 << 20, (Paths::Destination, 1)).unwrap();
+    let left = left(&one, Paths::Destination);
     assert_eq!((left.after_cable, left.after_switch, left.nodes_of_switch), (None, None, 64));
 }
 
