@@ -19,7 +19,7 @@ pub fn with_ends(record: Record, finish: &[Time]) -> Record {
     record
         .with("n", sorted.len())
         .with("min", quantile(&sorted, 0.0))
-        .with("median", quantile(&sorted, 0.5))
+        .with("median", median(&sorted))
         .with("p99", quantile(&sorted, 0.99))
         .with("max", quantile(&sorted, 1.0))
         .with("statistic_of", "the time at which each rank ends")
@@ -29,6 +29,14 @@ pub fn with_ends(record: Record, finish: &[Time]) -> Record {
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(f64::NAN)
+}
+
+/// The median of the ascending `sorted`, as [`Summary`] has it: of an even number the mean of the middle two.
+pub fn median(sorted: &[f64]) -> f64 {
+    match sorted.len() {
+        0 => f64::NAN,
+        n => f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]),
+    }
 }
 
 /// Share of the samples under `limit_us`.
@@ -46,7 +54,7 @@ pub fn with_distribution(record: Record, values: &[f64], raw: bool) -> Record {
         .with("n", summary.n)
         .with("median", summary.median)
         .with("min", summary.min)
-        .with("p50", quantile(&sorted, 0.5))
+        .with("p50", summary.median)
         .with("p93", quantile(&sorted, 0.93))
         .with("p99", quantile(&sorted, 0.99))
         .with("max", summary.max)
@@ -64,9 +72,20 @@ mod tests {
         let values: Vec<f64> = (0..100).map(|i| f64::from((i * 37) % 100)).collect();
         let record = with_distribution(Record::new(), &values, true);
         let at = |key| record.get(key).and_then(serde_json::Value::as_f64).unwrap();
-        assert_eq!((at("p50"), at("p93"), at("p99"), at("under_20us")), (49.0, 92.0, 98.0, 0.2));
+        assert_eq!((at("p50"), at("p93"), at("p99"), at("under_20us")), (49.5, 92.0, 98.0, 0.2));
         assert_eq!(record.get("samples"), Some(&values.clone().into()));
         assert!(with_distribution(Record::new(), &values, false).get("samples").is_none());
         assert!(quantile(&[], 0.5).is_nan());
+    }
+
+    #[test]
+    fn every_median_is_that_of_a_summary() {
+        for n in 1..8 {
+            let times: Vec<Time> = (1..=n).map(|i| Time(i * i * 1_000_000)).collect();
+            let sorted = ascending_us(&times);
+            let summary = Summary::of(&sorted).unwrap().median;
+            assert_eq!((median(&sorted), with_ends(Record::new(), &times).number("median")), (summary, Some(summary)));
+        }
+        assert!(median(&[]).is_nan());
     }
 }

@@ -1,7 +1,7 @@
 //! Regions of the shared-memory interface (W01 slides 6 to 10): what it costs to set one up, to reach it, to hold what a
 //! transfer needs or to set it up for each, and to lose the memory to its owner.
 
-use crate::distribution::quantile;
+use crate::distribution::median;
 use crate::plan::Repeater;
 use crate::tuned::agreed;
 use crate::{Plan, Record, Samples};
@@ -105,23 +105,23 @@ pub struct RegionTimes {
 impl RegionTimes {
     /// The parts of a region's life, from owner and user: medians of all lives.
     pub fn parts(owner: &RegionTimes, user: &RegionTimes) -> Record {
-        let median = |times: &RegionTimes, of: fn(&Life) -> Option<f64>| {
+        let middle = |times: &RegionTimes, of: fn(&Life) -> Option<f64>| {
             let mut values: Vec<f64> = times.lives.iter().filter_map(of).collect();
             values.sort_by(f64::total_cmp);
-            (!values.is_empty()).then(|| quantile(&values, 0.5))
+            (!values.is_empty()).then(|| median(&values))
         };
         Record::new()
             .with("moved_by", if user.by_processor { "processor" } else { "DMA" })
-            .with("create_us", median(owner, |life| life.create))
-            .with("export_us", median(owner, |life| life.export))
-            .with("region_setup_us", median(owner, |life| life.setup))
-            .with("import_us", median(user, |life| life.import))
-            .with("hold_us", median(user, |life| life.hold))
-            .with("first_us", median(user, |life| life.first))
-            .with("get_us", median(user, |life| life.get))
-            .with("release_us", median(user, |life| life.release))
-            .with("withdraw_us", median(owner, |life| life.withdraw))
-            .with("revoke_us", median(owner, |life| life.revoke))
+            .with("create_us", middle(owner, |life| life.create))
+            .with("export_us", middle(owner, |life| life.export))
+            .with("region_setup_us", middle(owner, |life| life.setup))
+            .with("import_us", middle(user, |life| life.import))
+            .with("hold_us", middle(user, |life| life.hold))
+            .with("first_us", middle(user, |life| life.first))
+            .with("get_us", middle(user, |life| life.get))
+            .with("release_us", middle(user, |life| life.release))
+            .with("withdraw_us", middle(owner, |life| life.withdraw))
+            .with("revoke_us", middle(owner, |life| life.revoke))
             .with("refused_after", user.refused)
     }
 }

@@ -8,6 +8,7 @@
 //! least standard error (MSER-5, White, Cobb and Spratt 2000).
 
 use crate::Record;
+use crate::distribution::median;
 use hotlink_fabric::maths;
 
 /// Batches whose neighbours must not resemble each other.
@@ -70,7 +71,7 @@ impl Steady {
         sorted.sort_unstable_by(f64::total_cmp);
         let n = sorted.len();
         let at = |share: f64| sorted[((share * n as f64).ceil() as usize).clamp(1, n) - 1];
-        let (mean, median) = (rest.iter().sum::<f64>() / n as f64, at(0.5));
+        let (mean, median) = (rest.iter().sum::<f64>() / n as f64, median(&sorted));
         let range = (sorted[0], sorted[n - 1]);
         let mut steady = Steady {
             warmup,

@@ -9,8 +9,9 @@ use hotlink_fabric::catalog::{routing_key, status_name, to_toml};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::routing;
 use hotlink_fabric::spec::FabricSpec;
+use hotlink_load::Load;
 use hotlink_study::comparison::Priced;
-use hotlink_study::model::{PatternQuestion, traffic};
+use hotlink_study::model::{Counted, PatternQuestion, traffic};
 use hotlink_study::options::{Paths, Rates};
 use hotlink_study::{Error, Source};
 
@@ -91,8 +92,8 @@ pub(crate) fn evaluate(variant: &Variant, priced: &Priced, request: &Request) ->
     record.set("holds_nodes", variant.most);
     record.set("size_B", request.size);
     fabric.spec = source.spec().clone();
-    let fabric = bandwidths(fabric, variant.nodes, request, &mut record)?;
-    add_failures(&fabric, request, variant.ports_per_host, &mut record)?;
+    let (fabric, load) = bandwidths(fabric, variant.nodes, request, &mut record)?;
+    add_failures(&fabric, &load, request, variant.ports_per_host, &mut record)?;
     record.set("racks", plan.racks);
     record.set("longest_cable_m", plan.longest_m());
     record.set("optics", plan.optics());
@@ -124,25 +125,28 @@ fn question(name: &str, spec: &FabricSpec, nodes: u32, request: &Request) -> Res
     })
 }
 
-/// Adds what the patterns give.
-fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Record) -> Result<Fabric, String> {
+/// Adds what the patterns give; the load is that of all to all.
+fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Record) -> Result<(Fabric, Load), String> {
     record.set("routing", routing_key(built.spec.routing));
     record.set("paths", built.spec.paths.name());
-    let ask = |name: &str, built: Fabric| -> Result<(Record, Fabric), String> {
+    let counted = |name: &str, built: Fabric| -> Result<(Record, Counted), String> {
         let asked = question(name, &built.spec, nodes, request).and_then(|question| question.by_load(built, &|| ()));
-        asked.map(|(answer, counted)| (answer, counted.fabric)).map_err(|why| format!("{name}: {why}"))
+        asked.map_err(|why| format!("{name}: {why}"))
     };
+    let ask = |name: &str, built: Fabric| counted(name, built).map(|(answer, counted)| (answer, counted.fabric));
+    let mut exchange = None;
     let mut rate = [None; 2];
     let shown = [("all-to-all", "all_to_all"), ("bisection", "bisection"), ("permutation:random", "permutation")];
     for (name, key) in shown {
-        let answer;
-        (answer, built) = ask(name, built)?;
+        let (answer, of) = counted(name, built)?;
+        built = of.fabric;
         let mbps = answer.number("bandwidth_per_node_MBps");
         record.set(&format!("{key}_MBps"), mbps);
         record.set(&format!("{key}_share"), answer.number("injection_share"));
         match key {
             "all_to_all" => {
                 rate[0] = mbps;
+                exchange = Some(of.load);
                 record.set("all_to_all_paths", answer.text("paths").unwrap_or_default());
                 record.set("limiting_resource", answer.text("limiting_resource").unwrap_or_default());
                 record.set("hot_link", answer.text("hot_link").unwrap_or_default());
@@ -177,13 +181,23 @@ fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Rec
         let bytes = which.moved(request.size as f64, f64::from(nodes));
         record.set(&format!("time_{}_us", which.name().replace('-', "_")), rate[place].map(|mbps| bytes / mbps));
     }
-    Ok(built)
+    exchange.map(|load| (built, load)).ok_or_else(|| "all-to-all was not asked for".to_owned())
 }
 
-fn add_failures(fabric: &Fabric, request: &Request, ports: u32, record: &mut Record) -> Result<(), String> {
-    let left = failure::left(fabric, request.size)?;
-    record.set("failed_cable_share", left.after_cable);
-    record.set("failed_switch_share", left.after_switch);
+fn add_failures(
+    fabric: &Fabric,
+    load: &Load,
+    request: &Request,
+    ports: u32,
+    record: &mut Record,
+) -> Result<(), String> {
+    let asked = question("all-to-all", &fabric.spec, fabric.asked, request)?;
+    let before = record.number("all_to_all_MBps").unwrap_or(f64::INFINITY);
+    let left = failure::left(fabric, (before, load), request.size, (asked.paths_on(fabric), request.seed))?;
+    for (key, worst) in [("failed_cable", left.after_cable), ("failed_switch", left.after_switch)] {
+        record.set(key, worst.as_ref().map(|(name, _)| name.as_str()));
+        record.set(&format!("{key}_share"), worst.map(|(_, share)| share));
+    }
     record.set("failed_switch_hosts", left.nodes_of_switch.div_ceil(ports));
     Ok(())
 }

@@ -1,60 +1,71 @@
 //! What one failed cable or switch costs: the exchange of all with all on the network without it.
 //!
-//! Routes are made anew over all shortest paths, before and after, so that the two differ by the failure alone. Tried are
-//! the busiest cable of each kind, and the busiest switch with hosts and without.
+//! Routes are made anew over all shortest paths, as `analyze --fail` makes them, and packets choose among them as they do in
+//! the whole network: a share times the bandwidth of the whole is the bandwidth that `analyze --fail` counts. Tried are the
+//! busiest cable of each kind, and the busiest switch with hosts and without.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Builder, Channel, Network, Node, Resource, Vertex};
+use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec};
 use hotlink_fabric::topology::Shape;
 use hotlink_fabric::traffic::Traffic;
-use hotlink_load::{Load, count};
+use hotlink_load::{Load, count_paths};
+use hotlink_study::failed::ends;
+
+/// A part whose failure is tried: its name as `analyze --fail` takes it, and the share of each node's bandwidth that it
+/// leaves.
+pub type Worst = (String, f64);
 
 /// What is left.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Left {
     /// Bandwidth of each node after the worst single failure of a cable between switches, as a share; `None`: there is
     /// no such cable.
-    pub after_cable: Option<f64>,
+    pub after_cable: Option<Worst>,
     /// The same of the nodes that are left after that of a switch; `None`: no two of them are left.
-    pub after_switch: Option<f64>,
+    pub after_switch: Option<Worst>,
     /// Most nodes that one switch takes with it.
     pub nodes_of_switch: u32,
 }
 
-/// What the worst single failures leave of `fabric`.
+/// What the worst single failures leave of `fabric`, which gives each node `before` MB/s at the load `load`. Packets of
+/// messages of `size` bytes choose among equal paths by `paths`; the pairs' hash has the seed `seed`.
 ///
 /// # Errors
-/// The network cannot be routed over its shortest paths.
-pub fn left(fabric: &Fabric, size: u64) -> Result<Left, String> {
+/// The network cannot be routed.
+pub fn left(fabric: &Fabric, (before, load): (f64, &Load), size: u64, routes: (Paths, u64)) -> Result<Left, String> {
     let spec = FabricSpec { routing: RoutingSpec::ShortestEcmp, ..fabric.spec.clone() };
-    let whole = assemble(&spec, fabric.network.clone())?;
-    let (before, load) = exchange(&whole, size)?;
-    let share = |damaged: Network| -> Result<f64, String> {
+    let tried = |name: String, damaged: Network| -> Result<Worst, String> {
         let after = assemble(&spec, damaged)?;
         // Without a route between some pair nothing is exchanged among all.
         // The fewer nodes that are left may have more each: what failed gives them nothing.
-        Ok(exchange(&after, size).map_or(0.0, |(after, _)| (after / before).min(1.0)))
+        Ok((name, exchange(&after, size, routes).map_or(0.0, |(after, _)| (after / before).min(1.0))))
     };
     let mut left = Left::default();
     for role in [Role::SwitchLink, Role::GlobalLink] {
-        let Some(cable) = busiest_cable(&whole, &load, role) else { continue };
-        let share = share(without_cable(&whole.network, cable))?;
-        left.after_cable = Some(left.after_cable.map_or(share, |least: f64| least.min(share)));
+        let Some(cable) = busiest_cable(fabric, load, role) else { continue };
+        let one = tried(ends(fabric, cable), without_cable(&fabric.network, cable))?;
+        left.after_cable = worse(left.after_cable, one);
     }
-    let hosts = nodes_of_switches(&whole);
+    let hosts = nodes_of_switches(fabric);
     left.nodes_of_switch = hosts.iter().copied().max().unwrap_or(0);
     for has_hosts in [true, false] {
-        let Some(switch) = busiest_switch(&whole, &load, |v| (hosts[v] > 0) == has_hosts) else { continue };
-        let damaged = without_switch(&whole, switch);
+        let Some(switch) = busiest_switch(fabric, load, |v| (hosts[v] > 0) == has_hosts) else { continue };
+        let damaged = without_switch(fabric, switch);
         if damaged.nodes < 2 {
             continue;
         }
-        let share = share(damaged)?;
-        left.after_switch = Some(left.after_switch.map_or(share, |least: f64| least.min(share)));
+        let one = tried(fabric.shape.vertex_name(&fabric.network, switch, "router"), damaged)?;
+        left.after_switch = worse(left.after_switch, one);
     }
     Ok(left)
+}
+
+/// That of the two which leaves less; of equals the first.
+fn worse(known: Option<Worst>, one: Worst) -> Option<Worst> {
+    known.filter(|known| known.1 <= one.1).or(Some(one))
 }
 
 /// The tiers' names are not needed.
@@ -64,9 +75,12 @@ fn assemble(spec: &FabricSpec, network: Network) -> Result<Fabric, String> {
 }
 
 /// Bandwidth of each node under the exchange of all with all, and its load.
-fn exchange(fabric: &Fabric, size: u64) -> Result<(f64, Load), String> {
+///
+/// # Errors
+/// Some pair has no route.
+pub fn exchange(fabric: &Fabric, size: u64, (paths, seed): (Paths, u64)) -> Result<(f64, Load), String> {
     let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).map_err(|error| error.to_string())?;
-    let load = count(fabric, &demand).map_err(|error| error.to_string())?;
+    let load = count_paths(fabric, &demand, paths, seed).map_err(|error| error.to_string())?;
     Ok((load.bounds(fabric, Capacities::Measured, size).bandwidth_per_node_mbps, load))
 }
 

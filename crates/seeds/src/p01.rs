@@ -6,7 +6,7 @@
 use super::evidence::{Evidence, Found, unasked};
 use super::words::{is_clearly_more, is_slightly_more};
 use super::{Report, Row};
-use hotlink_bench::distribution::{ascending_us, quantile, share_under};
+use hotlink_bench::distribution::{ascending_us, median, share_under};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{Claim, Library};
 use hotlink_fabric::spec::FabricSpec;
@@ -45,10 +45,10 @@ struct Times {
 
 impl Times {
     fn median(&self) -> f64 {
-        quantile(&self.latency, 0.5)
+        median(&self.latency)
     }
     fn synchronised(&self) -> f64 {
-        quantile(&self.synchronised, 0.5)
+        median(&self.synchronised)
     }
 }
 

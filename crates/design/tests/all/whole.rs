@@ -6,8 +6,12 @@ use hotlink_design::{Floor, Request, design, failure};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{self, load};
 use hotlink_fabric::inventory::Inventory;
+use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::ItemKind;
-use hotlink_study::Unwatched;
+use hotlink_fabric::traffic::Traffic;
+use hotlink_study::model::PatternQuestion;
+use hotlink_study::options::Rates;
+use hotlink_study::{Source, Unwatched};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -106,18 +110,73 @@ fn hosts_with_gpus_have_rails() {
 #[test]
 fn failures_cost_what_one_can_work_out() {
     let fabric = Fabric::build(&load("ib-ndr-fat-tree2").unwrap(), 128).unwrap();
-    let left = failure::left(&fabric, 1 << 20).unwrap();
+    let left = |fabric: &Fabric, paths| {
+        let (before, load) = failure::exchange(fabric, 1 << 20, (paths, 1)).unwrap();
+        failure::left(fabric, (before, &load), 1 << 20, (paths, 1)).unwrap()
+    };
+    let evenly = left(&fabric, Paths::Packet);
     // Shortest paths split at each hop over ports: 31 of 32 links are left to what leaves a leaf.
     let full = 96.0 / 127.0;
-    let after_cable = left.after_cable.unwrap();
+    let (_, after_cable) = evenly.after_cable.unwrap();
     assert!((31.0 / 32.0..=1.0).contains(&after_cable), "{after_cable}");
     // A spine is half of what joins leaves; a node sends 96 of 127 messages there, at most half a link's rate each.
     let after_spine = 0.5 / full;
-    assert!((left.after_switch.unwrap() - after_spine).abs() < 1e-9, "{left:?} {after_spine}");
-    assert_eq!(left.nodes_of_switch, 32);
+    let (switch, after_switch) = evenly.after_switch.unwrap();
+    assert!((after_switch - after_spine).abs() < 1e-9 && switch == "spine 0", "{switch} {after_switch} {after_spine}");
+    assert_eq!(evenly.nodes_of_switch, 32);
+    // By tables each node of a leaf has a link down to it for what 96 others send; without one, two nodes share a link.
+    let by_table = left(&fabric, Paths::Destination);
+    for (part, after) in [by_table.after_cable.unwrap(), by_table.after_switch.unwrap()] {
+        assert!((after - 127.0 / (2.0 * 96.0)).abs() < 1e-9, "{part}: {after}");
+    }
     let one = Fabric::build(&load("ib-ndr-fat-tree2").unwrap(), 64).unwrap();
-    let left = failure::left(&one, 1 << 20).unwrap();
+    let left = left(&one, Paths::Destination);
     assert_eq!((left.after_cable, left.after_switch, left.nodes_of_switch), (None, None, 64));
+}
+
+/// `analyze --fail` of the file that a design wrote: the same bandwidth, by the paths that the record names.
+#[test]
+fn failures_are_those_of_the_written_file() {
+    let mut compared = 0;
+    for (hosts, oversubscriptions) in [(512, vec![1.0, 2.0]), (2048, vec![2.0])] {
+        let request = Request { technologies: vec!["infiniband".to_owned(), "roce".to_owned()], ..request(hosts) };
+        let request = Request { oversubscriptions, ..request };
+        let found = design(&request, &Unwatched).unwrap();
+        for (file, text) in &found.files {
+            let is = |record: &&Record| {
+                record.text("kind") == Some("variant") && record.text("fabric") == file.strip_suffix(".toml")
+            };
+            let record = found.records.iter().find(is).unwrap();
+            let path = std::env::temp_dir().join(format!("hotlink-design-{}-{file}", std::process::id()));
+            std::fs::write(&path, text).unwrap();
+            for key in ["failed_cable", "failed_switch"] {
+                let source = Source::open(&format!("{}+fail:{}", path.display(), record.text(key).unwrap())).unwrap();
+                // Hosts that would be cut off are an error there.
+                let Ok(fabric) = source.build(hosts) else { continue };
+                let question = PatternQuestion {
+                    traffic: Traffic::AllToAll,
+                    capacities: Rates::Measured,
+                    size: request.size,
+                    seed: request.seed,
+                    samples: 1,
+                    hash_seeds: 0,
+                    paths: None,
+                };
+                let (answer, _) = question.by_load(fabric, &|| ()).unwrap();
+                assert_eq!(answer.text("paths"), record.text("all_to_all_paths"), "{file}");
+                let after = answer.number("bandwidth_per_node_MBps").unwrap();
+                let whole = record.number("all_to_all_MBps").unwrap();
+                let share = record.number(&format!("{key}_share")).unwrap();
+                assert!(
+                    ((after / whole).min(1.0) - share).abs() < 1e-9,
+                    "{file} {key}: {after} of {whole}, not {share}"
+                );
+                compared += 1;
+            }
+            std::fs::remove_file(&path).unwrap();
+        }
+    }
+    assert!(compared >= 12, "{compared}");
 }
 
 #[test]

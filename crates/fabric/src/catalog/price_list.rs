@@ -56,6 +56,10 @@ fn is_date(root: &Table<'_>, date: &str) -> bool {
     right
 }
 
+fn cents(units: f64) -> Money {
+    Money((units * 100.0).round() as i64)
+}
+
 fn read_item(table: Table<'_>, currency: &str) -> Option<PriceItem> {
     let title = table.text("title");
     if !table.has("price") {
@@ -82,8 +86,15 @@ fn read_item(table: Table<'_>, currency: &str) -> Option<PriceItem> {
     {
         table.wrong("price", "the value is outside its own range", "low <= value <= high");
     }
+    for (key, units) in
+        [("price.value", value.as_ref().map(|value| value.value)), ("price.low", low), ("price.high", high)]
+    {
+        if let Some(units) = units.filter(|units| cents(*units).units() != *units) {
+            let what = format!("{units} {currency} has parts of a cent");
+            table.wrong(key, what, "at most two decimals; of cheaper pieces state the price of many as one piece");
+        }
+    }
     table.finish();
-    let cents = |units: f64| Money((units * 100.0).round() as i64);
     let (low, high) = (low.map(cents), high.map(cents));
     Some(PriceItem { title: title?, price: value?.map(cents), low, high, length, power })
 }

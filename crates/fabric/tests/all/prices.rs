@@ -156,6 +156,31 @@ fn mistakes_of_a_price_list_have_their_places() {
     assert!(told[3..].iter().any(|text| text.starts_with("p.toml:11:1: item.c.price: is missing")), "{told:?}");
 }
 
+/// Money is counted in whole cents: what is finer would be rounded, a cheap piece to nothing.
+#[test]
+fn parts_of_a_cent_are_mistakes() {
+    let list = |price: &str| {
+        let head = "name = \"x\"\ntitle = \"x\"\ncurrency = \"EUR\"\ndate = \"2026-01-31\"\n[item.a]\ntitle = \"A\"\n";
+        let price = format!("price = {{ {price}, unit = \"EUR\", source = \"s\", status = \"estimated\" }}\n");
+        catalog::parse_price_list("p.toml", &format!("{head}{price}"))
+    };
+    for price in ["0.01", "0.29", "1.1", "123456.78", "9999999999.99", "1e10"] {
+        let found = list(&format!("value = {price}")).unwrap();
+        assert_eq!(found.items["a"].price.value.units(), price.parse::<f64>().unwrap());
+    }
+    for (price, key) in [
+        ("value = 0.004", "price.value"),
+        ("value = 1, low = 0.999", "price.low"),
+        ("value = 1, high = 1.0001", "price.high"),
+        ("value = 9999999999.999", "price.value"),
+    ] {
+        let told = list(price).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(told.len(), 1, "{told:?}");
+        let place = told[0].starts_with("p.toml:7:") && told[0].contains(&format!("item.a.{key}: "));
+        assert!(place && told[0].contains("parts of a cent (allowed: at most two decimals"), "{told:?}");
+    }
+}
+
 #[test]
 fn steps_are_the_sizes_at_which_a_switch_is_added() {
     let series: Vec<Inventory> =

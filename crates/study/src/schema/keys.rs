@@ -184,7 +184,7 @@ pub(super) const COMMON: &[Key] = &[
     key("min", Number, "", "Least sample"),
     key("max", Number, "", "Largest sample"),
     key("p25", Number, "", "25th percentile"),
-    key("p50", Number, "", "50th percentile"),
+    key("p50", Number, "", "50th percentile: the median"),
     key("p75", Number, "", "75th percentile"),
     key("p93", Number, "", "93rd percentile"),
     key("p99", Number, "", "99th percentile"),

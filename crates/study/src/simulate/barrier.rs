@@ -137,7 +137,7 @@ fn simulated(what: Barriers, name: &str, spec: &BarrierSpec, nodes: u32, watch: 
     let quantile = |share: f64| distribution::quantile(&sorted, share);
     let mean_ps = latencies.iter().map(|latency| latency.0 as f64).sum::<f64>();
     let formula = spec.latency(nodes, what.partition).map_err(|error| error.to_string())?;
-    let median = quantile(0.5);
+    let median = distribution::median(&sorted);
     let record = Record::new()
         .with("fabric", name)
         .with("benchmark", "barrier")

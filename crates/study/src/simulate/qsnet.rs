@@ -7,7 +7,7 @@ use crate::effort;
 use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
-use hotlink_bench::distribution::with_distribution;
+use hotlink_bench::distribution::{ascending_us, median, with_distribution};
 use hotlink_bound::Bound;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
@@ -107,15 +107,14 @@ impl Cell {
             Algorithm::Nic => {
                 let by_hosts = Collective { algorithm: Algorithm::Tree, ..*what };
                 let outcome = qsnet::run_among(&plan, &settings, elan, &by_hosts, &members).map_err(failed)?;
-                let values = us(&outcome.latencies);
-                Some(Record::new().with("latency_us", sorted(&values)[values.len() / 2]))
+                Some(Record::new().with("latency_us", median(&ascending_us(&outcome.latencies))))
             }
             _ => None,
         };
         let ends = [members[0], members[members.len() - 1]];
         let (least, by_bytes) = network::broadcast(&plan, ends, what.bytes.unwrap_or(0)).map_err(failed)?;
         let values = us(&outcome.latencies);
-        let median = sorted(&values)[values.len() / 2];
+        let latency_us = median(&ascending_us(&outcome.latencies));
         let mut record = Record::new()
             .with("fabric", fabric.spec.name.as_str())
             .with("benchmark", if what.bytes.is_some() { "bcast" } else { "barrier" })
@@ -127,11 +126,10 @@ impl Cell {
             .with("size_B", what.bytes.unwrap_or(0))
             .with("background", what.background.map(|background: BackgroundSpec| background.to_string()))
             .with("seed", self.seed)
-            .with("latency_us", median);
+            .with("latency_us", latency_us);
         if let Some(bytes) = what.bytes {
-            let synchronised = us(&outcome.synchronised);
-            record.set("synchronised_us", sorted(&synchronised)[synchronised.len() / 2]);
-            record.set("bandwidth_MBps", bytes as f64 / median);
+            record.set("synchronised_us", median(&ascending_us(&outcome.synchronised)));
+            record.set("bandwidth_MBps", bytes as f64 / latency_us);
             record = record.also_bounded("bound_bandwidth_MBps", bytes as f64 / least.us());
         }
         if let Some(shape) = outcome.shape {
@@ -143,9 +141,10 @@ impl Cell {
             record.set("fallback", format!("tree of puts: {why}"));
         }
         let what = Collective { algorithm, ..*what };
-        let limiting = limit(&fabric.spec, &what, by_bytes, least.us() / median);
+        let limiting = limit(&fabric.spec, &what, by_bytes, least.us() / latency_us);
         let bound = Bound::of_time(least.us(), limiting, network::BROADCAST_IS);
-        let record = with_hosts(with_split(record, elan.split(&plan)), by_hosts.as_ref()).beside_time(&bound, median);
+        let record =
+            with_hosts(with_split(record, elan.split(&plan)), by_hosts.as_ref()).beside_time(&bound, latency_us);
         let record = limiter::of_ranks(record, &plan, &outcome.run, &outcome.busy, None);
         Ok(with_distribution(record, &values, self.raw)
             .with("retries", outcome.retries)
@@ -176,12 +175,6 @@ fn limit(spec: &FabricSpec, what: &Collective, by_bytes: bool, efficiency: f64) 
 
 fn us(times: &[Time]) -> Vec<f64> {
     times.iter().map(|time| time.us()).collect()
-}
-
-fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted
 }
 
 /// The records of all cells, handed to `give` in their order.

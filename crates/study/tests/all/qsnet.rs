@@ -33,3 +33,25 @@ fn the_limiter_is_who_worked_longest() {
     let limiter = long.text("limiter").unwrap();
     assert!(!limiter.contains("rank") && long.number("limiter_share").unwrap() > 0.5, "{limiter}");
 }
+
+/// Of an even number of samples the median is the mean of the middle two, under each of its names.
+#[test]
+fn the_latency_is_the_median_of_the_samples() {
+    let source = Source::open("qsnet").unwrap();
+    let background = Some("uniform:0.6".parse().unwrap());
+    for (algorithm, bytes) in [(Algorithm::Tree, None), (Algorithm::Nic, None), (Algorithm::Tree, Some(4096))] {
+        let what = Collective { algorithm, nodes: 16, bytes, samples: 6, limit: None, background };
+        let missing = Missing::default();
+        let cell = Cell { fabric: "qsnet".to_owned(), what, missing, seed: 1, raw: true, sensitivity: Vary::No };
+        let record = cell.run_from(&source, &Unwatched).unwrap().remove(0);
+        let samples = record.get("samples").and_then(|samples| samples.as_array()).unwrap();
+        let mut samples: Vec<f64> = samples.iter().filter_map(|sample| sample.as_f64()).collect();
+        samples.sort_by(f64::total_cmp);
+        assert!(samples.len() == 6 && samples[2] < samples[3], "{samples:?}");
+        let middle = Some(f64::midpoint(samples[2], samples[3]));
+        assert_eq!((record.number("latency_us"), record.number("median")), (middle, middle), "{algorithm:?}");
+        if let Some(bytes) = bytes {
+            assert_eq!(record.number("bandwidth_MBps"), middle.map(|us| bytes as f64 / us));
+        }
+    }
+}

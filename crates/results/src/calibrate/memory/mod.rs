@@ -9,6 +9,7 @@ mod reading;
 
 use super::{Measured, is, measured_value, undisturbed};
 use hotlink_bench::Record;
+use hotlink_bench::distribution::median;
 use hotlink_fabric::spec::{Status, Value};
 use hotlink_fabric::units::Time;
 use hotlink_memory::machine::LEVELS;
@@ -360,7 +361,7 @@ fn summed(mut errors: Vec<f64>) -> String {
     errors.iter_mut().for_each(|error| *error = error.abs());
     errors.sort_by(f64::total_cmp);
     let close = errors.iter().filter(|error| **error <= CLOSE).count();
-    let median = errors.get(errors.len() / 2).copied().unwrap_or(0.0);
+    let median = median(&errors);
     let (all, within) = (errors.len(), figure(100.0 * CLOSE));
     format!("{close} of {all} within {within} %, the median error is {} %", figure(100.0 * median))
 }
