@@ -67,6 +67,14 @@ impl Record {
     pub fn explained(self, bound: &Bound) -> Record {
         self.with("limiting_resource", bound.resource.as_str()).with("bound_is", bound.is)
     }
+    /// What its bound takes for granted, behind how it comes about.
+    #[must_use]
+    pub fn assuming(self, assumed: Option<String>) -> Record {
+        match (self.text("bound_is").map(str::to_owned), assumed) {
+            (Some(is), Some(assumed)) => self.with("bound_is", format!("{is}; {assumed}")),
+            _ => self,
+        }
+    }
     /// The record without a field.
     #[must_use]
     pub fn without(self, key: &str) -> Record {

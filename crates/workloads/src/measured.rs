@@ -194,11 +194,8 @@ impl Bus {
         }
         let what =
             "bytes over the busiest resource of each level, at its rate; bound_ALGORITHM and bound_LEVEL stand beside";
-        let record = record.explained(&Bound::of_rate(Peak::new(first.mbps, first.name), what));
-        Ok(match self.assumed(gpus, on_host) {
-            Some(assumed) => record.with("bound_is", format!("{what}; {assumed}")),
-            None => record,
-        })
+        let bound = Bound::of_rate(Peak::new(first.mbps, first.name), what);
+        Ok(record.explained(&bound).assuming(self.assumed(gpus, on_host)))
     }
 
     /// What a bound takes for granted, or leaves out.

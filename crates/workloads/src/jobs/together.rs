@@ -6,7 +6,7 @@ use super::work::Placed;
 use super::{ALL, Setting, place};
 use crate::replay::{self, Least};
 use hotlink_bench::Record;
-use hotlink_bench::distribution::{ascending_us, quantile};
+use hotlink_bench::distribution::{ascending_us, median, quantile};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Resource, Vertex};
 use hotlink_fabric::traffic::{Demand, Flow};
@@ -318,7 +318,7 @@ fn outcomes(jobs: &[&Whole<'_>], schedule: &Schedule, ran: &Replayed) -> Vec<Out
         let took = ascending_us(&sends.map(|op| ran.took[op]).collect::<Vec<_>>());
         let end = ends.iter().copied().max().unwrap_or(Time::ZERO);
         let latency = Time(end.0.saturating_sub(job.placed.job.start.0));
-        let [message_median_us, message_p99_us] = [0.5, 0.99].map(|share| quantile(&took, share));
+        let [message_median_us, message_p99_us] = [median(&took), quantile(&took, 0.99)];
         Outcome { latency, message_median_us, message_p99_us }
     });
     each.collect()
