@@ -5,6 +5,9 @@
 //! calendar ([`Calendar`], for networks): cheaper than a comparison heap and first-in first-out at equal times without a
 //! sequence number. Where events are often few, a row stands before it ([`Few`]). The alternatives ([`BinaryHeap`],
 //! [`QuadHeap`]) are kept so that `examples/event_rates.rs` can show the difference on any machine.
+//!
+//! Beside them: seeded random numbers ([`random`]), sizes of messages drawn by them ([`sizes`]), and how far a run is
+//! ([`Gauge`]).
 
 mod calendar;
 mod few;

@@ -56,7 +56,7 @@ pub enum Traffic {
     /// all others.
     HotSpot(u32),
     /// Every node sends this share (in %) of a message in equal parts to the other nodes of its switch, and the rest in equal
-    /// parts to all others. A node alone on its switch sends all of it to all others.
+    /// parts to all other nodes, those of its switch too. A node alone on its switch sends all of it to all others.
     SameSwitch {
         /// The share.
         percent: u32,

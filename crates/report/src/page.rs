@@ -331,7 +331,7 @@ fn plain(record: &Record, key: &str) -> Markup {
 fn number(record: &Record, key: &str) -> Markup {
     let Some(between) = between(record, key) else { return plain(record, key) };
     // Percentiles are of what the statistics are of.
-    let unit = if key == "p99" { record.text("statistic_of").unwrap_or(key) } else { key };
+    let unit = if key == "p99" { record.statistic().unwrap_or(key) } else { key };
     let share = (key == "efficiency").then(|| format!("--share: {:.1}%", 100.0 * between.value.clamp(0.0, 1.0)));
     html! {
         td .number .share[share.is_some()] style=[share] data-sort=(between.value) {
@@ -445,6 +445,12 @@ mod tests {
         let results = hotlink_results::parse(Path::new("m.json"), &json).unwrap();
         let acceptance = required.map(|text| Acceptance::parse(Path::new("a.toml"), text).unwrap());
         Report::new(vec![results], acceptance, None, "hotlink report m.json".to_owned())
+    }
+
+    #[test]
+    fn a_percentile_has_the_unit_of_what_it_is_of() {
+        let of = Record::new().with("p99", 12.5).with("statistic_of", "latency_us of the messages that arrived");
+        assert!(number(&of, "p99").into_string().contains("12.5 us"), "{}", number(&of, "p99").into_string());
     }
 
     #[test]

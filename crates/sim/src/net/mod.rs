@@ -358,8 +358,8 @@ impl<'a> Net<'a> {
             buses: None,
         };
         net.expresses = net.may_express();
-        net.routes.stay_open = net.may_stay_open();
-        net.buffer.stays_open = net.routes.stay_open;
+        net.routes.stays_open = net.may_stay_open();
+        net.buffer.stays_open = net.routes.stays_open;
         net.plan_outages();
         net
     }

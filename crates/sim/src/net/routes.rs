@@ -85,7 +85,7 @@ pub(super) struct Routes {
     /// Beside each stage where it was chosen (adaptive routing and faults only).
     chosen_at: Option<Rows<State>>,
     /// Routes end at their first choice: where that is stands alone in its row.
-    pub stay_open: bool,
+    pub stays_open: bool,
 }
 
 impl Routes {
@@ -97,7 +97,7 @@ impl Routes {
             short: Rows::new(0),
             long: None,
             chosen_at: keeps_choices.then(|| Rows::new(NO_CHOICE)),
-            stay_open: false,
+            stays_open: false,
         }
     }
     /// Puts `stages` in place of those from `stage` on of the route of `place`.
@@ -112,7 +112,7 @@ impl Routes {
             self.put(place, i, *stage);
         }
         if let Some(all) = &mut self.chosen_at {
-            let (stage, chosen_at) = match self.stay_open {
+            let (stage, chosen_at) = match self.stays_open {
                 // The stage before the last, which stands twice.
                 true => (0, &chosen_at[chosen_at.len().saturating_sub(2)..][..1]),
                 false => (stage, chosen_at),
@@ -157,7 +157,7 @@ impl Routes {
     /// Where a stage was chosen among several; [`NO_CHOICE`] if it was the only way on.
     #[inline]
     pub fn chosen_at(&self, place: u32, stage: u32) -> State {
-        self.chosen_at.as_ref().map_or(NO_CHOICE, |all| all.at(place, if self.stay_open { 0 } else { stage }))
+        self.chosen_at.as_ref().map_or(NO_CHOICE, |all| all.at(place, if self.stays_open { 0 } else { stage }))
     }
     #[inline]
     pub fn stage(&self, place: u32, stage: u32) -> Stage {
