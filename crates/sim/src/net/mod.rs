@@ -303,6 +303,12 @@ impl<'a> Net<'a> {
             (None, _) => Choosing::Never,
         };
         let feedback = feedback::Feedback::new(plan, settings);
+        // An arrival decides nothing else, and no other way is taken than that chosen there.
+        let stays_open = choosing == Choosing::Adaptive
+            && !matches!(admission, Admission::RingAccess | Admission::OnArrival)
+            && feedback.is_none()
+            && settings.faults.is_empty()
+            && plan.may_stay_open();
         let mut net = Net {
             plan,
             admission,
@@ -338,7 +344,7 @@ impl<'a> Net<'a> {
             asides: Vec::new(),
             routes: Routes::new(
                 plan.servers() << plan.lane_shift,
-                settings.paths == Paths::Adaptive || !settings.faults.is_empty(),
+                settings.paths == Paths::Adaptive && !stays_open || !settings.faults.is_empty(),
             ),
             ways: Rows::new(Stage::default()),
             senders: vec![Sender { parked: NONE, ..Sender::default() }; plan.fabric.nodes() as usize],
@@ -358,8 +364,7 @@ impl<'a> Net<'a> {
             buses: None,
         };
         net.expresses = net.may_express();
-        net.routes.stays_open = net.may_stay_open();
-        net.buffer.stays_open = net.routes.stays_open;
+        net.buffer.stays_open = stays_open;
         net.plan_outages();
         net
     }
