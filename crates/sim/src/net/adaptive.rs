@@ -6,8 +6,8 @@
 //! tells apart, a packet takes one that is free. Only ways that the routing offers are chosen from, so
 //! the routing's freedom from deadlock holds; packets of a message may overtake one another.
 
-use super::Net;
 use super::pool::{AGAIN, Packet};
+use super::{CROWD, Net};
 use crate::plan::{NO_CHOICE, NONE, Open};
 use hotlink_fabric::flow_control::Admission;
 use hotlink_fabric::network::Channel;
@@ -42,13 +42,17 @@ impl Net<'_> {
         let trip = self.plan.trip(from, to, choice);
         let lot = mix(choice ^ u64::from(stage)) as usize;
         let hop = match self.plan.fabric.alike(state, trip.destination).filter(|_| self.outage.is_none()) {
-            Some(Alike { channels, vc, phase }) => self
-                .least_occupied(channels.len(), lot, |nth| Some((channels[nth], vc)))
-                .map(|nth| Hop { channel: channels[nth], vc, phase, share: 1.0 }),
+            Some(Alike { channels, vc, phase }) => {
+                let nth = match self.sees_room {
+                    true => self.emptiest(channels, lot),
+                    false => self.least_occupied(channels.len(), lot, |nth| Some((channels[nth], vc))),
+                };
+                nth.map(|nth| Hop { channel: channels[nth], vc, phase, share: 1.0 })
+            }
             None => self.least_of_any(state, trip, lot),
         };
         // Nothing to turn where the least occupied way is the one drawn, unless nothing is known beyond.
-        let drawn = |hop: &Hop| self.plan.channel_server(hop) == self.server_of(here.lane);
+        let drawn = |hop: &Hop| self.plan.server_of_channel(hop.channel) == self.server_of(here.lane);
         let Some(hop) = hop.filter(|hop| self.buffer.stays_open || !drawn(hop)) else { return };
         let enters = here.lane & self.plan.own_lanes != 0;
         self.buffer.inner = open.inner;
@@ -116,6 +120,29 @@ impl Net<'_> {
         }
     }
 
+    /// As [`Net::least_occupied`], where [`Net::crowds`] holds all that it compares.
+    #[inline]
+    fn emptiest(&self, channels: &[Channel], lot: usize) -> Option<usize> {
+        let crowds = self.crowds.as_ref()?;
+        let (mut least, mut number) = (u64::MAX, None);
+        let mut look = |from: usize, channels: &[Channel]| {
+            for (nth, &channel) in (from..).zip(channels) {
+                // A channel without a rate has no crowd.
+                let crowd = crowds.get(self.plan.server_of_channel(channel) as usize).copied().unwrap_or(u64::MAX);
+                if crowd < least {
+                    (least, number) = (crowd, Some(nth));
+                    if crowd == 0 {
+                        break;
+                    }
+                }
+            }
+            least != 0
+        };
+        let first = lot.checked_rem(channels.len())?;
+        let _ = look(first, &channels[first..]) && look(0, &channels[..first]);
+        number
+    }
+
     /// The number of the least occupied of `count` ways whose channel has a rate, of equals the first from `lot` on.
     #[inline]
     fn least_occupied(&self, count: usize, lot: usize, way: impl Fn(usize) -> Option<(Channel, u8)>) -> Option<usize> {
@@ -133,7 +160,7 @@ impl Net<'_> {
             let channel = u32::from(vc) * self.plan.alike;
             let shut =
                 self.admission == Admission::UntilPaused && self.servers[server as usize].closed >> channel & 1 != 0;
-            let crowd = crowds[server as usize] + u32::from(shut);
+            let crowd = (crowds[server as usize] / CROWD) as u32 + u32::from(shut);
             // Most ways are told apart by those that wait there: the room behind comes from elsewhere in memory.
             if least.is_some_and(|(fewest, ..)| crowd > fewest) {
                 continue;

@@ -163,10 +163,6 @@ impl Plan<'_> {
     pub fn server_of_channel(&self, channel: Channel) -> u32 {
         self.channel[channel.0 as usize].server
     }
-    /// The server of a hop's channel; [`NONE`] if it has no rate.
-    pub fn channel_server(&self, hop: &Hop) -> u32 {
-        self.server_of_channel(hop.channel)
-    }
     /// Follows the routing from `state` to the trip's end, or to the first choice if the way stays open there: then the
     /// stage that would be drawn stands twice at its end.
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
@@ -205,13 +201,14 @@ impl Plan<'_> {
             let hop = hop.ok_or_else(|| SimError::no_route(self.fabric, trip))?;
             if chosen && out.stays_open {
                 out.open = Open::new(state, [trip.source.0, trip.destination.0], choice, out.inner);
-            }
-            state = self.cross(state.at, hop, if chosen { state } else { NO_CHOICE }, trip, out);
-            if chosen && out.stays_open {
-                out.stages.extend_from_within(out.stages.len() - 1..);
-                out.states.push(NO_CHOICE);
+                // All of it but its server is known once the choice has fallen.
+                let enters = if out.at_host && !self.fabric.network.is_node(state.at) { self.own_lanes } else { 0 };
+                let lane =
+                    (self.server_of_channel(hop.channel) << self.lane_shift) + u32::from(hop.vc) * self.alike + enters;
+                out.stages.extend([Stage { lane, word: 0 }; 2]);
                 return Ok(());
             }
+            state = self.cross(state.at, hop, if chosen { state } else { NO_CHOICE }, trip, out);
         }
         self.end(trip.destination.0, out);
         Ok(())
