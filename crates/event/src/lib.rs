@@ -6,13 +6,14 @@
 //! sequence number. Where events are often few, a row stands before it ([`Few`]). The alternatives ([`BinaryHeap`],
 //! [`QuadHeap`]) are kept so that `examples/event_rates.rs` can show the difference on any machine.
 //!
-//! Beside them: seeded random numbers ([`random`]), sizes of messages drawn by them ([`sizes`]), and how far a run is
+//! Beside them: places and queues of what comes and goes ([`Pool`], [`List`]), seeded random numbers ([`random`]), sizes of messages drawn by them ([`sizes`]), and how far a run is
 //! ([`Gauge`]).
 
 mod calendar;
 mod few;
 mod gauge;
 mod heaps;
+mod pool;
 mod radix;
 pub mod random;
 mod ring;
@@ -23,6 +24,7 @@ pub use calendar::Calendar;
 pub use few::Few;
 pub use gauge::Gauge;
 pub use heaps::{BinaryHeap, QuadHeap};
+pub use pool::{Linked, List, Pool};
 pub use radix::RadixHeap;
 pub use trace::TraceHash;
 

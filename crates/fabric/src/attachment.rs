@@ -17,6 +17,8 @@ pub struct Attachment {
     pub group: Vec<u32>,
     /// Per node with a home: the channel from its home to the node (else unused).
     pub eject: Vec<Channel>,
+    /// Per node with a home: the channel from the node to it (else unused).
+    pub inject: Vec<Channel>,
 }
 
 impl Attachment {
@@ -54,7 +56,8 @@ impl Attachment {
         }
         start.push(members.len() as u32);
         let eject = entries.into_iter().map(|(_, c)| c).collect();
-        Attachment { home, homes, members, start, group, eject }
+        let inject = network.node_iter().map(|node| network.out(node.vertex()).next().unwrap_or(Channel(0))).collect();
+        Attachment { home, homes, members, start, group, eject, inject }
     }
 
     /// Nodes that share home `group`.

@@ -50,11 +50,6 @@ impl Ways<'_> {
         !self.is_home(state) && !self.fabric.network.is_node(state.at)
     }
 
-    /// All of these next hops, where only their channels differ.
-    pub fn alike(&self, state: State) -> Option<Alike<'_>> {
-        self.is_inside(state).then(|| self.guide.alike(state)).flatten()
-    }
-
     /// Whether what comes next is the destination.
     fn is_home(&self, state: State) -> bool {
         state.at == self.home && !self.guide.passes(state)
@@ -139,6 +134,22 @@ impl Fabric {
             eject: self.attachment.eject[node],
             guide: self.routing.guide(&self.network, &self.attachment, trip),
         }
+    }
+
+    /// The next hops of a packet to `to` on a complete tree, known without [`Fabric::ways`].
+    #[inline]
+    pub fn alike(&self, state: State, to: Node) -> Option<Alike<'_>> {
+        let Routing::Paths(paths) = &self.routing else { return None };
+        let (at, node) = (&self.attachment, to.0 as usize);
+        let only = if state.at == at.home[node] {
+            &at.eject[node]
+        } else if self.network.is_node(state.at) {
+            &at.inject[state.at.0 as usize]
+        } else {
+            return paths.alike(at.group[node], state);
+        };
+        let channels = std::slice::from_ref(only);
+        paths.is_tree().then_some(Alike { channels, vc: 0, phase: state.phase })
     }
 
     /// Whether any pair of nodes may have more than one path, so that it matters how packets choose.

@@ -72,6 +72,7 @@ pub struct Alike<'a> {
 
 impl Alike<'_> {
     /// The way on number `nth`.
+    #[inline]
     pub fn hop(&self, nth: usize) -> Option<Hop> {
         let share = 1.0 / self.channels.len() as f64;
         self.channels.get(nth).map(|&channel| Hop { channel, vc: self.vc, phase: self.phase, share })
@@ -329,8 +330,8 @@ impl Guide<'_> {
 
     /// All of these, where only their channels differ.
     pub fn alike(&self, state: State) -> Option<Alike<'_>> {
-        let Guide::Toward(Toward::Paths { paths, row, .. }) = self else { return None };
-        paths.alike(row, state)
+        let Guide::Toward(Toward::Paths { paths, row: Row::Tree(_, group), .. }) = self else { return None };
+        paths.alike(*group, state)
     }
 
     /// The way on number `nth` of those.

@@ -201,8 +201,8 @@ impl ShortestPaths {
         let start = hops.len();
         match row {
             Row::Searched(row) => self.searched_hops(network, row, state, hops),
-            Row::Tree(..) => {
-                let ways = self.alike(row, state);
+            Row::Tree(_, group) => {
+                let ways = self.alike(*group, state);
                 return hops
                     .extend(ways.iter().flat_map(|ways| (0..ways.channels.len()).filter_map(|nth| ways.hop(nth))));
             }
@@ -216,16 +216,19 @@ impl ShortestPaths {
         }
     }
 
-    /// All ways on from the device of `state`, where a tree has them one by one.
-    pub fn alike<'a>(&self, row: &'a Row, state: State) -> Option<Alike<'a>> {
-        let Row::Tree(tree, group) = row else { return None };
-        let (vc, phase) = if self.lanes > 0 { (state.phase, state.phase + 1) } else { (0, 0) };
-        Some(Alike { channels: self.tree_ways(tree, *group, state.at), vc, phase })
+    /// Whether the network is a complete tree.
+    #[inline]
+    pub fn is_tree(&self) -> bool {
+        self.tree.is_some()
     }
 
-    fn tree_ways<'a>(&self, tree: &'a Tree, group: u32, at: Vertex) -> &'a [Channel] {
-        let ways = tree.ways(at, group);
-        if self.single { &ways[..ways.len().min(1)] } else { ways }
+    /// All ways on from the device of `state` to home `group`, where a tree has them one by one.
+    #[inline]
+    pub fn alike(&self, group: u32, state: State) -> Option<Alike<'_>> {
+        let (vc, phase) = if self.lanes > 0 { (state.phase, state.phase + 1) } else { (0, 0) };
+        let ways = self.tree.as_ref()?.ways(state.at, group);
+        let channels = if self.single { &ways[..ways.len().min(1)] } else { ways };
+        Some(Alike { channels, vc, phase })
     }
 
     fn searched_hops(&self, network: &Network, row: &[u16], state: State, hops: &mut Vec<Hop>) {

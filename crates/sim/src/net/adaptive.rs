@@ -6,69 +6,56 @@
 //! tells apart, a packet takes one that is free. Only ways that the routing offers are chosen from, so
 //! the routing's freedom from deadlock holds; packets of a message may overtake one another.
 
-use super::Net;
-use super::ugal::Choosing;
-use crate::net::pool::AGAIN;
-use crate::plan::{NO_CHOICE, NONE};
+use super::pool::{AGAIN, Packet};
+use super::{CROWD, Net};
+use crate::plan::{NO_CHOICE, NONE, Open};
 use hotlink_fabric::flow_control::Admission;
 use hotlink_fabric::network::Channel;
 use hotlink_fabric::rng::mix;
-use hotlink_fabric::routing::{Hop, State};
+use hotlink_fabric::routing::{Alike, Hop, State, Trip};
 
 impl Net<'_> {
-    /// Whether packets' routes may end at their next choice: no other way is taken than that chosen there.
-    pub(super) fn may_stay_open(&self) -> bool {
-        self.choosing == Choosing::Adaptive
-            && !matches!(self.admission, Admission::RingAccess | Admission::OnArrival)
-            && self.feedback.is_none()
-            && self.settings.faults.is_empty()
-            && self.plan.may_stay_open()
-    }
-
     /// Turns a packet that has reached a choice to the least occupied way; the rest of its route follows.
     pub(super) fn choose_way(&mut self, packet: u32) {
-        let p = self.packets.items[packet as usize];
-        // Of a route that stays open the last stage stands twice. Nowhere else need memory be asked.
-        let passes = self.buffer.stays_open && (p.here != p.ahead || p.here.is_last());
-        let state = if passes { NO_CHOICE } else { self.routes.chosen_at(packet, u32::from(p.stage)) };
-        if state != NO_CHOICE {
-            self.turn(packet, state);
+        let p = &self.packets.items[packet as usize];
+        if self.buffer.stays_open {
+            // The last stage of a route that is open stands twice. Nowhere else need memory be asked.
+            if p.here == p.ahead && !p.here.is_last() {
+                self.turn(packet, self.routes.open(packet));
+            }
+        } else {
+            let state = self.routes.chosen_at(packet, u32::from(p.stage));
+            if state != NO_CHOICE {
+                let m = &self.messages.items[p.message as usize];
+                let choice = self.plan.choice(m.from, m.to, p.message, 0);
+                self.turn(packet, Open::new(state, [m.from, m.to], choice, m.inner));
+            }
         }
         if self.plan.alike > 1 {
             self.choose_channel(packet);
         }
     }
 
-    fn turn(&mut self, packet: u32, state: State) {
-        let p = self.packets.items[packet as usize];
-        let m = &self.messages.items[p.message as usize];
-        let choice = self.plan.choice(m.from, m.to, p.message, p.index & !AGAIN);
-        let trip = self.plan.trip(m.from, m.to, choice);
-        let (ways, lot) = (self.plan.fabric.ways(trip), mix(choice ^ u64::from(p.stage)) as usize);
-        let nth = |nth: usize| ways.nth(state, nth as u32);
-        let hop = if let Some(alike) = ways.alike(state).filter(|_| self.outage.is_none()) {
-            let channels = alike.channels;
-            self.least_occupied(channels.len(), lot, |nth| Some((channels[nth], alike.vc)))
-                .and_then(|nth| alike.hop(nth))
-        } else if let Some(count) = ways.count(state).filter(|_| self.outage.is_none()) {
-            self.least_occupied(count as usize, lot, |at| nth(at).map(|hop| (hop.channel, hop.vc))).and_then(nth)
-        } else {
-            let mut hops = std::mem::take(&mut self.hops);
-            ways.hops(state, &mut hops);
-            if self.outage.is_some() {
-                hops.retain(|hop| self.plan.leads_on(*hop, trip, &mut self.buffer));
+    fn turn(&mut self, packet: u32, open: Open) {
+        let Packet { here, stage, index, .. } = self.packets.items[packet as usize];
+        let (state, [from, to], choice) = open.of(index & !AGAIN);
+        let trip = self.plan.trip(from, to, choice);
+        let lot = mix(choice ^ u64::from(stage)) as usize;
+        let hop = match self.plan.fabric.alike(state, trip.destination).filter(|_| self.outage.is_none()) {
+            Some(Alike { channels, vc, phase }) => {
+                let nth = match self.sees_room {
+                    true => self.emptiest(channels, lot),
+                    false => self.least_occupied(channels.len(), lot, |nth| Some((channels[nth], vc))),
+                };
+                nth.map(|nth| Hop { channel: channels[nth], vc, phase, share: 1.0 })
             }
-            let hop = self
-                .least_occupied(hops.len(), lot, |nth| Some((hops[nth].channel, hops[nth].vc)))
-                .map(|nth| hops[nth]);
-            self.hops = hops;
-            hop
+            None => self.least_of_any(state, trip, lot),
         };
         // Nothing to turn where the least occupied way is the one drawn, unless nothing is known beyond.
-        let drawn = |hop: &Hop| self.plan.channel_server(hop) == self.server_of(p.here.lane);
+        let drawn = |hop: &Hop| self.plan.server_of_channel(hop.channel) == self.server_of(here.lane);
         let Some(hop) = hop.filter(|hop| self.buffer.stays_open || !drawn(hop)) else { return };
-        let enters = p.here.lane & self.plan.own_lanes != 0;
-        self.buffer.inner = m.inner;
+        let enters = here.lane & self.plan.own_lanes != 0;
+        self.buffer.inner = open.inner;
         if let Err(error) = self.plan.detour(hop, enters, trip, choice, &mut self.buffer) {
             self.failure = Some(error);
             return;
@@ -76,14 +63,41 @@ impl Net<'_> {
         self.take_detour(packet);
     }
 
+    /// The least occupied of the ways on, whatever the routing.
+    #[inline(never)]
+    fn least_of_any(&mut self, state: State, trip: Trip, lot: usize) -> Option<Hop> {
+        let ways = self.plan.fabric.ways(trip);
+        if let Some(count) = ways.count(state).filter(|_| self.outage.is_none()) {
+            let nth = |nth: usize| ways.nth(state, nth as u32);
+            return self
+                .least_occupied(count as usize, lot, |at| nth(at).map(|hop| (hop.channel, hop.vc)))
+                .and_then(nth);
+        }
+        let mut hops = std::mem::take(&mut self.hops);
+        ways.hops(state, &mut hops);
+        if self.outage.is_some() {
+            hops.retain(|hop| self.plan.leads_on(*hop, trip, &mut self.buffer));
+        }
+        let least = self.least_occupied(hops.len(), lot, |nth| Some((hops[nth].channel, hops[nth].vc)));
+        let hop = least.map(|nth| hops[nth]);
+        self.hops = hops;
+        hop
+    }
+
     /// Puts the way found in place of a packet's own from its stage on.
     pub(super) fn take_detour(&mut self, packet: u32) {
-        let p = self.packets.items[packet as usize];
-        let stage = u32::from(p.stage);
-        self.routes.write(packet, stage, &self.buffer.stages, &self.buffer.states);
         let p = &mut self.packets.items[packet as usize];
-        p.here = self.routes.stage(packet, stage);
-        p.ahead = self.routes.after(packet, stage, p.here);
+        let (stage, stages) = (p.stage, &self.buffer.stages);
+        (p.here, p.ahead) = (stages[0], stages.get(1).copied().unwrap_or(stages[0]));
+        self.keep_way(packet, u32::from(stage));
+    }
+
+    /// Writes down the way found as a packet's own from `stage` on.
+    pub(super) fn keep_way(&mut self, packet: u32, stage: u32) {
+        self.routes.write(packet, stage, &self.buffer.stages, &self.buffer.states);
+        if self.buffer.stays_open {
+            self.routes.keep_open(packet, self.buffer.open);
+        }
     }
 
     /// Takes the first of the virtual channels that are alike which no packet holds or waits for.
@@ -106,6 +120,29 @@ impl Net<'_> {
         }
     }
 
+    /// As [`Net::least_occupied`], where [`Net::crowds`] holds all that it compares.
+    #[inline]
+    fn emptiest(&self, channels: &[Channel], lot: usize) -> Option<usize> {
+        let crowds = self.crowds.as_ref()?;
+        let (mut least, mut number) = (u64::MAX, None);
+        let mut look = |from: usize, channels: &[Channel]| {
+            for (nth, &channel) in (from..).zip(channels) {
+                // A channel without a rate has no crowd.
+                let crowd = crowds.get(self.plan.server_of_channel(channel) as usize).copied().unwrap_or(u64::MAX);
+                if crowd < least {
+                    (least, number) = (crowd, Some(nth));
+                    if crowd == 0 {
+                        break;
+                    }
+                }
+            }
+            least != 0
+        };
+        let first = lot.checked_rem(channels.len())?;
+        let _ = look(first, &channels[first..]) && look(0, &channels[..first]);
+        number
+    }
+
     /// The number of the least occupied of `count` ways whose channel has a rate, of equals the first from `lot` on.
     #[inline]
     fn least_occupied(&self, count: usize, lot: usize, way: impl Fn(usize) -> Option<(Channel, u8)>) -> Option<usize> {
@@ -123,7 +160,7 @@ impl Net<'_> {
             let channel = u32::from(vc) * self.plan.alike;
             let shut =
                 self.admission == Admission::UntilPaused && self.servers[server as usize].closed >> channel & 1 != 0;
-            let crowd = crowds[server as usize] + u32::from(shut);
+            let crowd = (crowds[server as usize] / CROWD) as u32 + u32::from(shut);
             // Most ways are told apart by those that wait there: the room behind comes from elsewhere in memory.
             if least.is_some_and(|(fewest, ..)| crowd > fewest) {
                 continue;

@@ -17,8 +17,8 @@
 //! channels down by level are an order in which every packet waits for what comes later, and nodes always take what
 //! reaches them. A test below lets broadcasts turn at several switches, and sees the deadlock.
 
-use super::pool::{List, Worm};
-use super::{Net, kind, worm};
+use super::pool::Worm;
+use super::{List, Net, kind, worm};
 use crate::error::SimError;
 use crate::plan::{BroadcastTree, NO_CHOICE, NONE, Stage};
 use hotlink_event::{Event, Queue};

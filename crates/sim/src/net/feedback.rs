@@ -7,8 +7,8 @@
 //! sender's own adapter are no delay of the network: there the idle time counts. A packet leaves marks and telemetry at
 //! switches' links alone, and both say what waits there for the link as the packet begins to cross it.
 
-use super::pool::{AGAIN, Linked, List, Packet, Pool};
-use super::{Net, kind};
+use super::pool::{AGAIN, Packet};
+use super::{Linked, List, Net, Pool, kind};
 use crate::flow::Settings;
 use crate::plan::{NONE, Plan, RouteBuffer};
 use hotlink_event::random::Random;

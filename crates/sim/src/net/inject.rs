@@ -236,7 +236,7 @@ impl<'a> Net<'a> {
             since_ns: 0,
             trip: NONE,
         });
-        self.routes.write(packet, 0, &self.buffer.stages, &self.buffer.states);
+        self.keep_way(packet, 0);
         if self.passage == Passage::Worm {
             let places = self.packets.items.len();
             self.worms.resize(places, Worm::default());

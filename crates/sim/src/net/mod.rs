@@ -30,16 +30,15 @@ mod ugal;
 mod worm;
 
 pub use pool::Message;
-pub(crate) use pool::{Linked, List, Pool};
 
 use crate::error::SimError;
 use crate::flow::{Congestion, Settings};
 use crate::plan::{NONE, Plan, RouteBuffer, Stage, UNLIMITED};
 use broadcast::Casts;
 use hotlink_event::{Calendar, Event, Queue, TraceHash};
+pub(crate) use hotlink_event::{Linked, List, Pool};
 use hotlink_fabric::flow_control::{Admission, Passage};
-use hotlink_fabric::routing::Hop;
-use hotlink_fabric::routing::Paths;
+use hotlink_fabric::routing::{Hop, Paths};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_memory::Buses;
@@ -209,8 +208,11 @@ pub struct Net<'a> {
     streams: Vec<Option<feedback::Stream>>,
     /// How sources heed marks, where there are any.
     heeding: mark::Heeding,
-    /// Packets that wait for each server or hold it, to choose the least occupied (where packets choose only).
-    crowds: Option<Vec<u32>>,
+    /// Packets that wait for each server or hold it, times [`CROWD`], to choose the least occupied (where packets choose
+    /// only). Where a choice can see all in one place, the bytes that the room behind lacks to the largest are added.
+    crowds: Option<Vec<u64>>,
+    /// That is so: nothing fails, and each channel has one buffer, which takes whole packets.
+    sees_room: bool,
     choosing: Choosing,
     /// The largest buffer behind a channel.
     most_room: i32,
@@ -257,6 +259,9 @@ pub struct Net<'a> {
     expected: u64,
 }
 
+/// A packet in [`Net::crowds`].
+const CROWD: u64 = 1 << 32;
+
 /// Events from one report of progress to the next.
 const TOLD_EACH: u64 = 1 << 16;
 
@@ -282,6 +287,8 @@ impl<'a> Net<'a> {
         };
         let lane =
             |&class: &u8| Lane { queue: List::default(), need: 0, room: plan.classes[class as usize].buffer as i32 };
+        let most_room = plan.largest_buffer();
+        let less = |&class: &u8| (most_room - plan.classes[class as usize].buffer as i32).max(0) as u64;
         let lanes_each = 1usize << plan.lane_shift;
         let [pauses, resumes] = Net::pauses(plan, admission, settings);
         let room = |class: &crate::plan::Class, share: f64| (f64::from(class.buffer) * (1.0 - share)) as i32;
@@ -303,6 +310,12 @@ impl<'a> Net<'a> {
             (None, _) => Choosing::Never,
         };
         let feedback = feedback::Feedback::new(plan, settings);
+        // An arrival decides nothing else, and no other way is taken than that chosen there.
+        let stays_open = choosing == Choosing::Adaptive
+            && !matches!(admission, Admission::RingAccess | Admission::OnArrival)
+            && feedback.is_none()
+            && settings.faults.is_empty()
+            && plan.may_stay_open();
         let mut net = Net {
             plan,
             admission,
@@ -313,9 +326,10 @@ impl<'a> Net<'a> {
             pairs: feedback::pairs(settings),
             streams: Vec::new(),
             heeding: if marks { mark::Heeding::of(&plan.fabric.spec) } else { mark::Heeding::default() },
-            crowds: (choosing != Choosing::Never).then(|| vec![0; plan.servers()]),
+            crowds: (choosing != Choosing::Never).then(|| plan.server_class.iter().map(less).collect()),
+            sees_room: false,
             choosing,
-            most_room: plan.largest_buffer(),
+            most_room,
             scratch: Vec::new(),
             settings: settings.clone(),
             now: 0,
@@ -338,7 +352,7 @@ impl<'a> Net<'a> {
             asides: Vec::new(),
             routes: Routes::new(
                 plan.servers() << plan.lane_shift,
-                settings.paths == Paths::Adaptive || !settings.faults.is_empty(),
+                settings.paths == Paths::Adaptive && !stays_open || !settings.faults.is_empty(),
             ),
             ways: Rows::new(Stage::default()),
             senders: vec![Sender { parked: NONE, ..Sender::default() }; plan.fabric.nodes() as usize],
@@ -358,8 +372,9 @@ impl<'a> Net<'a> {
             buses: None,
         };
         net.expresses = net.may_express();
-        net.routes.stays_open = net.may_stay_open();
-        net.buffer.stays_open = net.routes.stays_open;
+        net.buffer.stays_open = stays_open;
+        net.sees_room =
+            stays_open && admission == Admission::Whole && passage != Passage::Worm && plan.channels_each == 1;
         net.plan_outages();
         net
     }

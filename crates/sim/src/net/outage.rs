@@ -7,7 +7,7 @@
 //! repair is to come, the rest of a message is given up and its pair of nodes noted.
 
 use super::pool::{AGAIN, Message};
-use super::{Net, Pace, kind};
+use super::{CROWD, Net, Pace, kind};
 use crate::fault::{Condition, Fault, Lost};
 use crate::plan::{NO_CHOICE, NONE, Plan, RouteBuffer};
 use hotlink_event::{Event, Queue};
@@ -137,7 +137,8 @@ impl Net<'_> {
         }
         self.servers[server as usize].waiting = 0;
         if let Some(crowds) = &mut self.crowds {
-            crowds[server as usize] = u32::from(self.servers[server as usize].busy);
+            let crowd = &mut crowds[server as usize];
+            *crowd = *crowd % CROWD + u64::from(self.servers[server as usize].busy) * CROWD;
         }
         self.see_evacuated(server);
         waiting.into_iter().for_each(|packet| self.divert(packet));
@@ -172,7 +173,9 @@ impl Net<'_> {
         let trip = self.plan.trip(m.from, m.to, choice);
         let mut hops = std::mem::take(&mut self.hops);
         self.plan.fabric.hops(state, trip, &mut hops);
-        hops.retain(|hop| self.plan.channel_server(hop) != NONE && self.plan.leads_on(*hop, trip, &mut self.buffer));
+        hops.retain(|hop| {
+            self.plan.server_of_channel(hop.channel) != NONE && self.plan.leads_on(*hop, trip, &mut self.buffer)
+        });
         let hop = hops.get((choice as usize) % hops.len().max(1)).copied();
         self.hops = hops;
         let enters = p.here.lane & self.plan.own_lanes != 0;

@@ -1,6 +1,7 @@
 //! Memory of a running simulation: packets and messages. Freed places are used again, so that the steady state does not
 //! allocate. Their routes: [`super::routes`].
 
+use super::Linked;
 use crate::plan::{NONE, Stage};
 use hotlink_fabric::units::Time;
 
@@ -116,47 +117,6 @@ pub(crate) struct Aside {
     pub flow: u32,
 }
 
-/// Places for `T` with a free list through `T`'s own link.
-#[derive(Debug)]
-pub(crate) struct Pool<T> {
-    pub items: Vec<T>,
-    free: u32,
-    pub live: u32,
-}
-
-impl<T> Default for Pool<T> {
-    fn default() -> Pool<T> {
-        Pool { items: Vec::new(), free: NONE, live: 0 }
-    }
-}
-
-impl<T: Linked> Pool<T> {
-    pub fn add(&mut self, item: T) -> u32 {
-        self.live += 1;
-        match self.free {
-            NONE => {
-                self.items.push(item);
-                self.items.len() as u32 - 1
-            }
-            place => {
-                self.free = *self.items[place as usize].link();
-                self.items[place as usize] = item;
-                place
-            }
-        }
-    }
-    pub fn remove(&mut self, place: u32) {
-        self.live -= 1;
-        let link = self.items[place as usize].link();
-        *link = self.free;
-        self.free = place;
-    }
-}
-
-/// Has a link of its own for lists.
-pub(crate) trait Linked {
-    fn link(&mut self) -> &mut u32;
-}
 impl Linked for Packet {
     fn link(&mut self) -> &mut u32 {
         &mut self.next
@@ -165,42 +125,5 @@ impl Linked for Packet {
 impl Linked for Message {
     fn link(&mut self) -> &mut u32 {
         &mut self.next
-    }
-}
-
-/// A first-in first-out list through the items' links.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct List {
-    pub head: u32,
-    pub tail: u32,
-}
-
-impl Default for List {
-    fn default() -> List {
-        List { head: NONE, tail: NONE }
-    }
-}
-
-impl List {
-    #[inline]
-    pub fn push<T: Linked>(&mut self, items: &mut [T], item: u32) {
-        *items[item as usize].link() = NONE;
-        match self.tail {
-            NONE => self.head = item,
-            tail => *items[tail as usize].link() = item,
-        }
-        self.tail = item;
-    }
-    #[inline]
-    pub fn pop<T: Linked>(&mut self, items: &mut [T]) -> Option<u32> {
-        if self.head == NONE {
-            return None;
-        }
-        let first = self.head;
-        self.head = *items[first as usize].link();
-        if self.head == NONE {
-            self.tail = NONE;
-        }
-        Some(first)
     }
 }

@@ -5,7 +5,7 @@
 //! Where that is too little (very many lanes of very many latencies) stages take 64 bits as anywhere else. A packet's
 //! place alone says where its route lies.
 
-use crate::plan::{NO_CHOICE, Stage};
+use crate::plan::{NO_CHOICE, Open, Stage};
 use hotlink_fabric::routing::State;
 
 /// A row of `T` for each place of a pool, all of the same room.
@@ -84,8 +84,8 @@ pub(super) struct Routes {
     long: Option<Rows<Stage>>,
     /// Beside each stage where it was chosen (adaptive routing and faults only).
     chosen_at: Option<Rows<State>>,
-    /// Routes end at their first choice: where that is stands alone in its row.
-    pub stays_open: bool,
+    /// Where routes that stay open go on, in place of `chosen_at`.
+    open: Vec<Open>,
 }
 
 impl Routes {
@@ -97,7 +97,7 @@ impl Routes {
             short: Rows::new(0),
             long: None,
             chosen_at: keeps_choices.then(|| Rows::new(NO_CHOICE)),
-            stays_open: false,
+            open: Vec::new(),
         }
     }
     /// Puts `stages` in place of those from `stage` on of the route of `place`.
@@ -112,11 +112,6 @@ impl Routes {
             self.put(place, i, *stage);
         }
         if let Some(all) = &mut self.chosen_at {
-            let (stage, chosen_at) = match self.stays_open {
-                // The stage before the last, which stands twice.
-                true => (0, &chosen_at[chosen_at.len().saturating_sub(2)..][..1]),
-                false => (stage, chosen_at),
-            };
             all.reserve(place, stage as usize + chosen_at.len());
             (stage..).zip(chosen_at).for_each(|(i, state)| all.put(place, i, *state));
         }
@@ -157,7 +152,20 @@ impl Routes {
     /// Where a stage was chosen among several; [`NO_CHOICE`] if it was the only way on.
     #[inline]
     pub fn chosen_at(&self, place: u32, stage: u32) -> State {
-        self.chosen_at.as_ref().map_or(NO_CHOICE, |all| all.at(place, if self.stays_open { 0 } else { stage }))
+        self.chosen_at.as_ref().map_or(NO_CHOICE, |all| all.at(place, stage))
+    }
+    /// Where a route that stays open goes on.
+    #[inline]
+    pub fn open(&self, place: u32) -> Open {
+        self.open[place as usize]
+    }
+    /// Keeps where a route goes on.
+    #[inline]
+    pub fn keep_open(&mut self, place: u32, open: Open) {
+        if place as usize >= self.open.len() {
+            self.open.resize(place as usize + 1, open);
+        }
+        self.open[place as usize] = open;
     }
     #[inline]
     pub fn stage(&self, place: u32, stage: u32) -> Stage {

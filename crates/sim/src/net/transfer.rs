@@ -9,7 +9,7 @@
 use super::pool::AGAIN;
 use super::ugal::Choosing;
 use super::worm::part;
-use super::{Net, Note, Packet, kind};
+use super::{CROWD, Net, Note, Packet, kind};
 use crate::flow::Settings;
 use crate::plan::{NONE, Plan, Stage};
 use hotlink_event::{Event, Queue};
@@ -64,7 +64,7 @@ impl Net<'_> {
         self.enqueue(lane, packet);
         self.servers[server as usize].waiting |= 1 << (lane - (server << self.plan.lane_shift));
         if let Some(crowds) = &mut self.crowds {
-            crowds[server as usize] += 1;
+            crowds[server as usize] += CROWD;
         }
         self.try_start(server);
     }
@@ -277,7 +277,10 @@ impl Net<'_> {
         let account = self.input_lane(lane);
         let here = &mut self.lanes[account as usize];
         match self.admission {
-            Admission::Whole => here.room -= wire as i32,
+            Admission::Whole => {
+                here.room -= wire as i32;
+                self.take_behind(account, u64::from(wire));
+            }
             Admission::Part => here.room -= wire.min(pace.buffer) as i32,
             Admission::RingAccess if !pace.ring => here.room -= wire as i32,
             Admission::UntilPaused => {
@@ -335,18 +338,28 @@ impl Net<'_> {
     pub(super) fn lay_down(&mut self, server: u32) {
         let was_busy = std::mem::replace(&mut self.servers[server as usize].busy, false);
         if let Some(crowds) = &mut self.crowds {
-            crowds[server as usize] -= u32::from(was_busy);
+            crowds[server as usize] -= u64::from(was_busy) * CROWD;
         }
     }
 
     /// Gives back room behind `lane` and looks whether its server can start.
-    #[inline]
+    #[inline(always)]
     pub(super) fn free_room(&mut self, lane: u32, bytes: u32) {
         self.lanes[lane as usize].room += bytes as i32;
         if self.admission == Admission::UntilPaused {
             self.resume(lane);
         }
+        self.take_behind(lane, u64::from(bytes).wrapping_neg());
         self.try_start(self.server_of(lane));
+    }
+
+    /// Lets choices see that the buffer behind `lane` has so many bytes less.
+    #[inline]
+    fn take_behind(&mut self, lane: u32, bytes: u64) {
+        let server = self.server_of(lane) as usize;
+        if let Some(crowds) = self.crowds.as_mut().filter(|_| self.sees_room) {
+            crowds[server] = crowds[server].wrapping_add(bytes);
+        }
     }
 
     /// Lets a paused lane go on when enough of the buffer behind it is free.

@@ -6,7 +6,7 @@
 //! which no real router knows. The choice falls once; virtual channels are those of Valiant routing, which both kinds of
 //! way pass in ascending order, so that nothing can deadlock.
 
-use super::Net;
+use super::{CROWD, Net};
 use crate::flow::Detours;
 use crate::net::pool::AGAIN;
 use crate::plan::{Plan, RouteBuffer, Stage};
@@ -99,6 +99,6 @@ impl Net<'_> {
 
     /// Packets that wait for the server of a stage or hold it.
     fn waits_for(&self, stage: Stage) -> u32 {
-        self.crowds.as_ref().map_or(0, |crowds| crowds[self.server_of(stage.lane) as usize])
+        self.crowds.as_ref().map_or(0, |crowds| (crowds[self.server_of(stage.lane) as usize] / CROWD) as u32)
     }
 }

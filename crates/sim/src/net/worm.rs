@@ -6,8 +6,7 @@
 //! including the one behind stage i, or the head has reached its destination. With buffers as large as a packet this is
 //! virtual cut-through.
 
-use super::pool::List;
-use super::{Net, kind};
+use super::{List, Net, kind};
 use crate::plan::NONE;
 use hotlink_event::{Event, Queue};
 

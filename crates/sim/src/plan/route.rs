@@ -34,6 +34,32 @@ impl Stage {
     }
 }
 
+/// A choice at which a route stays open: all that it asks for, so that no message need be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Open {
+    at: u32,
+    from: u32,
+    to: u32,
+    lot: u32,
+    phase: u8,
+    /// As [`RouteBuffer::inner`].
+    pub(crate) inner: bool,
+}
+
+impl Open {
+    /// At `state`, between two nodes, with the lot of [`Plan::choice`].
+    #[inline]
+    pub fn new(state: State, [from, to]: [u32; 2], choice: u64, inner: bool) -> Open {
+        Open { at: state.at.0, phase: state.phase, from, to, lot: (choice >> 32) as u32, inner }
+    }
+    /// Where packet `index` of its message stands, between which nodes, and what picks among its ways ([`Plan::choice`]).
+    #[inline]
+    pub fn of(self, index: u32) -> (State, [u32; 2], u64) {
+        let Open { at, phase, from, to, lot, .. } = self;
+        (State { at: Vertex(at), phase }, [from, to], u64::from(lot) << 32 | u64::from(index))
+    }
+}
+
 /// State of a stage that was the only way on.
 pub const NO_CHOICE: State = State { at: Vertex(NONE), phase: 0 };
 
@@ -57,6 +83,8 @@ pub struct RouteBuffer {
     pub(crate) drawn: bool,
     /// Ways end at their first choice: the packet continues its own there.
     pub(crate) stays_open: bool,
+    /// That choice.
+    pub(crate) open: Open,
     lead_ps: u32,
     /// No server of the network passed yet.
     pub(super) at_host: bool,
@@ -135,10 +163,6 @@ impl Plan<'_> {
     pub fn server_of_channel(&self, channel: Channel) -> u32 {
         self.channel[channel.0 as usize].server
     }
-    /// The server of a hop's channel; [`NONE`] if it has no rate.
-    pub fn channel_server(&self, hop: &Hop) -> u32 {
-        self.server_of_channel(hop.channel)
-    }
     /// Follows the routing from `state` to the trip's end, or to the first choice if the way stays open there: then the
     /// stage that would be drawn stands twice at its end.
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
@@ -148,20 +172,23 @@ impl Plan<'_> {
             lot = self.pair_lot(trip.source.0, trip.destination.0) & 0xffff_ffff;
         }
         let mut draw = Draw::new(self.paths, trip.destination, lot, turn);
-        let ways = self.fabric.ways(trip);
+        // A tree does not need them.
+        let found = std::cell::OnceCell::new();
+        let ways = |trip| found.get_or_init(|| self.fabric.ways(trip));
         // Destinations' tables and what is down need all ways on; else one of them by its number will do.
         let by_number = out.down.is_empty() && self.paths != Paths::Destination;
+        let alike = |state| by_number.then(|| self.fabric.alike(state, trip.destination)).flatten();
         while state.at != trip.destination.vertex() {
-            let (hop, chosen) = if let Some(alike) = by_number.then(|| ways.alike(state)).flatten() {
+            let (hop, chosen) = if let Some(alike) = alike(state) {
                 let count = alike.channels.len();
                 out.drawn |= count > 1;
                 (alike.hop(draw.place(count as u32) as usize), count > 1)
-            } else if let Some(count) = by_number.then(|| ways.count(state)).flatten() {
+            } else if let Some(count) = by_number.then(|| ways(trip).count(state)).flatten() {
                 out.drawn |= count > 1;
-                (ways.nth(state, draw.place(count)), count > 1)
+                (ways(trip).nth(state, draw.place(count)), count > 1)
             } else {
                 let mut hops = std::mem::take(&mut out.hops);
-                ways.hops(state, &mut hops);
+                ways(trip).hops(state, &mut hops);
                 let chosen = hops.len() > 1 || !out.down.is_empty();
                 out.drawn |= hops.len() > 1;
                 if !out.down.is_empty() {
@@ -172,12 +199,16 @@ impl Plan<'_> {
                 (hop, chosen)
             };
             let hop = hop.ok_or_else(|| SimError::no_route(self.fabric, trip))?;
-            state = self.cross(state.at, hop, if chosen { state } else { NO_CHOICE }, trip, out);
             if chosen && out.stays_open {
-                out.stages.extend_from_within(out.stages.len() - 1..);
-                out.states.push(NO_CHOICE);
+                out.open = Open::new(state, [trip.source.0, trip.destination.0], choice, out.inner);
+                // All of it but its server is known once the choice has fallen.
+                let enters = if out.at_host && !self.fabric.network.is_node(state.at) { self.own_lanes } else { 0 };
+                let lane =
+                    (self.server_of_channel(hop.channel) << self.lane_shift) + u32::from(hop.vc) * self.alike + enters;
+                out.stages.extend([Stage { lane, word: 0 }; 2]);
                 return Ok(());
             }
+            state = self.cross(state.at, hop, if chosen { state } else { NO_CHOICE }, trip, out);
         }
         self.end(trip.destination.0, out);
         Ok(())
@@ -221,7 +252,7 @@ impl Plan<'_> {
     pub(super) fn cross(&self, at: Vertex, hop: Hop, chosen_at: State, trip: Trip, out: &mut RouteBuffer) -> State {
         let network = &self.fabric.network;
         let (Crossing { server, latency_ps }, next) = (self.channel[hop.channel.0 as usize], network.to(hop.channel));
-        let ring = server != NONE && self.is_ring_server(server);
+        let ring = !self.ring_ps.is_empty() && server != NONE && self.is_ring_server(server);
         // What enters the network here, or an SCI ring, is served after what passes.
         let enters = if ring { !out.on_ring } else { out.at_host && !network.is_node(at) };
         let lane = u32::from(hop.vc) * self.alike + self.part(trip) + if enters { self.own_lanes } else { 0 };
