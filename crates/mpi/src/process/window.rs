@@ -18,7 +18,7 @@ use crate::process::service::{Ask, Kind, Service, UNHEARD};
 use crate::process::{Process, World};
 use hotlink_message::Request;
 use hotlink_port::{Attachment, Memory, yield_once};
-use hotlink_real::{Latch, Neighbor};
+use hotlink_real::{Latch, Latches, Neighbor};
 use hotlink_standard::constants as c;
 use hotlink_standard::{Builtin, Datatype};
 use std::cell::{Cell, RefCell};
@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     /// The ranks' processes, where the parts are their own memory; none where all are mapped here.
     pub(crate) neighbors: Vec<Neighbor>,
     /// A latch for each rank's part.
-    pub(crate) latches: Address,
+    pub(crate) latches: Latches,
     pub(crate) memory: Option<Memory>,
     pub(crate) attachment: Option<Attachment>,
 }
@@ -71,12 +71,6 @@ pub(crate) struct Place {
     pub(crate) at: Address,
     pub(crate) of: Option<Neighbor>,
     pub(crate) latch: Latch,
-}
-
-impl Shared {
-    fn latch(&self, of: u32) -> Latch {
-        memory::latch(self.latches.plus(i64::from(of) * Latch::BYTES as i64))
-    }
 }
 
 /// See the module.
@@ -165,7 +159,7 @@ impl Window {
     }
     /// What orders this rank's access to another's part, if they share memory.
     fn latch(&self, of: u32) -> Option<Latch> {
-        self.made.shared.as_ref().map(|shared| shared.latch(of))
+        self.made.shared.as_ref().map(|shared| shared.latches.of(of))
     }
     /// Whether this rank reaches another's part by itself.
     fn reaches(&self, to: u32) -> bool {
@@ -183,7 +177,7 @@ impl Window {
         let &(base, size, unit) = shared.parts.get(rank as usize)?;
         let at = disp.checked_mul(unit).filter(|&at| at >= 0 && at.saturating_add(bytes) <= size)?;
         let rank = rank as u32;
-        let place = || Place { at: base.plus(at), of: self.neighbor(rank), latch: shared.latch(rank) };
+        let place = || Place { at: base.plus(at), of: self.neighbor(rank), latch: shared.latches.of(rank) };
         self.may_reach(rank).then(place)
     }
     /// Where one block of a part is that this rank reaches, and whose memory that is, if it is not mapped here.
@@ -311,7 +305,7 @@ impl Window {
     /// was asked of others, so that nothing is to be waited for.
     pub(crate) fn is_flushed(&self) -> bool {
         if self.made.shared.is_some() {
-            std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+            hotlink_real::full_fence();
             hotlink_real::looked();
         }
         self.due.get() == 0
