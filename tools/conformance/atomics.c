@@ -1,5 +1,5 @@
 /* Accumulates of one element and of many, fetch-and-op and compare-and-swap on the same elements, all at once: nothing is
- * lost. Usage: atomics [ROUNDS [ELEMENTS]]. Elements at odd addresses too, of which no processor changes one in one step. */
+ * lost. Elements are at odd addresses, too, which have no atomic instruction. Usage: atomics [ROUNDS [ELEMENTS]]. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,34 +7,34 @@
 enum { SHORTS = 200 };
 static int rank, ranks, failed;
 
-/* What every rank adds to each element in all, and what else it adds to the first few. */
-static void check(const char *what, const long *base, long elements, long each, const long *more, int few) {
+/* Each element was added to so often, and the first few got some more. */
+static void check(const char *what, const char *base, long elements, long each, const long *more, int few) {
     for (long i = 0; i < elements; i++) {
         long due = each + (i < few ? more[i] : 0), is;
-        memcpy(&is, base + i, sizeof is);
+        memcpy(&is, base + i * sizeof is, sizeof is);
         if (is != due && failed++ < 5)
             printf("%s: element %ld is %ld where %ld is due\n", what, i, is, due);
     }
 }
 
-static void mix(const char *what, MPI_Win win, char *part, long rounds, long elements) {
+static void mix(const char *what, MPI_Win win, char *part, MPI_Aint from, long rounds, long elements) {
     enum { FEW = 4 };
     long *ones = malloc(elements * sizeof *ones), one = 1, two = 2, got, tried[FEW] = {0}, all[FEW];
     for (long i = 0; i < elements; i++)
         ones[i] = 1;
     if (rank == 0)
-        memset(part, 0, elements * sizeof *ones);
+        memset(part + from, 0, elements * sizeof *ones);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock_all(0, win);
     unsigned state = rank + 1;
     for (long round = 0; round < rounds; round++) {
         /* Ranks take turns in what they do, and do not stay in step. */
         if ((round + rank) % 2 == 0)
-            MPI_Accumulate(ones, elements, MPI_LONG, 0, 0, elements, MPI_LONG, MPI_SUM, win);
+            MPI_Accumulate(ones, elements, MPI_LONG, 0, from, elements, MPI_LONG, MPI_SUM, win);
         for (int i = 0; i < SHORTS; i++) {
             state = state * 1664525 + 1013904223;
             int at = (state >> 20) % FEW;
-            MPI_Aint disp = at * sizeof(long);
+            MPI_Aint disp = from + at * sizeof(long);
             switch ((state >> 24) % 4) {
             case 0: MPI_Fetch_and_op(&one, &got, MPI_LONG, 0, disp, MPI_SUM, win); tried[at] += 1; break;
             case 1: MPI_Accumulate(&two, 1, MPI_LONG, 0, disp, 1, MPI_LONG, MPI_SUM, win); tried[at] += 2; break;
@@ -59,12 +59,12 @@ static void mix(const char *what, MPI_Win win, char *part, long rounds, long ele
     MPI_Allreduce(&longs, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(tried, all, FEW, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0)
-        check(what, (long *)part, elements, sum, all, FEW);
+        check(what, part + from, elements, sum, all, FEW);
     MPI_Barrier(MPI_COMM_WORLD);
     free(ones);
 }
 
-/* Every short type and operator that the standard's types have: what many ranks do is what one would have done. */
+/* Short types and operators: what many ranks do is what one would have done. */
 #define SMALL(type, name, op, start, by, due) do { \
     type with = (type)(by), old; \
     if (rank == 0) { type first = (type)(start); memcpy(part, &first, sizeof first); } \
@@ -96,15 +96,16 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    char *part, *own = malloc((elements + 1) * sizeof(long));
+    char *part, *own = malloc((elements + 20) * sizeof(long));
     MPI_Win win;
-    MPI_Win_allocate((elements + 1) * sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &win);
-    mix("allocated", win, part, rounds, elements);
+    MPI_Win_allocate((elements + 20) * sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &win);
+    mix("allocated", win, part, 0, rounds, elements);
+    mix("at odd addresses", win, part, 1, rounds / 10 + 1, elements / 10 + 10);
+    mix("allocated again", win, part, 0, rounds, elements);
     small(win, part);
     MPI_Win_free(&win);
-    /* A shared one whose parts begin at odd addresses: rank 0 has one byte before the others. */
-    MPI_Win_create(own, (elements + 1) * sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    mix("created", win, own, rounds / 10 + 1, elements / 10 + 10);
+    MPI_Win_create(own, (elements + 20) * sizeof(long), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    mix("created", win, own, 0, rounds / 10 + 1, elements / 10 + 10);
     MPI_Win_free(&win);
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0)

@@ -232,6 +232,12 @@ pub(crate) fn copy<W: Word>(from: Address, to: Address) {
     unsafe { (to.0 as *mut W).write_unaligned(load(from)) };
 }
 
+/// Lets `how` change bytes of a window where they are. No bytes may be at no address.
+pub(crate) fn alter(at: Address, bytes: usize, how: impl FnOnce(&mut [u8]) -> bool) {
+    // SAFETY: they are in the window. While its latch is held, or its own rank's task works, no other call changes them.
+    how(unsafe { std::slice::from_raw_parts_mut(at.0.max(1) as *mut u8, bytes) });
+}
+
 /// Changes a word of a window; see [`hotlink_real::Latch::change`].
 #[inline(always)]
 pub(crate) fn change<W: Word>(place: &Place, more: Option<W>, change: impl FnMut(W) -> Option<W>) -> Option<W> {

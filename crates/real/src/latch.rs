@@ -360,21 +360,24 @@ mod tests {
                 let latch = unsafe { Latches::at(at as *mut u8, own, THREADS, by_steps) }.of(1);
                 let (first, odd) = (part_at as *mut u8, (part_at + 9) as *mut u8);
                 // SAFETY: both are in the part, which is changed here alone.
-                let apart = |word: *mut u8| unsafe {
+                let apart = |word: *mut u8, looks: u32| unsafe {
                     let word = word.cast::<u64>();
-                    word.write_unaligned(word.read_unaligned() + 1);
+                    let sum = word.read_unaligned() + 1;
+                    (0..looks).for_each(|_| std::hint::spin_loop());
+                    word.write_unaligned(sum);
                 };
                 let more = |old: [u8; 8]| Some((u64::from_ne_bytes(old) + 1).to_ne_bytes());
                 for round in 0..20_000 {
                     let add = (round % 2 == 0).then_some(1u64.to_ne_bytes());
+                    let long = own == 0 && round % 1000 == 0;
                     // SAFETY: as above.
-                    if own == 0 && round % 1000 == 0 || unsafe { latch.change(first, add, more) }.is_none() {
-                        latch.alone(|| apart(first));
+                    if long || unsafe { latch.change(first, add, more) }.is_none() {
+                        latch.alone(|| apart(first, 100 * u32::from(long)));
                     }
                     if round % 500 == 0 {
                         // SAFETY: as above.
                         assert!(unsafe { latch.change(odd, None, more) }.is_none(), "it is not aligned");
-                        latch.alone(|| apart(odd));
+                        latch.alone(|| apart(odd, 0));
                     }
                 }
             };

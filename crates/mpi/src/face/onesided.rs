@@ -80,12 +80,12 @@ fn at_once<T>(
     p: &Process,
     win: Handle,
     (rank, disp, count, datatype): There,
-    work: impl FnOnce(&Datatype, Basic, Place) -> Option<T>,
+    work: impl FnOnce(&Datatype, Basic, &Place) -> Option<T>,
 ) -> Option<T> {
     p.world().ok().filter(|_| count == 1)?;
     let of = &p.types.predefined(datatype)?.datatype;
     let place = p.windows.look(win, |window| window.word(rank, disp, of.size() as i64))??;
-    work(of, of.basic()?, place)
+    work(of, of.basic()?, &place)
 }
 
 /// A word of the program's; `None`: there is nothing at the address.
@@ -156,11 +156,11 @@ fn combines_at_once(
         return false;
     }
     let (words, op) = ((from, result.map(|result| result.0)), reduction::builtin(op));
-    let combine = |of: &Datatype, basic, place: Place| match of.size() {
-        8 => combined::<[u8; 8]>(&place, words, op?, (of, basic)),
-        4 => combined::<[u8; 4]>(&place, words, op?, (of, basic)),
-        2 => combined::<[u8; 2]>(&place, words, op?, (of, basic)),
-        1 => combined::<[u8; 1]>(&place, words, op?, (of, basic)),
+    let combine = |of: &Datatype, basic, place: &Place| match of.size() {
+        8 => combined::<[u8; 8]>(place, words, op?, (of, basic)),
+        4 => combined::<[u8; 4]>(place, words, op?, (of, basic)),
+        2 => combined::<[u8; 2]>(place, words, op?, (of, basic)),
+        1 => combined::<[u8; 1]>(place, words, op?, (of, basic)),
         _ => None,
     };
     at_once(p, win, there, combine).is_some()
@@ -170,7 +170,7 @@ fn combines_at_once(
 #[inline(always)]
 fn moves(p: &Process, start: Start, (at, count, datatype): Here, there: There, win: Handle, out: bool) -> Done {
     let is_word = matches!(start, Start::Blocking(_)) && (count, datatype) == (1, there.3) && !is_mark(at.0);
-    let move_it = |of: &Datatype, _, place: Place| {
+    let move_it = |of: &Datatype, _, place: &Place| {
         let (from, to) = if out { (at, place.at) } else { (place.at, at) };
         (of.size() == 8 && place.of.is_none()).then(|| memory::copy::<[u8; 8]>(from, to))
     };
@@ -352,10 +352,10 @@ pub(crate) fn compare_and_swap(
     let words = [origin_addr, compare_addr, result_addr];
     let quick = at_once(p, win, (target_rank, target_disp, 1, datatype), |of, basic, place| match of.size() {
         _ if !is_whole(basic) => None,
-        8 => swapped::<[u8; 8]>(&place, words),
-        4 => swapped::<[u8; 4]>(&place, words),
-        2 => swapped::<[u8; 2]>(&place, words),
-        1 => swapped::<[u8; 1]>(&place, words),
+        8 => swapped::<[u8; 8]>(place, words),
+        4 => swapped::<[u8; 4]>(place, words),
+        2 => swapped::<[u8; 2]>(place, words),
+        1 => swapped::<[u8; 1]>(place, words),
         _ => None,
     });
     if quick.is_some() {
