@@ -109,7 +109,7 @@ impl Latches {
     #[inline(always)]
     pub fn of(self, part: u32) -> Latch {
         debug_assert!(part < self.all);
-        Latch { words: self.line(part), latches: self }
+        Latch { words: Words(self.line(part)), latches: self }
     }
     #[inline(always)]
     fn line(&self, number: u32) -> *mut u32 {
@@ -132,10 +132,14 @@ pub fn has_steps() -> bool {
 /// A line of the cache.
 const LINE: usize = 64;
 
+/// The words of one. Who waits for its lock keeps no more of it.
+#[derive(Clone, Copy, Debug)]
+struct Words(*mut u32);
+
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct Latch {
-    words: *mut u32,
+    words: Words,
     latches: Latches,
 }
 
@@ -157,16 +161,23 @@ enum Place {
 /// Wants a latch's lock, until it has it.
 #[derive(Debug)]
 pub struct Wish {
-    latch: Latch,
+    words: Words,
     alone: bool,
     vain: u32,
+}
+
+impl Words {
+    #[inline(always)]
+    fn word(&self, place: Place) -> &AtomicU32 {
+        // SAFETY: who made the latch keeps what `Latches::at` asks for.
+        unsafe { AtomicU32::from_ptr(self.0.add(place as usize)) }
+    }
 }
 
 impl Latch {
     #[inline(always)]
     fn word(&self, place: Place) -> &AtomicU32 {
-        // SAFETY: who made it keeps what `Latches::at` asks for.
-        unsafe { AtomicU32::from_ptr(self.words.add(place as usize)) }
+        self.words.word(place)
     }
     /// Adds `more` to a word of the part by one step, as whole numbers, or changes it as `change` says; what was there.
     /// `None`: nothing was done, because there are no such steps at this place.
@@ -239,13 +250,15 @@ impl Latch {
         result
     }
     /// Wants the lock, alone or together with others. What is returned must be granted in the end.
-    pub fn wants(self, alone: bool) -> Wish {
+    #[inline]
+    pub fn wants(&self, alone: bool) -> Wish {
         if alone {
             self.word(Place::Wishes).fetch_add(1, Ordering::Relaxed);
         }
-        Wish { latch: self, alone, vain: 0 }
+        Wish { words: self.words, alone, vain: 0 }
     }
     /// Gives it back.
+    #[inline]
     pub fn gives_back(&self) {
         let less = |count: u32| Some(if count == ALONE { 0 } else { count.saturating_sub(1) });
         // Never refused.
@@ -265,7 +278,7 @@ fn wait_until(mut holds: impl FnMut() -> bool) {
 impl Wish {
     /// Takes the lock if it is free for this one; whether it was. To be asked again until it is.
     pub fn is_granted(&mut self) -> bool {
-        let starved = self.latch.word(Place::Starved);
+        let starved = self.words.word(Place::Starved);
         let starves = self.vain >= PATIENCE;
         if (starves || starved.load(Ordering::Relaxed) == 0) && self.takes(starves) {
             starved.fetch_sub(u32::from(starves), Ordering::Relaxed);
@@ -276,7 +289,7 @@ impl Wish {
         false
     }
     fn takes(&self, starves: bool) -> bool {
-        let (holders, wishes) = (self.latch.word(Place::Holders), self.latch.word(Place::Wishes));
+        let (holders, wishes) = (self.words.word(Place::Holders), self.words.word(Place::Wishes));
         if self.alone {
             let free = holders.compare_exchange(0, ALONE, Ordering::Acquire, Ordering::Relaxed).is_ok();
             wishes.fetch_sub(u32::from(free), Ordering::Relaxed);
