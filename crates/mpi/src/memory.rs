@@ -2,9 +2,10 @@
 #![allow(unsafe_code)]
 
 use crate::pointer::Address;
+use crate::process::window::Place;
 use hotlink_message::Comm;
 use hotlink_port::{Layout, Memory, Span};
-use hotlink_real::{Latch, Lend, Neighbor, Seat};
+use hotlink_real::{Latches, Lend, Neighbor, Seat, Word};
 use hotlink_standard::{Datatype, Run};
 use std::rc::Rc;
 
@@ -219,22 +220,35 @@ pub(crate) fn carry(buffer: Address, count: u64, datatype: &Datatype, row: Addre
 
 /// A word at an address, aligned or not.
 #[inline(always)]
-pub(crate) fn load<const BYTES: usize>(at: Address) -> [u8; BYTES] {
-    // SAFETY: as in `look`.
-    unsafe { (at.0 as *const [u8; BYTES]).read_unaligned() }
+pub(crate) fn load<W: Word>(at: Address) -> W {
+    // SAFETY: as in `look`; a word is bytes.
+    unsafe { (at.0 as *const W).read_unaligned() }
 }
 
 /// Copies a word. The two may be one.
 #[inline(always)]
-pub(crate) fn copy<const BYTES: usize>(from: Address, to: Address) {
+pub(crate) fn copy<W: Word>(from: Address, to: Address) {
     // SAFETY: as in `write`.
-    unsafe { (to.0 as *mut [u8; BYTES]).write_unaligned(load(from)) };
+    unsafe { (to.0 as *mut W).write_unaligned(load(from)) };
 }
 
-/// The latch of a part of a window that ranks share.
-pub(crate) fn latch(at: Address) -> Latch {
+/// Lets `how` change bytes of a window where they are. No bytes may be at no address.
+pub(crate) fn alter(at: Address, bytes: usize, how: impl FnOnce(&mut [u8]) -> bool) {
+    // SAFETY: they are in the window. While its latch is held, or its own rank's task works, no other call changes them.
+    how(unsafe { std::slice::from_raw_parts_mut(at.0.max(1) as *mut u8, bytes) });
+}
+
+/// Changes a word of a window; see [`hotlink_real::Latch::change`].
+#[inline(always)]
+pub(crate) fn change<W: Word>(place: &Place, more: Option<W>, change: impl FnMut(W) -> Option<W>) -> Option<W> {
+    // SAFETY: the place was checked to be in the window. Whatever else combines there has the latch alone.
+    unsafe { place.latch.change(place.at.0 as *mut u8, more, change) }
+}
+
+/// The latches of a window that ranks share, for rank `own` of `all`.
+pub(crate) fn latches(at: Address, own: u32, all: u32, by_steps: bool) -> Latches {
     // SAFETY: so many bytes at the end of the window's memory, zero at first, which nobody else reaches while the window lives.
-    unsafe { Latch::at(at.0 as *mut u8) }
+    unsafe { Latches::at(at.0 as *mut u8, own, all, by_steps) }
 }
 
 /// Memory for the program, aligned for any use; null where there is none.

@@ -86,6 +86,7 @@ impl Answers {
 
 impl Idler {
     pub(crate) fn new(oversubscribed: bool) -> Idler {
+        crate::latch::shares_core(oversubscribed);
         let answers = Answers { asked: false, paused: false, looks: UNKNOWN, pause: 0 };
         let yielding = Duration::from_micros(YIELDING_US.load(Ordering::Relaxed));
         Idler {

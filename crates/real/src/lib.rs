@@ -56,10 +56,11 @@ pub use drivers::{
 pub use hotlink_job::{
     Errand, Exchange, Job, JobEnd, Launched, Spread, end_if_interrupted, is_here, machine, path_word,
 };
+pub use hotlink_seats::sys::full_fence;
 pub use hotlink_seats::{Door, Entry, Idle, Lends, Want, goes_into, is_simulated, take_turns, within};
 pub use hotlink_seats::{Waits, Watch, function, keep_quiet, quietly, waits_in};
 pub use hotlink_seats::{clock as virtual_clock, look as look_at_virtual_clock};
-pub use latch::{Latch, Wish, looked};
+pub use latch::{Latch, Latches, Wish, Word, has_steps, looked};
 pub use mixed::{Gathering, MixedPort};
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
 pub use neighbor::Neighbor;

@@ -109,7 +109,7 @@ fn map(file: Option<&OwnedFd>, offset: u64, bytes: usize) -> io::Result<*mut u8>
 }
 
 /// Whether the environment asks to do without a service of the system, as if that forbade it:
-/// `HOTLINK_FORBID=memfd,process_vm`.
+/// `HOTLINK_FORBID=memfd,process_vm,membarrier`.
 fn is_forbidden(service: &str) -> bool {
     std::env::var("HOTLINK_FORBID").is_ok_and(|list| list.split(',').any(|word| word.trim() == service))
 }
@@ -127,6 +127,41 @@ pub fn can_copy_between_processes() -> bool {
     // SAFETY: both are words of this function.
     let moved = unsafe { transfer(pid(), Way::Read, &here, &there) };
     moved.is_ok_and(|moved| moved == 8)
+}
+
+/// Whether this process may order the memory of all others that have called this; see [`order_everywhere`].
+pub fn can_order_everywhere() -> bool {
+    let wanted = ORDER_ALL | TAKE_PART;
+    !is_forbidden("membarrier") && membarrier(0) & (wanted | 1 << 31) == wanted && membarrier(TAKE_PART) == 0
+}
+
+/// Every thread of those processes has a full fence somewhere between the beginning and the end of this call. So they need
+/// none of their own, each time, to be in step with who calls this seldom. It interrupts each core on which one runs.
+pub fn order_everywhere() {
+    membarrier(ORDER_ALL);
+}
+
+/// The system's names: `MEMBARRIER_CMD_GLOBAL_EXPEDITED` and `MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED`.
+const ORDER_ALL: u32 = 1 << 1;
+const TAKE_PART: u32 = 1 << 2;
+
+fn membarrier(command: u32) -> u32 {
+    // SAFETY: it touches no memory of the program.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) as u32 }
+}
+
+/// What this thread stored before is there for all before whatever it loads next.
+#[inline(always)]
+pub fn full_fence() {
+    // A fence is compiled to `mfence`, which takes some eight times as long. It would also order stores that go around the
+    // cache; who makes such ends them himself.
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it changes nothing. The compiler moves no access to memory across it.
+    unsafe {
+        std::arch::asm!("lock or dword ptr [rsp], 0", options(nostack));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
 }
 
 /// Nanoseconds of the system's monotonic clock, which all processes of the machine share.

@@ -169,7 +169,7 @@ pub(crate) fn win_flush_local_all(p: &Process, win: Handle) -> Done {
 /// Memory is one and the same for all: what others stored is there. Programs look at it in turn with this call.
 pub(crate) fn win_sync(p: &Process, win: Handle) -> Done {
     let (world, _) = (p.world()?, p.window(win)?);
-    std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    hotlink_real::full_fence();
     world.look();
     world.vain();
     Ok(())

@@ -10,16 +10,18 @@ use crate::process::reduction::{self, Operator};
 use crate::process::request::{Ended, Start, Work};
 use crate::process::service::{Ask, Kind};
 use crate::process::window::{Aim, Place, Window, blocks};
+use hotlink_real::Word;
 use hotlink_standard::constants as c;
 use hotlink_standard::{Basic, Builtin, Class, Datatype};
 use std::ffi::c_int;
 use std::rc::Rc;
 
-/// A window and what is aimed at in it; `None`: nobody.
-type Aimed = (Rc<Window>, Option<Aim>);
+/// Elements of the program's, and of a rank's part: where, how many and of which type.
+type Here = (Address, i64, Handle);
+type There = (c_int, i64, i64, Handle);
 
-/// Checks where a call goes: so many elements at a displacement of a rank.
-fn aim(p: &Process, win: Handle, rank: c_int, disp: i64, count: i64, datatype: Handle) -> Done<Aimed> {
+/// Checks where a call goes, so many elements at a displacement of a rank: what is aimed at; `None`: nobody.
+fn aim(p: &Process, win: Handle, (rank, disp, count, datatype): There) -> Done<(Rc<Window>, Option<Aim>)> {
     let window = p.window(win)?;
     check(count >= 0, c::MPI_ERR_COUNT, || format!("target count {count}: it must be at least 0"))?;
     let of = p.committed(datatype)?;
@@ -77,62 +79,118 @@ fn done(p: &Process, start: Start) -> Done {
 fn at_once<T>(
     p: &Process,
     win: Handle,
-    (rank, disp, count, datatype): (c_int, i64, i64, Handle),
-    work: impl FnOnce(&Datatype, Place) -> Option<T>,
+    (rank, disp, count, datatype): There,
+    work: impl FnOnce(&Datatype, Basic, &Place) -> Option<T>,
 ) -> Option<T> {
     p.world().ok().filter(|_| count == 1)?;
     let of = &p.types.predefined(datatype)?.datatype;
     let place = p.windows.look(win, |window| window.word(rank, disp, of.size() as i64))??;
-    of.basic().and_then(|_| work(of, place))
-}
-
-/// Moves a word of the program, if the call asks for no more than that.
-#[inline(always)]
-fn moves_at_once(
-    p: &Process,
-    start: &Start,
-    (here, count, datatype): (Address, i64, Handle),
-    there: (c_int, i64, i64, Handle),
-    win: Handle,
-    out: bool,
-) -> bool {
-    let is_word = matches!(start, Start::Blocking(_)) && count == 1 && datatype == there.3 && !is_mark(here.0);
-    let move_it = |of: &Datatype, place: Place| {
-        let (from, to) = if out { (here, place.at) } else { (place.at, here) };
-        (of.size() == 8 && place.of.is_none()).then(|| memory::copy::<8>(from, to))
-    };
-    is_word && at_once(p, win, there, move_it).is_some()
+    work(of, of.basic()?, &place)
 }
 
 /// A word of the program's; `None`: there is nothing at the address.
 #[inline(always)]
-fn loaded<const BYTES: usize>(from: Address) -> Option<[u8; BYTES]> {
+fn loaded<W: Word>(from: Address) -> Option<W> {
     (!is_mark(from.0)).then(|| memory::load(from))
 }
 
-/// Changes a word, with nobody's change between, and leaves in `result` what it was; `None`: nothing was done.
+/// Changes a word, with nobody's change between, and leaves in `result` what it was. `None`: nothing was done, since `change`
+/// does not take it or it goes another way. Where `more` is given, the change adds that.
 #[inline(always)]
-fn changes<const BYTES: usize>(
+fn changes<W: Word>(
     place: &Place,
-    result: Address,
-    change: impl FnOnce(&mut [u8; BYTES]) -> Option<bool>,
+    result: Option<Address>,
+    more: Option<W>,
+    change: impl Fn(&mut W) -> bool,
 ) -> Option<()> {
-    if is_mark(result.0) {
+    if result.is_some_and(|at| is_mark(at.0)) {
         return None;
     }
-    let old = place.latch.alone(|| {
-        let mut old = [0; BYTES];
-        memory::look_at(place.of, place.at, &mut old)?;
+    let (mut takes, mut differs) = (true, true);
+    let mut other = |old: W| {
         let mut new = old;
-        if change(&mut new)? {
-            memory::write_at(place.of, place.at, &new)?;
-        } else {
-            hotlink_real::looked();
-        }
-        Some(old)
-    })?;
-    memory::write(result, &old);
-    Some(())
+        takes = change(&mut new);
+        differs = takes && new != old;
+        differs.then_some(new)
+    };
+    let old = match memory::change(place, more, &mut other) {
+        Some(old) => old,
+        None => place.latch.alone(|| {
+            let mut old = W::default();
+            memory::look_at(place.of, place.at, old.as_mut())?;
+            other(old).map_or(Some(()), |new| memory::write_at(place.of, place.at, new.as_ref())).map(|()| old)
+        })?,
+    };
+    if !differs {
+        hotlink_real::looked();
+    }
+    result.filter(|_| takes).into_iter().for_each(|result| memory::write(result, old.as_ref()));
+    takes.then_some(())
+}
+
+/// Combines a word of the program with one of a window, which `into` gets as it was.
+fn combined<W: Word>(
+    place: &Place,
+    (from, into): (Address, Option<Address>),
+    op: Builtin,
+    (of, basic): (&Datatype, Basic),
+) -> Option<()> {
+    let data = if op == Builtin::Nothing { W::default() } else { loaded(from)? };
+    let more = (op == Builtin::Sum && basic.class() == Class::Integer).then_some(data);
+    changes(place, into, more, |word: &mut W| op.combine(of, word.as_mut(), data.as_ref()))
+}
+
+/// The same, if the call asks for no more than that.
+#[inline(always)]
+fn combines_at_once(
+    p: &Process,
+    (from, count, datatype): Here,
+    result: Option<Here>,
+    there: There,
+    (op, win): (Handle, Handle),
+) -> bool {
+    let alike = |here: (i64, Handle)| here == (there.2, there.3);
+    // What changes nothing needs no data.
+    let whole = op == c::MPI_NO_OP || alike((count, datatype));
+    if !whole || !result.is_none_or(|(_, count, datatype)| alike((count, datatype))) {
+        return false;
+    }
+    let (words, op) = ((from, result.map(|result| result.0)), reduction::builtin(op));
+    let combine = |of: &Datatype, basic, place: &Place| match of.size() {
+        8 => combined::<[u8; 8]>(place, words, op?, (of, basic)),
+        4 => combined::<[u8; 4]>(place, words, op?, (of, basic)),
+        2 => combined::<[u8; 2]>(place, words, op?, (of, basic)),
+        1 => combined::<[u8; 1]>(place, words, op?, (of, basic)),
+        _ => None,
+    };
+    at_once(p, win, there, combine).is_some()
+}
+
+/// Moves the program's elements out to the target's, or in from there.
+#[inline(always)]
+fn moves(p: &Process, start: Start, (at, count, datatype): Here, there: There, win: Handle, out: bool) -> Done {
+    let is_word = matches!(start, Start::Blocking(_)) && (count, datatype) == (1, there.3) && !is_mark(at.0);
+    let move_it = |of: &Datatype, _, place: &Place| {
+        let (from, to) = if out { (at, place.at) } else { (place.at, at) };
+        (of.size() == 8 && place.of.is_none()).then(|| memory::copy::<[u8; 8]>(from, to))
+    };
+    if is_word && at_once(p, win, there, move_it).is_some() {
+        return Ok(());
+    }
+    let (window, aim) = aim(p, win, there)?;
+    let Some(aim) = aim else { return nobody(p, start) };
+    let here = p.buffer(at, count, datatype)?;
+    fits(here.bytes(), &aim)?;
+    if window.moves(&aim, &here, out) {
+        return done(p, start);
+    }
+    if out {
+        window.tell(aim.to, Ask { blocks: aim.blocks, data: here.data(), ..Ask::of(Kind::Put) })?;
+        // The data were copied: the buffer is the program's again.
+        return done(p, start);
+    }
+    let ask = Ask { blocks: aim.blocks, ..Ask::of(Kind::Get) };
+    give(p, start, window.fetch(p, aim.to, ask, &here, start.is_now().then_some(win))?)
 }
 
 pub(crate) fn put(
@@ -147,20 +205,8 @@ pub(crate) fn put(
     target_datatype: Handle,
     win: Handle,
 ) -> Done {
-    let (here, there) =
-        ((origin_addr, origin_count, origin_datatype), (target_rank, target_disp, target_count, target_datatype));
-    if moves_at_once(p, &start, here, there, win, true) {
-        return Ok(());
-    }
-    let (window, aim) = aim(p, win, target_rank, target_disp, target_count, target_datatype)?;
-    let Some(aim) = aim else { return nobody(p, start) };
-    let from = p.buffer(origin_addr, origin_count, origin_datatype)?;
-    fits(from.bytes(), &aim)?;
-    if !window.moves(&aim, &from, true) {
-        window.tell(aim.to, Ask { blocks: aim.blocks, data: from.data(), ..Ask::of(Kind::Put) })?;
-    }
-    // The data were copied: the buffer is the program's again.
-    done(p, start)
+    let there = (target_rank, target_disp, target_count, target_datatype);
+    moves(p, start, (origin_addr, origin_count, origin_datatype), there, win, true)
 }
 
 pub(crate) fn get(
@@ -175,39 +221,15 @@ pub(crate) fn get(
     target_datatype: Handle,
     win: Handle,
 ) -> Done {
-    let (here, there) =
-        ((origin_addr, origin_count, origin_datatype), (target_rank, target_disp, target_count, target_datatype));
-    if moves_at_once(p, &start, here, there, win, false) {
-        return Ok(());
-    }
-    let (window, aim) = aim(p, win, target_rank, target_disp, target_count, target_datatype)?;
-    let Some(aim) = aim else { return nobody(p, start) };
-    let into = p.buffer(origin_addr, origin_count, origin_datatype)?;
-    fits(into.bytes(), &aim)?;
-    if window.moves(&aim, &into, false) {
-        return done(p, start);
-    }
-    let work = window.fetch(
-        p,
-        aim.to,
-        Ask { blocks: aim.blocks, ..Ask::of(Kind::Get) },
-        &into,
-        start.is_now().then_some(win),
-    )?;
-    give(p, start, work)
-}
-
-/// An operator that a target can have: one of the standard's own.
-fn builtin(p: &Process, op: Handle) -> Done<Builtin> {
-    match p.operator(op)? {
-        Operator::Builtin(builtin) => Ok(builtin),
-        Operator::User { .. } => fail(c::MPI_ERR_OP, "one-sided calls take the standard's own operators alone"),
-    }
+    let there = (target_rank, target_disp, target_count, target_datatype);
+    moves(p, start, (origin_addr, origin_count, origin_datatype), there, win, false)
 }
 
 /// What combines elements of the target's type.
 fn combining(p: &Process, kind: Kind, op: Handle, datatype: Handle, count: i64) -> Done<Ask> {
-    let (builtin, of) = (builtin(p, op)?, p.committed(datatype)?);
+    let (Operator::Builtin(builtin), of) = (p.operator(op)?, p.committed(datatype)?) else {
+        return fail(c::MPI_ERR_OP, "one-sided calls take the standard's own operators alone");
+    };
     // Of nothing, any operator is right.
     let builtin = if count == 0 || of.datatype.size() == 0 { Builtin::Nothing } else { builtin };
     let wrong = || failure(c::MPI_ERR_OP, format!("{} does not take these elements", builtin.name()));
@@ -227,7 +249,11 @@ pub(crate) fn accumulate(
     op: Handle,
     win: Handle,
 ) -> Done {
-    let (window, aim) = aim(p, win, target_rank, target_disp, target_count, target_datatype)?;
+    let there = (target_rank, target_disp, target_count, target_datatype);
+    if combines_at_once(p, (origin_addr, origin_count, origin_datatype), None, there, (op, win)) {
+        return done(p, start);
+    }
+    let (window, aim) = aim(p, win, there)?;
     let ask = combining(p, Kind::Accumulate, op, target_datatype, target_count)?;
     let Some(aim) = aim else { return nobody(p, start) };
     let from = p.buffer(origin_addr, origin_count, origin_datatype)?;
@@ -239,34 +265,16 @@ pub(crate) fn accumulate(
 
 fn fetch_it(
     p: &Process,
-    origin: (Address, i64, Handle),
-    result: (Address, i64, Handle),
-    (rank, disp, count, datatype): (c_int, i64, i64, Handle),
+    origin: Here,
+    result: Here,
+    (rank, disp, count, datatype): There,
     (op, win): (Handle, Handle),
     start: Start,
 ) -> Done {
-    fn combined<const BYTES: usize>(
-        place: &Place,
-        [from, into]: [Address; 2],
-        op: Builtin,
-        of: &Datatype,
-    ) -> Option<()> {
-        let data = if op == Builtin::Nothing { [0; BYTES] } else { loaded::<BYTES>(from)? };
-        changes(place, into, |word: &mut [u8; BYTES]| op.combine(of, word, &data).then_some(op != Builtin::Nothing))
+    if combines_at_once(p, origin, Some(result), (rank, disp, count, datatype), (op, win)) {
+        return done(p, start);
     }
-    let is_word = matches!(start, Start::Blocking(_)) && (result.1, result.2) == (count, datatype);
-    if is_word && (origin.1, origin.2) == (count, datatype) {
-        let (words, op) = ([origin.0, result.0], reduction::builtin(op));
-        let quick = at_once(p, win, (rank, disp, count, datatype), |of, place| match of.size() {
-            8 => combined::<8>(&place, words, op?, of),
-            4 => combined::<4>(&place, words, op?, of),
-            _ => None,
-        });
-        if quick.is_some() {
-            return Ok(());
-        }
-    }
-    let (window, aim) = aim(p, win, rank, disp, count, datatype)?;
+    let (window, aim) = aim(p, win, (rank, disp, count, datatype))?;
     let ask = combining(p, Kind::Fetch, op, datatype, count)?;
     let Some(aim) = aim else { return nobody(p, start) };
     let into = p.buffer(result.0, result.1, result.2)?;
@@ -314,10 +322,13 @@ pub(crate) fn fetch_and_op(
     op: Handle,
     win: Handle,
 ) -> Done {
-    let predefined = p.datatype(datatype)?.predefined;
-    check(predefined, c::MPI_ERR_TYPE, || "the datatype must be a predefined one".to_owned())?;
     let (origin, result) = ((origin_addr, 1, datatype), (result_addr, 1, datatype));
-    fetch_it(p, origin, result, (target_rank, target_disp, 1, datatype), (op, win), Start::Blocking(Out::nowhere()))
+    let there = (target_rank, target_disp, 1, datatype);
+    if combines_at_once(p, origin, Some(result), there, (op, win)) {
+        return Ok(());
+    }
+    check(p.datatype(datatype)?.predefined, c::MPI_ERR_TYPE, || "the datatype must be a predefined one".to_owned())?;
+    fetch_it(p, origin, result, there, (op, win), Start::Blocking(Out::nowhere()))
 }
 
 pub(crate) fn compare_and_swap(
@@ -330,33 +341,30 @@ pub(crate) fn compare_and_swap(
     target_disp: i64,
     win: Handle,
 ) -> Done {
-    fn swapped<const BYTES: usize>(place: &Place, [new, old, into]: [Address; 3]) -> Option<()> {
-        let (new, old) = (loaded::<BYTES>(new)?, loaded::<BYTES>(old)?);
-        changes(place, into, |word| {
-            let same = *word == old;
-            if same {
-                *word = new;
-            }
-            Some(same)
+    fn swapped<W: Word>(place: &Place, [new, old, into]: [Address; 3]) -> Option<()> {
+        let (new, old): (W, W) = (loaded(new)?, loaded(old)?);
+        changes(place, Some(into), None, |word| {
+            *word = if *word == old { new } else { *word };
+            true
         })
     }
-    let is_whole = |of: &Datatype| {
-        let whole = |basic: Basic| matches!(basic.class(), Class::Integer | Class::Logical | Class::Byte);
-        of.basic().is_some_and(whole)
-    };
+    let is_whole = |basic: Basic| matches!(basic.class(), Class::Integer | Class::Logical | Class::Byte);
     let words = [origin_addr, compare_addr, result_addr];
-    let quick = at_once(p, win, (target_rank, target_disp, 1, datatype), |of, place| match of.size() {
-        8 if is_whole(of) => swapped::<8>(&place, words),
-        4 if is_whole(of) => swapped::<4>(&place, words),
+    let quick = at_once(p, win, (target_rank, target_disp, 1, datatype), |of, basic, place| match of.size() {
+        _ if !is_whole(basic) => None,
+        8 => swapped::<[u8; 8]>(place, words),
+        4 => swapped::<[u8; 4]>(place, words),
+        2 => swapped::<[u8; 2]>(place, words),
+        1 => swapped::<[u8; 1]>(place, words),
         _ => None,
     });
     if quick.is_some() {
         return Ok(());
     }
     let of = p.datatype(datatype)?;
-    let whole = of.predefined && is_whole(&of.datatype);
+    let whole = of.predefined && of.datatype.basic().is_some_and(is_whole);
     check(whole, c::MPI_ERR_TYPE, || "the datatype must be a predefined integer, logical or byte".to_owned())?;
-    let (window, aim) = aim(p, win, target_rank, target_disp, 1, datatype)?;
+    let (window, aim) = aim(p, win, (target_rank, target_disp, 1, datatype))?;
     let element = |at| p.buffer(at, 1, datatype);
     let Some(aim) = aim else { return Ok(()) };
     let (origin, compare, into) = (element(origin_addr)?, element(compare_addr)?, element(result_addr)?);

@@ -11,7 +11,7 @@ use crate::process::{Process, gate};
 use hotlink_message::INTERNAL;
 use hotlink_message::words::{gathered, largest, told};
 use hotlink_port::{Engine, Key, Kind};
-use hotlink_real::{Latch, Lend, Neighbor};
+use hotlink_real::{Latches, Lend, Neighbor};
 use hotlink_standard::Given;
 use hotlink_standard::constants as c;
 use std::ffi::c_int;
@@ -59,16 +59,18 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
     let comm = Rc::new(p.made((*old.group).clone(), number, None, c::MPI_ERRORS_ARE_FATAL)?);
     // A simulated fabric's ranks share nothing.
     let host = world.comm.with_port(|port| port.shares_with()).map_or(-1, i64::from);
-    let all = world.block_on(gathered(&comm.view, &[wish.size, wish.unit, host]))?;
+    let steps = i64::from(host >= 0 && hotlink_real::has_steps());
+    let all = world.block_on(gathered(&comm.view, &[wish.size, wish.unit, host, steps]))?;
     let peers: Vec<(i64, i64)> = all.iter().map(|words| (words[0], words[1])).collect();
     let near = comm.size() > 1 && host >= 0 && all.iter().all(|words| words[2] == host);
+    let by_steps = all.iter().all(|words| words[3] == 1);
     let shared = match wish.flavor.0 {
         c::MPI_WIN_FLAVOR_SHARED => {
             let apart = given.iter().any(|pair| pair.0 == "alloc_shared_noncontig" && pair.1 == "true");
-            Some(share(p, &comm, &peers, apart)?)
+            Some(share(p, &comm, &peers, apart, by_steps)?)
         }
         // Who shares memory reaches each other's parts without their help.
-        c::MPI_WIN_FLAVOR_ALLOCATE if near => share(p, &comm, &peers, true).ok(),
+        c::MPI_WIN_FLAVOR_ALLOCATE if near => share(p, &comm, &peers, true, by_steps).ok(),
         c::MPI_WIN_FLAVOR_CREATE if near => reached(p, &comm, &peers, wish.base)?,
         _ => None,
     };
@@ -106,12 +108,12 @@ fn reached(p: &Process, comm: &Communicator, peers: &[(i64, i64)], base: Address
     }
     let neighbors = all.iter().map(|words| Neighbor::of(card(words))).collect();
     let parts = all.iter().zip(peers).map(|(words, peer)| (Address(words[0] as usize), peer.0, peer.1)).collect();
-    let latches = share(p, comm, &vec![(0, 1); peers.len()], true).ok();
+    let latches = share(p, comm, &vec![(0, 1); peers.len()], true, false).ok();
     Ok(latches.map(|shared| Shared { parts, neighbors, ..shared }))
 }
 
 /// One segment of the first rank, mapped by the others; each has its part.
-fn share(p: &Process, comm: &Communicator, peers: &[(i64, i64)], apart: bool) -> Done<Shared> {
+fn share(p: &Process, comm: &Communicator, peers: &[(i64, i64)], apart: bool, by_steps: bool) -> Done<Shared> {
     /// Parts that need not follow each other begin at lines of the cache.
     const LINE: i64 = 64;
     let world = p.world()?;
@@ -122,7 +124,7 @@ fn share(p: &Process, comm: &Communicator, peers: &[(i64, i64)], apart: bool) ->
         end += if apart { (size + LINE - 1) / LINE * LINE } else { size };
     }
     let latches = (end + LINE - 1) / LINE * LINE;
-    let end = latches + peers.len() as i64 * Latch::BYTES as i64;
+    let end = latches + peers.len() as i64 * Latches::BYTES as i64;
     let refused = || {
         let why = match hotlink_real::virtual_clock() {
             Some(_) => "ranks on a simulated fabric share no memory, on one node neither",
@@ -159,7 +161,8 @@ fn share(p: &Process, comm: &Communicator, peers: &[(i64, i64)], apart: bool) ->
     // Who has nothing has no address.
     let place = |at: i64, size: i64| if size > 0 { start.plus(at) } else { Address(0) };
     let parts = starts.iter().zip(peers).map(|(&at, &(size, unit))| (place(at, size), size, unit)).collect();
-    Ok(Shared { parts, neighbors: Vec::new(), latches: start.plus(latches), memory, attachment })
+    let latches = memory::latches(start.plus(latches), comm.rank, comm.size(), by_steps);
+    Ok(Shared { parts, neighbors: Vec::new(), latches, memory, attachment })
 }
 
 pub(crate) fn win_create(
@@ -171,11 +174,8 @@ pub(crate) fn win_create(
     comm: Handle,
     win: Out<Handle>,
 ) -> Done {
-    make(
-        p,
-        &Wish { info, comm, base, size, unit: disp_unit, flavor: (c::MPI_WIN_FLAVOR_CREATE, "MPI_Win_create") },
-        win,
-    )
+    let flavor = (c::MPI_WIN_FLAVOR_CREATE, "MPI_Win_create");
+    make(p, &Wish { info, comm, base, size, unit: disp_unit, flavor }, win)
 }
 
 fn allocated(
@@ -215,18 +215,8 @@ pub(crate) fn win_allocate_shared(
 }
 
 pub(crate) fn win_create_dynamic(p: &Process, info: Handle, comm: Handle, win: Out<Handle>) -> Done {
-    make(
-        p,
-        &Wish {
-            info,
-            comm,
-            base: Address(0),
-            size: 0,
-            unit: 1,
-            flavor: (c::MPI_WIN_FLAVOR_DYNAMIC, "MPI_Win_create_dynamic"),
-        },
-        win,
-    )
+    let flavor = (c::MPI_WIN_FLAVOR_DYNAMIC, "MPI_Win_create_dynamic");
+    make(p, &Wish { info, comm, base: Address(0), size: 0, unit: 1, flavor }, win)
 }
 
 pub(crate) fn win_attach(p: &Process, win: Handle, base: Address, size: i64) -> Done {

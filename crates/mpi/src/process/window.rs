@@ -18,7 +18,7 @@ use crate::process::service::{Ask, Kind, Service, UNHEARD};
 use crate::process::{Process, World};
 use hotlink_message::Request;
 use hotlink_port::{Attachment, Memory, yield_once};
-use hotlink_real::{Latch, Neighbor};
+use hotlink_real::{Latch, Latches, Neighbor};
 use hotlink_standard::constants as c;
 use hotlink_standard::{Builtin, Datatype};
 use std::cell::{Cell, RefCell};
@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     /// The ranks' processes, where the parts are their own memory; none where all are mapped here.
     pub(crate) neighbors: Vec<Neighbor>,
     /// A latch for each rank's part.
-    pub(crate) latches: Address,
+    pub(crate) latches: Latches,
     pub(crate) memory: Option<Memory>,
     pub(crate) attachment: Option<Attachment>,
 }
@@ -71,12 +71,6 @@ pub(crate) struct Place {
     pub(crate) at: Address,
     pub(crate) of: Option<Neighbor>,
     pub(crate) latch: Latch,
-}
-
-impl Shared {
-    fn latch(&self, of: u32) -> Latch {
-        memory::latch(self.latches.plus(i64::from(of) * Latch::BYTES as i64))
-    }
 }
 
 /// See the module.
@@ -165,15 +159,15 @@ impl Window {
     }
     /// What orders this rank's access to another's part, if they share memory.
     fn latch(&self, of: u32) -> Option<Latch> {
-        self.made.shared.as_ref().map(|shared| shared.latch(of))
+        self.made.shared.as_ref().map(|shared| shared.latches.of(of))
     }
     /// Whether this rank reaches another's part by itself.
     fn reaches(&self, to: u32) -> bool {
-        to == self.own() || self.made.shared.is_some()
+        to == self.comm.rank || self.made.shared.is_some()
     }
     /// Whose memory a rank's part is, if it is not mapped here.
     fn neighbor(&self, of: u32) -> Option<Neighbor> {
-        self.made.shared.as_ref()?.neighbors.get(of as usize).copied().filter(|_| of != self.own())
+        self.made.shared.as_ref()?.neighbors.get(of as usize).copied().filter(|_| of != self.comm.rank)
     }
     /// Where so many bytes of a rank's part are, where ranks share the window's memory or reach each other's. `None`:
     /// something is wrong, or it goes another way.
@@ -183,31 +177,23 @@ impl Window {
         let &(base, size, unit) = shared.parts.get(rank as usize)?;
         let at = disp.checked_mul(unit).filter(|&at| at >= 0 && at.saturating_add(bytes) <= size)?;
         let rank = rank as u32;
-        let place = || Place { at: base.plus(at), of: self.neighbor(rank), latch: shared.latch(rank) };
+        let place = || Place { at: base.plus(at), of: self.neighbor(rank), latch: shared.latches.of(rank) };
         self.may_reach(rank).then(place)
-    }
-    /// Where one block of a part is that this rank reaches, and whose memory that is, if it is not mapped here.
-    fn there(&self, aim: &Aim) -> Option<(Address, Option<Neighbor>)> {
-        match (&self.made.shared, &aim.blocks[..]) {
-            (Some(shared), &[(at, _)]) => Some((shared.parts[aim.to as usize].0.plus(at), self.neighbor(aim.to))),
-            _ => None,
-        }
     }
     /// Moves a buffer to one block of a part that this rank reaches, or from there, if no packing is needed; whether it did.
     pub(crate) fn moves(&self, aim: &Aim, buffer: &Buffer, out: bool) -> bool {
-        match (self.there(aim), buffer.row()) {
-            (Some((there, None)), _) if out => buffer.store(there),
-            (Some((there, None)), _) => buffer.load(there),
-            (Some((there, Some(of))), Some(row)) => return memory::moves(of, row, there, buffer.bytes(), out),
+        let (Some(shared), &[(at, _)]) = (&self.made.shared, &aim.blocks[..]) else { return false };
+        let there = shared.parts[aim.to as usize].0.plus(at);
+        match (self.neighbor(aim.to), buffer.row()) {
+            (None, _) if out => buffer.store(there),
+            (None, _) => buffer.load(there),
+            (Some(of), Some(row)) => return memory::moves(of, row, there, buffer.bytes(), out),
             _ => return false,
         }
         true
     }
     pub(crate) fn is_dynamic(&self) -> bool {
         self.made.facts.flavor == c::MPI_WIN_FLAVOR_DYNAMIC
-    }
-    fn own(&self) -> u32 {
-        self.comm.rank
     }
     /// A tag for an answer.
     fn answer(&self) -> u32 {
@@ -290,7 +276,7 @@ impl Window {
             }
             return Ok(());
         }
-        if to == self.own() {
+        if to == self.comm.rank {
             return self.told(to, Kind::Lock, how as u64).await.map(|_| ());
         }
         self.ask(to, &Ask { answer: UNHEARD, how: how as u64, ..Ask::of(Kind::Lock) })
@@ -311,7 +297,7 @@ impl Window {
     /// was asked of others, so that nothing is to be waited for.
     pub(crate) fn is_flushed(&self) -> bool {
         if self.made.shared.is_some() {
-            std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+            hotlink_real::full_fence();
             hotlink_real::looked();
         }
         self.due.get() == 0
@@ -389,18 +375,15 @@ impl Window {
             let mut data = vec![0; places.iter().map(|&(_, bytes)| bytes as usize).sum()];
             let mut rest = &mut data[..];
             for &(at, bytes) in &places {
-                let (now, more) = rest.split_at_mut(bytes as usize);
-                memory::look_at(neighbor, at, now)?;
-                rest = more;
+                memory::look_at(neighbor, at, rest.split_off_mut(..bytes as usize)?)?;
             }
             Some(data)
         };
         let write = |data: &[u8]| {
             let mut from = data;
             for &(at, bytes) in &places {
-                let (now, rest) = from.split_at((bytes as usize).min(from.len()));
-                memory::write_at(neighbor, at, now)?;
-                from = rest;
+                let room = from.len().min(bytes as usize);
+                memory::write_at(neighbor, at, from.split_off(..room)?)?;
             }
             Some(())
         };
@@ -416,9 +399,14 @@ impl Window {
                 Some(old)
             }
             Kind::Accumulate | Kind::Fetch => {
+                let (builtin, element) = ask.operator()?;
+                if let (Kind::Accumulate, None, &[(at, bytes)]) = (ask.kind, neighbor, &places[..]) {
+                    let room = ask.data.len().min(bytes as usize);
+                    memory::alter(at, room, |now| builtin.combine(&element, now, &ask.data[..room]));
+                    return Some(Vec::new());
+                }
                 let mut new = read()?;
                 let old = if ask.kind == Kind::Fetch { new.clone() } else { Vec::new() };
-                let (builtin, element) = ask.operator()?;
                 if builtin != Builtin::Nothing {
                     let room = new.len().min(ask.data.len());
                     builtin.combine(&element, &mut new[..room], &ask.data[..room]);

@@ -4,6 +4,7 @@
 mod collectives;
 mod conformance;
 mod free_port;
+mod latch;
 mod launched;
 mod messages;
 mod random;
