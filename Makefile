@@ -14,12 +14,12 @@ PAGE    := target/web/explorer.html
 VENV    := .venv/bin
 RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f) \
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
-DOCS    := README.md CONTRIBUTING.md SECURITY.md tools/docs/language tools/docs/banned.txt $(shell find docs -name '*.md')
+DOCS    := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md tools/docs/language tools/docs/banned.txt $(shell find docs -name '*.md')
 SCRIPTS := .ci/tests tools/docs/language tools/docs/commands tools/docs/reference tools/docs/worked tools/dist/build tools/dist/release tools/dist/sbom tools/published-transports/run tools/published-transports/causes examples/python
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-ready test-programs test-rust test-barrier test-plugin-programs test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-needs test-ready test-programs test-rust test-barrier test-plugin-programs test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -43,16 +43,20 @@ docs-renew: build ## write the outputs that the documents show anew
 	@$(TIMED) "outputs of the documents" $(VENV)/python tools/docs/commands $(VENV)/hotlink --write
 
 test: .stamps/tools ## check everything, then run every test
-	@$(TIMED) "MPIs for the tests" $(SUBMAKE) --no-print-directory -s -C plugins/mpi mpis
-	@$(TIMED) "InfiniBand's simulator and subnet manager for the tests" tools/site/need
-	@$(TIMED) "a compiler for the standard ABI" tools/conformance/need mpich
-	@$(TIMED) "a browser for the tests of the report" tools/browser/need
-	@# Two steps at a time: most of them leave a core idle for some of their time.
-	@$(MAKE) --no-print-directory -j 2 test-ready
-	@# The output of a step comes when it ends.
+	@# Three steps at a time: what is fetched and installed needs few of the processors' time.
+	@$(MAKE) --no-print-directory -j 3 test-needs test-ready
+	@# The output of a step comes when it ends. Most of them leave a core idle for some of their time.
 	@$(MAKE) --no-print-directory -j 2 -Orecurse test-rust test-barrier test-python test-page test-abi test-plugin-programs
 	@# Ranks of these wait busily, on every core.
 	@$(MAKE) --no-print-directory test-plugins
+
+# What only tests need. One after the other: Debian's packages are installed by one program at a time.
+test-needs:
+	@$(TIMED) "MPIs for the tests" $(SUBMAKE) --no-print-directory -s -C plugins/mpi mpis
+	@$(TIMED) "InfiniBand's simulator and subnet manager for the tests" tools/site/need
+	@$(TIMED) "a browser for the tests of the report" tools/browser/need
+	@$(TIMED) "tools of the hardware barrier" $(SUBMAKE) --no-print-directory -s -C rtl/barrier tools
+	@$(TIMED) "a compiler for the standard ABI" tools/conformance/need mpich
 
 # The quick checks first. The lints, the documentation and the tests are compiled in one folder: one after the other.
 test-ready: .stamps/check-docs .stamps/check-python .stamps/check-web .stamps/lints test-programs build explorer
