@@ -18,14 +18,29 @@ pub(crate) fn check(session: &Session<'_>) -> Result<(), Error> {
     let Some((_, ranks)) = hotlink_real::launched().map_err(failure)? else { return Ok(()) };
     let mine = choices(session.request);
     let all = Tcp::new(session.limits()).run(ranks, &|_: TcpPort| async { mine.clone() }).map_err(failure)?;
-    let differing = differing(&all);
-    match differing.is_empty() {
-        true => Ok(()),
-        false => {
-            let what = "the commands do not ask for the same, and must but for --listen, --connect and --as-rank";
-            Err(Error::Input(format!("--listen, --connect: {what}: {}", differing.join("; "))))
-        }
+    match in_words(&differing(&all)) {
+        what if what.is_empty() => Ok(()),
+        what => Err(Error::Input(format!("--listen, --connect: {what}"))),
     }
+}
+
+/// This process's choices as a text, one on each line, for another one's [`objection`].
+pub(crate) fn told(request: &Request) -> String {
+    choices(request).iter().map(|(name, value)| format!("{name}\t{value}\n")).collect()
+}
+
+/// How choices that another process has [`told`] differ from this one's, which is rank 0; empty if they do not.
+pub(crate) fn objection(request: &Request, other: &str) -> String {
+    let split = |line: &str| line.split_once('\t').map(|(name, value)| (name.to_owned(), value.to_owned()));
+    in_words(&differing(&[choices(request), other.lines().filter_map(split).collect()]))
+}
+
+fn in_words(differing: &[String]) -> String {
+    if differing.is_empty() {
+        return String::new();
+    }
+    let what = "the commands do not ask for the same, and must but for --listen, --connect and --as-rank";
+    format!("{what}: {}", differing.join("; "))
 }
 
 /// Choices by name, as this process has them.
@@ -80,9 +95,17 @@ fn differing(all: &[Vec<(String, String)>]) -> Vec<String> {
     };
     let one = |(name, value): &(String, String)| {
         let other = (1..all.len()).find(|&rank| of(rank, name) != value)?;
-        Some(format!("{name} is {value} on rank 0 and {} on rank {other}", of(other, name)))
+        Some(format!("{name} is {} on rank 0 and {} on rank {other}", given(value), given(of(other, name))))
     };
     first.iter().filter_map(one).collect()
+}
+
+/// The debug text of an option that may be left out, as one would say it.
+fn given(value: &str) -> &str {
+    match value {
+        "None" => "not given",
+        _ => value.strip_prefix("Some(").and_then(|inside| inside.strip_suffix(')')).unwrap_or(value),
+    }
 }
 
 #[cfg(test)]
@@ -101,7 +124,12 @@ mod tests {
             Request { repetition: Repetition { time_s: 2.0, blocks: 3, ..Repetition::default() }, ..one.clone() };
         let told = |a: &Request, b: &Request| differing(&[choices(a), choices(b)]).join("; ");
         assert_eq!(told(&one, &one), "");
-        assert_eq!(told(&one, &other), "window is Some(4) on rank 0 and Some(8) on rank 1");
+        assert_eq!(told(&one, &other), "window is 4 on rank 0 and 8 on rank 1");
+        let told_without = told(&stream(None), &other);
+        assert_eq!(told_without, "window is not given on rank 0 and 8 on rank 1");
+        assert_eq!(objection(&one, &super::told(&one)), "");
+        let what = objection(&one, &super::told(&other));
+        assert!(what.ends_with("and --as-rank: window is 4 on rank 0 and 8 on rank 1"), "{what}");
         assert_eq!(
             told(&one, &longer),
             "time is 0.5 on rank 0 and 2 on rank 1; blocks is 12 on rank 0 and 3 on rank 1"

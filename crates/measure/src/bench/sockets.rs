@@ -1,5 +1,6 @@
 //! `sockets`: the operating system's own TCP and UDP, without any message passing above.
 
+use crate::alike;
 use crate::clock::timer;
 use crate::pass::Pass;
 use crate::request::{self as asked, Nagle, Protocol, Test};
@@ -26,11 +27,13 @@ pub(crate) fn run(asked: &asked::Sockets, pass: &mut Pass<'_>) -> Result<(), Err
     let (session, hosts) = (pass.session, &pass.session.request.hosts);
     session.without_buffers()?;
     if let Some(address) = &hosts.connect {
-        return hotlink_real::serve(address).map_err(|error| Error::Input(format!("--connect {address}: {error}")));
+        return hotlink_real::serve(address, &alike::told(session.request))
+            .map_err(|error| Error::Input(format!("--connect {address}: {error}")));
     }
     let points = points(asked)?;
     let mut sockets = match &hosts.listen {
-        Some(address) => Sockets::listen(address).map_err(|e| Error::Input(format!("--listen {address}: {e}")))?,
+        Some(address) => Sockets::listen(address, |other| alike::objection(session.request, other))
+            .map_err(|error| Error::Input(format!("--listen {address}: {error}")))?,
         None => Sockets::local().map_err(failed)?,
     };
     let bound = bound(asked, session, &sockets)?;

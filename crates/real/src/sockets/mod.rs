@@ -13,7 +13,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
-use wire::{accept, buffers, read_word, set_buffers, write_in};
+use wire::{accept, buffers, read_text, read_word, set_buffers, write_in, write_text};
 
 /// Longest datagram of IPv4.
 pub const DATAGRAM_MAX: u64 = 65_507;
@@ -119,24 +119,30 @@ impl Sockets {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let (address, secret) = (listener.local_addr()?, Secret::fresh()?);
         let theirs = secret.clone();
-        std::thread::spawn(move || serve::serve_at(address, &theirs));
-        Sockets::meet(listener, &secret)
+        std::thread::spawn(move || serve::serve_at(address, &theirs, ""));
+        Sockets::meet(listener, &secret, |_| String::new())
     }
-    /// Waits at `host:port` for the other side, see [`serve`], which must prove the secret.
+    /// Waits at `host:port` for the other side, see [`serve`], which must prove the secret. `objection`: what is wrong with
+    /// the choices that it tells, in words for both sides; empty if nothing is.
     ///
     /// # Errors
-    /// No such address here, no secret, or nobody came.
-    pub fn listen(address: &str) -> io::Result<Sockets> {
+    /// No such address here, no secret, nobody came, or the objection.
+    pub fn listen(address: &str, objection: impl FnOnce(&str) -> String) -> io::Result<Sockets> {
         let address = first_of(address)?;
         let secret = secret_for(address)?;
         let listener = TcpListener::bind(address)?;
         eprintln!("hotlink: listens at {address} for one that proves the secret of {}", secret.origin());
         crate::crew::tell_listening(address.to_string());
-        Sockets::meet(listener, &secret)
+        Sockets::meet(listener, &secret, objection)
     }
-    fn meet(listener: TcpListener, secret: &Secret) -> io::Result<Sockets> {
-        let (control, session) = accept(&listener, Purpose::Orders, secret, PATIENCE)?;
+    fn meet(listener: TcpListener, secret: &Secret, objection: impl FnOnce(&str) -> String) -> io::Result<Sockets> {
+        let (mut control, session) = accept(&listener, Purpose::Orders, secret, PATIENCE)?;
         control.set_nodelay(true)?;
+        let objection = objection(&read_text(&mut control)?);
+        write_text(&mut control, &objection)?;
+        if !objection.is_empty() {
+            return Err(io::Error::other(objection));
+        }
         Ok(Sockets { listener, control, session })
     }
     /// This host's address, as the other side sees it.

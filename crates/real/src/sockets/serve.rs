@@ -1,6 +1,6 @@
 //! The side that is told what to do.
 
-use super::wire::{greet, set_buffers, write_in};
+use super::wire::{greet, read_text, set_buffers, write_in, write_text};
 use super::{
     ASKED_MAX, DATAGRAM_MAX, Greeting, INTERVAL, LOOK, PATIENCE, QUIET, READ, SocketOptions, first_of, greeting,
     is_timeout, secret_for,
@@ -11,17 +11,24 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Instant;
 
-/// Joins who listens at `address`, if it proves the secret, and does what it asks, until it leaves.
+/// Joins who listens at `address`, if it proves the secret, and does what it asks, until it leaves. `choices`: what this
+/// side was asked for, see [`Sockets::listen`](super::Sockets::listen).
 ///
 /// # Errors
-/// Nobody listens there, no secret, or it falls silent within a task.
-pub fn serve(address: &str) -> io::Result<()> {
+/// Nobody listens there, no secret, it was asked for something else, or it falls silent within a task.
+pub fn serve(address: &str, choices: &str) -> io::Result<()> {
     let address = first_of(address)?;
-    serve_at(address, &secret_for(address)?)
+    serve_at(address, &secret_for(address)?, choices)
 }
 
-pub(super) fn serve_at(address: SocketAddr, secret: &Secret) -> io::Result<()> {
+pub(super) fn serve_at(address: SocketAddr, secret: &Secret, choices: &str) -> io::Result<()> {
     let (mut control, session) = greet(address, None, Purpose::Orders, secret)?;
+    control.set_read_timeout(Some(PATIENCE))?;
+    write_text(&mut control, choices)?;
+    let objection = read_text(&mut control)?;
+    if !objection.is_empty() {
+        return Err(io::Error::other(objection));
+    }
     let streams = Secret::of(session.to_vec(), "this measurement");
     control.set_nodelay(true)?;
     loop {

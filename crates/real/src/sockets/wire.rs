@@ -21,6 +21,24 @@ pub(super) fn read_word(stream: &mut TcpStream) -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
+/// Longest text that one side tells the other.
+const TEXT_MAX: u64 = 64 << 10;
+
+pub(super) fn write_text(stream: &mut TcpStream, text: &str) -> io::Result<()> {
+    stream.write_all(&(text.len() as u64).to_le_bytes())?;
+    stream.write_all(text.as_bytes())
+}
+
+pub(super) fn read_text(stream: &mut TcpStream) -> io::Result<String> {
+    let length = read_word(stream)?;
+    if length > TEXT_MAX {
+        return Err(io::Error::other(format!("the other side tells {length} B; must be at most {TEXT_MAX} B")));
+    }
+    let mut bytes = vec![0; length as usize];
+    stream.read_exact(&mut bytes)?;
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
 /// What one side says to the other before a connection is used for `purpose`.
 fn claim(purpose: Purpose) -> Claim {
     Claim { purpose, rank: 1, ranks: 2, job: job_digest("hotlink measure sockets") }
