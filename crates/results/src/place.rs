@@ -2,6 +2,7 @@
 //! A link stays one: the file that it names is written. What is no file (a device, a pipe) is written straight.
 
 use hotlink_study::Error;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -21,28 +22,32 @@ impl Batch {
         let (made_folder, number) = (!folder.exists(), MADE.fetch_add(1, Ordering::Relaxed));
         let staging = folder.join(format!(".hotlink-{}-{number}", std::process::id()));
         let batch = Batch { folder: folder.to_owned(), staging, made_folder };
-        fs::create_dir_all(&batch.staging).map_err(|error| cannot("make", &batch.folder, &error))?;
+        fs::create_dir_all(&batch.staging)
+            .map_err(|error| cannot(if made_folder { "make" } else { "write into" }, &batch.folder, &error))?;
         Ok(batch)
     }
 
     /// Adds a file; returns where it waits.
-    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
-        let path = self.staging.join(name);
+    pub fn write(&self, name: impl AsRef<Path>, text: &str) -> Result<PathBuf, Error> {
+        let path = self.staging.join(name.as_ref());
         fs::write(&path, text).map_err(|error| cannot("write", &self.folder.join(name), &error))?;
         Ok(path)
     }
 
     /// Names of the files so far, sorted.
     pub fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.staging).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = self.files().map(|name| name.to_string_lossy().into_owned()).collect();
         names.sort();
         names
     }
 
+    fn files(&self) -> impl Iterator<Item = OsString> {
+        fs::read_dir(&self.staging).into_iter().flatten().flatten().map(|entry| entry.file_name())
+    }
+
     /// Moves everything into the folder.
     pub fn commit(mut self) -> Result<(), Error> {
-        for name in self.names() {
+        for name in self.files().collect::<Vec<_>>() {
             let to = self.folder.join(&name);
             fs::rename(self.staging.join(&name), &to).map_err(|error| cannot("write", &to, &error))?;
         }
@@ -134,14 +139,13 @@ pub fn write_with(
 }
 
 /// The folder of a file, for a batch, and its name there.
-fn place<'a>(option: &str, path: &'a Path) -> Result<(Batch, &'a str), Error> {
+fn place<'a>(option: &str, path: &'a Path) -> Result<(Batch, &'a OsStr), Error> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let name = path.file_name().and_then(|name| name.to_str());
     let wrong = |what: String| Error::Input(format!("{option} {}: {what}", path.display()));
-    let name = name.ok_or_else(|| wrong("is not a file name".to_owned()))?;
+    let name = path.file_name().ok_or_else(|| wrong("is not a file name".to_owned()))?;
     // A folder that is not there is more often misspelt than wanted.
     if !folder.exists() {
         return Err(wrong(format!("there is no folder {}; make it, or give another path", folder.display())));
@@ -169,6 +173,17 @@ mod tests {
         batch.commit().unwrap();
         assert_eq!(fs::read_to_string(folder.join("a.csv")).unwrap(), "2");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_may_have_a_name_that_is_no_unicode() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = std::env::temp_dir().join(format!("hotlink-bytes-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let file = folder.join(OsStr::from_bytes(b"run\xff.rec"));
+        write_whole("--out", &file, "kept").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "kept");
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -147,7 +147,7 @@ impl Store<'_> {
     /// It cannot be written.
     pub fn save(&self, key: &str, document: &Value) -> Result<(), Error> {
         let batch = hotlink_results::Batch::new(self.0)?;
-        batch.write(&format!("{key}.json"), &text(document))?;
+        batch.write(format!("{key}.json"), &text(document))?;
         batch.commit()
     }
 }

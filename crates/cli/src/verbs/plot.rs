@@ -91,12 +91,12 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let folder = args.out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = args.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let batch = Batch::new(folder)?;
-    let handed = batch.write(&format!("{name}.json"), "")?;
+    let handed = batch.write(format!("{name}.json"), "")?;
     let Args { x, y, facet, title, note, panels, .. } = args;
     let request = json!({"out": handed.with_file_name(name), "x": x, "y": y, "facet": facet, "title": title, "note": note,
         "panels": panels.name()});
     let document = json!({"schema": VERSION, "command": [], "environment": {}, "records": records, "plot": request});
-    batch.write(&format!("{name}.json"), &pretty(&document))?;
+    batch.write(format!("{name}.json"), &pretty(&document))?;
     plot(&handed).map_err(|why| Failure::Input(format!("plot: {}", why.trim_start_matches("ValueError: "))))?;
     std::fs::remove_file(&handed).map_err(|error| Failure::Input(format!("{}: {error}", handed.display())))?;
     batch.commit()?;
