@@ -40,7 +40,7 @@ pub use matching::Matching;
 pub use protocol::Protocol;
 #[doc(hidden)]
 pub use read::read_bytes;
-pub use read::{Costs, Cut, Format, Options, Read, ReadError, place, read};
+pub use read::{Costs, Cut, Domains, Format, Options, Read, ReadError, place, read};
 pub use record::Recorder;
 pub use state::{Line, Marks, State};
 pub use together::{beside, repeated};

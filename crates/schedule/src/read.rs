@@ -12,7 +12,7 @@ use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-pub use collective::{Costs, Cut};
+pub use collective::{Costs, Cut, Domains};
 
 /// A form of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::topology::{Rail, Reducing, ReducingRail, TopologySpec};
 use hotlink_schedule::collective::{Algorithm, Machine, RailSwitches, Wiring};
-use hotlink_schedule::{Costs, Cut, Options};
+use hotlink_schedule::{Costs, Cut, Domains, Options};
 
 /// What the catalog says of a cluster's GPUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,7 +83,7 @@ impl Gpus {
 
     /// How they cut the collectives of traces.
     pub fn cut(&self) -> Cut {
-        Cut { chunk: self.chunk, slices: self.slices, domain: self.domain.max(1) }
+        Cut { chunk: self.chunk, slices: self.slices, domains: Domains::InOrder(self.domain.max(1)) }
     }
 
     /// So many of them.
@@ -105,6 +105,17 @@ pub fn options(spec: &FabricSpec, asked: &Options) -> Result<Options, String> {
     }
     let gpus = Gpus::of(spec)?;
     Ok(Options { costs: gpus.costs, cut: gpus.cut(), ..asked.clone() })
+}
+
+/// The same once the nodes of the ranks are known; `None` if that changes nothing: ranks stand in order.
+pub fn placed(spec: &FabricSpec, options: &Options, nodes: &[u32]) -> Option<Options> {
+    let each = domain(spec);
+    let in_order = (0..).zip(nodes).all(|(rank, node): (u32, &u32)| node / each == rank / each);
+    if !is(spec) || in_order {
+        return None;
+    }
+    let domains = Domains::Of(nodes.iter().map(|node| node / each).collect());
+    Some(Options { cut: Cut { domains, ..options.cut.clone() }, ..options.clone() })
 }
 
 /// The switches of its rails for so many GPUs, where they combine data.

@@ -74,8 +74,17 @@ impl Scheduled {
         let source = Source::open(fabric)?;
         // What GPUs take of a trace or plan is asked of the fabric, so it is read again for each.
         let read_on = |source: &Source| {
-            let on = self.on(source)?;
-            Ok::<_, Error>((on.read()?, on.options.cut))
+            let mut on = self.on(source)?;
+            let mut found = on.read()?;
+            // Where its ranks are is known once it is known how many there are.
+            let seats = self.seats.seats(source, found.schedule.ranks())?;
+            if found.format == Format::Chakra
+                && let Some(options) = gpu::placed(source.spec(), &on.options, &seats.places())
+            {
+                on.options = options;
+                found = on.read()?;
+            }
+            Ok::<_, Error>((found, on.options.cut))
         };
         let once = if gpu::is(source.spec()) { None } else { Some(read_on(&source)?) };
         let answer = |source: &Source, watch: &dyn Watch| match &once {
@@ -112,7 +121,7 @@ impl Scheduled {
             record.set("left_out", "messages within a node");
         }
         if *format == Format::Chakra {
-            let Cut { chunk, slices, .. } = *cut;
+            let &Cut { chunk, slices, .. } = cut;
             record = record.with("chunk_B", chunk).with("slices", slices);
         }
         Ok(vec![record])

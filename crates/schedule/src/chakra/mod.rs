@@ -69,14 +69,10 @@ pub fn files(path: &Path) -> Result<Option<Vec<PathBuf>>, ReadError> {
 
 /// All operations of the traces, in picoseconds.
 pub(crate) fn builder(files: &[PathBuf], options: &Options, watched: u32) -> Result<Builder, ReadError> {
-    let groups = groups(files, options)?;
-    let mut reader = Reader {
-        draft: Draft::new(files.len() as u32),
-        groups,
-        all: (0..files.len() as u32).collect(),
-        calls: BTreeMap::new(),
-        options,
-    };
+    let mut groups = groups(files, options)?;
+    let mut all: Vec<u32> = (0..files.len() as u32).collect();
+    groups.values_mut().chain([&mut all]).for_each(|ranks| options.cut.by_domain(ranks));
+    let mut reader = Reader { draft: Draft::new(files.len() as u32), groups, all, calls: BTreeMap::new(), options };
     for (rank, file) in (0..).zip(files) {
         let name = file.display().to_string();
         let bytes =
@@ -223,7 +219,7 @@ impl Reader<'_> {
                 if !sends {
                     return one(self.draft.recv(rank, peer, bytes, tag, COMMUNICATION));
                 }
-                let Options { cut, costs, .. } = self.options;
+                let Options { cut, costs, .. } = &self.options;
                 let by_proxy = cut.parts(rank, peer) && costs.proxy_ps > 0;
                 let posted = by_proxy.then(|| self.draft.calc(rank, COMMUNICATION, costs.proxy_ps));
                 let send = self.draft.send(rank, peer, bytes, tag, COMMUNICATION);
@@ -298,7 +294,7 @@ impl Reader<'_> {
         *number += 1;
         debug_assert!(call.calls <= many, "each rank calls once");
         let at = (call.tag, COMMUNICATION);
-        Ok(member(&mut self.draft, Group { ranks, me }, kind, bytes, at, (self.options.costs, self.options.cut)))
+        Ok(member(&mut self.draft, Group { ranks, me }, kind, bytes, at, (self.options.costs, &self.options.cut)))
     }
 
     /// A collective that some rank of its group does not call.

@@ -4,6 +4,8 @@ use super::lane::{Costs, Lane};
 use super::ring::{Seat, round};
 use super::share;
 use crate::draft::{Draft, Local};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a trace's collective does. Sizes are those of each rank's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,27 +40,51 @@ pub struct Group<'a> {
 }
 
 /// How a trace's collectives are cut, of which traces say nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Largest piece of a chain, in bytes.
     pub chunk: u64,
     /// Pieces of a ring's block.
     pub slices: u64,
-    /// Ranks of a scale-up domain, in order from rank 0 on: what goes to another one passes a proxy.
-    pub domain: u32,
+    /// Where ranks are: what goes to another scale-up domain passes a proxy.
+    pub domains: Domains,
+}
+
+/// The scale-up domain of each rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Domains {
+    /// Ranks of each, in order from rank 0 on.
+    InOrder(u32),
+    /// By rank.
+    Of(Arc<[u32]>),
 }
 
 impl Cut {
     /// Whether what one rank sends another passes a proxy.
     pub(crate) fn parts(&self, a: u32, b: u32) -> bool {
-        a / self.domain != b / self.domain
+        self.domain(a) != self.domain(b)
+    }
+    /// Puts a group's ranks domain by domain, in order of the first of each: so NCCL finds its rings. The first stays first.
+    pub(crate) fn by_domain(&self, ranks: &mut [u32]) {
+        let mut order = BTreeMap::new();
+        for &rank in &*ranks {
+            let next = order.len();
+            order.entry(self.domain(rank)).or_insert(next);
+        }
+        ranks.sort_by_key(|&rank| order[&self.domain(rank)]);
+    }
+    fn domain(&self, rank: u32) -> u32 {
+        match &self.domains {
+            Domains::InOrder(each) => rank / each,
+            Domains::Of(domains) => domains[rank as usize],
+        }
     }
 }
 
 impl Default for Cut {
     /// As NCCL cuts them: buffers of 4 MiB in 8 steps, chunks of four steps, slices of two.
     fn default() -> Cut {
-        Cut { chunk: 1 << 20, slices: 2, domain: 1 }
+        Cut { chunk: 1 << 20, slices: 2, domains: Domains::InOrder(1) }
     }
 }
 
@@ -69,7 +95,7 @@ pub fn member(
     kind: Kind,
     bytes: u64,
     (tag, cpu): (u32, u8),
-    (costs, cut): (Costs, Cut),
+    (costs, cut): (Costs, &Cut),
 ) -> (Local, Local) {
     let rank = group.ranks[group.me];
     let begun = draft.calc(rank, cpu, costs.launch_ps);
@@ -84,7 +110,7 @@ pub fn member(
     (begun, ended)
 }
 
-fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes: u64, cut: Cut) {
+fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes: u64, cut: &Cut) {
     let many = ranks.len();
     let at = |position: usize| ranks[position % many];
     let seat = Seat {
@@ -144,5 +170,22 @@ fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes:
                 distance *= 2;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_that_share_a_domain_follow_each_other_and_need_no_proxy() {
+        let of = |domains| Cut { domains, ..Cut::default() };
+        let cut = of(Domains::Of([0, 1, 0, 1].into()));
+        let mut ranks = [1, 0, 3, 2];
+        cut.by_domain(&mut ranks);
+        assert_eq!((ranks, cut.parts(0, 2), cut.parts(0, 1)), ([1, 3, 0, 2], false, true));
+        let cut = of(Domains::InOrder(2));
+        cut.by_domain(&mut ranks);
+        assert_eq!((ranks, cut.parts(0, 1), cut.parts(1, 2)), ([1, 0, 3, 2], false, true));
     }
 }

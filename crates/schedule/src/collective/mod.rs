@@ -25,7 +25,7 @@ mod tree;
 
 pub use groups::{Groups, Home, by_host};
 pub use lane::{Costs, processor};
-pub use member::{Cut, Group, Kind, member};
+pub use member::{Cut, Domains, Group, Kind, member};
 pub use network::RailSwitches;
 pub use step::{Gradients, Step};
 pub use tree::halves;

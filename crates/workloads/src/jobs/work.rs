@@ -46,12 +46,14 @@ pub(super) fn of_switches(job: &Job) -> Option<Algorithm> {
 
 /// Schedules that were read, by job: they say how many ranks it has.
 pub(super) fn read_all(plan: &Plan, spec: &FabricSpec) -> Result<Vec<Option<Schedule>>, Error> {
-    plan.jobs.iter().map(|job| read_one(plan, job, spec)).collect()
+    plan.jobs.iter().map(|job| read_one(plan, job, spec, &[])).collect()
 }
 
-fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec) -> Result<Option<Schedule>, Error> {
+/// The schedule of a job; `nodes` of its ranks, once they are known.
+fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec, nodes: &[u32]) -> Result<Option<Schedule>, Error> {
     let Work::Schedule { path, options, calc_unit } = &job.work else { return Ok(None) };
     let options = gpu::options(spec, options).map_err(Error::Input)?;
+    let options = gpu::placed(spec, &options, nodes).unwrap_or(options);
     let found = read(path, &options).map_err(|error| plan.wrong(job, "schedule", error.to_string()))?;
     check(&found.schedule).map_err(|stuck| {
         let stands = stuck.op().and_then(|op| place(path, &options, op)).unwrap_or_else(|| path.clone());
@@ -149,6 +151,10 @@ fn write<'p>(
         training: None,
     };
     match &job.work {
+        // Of a trace, what the GPUs of a collective do depends on which of them share a host.
+        Work::Schedule { options, .. } if gpu::placed(setting.spec, options, &placed.nodes).is_some() => {
+            placed.schedule = read_one(plan, job, setting.spec, &placed.nodes)?.unwrap_or_default();
+        }
         Work::Schedule { .. } => placed.schedule = read.cloned().unwrap_or_default(),
         Work::Program { .. } => {
             placed.schedule = setting.recorded.of(plan, job, fabric.nodes(), &placed.nodes)?;
