@@ -2,8 +2,9 @@
 //!
 //! Switches stand in a total order, and a packet climbs before it descends (up*/down*), so that no circle of channels can
 //! wait for each other. With tables by destination that holds whoever sends: a switch from which only descents lead to the
-//! destination descends, every other climbs towards such a one. Among the shortest of these ways a destination takes the
-//! one that carries least so far; further rounds move each destination again, and the best round is kept.
+//! destination descends, every other climbs towards such a one. Among the shortest of these ways a switch takes for each
+//! destination the one that carries least so far, what switches before it send there counted too. Further rounds move each
+//! destination again, and the best round is kept.
 //!
 //! The order is that of the levels above the hosts where every cable joins two levels (a tree), else also that of a
 //! breadth-first search from each of some switches; the order that loses no pair and loads its fullest cable least is kept.
@@ -213,8 +214,30 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// Fills `next` with the ways to a switch.
-    fn tree(&mut self, home: u32) {
+    /// Fills `next` with the ways to a switch. With `pricing` each switch's hosts send there at once, so that those which
+    /// choose later see what lies on a way; returns pairs without a way.
+    fn tree(&mut self, home: u32, pricing: Option<&Pricing>) -> u64 {
+        self.descend(home);
+        let (graph, top_down) = (self.graph, std::mem::take(&mut self.top_down));
+        let mut lost = 0;
+        for &s in &top_down {
+            // Those that descend stay as they are, whoever sends to them.
+            if self.hops[s as usize] == NONE {
+                self.climb(s, home, pricing.is_some());
+            }
+            if let Some(pricing) = pricing.filter(|_| graph.hosts[s as usize] > 0 && s != home) {
+                match self.next[s as usize] {
+                    NONE => lost += u64::from(graph.hosts[s as usize]),
+                    _ => self.send(s, home, pricing),
+                }
+            }
+        }
+        self.top_down = top_down;
+        lost
+    }
+
+    /// The ways of all switches from which only descents lead to `home`.
+    fn descend(&mut self, home: u32) {
         let Router { graph, up, hops, cost, next, queue, price, .. } = self;
         hops.fill(NONE);
         next.fill(NONE);
@@ -235,42 +258,58 @@ impl<'a> Router<'a> {
                 (hops[from], cost[from], next[from]) = (h, c, e);
             }
         }
-        for &s in &self.top_down {
-            let s = s as usize;
-            // Those that descend stay as they are, whoever sends to them.
-            if hops[s] != NONE {
+    }
+
+    /// The way of a switch that climbs: the cheapest of the shortest. `anew`: prices have changed since ways were chosen.
+    fn climb(&mut self, s: u32, home: u32, anew: bool) {
+        let mut best = (NONE, f64::INFINITY, NONE);
+        for e in self.graph.leaving(s).filter(|&e| self.up[e as usize]) {
+            let to = self.graph.edges[e as usize].to;
+            let hops = self.hops[to as usize];
+            if hops == NONE || hops >= best.0 {
                 continue;
             }
-            let mut best = (NONE, f64::INFINITY, NONE);
-            for e in graph.leaving(s as u32).filter(|&e| up[e as usize]) {
-                let to = graph.edges[e as usize].to as usize;
-                if hops[to] != NONE {
-                    let way = (hops[to] + 1, cost[to] + price[e as usize], e);
-                    if (way.0, way.1) < (best.0, best.1) {
-                        best = way;
-                    }
-                }
+            let beyond = if anew { self.cost_of_way(to, home) } else { self.cost[to as usize] };
+            let way = (hops + 1, beyond + self.price[e as usize], e);
+            if (way.0, way.1) < (best.0, best.1) {
+                best = way;
             }
-            (hops[s], cost[s], next[s]) = best;
+        }
+        (self.hops[s as usize], self.cost[s as usize], self.next[s as usize]) = best;
+    }
+
+    fn cost_of_way(&self, from: u32, home: u32) -> f64 {
+        let (mut at, mut cost) = (from, 0.0);
+        while at != home {
+            let e = self.next[at as usize] as usize;
+            cost += self.price[e];
+            at = self.graph.edges[e].to;
+        }
+        cost
+    }
+
+    /// Puts what the hosts of a switch send to one of `home` on its way.
+    fn send(&mut self, from: u32, home: u32, pricing: &Pricing) {
+        let (mut at, count) = (from, f64::from(self.graph.hosts[from as usize]));
+        while at != home {
+            let e = self.next[at as usize] as usize;
+            self.load[e] += count;
+            self.price[e] = pricing.of(self.load[e], &self.graph.edges[e]);
+            at = self.graph.edges[e].to;
         }
     }
 
-    /// Adds what every host sends to one, `sign` times; returns pairs without a way.
-    fn add(&mut self, row: &[u32], home: u32, sign: f64) -> u64 {
-        let mut lost = 0;
+    /// Takes away what every host sends to one, whose ways are `row`.
+    fn take_back(&mut self, row: &[u32], home: u32, pricing: &Pricing) {
         for (from, &count) in self.graph.hosts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            if from as u32 != home && row[from] == NONE {
-                lost += u64::from(count);
-                continue;
-            }
             let mut at = from as u32;
-            while at != home {
+            while at != home && row[at as usize] != NONE {
                 let e = row[at as usize] as usize;
-                self.load[e] += sign * f64::from(count);
+                self.load[e] -= f64::from(count);
+                self.price[e] = pricing.of(self.load[e], &self.graph.edges[e]);
                 at = self.graph.edges[e].to;
             }
         }
-        lost
     }
 
     fn fullest(&self) -> f64 {
@@ -287,27 +326,18 @@ impl<'a> Router<'a> {
         let mut best: Option<Found> = None;
         for round in 0..rounds {
             let mut lost = 0;
-            let most = self.fullest();
-            // The first round counts what lies on a way; later ones flee the fullest edges, more sharply each time.
-            let sharp = 4.0 * round as f64;
-            let price = |load: f64, edge: &Edge| {
-                let full = (load + 1.0) * edge.inverse;
-                if round == 0 { full } else { maths::exp(sharp * (full / most - 1.0)) * edge.inverse }
-            };
+            let pricing = Pricing { round, most: self.fullest() };
             for (e, edge) in graph.edges.iter().enumerate() {
-                self.price[e] = price(self.load[e], edge);
+                self.price[e] = pricing.of(self.load[e], edge);
             }
             for host in 0..graph.home.len() {
                 let home = graph.home[host];
                 let row = host * switches..(host + 1) * switches;
                 if round > 0 {
-                    self.add(&next[row.clone()], home, -1.0);
-                    self.reprice(&next[row.clone()], &price);
+                    self.take_back(&next[row.clone()], home, &pricing);
                 }
-                self.tree(home);
-                next[row.clone()].copy_from_slice(&self.next);
-                lost += self.add(&next[row.clone()], home, 1.0);
-                self.reprice(&next[row], &price);
+                lost += self.tree(home, Some(&pricing));
+                next[row].copy_from_slice(&self.next);
             }
             let fullest = self.fullest();
             if best.as_ref().is_none_or(|best| fullest < best.fullest * (1.0 - 1e-9)) {
@@ -317,17 +347,25 @@ impl<'a> Router<'a> {
         let mut found = best.unwrap_or(Found { next, to_switches: Vec::new(), lost: 0, fullest: 0.0 });
         self.price = graph.edges.iter().map(|edge| edge.inverse).collect();
         for home in 0..graph.switches() {
-            self.tree(home);
+            self.tree(home, None);
             found.to_switches.extend_from_slice(&self.next);
         }
         found
     }
+}
 
-    /// Prices of the edges of a row.
-    fn reprice(&mut self, row: &[u32], price: &impl Fn(f64, &Edge) -> f64) {
-        for &e in row.iter().filter(|&&e| e != NONE) {
-            self.price[e as usize] = price(self.load[e as usize], &self.graph.edges[e as usize]);
-        }
+/// What an edge costs at a load.
+struct Pricing {
+    round: u64,
+    /// Time of the fullest edge when the round began.
+    most: f64,
+}
+
+impl Pricing {
+    /// The first round counts what lies on a way; later ones flee the fullest edges, more sharply each time.
+    fn of(&self, load: f64, edge: &Edge) -> f64 {
+        let (full, sharp) = ((load + 1.0) * edge.inverse, 4.0 * self.round as f64);
+        if self.round == 0 { full } else { maths::exp(sharp * (full / self.most - 1.0)) * edge.inverse }
     }
 }
 
