@@ -40,12 +40,14 @@ pub struct Job {
 }
 
 /// How a job ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobEnd {
     /// What a shell would say: 0, the status of the first rank that failed, or 128 and the signal that ended it.
     pub status: u8,
     /// Which rank failed first, and how; the lowest of those that failed in the same way before they were asked to end.
     pub failed: Option<String>,
+    /// There are several ranks, and none has begun with the library: each ran by itself. Known where stalls are looked for.
+    pub is_unheard: bool,
 }
 
 /// The part of a job that this process starts: another one has the others.
@@ -284,8 +286,9 @@ impl Job {
             }
             ranks.running.push((rank, Process::Own(child)));
         }
-        let end = supervise(&mut ranks, !is_part, ended)?;
+        let mut end = supervise(&mut ranks, !is_part, ended)?;
         drop(ranks);
+        end.is_unheard = self.ranks > 1 && waits.is_some_and(|(waits, _)| !waits.are_opened());
         copies.into_iter().for_each(|copy| _ = copy.join());
         Ok(end)
     }
@@ -326,7 +329,7 @@ impl Job {
 
 /// Watches them until all have ended. Those of one that is no job's whole (`is_whole`) and is asked to end have not failed.
 pub(crate) fn supervise(of: &mut impl Supervised, is_whole: bool, told: impl Fn(u32)) -> io::Result<JobEnd> {
-    let mut end = JobEnd { status: 0, failed: None };
+    let mut end = JobEnd::default();
     let mut asked: Option<(Instant, bool)> = None;
     // The one that the end names.
     let mut first: Option<u32> = None;
@@ -341,7 +344,8 @@ pub(crate) fn supervise(of: &mut impl Supervised, is_whole: bool, told: impl Fn(
             let names_it = first.is_none_or(|first| is_by_itself && is_cause(first));
             if code != 0 && names_it {
                 let is_asked = !is_whole && asked.is_some();
-                end = JobEnd { status: code, failed: (!is_asked).then(|| format!("{} {how}", of.name(number))) };
+                let failed = (!is_asked).then(|| format!("{} {how}", of.name(number)));
+                end = JobEnd { status: code, failed, ..JobEnd::default() };
                 first = Some(number);
                 asked.get_or_insert((Instant::now(), false));
             }
@@ -350,7 +354,7 @@ pub(crate) fn supervise(of: &mut impl Supervised, is_whole: bool, told: impl Fn(
         if asked.is_none()
             && let Some(why) = of.stuck()
         {
-            end = JobEnd { status: 1, failed: Some(why) };
+            end = JobEnd { status: 1, failed: Some(why), ..JobEnd::default() };
             // No rank's own end is named in place of that: none has a lower number.
             (first, asked) = (Some(0), Some((Instant::now(), false)));
         }
@@ -389,19 +393,19 @@ mod tests {
     #[test]
     fn a_job_ends_as_its_first_failing_rank() {
         let good = job("test \"$HOTLINK_RANKS$MARK\" = 3x && test $HOTLINK_RANK -lt 3", 3).run().unwrap();
-        assert_eq!(good, JobEnd { status: 0, failed: None });
+        assert_eq!(good, JobEnd::default());
         // The others would sleep for long.
         let bad = job("if test $HOTLINK_RANK = 1; then exit 7; fi; exec sleep 100", 3).run().unwrap();
-        assert_eq!(bad, JobEnd { status: 7, failed: Some("rank 1 ended with status 7".to_owned()) });
+        assert_eq!((bad.status, bad.failed.as_deref()), (7, Some("rank 1 ended with status 7")));
         let killed = job("if test $HOTLINK_RANK = 0; then kill -9 $$; fi; exec sleep 100", 2).run().unwrap();
-        assert_eq!(killed, JobEnd { status: 137, failed: Some("rank 0 was killed by signal 9".to_owned()) });
+        assert_eq!((killed.status, killed.failed.as_deref()), (137, Some("rank 0 was killed by signal 9")));
         // Ranks that fail alike, the lowest last; and one that fails in another way since the first has.
         let alike = job("test $HOTLINK_RANK = 1 || sleep 0.1; exit 3", 2).run().unwrap();
-        assert_eq!(alike, JobEnd { status: 3, failed: Some("rank 0 ended with status 3".to_owned()) });
+        assert_eq!((alike.status, alike.failed.as_deref()), (3, Some("rank 0 ended with status 3")));
         let noticed = job("test $HOTLINK_RANK = 0 && exit 58; sleep 0.1; exit 3", 2).run().unwrap();
-        assert_eq!(noticed, JobEnd { status: 3, failed: Some("rank 1 ended with status 3".to_owned()) });
+        assert_eq!((noticed.status, noticed.failed.as_deref()), (3, Some("rank 1 ended with status 3")));
         let other = job("test $HOTLINK_RANK = 1 && exit 3; sleep 0.1; exit 4", 2).run().unwrap();
-        assert_eq!(other, JobEnd { status: 3, failed: Some("rank 1 ended with status 3".to_owned()) });
+        assert_eq!((other.status, other.failed.as_deref()), (3, Some("rank 1 ended with status 3")));
     }
 
     #[test]

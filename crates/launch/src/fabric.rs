@@ -69,6 +69,10 @@ impl Clocks {
     }
 }
 
+/// Why no rank was heard of, and what helps.
+pub const OTHER_MPI: &str = "the program loads another MPI, or none (`ldd` tells). Compile it by `hotlink mpicc`; Python's mpi4py by \
+     `MPICC=\"hotlink mpicc\" pip install --no-binary mpi4py mpi4py`";
+
 /// Why nobody can go on, with the functions that ranks are in, and if some have never begun.
 fn with_calls(failure: Error, office: &Office) -> Error {
     const SHOWN: usize = 8;
@@ -184,6 +188,9 @@ pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Erro
         return Err(Error::Check(why));
     }
     let ran = simulated.map_err(|error| with_calls(error, &office))?;
+    if office.absent().len() == office.spent().len() {
+        return Err(Error::Check(format!("no rank called hotlink's MPI library: {OTHER_MPI}")));
+    }
     let record =
         seats.told(ran.record).with("program", command).with("compute_time", compute).with("clocks", clocks.name());
     let record = with_ranks(record, &office.spent()).with("wall_s", begun.elapsed().as_secs_f64());

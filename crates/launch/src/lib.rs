@@ -14,7 +14,7 @@ mod programs;
 mod recorded;
 
 pub use compared::Compared;
-pub use fabric::{Clocks, Ended, How, Interpreter, Told, on_fabric};
+pub use fabric::{Clocks, Ended, How, Interpreter, OTHER_MPI, Told, on_fabric};
 pub use hotlink_workloads::seating::{MOST_PER_NODE, Seats, Wanted};
 pub use library::{Commands, library, with_library};
 pub use pairs::pairs;

@@ -36,6 +36,8 @@ struct Line {
     tag: AtomicU64,
     /// The library's function that the rank is in: bytes, filled up with zeros.
     within: [AtomicU64; NAME],
+    /// Whether a process of the job has opened the lines; of the first rank's line alone.
+    opened: AtomicBool,
 }
 
 /// Words of a function's name, of which so much is told.
@@ -111,7 +113,14 @@ impl Waits {
     /// The system's.
     pub fn of_job(ranks: u32) -> io::Result<Arc<Waits>> {
         let shared = std::env::var(WAITS).ok().and_then(|path| SharedMemory::open(&path, Waits::bytes(ranks)).ok());
-        shared.map_or_else(|| Waits::new(ranks), |lines| Ok(Arc::new(Waits { lines, ranks })))
+        let Some(lines) = shared else { return Waits::new(ranks) };
+        let waits = Waits { lines, ranks };
+        waits.line(0).opened.store(true, Release);
+        Ok(Arc::new(waits))
+    }
+    /// Whether any process of the job has them ([`Waits::of_job`]): else none of its programs has begun with the library.
+    pub fn are_opened(&self) -> bool {
+        self.line(0).opened.load(Acquire)
     }
     fn bytes(ranks: u32) -> usize {
         ranks.max(1) as usize * std::mem::size_of::<Line>()

@@ -4,7 +4,7 @@
 use crate::values::stall_or_none;
 use crate::words::via;
 use crate::{Failure, place};
-use hotlink_launch::{library, with_library};
+use hotlink_launch::{OTHER_MPI, library, with_library};
 use hotlink_paper::{Format, Output};
 use hotlink_real::{Job, JobEnd, Via, cores};
 use std::ffi::OsString;
@@ -137,6 +137,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 pub(super) fn told(end: JobEnd) -> Result<(), Failure> {
     if let Some(why) = &end.failed {
         hotlink_paper::tell!("hotlink: {why}");
+    }
+    if end.is_unheard && end.status == 0 {
+        hotlink_paper::tell!("hotlink: no rank called hotlink's MPI library, so each ran by itself: {OTHER_MPI}");
     }
     match end.status {
         0 => Ok(()),
