@@ -1,5 +1,7 @@
 //! What the standard's error classes mean, in words.
 
+use std::cell::RefCell;
+
 /// Error classes by number from 0 on, as the ABI counts them: name and meaning.
 const CLASSES: [(&str, &str); 63] = [
     ("MPI_SUCCESS", "no error"),
@@ -76,4 +78,36 @@ pub fn error_class(class: i32) -> Option<&'static str> {
 pub fn error_text(class: i32) -> Option<String> {
     let (name, meaning) = usize::try_from(class).ok().and_then(|class| CLASSES.get(class))?;
     Some(format!("{name}: {meaning}"))
+}
+
+thread_local! {
+    /// The class of this thread's last failed call, and what was wrong.
+    static LAST: RefCell<(i32, String)> = const { RefCell::new((0, String::new())) };
+}
+
+/// A call of this thread has failed: [`error_said`] gives what was wrong for its class from now on.
+pub fn say_error(class: i32, what: String) {
+    LAST.with_borrow_mut(|last| *last = (class, what));
+}
+
+/// `MPI_ERR_ARG: MPI_Send: ...` for the class of this thread's last failed call; [`error_text`] for others.
+pub fn error_said(class: i32) -> Option<String> {
+    let name = error_class(class)?;
+    LAST.with_borrow(|(last, what)| match what.is_empty() || *last != class {
+        true => error_text(class),
+        false => Some(format!("{name}: {what}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_failure_is_told_for_its_class_alone() {
+        assert_eq!(error_said(13), error_text(13));
+        say_error(13, "MPI_Dims_create: dims[0] is negative".to_owned());
+        assert_eq!(error_said(13).unwrap(), "MPI_ERR_ARG: MPI_Dims_create: dims[0] is negative");
+        assert_eq!(error_said(6), error_text(6));
+    }
 }

@@ -36,7 +36,7 @@ pub use basic::{Basic, Class};
 pub use build::Order;
 pub use datatype::{Combiner, Contents, Datatype, Run};
 pub use distribution::{Distribution, Share};
-pub use errors::{error_class, error_text};
+pub use errors::{error_class, error_said, error_text, say_error};
 pub use group::{Compared, Group};
 pub use handles::{is_for_every_level, null_name};
 pub use names::{Name, names};

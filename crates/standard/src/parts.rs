@@ -32,15 +32,18 @@ impl Parts {
     pub fn are_ready(&self) -> bool {
         self.left.get() == 0
     }
-    /// One is; `false`: it was before, or is none.
-    pub fn ready(&self, part: usize) -> bool {
-        match self.ready.borrow_mut().get_mut(part) {
-            Some(ready) if !*ready => {
-                *ready = true;
-                self.left.set(self.left.get() - 1);
-                true
-            }
-            _ => false,
+    /// One is.
+    ///
+    /// # Errors
+    /// It was before, or is none.
+    pub fn ready(&self, part: i32) -> Result<(), String> {
+        let (count, mut all) = (self.count(), self.ready.borrow_mut());
+        let ready = usize::try_from(part).ok().and_then(|part| all.get_mut(part));
+        let ready = ready.ok_or_else(|| format!("partition {part}: there are {count}, from 0 on"))?;
+        if std::mem::replace(ready, true) {
+            return Err(format!("partition {part} was ready before"));
         }
+        self.left.set(self.left.get() - 1);
+        Ok(())
     }
 }

@@ -5,7 +5,7 @@ use crate::failure::{Done, check, fail, failure};
 use crate::pointer::{Out, Text, TextOut};
 use crate::process::Process;
 use hotlink_standard::constants as c;
-use hotlink_standard::{error_class as class_name, error_text};
+use hotlink_standard::{error_class as class_name, error_said};
 use std::ffi::c_int;
 
 /// Texts of the tools interface's errors.
@@ -26,7 +26,7 @@ fn known(p: &Process, code: c_int) -> Done {
 pub(crate) fn error_string(p: &Process, errorcode: c_int, string: TextOut, resultlen: Out<c_int>) -> Done {
     known(p, errorcode)?;
     let added = p.codes.borrow().get(&errorcode).map(|added| added.1.clone());
-    let text = added.or_else(|| error_text(errorcode)).unwrap_or_else(|| format!("MPI_T error {errorcode}"));
+    let text = added.or_else(|| error_said(errorcode)).unwrap_or_else(|| format!("MPI_T error {errorcode}"));
     resultlen.set(string.write(&text, c::MPI_MAX_ERROR_STRING as usize) as c_int);
     Ok(())
 }

@@ -116,7 +116,7 @@ fn alike(p: &Process, file: &File, [name, argument]: [&'static str; 2], number: 
 pub(crate) fn file_close(p: &Process, fh: Out<Handle>) -> Done {
     let handle = fh.get(0);
     let file = p.file(handle)?;
-    check(file.begun.borrow().is_none(), c::MPI_ERR_FILE, || "a collective was begun and never ended".to_owned())?;
+    check(file.begun.borrow().is_none(), c::MPI_ERR_OTHER, || "a collective was begun and never ended".to_owned())?;
     meet(p, &file)?;
     p.files.remove(handle);
     fh.set(c::MPI_FILE_NULL);

@@ -5,7 +5,7 @@
 
 use super::messages::to;
 use crate::abi::{Handle, Status};
-use crate::failure::{Done, check, failure};
+use crate::failure::{Done, check, fail, failure};
 use crate::pointer::{Address, In, Out};
 use crate::process::Process;
 use crate::process::buffer::{Buffer, Staged};
@@ -128,8 +128,7 @@ fn parts(p: &Process, request: Handle) -> Done<Rc<Parts>> {
 }
 
 fn ready(parts: &Parts, partition: c_int) -> Done {
-    let known = usize::try_from(partition).is_ok_and(|partition| parts.ready(partition));
-    check(known, c::MPI_ERR_ARG, || format!("partition {partition}: it is none, or was ready before"))
+    parts.ready(partition).or_else(|why| fail(c::MPI_ERR_ARG, why))
 }
 
 pub(crate) fn pready(p: &Process, partition: c_int, request: Handle) -> Done {

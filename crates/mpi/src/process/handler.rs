@@ -28,6 +28,7 @@ impl Process {
     }
     /// Calls a handler with an error.
     pub(crate) fn handled(&self, name: &str, handler: Handle, object: Handle, failed: &Failure) -> c_int {
+        hotlink_standard::say_error(failed.code, format!("{name}: {}", failed.why));
         match handler {
             c::MPI_ERRORS_RETURN => {}
             _ => match self.handlers.get(handler) {
