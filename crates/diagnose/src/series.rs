@@ -205,7 +205,7 @@ fn time_of(record: &Record) -> Option<f64> {
 
 fn steadiness_of(record: &Record) -> Option<f64> {
     // In records of this command `p99` is of the times whose middle stands there.
-    let of_times = record.text("statistic_of").is_none_or(|of| of == "latency_us");
+    let of_times = record.statistic().is_none_or(|of| of == "latency_us");
     let (middle, late) = (record.number("latency_us")?, record.number("p99")?);
     (of_times && late >= middle && middle > 0.0).then(|| middle / late)
 }
