@@ -251,7 +251,9 @@ impl<'a> Graph<'a> {
             beside.map(|&w| closes(w)).sum::<usize>()
         };
         let counts: Vec<(usize, Pair)> = self.pairs.iter().map(|pair| (squares(pair), *pair)).collect();
-        let usual = usual(counts.iter().map(|(count, _)| *count)).filter(|&usual| usual > 0)?;
+        // A cable of a torus lies in two squares with each other dimension, and in its own ring where that is of four.
+        let most = self.near.values().map(BTreeMap::len).max()?;
+        let usual = usual(counts.iter().map(|(count, _)| *count)).filter(|&usual| usual > 0 && usual < most)?;
         let few: Vec<(usize, Pair)> = counts.into_iter().filter(|(count, _)| *count < usual).collect();
         // Two cables in the wrong place break their own squares, with three other cables each.
         if few.len() > 2 + 2 * 3 * usual {
