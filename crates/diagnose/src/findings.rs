@@ -1,5 +1,6 @@
 //! What stands out: of all runs against the bound, of hosts and pairs against each other.
 
+use crate::cables::Routes;
 use crate::robust::{Spread, median};
 use crate::series::Series;
 use crate::signatures::{Facts, Thresholds};
@@ -38,15 +39,19 @@ impl Finding {
     }
 }
 
-/// Everything that stands out in the numbers. Times of short messages may differ by `distance_us`.
-pub fn findings(series: &[Series], limits: &Thresholds, distance_us: f64) -> Vec<Finding> {
+/// Everything that stands out in the numbers. Times of short messages may differ by `distance_us`. Where the routes are known,
+/// one cable that explains all bad pairs is believed before several hosts.
+pub fn findings(series: &[Series], limits: &Thresholds, distance_us: f64, routes: Option<&Routes>) -> Vec<Finding> {
     let mut found = of_all(series, limits);
     let is_beyond = found.iter().any(|finding| finding.kind == "beyond");
     if !is_beyond {
         let units = units(series, limits, distance_us);
-        let low = Culprits::of(&units, |unit| unit.is_low, |unit| unit.large.is_some());
-        let slow = Culprits::of(&units, |unit| unit.is_slow, |unit| unit.small.is_some());
-        let late = Culprits::of(&units, |unit| unit.is_late, |unit| unit.steady.is_some());
+        let of = |is_bad: fn(&Unit) -> bool, is_known: fn(&Unit) -> bool| {
+            Culprits::of(&units, is_bad, is_known).or_one_cable(&units, is_bad, routes)
+        };
+        let low = of(|unit| unit.is_low, |unit| unit.large.is_some());
+        let slow = of(|unit| unit.is_slow, |unit| unit.small.is_some());
+        let late = of(|unit| unit.is_late, |unit| unit.steady.is_some());
         let late = late.of_messages(&units, limits.least_late);
         found.extend(of_hosts(&units, [&low, &slow, &late]));
         found.extend(of_pairs(&units, [&low, &slow, &late]));
@@ -247,6 +252,22 @@ impl Culprits {
 }
 
 impl Culprits {
+    /// The same, or no host where one cable explains all bad units and no host alone does.
+    fn or_one_cable(self, units: &[Unit], is_bad: impl Fn(&Unit) -> bool, routes: Option<&Routes>) -> Culprits {
+        let Some(routes) = routes.filter(|_| !self.hosts.is_empty() && self.hosts.len() + self.rest.len() > 1) else {
+            return self;
+        };
+        let (bad, good): (Vec<usize>, Vec<usize>) = (0..units.len()).partition(|&at| is_bad(&units[at]));
+        let is_between_two = |at: &usize| units[*at].hosts.len() == 2;
+        let is_one_host = |host: &String| bad.iter().all(|&at| units[at].hosts.contains(host));
+        if !bad.iter().all(is_between_two) || self.hosts.iter().any(is_one_host) {
+            return self;
+        }
+        let of = |at: &usize| &units[*at].hosts[..];
+        let shared = routes.shared(bad.iter().map(of), good.iter().filter(|at| is_between_two(at)).map(of));
+        if shared.is_empty() { self } else { Culprits { hosts: BTreeSet::new(), rest: bad } }
+    }
+
     /// Those of which so many messages came late that chance explains them no longer.
     fn of_messages(mut self, units: &[Unit], least: f64) -> Culprits {
         let messages = |is_mine: &dyn Fn(&Unit) -> bool| -> f64 {
@@ -298,7 +319,9 @@ fn of_hosts(units: &[Unit], [low, slow, late]: [&Culprits; 3]) -> Vec<Finding> {
         finding.files = mine.iter().flat_map(|unit| unit.files.iter().cloned()).collect();
         finding.largest = mine.iter().find_map(|unit| unit.largest.clone());
         let bad = mine.iter().filter(|unit| unit.is_low || unit.is_slow || unit.is_late);
-        finding.path = shown(&bad.map(|unit| unit.pair()).collect());
+        finding.path = shown(&bad.clone().map(|unit| unit.pair()).collect());
+        // So that they clear no cable as good pairs do.
+        finding.pairs = bad.map(|unit| unit.hosts.clone()).collect();
         finding
     };
     low.hosts.iter().chain(&slow.hosts).chain(&late.hosts).collect::<BTreeSet<_>>().into_iter().map(one).collect()

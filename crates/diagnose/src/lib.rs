@@ -63,8 +63,9 @@ pub fn diagnose(question: &Question) -> Result<Diagnosis, Error> {
 pub fn of(evidence: &Evidence, source: &Source, nodes: Option<u32>, known: &Knowledge) -> Result<Diagnosis, Error> {
     let nodes = nodes.or(source.own_nodes());
     let numbers = series::numbers(&evidence.results, &mut Bounded::of(source, nodes))?;
-    let mut found = findings::findings(&numbers.series, &known.threshold, bounded::distance(source, nodes));
-    cables::name(&mut found, &numbers.series, source);
+    let (routes, distance_us) = (cables::Routes::of(source), bounded::distance(source, nodes));
+    let mut found = findings::findings(&numbers.series, &known.threshold, distance_us, routes.as_ref());
+    cables::name(&mut found, &numbers.series, routes.as_ref());
     Ok(report::Reporter { evidence, source, nodes, known }.report(numbers, found))
 }
 

@@ -69,9 +69,23 @@ pub(crate) struct Limit {
     pub(crate) at_most: Option<f64>,
 }
 
+/// Numbers that differ by less than this share of them are equal: sums and quotients of doubles round. It is far below what
+/// anybody measures or requires.
+const NOISE: f64 = 1e-9;
+
 impl Limit {
     pub(crate) fn holds(&self, value: f64) -> bool {
-        self.at_least.is_none_or(|least| value >= least) && self.at_most.is_none_or(|most| value <= most)
+        !self.is_below(value) && !self.is_above(value)
+    }
+
+    /// Whether a value is less than the least.
+    pub(crate) fn is_below(&self, value: f64) -> bool {
+        self.at_least.is_some_and(|least| value < least - NOISE * least.abs())
+    }
+
+    /// Whether a value is more than the most.
+    pub(crate) fn is_above(&self, value: f64) -> bool {
+        self.at_most.is_some_and(|most| value > most + NOISE * most.abs())
     }
 }
 

@@ -59,12 +59,14 @@ pub struct Outcome {
     pub quantity: String,
     /// The limit in words.
     pub required: String,
+    limit: Limit,
     pub(crate) reached: Option<Between>,
     file: Option<usize>,
 }
 
 /// What tells a result from others, for people.
-pub(crate) const NAMING: [&str; 27] = [
+pub(crate) const NAMING: [&str; 28] = [
+    "file",
     "fabric",
     "benchmark",
     "traffic",
@@ -104,12 +106,16 @@ pub(crate) fn subject(record: &Record) -> String {
     NAMING.iter().filter_map(said).collect::<Vec<_>>().join(" ")
 }
 
-/// What needs a look in a file's results.
-pub(crate) fn findings(file: usize, results: &Results) -> Vec<Finding> {
+/// What needs a look in a file's results, beside what is required.
+pub(crate) fn findings(file: usize, results: &Results, acceptance: Option<&Acceptance>) -> Vec<Finding> {
     let of = |record: &Record| {
         let subject = subject(record);
+        let is_limited = |key: &str| {
+            let limits = |one: &Requirement| one.limits.iter().any(|(limited, _)| limited == key);
+            acceptance.is_some_and(|all| all.requirements.iter().any(|one| limits(one) && one.chooses(record)))
+        };
         let one = move |(verdict, what): (Verdict, String)| Finding { verdict, subject: subject.clone(), what, file };
-        faults(record).into_iter().map(one).collect::<Vec<_>>()
+        faults(record, is_limited).into_iter().map(one).collect::<Vec<_>>()
     };
     let missing = results.incomplete.iter().map(|why| {
         let (verdict, subject) = (Verdict::Fail, "the file as a whole".to_owned());
@@ -118,7 +124,8 @@ pub(crate) fn findings(file: usize, results: &Results) -> Vec<Finding> {
     missing.chain(results.records.iter().flat_map(of)).collect()
 }
 
-fn faults(record: &Record) -> Vec<(Verdict, String)> {
+/// What is wrong in a record. What is out of the ordinary without being wrong is left to a limit of its number, if there is one.
+fn faults(record: &Record, is_limited: impl Fn(&str) -> bool) -> Vec<(Verdict, String)> {
     let is = |key: &str, wanted: bool| record.get(key).and_then(Value::as_bool) == Some(wanted);
     let count = |key: &str| record.number(key).filter(|count| *count > 0.0);
     let names = |key: &str| {
@@ -173,12 +180,18 @@ fn faults(record: &Record) -> Vec<(Verdict, String)> {
         look(format!("{}: {}", record.text("subject").unwrap_or("?"), record.text("what").unwrap_or("?")));
     }
     for (number, list, one, several) in [
-        ("slow_links_count", "slow_links", "link runs below its rate", "links run below their rate"),
+        (
+            "slow_links_count",
+            "slow_links",
+            "link is slower than most of its kind",
+            "links are slower than most of their kind",
+        ),
         ("missing_links_count", "missing_links", "switch lacks cables", "switches lack cables"),
+        ("odd_links_count", "odd_links", "cable or host is out of place", "cables or hosts are out of place"),
         ("switches_without_table_count", "switches_without_table", "switch has no table", "switches have no table"),
         ("hosts_without_route_count", "hosts_without_route", "host has no route", "hosts have no route"),
     ] {
-        if let Some(count) = count(number) {
+        if let Some(count) = count(number).filter(|_| !is_limited(number)) {
             let what = if count == 1.0 { one } else { several };
             look(format!("{count} {what}: {}", names(list)));
         }
@@ -218,6 +231,7 @@ fn of_one(requirement: &Requirement, inputs: &[Results]) -> Vec<Outcome> {
             subject,
             quantity: key.clone(),
             required: said(key, limit),
+            limit: *limit,
             reached,
             file,
         };
@@ -236,8 +250,7 @@ fn of_one(requirement: &Requirement, inputs: &[Results]) -> Vec<Outcome> {
 
 /// Reached where the whole interval is within the limit, missed where all of it is beyond, undecided between.
 fn held(limit: &Limit, reached: Between) -> Verdict {
-    let is_beyond = limit.at_least.is_some_and(|least| reached.high < least)
-        || limit.at_most.is_some_and(|most| reached.low > most);
+    let is_beyond = limit.is_below(reached.high) || limit.is_above(reached.low);
     match limit.holds(reached.low) && limit.holds(reached.high) {
         true => Verdict::Pass,
         false if is_beyond || !reached.is_interval() => Verdict::Fail,
@@ -246,7 +259,7 @@ fn held(limit: &Limit, reached: Between) -> Verdict {
 }
 
 fn said(key: &str, limit: &Limit) -> String {
-    let end = |word: &str, value: Option<f64>| value.map(|value| format!("{word} {}", scale::told(key, value)));
+    let end = |word: &str, value: Option<f64>| value.map(|value| format!("{word} {}", scale::whole(key, value)));
     let ends: Vec<String> =
         [end("at least", limit.at_least), end("at most", limit.at_most)].into_iter().flatten().collect();
     ends.join(", ")
@@ -279,8 +292,20 @@ impl Outcome {
         match (self.reached, self.file) {
             (_, None) => "no result shows it".to_owned(),
             (None, _) => format!("the result has no {}", self.quantity),
+            (Some(Between { value, .. }), _) if self.looks_met() => scale::whole(&self.quantity, value),
             (Some(reached), _) => interval(&self.quantity, reached),
         }
+    }
+
+    /// Whether a number that misses its limit looks like it once both are rounded.
+    fn looks_met(&self) -> bool {
+        let shown = |value| scale::told(&self.quantity, value);
+        let is_like = |end: Option<f64>, value| end.is_some_and(|end| shown(end) == shown(value));
+        self.verdict != Verdict::Pass
+            && self.reached.is_some_and(|reached| {
+                !reached.is_interval()
+                    && (is_like(self.limit.at_least, reached.value) || is_like(self.limit.at_most, reached.value))
+            })
     }
 
     pub(crate) fn record(&self, inputs: &[Results]) -> Record {
@@ -337,6 +362,10 @@ mod tests {
             (least, reached(0.9, 1.5, 2.0), Verdict::Suspicious),
             (least, reached(0.5, 0.6, 0.9), Verdict::Fail),
             (least, reached(0.9, 0.9, 0.9), Verdict::Fail),
+            (least, reached(0.999_999_9, 0.999_999_9, 0.999_999_9), Verdict::Fail),
+            // Noise of rounding, as sums of shares have it.
+            (least, reached(1.0 - 2e-16, 1.0 - 2e-16, 1.0 - 2e-16), Verdict::Pass),
+            (most, reached(1.0 + 4e-16, 1.0 + 4e-16, 1.0 + 4e-16), Verdict::Pass),
             (most, reached(0.5, 0.6, 1.0), Verdict::Pass),
             (most, reached(0.5, 1.1, 1.2), Verdict::Suspicious),
             (most, reached(1.1, 1.2, 1.3), Verdict::Fail),
@@ -348,7 +377,10 @@ mod tests {
     #[test]
     fn each_fault_of_a_result_is_found() {
         let base = || Record::new().with("benchmark", "pingpong").with("size_B", 8);
-        assert!(faults(&base().with("efficiency", 0.9).with("verified", true).with("unreachable_pairs", 0)).is_empty());
+        assert!(
+            faults(&base().with("efficiency", 0.9).with("verified", true).with("unreachable_pairs", 0), |_| false)
+                .is_empty()
+        );
         for (record, verdict) in [
             (base().with("error", "no such fabric"), Verdict::Fail),
             (base().with("verified", false), Verdict::Fail),
@@ -361,7 +393,7 @@ mod tests {
             (base().with("kind", "finding").with("finding", "slow").with("what", "x"), Verdict::Suspicious),
             (base().with("slow_links_count", 1), Verdict::Suspicious),
         ] {
-            let found = faults(&record);
+            let found = faults(&record, |_| false);
             assert_eq!((found.len(), found[0].0), (1, verdict), "{record:?}");
         }
     }
@@ -392,7 +424,7 @@ mod tests {
             (rate("bandwidth_per_node_MBps", 100.4).with("method", "packet"), 0),
             (rate("bandwidth_per_node_MBps", 101.0).with("method", "packet"), 1),
         ] {
-            let found = faults(&record);
+            let found = faults(&record, |_| false);
             assert_eq!(found.len(), findings, "{record:?}");
             assert!(found.iter().all(|(verdict, _)| *verdict == Verdict::Suspicious), "{record:?}");
         }
@@ -401,7 +433,7 @@ mod tests {
     #[test]
     fn missing_records_are_a_finding_of_the_file() {
         let json = r#"{"schema": "hotlink/2", "incomplete": "rank 1 was killed", "records": []}"#;
-        let found = findings(0, &hotlink_results::parse(Path::new("m.json"), json).unwrap());
+        let found = findings(0, &hotlink_results::parse(Path::new("m.json"), json).unwrap(), None);
         assert_eq!((found.len(), found[0].verdict), (1, Verdict::Fail));
         assert!(found[0].what.ends_with("records are missing: rank 1 was killed"), "{}", found[0].what);
     }
@@ -414,6 +446,36 @@ mod tests {
         };
         assert!(pair(0, 1).contains("rank_a=0 rank_b=1 from=rank 0 to=rank 1"), "{}", pair(0, 1));
         assert_ne!(pair(0, 1), pair(0, 2));
+    }
+
+    #[test]
+    fn slow_links_of_an_older_generation_are_left_to_their_limit() {
+        let text = "[[require]]\nslow_links_count = { at_most = 7 }\n";
+        let acceptance = Acceptance::parse(Path::new("a.toml"), text).unwrap();
+        let json = r#"{"schema": "hotlink/1", "records": [{"benchmark": "inspection", "slow_links_count": 7, "missing_links_count": 1}]}"#;
+        let results = hotlink_results::parse(Path::new("m.json"), json).unwrap();
+        let count = |acceptance: Option<&Acceptance>| findings(0, &results, acceptance).len();
+        assert_eq!((count(None), count(Some(&acceptance))), (2, 1));
+    }
+
+    #[test]
+    fn imported_results_are_told_apart_by_their_files() {
+        let of = |file: &str| subject(&Record::new().with("benchmark", "stream").with("file", file));
+        assert_eq!(of("osu_bw.node04.node14.txt"), "file=osu_bw.node04.node14.txt benchmark=stream");
+    }
+
+    #[test]
+    fn a_missed_limit_and_what_was_reached_read_differently() {
+        let text = "[[require]]\nlatency_us = { at_most = 1.17068 }\n[[require]]\nefficiency = { at_least = 1.0 }\n";
+        let acceptance = Acceptance::parse(Path::new("a.toml"), text).unwrap();
+        let json = r#"{"schema": "hotlink/1", "records": [{"benchmark": "pingpong", "latency_us": 1.1709, "efficiency": 0.99998}]}"#;
+        let inputs = [hotlink_results::parse(Path::new("m.json"), json).unwrap()];
+        let told: Vec<(String, String)> = outcomes(&acceptance, &inputs)
+            .iter()
+            .map(|outcome| (outcome.required.clone(), outcome.reached()))
+            .collect();
+        let own = |required: &str, reached: &str| (required.to_owned(), reached.to_owned());
+        assert_eq!(told, [own("at most 1.17068 us", "1.1709 us"), own("at least 100 %", "99.998 %")]);
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub struct Report {
 impl Report {
     /// Judges `inputs`, by what `acceptance` requires of them if it is given. `command` makes the report again.
     pub fn new(inputs: Vec<Results>, acceptance: Option<Acceptance>, title: Option<String>, command: String) -> Report {
-        let findings = inputs.iter().enumerate().flat_map(|(file, results)| judge::findings(file, results)).collect();
+        let of = |(file, results)| judge::findings(file, results, acceptance.as_ref());
+        let findings = inputs.iter().enumerate().flat_map(of).collect();
         let outcomes = acceptance.as_ref().map_or_else(Vec::new, |acceptance| judge::outcomes(acceptance, &inputs));
         let title = title.or_else(|| acceptance.as_ref().and_then(|acceptance| acceptance.title.clone()));
         let title = title.unwrap_or_else(|| "Network report".to_owned());

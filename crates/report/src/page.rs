@@ -211,7 +211,7 @@ impl Columns {
 }
 
 /// Texts and lists that say what came out.
-const SAID: [&str; 13] = [
+const SAID: [&str; 14] = [
     "limiting_resource",
     "hot_link",
     "limiter",
@@ -219,6 +219,7 @@ const SAID: [&str; 13] = [
     "error",
     "slow_links",
     "missing_links",
+    "odd_links",
     "unused_links",
     "unbalanced_links",
     "hot_link_destinations",

@@ -30,6 +30,17 @@ pub(crate) fn scale(key: &str, most: f64) -> Scale {
 
 /// One number called `key`, with its unit.
 pub(crate) fn told(key: &str, value: f64) -> String {
+    told_by(key, value, figure)
+}
+
+/// One number called `key`, with its unit and every digit that it has.
+pub(crate) fn whole(key: &str, value: f64) -> String {
+    // The thirteenth digit is noise of the unit's factor.
+    let twelve = |x: f64| format!("{x:.11e}").parse::<f64>().unwrap_or(x).to_string();
+    told_by(key, value, twelve)
+}
+
+fn told_by(key: &str, value: f64, figure: impl Fn(f64) -> String) -> String {
     if ["efficiency", "_share"].iter().any(|ending| key.ends_with(ending)) {
         return format!("{} %", figure(100.0 * value));
     }

@@ -4,10 +4,12 @@
 //! levels only. In a *torus* (or mesh) opposite sides of a square of four cables run along one dimension, sides that meet
 //! along two; what runs along one dimension forms rings, all of one length but for missing cables. In a *dragonfly* the
 //! switches of a group share neighbours, those of two groups do not. *Rails* are what hosts with several ports have where
-//! each leaf switch takes the same port of every host.
+//! each leaf switch takes the same port of every host. A few cables or hosts in the wrong place hide no tree and no torus: they
+//! are named.
 
+use crate::build::natural;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::network::{Channel, Network, Vertex};
+use hotlink_fabric::network::{Channel, Network, Resource, Vertex};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A pattern.
@@ -17,11 +19,13 @@ pub struct Pattern {
     pub name: String,
     /// What it lacks, in words.
     pub missing: Vec<String>,
+    /// Cables and hosts that do not fit it, in words.
+    pub odd: Vec<String>,
     /// Level of each vertex: 1 with hosts, 2 a cable further, and so on; 0 of hosts.
     pub level: Vec<u32>,
 }
 
-/// Share of a pattern's cables that may be missing. It decides what is named, not a number: beyond it a pattern of another
+/// Share of a pattern's cables that may be missing, and share that may not fit it. It decides what is named, not a number: beyond it a pattern of another
 /// name is as good a reading (docs/your-network.md, "What is assumed").
 const MISSING: f64 = 0.1;
 
@@ -29,39 +33,39 @@ impl Pattern {
     /// The pattern of a fabric; `names` are those of its vertices.
     pub fn of(fabric: &Fabric, names: &[String]) -> Pattern {
         let graph = Graph::new(fabric, names);
-        let level = levels(fabric);
-        let apart = |c: Channel| {
-            let (from, to) = (fabric.network.from(c), fabric.network.to(c));
-            level[from.0 as usize].abs_diff(level[to.0 as usize])
-        };
-        let (name, mut missing) = if graph.between.is_empty() {
-            ("single switch".to_owned(), Vec::new())
-        } else if graph.switches().all(|v| level[v.0 as usize] == 1) {
-            let found = graph.torus().or_else(|| graph.full_mesh()).or_else(|| graph.dragonfly());
-            found.unwrap_or_else(|| {
-                ("direct (every switch has hosts)".to_owned(), graph.fewer(|_| 1, "to switches", |_| true))
-            })
-        } else if graph.between.iter().all(|&c| apart(c) == 1) {
-            let at = |v: Vertex| level[v.0 as usize];
-            let up = |c: Channel| at(fabric.network.to(c)) > at(fabric.network.from(c));
-            let mut missing = graph.fewer(at, "up", up);
-            missing.extend(graph.fewer(at, "down", |c| !up(c)));
-            ("tree".to_owned(), missing)
+        let mut level = levels(&fabric.network, &mut graph.hosts.keys().copied());
+        let is_direct = graph.switches().all(|v| level[v.0 as usize] == 1);
+        let whole = |(name, missing)| (name, missing, Vec::new());
+        let direct = || graph.torus().or_else(|| graph.full_mesh()).or_else(|| graph.dragonfly()).map(whole);
+        let found = if graph.between.is_empty() {
+            Some(whole(("single switch".to_owned(), Vec::new())))
         } else {
-            ("irregular".to_owned(), Vec::new())
+            is_direct.then(direct).flatten().or_else(|| {
+                let without = graph.without_strays(&level);
+                let tree = graph.tree(&without)?;
+                level = without;
+                Some(tree)
+            })
         };
+        let found = found.or_else(|| is_direct.then(|| graph.torus_but_for_some()).flatten());
+        let (name, mut missing, odd) = found.unwrap_or_else(|| match is_direct {
+            true => whole(("direct (every switch has hosts)".to_owned(), graph.fewer(|_| 1, "to switches", |_| true))),
+            false => whole(("irregular".to_owned(), Vec::new())),
+        });
         let rails = graph.rails();
         missing.extend(rails.iter().flat_map(|rails| rails.1.clone()));
         let name = rails.map_or(name.clone(), |(rails, _)| format!("{name}, {rails} rails"));
-        Pattern { name, missing, level }
+        Pattern { name, missing, odd, level }
     }
 }
 
-fn levels(fabric: &Fabric) -> Vec<u32> {
-    let network = &fabric.network;
+/// A pattern's name, what it lacks, what does not fit it.
+type Reading = (String, Vec<String>, Vec<String>);
+
+/// Level of each vertex, of which the leaves have the first.
+fn levels(network: &Network, leaves: &mut dyn Iterator<Item = Vertex>) -> Vec<u32> {
     let mut level = vec![0; network.vertices()];
-    let mut here: Vec<Vertex> =
-        fabric.attachment.homes.iter().copied().filter(|&home| !network.is_node(home)).collect();
+    let mut here: Vec<Vertex> = leaves.collect();
     here.iter().for_each(|home| level[home.0 as usize] = 1);
     for next in 2.. {
         let mut reached = Vec::new();
@@ -80,11 +84,14 @@ fn levels(fabric: &Fabric) -> Vec<u32> {
     level
 }
 
-/// The value that most have; the larger of equally many.
+/// The value that most have. Of values that equally many have, the middle one, and the larger of two: one cable in the wrong
+/// place gives one switch more and one less than all have that should.
 fn usual<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
     let mut counts: BTreeMap<T, usize> = BTreeMap::new();
     values.for_each(|value| *counts.entry(value).or_default() += 1);
-    counts.into_iter().max_by_key(|&(value, count)| (count, value)).map(|(value, _)| value)
+    let most = counts.values().copied().max()?;
+    let values: Vec<T> = counts.into_iter().filter(|(_, count)| *count == most).map(|(value, _)| value).collect();
+    values.get(values.len() / 2).copied()
 }
 
 /// Two switches, the lower first.
@@ -101,6 +108,8 @@ struct Graph<'a> {
     near: BTreeMap<u32, BTreeMap<u32, usize>>,
     /// Pairs of switches with a cable.
     pairs: Vec<Pair>,
+    /// Hosts of each switch that has some.
+    hosts: BTreeMap<Vertex, usize>,
 }
 
 impl<'a> Graph<'a> {
@@ -118,7 +127,10 @@ impl<'a> Graph<'a> {
         }
         let pairs = near.iter().flat_map(|(&a, others)| others.keys().filter(move |&&b| a < b).map(move |&b| (a, b)));
         let pairs = pairs.collect();
-        Graph { fabric, network, names, between, near, pairs }
+        let mut hosts: BTreeMap<Vertex, usize> = BTreeMap::new();
+        let homes = fabric.attachment.home.iter().filter(|&&home| !network.is_node(home));
+        homes.for_each(|&home| *hosts.entry(home).or_default() += 1);
+        Graph { fabric, network, names, between, near, pairs, hosts }
     }
 
     fn switches(&self) -> impl Iterator<Item = Vertex> + use<> {
@@ -127,6 +139,143 @@ impl<'a> Graph<'a> {
 
     fn name(&self, vertex: u32) -> &str {
         &self.names[vertex as usize]
+    }
+
+    /// The cables between switches that do not join neighbouring levels.
+    fn astray(&self, level: &[u32]) -> impl Iterator<Item = Channel> {
+        let at = |v: Vertex| level[v.0 as usize];
+        self.between.iter().copied().filter(move |&c| at(self.network.from(c)).abs_diff(at(self.network.to(c))) != 1)
+    }
+
+    /// Levels by which more cables join neighbouring ones: a switch with few hosts, such as a spine that took one, counts as
+    /// one without hosts where that helps.
+    fn without_strays(&self, level: &[u32]) -> Vec<u32> {
+        let (mut best, mut leaves) = (level.to_vec(), self.hosts.clone());
+        let mut odd = self.astray(level).count();
+        let usual = usual(self.hosts.values().copied()).unwrap_or(0);
+        let mut few: Vec<(usize, Vertex)> = self.hosts.iter().map(|(&v, &hosts)| (hosts, v)).collect();
+        few.retain(|(hosts, _)| 2 * hosts < usual);
+        few.sort_unstable();
+        for (hosts, switch) in few {
+            if odd == 0 {
+                break;
+            }
+            leaves.remove(&switch);
+            let next = levels(self.network, &mut leaves.keys().copied());
+            match self.astray(&next).count() {
+                left if left < odd => (best, odd) = (next, left),
+                _ => _ = leaves.insert(switch, hosts),
+            }
+        }
+        best
+    }
+
+    /// Cables between neighbouring levels, but for a few.
+    fn tree(&self, level: &[u32]) -> Option<Reading> {
+        let astray: Vec<Channel> = self.astray(level).collect();
+        if astray.len() as f64 > MISSING * self.between.len() as f64 {
+            return None;
+        }
+        let at = |v: Vertex| level[v.0 as usize];
+        let ends = |c: Channel| [at(self.network.from(c)), at(self.network.to(c))];
+        let mut missing = self.fewer(at, "up", |c| ends(c)[1] > ends(c)[0]);
+        missing.extend(self.fewer(at, "down", |c| ends(c)[1] < ends(c)[0]));
+        let mut odd: Vec<String> = Vec::new();
+        for c in astray {
+            let name = self.cable(c);
+            let [from, to] = ends(c);
+            let why = if from == to { format!("both of level {from}") } else { format!("of levels {from} and {to}") };
+            let told = format!("{name} ({why})");
+            if !odd.contains(&told) {
+                odd.push(told);
+            }
+        }
+        odd.extend(self.thick(&at));
+        for node in 0..self.network.nodes {
+            let home = self.fabric.attachment.home[node as usize];
+            if !self.network.is_node(home) && at(home) > 1 {
+                odd.push(format!("{}: on {}, a switch of level {}", self.name(node), self.name(home.0), at(home)));
+            }
+        }
+        Some(("tree".to_owned(), missing, odd))
+    }
+
+    /// A cable by its ends, alike in both directions.
+    fn cable(&self, channel: Channel) -> String {
+        let name = self.fabric.resource_name(Resource::Channel(channel));
+        let mut ends: Vec<&str> = name.split(" -> ").collect();
+        ends.sort_by(|a, b| natural(a, b));
+        ends.join(" - ")
+    }
+
+    /// Pairs of switches with more cables than most pairs of their levels, where the lower one has not as many to all others.
+    /// Many such pairs are the build of a network.
+    fn thick(&self, at: &dyn Fn(Vertex) -> u32) -> Vec<String> {
+        let up = |v: u32| self.near[&v].iter().filter(move |(w, _)| at(Vertex(**w)) == at(Vertex(v)) + 1);
+        let mut of: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        self.switches().for_each(|v| of.entry(at(v)).or_default().extend(up(v.0).map(|(_, count)| *count)));
+        let pairs: usize = of.values().map(Vec::len).sum();
+        let most: BTreeMap<u32, usize> =
+            of.into_iter().filter_map(|(level, counts)| Some((level, usual(counts.into_iter())?))).collect();
+        let mut found = Vec::new();
+        for v in self.switches() {
+            let counts: BTreeSet<usize> = up(v.0).map(|(_, count)| *count).collect();
+            let Some(&most) = most.get(&at(v)).filter(|_| counts.len() > 1) else { continue };
+            let more = up(v.0).filter(|(_, count)| **count > most);
+            found.extend(
+                more.map(|(&w, count)| {
+                    format!("{} - {}: {count} cables, most have {most}", self.name(v.0), self.name(w))
+                }),
+            );
+        }
+        if found.len() as f64 > MISSING * pairs as f64 { Vec::new() } else { found }
+    }
+
+    /// The same switches without the cables between some pairs.
+    fn without(&self, pairs: &[Pair]) -> Graph<'a> {
+        let is_left = |a: u32, b: u32| !pairs.contains(&(a.min(b), a.max(b)));
+        let mut near = self.near.clone();
+        near.iter_mut().for_each(|(&a, others)| others.retain(|&b, _| is_left(a, b)));
+        let between = self.between.iter().copied();
+        let between = between.filter(|&c| is_left(self.network.from(c).0, self.network.to(c).0)).collect();
+        let all = self.pairs.iter().copied().filter(|&(a, b)| is_left(a, b)).collect();
+        let (fabric, network, names, hosts) = (self.fabric, self.network, self.names, self.hosts.clone());
+        Graph { fabric, network, names, between, near, pairs: all, hosts }
+    }
+
+    /// A torus once one cable is left out that does not fit, or two that are crossed: they share fewer squares than most.
+    fn torus_but_for_some(&self) -> Option<Reading> {
+        let squares = |&(u, v): &Pair| {
+            let beside = self.near[&v].keys().filter(move |&&w| w != u);
+            let closes = |w: u32| self.near[&u].keys().filter(|&&x| x != v && x != w && self.is_near(x, w)).count();
+            beside.map(|&w| closes(w)).sum::<usize>()
+        };
+        let counts: Vec<(usize, Pair)> = self.pairs.iter().map(|pair| (squares(pair), *pair)).collect();
+        // A cable of a torus lies in two squares with each other dimension, and in its own ring where that is of four.
+        let most = self.near.values().map(BTreeMap::len).max()?;
+        let usual = usual(counts.iter().map(|(count, _)| *count)).filter(|&usual| usual > 0 && usual < most)?;
+        let few: Vec<(usize, Pair)> = counts.into_iter().filter(|(count, _)| *count < usual).collect();
+        // Two cables in the wrong place break their own squares, with three other cables each.
+        if few.len() > 2 + 2 * 3 * usual {
+            return None;
+        }
+        let apart = |(a, b): Pair, (c, d): Pair| a != c && a != d && b != c && b != d;
+        let ones = few.iter().map(|&(count, pair)| (1, count, vec![pair]));
+        let twos = few.iter().enumerate().flat_map(|(at, &(count, one))| {
+            let others = few[..at].iter().filter(move |(_, other)| apart(one, *other));
+            others.map(move |&(more, other)| (2, count + more, vec![other, one]))
+        });
+        let mut tries: Vec<(usize, usize, Vec<Pair>)> = ones.chain(twos).collect();
+        tries.sort_unstable();
+        tries.into_iter().find_map(|(_, _, pairs)| {
+            let (name, missing) = self.without(&pairs).torus()?;
+            let is_odd = |c: &&Channel| {
+                let (a, b) = (self.network.from(**c).0, self.network.to(**c).0);
+                a < b && pairs.contains(&(a, b))
+            };
+            let odd = self.between.iter().filter(is_odd).map(|&c| format!("{} (along no line)", self.cable(c)));
+            Some((name, missing, odd.collect()))
+        })
     }
 
     /// Switches with fewer cables of some kind than most of their class.

@@ -130,3 +130,63 @@ fn rails_are_told_by_the_ports_that_leaves_take() {
     let none = rails(&[4, 4, 0], &["a 0", "a 1", "b 0", "b 1", "c 0", "c 1", "d 0", "d 1"]);
     assert_eq!(none.name, "tree");
 }
+
+/// Four leaves with four hosts each, three spines, `parallel` cables between every two.
+fn tree(parallel: usize) -> (Vec<usize>, Vec<(usize, usize, &'static str)>) {
+    let joined = (0..4).flat_map(|leaf| (4..7).map(move |spine| (leaf, spine, "4xHDR")));
+    let cables = joined.flat_map(|cable| std::iter::repeat_n(cable, parallel)).collect();
+    (vec![4, 4, 4, 4, 0, 0, 0], cables)
+}
+
+#[test]
+fn a_wrongly_plugged_cable_of_a_tree_is_named() {
+    let (hosts, whole) = tree(1);
+    assert_eq!(of(&hosts, &whole).odd, [""; 0]);
+    // From leaf to leaf in place of leaf to spine.
+    let mut cables = whole.clone();
+    *cables.iter_mut().find(|cable| (cable.0, cable.1) == (1, 6)).unwrap() = (1, 2, "4xHDR");
+    let found = of(&hosts, &cables);
+    assert_eq!((found.name.as_str(), found.odd.len()), ("tree", 1));
+    assert!(found.odd[0].starts_with("sw1 port ") && found.odd[0].ends_with("(both of level 1)"), "{:?}", found.odd);
+    assert_eq!(found.missing, ["sw1: 2 of 3 cables up", "sw6: 3 of 4 cables down"]);
+    // From a switch to itself.
+    let found = of(&hosts, &[&whole[..], &[(1, 1, "4xHDR")]].concat());
+    assert_eq!((found.name.as_str(), found.odd.len(), found.missing.len()), ("tree", 1, 0), "{:?}", found.odd);
+    // A second cable between the same two.
+    let found = of(&hosts, &[&whole[..], &[(1, 6, "4xHDR")]].concat());
+    assert_eq!((found.odd, found.missing.len()), (vec!["sw1 - sw6: 2 cables, most have 1".to_owned()], 0));
+}
+
+#[test]
+fn a_host_on_a_spine_hides_no_tree() {
+    let (mut hosts, cables) = tree(1);
+    (hosts[1], hosts[6]) = (3, 1);
+    let found = of(&hosts, &cables);
+    assert_eq!((found.name.as_str(), found.odd.len(), found.missing.len()), ("tree", 1, 0));
+    assert!(found.odd[0].ends_with("on sw6, a switch of level 2"), "{:?}", found.odd);
+    assert_eq!(found.level[16 + 6], 2);
+}
+
+/// The spine that got the cable has one more, the one that lacks it one less, and the third as many as it should.
+#[test]
+fn a_cable_on_the_wrong_spine_sets_no_norm() {
+    let (hosts, mut cables) = tree(2);
+    *cables.iter_mut().find(|cable| (cable.0, cable.1) == (0, 5)).unwrap() = (0, 4, "4xHDR");
+    let found = of(&hosts, &cables);
+    assert_eq!(found.missing, ["sw5: 7 of 8 cables down"]);
+    assert_eq!(found.odd, ["sw0 - sw4: 3 cables, most have 2"]);
+}
+
+#[test]
+fn crossed_cables_of_a_torus_are_named() {
+    let (switches, cables) = grid(&[5, 6], true);
+    let at = |x: usize, y: usize| x + 5 * y;
+    // Two parallel cables, and two that lie far apart.
+    for (one, other) in [((0, 0), (0, 1)), ((0, 0), (2, 3))] {
+        let [(a, b), (c, d)] = [one, other].map(|(x, y)| (at(x, y), at(x + 1, y)));
+        let kept = cables.iter().copied().filter(|cable| ![(a, b), (c, d)].contains(cable));
+        let crossed: Vec<_> = kept.chain([(a, d), (c, b)]).map(|(a, b)| (a, b, "4xHDR")).collect();
+        let found = of(&vec![1; switches], &crossed);
+        assert_eq!((found.name.as_str(), found.odd.len(), found.missing.len()), ("torus 5x6", 2, 2), "{found:?}");
+    }
+}

@@ -222,6 +222,7 @@ fn counts(site: &Site, view: &View<'_>, pattern: &Pattern, record: &mut Record) 
     record.set("routes", if site.has_tables() { OWN_TABLES } else { "assumed: shortest paths by destination" });
     list(record, "slow_links", slow.collect());
     list(record, "missing_links", pattern.missing.clone());
+    list(record, "odd_links", pattern.odd.clone());
     list(record, "switches_without_table", findings.without_table.clone());
     list(record, "hosts_without_route", findings.without_route.clone());
 }

@@ -169,3 +169,37 @@ fn cables_of_a_dump_are_named() {
     assert!(told.contains("runs at 1xSDR"), "{told}");
     assert!(told.contains("host1-1 - host2-0") && told.contains("leaf1 port 5 -> spine0 port 3"), "{told}");
 }
+
+/// Over one bad cable lie four pairs, and two of them are all runs of a host one way.
+#[test]
+fn a_bad_cable_is_believed_before_a_host_and_some_pairs() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../site/tests/data/tree2");
+    let mut evidence = Evidence::default();
+    for name in ["ibnetdiscover.txt", "opensm-lfts.dump"] {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        evidence.add(&folder.join(name).display().to_string(), &text);
+    }
+    let source = Source::open(&evidence.network.join("+")).unwrap();
+    let osu = |mbps: f64| format!("# OSU MPI Bandwidth Test v7.4\n# Size  Bandwidth (MB/s)\n1048576 {mbps}\n");
+    // From leaf1 to host0-0 and host2-0 lies the bad cable: host1-0 sends over nothing else.
+    for (pair, mbps) in [
+        ("host1-0.host0-0", 90.0),
+        ("host1-0.host2-0", 91.0),
+        ("host1-1.host2-0", 89.0),
+        ("host1-2.host0-0", 90.0),
+        ("host1-1.host0-1", 957.0),
+        ("host1-2.host2-1", 955.0),
+        ("host1-3.host0-2", 958.0),
+        ("host0-0.host1-0", 957.0),
+        ("host2-0.host1-1", 956.0),
+        ("host0-1.host0-0", 960.0),
+        ("host2-1.host2-0", 959.0),
+        ("host2-2.host0-0", 956.0),
+    ] {
+        evidence.add(&format!("osu_bw.{pair}.txt"), &osu(mbps));
+    }
+    let found = of(&evidence, &source, None, &Knowledge::embedded()).unwrap();
+    let of_hosts = found.findings.iter().filter(|record| record.text("finding") == Some("host-low")).count();
+    let told = found.findings.iter().filter_map(|record| record.text("what")).collect::<Vec<_>>().join("\n");
+    assert!(of_hosts == 0 && told.contains("no good pair crosses leaf1 port 5 -> spine0 port 3"), "{of_hosts}: {told}");
+}

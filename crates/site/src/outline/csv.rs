@@ -2,11 +2,13 @@
 //! separates.
 //!
 //! A device is a host where a column of kinds says so (`server`, `host`, `compute`, ...), or where one of its ports has
-//! the name of an adapter's (`eth0`, `ens1f0`, `ib0`, `mlx5_0`, `HCA-1`); else where it has one link.
+//! the name of an adapter's (`eth0`, `ens1f0`, `ib0`, `mlx5_0`, `HCA-1`); else where it has one link. In a table that names
+//! adapters' ports, a device with one link and a port called as a switch's is a switch that lost its other cables. A cable may
+//! be listed from both ends.
 
 use super::{Outline, rate_mbps, wrong};
 use hotlink_fabric::import::ImportError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Heads of the first device, the second, their ports, their kinds, the rate; letters and digits only.
 const DEVICES: [&[&str]; 2] = [
@@ -109,6 +111,72 @@ fn is_adapter(port: &str) -> bool {
         .any(|word| digit_after(word))
 }
 
+/// A port's name up to its number, by which those of one make of switch are alike.
+fn stem(port: &str) -> String {
+    port.chars().take_while(|c| !c.is_ascii_digit()).collect::<String>().to_ascii_lowercase()
+}
+
+/// A device and its port, which may be unnamed.
+type Port = (String, String);
+
+/// What tells hosts from switches.
+#[derive(Default)]
+struct Devices {
+    names: Vec<String>,
+    /// What a column of kinds says, or an adapter's port.
+    stated: BTreeMap<String, bool>,
+    /// Whether a port of any device is an adapter's.
+    has_adapters: bool,
+    /// Stems of the ports of each device's links, one for a link.
+    stems: BTreeMap<String, Vec<String>>,
+}
+
+impl Devices {
+    fn add(&mut self, (name, port): &Port, kind: &str) {
+        let is_host = match kind {
+            "" if is_adapter(port) => Some(true),
+            "" => None,
+            kind => Some(HOSTS.iter().any(|host| kind.contains(host))),
+        };
+        self.has_adapters |= kind.is_empty() && is_host.is_some();
+        if !self.stems.contains_key(name) {
+            self.names.push(name.clone());
+        }
+        self.stems.entry(name.clone()).or_default().push(stem(port));
+        if let Some(is_host) = is_host {
+            self.stated.insert(name.clone(), is_host);
+        }
+    }
+
+    /// Which of the devices with one link are switches: their ports are called as those of switches with several.
+    ///
+    /// # Errors
+    /// The first device with one link that may be either.
+    fn settle(&mut self) -> Result<(), String> {
+        if !self.has_adapters {
+            return Ok(());
+        }
+        let own = |name: &String| self.stems[name].iter().map(String::as_str);
+        let is_switch = |name: &&String| match self.stated.get(*name) {
+            Some(is_host) => !is_host,
+            None => own(name).count() > 1,
+        };
+        let of_switches: BTreeSet<&str> = self.names.iter().filter(is_switch).flat_map(own).collect();
+        let open = |name: &&String| !self.stated.contains_key(*name) && own(name).count() == 1;
+        let (found, unlike): (Vec<&String>, Vec<&String>) =
+            self.names.iter().filter(open).partition(|name| own(name).all(|stem| of_switches.contains(stem)));
+        if let Some(name) = unlike.first() {
+            return Err(format!(
+                "'{name}' has one link, by a port called neither as an adapter's nor as a switch's: is it a host? Add \
+                 columns `from type` and `to type` (server, switch)"
+            ));
+        }
+        let found: Vec<String> = found.into_iter().cloned().collect();
+        self.stated.extend(found.into_iter().map(|name| (name, false)));
+        Ok(())
+    }
+}
+
 pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
     let mut outline = Outline::default();
     let mut lines = text.trim_start_matches('\u{feff}').lines().enumerate();
@@ -125,8 +193,9 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
         );
     };
     let (ports, kinds, rate) = (PORTS.map(column), KINDS.map(column), column(RATES));
-    let (mut names, mut hosts): (Vec<String>, BTreeMap<String, bool>) = (Vec::new(), BTreeMap::new());
-    let mut used: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut devices = Devices::default();
+    // Cables by the ports at their ends, with line and rate.
+    let mut used: BTreeMap<Port, ([Port; 2], usize, Option<f64>)> = BTreeMap::new();
     for (index, line) in lines.filter(|(_, line)| is_content(line)) {
         let number = index + 1;
         let row = fields(line, cut);
@@ -152,28 +221,35 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
                 }
             },
         };
-        for side in [0, 1] {
-            let (name, port, kind) = (ends[side].to_owned(), at(ports[side]), at(kinds[side]).to_ascii_lowercase());
-            if !port.is_empty()
-                && let Some(first) = used.insert((name.clone(), port.to_owned()), number)
-            {
-                return wrong(file, number, format!("port {port} of '{name}' has another link on line {first}"));
-            }
-            let is_host = match kind.as_str() {
-                "" if is_adapter(port) => Some(true),
-                "" => None,
-                kind => Some(HOSTS.iter().any(|host| kind.contains(host))),
-            };
-            if !names.contains(&name) {
-                names.push(name.clone());
-            }
-            if let Some(is_host) = is_host {
-                hosts.insert(name, is_host);
+        let named = [0, 1].map(|side| (ends[side].to_owned(), at(ports[side]).to_owned()));
+        let is_named = |(_, port): &&Port| !port.is_empty();
+        if let Some((port, (other, first, known))) =
+            named.iter().filter(is_named).find_map(|port| Some((port, used.get(port)?)))
+        {
+            let is_same = named.iter().all(|port| other.contains(port));
+            let differs = rate.is_some() && known.is_some() && rate != *known;
+            match (is_same, differs) {
+                (true, false) => continue,
+                (true, true) => {
+                    return wrong(file, number, format!("the cable of line {first} has another rate there"));
+                }
+                (false, _) => {
+                    let what = format!("port {} of '{}' has another link on line {first}", port.1, port.0);
+                    return wrong(file, number, what);
+                }
             }
         }
+        for (port, kind) in named.iter().zip(kinds) {
+            devices.add(port, &at(kind).to_ascii_lowercase());
+        }
+        let cable = (named.clone(), number, rate);
+        used.extend(named.iter().filter(is_named).map(|port| (port.clone(), cable.clone())));
         outline.link(ends, rate, number);
     }
-    outline.sort_devices(&names, |name| hosts.get(name).copied());
+    if let Err(what) = devices.settle() {
+        return wrong(file, 0, what);
+    }
+    outline.sort_devices(&devices.names, |name| devices.stated.get(name).copied());
     if outline.nodes.is_empty() {
         return wrong(
             file,

@@ -1,5 +1,6 @@
 //! `lldpctl -f json`: the neighbours of one machine, which the output does not name: its name is the last part of the
-//! file's before the ending (`lldp.node01.json`). A neighbour with an enabled Bridge or Router capability is a switch.
+//! file's before the ending (`lldp.node01.json`). A neighbour with an enabled Bridge or Router capability is a switch. So is a
+//! machine that no other names and that has several hosts on several of its ports.
 
 use super::{Outline, rate_mbps, wrong};
 use hotlink_fabric::import::ImportError;
@@ -66,6 +67,20 @@ pub(super) fn read(files: &[(&str, &str)]) -> Result<Outline, ImportError> {
             links.entry((own.clone(), name)).or_default().insert(interface.clone(), speed(current));
         }
     }
+    let named: BTreeSet<&str> = links.keys().map(|(_, name)| name.as_str()).collect();
+    let mut hosts: BTreeMap<&str, Vec<&BTreeMap<String, Option<f64>>>> = BTreeMap::new();
+    for ((own, name), cables) in &links {
+        if !named.contains(own.as_str()) && !switches.contains(name) {
+            hosts.entry(own).or_default().push(cables);
+        }
+    }
+    // A host behind a hub sees several neighbours, too, but on one port.
+    let ports = |cables: &[&BTreeMap<String, Option<f64>>]| -> usize {
+        cables.iter().flat_map(|cables| cables.keys()).collect::<BTreeSet<_>>().len()
+    };
+    let asked = hosts.iter().filter(|(_, cables)| cables.len() > 1 && ports(cables) > 1);
+    let asked: Vec<String> = asked.map(|(own, _)| (*own).to_owned()).collect();
+    switches.extend(asked);
     for ((own, name), cables) in &links {
         let back = links.get(&(name.clone(), own.clone())).map_or(0, BTreeMap::len);
         if back > cables.len() || (back == cables.len() && name < own) {

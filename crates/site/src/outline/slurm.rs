@@ -5,7 +5,7 @@
 use super::{Outline, wrong};
 use crate::hostlist;
 use hotlink_fabric::import::ImportError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A switch with what stands below it.
 #[derive(Default)]
@@ -14,6 +14,20 @@ struct Switch {
     children: Vec<String>,
     hosts: Vec<String>,
     line: usize,
+}
+
+/// The hosts of all switches below one. `scontrol` names them for the switch as well.
+fn hosts_below<'a>(switch: &'a Switch, all: &BTreeMap<&str, &'a Switch>) -> BTreeSet<&'a str> {
+    let (mut open, mut seen, mut hosts) = (vec![switch], BTreeSet::from([switch.name.as_str()]), BTreeSet::new());
+    while let Some(one) = open.pop() {
+        for below in one.children.iter().filter_map(|child| all.get(child.as_str())) {
+            if seen.insert(below.name.as_str()) {
+                hosts.extend(below.hosts.iter().map(String::as_str));
+                open.push(below);
+            }
+        }
+    }
+    hosts
 }
 
 /// `SwitchName=s1 Nodes=node[01-04]`, `SwitchName=top Switches=s[1-2]`; keys in any case, a backslash joins lines.
@@ -64,10 +78,6 @@ fn of_line(file: &str, number: usize, line: &str) -> Result<Switch, ImportError>
                 );
             }
         }
-    }
-    // What `scontrol` prints: the hosts are those of the switches below.
-    if !switch.children.is_empty() {
-        switch.hosts.clear();
     }
     match switch.name.is_empty() {
         true => wrong(file, number, "has no SwitchName"),
@@ -148,6 +158,7 @@ fn outline(file: &str, switches: Vec<Switch>) -> Result<Outline, ImportError> {
         }
         outline.switches.push(switch.name.clone());
     }
+    let all: BTreeMap<&str, &Switch> = switches.iter().map(|switch| (switch.name.as_str(), switch)).collect();
     let mut homes: BTreeMap<&str, usize> = BTreeMap::new();
     for switch in &switches {
         for child in &switch.children {
@@ -159,7 +170,8 @@ fn outline(file: &str, switches: Vec<Switch>) -> Result<Outline, ImportError> {
             }
             outline.link([child, &switch.name], None, switch.line);
         }
-        for host in &switch.hosts {
+        let below = hosts_below(switch, &all);
+        for host in switch.hosts.iter().filter(|host| !below.contains(host.as_str())) {
             if known.contains_key(host.as_str()) {
                 return wrong(file, switch.line, format!("'{host}' is a switch and a host"));
             }

@@ -44,6 +44,38 @@ fn tables_of_links_are_read() {
 }
 
 #[test]
+fn a_switch_that_lost_a_cable_is_no_host() {
+    let head = "StartDevice,StartPort,EndDevice,EndPort\n";
+    let hosts = "h1,eth0,leaf1,Ethernet1\nh2,eth0,leaf1,Ethernet2\nh3,eth0,leaf2,Ethernet1\nh4,eth0,leaf2,Ethernet2\n";
+    let rest =
+        "leaf1,Ethernet49,spine2,Ethernet1\nleaf2,Ethernet48,spine1,Ethernet2\nleaf2,Ethernet49,spine2,Ethernet2\n";
+    let outline = read(("links.csv", &format!("{head}{hosts}{rest}")));
+    assert_eq!(outline.nodes, ["h1", "h2", "h3", "h4"]);
+    assert_eq!(outline.switches, ["leaf1", "leaf2", "spine1", "spine2"]);
+    // A table without names of ports says it for all switches, too.
+    let bare = format!("{head}{hosts}{rest}").replace("Ethernet", "").replace(",1\n", ",\n").replace(",2\n", ",\n");
+    assert_eq!(read(("links.csv", &bare)).nodes.len(), 4);
+    let unlike = format!("{head}{hosts}{rest}filer,e0a,leaf1,Ethernet3\n");
+    assert!(refused(Form::Csv, &unlike).contains("'filer' has one link"), "{}", refused(Form::Csv, &unlike));
+    // Where no port is an adapter's, a device with one link is a host.
+    let plain = format!("{head}{hosts}{rest}").replace("eth0", "1");
+    assert_eq!(read(("links.csv", &plain)).nodes.len(), 5);
+}
+
+#[test]
+fn a_cable_may_be_listed_from_both_ends() {
+    let head = "StartDevice,StartPort,EndDevice,EndPort,BandWidth\n";
+    let once = "a,eth0,s,1,400G\nb,eth0,s,2,400G\n";
+    let links = |text: &str| read(("links.csv", &format!("{head}{text}"))).links.len();
+    assert_eq!(links(&format!("{once}s,1,a,eth0,400G\ns,2,b,eth0,\n")), 2);
+    assert_eq!(links(&format!("{once}{once}")), 2);
+    let slower = format!("{head}{once}s,1,a,eth0,200G\n");
+    assert!(refused(Form::Csv, &slower).contains("the cable of line 2 has another rate"));
+    // Without ports, each row is a cable.
+    assert_eq!(links("a,,s,,\nb,,s,,\nb,,s,,\nc,,s,,\n"), 4);
+}
+
+#[test]
 fn neighbours_of_a_host_are_read() {
     let outline = read(sample!("lldp.node01.json"));
     assert_eq!((outline.nodes, outline.switches), (vec!["node01".to_owned()], vec!["leaf-1".into(), "leaf-2".into()]));
@@ -70,7 +102,8 @@ fn a_cable_that_both_ends_name_is_one() {
         assert_eq!(rates(&outline), [Some(1_250.0); 3]);
     }
     let outline = Outline::of_neighbours(&[leaf]).unwrap();
-    assert_eq!((outline.nodes, outline.links.len()), (vec!["leaf".into(), "node01".into(), "node02".into()], 3));
+    assert_eq!((outline.nodes, outline.switches), (vec!["node01".into(), "node02".into()], vec!["leaf".to_owned()]));
+    assert_eq!(outline.links.len(), 3);
 }
 
 #[test]
@@ -83,6 +116,14 @@ fn topologies_of_slurm_are_read() {
     assert_eq!(nodes(&outline, Some(50_000.0)), 18);
     let outline = read(sample!("topology.yaml"));
     assert_eq!((outline.nodes.len(), outline.links.len()), (4, 6));
+    // Hosts of a switch that has switches below it, too: its own, or with all below, as `scontrol` prints them.
+    for own in ["n8", "n[0-8]"] {
+        let text = format!(
+            "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\nSwitchName=t Nodes={own} Switches=s[0-1]\n"
+        );
+        let outline = read(("topology.conf", &text));
+        assert_eq!((outline.nodes.len(), outline.links.len()), (9, 11), "{own}");
+    }
     assert!(refused(Form::SlurmConf, "SwitchName=a Nodes=n[1-").starts_with("f:1: 'n[1-' has a bracket"));
     assert!(refused(Form::SlurmConf, "SwitchName=a\nSwitchName=b Switches=c").starts_with("f:2: 'c' is no switch"));
     assert!(refused(Form::SlurmConf, "BlockName=b Nodes=n1").contains("blocks"));

@@ -28,7 +28,7 @@ pub fn network_of(hosts: &[usize], cables: &[(usize, usize, &str)], named: impl 
         }
     }
     for &(a, b, speed) in cables {
-        let (to_a, to_b) = (ports[a].len() + 1, ports[b].len() + 1);
+        let (to_a, to_b) = (ports[a].len() + 1, ports[b].len() + 1 + usize::from(a == b));
         ports[a].push((format!("\"S-00000000000b{b:04x}\"[{to_b}]"), b + 1, speed));
         ports[b].push((format!("\"S-00000000000b{a:04x}\"[{to_a}]"), a + 1, speed));
     }

@@ -731,6 +731,8 @@ pub const RECORDS: &[Records] = &[
                     "Switches with fewer cables than most of their level, the first of them",
                 ),
                 key("missing_links_count", Count, "", "Switches with fewer cables than most of their level"),
+                key("odd_links", Texts, "", "Cables and hosts that do not fit the pattern, the first of them"),
+                key("odd_links_count", Count, "", "Cables and hosts that do not fit the pattern"),
                 key("switches_without_table", Texts, "", "Switches without a forwarding table, the first of them"),
                 key("switches_without_table_count", Count, "", "Switches without a forwarding table"),
                 key("hosts_without_route", Texts, "", "Hosts that no forwarding table knows, the first of them"),
