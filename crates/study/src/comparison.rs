@@ -32,11 +32,11 @@ impl Priced {
             |name: &str| Library::user().price_list(name).map_err(|mistakes| Error::Input(explain(name, &mistakes)));
         let own = own.map(|path| open(&as_path(&path.to_string_lossy()))).transpose()?;
         let prices = source.spec().prices.as_ref();
-        if let (None, Some(own)) = (prices, &own) {
-            if let Some(prices) = variant::prices(&Library::user(), source.name(), own) {
-                let source = source.varied(FabricSpec { prices: Some(prices), ..source.spec().clone() });
-                return Ok(Priced { source, list: Some(own.clone()) });
-            }
+        if let (None, Some(own)) = (prices, &own)
+            && let Some(prices) = variant::prices(&Library::user(), source.name(), own)
+        {
+            let source = source.varied(FabricSpec { prices: Some(prices), ..source.spec().clone() });
+            return Ok(Priced { source, list: Some(own.clone()) });
         }
         let list = match (prices.map(|prices| open(&prices.list)).transpose()?, own) {
             (Some(list), Some(own)) => {
