@@ -8,12 +8,13 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{routing_key, status_name, to_toml};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::routing;
-use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_load::Load;
 use hotlink_study::comparison::Priced;
 use hotlink_study::model::{Counted, PatternQuestion, traffic};
 use hotlink_study::options::{Paths, Rates};
 use hotlink_study::{Error, Source};
+use std::collections::BTreeSet;
 
 /// A variant with its answers.
 pub(crate) struct Evaluated {
@@ -129,20 +130,27 @@ fn question(name: &str, spec: &FabricSpec, nodes: u32, request: &Request) -> Res
 fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Record) -> Result<(Fabric, Load), String> {
     record.set("routing", routing_key(built.spec.routing));
     record.set("paths", built.spec.paths.name());
+    // GPUs whose hosts have networks of their own are measured by what all variants have: the NIC.
+    let share = |of: &Counted| {
+        let injection = of.fabric.injection_between_hosts_mbps(Capacities::Measured, of.bounds.efficiency);
+        Some(of.bounds.bandwidth_per_node_mbps / injection?).filter(|share| share.is_finite())
+    };
     let counted = |name: &str, built: Fabric| -> Result<(Record, Counted), String> {
         let asked = question(name, &built.spec, nodes, request).and_then(|question| question.by_load(built, &|| ()));
         asked.map_err(|why| format!("{name}: {why}"))
     };
-    let ask = |name: &str, built: Fabric| counted(name, built).map(|(answer, counted)| (answer, counted.fabric));
+    let ask = |name: &str, built: Fabric| {
+        counted(name, built).map(|(answer, counted)| (answer, share(&counted), counted.fabric))
+    };
     let mut exchange = None;
     let mut rate = [None; 2];
     let shown = [("all-to-all", "all_to_all"), ("bisection", "bisection"), ("permutation:random", "permutation")];
     for (name, key) in shown {
         let (answer, of) = counted(name, built)?;
-        built = of.fabric;
         let mbps = answer.number("bandwidth_per_node_MBps");
         record.set(&format!("{key}_MBps"), mbps);
-        record.set(&format!("{key}_share"), answer.number("injection_share"));
+        record.set(&format!("{key}_share"), share(&of));
+        built = of.fabric;
         match key {
             "all_to_all" => {
                 rate[0] = mbps;
@@ -165,9 +173,9 @@ fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Rec
     for limit in &request.limits {
         let Some(name) = limit.traffic() else { continue };
         if record.get(&limit.key("")).is_none() {
-            let answer;
-            (answer, built) = ask(name, built)?;
-            record.set(&limit.key(""), answer.number("injection_share"));
+            let own;
+            (_, own, built) = ask(name, built)?;
+            record.set(&limit.key(""), own);
         }
     }
     for &which in &request.collectives {
@@ -175,7 +183,7 @@ fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Rec
         let place = usize::from(pattern == RING);
         if rate[place].is_none() {
             let answer;
-            (answer, built) = ask(pattern, built)?;
+            (answer, _, built) = ask(pattern, built)?;
             rate[place] = answer.number("bandwidth_per_node_MBps");
         }
         let bytes = which.moved(request.size as f64, f64::from(nodes));
@@ -198,7 +206,8 @@ fn add_failures(
         record.set(key, worst.as_ref().map(|(name, _)| name.as_str()));
         record.set(&format!("{key}_share"), worst.map(|(_, share)| share));
     }
-    record.set("failed_switch_hosts", left.nodes_of_switch.div_ceil(ports));
+    let hosts: BTreeSet<u32> = left.nodes_of_switch.iter().map(|node| node.0 / ports).collect();
+    record.set("failed_switch_hosts", hosts.len());
     Ok(())
 }
 
@@ -209,7 +218,9 @@ fn items(head: &Record, priced: &Priced, fabric: &Fabric) -> Result<Vec<Record>,
     let row = |line: &hotlink_fabric::price::BillLine| {
         let currency = &bill.currency;
         let [low, high] = line.range;
-        head.clone()
+        let watts = priced.list().and_then(|list| list.items.get(&line.item)?.power);
+        let row = head
+            .clone()
             .with("kind", "item")
             .with("item", line.item.as_str())
             .with("title", line.title.as_str())
@@ -218,7 +229,9 @@ fn items(head: &Record, priced: &Priced, fabric: &Fabric) -> Result<Vec<Record>,
             .with(&format!("cost_{currency}"), line.total.units())
             .with(&format!("cost_{currency}_low"), low.units())
             .with(&format!("cost_{currency}_high"), high.units())
-            .with("prices_status", status_name(line.status))
+            .with("prices_status", status_name(line.status));
+        let keys = ["power_kW", "power_kW_low", "power_kW_high"].into_iter();
+        keys.zip(watts.into_iter().flatten()).fold(row, |row, (key, one)| row.with(key, line.count as f64 * one / 1e3))
     };
     Ok(bill.lines.iter().map(row).collect())
 }
@@ -264,12 +277,18 @@ impl Evaluated {
             .with("hosts", self.record.number("hosts").map(|hosts| hosts as u64))
             .with("nodes", self.nodes)
             .with("method", "packet");
+        let is_rail = self.record.text("topology") == Some("rail");
         let asked = question("permutation:random", self.source.spec(), self.nodes, request);
         match asked.and_then(|question| question.by_packets(&self.source, self.nodes)) {
-            Ok(answer) => SHOWN.iter().fold(head, |head, &key| match answer.get(key) {
-                Some(value) => head.with(key, value.clone()),
-                None => head,
-            }),
+            // A rail's own injection is not that of the other variants.
+            Ok(answer) => {
+                SHOWN.iter().filter(|key| !is_rail || !key.starts_with("injection")).fold(head, |head, &key| {
+                    match answer.get(key) {
+                        Some(value) => head.with(key, value.clone()),
+                        None => head,
+                    }
+                })
+            }
             Err(why) => head.with("note", why),
         }
     }

@@ -26,8 +26,8 @@ pub struct Left {
     pub after_cable: Option<Worst>,
     /// The same of the nodes that are left after that of a switch; `None`: no two of them are left.
     pub after_switch: Option<Worst>,
-    /// Most nodes that one switch takes with it.
-    pub nodes_of_switch: u32,
+    /// The nodes of the switch that takes most with it.
+    pub nodes_of_switch: Vec<Node>,
 }
 
 /// What the worst single failures leave of `fabric`, which gives each node `before` MB/s at the load `load`. Packets of
@@ -49,11 +49,13 @@ pub fn left(fabric: &Fabric, (before, load): (f64, &Load), size: u64, routes: (P
         let one = tried(ends(fabric, cable), without_cable(&fabric.network, cable))?;
         left.after_cable = worse(left.after_cable, one);
     }
-    let hosts = nodes_of_switches(fabric);
-    left.nodes_of_switch = hosts.iter().copied().max().unwrap_or(0);
+    let hanging = nodes_of_switches(fabric);
+    // Of equals the first.
+    left.nodes_of_switch = hanging.iter().rev().max_by_key(|nodes| nodes.len()).cloned().unwrap_or_default();
     for has_hosts in [true, false] {
-        let Some(switch) = busiest_switch(fabric, load, |v| (hosts[v] > 0) == has_hosts) else { continue };
-        let damaged = without_switch(fabric, switch);
+        let fits = |v: usize| hanging[v].is_empty() != has_hosts;
+        let Some(switch) = busiest_switch(fabric, load, fits) else { continue };
+        let damaged = without_switch(fabric, switch, &hanging[switch.0 as usize]);
         if damaged.nodes < 2 {
             continue;
         }
@@ -100,11 +102,25 @@ fn busiest_switch(fabric: &Fabric, load: &Load, fits: impl Fn(usize) -> bool) ->
     busiest.map(|v| Vertex(v as u32))
 }
 
-/// Of each vertex how many nodes have their only link there.
-fn nodes_of_switches(fabric: &Fabric) -> Vec<u32> {
-    let mut nodes = vec![0; fabric.network.vertices()];
-    for node in fabric.network.node_iter().filter(|&node| fabric.attachment.has_home(node)) {
-        nodes[fabric.attachment.home[node.0 as usize].0 as usize] += 1;
+/// Of each vertex the nodes whose only link to the network between hosts is there. A GPU's link is behind its memory and NIC:
+/// that to others of its host is none.
+fn nodes_of_switches(fabric: &Fabric) -> Vec<Vec<Node>> {
+    let network = &fabric.network;
+    let mut nodes = vec![Vec::new(); network.vertices()];
+    for node in network.node_iter() {
+        let (mut open, mut found) = (vec![node.vertex()], Vec::new());
+        while let Some(at) = open.pop() {
+            for channel in network.out(at).filter(|&channel| !network.is_node(network.to(channel))) {
+                match network.role(Resource::Channel(channel)) {
+                    Role::LocalLink => {}
+                    Role::Internal | Role::HostBus => open.push(network.to(channel)),
+                    _ => found.push(network.to(channel)),
+                }
+            }
+        }
+        if let [switch] = found[..] {
+            nodes[switch.0 as usize].push(node);
+        }
     }
     nodes
 }
@@ -114,12 +130,9 @@ fn without_cable(network: &Network, cable: Channel) -> Network {
     rebuilt(network, |_| true, |channel| !gone.contains(&Some(channel)))
 }
 
-fn without_switch(fabric: &Fabric, switch: Vertex) -> Network {
-    let is_left = |v: Vertex| {
-        let node = Node(v.0);
-        let hangs = fabric.network.is_node(v) && fabric.attachment.has_home(node);
-        v != switch && !(hangs && fabric.attachment.home[v.0 as usize] == switch)
-    };
+/// `nodes` are those whose only link is there, in order.
+fn without_switch(fabric: &Fabric, switch: Vertex, nodes: &[Node]) -> Network {
+    let is_left = |v: Vertex| v != switch && nodes.binary_search(&Node(v.0)).is_err();
     rebuilt(&fabric.network, is_left, |_| true)
 }
 

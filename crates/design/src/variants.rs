@@ -84,7 +84,9 @@ pub fn bases(name: &str, gpus: Option<u32>) -> Result<Vec<Base>, Error> {
     let plain = |topology: &TopologySpec| !topology.is::<Rail>() && ports(topology).is_some();
     // A tree's file says what switches and cables are, too, and has no other kind of link that the variants lack.
     let plain = first(&|topology| plain(topology) && !topology.is::<DragonflyPlus>()).or_else(|| first(&plain));
-    let rails = gpus.and_then(|_| first(&|topology| topology.is::<Rail>()));
+    // Hosts of as many GPUs as asked for are nearest to what is meant; of equals the first.
+    let rails = |(_, spec): &&(String, FabricSpec)| Some(spec.topology.get::<Rail>()?.gpus_per_host.abs_diff(gpus?));
+    let rails = known.iter().filter(|one| rails(one).is_some()).min_by_key(rails);
     let found: Vec<&(String, FabricSpec)> = plain.into_iter().chain(rails).collect();
     if found.is_empty() {
         return Err(Error::Input(format!(

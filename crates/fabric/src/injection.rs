@@ -24,12 +24,11 @@ impl Fabric {
         .map(|bytes_per_s| bytes_per_s / 1e6)
     }
 
-    /// The least over all nodes of what a node's own devices let it inject, in MB/s (10^6 bytes per second) of payload:
-    /// its host, its link, and where it has a router or B-Link for itself, that and all the links that leave it.
-    /// `None` if none of them has a rate.
+    /// What a node's own devices let it inject, in MB/s (10^6 bytes per second) of payload: its host, its link, and where it
+    /// has a router or B-Link for itself, that and all the links that leave it. Of the median node: a failed link or a slow
+    /// host of another is no measure. `None` if none of them has a rate.
     pub fn injection_mbps(&self, capacities: Capacities, efficiency: f64) -> Option<f64> {
-        let nodes = self.network.node_iter();
-        nodes.filter_map(|node| self.injection_at_mbps(node, capacities, efficiency)).reduce(f64::min)
+        self.usual(&|resource| self.payload_mbps(resource, capacities, efficiency).unwrap_or(f64::INFINITY))
     }
 
     /// The same of one node.
@@ -37,10 +36,23 @@ impl Fabric {
         self.own_devices(node, Way::Out, capacities, efficiency)
     }
 
-    /// What one node's own devices let it take in: the same over the links that come to it, without the engine that only
-    /// sends.
+    /// The same of what a node can take in: over the links that come to it, without the engine that only sends.
     pub fn reception_at_mbps(&self, node: Node, capacities: Capacities, efficiency: f64) -> Option<f64> {
         self.own_devices(node, Way::In, capacities, efficiency)
+    }
+
+    /// The same of the median node into the network between hosts, without links to others of its host.
+    pub fn injection_between_hosts_mbps(&self, capacities: Capacities, efficiency: f64) -> Option<f64> {
+        let local = |resource| self.network.role(resource) == Role::LocalLink;
+        let rate = |resource| self.payload_mbps(resource, capacities, efficiency).unwrap_or(f64::INFINITY);
+        self.usual(&|resource| if local(resource) { 0.0 } else { rate(resource) })
+    }
+
+    fn usual(&self, rate: &impl Fn(Resource) -> f64) -> Option<f64> {
+        let mut all: Vec<f64> = self.network.node_iter().map(|node| self.limit(node, Way::Out, rate)).collect();
+        all.retain(|mbps| mbps.is_finite());
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied()
     }
 
     fn own_devices(&self, node: Node, way: Way, capacities: Capacities, efficiency: f64) -> Option<f64> {

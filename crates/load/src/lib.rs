@@ -98,8 +98,8 @@ pub struct Load {
 const PARTS: usize = 128;
 
 /// Counts the load of `demand` on every resource where packets choose among equal paths by `paths`. Where the choice is
-/// a packet's own ([`Paths::Packet`], [`Paths::Adaptive`]) flows split evenly: the ideal of both. `seed` is that of the
-/// pairs' hash.
+/// a packet's own ([`Paths::Packet`], [`Paths::Adaptive`]) flows split evenly: what both come to, no best case. `seed` is
+/// that of the pairs' hash.
 ///
 /// # Errors
 /// [`LoadError`]: wrong number of nodes, a pair without a route, or more pairs than are followed.
@@ -167,7 +167,7 @@ pub fn count_every_destination(fabric: &Fabric, demand: &Demand) -> Result<Load,
 }
 
 /// Counts the load of the pairs that have a route under the fabric's forwarding tables, and the pairs with traffic that
-/// have none. What nodes send nowhere still crosses their own links.
+/// have none. Such a pair sends nothing, on the nodes' own links neither.
 ///
 /// # Errors
 /// As [`count`]; without forwarding tables a pair without a route is an error.
@@ -179,7 +179,13 @@ pub fn count_reachable(fabric: &Fabric, demand: &Demand) -> Result<(Load, u64), 
         return Err(LoadError::Nodes { demand: demand.nodes, fabric: fabric.nodes() });
     }
     let (counts, lost) = tables::count_reachable(fabric, tables, demand)?;
-    Ok((finish(fabric, demand, counts)?, lost))
+    let mut load = finish(fabric, demand, counts)?;
+    for node in fabric.network.node_iter().filter(|&node| lost > 0 && fabric.attachment.has_home(node)) {
+        let n = node.0 as usize;
+        load.sent[n] = load.vertex[n];
+        load.received[n] = load.channel[fabric.attachment.eject[n].0 as usize];
+    }
+    Ok((load, lost))
 }
 
 /// The first pairs with traffic that have no route under the fabric's forwarding tables, at most so many.

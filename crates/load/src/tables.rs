@@ -20,7 +20,8 @@ pub(crate) fn count(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> Re
     }
 }
 
-/// As [`count`] for the pairs that have a route, and how many pairs with traffic have none.
+/// As [`count`] for the pairs that have a route, and how many pairs with traffic have none. On the nodes' own links stands
+/// what these pairs would have sent, below zero.
 pub(crate) fn count_reachable(
     fabric: &Fabric,
     tables: &Forwarding,
@@ -39,15 +40,33 @@ pub(crate) fn count_reachable(
         false => Counts::new(fabric),
     };
     let mut lost = lost.into_inner();
+    // So far these are whole numbers of pairs: a node that reaches nobody sends exactly nothing.
+    for node in fabric.network.node_iter().filter(|_| lost > 0) {
+        own(fabric, node, node, |amount| *amount *= demand.all_pairs, &mut counts);
+    }
     let mut path = Vec::new();
     for flow in demand.flows.iter().filter(|flow| flow.source != flow.destination && flow.amount > 0.0) {
         path.clear();
         match tables.walk(&fabric.network, flow.source, flow.destination, |channel| path.push(channel)) {
             true => add_path(fabric, &path, flow.amount, &mut counts),
-            false => lost += 1,
+            false => {
+                lost += 1;
+                own(fabric, flow.source, flow.destination, |amount| *amount -= flow.amount, &mut counts);
+            }
         }
     }
     Ok((counts, lost))
+}
+
+/// Changes what stands for the links of a sender and of a receiver themselves.
+fn own(fabric: &Fabric, from: Node, to: Node, change: impl Fn(&mut f64), counts: &mut Counts) {
+    if fabric.attachment.has_home(from) {
+        change(&mut counts.channel[fabric.network.port(from.vertex(), 0).0 as usize]);
+        change(&mut counts.vertex[from.0 as usize]);
+    }
+    if fabric.attachment.has_home(to) {
+        change(&mut counts.channel[fabric.attachment.eject[to.0 as usize].0 as usize]);
+    }
 }
 
 /// Adds a path, but for the nodes' own channels, which are counted by what nodes send and receive.
@@ -150,7 +169,12 @@ impl<'a> Tree<'a> {
                 _ => members.iter().filter(sends).count(),
             };
             match self.fabric.network.is_node(*home) || self.arrival[home.0 as usize - first] != Arrival::Yes {
-                true => lost += count as u64,
+                true => {
+                    lost += count as u64;
+                    members.iter().filter(sends).for_each(|&from| {
+                        own(self.fabric, from, self.destination, |pairs| *pairs -= 1.0, counts);
+                    });
+                }
                 false => senders[home.0 as usize - first] = count as u32,
             }
         }

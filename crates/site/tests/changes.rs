@@ -44,10 +44,15 @@ fn built(site: &Site) -> Fabric {
     site.fabric(&site.spec).unwrap()
 }
 
-/// Bytes per second of each pair, and pairs without a way, counted from nothing.
+/// Bytes per second of each pair, and pairs without a way, counted from nothing. A host's own link counts as if no pair had
+/// lost its way.
 fn counted(fabric: &Fabric) -> (f64, u64) {
     let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap();
-    let (load, lost) = count_reachable(fabric, &demand).unwrap();
+    let (mut load, lost) = count_reachable(fabric, &demand).unwrap();
+    let network = &fabric.network;
+    let is_own = |&c: &Channel| network.is_node(network.from(c)) || network.is_node(network.to(c));
+    let own = (0..network.channels() as u32).map(Channel).filter(is_own);
+    own.for_each(|c| load.channel[c.0 as usize] = f64::from(fabric.nodes() - 1));
     (pair_rate(fabric, &load), lost)
 }
 
@@ -207,6 +212,28 @@ fn senders_of_several_lids_are_counted_each_on_its_own() {
         },
     );
     assert!(near(job.placed(some.clone()).all_to_all, rate * (some.len() - 1) as f64));
+}
+
+/// Two networks that nothing joins, in one file: each carries what it does alone.
+#[test]
+fn pairs_without_a_route_cross_no_link() {
+    let counted = |site: Site| {
+        let fabric = built(&site.rerouted().unwrap());
+        let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap();
+        let (load, lost) = count_reachable(&fabric, &demand).unwrap();
+        let shifted = count_reachable(&fabric, &Traffic::Shift(2).demand(fabric.nodes(), 0).unwrap()).unwrap();
+        (load, lost, shifted)
+    };
+    let (one, none, _) = counted(network(&[2, 2], &[(0, 1, "4xHDR")]));
+    let (two, lost, shifted) = counted(network(&[2, 2, 2, 2], &[(0, 1, "4xHDR"), (2, 3, "4xHDR")]));
+    assert_eq!((none, lost), (0, 2 * 4 * 4));
+    assert_eq!((two.sent, two.received), (vec![3.0; 8], vec![3.0; 8]));
+    assert_eq!((one.channel[0], two.channel[0]), (3.0, 3.0));
+    // The cable carries four flows each way: more than a host's link.
+    let hottest = |channel: &[f64]| channel.iter().copied().fold(0.0, f64::max);
+    assert_eq!((hottest(&one.channel), hottest(&two.channel)), (4.0, 4.0));
+    // A shift by two: the second half of each network's hosts sends into the other.
+    assert_eq!((shifted.1, shifted.0.sent), (4, vec![1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]));
 }
 
 /// By hand: a leaf of four hosts keeps three of four cables; 48 pairs go over them, 16 each, where 15 go over a host's link.

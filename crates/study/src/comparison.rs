@@ -7,7 +7,7 @@ use crate::model::{Method, PatternQuestion};
 use crate::ranking::{Eras, Grid, Quantity};
 use crate::{Source, Unwatched, Watch, explain};
 use hotlink_bench::Record;
-use hotlink_fabric::catalog::{Library, nearest, status_name};
+use hotlink_fabric::catalog::{Library, nearest, status_name, variant};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::price::{Bill, PriceList};
 use hotlink_fabric::spec::{FabricSpec, ItemKind};
@@ -30,8 +30,14 @@ impl Priced {
     pub fn new(source: Source, own: Option<&Path>) -> Result<Priced, Error> {
         let open =
             |name: &str| Library::user().price_list(name).map_err(|mistakes| Error::Input(explain(name, &mistakes)));
+        let own = own.map(|path| open(&as_path(&path.to_string_lossy()))).transpose()?;
         let prices = source.spec().prices.as_ref();
-        let own = own.map(|path| path.to_string_lossy().into_owned()).map(|path| open(&as_path(&path))).transpose()?;
+        if let (None, Some(own)) = (prices, &own)
+            && let Some(prices) = variant::prices(&Library::user(), source.name(), own)
+        {
+            let source = source.varied(FabricSpec { prices: Some(prices), ..source.spec().clone() });
+            return Ok(Priced { source, list: Some(own.clone()) });
+        }
         let list = match (prices.map(|prices| open(&prices.list)).transpose()?, own) {
             (Some(list), Some(own)) => {
                 check_own(&list, &own, source.spec())?;
@@ -62,19 +68,19 @@ impl Priced {
         list.bill(prices, inventory).map(Some).map_err(|error| error.to_string())
     }
 
-    /// Adds what `fabric` costs.
+    /// Adds what `fabric` consists of, and what that costs.
     ///
     /// # Errors
     /// As [`Priced::bill`].
     pub fn price(&self, fabric: &Fabric, record: &mut Record) -> Result<(), String> {
         let inventory = Inventory::of(fabric);
-        let Some(bill) = self.bill(&inventory)? else { return Ok(()) };
-        let currency = &bill.currency;
         for (kind, key) in PIECES {
             if let Some(count) = inventory.pieces.get(&kind) {
                 record.set(key, *count);
             }
         }
+        let Some(bill) = self.bill(&inventory)? else { return Ok(()) };
+        let currency = &bill.currency;
         record.set(&format!("cost_{currency}"), bill.total.units());
         for (key, watts) in
             ["power_kW", "power_kW_low", "power_kW_high"].into_iter().zip(bill.power.into_iter().flatten())
@@ -88,8 +94,8 @@ impl Priced {
         }
         // Of the bandwidth as it is: `--sensitivity` has its interval.
         for (key, end) in ["low", "high"].into_iter().zip(bill.range) {
-            let per_node = end.units() / bill.nodes as f64;
             record.set(&format!("cost_{currency}_{key}"), end.units());
+            let per_node = end.units() / bill.nodes as f64;
             record.set(&format!("cost_per_node_{currency}_{key}"), per_node);
             if let Some(bandwidth) = bandwidth {
                 record.set(&format!("cost_per_MBps_{currency}_{key}"), per_node / bandwidth);

@@ -24,7 +24,7 @@ const FABRICS: readonly (readonly [fabric: string, nodes: number, part: string])
   ["gige", 16, "switch"],
   ["gpu-rail", 64, "rail leaf 0"],
   ["hgx-h100-rail", 128, "rail leaf 1"],
-  ["ib-ndr-dragonfly-plus", 128, "spine 3"],
+  ["ib-ndr-dragonfly-plus", 128, "spine 1"],
   ["ib-ndr-fat-tree2", 128, "spine 1"],
   ["ib-ndr-fat-tree2:oversubscription=4", 128, "leaf 0 -> spine #1"],
   ["ib-ndr-fat-tree3", 256, "leaf 1 -> spine 2 #1"],

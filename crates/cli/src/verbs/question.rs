@@ -14,8 +14,9 @@ use std::path::PathBuf;
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PatternArgs {
     /// Who sends to whom: all-to-all, uniform, permutation:random, permutation:ring, permutation:shift:K,
-    /// permutation:transpose, permutation:bit-reversal, bisection, nearest-neighbour, hot-spot, same-switch:PERCENT (so much to
-    /// the nodes of the sender's own switch, the rest evenly to all nodes, these too), or matrix:FILE.csv.
+    /// permutation:transpose, permutation:bit-reversal, bisection, nearest-neighbour:D (in a grid of D dimensions; 1 if left
+    /// out, on any network), hot-spot, same-switch:PERCENT (so much to the nodes of the sender's own switch, the rest evenly to
+    /// all nodes, these too), or matrix:FILE.csv.
     #[arg(long, value_name = "PATTERN", default_value = "all-to-all", value_parser = pattern)]
     traffic: String,
     /// Rates of the resources: theoretical (gross rate x packet efficiency) or measured where a measurement is known.

@@ -265,6 +265,28 @@ fn prices_are_a_list_of_the_catalog_or_a_file_that_goes_before_it() {
     }
 }
 
+#[test]
+fn a_variant_with_other_switches_has_counts_and_the_prices_of_a_whole_list() {
+    let place = Place::new("variant-prices");
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/prices/estimate-2025.toml");
+    let text = std::fs::read_to_string(catalog).unwrap();
+    std::fs::write(place.path().join("whole.toml"), &text).unwrap();
+    std::fs::write(place.path().join("part.toml"), text.replace("[item.ndr-switch]", "[item.ndr-switch-40]")).unwrap();
+    let of = |options: &str| {
+        let records = place.run(&format!("compare ib-ndr-fat-tree2 --radix 40 --nodes 100 --json{options}")).records();
+        with(&records, "kind", "fabric")[0].clone()
+    };
+    // Five leaves of 20 hosts, under spines of 40 ports: 100 cables up.
+    let counted = of("");
+    assert_eq!(
+        (&counted["nics"], &counted["switch_cables"], &counted["cost_USD"]),
+        (&100.into(), &100.into(), &Value::Null)
+    );
+    assert_eq!(of(" --prices part.toml")["cost_USD"], Value::Null);
+    let priced = of(" --prices whole.toml");
+    assert!(priced["cost_USD"].as_f64().unwrap() > 0.0 && priced["switches"] == counted["switches"], "{priced}");
+}
+
 /// What bash offers for the last word of a line.
 fn offered(place: &Place, line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();

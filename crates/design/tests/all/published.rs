@@ -70,6 +70,18 @@ fn rails_have_the_switches_of_nvidias_superpods() {
         assert_eq!((count("rail leaf"), count("rail spine")), (Some(leaves), Some(spines)));
         assert_eq!(network.nodes, 8 * hosts);
     }
+    // Beyond common spines, rails meet in cores: 4,096 GPUs as in the table. With fewer leaves under a rail's spines than
+    // these have ports for, neither spines nor cores are those of a full group.
+    for (gpus, switches) in
+        [(2048, [64, 32, 0]), (2056, [72, 128, 48]), (4096, [128, 128, 64]), (8192, [256, 256, 128])]
+    {
+        let joined = TopologySpec::new(Rail { joined: true, ..Rail::apart(8, 64) });
+        let (network, shape) = joined.build(gpus).unwrap();
+        let Shape::Tiers(tiers) = shape else { panic!("rails have tiers") };
+        let count = |name: &str| tiers.iter().find(|tier| tier.name == name).map_or(0, |tier| tier.count);
+        assert_eq!(["rail leaf", "rail spine", "core"].map(count), switches, "{gpus} GPUs");
+        assert_eq!(network.nodes, gpus);
+    }
 }
 
 /// Al-Fares, Loukissas, Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008: switches of k

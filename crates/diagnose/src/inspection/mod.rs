@@ -104,10 +104,11 @@ fn doubts(site: &Site, record: &mut Record) {
     if let Some(lost) = record.number("unreachable_pairs").filter(|lost| *lost > 0.0) {
         let nodes = record.number("nodes").unwrap_or(0.0);
         let all = nodes * (nodes - 1.0);
-        notes.push(format!(
-            "all_to_all_share is of the {} pairs that have a route, cable_bound_share of all {all}: the first may be larger",
-            all - lost
-        ));
+        // The cables of a network in parts have no bound.
+        let bound = record
+            .get("cable_bound_share")
+            .map_or(String::new(), |_| format!(", cable_bound_share of all {all}: the first may be larger"));
+        notes.push(format!("all_to_all_share is of the {} pairs that have a route{bound}", all - lost));
     }
     if !notes.is_empty() {
         record.set("note", notes.join("; "));

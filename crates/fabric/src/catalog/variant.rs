@@ -4,7 +4,9 @@
 //! wherever a fabric is named, and results say what they are of.
 
 use super::library::Library;
+use crate::price::PriceList;
 use crate::sheet::Mistake;
+use crate::spec::{ItemKind, PriceRef};
 use toml::{Table, Value};
 
 /// What the values of a variant may be called, beside the keys of the topology.
@@ -84,6 +86,14 @@ pub(super) fn text(
     table.insert("title".to_owned(), Value::String(title));
     table.insert("name".to_owned(), Value::String(name.to_owned()));
     Ok(table.to_string())
+}
+
+/// What is bought for `name`, a variant with other switches or cables, where `list` prices each item of its fabric anew.
+pub fn prices(library: &Library, name: &str, list: &PriceList) -> Option<PriceRef> {
+    let (base, settings) = split(name);
+    let prices = library.fabric(base).ok().filter(|_| !settings.is_empty())?.spec.prices?;
+    let all = prices.bought().all(|item| list.items.contains_key(item));
+    (all && prices.items.contains_key(&ItemKind::Switch)).then_some(prices)
 }
 
 /// Puts the part `link` in the place of the one that says what the network is.

@@ -4,7 +4,7 @@
 //! Shortest paths go up to a spine, over at most one global link to a spine of the other group, and down. No channel of one
 //! kind waits for one of a kind before it, so that packets cannot wait for each other in a circle.
 
-use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
+use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid, sharing};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
@@ -64,19 +64,24 @@ impl Topology for DragonflyPlus {
         if groups > ports + 1 {
             return Err(invalid(format!("{nodes} nodes: {} groups of {held} hold {}", ports + 1, (ports + 1) * held)));
         }
-        let inside = groups * product(self.leaves, self.spines);
-        check_channels(2 * (u64::from(nodes) + inside + groups * ports))?;
+        // A group alone has the leaves that its nodes need, and the spines for these: all their ports lead down.
+        let (leaves, spines) = match (groups, nodes.div_ceil(self.nodes_per_leaf)) {
+            (1, 1) => (1, 0),
+            (1, needed) => (needed, sharing(needed, self.spines, self.leaves + self.global_per_spine)),
+            _ => (self.leaves, self.spines),
+        };
+        check_channels(2 * (u64::from(nodes) + groups * (product(leaves, self.spines) + ports)))?;
         // As many links between every two groups as ports allow; what is left over stays free.
         let copies = if groups > 1 { (ports / (groups - 1)) as u32 } else { 0 };
         let groups = groups as u32;
         let mut b = Builder::new(nodes);
         let mut tiers = Vec::new();
-        let leaf = add_tier(&mut b, &mut tiers, "leaf", groups * self.leaves, 1, Role::Switch);
-        let spine = add_tier(&mut b, &mut tiers, "spine", groups * self.spines, 2, Role::Switch);
+        let leaf = add_tier(&mut b, &mut tiers, "leaf", groups * leaves, 1, Role::Switch);
+        let spine = add_tier(&mut b, &mut tiers, "spine", groups * spines, 2, Role::Switch);
         (0..nodes).for_each(|node| b.link(Vertex(node), Vertex(leaf.0 + node / self.nodes_per_leaf), Role::Link));
-        for below in 0..groups * self.leaves {
-            let group = below / self.leaves;
-            for above in group * self.spines..(group + 1) * self.spines {
+        for below in (0..groups * leaves).filter(|_| spines > 0) {
+            for port in 0..self.spines {
+                let above = below / leaves * spines + port % spines;
                 b.link(Vertex(leaf.0 + below), Vertex(spine.0 + above), Role::SwitchLink);
             }
         }
@@ -91,7 +96,7 @@ impl Topology for DragonflyPlus {
         }
         let mut network = b.build();
         network.divide(|switch| match switch < spine {
-            true => (switch.0 - leaf.0) / self.leaves,
+            true => (switch.0 - leaf.0) / leaves,
             false => (switch.0 - spine.0) / self.spines,
         });
         Ok((network, Shape::Tiers(tiers)))

@@ -206,6 +206,12 @@ fn add_tier(b: &mut Builder, tiers: &mut Vec<Tier>, name: &'static str, count: u
     first
 }
 
+/// The fewest switches with ports for all of the `up` links of `below` switches, over which these spread evenly.
+fn sharing(below: u32, up: u32, ports: u32) -> u32 {
+    let least = (u64::from(below) * u64::from(up)).div_ceil(ports.into()).max(1) as u32;
+    (least..=up).find(|&s| up.is_multiple_of(s)).unwrap_or(up)
+}
+
 /// Most channels that a network is built with: a limit on memory (under 2 GiB).
 const MAX_CHANNELS: u64 = 1 << 26;
 

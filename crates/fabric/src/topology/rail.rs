@@ -11,7 +11,7 @@
 //! with spines of its own, and cores join the groups: those of one rail, or of all rails where these are joined.
 
 use super::switches::MAX_PORTS;
-use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
+use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid, sharing};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
@@ -103,6 +103,8 @@ pub struct RailLevels {
     pub spines: u32,
     /// Cores for each spine of a group: of a rail, or of all rails where these are joined.
     pub cores: u32,
+    /// Links of a spine to its cores.
+    pub spine_up: u32,
 }
 
 impl Rail {
@@ -115,23 +117,23 @@ impl Rail {
         let single = hosts <= radix && !self.joined;
         let held = if single { radix } else { half };
         let leaves = hosts.div_ceil(held);
-        // The fewest that have ports for all, and to which a leaf's links spread evenly.
-        let shared_by = |below: u32| {
-            let least = (below * half).div_ceil(radix).max(1);
-            (least..=half).find(|&s| half.is_multiple_of(s)).unwrap_or(half)
-        };
         // Rails that meet in spines, or in cores.
         let meet = if self.joined { rails } else { 1 };
-        let two = RailLevels { held, leaves, groups: 1, spines: 0, cores: 0 };
+        let two = RailLevels { held, leaves, groups: 1, spines: 0, cores: 0, spine_up: 0 };
         if single {
             return Ok(two);
         }
         if u64::from(leaves) * u64::from(meet) <= u64::from(radix) {
-            return Ok(RailLevels { spines: shared_by(leaves * meet), ..two });
+            return Ok(RailLevels { spines: sharing(leaves * meet, half, radix), ..two });
         }
         let (groups, most) = (leaves.div_ceil(half), radix / meet);
         if groups <= most {
-            return Ok(RailLevels { groups, spines: half, cores: shared_by(groups * meet), ..two });
+            // Spines of groups that are not full have as many links up as down, or more where that saves cores.
+            let in_group = leaves.div_ceil(groups);
+            let spines = sharing(in_group, half, half);
+            let choices = (in_group * half / spines..=half).map(|up| (sharing(groups * meet, up, radix), up));
+            let (cores, spine_up) = choices.min().unwrap_or((half, half));
+            return Ok(RailLevels { groups, spines, cores, spine_up, ..two });
         }
         let (nodes, half) = (u64::from(hosts) * u64::from(rails), u64::from(half));
         let most = u64::from(rails) * u64::from(most) * half * half;
@@ -146,14 +148,14 @@ fn build(nodes: u32, rail: &Rail, reducing: Option<Reducing>) -> Result<(Network
     check_range("radix", radix, 2..=MAX_PORTS)?;
     let hosts = nodes.div_ceil(gpus);
     let nodes = hosts * gpus;
-    let RailLevels { held, leaves, groups, spines, cores } = rail.levels(hosts)?;
+    let RailLevels { held, leaves, groups, spines, cores, spine_up } = rail.levels(hosts)?;
     let (rails, half) = (gpus, radix / 2);
     // Spines above one leaf are those of all rails, of its rail, or of its group.
     let groups_of_all = if joined && cores == 0 { 1 } else { rails * groups };
     let (all_spines, in_group) = (groups_of_all * spines, leaves.div_ceil(groups));
     let all_cores = if joined { 1 } else { rails } * spines * cores;
     let upward =
-        u64::from(half) * (u64::from(rails * leaves) * u64::from(spines.min(1)) + u64::from(all_spines * cores.min(1)));
+        u64::from(half * spines.min(1)) * u64::from(rails * leaves) + u64::from(spine_up) * u64::from(all_spines);
     check_channels(u64::from(nodes) * if mesh { u64::from(gpus) + 5 } else { 8 } + 2 * upward)?;
     let switches = if mesh { 0 } else { hosts };
     let reducers = match reducing {
@@ -197,7 +199,7 @@ fn build(nodes: u32, rail: &Rail, reducing: Option<Reducing>) -> Result<(Network
     }
     for s in (0..all_spines).filter(|_| cores > 0) {
         let plane = s % spines + if joined { 0 } else { s / (groups * spines) * spines };
-        for port in 0..half {
+        for port in 0..spine_up {
             b.link(Vertex(spine.0 + s), Vertex(core.0 + plane * cores + port % cores), Role::SwitchLink);
         }
     }

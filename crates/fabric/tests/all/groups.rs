@@ -58,6 +58,12 @@ fn the_catalogs_dragonfly_plus_gives_all_to_all_its_full_bandwidth_inside_a_grou
     let fabric = Fabric::build(&spec, 96).unwrap();
     assert_eq!(hops(&fabric, 0, 95), 4);
     assert_eq!(channels(&fabric, Role::GlobalLink), 0);
+    // A group alone is no larger than its nodes need: leaves, spines of 64 ports, the links of full leaves.
+    for (nodes, leaves, spines) in [(32, 1, 0), (64, 2, 1), (96, 3, 2), (512, 16, 8), (1024, 32, 16)] {
+        let fabric = Fabric::build(&spec, nodes).unwrap();
+        assert_eq!(fabric.network.vertices() as u32, nodes + leaves + spines, "{nodes} nodes");
+        assert_eq!(channels(&fabric, Role::SwitchLink) as u32, 2 * 32 * leaves * spines.min(1), "{nodes} nodes");
+    }
 }
 
 #[test]
@@ -73,9 +79,9 @@ fn rails_that_are_joined_meet_in_spines_or_above_them() {
     assert_eq!(channels(&three, Role::SwitchLink), 2 * (12 * 4 + 16 * 4));
     assert_eq!([hops(&three, 0, 16), hops(&three, 0, 17)], [6, 8]);
     // Seventeen hosts: five leaves a rail, more than a spine's four ports. Each rail has groups of three and of two leaves, each
-    // under four spines of its own, and cores join all eight groups.
+    // under four spines of its own, and cores join all eight groups. A spine has three links down, hence as many up.
     let groups = built(joined(8), 68);
-    assert_eq!(channels(&groups, Role::SwitchLink), 2 * (20 * 4 + 32 * 4));
+    assert_eq!(channels(&groups, Role::SwitchLink), 2 * (20 * 4 + 32 * 3));
     assert_eq!([hops(&groups, 0, 4), hops(&groups, 0, 16), hops(&groups, 0, 48), hops(&groups, 0, 49)], [4, 6, 8, 8]);
     let why = Fabric::build(&FabricSpec::bare("groups", joined(8), ROUTING), 132).unwrap_err();
     assert!(why.0.contains("leaves, spines and cores with 8 ports hold 128"), "{why}");

@@ -32,7 +32,7 @@ pub enum Part {
 pub struct Outcome {
     /// Ordered pairs of hosts that are left and lost their way.
     pub lost: u64,
-    /// Bytes per second of each pair; infinite where no rate limits.
+    /// Bytes per second of each pair; infinite where no rate limits. A host's own link counts as if no pair had lost its way.
     pub pair_rate: f64,
 }
 

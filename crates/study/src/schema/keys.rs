@@ -63,7 +63,7 @@ pub(super) const COMMON: &[Key] = &[
     key("size_B", Count, "B", "Bytes of a message, or of a rank's part"),
     key("seed", Count, "", "Seed of every random choice"),
     key("capacities", Text, "", "Rates of the resources: theoretical or measured"),
-    key("paths", Text, "", "Which of equal paths a packet takes, or how it crosses a dragonfly"),
+    key("paths", Text, "", "Path of a packet among equal ones or across a dragonfly; a count splits adaptive evenly"),
     key("lanes", Text, "", "Whether the virtual lanes of packets are known, and if not why: then packets take one"),
     key("packet_B", Count, "B", "Largest payload of a packet"),
     key("streams", Count, "", "Messages that a node sends in turn, or a connection's streams, where asked for"),
