@@ -2,7 +2,7 @@
 
 use crate::clocks::{Clocks, wait_for};
 use crate::plan::{Buffers, Repeater, rewrite};
-use crate::tuned::{blank, together};
+use crate::tuned::{Starts, blank};
 use crate::{Bench, Plan, Samples, Summary};
 use hotlink_fabric::units::Time;
 use hotlink_message::{CollectiveCall, Combine, Element, Endpoint, Error, Operation, Tag};
@@ -304,20 +304,20 @@ impl Collective {
     /// One operation by itself; its time on this rank, and whether it began in time.
     async fn single<E: Endpoint>(
         &self,
-        comm: &E,
+        starts: &Starts<'_, E>,
         places: &Places,
         window: Option<(&Clocks, Time)>,
     ) -> Result<(Time, bool), Error> {
-        let (mut start, mut in_time) = (None, true);
-        match window {
-            Some((clocks, ahead)) => start = Some(clocks.agree(comm, places.word, ahead).await?),
-            None => together(comm, Time::from_us(self.plan.rest_us)).await?,
-        }
+        let (comm, mut in_time) = (starts.comm, true);
+        let mut start = match window {
+            Some((clocks, ahead)) => clocks.agree(comm, places.word, ahead).await?,
+            None => starts.together().await?,
+        };
         let disturbing = self.disturb(comm, places)?;
-        if let Some(moment) = start {
-            in_time = wait_for(comm, moment);
+        match window {
+            Some(_) => in_time = wait_for(comm, start),
+            None => start = comm.now(),
         }
-        let start = start.unwrap_or_else(|| comm.now());
         self.once(comm, places).await?;
         // Clocks may be wrong by more than a short operation takes.
         let time = comm.took().unwrap_or(Time(comm.now().0.saturating_sub(start.0)));
@@ -325,13 +325,17 @@ impl Collective {
         Ok((time, in_time))
     }
     /// All operations in a row.
-    async fn row<E: Endpoint>(&self, comm: &E, places: &Places, inner: u64) -> Result<Time, Error> {
-        together(comm, Time::from_us(self.plan.rest_us)).await?;
-        let start = comm.now();
-        for _ in 0..inner {
-            self.once(comm, places).await?;
+    async fn row<E: Endpoint>(&self, starts: &Starts<'_, E>, places: &Places, inner: u64) -> Result<Time, Error> {
+        loop {
+            let start = starts.together().await?;
+            for _ in 0..inner {
+                self.once(starts.comm, places).await?;
+            }
+            let time = starts.comm.now() - start;
+            if starts.held().await? {
+                return Ok(time);
+            }
         }
-        Ok(comm.now() - start)
     }
 }
 
@@ -373,18 +377,18 @@ impl Bench for Collective {
         let is_row = real && !self.which.flows() && !self.is_by_itself();
         let spread = if is_row { comm.latest(Time::from_us(early)).await? } else { Time::ZERO };
         let repeater = Repeater::new(comm, &self.plan)?.beginning_apart(spread.us());
-        let late = Cell::new(0);
+        let (late, starts) = (Cell::new(0), Starts::of(comm, &self.plan));
         let sample = async |inner| {
             let mut time = Time::ZERO;
             if !self.is_by_itself() {
-                time = self.row(comm, &places, inner).await?;
+                time = self.row(&starts, &places, inner).await?;
                 return Ok((time.us() / inner as f64, time));
             }
             for turn in 0..inner {
                 if self.plan.buffers == Buffers::Rewritten {
                     rewrite(comm, places.one, turn as u8)?;
                 }
-                let (one, in_time) = self.single(comm, &places, window).await?;
+                let (one, in_time) = self.single(&starts, &places, window).await?;
                 time += one;
                 late.set(late.get() + u64::from(!in_time));
             }

@@ -1,7 +1,7 @@
 //! An application kernel bound by barriers: computation, some messages, a barrier, over and over. The proportions are
 //! those of H06's Abinit (slides 26 and 27), or the user's own.
 
-use crate::{Bench, Plan, Record, Samples, Summary, Timer, tuned::together};
+use crate::{Bench, Plan, Record, Samples, Summary, Timer, tuned::Starts};
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Combine, Element, Endpoint, Error, Operation};
@@ -109,12 +109,29 @@ impl Bench for Kernel {
             comm.allreduce(sum, one, all).await?;
             comm.barrier().await?;
         }
-        let mut skew = SplitMix64::stream(self.seed, comm.rank().into());
-        let mut spent = Spent { timer: Timer::of(comm), ..Spent::default() };
-        let mut due = 0.0;
+        let (timer, starts) = (Timer::of(comm), Starts::of(comm, &self.plan));
         comm.compute(Work::Mark { edge: Edge::Begins, members: comm.ranks() });
-        together(comm, Time::from_us(self.plan.rest_us)).await?;
-        let start = comm.now();
+        let spent = loop {
+            let start = starts.together().await?;
+            let spent = self.iterate(comm, start, (one, all)).await?;
+            if starts.held().await? {
+                break spent;
+            }
+        };
+        comm.compute(Work::Mark { edge: Edge::Ends, members: comm.ranks() });
+        comm.free(one.memory)?;
+        comm.free(all.memory)?;
+        Ok(Spent { timer, ..spent })
+    }
+}
+
+impl Kernel {
+    /// All iterations, which began at `start`.
+    async fn iterate<E: Endpoint>(&self, comm: &E, start: Time, (one, all): (Span, Span)) -> Result<Spent, Error> {
+        let sum = Operation { combine: Combine::Sum, element: Element::F64 };
+        let mut skew = SplitMix64::stream(self.seed, comm.rank().into());
+        let mut spent = Spent::default();
+        let mut due = 0.0;
         for _ in 0..self.iterations {
             let begin = comm.now();
             let extra = skew.below(1 << 20) as f64 / f64::from(1 << 20) * self.skew_us;
@@ -132,9 +149,6 @@ impl Bench for Kernel {
             spent.barriers_us.push((comm.now() - summed).us());
         }
         spent.total_us = (comm.now() - start).us();
-        comm.compute(Work::Mark { edge: Edge::Ends, members: comm.ranks() });
-        comm.free(one.memory)?;
-        comm.free(all.memory)?;
         Ok(spent)
     }
 }

@@ -49,4 +49,4 @@ pub use stats::{BLOCKS_LEAST, Summary, signed_rank};
 pub use steady::{Steady, histogram};
 pub use stream::{Calls, Direction, Stream};
 pub use tuned::{Told, Tuned, Tuning};
-pub use watched::{Faults, Happening, Observed, Observer, Seen, Watching};
+pub use watched::{Faults, Happening, Observed, Observer, Seen, Watching, with_seen};

@@ -2,7 +2,7 @@
 //! then the wait.
 
 use crate::plan::{Buffers, Repeater, rewrite};
-use crate::tuned::together;
+use crate::tuned::Starts;
 use crate::{Bench, Plan, Record, Samples, Summary};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error};
@@ -109,13 +109,14 @@ impl Bench for Overlap {
         let memory = comm.alloc(self.size, if self.private { Kind::Private } else { Kind::Default })?;
         comm.write(memory, 0, &vec![1; self.size as usize])?;
         let span = Span::new(memory, 0, self.size);
-        let message = repeater.run(async |inner| self.sample(comm, span, inner, None).await).await?;
+        let starts = Starts::of(comm, &self.plan);
+        let message = repeater.run(async |inner| self.sample(&starts, span, inner, None).await).await?;
         let alone_us = Summary::of(&message.values).map_or(0.0, |summary| summary.median);
         let mut points = Vec::new();
         for share in &self.shares {
             let work = self.work(comm, alone_us * share);
             let (work, busy_us) = (Some(work), time_of(comm, work));
-            let both = repeater.run(async |inner| self.sample(comm, span, inner, work).await).await?;
+            let both = repeater.run(async |inner| self.sample(&starts, span, inner, work).await).await?;
             points.push((busy_us, both));
         }
         comm.barrier().await?;
@@ -157,47 +158,56 @@ impl Overlap {
             _ => Ok(None),
         }
     }
-    /// One message, with computation at rank 0 between its start and the wait. Both ranks begin together.
+    /// Messages one by one, with computation at rank 0 between the start of each and the wait. Both ranks begin together.
     async fn sample<E: Endpoint>(
         &self,
-        comm: &E,
+        starts: &Starts<'_, E>,
         span: Span,
         inner: u64,
         work: Option<Work>,
     ) -> Result<(f64, Time), Error> {
-        let empty = Span::new(span.memory, 0, 0);
         let mut time = Time::ZERO;
         for turn in 0..inner {
             if self.plan.buffers == Buffers::Rewritten {
-                rewrite(comm, span, turn as u8)?;
+                rewrite(starts.comm, span, turn as u8)?;
             }
-            together(comm, Time::from_us(self.plan.rest_us)).await?;
-            let waits = self.receiver_waits(comm, span).await?;
-            let start = comm.now();
-            if comm.rank() == 0 {
-                let request = match self.sender {
-                    true => comm.isend(1, 0, span)?,
-                    false => comm.irecv(Some(1), Some(0), span)?,
-                };
-                if let Some(work) = work {
-                    comm.compute(work);
+            time += loop {
+                starts.together().await?;
+                let one = self.message(starts.comm, span, work).await?;
+                if starts.held().await? {
+                    break one;
                 }
-                comm.wait(request).await?;
-                if self.sender {
-                    comm.recv(Some(1), Some(1), empty).await?;
-                }
-            } else if comm.rank() == 1 && self.sender {
-                match waits {
-                    Some(request) => comm.wait(request).await.map(|_| ())?,
-                    None => comm.recv(Some(0), Some(0), span).await.map(|_| ())?,
-                }
-                comm.send(0, 1, empty).await?;
-            } else if comm.rank() == 1 {
-                comm.send(0, 0, span).await?;
-            }
-            time += comm.now() - start;
+            };
         }
         Ok((time.us() / inner as f64, time))
+    }
+    /// One message, and how long this rank had to do with it.
+    async fn message<E: Endpoint>(&self, comm: &E, span: Span, work: Option<Work>) -> Result<Time, Error> {
+        let empty = Span::new(span.memory, 0, 0);
+        let waits = self.receiver_waits(comm, span).await?;
+        let start = comm.now();
+        if comm.rank() == 0 {
+            let request = match self.sender {
+                true => comm.isend(1, 0, span)?,
+                false => comm.irecv(Some(1), Some(0), span)?,
+            };
+            if let Some(work) = work {
+                comm.compute(work);
+            }
+            comm.wait(request).await?;
+            if self.sender {
+                comm.recv(Some(1), Some(1), empty).await?;
+            }
+        } else if comm.rank() == 1 && self.sender {
+            match waits {
+                Some(request) => comm.wait(request).await.map(|_| ())?,
+                None => comm.recv(Some(0), Some(0), span).await.map(|_| ())?,
+            }
+            comm.send(0, 1, empty).await?;
+        } else if comm.rank() == 1 {
+            comm.send(0, 0, span).await?;
+        }
+        Ok(comm.now() - start)
     }
 }
 

@@ -47,7 +47,7 @@ impl Pairs {
             }
         };
         let sample = async |inner| {
-            let time = repeater.time(inner, out, async || Ok(()), &once).await?;
+            let time = repeater.time(inner, out, None, &once).await?;
             Ok((time.us() / inner as f64 / 2.0, time))
         };
         let samples = repeater.run(sample).await?;

@@ -54,7 +54,7 @@ impl PingPong {
             Ok(())
         };
         let sample = async |inner| {
-            let time = repeater.time(inner, there, async || Ok(()), &once).await?;
+            let time = repeater.time(inner, there, None, &once).await?;
             Ok((time.us() / inner as f64 / 2.0, time))
         };
         let samples = repeater.run(sample).await?;

@@ -2,6 +2,7 @@
 //! A block never ends because its values look alike: intervals of blocks chosen so would be too narrow.
 
 use crate::Summary;
+use crate::tuned::Starts;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error, Tag};
 use hotlink_port::{Edge, Kind, Memory, Rank, Span, Work};
@@ -39,8 +40,11 @@ pub struct Plan {
     /// Repetitions before the first sample, as far as a quarter of the time allows, but one; on real ports more, until
     /// they have taken 5 ms.
     pub warmup: u64,
-    /// In virtual time: how long the ranks of a collective wait for their common start, which must reach all before it.
+    /// In virtual time: how long ranks wait for their common start, the news of which must reach all before it.
     pub rest_us: f64,
+    /// In virtual time: whether other traffic may hold up that news. What a rank began too late is then repeated, after a
+    /// longer wait.
+    pub is_loaded: bool,
     /// In virtual time: operations in a row that a sample averages over, each flowing into the next.
     pub row: u64,
     /// Send buffers between messages.
@@ -62,6 +66,7 @@ impl Default for Plan {
             time_us: 500_000.0,
             warmup: 10,
             rest_us: REST_US,
+            is_loaded: false,
             row: 1,
             buffers: Buffers::Kept,
         }
@@ -77,6 +82,7 @@ impl Plan {
             time_us: f64::INFINITY,
             warmup: 1,
             rest_us: REST_US,
+            is_loaded: false,
             row: 1,
             buffers: Buffers::Kept,
         }
@@ -205,33 +211,46 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
     fn member(&self, place: u32) -> Rank {
         self.members.as_ref().map_or(place, |members| members[place as usize])
     }
-    /// Time of `inner` runs of `once` on this rank, begun by `begin`: all in one, or, where `sent` is to be rewritten
-    /// before each, one by one.
+    /// Time of `inner` runs of `once` on this rank, begun together at `starts`, if at any: all in one, or, where `sent` is
+    /// to be rewritten before each, one by one.
     pub(crate) async fn time(
         &self,
         inner: u64,
         sent: Span,
-        begin: impl AsyncFn() -> Result<(), Error>,
+        starts: Option<&Starts<'_, E>>,
         once: impl AsyncFn() -> Result<(), Error>,
     ) -> Result<Time, Error> {
-        let comm = self.comm;
-        if self.plan.buffers == Buffers::Kept {
-            begin().await?;
-            let start = comm.now();
+        let kept = self.plan.buffers == Buffers::Kept;
+        let (rows, each) = if kept { (1, inner) } else { (inner, 1) };
+        let mut time = Time::ZERO;
+        for turn in 0..rows {
+            if !kept {
+                rewrite(self.comm, sent, turn as u8)?;
+            }
+            time += self.timed(each, starts, &once).await?;
+        }
+        Ok(time)
+    }
+    async fn timed(
+        &self,
+        inner: u64,
+        starts: Option<&Starts<'_, E>>,
+        once: impl AsyncFn() -> Result<(), Error>,
+    ) -> Result<Time, Error> {
+        loop {
+            let start = match starts {
+                Some(starts) => starts.agreed().await?,
+                None => self.comm.now(),
+            };
             for _ in 0..inner {
                 once().await?;
             }
-            return Ok(comm.now() - start);
+            let time = self.comm.now() - start;
+            match starts {
+                Some(starts) if !starts.held().await? => {}
+                _ => return Ok(time),
+            }
         }
-        let mut time = Time::ZERO;
-        for turn in 0..inner {
-            rewrite(comm, sent, turn as u8)?;
-            begin().await?;
-            let start = comm.now();
-            once().await?;
-            time += comm.now() - start;
-        }
-        Ok(time)
     }
 
     /// Runs `sample(inner)` on every rank as often as the plan wants. A sample gives its value, in whatever unit, and

@@ -3,7 +3,7 @@
 
 use crate::distribution::median;
 use crate::plan::Repeater;
-use crate::tuned::agreed;
+use crate::tuned::Starts;
 use crate::{Plan, Record, Samples};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Comm, Error, Options, Policy, Region, RegionSource, RegionType};
@@ -281,7 +281,7 @@ impl<'a, P: Port> Course<'a, P> {
     }
 
     async fn together(&self) -> Result<(), Error> {
-        agreed(self.comm, Time::from_us(self.asked.plan.rest_us)).await
+        Starts::of(self.comm, &self.asked.plan).agreed().await.map(|_| ())
     }
 
     /// The region, on the ranks that have a part in it.

@@ -69,7 +69,7 @@ impl Semantics {
         // Only the sender's block is a send buffer.
         let sent = if comm.rank() == 0 { block } else { nothing(block) };
         let sample = async |inner| {
-            let time = repeater.time(inner, sent, async || Ok(()), &once).await?;
+            let time = repeater.time(inner, sent, None, &once).await?;
             Ok(((size * inner) as f64 / time.us().max(1e-6), time))
         };
         let samples = repeater.run(sample).await?;

@@ -2,10 +2,9 @@
 //! `saturation` (the aggregate is the sum of what all moved, over the time until the last has), short messages are `rate`.
 
 use crate::plan::{Buffers, Repeater};
-use crate::tuned::agreed;
+use crate::tuned::Starts;
 use crate::words::Word;
 use crate::{Bench, Plan, Record, Samples, Summary};
-use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error, Tag};
 use hotlink_port::{Kind, Rank, Span};
 use serde::{Deserialize, Serialize};
@@ -152,10 +151,9 @@ impl Stream {
             && self.direction != Direction::Own
             && self.plan.buffers == Buffers::Kept;
         // In virtual time ranks that left a barrier one by one would have begun before the first of them looks at its clock.
-        let rest = Time::from_us(self.plan.rest_us);
-        let begin = async || if in_step { Ok(()) } else { agreed(comm, rest).await };
+        let starts = (!in_step).then(|| Starts::of(comm, &self.plan));
         let sample = async |inner| {
-            let time = repeater.time(inner, out, &begin, &once).await?;
+            let time = repeater.time(inner, out, starts.as_ref(), &once).await?;
             Ok(((size.max(1) * window * directions * inner) as f64 / time.us().max(1e-6), time))
         };
         let samples = repeater.run(sample).await?;

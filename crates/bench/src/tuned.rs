@@ -1,11 +1,12 @@
 //! Benchmarks under choices of one's own: the cache's policy, zero-copy or not, algorithms. One code for measurement and
 //! simulation.
 
-use crate::{Bench, Seen, Watching};
+use crate::{Bench, Plan, Seen, Watching};
 use hotlink_fabric::units::Time;
 use hotlink_message::{Algorithm, Collective, Comm, Counters, Endpoint, Error, Options, Policy, SetupStats};
 use hotlink_port::{Align, Kind, Port, Program, Work};
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 
 /// What is chosen for a communicator before the benchmark runs on it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,30 +85,57 @@ impl<B: Bench> Tuned<'_, B> {
     }
 }
 
-/// All ranks begin together. In real time that is a barrier; clocks in virtual time are all one, so that ranks agree on
-/// a moment, and start exactly then, `rest` after the last was ready: long enough for the news to reach every rank.
-pub(crate) async fn together<E: Endpoint>(comm: &E, rest: Time) -> Result<(), Error> {
-    if comm.limits().real_time {
-        return comm.barrier().await;
-    }
-    if comm.now() == Time::ZERO {
-        // All clocks begin at zero.
-        return Ok(());
-    }
-    agreed(comm, rest).await
+/// Common starts of the ranks, one after the other. In real time each is a barrier; clocks in virtual time are all one, so
+/// that ranks agree on a moment, and start exactly then, a while after the last was ready.
+pub(crate) struct Starts<'a, E: Endpoint> {
+    pub(crate) comm: &'a E,
+    /// From when the last rank was ready to the start: long enough for the news to reach every rank.
+    rest: Cell<Time>,
+    /// Whether other traffic may hold the news up for any time.
+    is_loaded: bool,
+    /// Whether this rank heard of the last start only after it.
+    late: Cell<bool>,
 }
 
-/// The same where some of the ranks may have done nothing yet.
-pub(crate) async fn agreed<E: Endpoint>(comm: &E, rest: Time) -> Result<(), Error> {
-    if comm.limits().real_time {
-        return comm.barrier().await;
+impl<'a, E: Endpoint> Starts<'a, E> {
+    pub(crate) fn of(comm: &'a E, plan: &Plan) -> Starts<'a, E> {
+        let (rest, late) = (Cell::new(Time::from_us(plan.rest_us)), Cell::new(false));
+        Starts { comm, rest, is_loaded: plan.is_loaded, late }
     }
-    let moment = comm.latest(comm.now()).await?;
-    let start = moment + rest;
-    if start > comm.now() {
-        comm.compute(Work::Rest(start - comm.now()));
+    /// All ranks begin together; when they do.
+    pub(crate) async fn together(&self) -> Result<Time, Error> {
+        if !self.comm.limits().real_time && self.comm.now() == Time::ZERO {
+            // All clocks begin at zero.
+            return Ok(Time::ZERO);
+        }
+        self.agreed().await
     }
-    Ok(())
+    /// The same where some of the ranks may have done nothing yet.
+    pub(crate) async fn agreed(&self) -> Result<Time, Error> {
+        let comm = self.comm;
+        if comm.limits().real_time {
+            comm.barrier().await?;
+            return Ok(comm.now());
+        }
+        let start = comm.latest(comm.now()).await? + self.rest.get();
+        self.late.set(comm.now() > start);
+        if start > comm.now() {
+            comm.compute(Work::Rest(start - comm.now()));
+        }
+        Ok(start)
+    }
+    /// Whether what began at the last start counts: not where any rank came too late for it, which finds messages that it
+    /// should have waited for. The next start is then further ahead. All ranks ask alike, after it.
+    pub(crate) async fn held(&self) -> Result<bool, Error> {
+        if !self.is_loaded || self.comm.limits().real_time {
+            return Ok(true);
+        }
+        let held = self.comm.latest(Time(self.late.replace(false).into())).await? == Time::ZERO;
+        if !held {
+            self.rest.set(Time(2 * self.rest.get().0));
+        }
+        Ok(held)
+    }
 }
 
 /// Memory for data that nobody looks at: only a length, where that is enough.

@@ -1,5 +1,6 @@
 //! Benchmarks with an observer on every port: what each operation and wait took, how many there were, and faults beneath.
 
+use crate::Record;
 use hotlink_fabric::units::Time;
 use hotlink_message::described;
 use hotlink_port::middleware::{Count, Fault, Layer, Step, Wrapped};
@@ -216,4 +217,26 @@ impl Layer for Observer {
         let (from_ps, ps) = (from.0, to.0.saturating_sub(from.0));
         self.log.borrow_mut().push(Happening { name, from_ps, ps, peer, bytes, tag });
     }
+}
+/// The record with what the ports' observers counted, and the faults that there were.
+pub fn with_seen(record: Record, watching: Option<&Watching>, seen: &[Seen]) -> Record {
+    let Some(watching) = watching else { return record };
+    let record = match watching.faults {
+        Some(faults) => record.with("injected", faults.name()).with("inject_seed", faults.seed),
+        None => record,
+    };
+    if !watching.count || seen.is_empty() {
+        return record;
+    }
+    let sum = |of: fn(&Count) -> u64| seen.iter().map(|seen| of(&seen.count)).sum::<u64>();
+    record
+        .with("count_controls", sum(|count| count.controls))
+        .with("count_control_bytes", sum(|count| count.control_bytes))
+        .with("count_transfers", sum(|count| count.transfers))
+        .with("count_transfer_bytes", sum(|count| count.transfer_bytes))
+        .with("count_busy", sum(|count| count.busy))
+        .with("count_refused", sum(|count| count.refused))
+        .with("count_events", sum(|count| count.events))
+        .with("count_empty_polls", sum(|count| count.empty_polls))
+        .with("count_setups", sum(|count| count.setups))
 }

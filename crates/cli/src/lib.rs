@@ -73,6 +73,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) 
 pub fn json(args: impl IntoIterator<Item = OsString>) -> Result<String, Failure> {
     let args: Vec<OsString> = args.into_iter().collect();
     let cli = parse(&args).map_err(|error| Failure::Input(elsewhere(&error, &args).unwrap_or(error.to_string())))?;
+    let cli = Cli { output: cli.output.of_records(), ..cli };
     match run(&cli, &args, None) {
         (_, Err(failure @ Failure::Input(_))) => Err(failure),
         (output, _) => Ok(output.json()),

@@ -7,13 +7,12 @@ use crate::request::{Carrier, LABEL, Request, Via};
 use crate::room;
 use hotlink_bench::{
     Bench, Buffers, CopyRate, OnPort, Plan, Record, RegionTimes, Regions, Samples, Seen, Summary, Told, Tuned, Tuning,
-    copy_bound_mbps,
+    copy_bound_mbps, with_seen,
 };
 use hotlink_message::{Algorithm, Collective, Error as Failed};
 use hotlink_port::{Driver, RunError};
 use hotlink_real::{BarrierDevice, Options, Shm, Transport, With};
 use hotlink_study::Error;
-use hotlink_study::simulate::program::with_seen;
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -64,23 +64,3 @@ pub fn answers_in_order<T: Sync>(
     });
     failed.map_or(Ok(()), Err)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_come_in_order_and_end_where_they_are_refused() {
-        let all: Vec<u32> = (0..100).collect();
-        let mut given = Vec::new();
-        each_in_order(
-            &all,
-            |&n| n,
-            |n| {
-                given.push(n);
-                n < 41
-            },
-        );
-        assert_eq!(given, (0..=41).collect::<Vec<_>>());
-    }
-}

@@ -34,6 +34,8 @@ pub struct Named {
     pub takes: Takes,
     /// Whether its values stand by themselves, without the name.
     pub is_positional: bool,
+    /// Whether it takes several values side by side, as fabrics that are compared: a list of them is one cell.
+    pub is_joined: bool,
 }
 
 /// What an option takes.

@@ -5,7 +5,7 @@ use hotlink_fabric::catalog::{Lines, Mistake, nearest};
 use hotlink_study::values::{Counts, MOST_VALUES, Numbers, Size, Sizes};
 use std::ops::Range;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 /// Keys of a study that are not options of its verb.
 const OWN: [&str; 2] = ["name", "verb"];
@@ -255,19 +255,22 @@ fn option<'o>(options: &'o [Named], key: &str) -> Result<&'o Named, (String, Str
     })
 }
 
-/// The values of a key: a list is one cell each, a list within it one cell together, a text stands as it is, and
-/// `{ each = "RANGE" }` is one cell for each value of the range.
+/// The values of a key: a list is one cell each (but of an option that joins them), a list within it one cell together, a
+/// text stands as it is, and `{ each = "RANGE" }` is one cell for each value of the range.
 fn values(option: &Named, value: &DeValue<'_>) -> Result<Vec<Choice>, (String, String)> {
+    let joined = |words: &DeArray<'_>| {
+        let words = words.iter().map(|word| scalar(option, word.get_ref()));
+        words.collect::<Result<Vec<String>, _>>().map(Choice::Words)
+    };
     match value {
         DeValue::Array(list) if list.is_empty() => Err(("is an empty list".to_owned(), "one value or more".to_owned())),
+        DeValue::Array(list) if option.is_joined && !list.iter().any(|item| item.get_ref().is_array()) => {
+            Ok(vec![joined(list)?])
+        }
         DeValue::Array(list) => list
             .iter()
             .map(|item| match item.get_ref() {
-                DeValue::Array(words) => words
-                    .iter()
-                    .map(|word| scalar(option, word.get_ref()))
-                    .collect::<Result<Vec<String>, _>>()
-                    .map(Choice::Words),
+                DeValue::Array(words) => joined(words),
                 other => one(option, other),
             })
             .collect(),
@@ -344,7 +347,12 @@ pub(crate) mod tests {
         }
         fn options(&self, verb: &[&str]) -> Vec<Named> {
             let is_positional = verb == ["analyze"];
-            let named = |name: &str, takes, is_positional| Named { name: name.to_owned(), takes, is_positional };
+            let named = |name: &str, takes, is_positional| Named {
+                name: name.to_owned(),
+                takes,
+                is_positional,
+                is_joined: is_positional,
+            };
             vec![
                 named("fabric", Takes::Text, is_positional),
                 named("nodes", Takes::Counts, false),
@@ -399,6 +407,13 @@ pub(crate) mod tests {
         let cells = expand("p.toml", text, &Two).unwrap();
         assert_eq!((cells[4].study.as_str(), cells[4].place.as_str()), ("s", "p.toml:7"));
         assert_eq!(cells[1].swept, [("fabric".into(), "a".into()), ("links".into(), "true".into())]);
+    }
+
+    #[test]
+    fn a_list_of_what_stands_side_by_side_is_one_cell_and_lists_within_it_are_several() {
+        let of = |fabrics: &str| lines(&format!("[[study]]\nverb = \"analyze\"\nfabric = {fabrics}\n"));
+        assert_eq!(of("[\"a\", \"b\"]"), ["analyze a b"]);
+        assert_eq!(of("[[\"a\", \"b\"], \"c\"]"), ["analyze a b", "analyze c"]);
     }
 
     #[test]

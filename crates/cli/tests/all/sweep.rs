@@ -200,10 +200,44 @@ fn listed(place: &Place, text: &str) -> Result<Vec<String>, String> {
 }
 
 #[test]
+fn a_cell_has_the_records_of_its_command() {
+    let place = Place::new("cell");
+    let records = |words: &str| {
+        let words = words.split(' ').map(Into::into);
+        let text = hotlink_cli::json(words).expect("records");
+        let mut document: Value = serde_json::from_str(&text).expect("JSON");
+        document["records"].take()
+    };
+    // A table's reader is told an interval; records have one where it is asked for.
+    for size in ["8", "8,64"] {
+        let plan = format!("[[study]]\nverb = \"simulate pingpong\"\nfabric = \"ib-qdr\"\nsize = \"{size}\"\n");
+        place.write("plan.toml", &plan);
+        let swept = place.out("sweep plan.toml --format jsonl");
+        assert!(!swept.contains("latency_us_low"), "{swept}");
+        let alone = records(&format!("hotlink simulate pingpong --fabric ib-qdr --size {size}"));
+        assert!(
+            alone[0].get("latency_us_low").is_none()
+                && alone.as_array().expect("records").len() == swept.lines().count()
+        );
+    }
+}
+
+#[test]
+fn what_names_two_nodes_is_one_value_of_a_plan() {
+    let place = Place::new("between");
+    let of = |between: &str| {
+        let study = format!("[[study]]\nverb = \"simulate pingpong\"\nfabric = \"ib-qdr\"\nbetween = {between}\n");
+        listed(&place, &study)
+    };
+    assert!(of("[0, 1]").expect_err("one node is no pair").contains("two different nodes, such as 0,5"));
+    assert_eq!(of("[[0, 1]]").expect("a pair"), ["simulate pingpong --fabric=ib-qdr --between=0,1"]);
+}
+
+#[test]
 fn a_plan_has_the_options_of_the_command() {
     let place = Place::new("options");
     let text = "[[study]]\nverb = \"analyze\"\nfabric = \"sci-ring\"\nnodes = { each = \"8..32..x2\" }\n[[study]]\n\
-                verb = \"compare\"\nfabrics = [[\"sci-ring\", \"sci-torus2d\"]]\nnodes = 4\n";
+                verb = \"compare\"\nfabrics = [\"sci-ring\", \"sci-torus2d\"]\nnodes = 4\n";
     assert_eq!(
         listed(&place, text).unwrap(),
         [

@@ -21,6 +21,8 @@ pub const VERSION: &str = "hotlink/2";
 pub enum Form {
     /// A benchmark's: those that all benchmarks have.
     Benchmark,
+    /// A benchmark's, of several fabrics: a record need not name one.
+    Several,
     /// A verb's: none.
     Verb,
     /// Of what other records say: those of benchmarks, and numbers, flags and texts that the row's own meaning names.
@@ -158,7 +160,9 @@ impl Records {
             None => Some(format!("{}: {name} is no key of its records", self.name)),
             Some(key) => (!key.holds(value)).then(|| format!("{}: {name} is {value}, not {:?}", self.name, key.kind)),
         };
-        record.fields().filter_map(wrong).collect()
+        let is_nameless = self.form == Form::Benchmark && record.get("fabric").is_none();
+        let nameless = is_nameless.then(|| format!("{}: names no fabric", self.name));
+        record.fields().filter_map(wrong).chain(nameless).collect()
     }
 }
 

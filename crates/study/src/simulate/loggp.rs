@@ -2,7 +2,7 @@
 //! that machine. One engine for `simulate`, for `calibrate --check` and for what `simulate goal --generate` records.
 
 use super::limiter;
-use super::program::{only, with_seen};
+use super::program::only;
 use super::streams;
 use crate::cell::{Cell, Program, ProgramBench, Streamed, What};
 use crate::options::{Alignment, Cache, Memory, Rates, Via};
@@ -11,7 +11,7 @@ use hotlink_bench::is::{Class, IntegerSort};
 use hotlink_bench::{
     Bench, Collected, Collective, Direction, Pairs, PingPong, Plan, Record, Samples, Script, Start, Step, Summary,
 };
-use hotlink_bench::{Seen, Tuned, Tuning, Watching, Which};
+use hotlink_bench::{Seen, Tuned, Tuning, Watching, Which, with_seen};
 use hotlink_bound::Bound;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_loggp::{LogGp, Machine, Missing, Outcome, Ran, Schedule, simulate};

@@ -18,11 +18,10 @@ use hotlink_bench::{
     Bench, Collected, Collective, Direction, Kernel, Overlap, Pairs, PingPong, Plan, Record, Samples, Semantics, Start,
     Summary,
 };
-use hotlink_bench::{Seen, Told, Tuned, Tuning, Watching, Which};
+use hotlink_bench::{Seen, Told, Tuned, Tuning, Which, with_seen};
 use hotlink_bound::network::{barrier_port, reduced};
 use hotlink_fabric::ledger::Unfit;
 use hotlink_message::{Algorithm, Counters, Error, SetupStats};
-use hotlink_port::middleware::Count;
 use hotlink_port::{Align, Driver, Kind};
 use hotlink_sim::port::{Family, Split, VirtualTime};
 use hotlink_sim::{Plan as NetPlan, Settings};
@@ -121,6 +120,10 @@ impl Program {
                     record.text("limiter").unwrap_or_default().replace("processor of", "adapter's processor of");
                 record.set("limiter", limiter);
             }
+            let repeats = !matches!(self.bench, ProgramBench::Kernel(_) | ProgramBench::IntegerSort(_));
+            // Of a number that is a median.
+            let n = (repeats && self.samples > 1 && record.get("n").is_none()).then_some(self.samples);
+            let record = if n.is_some() { record.with("n", n) } else { record };
             let record = record
                 .with("elapsed_us", run.elapsed.us())
                 .with("events", run.stats.events)
@@ -232,8 +235,9 @@ impl Course<'_> {
         let samples = self.samples as usize;
         let once = Plan::once();
         // Other traffic goes on while the ranks wait for one another, at a cost.
-        let rest_us = if self.background.is_some() { BESIDE_REST_US } else { once.rest_us };
-        Plan { warmup: self.warmup, samples_min: samples, samples_max: samples, rest_us, ..once }
+        let is_loaded = self.background.is_some();
+        let rest_us = if is_loaded { BESIDE_REST_US } else { once.rest_us };
+        Plan { warmup: self.warmup, samples_min: samples, samples_max: samples, rest_us, is_loaded, ..once }
     }
 
     fn pingpong(
@@ -246,12 +250,17 @@ impl Course<'_> {
         let private = self.memory == Memory::Private;
         let bench = PingPong { sizes: vec![cell.size], private, rewrite: false, plan: self.once() };
         let ranks = self.on_ranks(driver, between[1] + 1, &bench)?;
-        let latency_us = only(&ranks.results[0][0])?;
+        let samples = &ranks.results[0][0];
+        let latency_us = middle(samples)?;
         let least = self.pair(cell, driver, plan, between)?;
-        let record = self
+        let mut record = self
             .head(cell, plan, driver, "pingpong")
             .with("latency_us", latency_us)
             .with("bandwidth_MBps", cell.size as f64 / latency_us);
+        if self.samples > 1 || self.raw {
+            record = with_distribution(record, &samples.values, self.raw);
+            record.set("statistic_of", "latency_us of the samples");
+        }
         let record = record.beside_time(&least, latency_us);
         let record = record.also_bounded("bound_bandwidth_MBps", least.in_time(cell.size));
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
@@ -268,7 +277,7 @@ impl Course<'_> {
         let private = self.memory == Memory::Private;
         let bench = Semantics { postal, sizes: vec![cell.size], private, plan: self.once() };
         let ranks = self.on_ranks(driver, cell.nodes, &bench)?;
-        let mbps = only(&ranks.results[0][0])?;
+        let mbps = middle(&ranks.results[0][0])?;
         let between = [0, cell.nodes - 1];
         // A restricted message starts when the word that it is waited for has come; either is answered.
         let words = if postal { 1.0 } else { 2.0 };
@@ -399,6 +408,8 @@ impl Course<'_> {
         plan: &NetPlan<'_>,
         kernel: &Kernel,
     ) -> Result<Vec<Record>, String> {
+        let plan_of = Plan { is_loaded: self.background.is_some(), ..kernel.plan.clone() };
+        let kernel = &Kernel { plan: plan_of, ..kernel.clone() };
         let ranks = self.on_ranks(driver, cell.nodes, kernel)?;
         let record = streams::kernel(self.head(cell, plan, driver, "kernel"), kernel, &ranks.results)?;
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
@@ -433,33 +444,15 @@ pub(super) fn with_hosts(record: Record, by_hosts: Option<&Record>) -> Record {
     record.with("hosts_latency_us", us).with("factor_over_hosts", factor)
 }
 
-/// The record with what the ports' observers counted, and the faults that there were.
-pub fn with_seen(record: Record, watching: Option<&Watching>, seen: &[Seen]) -> Record {
-    let Some(watching) = watching else { return record };
-    let record = match watching.faults {
-        Some(faults) => record.with("injected", faults.name()).with("inject_seed", faults.seed),
-        None => record,
-    };
-    if !watching.count || seen.is_empty() {
-        return record;
-    }
-    let sum = |of: fn(&Count) -> u64| seen.iter().map(|seen| of(&seen.count)).sum::<u64>();
-    record
-        .with("count_controls", sum(|count| count.controls))
-        .with("count_control_bytes", sum(|count| count.control_bytes))
-        .with("count_transfers", sum(|count| count.transfers))
-        .with("count_transfer_bytes", sum(|count| count.transfer_bytes))
-        .with("count_busy", sum(|count| count.busy))
-        .with("count_refused", sum(|count| count.refused))
-        .with("count_events", sum(|count| count.events))
-        .with("count_empty_polls", sum(|count| count.empty_polls))
-        .with("count_setups", sum(|count| count.setups))
-}
-
 /// The one sample of a run in virtual time.
 pub(super) fn only(samples: &Samples) -> Result<f64, String> {
     samples.values.first().copied().ok_or_else(|| "no sample was taken".to_owned())
 }
 
-/// How long ranks wait for a common start beside other traffic.
+/// The median of the samples.
+fn middle(samples: &Samples) -> Result<f64, String> {
+    Ok(Summary::of(&samples.values).ok_or("no sample was taken")?.median)
+}
+
+/// How long ranks wait for a common start beside other traffic at first; longer once a rank came too late for one.
 const BESIDE_REST_US: f64 = 500.0;

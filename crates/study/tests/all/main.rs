@@ -1,13 +1,17 @@
 //! What needs no more than what the crate shows, in one program.
 
+mod asked;
 mod effort;
 mod failed;
 mod faults;
 mod limiter;
+mod loaded;
+mod parallel;
 mod qsnet;
 mod queues;
 mod ranking;
 mod schema;
 mod sensitivity;
+mod sizes;
 mod transports;
 mod values;

@@ -12,7 +12,7 @@ use hotlink_bench::Which;
 use hotlink_fabric::units::Time;
 use hotlink_study::cell::Offered;
 use hotlink_study::options::{Order, SendMode, Stack};
-use hotlink_study::simulate::request::{Benchmark, Request};
+use hotlink_study::simulate::request::{Benchmark, LOADS, Request};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -30,8 +30,8 @@ pub(crate) struct PingPongArgs {
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
     /// The two nodes; by default the first and the last.
-    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1)]
-    between: Vec<u32>,
+    #[arg(long, value_name = "A,B", value_parser = two_nodes)]
+    between: Option<[u32; 2]>,
 }
 
 #[derive(clap::Args)]
@@ -57,11 +57,11 @@ pub(crate) struct SaturationArgs {
     #[command(flatten)]
     packet: PacketArgs,
     /// Senders whose messages all cross the same link (M02 Figs. 5, 11).
-    #[arg(long, value_name = "LIST", conflicts_with = "pairs", required_unless_present = "pairs")]
+    #[arg(long, value_name = "LIST", conflicts_with = "pairs")]
     senders: Option<Counts>,
     /// Pairs that all turn at the same node of a 2-D torus (M02 Fig. 7); elsewhere the same as --senders.
-    #[arg(long, value_name = "LIST")]
-    pairs: Option<Counts>,
+    #[arg(long, value_name = "LIST", default_value = "1")]
+    pairs: Counts,
     /// Messages of each pair in the measured part, about.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
@@ -110,7 +110,7 @@ pub(crate) struct TrafficArgs {
     #[arg(long, default_value = "uniform", value_name = "PATTERN")]
     traffic: String,
     /// Offered load, as a share of the fair bandwidth, which the load count gives for this pattern.
-    #[arg(long, value_name = "LIST", default_value = "0.1..1.0")]
+    #[arg(long, value_name = "LIST", default_value = LOADS)]
     load: Numbers,
     /// Messages that an average node offers after half as many [default: as many as the statistics need, within 8 million
     /// packets].
@@ -160,17 +160,20 @@ pub(crate) struct OverlapArgs {
     message: StackArgs,
 }
 
+fn two_nodes(text: &str) -> Result<[u32; 2], String> {
+    let nodes: Option<Vec<u32>> = text.split(',').map(|node| node.trim().parse().ok()).collect();
+    match nodes.as_deref() {
+        Some(&[a, b]) if a != b => Ok([a, b]),
+        _ => Err("two different nodes, such as 0,5".to_owned()),
+    }
+}
+
 impl Ask for PingPongArgs {
     fn packet(&self) -> Option<&PacketArgs> {
         Some(&self.packet)
     }
     fn request(&self) -> Result<Request, Failure> {
-        let between = match self.between[..] {
-            [] => None,
-            [a, b] => Some([a, b]),
-            _ => return Err(Failure::Input("--between: two different nodes, such as 0,5".to_owned())),
-        };
-        let benchmark = Benchmark::PingPong { messages: self.messages, between };
+        let benchmark = Benchmark::PingPong { messages: self.messages, between: self.between };
         Ok(Request { stack: self.stack, ..self.packet.request(benchmark, &self.message)? })
     }
 }
@@ -189,12 +192,11 @@ impl Ask for SaturationArgs {
         Some(&self.packet)
     }
     fn request(&self) -> Result<Request, Failure> {
-        let (turning, counted, counts) = match &self.pairs {
-            Some(pairs) => (true, "pairs", Some(pairs)),
-            None => (false, "senders", self.senders.as_ref()),
+        let (turning, counted, counts) = match &self.senders {
+            Some(senders) => (false, "senders", senders),
+            None => (true, "pairs", &self.pairs),
         };
-        let counts = counts.map(Counts::to_u32).transpose();
-        let counts = counts.map_err(|what| Failure::Input(format!("--{counted}: {what}")))?.unwrap_or_default();
+        let counts = counts.to_u32().map_err(|what| Failure::Input(format!("--{counted}: {what}")))?;
         let benchmark = Benchmark::Saturation { turning, counts, messages: self.messages, window: self.window };
         self.packet.request(benchmark, &StackArgs::default())
     }

@@ -41,7 +41,9 @@ fn option(argument: &Arg) -> Option<Named> {
         true => Takes::Text,
     };
     let may_be = !NOT_SWEPT.contains(&name) && !argument.is_hide_set();
-    may_be.then(|| Named { name: name.to_owned(), takes, is_positional: argument.is_positional() })
+    let is_positional = argument.is_positional();
+    let is_joined = is_positional && argument.get_num_args().is_some_and(|many| many.max_values() > 1);
+    may_be.then(|| Named { name: name.to_owned(), takes, is_positional, is_joined })
 }
 
 /// The words with the program's name first.
@@ -78,7 +80,7 @@ impl Commands for Words {
     fn run(&self, arguments: &[String]) -> Result<Value, Failure> {
         let words: Vec<OsString> = line(arguments).collect();
         let cli = crate::parse(&words).map_err(|error| Failure::Input(error.to_string()))?;
-        let cli = Cli { output: cli.output.quiet(), ..cli };
+        let cli = Cli { output: cli.output.of_records().quiet(), ..cli };
         let (output, result) = crate::run(&cli, &words, None);
         let mut document = output.document();
         match result {

@@ -15,10 +15,16 @@ impl Request {
     pub(super) fn cells(&self, algorithms: &[String]) -> Result<Vec<Cell>, Error> {
         self.check(algorithms)?;
         let cells = self.of_benchmark(algorithms)?;
-        match self.network.links && cells.iter().any(|cell| matches!(cell.what, What::Program(_))) {
-            true => input("--links: the message stack keeps no record of links: --stack packet, or `simulate traffic`"),
-            false => Ok(cells),
+        if self.network.links && cells.iter().any(|cell| matches!(cell.what, What::Program(_))) {
+            let bare = if self.has_bare() { "--stack packet, or " } else { "" };
+            return input(format!("--links: the message stack keeps no record of links: {bare}`simulate traffic`"));
         }
+        Ok(cells)
+    }
+
+    /// Whether bare packets have the benchmark, too.
+    fn has_bare(&self) -> bool {
+        matches!(self.benchmark, Benchmark::PingPong { .. } | Benchmark::Collective { which: Which::Alltoall, .. })
     }
 
     fn of_benchmark(&self, algorithms: &[String]) -> Result<Vec<Cell>, Error> {
@@ -161,27 +167,29 @@ impl Request {
                     "--warmup, --samples, --raw: the sort repeats itself, ten times after one untimed, as published",
                 );
             }
+            Benchmark::Kernel(_) if self.programs.repeats() => {
+                return input("--warmup, --samples, --raw: the samples of a kernel are its --iterations");
+            }
             _ => {}
         }
         let is_bare = matches!(&self.benchmark, Benchmark::Saturation { .. } | Benchmark::Traffic { .. });
-        let has_bare = matches!(&self.benchmark, Benchmark::PingPong { .. })
-            || matches!(&self.benchmark, Benchmark::Collective { which: Which::Alltoall, .. });
+        let is_collective = matches!(&self.benchmark, Benchmark::Collective { .. } | Benchmark::Barrier { .. });
+        if self.programs.raw && !(is_bare || is_collective || self.has_bare()) {
+            return input(format!("--raw: {name} gives medians; pingpong, collectives and barriers give every sample"));
+        }
         if is_bare && (self.stack == Some(Stack::Message) || self.programs.is_asked_for() || self.programs.repeats()) {
             return input(format!("{name} sends bare packets, which have no ranks and no ports: {ONLY_WITH_MESSAGES}"));
         }
-        if !is_bare && !has_bare && self.stack == Some(Stack::Packet) {
+        if !is_bare && !self.has_bare() && self.stack == Some(Stack::Packet) {
             return input(format!("--stack=packet: {name} runs on ranks; bare packets have pingpong and alltoall"));
         }
-        let can_fail = matches!(
-            &self.benchmark,
-            Benchmark::Traffic { .. } | Benchmark::Collective { .. } | Benchmark::Barrier { .. }
-        );
+        let can_fail = is_collective || matches!(&self.benchmark, Benchmark::Traffic { .. });
         if can_fail && self.without.is_empty() { Ok(()) } else { self.missing().refuse() }
     }
 
     /// What runs: the message stack where `asked`, or a choice, asks for it.
     fn stack_of(&self, asked: bool) -> Result<Stack, Error> {
-        let asked = asked || self.programs.is_asked_for();
+        let asked = asked || self.programs.is_asked_for() || self.programs.repeats();
         match self.stack.unwrap_or(if asked { Stack::Message } else { Stack::Packet }) {
             Stack::Packet if asked => input(ONLY_WITH_MESSAGES),
             stack => Ok(stack),

@@ -6,10 +6,14 @@ use crate::options::{Cache, ClassName, Order, SendMode, Side, Spin};
 use crate::simulate::cache_study::{CacheStudy, pattern};
 use crate::simulate::deposit::{Completion, Series, Transfers};
 use crate::simulate::goal::{Goal, Scheduled};
+use crate::values::Numbers;
 use crate::{Error, benchmarks, choices};
 use hotlink_bench::{Calls, Direction, Pattern, Plan, Proportions, Step, Which};
 use hotlink_fabric::units::Time;
 use hotlink_loggp::LogGops;
+
+/// Offered loads where none are asked for.
+pub const LOADS: &str = "0.1..1.0";
 
 crate::choices! {
     /// Choices of all benchmarks. A benchmark takes its own; one that it does not have is an error.
@@ -177,8 +181,9 @@ impl Choices {
                 let messages =
                     messages.map(|messages| narrow("--messages", positive("--messages", Some(messages), 1)?));
                 let usual = Offered::plain(&pattern, 1.0);
+                let loads = LOADS.parse::<Numbers>().map_err(|what| Error::Input(format!("--load {what}")))?;
                 Benchmark::Traffic {
-                    loads: self.load.take().unwrap_or_else(|| vec![usual.load]),
+                    loads: self.load.take().unwrap_or(loads.to_vec()),
                     offered: Offered {
                         messages: messages.transpose()?,
                         precision: self.precision.take().unwrap_or(usual.precision),

@@ -13,7 +13,7 @@ mod cells;
 mod choices;
 mod part;
 
-pub use choices::{Choices, Shared, usual_size};
+pub use choices::{Choices, LOADS, Shared, usual_size};
 pub use part::Part;
 
 use super::cache_study::CacheStudy;

@@ -5,7 +5,7 @@ use super::super::cache_study::CacheStudy;
 use super::super::deposit::{self, Transfers};
 use super::super::goal::Goal;
 use super::super::{cell, qsnet};
-use super::{Benchmark, Request, input};
+use super::{Benchmark, Network, Programs, Request, input};
 use crate::cell::Cell;
 use crate::inputs::Vary;
 use crate::{Error, Source, Watch};
@@ -142,10 +142,18 @@ impl Request {
         }
         Ok(match (own, name) {
             (Some(own), _) => {
+                self.check_own(fabric, "dissemination")?;
                 Part::Qsnet(nodes()?.into_iter().map(|nodes| self.own(fabric, nodes, own, None)).collect())
             }
             (None, Some(HARDWARE)) => {
                 self.missing().refuse()?;
+                if !self.has_usual_network() {
+                    let what =
+                        "its barrier network takes nothing of the data network: no --ethernet, --links and the like";
+                    return input(format!(
+                        "{fabric}: {what}; barriers by messages do (--algorithm dissemination, say)"
+                    ));
+                }
                 let by_messages = self.programs.is_asked_for() || self.programs.repeats();
                 if by_messages && algorithms.iter().all(|name| name == HARDWARE) {
                     let what = "--samples, --raw, --warmup, --background, --memory, --align, --cache, --zero-copy, --via: are of \
@@ -170,6 +178,7 @@ impl Request {
         let mut parts = Vec::new();
         for fabric in &self.fabrics {
             for algorithm in own.iter().filter_map(|name| qsnet::algorithm(fabric, name)) {
+                self.check_own(fabric, "binomial")?;
                 let mut cells = Vec::new();
                 for nodes in self.nodes_or(None)? {
                     cells.extend(self.sizes.iter().map(|&bytes| self.own(fabric, nodes, algorithm, Some(bytes))));
@@ -181,6 +190,21 @@ impl Request {
             parts.push(Part::Cells(self.cells(&others)?));
         }
         Ok(parts)
+    }
+
+    /// Refuses what QsNet's own collectives do not have; `other` runs on ranks.
+    fn check_own(&self, fabric: &str, other: &str) -> Result<(), Error> {
+        let Programs { samples, raw, background, .. } = self.programs;
+        let plain = Programs { samples, raw, background, ..Programs::default() };
+        if self.has_usual_network() && self.programs == plain && self.stack.is_none() {
+            return Ok(());
+        }
+        let what = "QsNet's own collectives take --background, --samples, --raw, --faults and --without alone";
+        input(format!("{fabric}: {what}; others run on ranks (--algorithm {other}, say)"))
+    }
+    /// Whether nothing of the data network is asked for.
+    fn has_usual_network(&self) -> bool {
+        self.network == Network { technology: self.network.technology, ..Network::usual() }
     }
 
     /// A collective of QsNet's own: a broadcast of `bytes`, or a barrier.
