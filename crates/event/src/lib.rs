@@ -21,7 +21,7 @@ mod trace;
 
 pub use calendar::Calendar;
 pub use few::Few;
-pub use gauge::Gauge;
+pub use gauge::{Gauge, Halt, Halted};
 pub use heaps::{BinaryHeap, QuadHeap};
 pub use radix::RadixHeap;
 pub use trace::TraceHash;
