@@ -5,6 +5,7 @@ from os import PathLike, fspath
 from typing import Any, TypeVar, overload
 
 from hotlink import _core
+from hotlink.cli import draw_beside
 from hotlink.ranks import run_ranks
 from hotlink.result import Result
 
@@ -71,4 +72,5 @@ def run(*arguments: Any, **options: Any) -> Any:
         return run_ranks(*arguments, **options)
     if options:
         raise TypeError(f"run of a verb takes the command's words alone, not {', '.join(options)}")
-    return Result.from_json(_core.json(["hotlink", *(fspath(argument) for argument in arguments)]))
+    words = ["hotlink", *(fspath(argument) for argument in arguments)]
+    return Result.from_json(_core.json(words, draw_beside))

@@ -12,19 +12,23 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from hotlink import _core
 from hotlink.questions import (
+    Capacities,
     Direction,
     Fault,
     Numbers,
+    Paths,
     Side,
     Size,
     SortClass,
     Spin,
     Transport,
+    _call,
     _choice,
-    _given,
     _list,
     _numbers,
     _result,
+    _several,
+    _some,
     as_json,
 )
 from hotlink.result import Result
@@ -40,6 +44,9 @@ Study = Literal["K98", "W01", "M02", "H06", "P01", "others"]
 class Switches(TypedDict, total=False):
     """What controls flows of schedules and jobs, and what is other in switches."""
 
+    capacities: Capacities  # rates: measured where they are known, or theoretical
+    packet_size: Size  # largest payload of a packet
+    paths: Paths  # which of equal paths a packet takes
     transport: Transport  # what decides when packets leave (Ethernet)
     ethernet: Literal["pause", "drop", "ecn"]  # what Ethernet does when a buffer fills
     connections: Literal["pair", "message"]  # what has a transport's state of its own
@@ -68,7 +75,7 @@ class Picked(TypedDict, total=False):
     kind: RegionKind | Iterable[RegionKind]  # region: how it is reached
     setup: RegionSetup | Iterable[RegionSetup]  # region: who sets it up
     hold: Hold | Iterable[Hold]  # region: what is kept between accesses
-    compute: float | Iterable[float]  # overlap: times as shares of the message's own time
+    compute: float | str | Iterable[float]  # overlap: times as shares of the message's own time
     protocol: Literal["stream", "datagram"] | Iterable[Literal["stream", "datagram"]]  # sockets
     test: Literal["latency", "bandwidth"] | Iterable[Literal["latency", "bandwidth"]]  # sockets
     nagle: Literal["on", "off"] | Iterable[Literal["on", "off"]]  # sockets
@@ -173,10 +180,8 @@ def measure(
     }
     picked = {name: _choice(name, choices.get(name)) for name in known}
     made = {name: value for name, value in picked.items() if value is not None}
-    shown = {name: value for name, value in asked.items() if value not in ([], False)}
     measured = json.loads(_core.measure(as_json(asked), as_json(picked)))
-    given = _given(**shown, **made)
-    about = [f"hotlink.measure({given})"], measured["environment"], measured["incomplete"]
+    about = [_call("measure", **asked, **made)], measured["environment"], measured["incomplete"]
     return Result(measured["records"], *about)
 
 
@@ -195,7 +200,7 @@ def calibrate(
     fabric of that name that comes with hotlink. ``model="loggp"`` also fits L, o, g and G. ``check`` names results that
     the calibration has not seen: records say how well it predicts them. Raises `InputError`.
     """
-    files, checked = _paths(results), [] if check is None else _paths(check)
+    files, checked = _paths("results", results), [] if check is None else _paths("check", check)
     place = None if out is None else fspath(out)
     text = _core.calibrate(files, name, model, checked, force, place)
     asked = {"name": name, "model": model, "check": checked, "force": force, "out": place}
@@ -217,7 +222,7 @@ def diagnose(
     size; ``benchmark``, what files are of that do not tell it, as older nccl-tests do not. Raises `InputError`, which
     lists the fabrics where none is named.
     """
-    paths, measured = _paths(files), None if fabric is None else fspath(fabric)
+    paths, measured = _paths("files", files), None if fabric is None else fspath(fabric)
     asked = {"files": paths, "fabric": measured, "nodes": nodes, "benchmark": benchmark}
     return _result("diagnose", _core.diagnose(as_json(asked)), **asked)
 
@@ -242,9 +247,10 @@ def import_results(
     ll128, ll) say what NCCL used, where its log does not; else the bound is Ring's (``bound_algorithm``).
     Raises `InputError`, which names file and line.
     """
-    paths, measured = _paths(files), None if fabric is None else fspath(fabric)
+    paths, measured = _paths("files", files), None if fabric is None else fspath(fabric)
     text = _core.import_results(program, paths, measured, nodes, benchmark, ranks, report_gbits, algorithm, protocol)
     asked = {"fabric": measured, "nodes": nodes, "benchmark": benchmark, "ranks": ranks}
+    asked |= {"report_gbits": report_gbits, "algorithm": algorithm, "protocol": protocol}
     return _result("import_results", text, program=program, files=paths, **asked)
 
 
@@ -261,24 +267,29 @@ def simulate_schedule(
     overhead_us: float = 0.0,
     eager: int | str | None = None,
     seed: int = 1,
+    faults: Path | None = None,
+    sensitivity: bool = False,
     **network: Unpack[Switches],
 ) -> Result:
     """A schedule on a fabric's packet network: GOAL, Chakra traces, plans of MSCCL and MSCCL++, or JSON.
 
     ``path`` is a file, or a folder or prefix of traces (docs/schedules.md says more). ``size`` is that of a plan's
     collective, ``flops`` the operations a second of computations that state operations and no time, ``groups`` a file
-    with the groups of traces. A message takes a processor ``overhead_us`` on each side; one above ``eager`` bytes
-    asks the receiver first. ``ranks_per_node`` of them share a node, between which messages take no time. ``placement``
-    chooses the nodes: contiguous, packed, spread, random, rail, a list such as "0-7,32", or a file. `Switches` lists
-    what controls flows (``transport="dcqcn"``) and what is other in switches.
+    with the groups of traces. A message takes a processor ``overhead_us`` on each side; one above ``eager`` bytes asks
+    the receiver first. ``ranks_per_node`` of them share a node, between which messages take no time. ``placement``
+    chooses the nodes: contiguous, packed, spread, random, rail, a list such as "0-7,32", or a file. ``faults`` is a
+    plan of what fails, ``sensitivity`` adds the interval that uncertain inputs leave. `Switches` lists what controls
+    flows (``transport="dcqcn"``) and what is other in the network.
     Raises `InputError`, with file and line or node.
     """
+    _no_others("simulate_schedule", network)
     machine, groups_file = fspath(fabric), None if groups is None else fspath(groups)
     where = fspath(path)
     asked: dict[str, Any] = {"fabric": machine, "size": size, "flops": flops, "nodes": nodes, "eager": eager}
     asked |= {"seed": seed, "path": where, "overhead_us": overhead_us}
-    asked |= {"ranks_per_node": ranks_per_node, "placement": placement}
-    text = _core.simulate_schedule(as_json({**asked, "groups": groups_file, "network": dict(network)}))
+    asked |= {"ranks_per_node": ranks_per_node, "placement": placement, "groups": groups_file}
+    asked |= {"faults": None if faults is None else fspath(faults), "sensitivity": sensitivity}
+    text = _core.simulate_schedule(as_json({**asked, "network": dict(network)}))
     return _result("simulate_schedule", text, **asked, **network)
 
 
@@ -292,15 +303,18 @@ def simulate_jobs(
     eager: int | str | None = None,
     seed: int = 1,
     faults: Path | None = None,
+    sensitivity: bool = False,
     **network: Unpack[Switches],
 ) -> Result:
     """Several jobs on a fabric at once: a record for each, with its time beside the others and alone, and one for all.
 
     ``plan`` is a TOML file (docs/jobs.md). ``placement`` (contiguous, packed, spread, random, rail) says how jobs
     that list no nodes get theirs; of several, one answer each. ``nodes`` are those of the fabric, ``faults`` a file of
-    what fails. `Switches` lists what stands in place of the plan's ``[network]``. Raises `InputError`, with file, line
+    what fails. ``sensitivity`` adds the interval that uncertain inputs leave. `Switches` lists what stands in place of
+    the plan's ``[network]``. Raises `InputError`, with file, line
     and job.
     """
+    _no_others("simulate_jobs", network)
     where, machine, failing = fspath(plan), fspath(fabric), None if faults is None else fspath(faults)
     words = [placement] if isinstance(placement, str) else list(placement)
     asked: dict[str, Any] = {
@@ -310,7 +324,7 @@ def simulate_jobs(
         "placement": words,
         "overhead_us": overhead_us,
     }
-    asked |= {"eager": eager, "seed": seed, "faults": failing}
+    asked |= {"eager": eager, "seed": seed, "faults": failing, "sensitivity": sensitivity}
     text = _core.simulate_jobs(as_json({**asked, "network": dict(network)}))
     return _result("simulate_jobs", text, **asked, **network)
 
@@ -335,8 +349,8 @@ def simulate_region(
     """
     where = fspath(fabric)
     listed = {"kind": kind, "setup": setup, "hold": hold, "memory": memory}
-    words = {name: [given] if isinstance(given, str) else list(given) for name, given in listed.items()}
-    asked: dict[str, Any] = {"fabric": where, **words, "size": _several(size)}
+    words = {name: _some(name, given) for name, given in listed.items()}
+    asked: dict[str, Any] = {"fabric": where, **words, "size": _choice("size", size)}
     asked |= {"nodes": nodes, "seed": seed, "sensitivity": sensitivity}
     return _result("simulate_region", _core.simulate_region(as_json(asked)), **asked)
 
@@ -355,7 +369,7 @@ def report(
     each ``finding``, by ``kind``. A missed requirement is a record, not an exception. Raises `InputError`, with file
     and line.
     """
-    files, required = _paths(results), None if require is None else fspath(require)
+    files, required = _paths("results", results), None if require is None else fspath(require)
     text = _core.report(files, fspath(out), required, title)
     return _result("report", text, results=files, out=fspath(out), require=required, title=title)
 
@@ -367,13 +381,15 @@ def reproduce(studies: Study | Iterable[Study], *, measure: bool = False) -> Res
     ``verdict`` whether the claim holds. Claims that do not hold are records, not exceptions. With ``measure``, K98
     and W01 are measured on this machine, too, for up to a minute. Raises `InputError`.
     """
-    names: list[str] = [studies] if isinstance(studies, str) else list(studies)
+    names = _some("studies", studies)
     return _result("reproduce", _core.reproduce(names, measure), studies=names, measure=measure)
 
 
-def _paths(paths: Path | Iterable[Path]) -> list[str]:
-    return [fspath(paths)] if isinstance(paths, str | PathLike) else [fspath(path) for path in paths]
+def _no_others(function: str, network: Switches) -> None:
+    for name in network:
+        if name not in Switches.__annotations__:
+            raise TypeError(f"{function}() has no argument {name!r}")
 
 
-def _several(size: Size | Iterable[Size] | None) -> object:
-    return size if size is None or isinstance(size, int | str) else list(size)
+def _paths(name: str, paths: Path | Iterable[Path]) -> list[str]:
+    return [fspath(path) for path in ([paths] if isinstance(paths, PathLike) else _some(name, paths))]

@@ -7,7 +7,7 @@ from os import fspath
 from typing import Any, Literal, TypedDict, Unpack
 
 from hotlink import _core
-from hotlink.questions import Numbers, Path, Size, _numbers, _result, as_json
+from hotlink.questions import Numbers, Path, Size, _call, _numbers, _result, _some, as_json
 from hotlink.result import Result
 
 Part = Literal["cable", "switch"]
@@ -77,11 +77,8 @@ def design(
         raise TypeError(f"design() has no argument {unknown[0]!r}")
     asked: dict[str, Any] = {
         "hosts": _numbers(hosts),
-        "technology": [technology] if isinstance(technology, str) else list(technology),
-        "oversubscription": [
-            float(ratio)
-            for ratio in ([oversubscription] if isinstance(oversubscription, int | float) else oversubscription)
-        ],
+        "technology": _some("technology", technology),
+        "oversubscription": [float(ratio) for ratio in _some("oversubscription", oversubscription)],
         "gpus_per_host": gpus_per_host,
         "links_per_host": links_per_host,
         "prices": None if prices is None else fspath(prices),
@@ -92,7 +89,7 @@ def design(
         "min_share": list((min_share or {}).items()),
         "survive": list((survive or {}).items()),
         **{name: floor.get(name) for name in Floor.__annotations__},
-        "collective": [collective] if isinstance(collective, str) else list(collective),
+        "collective": _some("collective", collective),
         "size": size,
         "samples": samples,
         "seed": seed,
@@ -100,5 +97,5 @@ def design(
         "why": why,
     }
     folder = None if out is None else fspath(out)
-    shown = {name: value for name, value in asked.items() if value not in ([], False)}
-    return _result("design", _core.design(as_json(asked), folder), **shown, out=folder)
+    text = _core.design(as_json(asked), folder, _call("design", **asked, out=folder))
+    return _result("design", text, **asked, out=folder)

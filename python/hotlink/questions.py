@@ -29,8 +29,8 @@ Spin = Literal["fixed", "daxpy", "stress", "threads"]
 SortClass = Literal["S", "W", "A", "B", "C"]
 
 # Choices that are lists to the library, also where one value is given.
-_LISTED = frozenset(("algorithm", "direction", "semantics", "side", "spin", "compute", "class_", "load")) | frozenset(
-    ("series", "pattern", "generate", "protocol", "test", "nagle", "device", "kind", "setup", "hold")
+_LISTED = frozenset(("algorithm", "direction", "semantics", "side", "spin", "class_", "series")) | frozenset(
+    ("pattern", "generate", "protocol", "test", "nagle", "device", "kind", "setup", "hold")
 )
 
 
@@ -48,7 +48,7 @@ def analyze(
     paths: Paths | None = None,
     technology: str | None = None,
     links: bool = False,
-    load: float | Iterable[float] | None = None,
+    load: float | str | Iterable[float] | None = None,
     why: bool = False,
     sensitivity: bool = False,
 ) -> Result:
@@ -69,9 +69,9 @@ def analyze(
     listed = None if nodes is None else _numbers(nodes)
     asked = {"fabric": fspath(fabric), "nodes": listed, "method": method, **pattern}
     if load is not None:
-        asked["load"] = _list(load)
-    text = _core.analyze(as_json({**asked, "links": links, "why": why, "sensitivity": sensitivity}))
-    return _result("analyze", text, **asked)
+        asked["load"] = _several(load)
+    asked |= {"links": links, "why": why, "sensitivity": sensitivity}
+    return _result("analyze", _core.analyze(as_json(asked)), **asked)
 
 
 def compare(
@@ -88,29 +88,32 @@ def compare(
     technology: str | None = None,
     prices: Path | None = None,
     across_eras: bool = False,
+    hash_seeds: int = 0,
+    sensitivity: bool = False,
     out: Path | None = None,
 ) -> Result:
     """Bandwidth per node, what limits it, and cost of several fabrics at each size; the best of each; crossovers.
 
     Records of ``kind`` "fabric" hold bandwidths in MB/s and costs in the list's currency (``cost_USD``); those of
     ``kind`` "crossover" tell from which number of nodes on another fabric leads, by each ``method``; those of ``kind``
-    "disagreement", where the methods put different fabrics ahead. ``prices`` is a price file, or a
-    list of the catalog, that overrides the fabrics' own. Prices of different years are ranked together only with
-    ``across_eras``. With ``out``, tables and data are also written to that folder, as by ``hotlink compare --out``;
-    ``size`` is 1 MiB, of packets 64 KiB. Plots are made from the result: see `Result.plot` and `Result.save_plots`.
-    Raises `InputError`.
+    "disagreement", where the methods put different fabrics ahead. ``prices`` is a price file, or a list of the catalog,
+    that overrides the fabrics' own. Prices of different years are ranked together only with ``across_eras``.
+    ``hash_seeds`` and ``sensitivity`` are as for `analyze`. With ``out``, tables and data are also written to that
+    folder, as by ``hotlink compare --out``; ``size`` is 1 MiB, of packets 64 KiB. Plots are made from the result: see
+    `Result.plot` and `Result.save_plots`. Raises `InputError`.
     """
     names = [fspath(fabrics)] if isinstance(fabrics, str | PathLike) else [fspath(fabric) for fabric in fabrics]
     if not names:
         raise _core.InputError("fabrics: name one or more")
-    pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology)
+    pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology, hash_seeds)
     list_of_prices = None if prices is None else fspath(prices)
     folder = None if out is None else fspath(out)
     listed = _numbers(nodes)
     methods = method if isinstance(method, str) else ",".join(method)
     asked = {"fabrics": names, "nodes": listed, "method": methods, "prices": list_of_prices, **pattern}
-    text = _core.compare(as_json({**asked, "across_eras": across_eras}), folder)
-    return _result("compare", text, **asked)
+    asked |= {"across_eras": across_eras, "sensitivity": sensitivity}
+    call = _call("compare", **asked, out=folder)
+    return _result("compare", _core.compare(as_json(asked), folder, call), **asked, out=folder)
 
 
 class Choices(TypedDict, total=False):
@@ -135,10 +138,10 @@ class Choices(TypedDict, total=False):
     side: Side | Iterable[Side]  # overlap: who computes
     spin: Spin | Iterable[Spin]  # overlap: how
     threads: int  # overlap: threads of spin "threads" (2)
-    compute: float | Iterable[float]  # overlap: times as shares of the message's own time
+    compute: float | str | Iterable[float]  # overlap: times as shares of the message's own time
     class_: SortClass | Iterable[SortClass]  # is
     traffic: str  # traffic: who sends to whom
-    load: float | Iterable[float]  # traffic: offered loads, as shares of the bound
+    load: float | str | Iterable[float]  # traffic: offered loads, as shares of the bound
     precision: float  # traffic: half width of the intervals of mean and median at which a run ends (0.1)
     series_us: float  # traffic: time between two looks at every server
     partition: bool  # barrier on the fabric's own network: the nodes are a partition
@@ -215,9 +218,10 @@ def simulate(
     stack; one value or several, whose combinations all run. Otherwise pingpong and alltoall send bare packets, which
     ``stack`` decides, too. ``samples`` and ``raw`` say how often a program runs, and give every sample.
 
-    A barrier with ``algorithm="hardware"`` runs on the fabric's own barrier network; without an algorithm it goes by
-    messages. ``without`` (nodes) is for QsNet's own collectives. ``faults`` is a plan of links and switches that fail
-    during collectives and traffic; ``fault_slowdown`` of a collective compares with the network where nothing fails.
+    A barrier with ``algorithm="hardware"`` runs on the fabric's own barrier network. So does one without an algorithm
+    where the fabric has such a network; elsewhere it goes by messages. ``without`` (nodes) is for QsNet's own
+    collectives. ``faults`` is a plan of links and switches that fail during collectives and traffic; ``fault_slowdown``
+    of a collective compares with the network where nothing fails.
 
     On Ethernet ``transport`` says what decides when packets leave (several: one run for each), ``connections`` whether
     a pair of nodes or each message has a state of its own, ``buffer`` sets the input buffer of switch ports,
@@ -244,7 +248,7 @@ def simulate(
         "benchmark": benchmark,
         "fabric": None if fabric is None else fspath(fabric),
         "nodes": None if nodes is None else _numbers(nodes),
-        "size": list(size) if isinstance(size, Iterable) and not isinstance(size, str) else size,
+        "size": _several(size),
         "memory": _list(memory),
         "align": _list(align),
         "cache": _list(cache),
@@ -282,22 +286,42 @@ def simulate(
     }
     chosen = {name: _choice(name, choices.get(name)) for name in known}
     made = {name: value for name, value in chosen.items() if value is not None}
-    shown = {name: value for name, value in asked.items() if value not in ([], False)}
     text = _core.simulate(as_json({**asked, **made, "trace": trace is not None}), asked["trace"])
-    return _result("simulate", text, **shown, **made)
+    return _result("simulate", text, **asked, **made)
 
 
 def _choice(name: str, value: object) -> object:
-    if name in _LISTED and value is not None:
-        return _list(value)
     if isinstance(value, PathLike):
         return fspath(value)
-    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+    several = _some(name, value) if name in _LISTED and value is not None else _several(value)
+    if several == []:
+        raise _core.InputError(f"{name}: must be one, or several")
+    return several
 
 
-def _list(value: object) -> list[object]:
+def _some(name: str, value: object) -> list[Any]:
+    """One value, or several, as a list; none is an `InputError`."""
+    if listed := _list(value):
+        return listed
+    raise _core.InputError(f"{name}: must be one, or several")
+
+
+def _list(value: object) -> list[Any]:
     """One value, or several, as a list."""
-    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    several = _several(value)
+    return several if isinstance(several, list) else [several]
+
+
+def _several(value: object) -> object:
+    """One value as it is, several as a list."""
+    value = _own(value)
+    return [_own(one) for one in value] if isinstance(value, Iterable) and not isinstance(value, str) else value
+
+
+def _own(value: object) -> object:
+    """A value of another library (NumPy's) as Python's own."""
+    own = getattr(value, "tolist", None)
+    return value if own is None else own()
 
 
 def _pattern(
@@ -335,9 +359,8 @@ def as_json(asked: Mapping[str, object]) -> str:
 
 
 def _plain(value: object) -> object:
-    plain = getattr(value, "tolist", None)
-    if plain is not None:
-        return plain()
+    if (own := _own(value)) is not value:
+        return own
     raise _core.InputError(f"{value!r}: must be a number, a text, or a list of these")
 
 
@@ -357,9 +380,10 @@ def _is_endless(value: object) -> bool:
 
 def _numbers(numbers: Numbers) -> int | str | list[int]:
     """One whole number, a range in words, or several."""
-    if isinstance(numbers, str):
-        return numbers
-    return [_whole(number) for number in numbers] if isinstance(numbers, Iterable) else _whole(numbers)
+    several = _several(numbers)
+    if isinstance(several, str):
+        return several
+    return [_whole(number) for number in several] if isinstance(several, list) else _whole(several)
 
 
 def _whole(number: object) -> int:
@@ -371,8 +395,11 @@ def _whole(number: object) -> int:
 
 
 def _result(function: str, text: str, **asked: object) -> Result:
-    return Result(json.loads(text), [f"hotlink.{function}({_given(**asked)})"], {"hotlink": _core.__version__})
+    return Result(json.loads(text), [_call(function, **asked)], {"hotlink": _core.__version__})
 
 
-def _given(**asked: object) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in asked.items() if value is not None)
+def _call(function: str, **asked: object) -> str:
+    """The call that asked, with everything that shapes the result."""
+    own = {name: _own(value) for name, value in asked.items()}
+    given = {name: value for name, value in own.items() if value is not None and value is not False and value != []}
+    return f"hotlink.{function}({', '.join(f'{name}={value!r}' for name, value in given.items())})"

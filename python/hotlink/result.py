@@ -80,6 +80,21 @@ def _values(records: Sequence[Record]) -> str:
     return ""
 
 
+def _document(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _is_todays(document: dict[str, Any]) -> bool:
+    records = document.get("records")
+    if document.get("schema") != SCHEMA or not isinstance(records, list):
+        return False
+    return all(isinstance(record, dict) for record in records)
+
+
 @dataclass(frozen=True, repr=False)
 class Result(Sequence[Record]):
     """The records of one command, in order; each a flat dictionary whose keys carry units."""
@@ -96,19 +111,31 @@ class Result(Sequence[Record]):
 
         Raises `InputError` where it is no result.
         """
-        document = json.loads(text)
-        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        # What is no result is told by the reader of all of the command's.
+        if not _is_todays(document := _document(text)):
             document = json.loads(_core.of_today(text))
         about = document.get("command", []), document.get("environment", {}), document.get("incomplete")
         return cls(document["records"], *about)
 
     @classmethod
     def load(cls, file: str | PathLike[str]) -> Result:
-        """Read a result file. Raises `InputError` where it is none."""
+        """Read a result file of any form that ``hotlink plot`` reads. Raises `InputError` where it is none.
+
+        JSON lines, CSV, Markdown and OSU's form hold no command and no environment.
+        """
+        name = fspath(file)
         try:
-            return cls.from_json(Path(file).read_text(encoding="utf-8"))
+            text = Path(file).read_text(encoding="utf-8")
+        except OSError as error:
+            raise _core.InputError(f"{name}: cannot be read: {error.strerror}") from None
         except ValueError as error:
-            raise _core.InputError(f"{fspath(file)}: is no result as --json writes it: {error}") from None
+            raise _core.InputError(f"{name}: is no text: {error}") from None
+        if Path(file).suffix in (".jsonl", ".csv", ".md") or text.startswith("# OSU "):
+            return cls(json.loads(_core.records_of(name, text)))
+        try:
+            return cls.from_json(text)
+        except _core.InputError as error:
+            raise _core.InputError(f"{name}: is no result as --json writes it: {error}") from None
 
     @overload
     def __getitem__(self, index: int) -> Record: ...

@@ -38,8 +38,8 @@ class SiteFabric:
 
     def inspect(self, *, samples: int = 200, seed: int = 1) -> Result:
         """One record: shares of all-to-all, of the cables' bound, of permutations and shifts; what is wrong."""
-        asked = as_json({"fabric": self.name, "samples": samples, "seed": seed})
-        return _result("inspect", _core.site("inspect", asked), fabric=self.name)
+        asked = {"fabric": self.name, "samples": samples, "seed": seed}
+        return _result("inspect", _core.site("inspect", as_json(asked)), **asked)
 
     def analyze(
         self,
@@ -82,8 +82,7 @@ class SiteFabric:
         """
         listed = hosts if isinstance(hosts, str) else ",".join(hosts)
         asked = {"fabric": self.name, "hosts": listed, "samples": samples, "seed": seed}
-        text = _core.site("place", as_json(asked))
-        return _result("place", text, fabric=self.name, hosts=listed)
+        return _result("place", _core.site("place", as_json(asked)), **asked)
 
     def keep(self, out: Path) -> SiteFabric:
         """Write the network as one binary file, which loads much faster than its dumps; the network of that file.
@@ -96,8 +95,8 @@ class SiteFabric:
     def reroute(self, out: Path | None = None, *, samples: int = 200, seed: int = 1) -> Result:
         """What its tables give and what balanced ones would; with ``out`` these are written as OpenSM loads them."""
         file = None if out is None else fspath(out)
-        text = _core.site_reroute(as_json({"fabric": self.name, "samples": samples, "seed": seed}), file)
-        return _result("reroute", text, fabric=self.name, out=file)
+        asked = {"fabric": self.name, "samples": samples, "seed": seed}
+        return _result("reroute", _core.site_reroute(as_json(asked), file), **asked, out=file)
 
 
 def load_fabric(*files: Path) -> SiteFabric:
@@ -110,6 +109,8 @@ def load_fabric(*files: Path) -> SiteFabric:
     >>> site.failures()[1]["failed"]  # doctest: +SKIP
     'spine0'
     """
+    if not files:
+        raise _core.InputError("files: must be one, or several")
     return _opened("+".join(fspath(file) for file in files))
 
 

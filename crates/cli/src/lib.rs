@@ -71,10 +71,18 @@ pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) 
 /// Runs the command line `args` (the program's name first) and returns what `--json` would print. A failed check is
 /// part of the results here.
 pub fn json(args: impl IntoIterator<Item = OsString>) -> Result<String, Failure> {
+    json_drawn(args, None)
+}
+
+/// The same of a face that draws.
+///
+/// # Errors
+/// As of [`json`].
+pub fn json_drawn(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) -> Result<String, Failure> {
     let args: Vec<OsString> = args.into_iter().collect();
     let cli = parse(&args).map_err(|error| Failure::Input(elsewhere(&error, &args).unwrap_or(error.to_string())))?;
     let cli = Cli { output: cli.output.of_records(), ..cli };
-    match run(&cli, &args, None) {
+    match run(&cli, &args, plotter) {
         (_, Err(failure @ Failure::Input(_))) => Err(failure),
         (output, _) => Ok(output.json()),
     }

@@ -1,14 +1,41 @@
-//! How far a simulation is, for those who wait for it. No result depends on it.
+//! How far a simulation is, for those who wait for it, and whether they still do. No result depends on it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// A whole.
 const WHOLE: u32 = 1_000_000;
 
 /// The share of a simulation that is done, as far as it is known before the end: read by another thread.
 #[derive(Clone, Debug, Default)]
-pub struct Gauge(Option<Arc<AtomicU32>>);
+pub struct Gauge(Option<Arc<AtomicU32>>, Halt);
+
+/// Ends work that nobody waits for any longer: once one of its clones was told to, the work unwinds where it next looks.
+#[derive(Clone, Debug, Default)]
+pub struct Halt(Option<Arc<AtomicBool>>);
+
+/// What halted work unwinds with. It is no panic: nobody is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Halted;
+
+impl Halt {
+    /// One that can be told to.
+    pub fn new() -> Halt {
+        Halt(Some(Arc::default()))
+    }
+
+    /// The work shall end.
+    pub fn tell(&self) {
+        self.0.iter().for_each(|halt| halt.store(true, Ordering::Relaxed));
+    }
+
+    /// Unwinds with [`Halted`] if the work shall end.
+    pub fn look(&self) {
+        if self.0.as_ref().is_some_and(|halt| halt.load(Ordering::Relaxed)) {
+            std::panic::resume_unwind(Box::new(Halted));
+        }
+    }
+}
 
 /// What nobody reads makes no settings differ.
 impl PartialEq for Gauge {
@@ -20,7 +47,12 @@ impl PartialEq for Gauge {
 impl Gauge {
     /// One that its clones read.
     pub fn new() -> Gauge {
-        Gauge(Some(Arc::default()))
+        Gauge::heeding(Halt::default())
+    }
+
+    /// The same, whose simulation ends when it is told to halt.
+    pub fn heeding(halt: Halt) -> Gauge {
+        Gauge(Some(Arc::default()), halt)
     }
 
     /// The share that is done; 0 where it is not known.
@@ -33,11 +65,30 @@ impl Gauge {
         self.0.as_ref().is_none_or(|gauge| Arc::strong_count(gauge) == 1)
     }
 
-    /// So much of all is done; an `all` of 0 is not known.
+    /// So much of all is done; an `all` of 0 is not known. Unwinds where the simulation shall end ([`Halt`]).
     pub fn tell(&self, done: u64, all: u64) {
+        self.1.look();
         if let Some(gauge) = self.0.as_ref().filter(|_| all > 0) {
             let share = u128::from(done.min(all)) * u128::from(WHOLE) / u128::from(all);
             gauge.store(share as u32, Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_halted_unwinds() {
+        let halt = Halt::new();
+        let gauge = Gauge::heeding(halt.clone());
+        gauge.tell(1, 2);
+        assert_eq!(gauge.share(), 0.5);
+        halt.tell();
+        let unwound = std::panic::catch_unwind(|| gauge.tell(2, 2)).unwrap_err();
+        assert!(unwound.is::<Halted>());
+        assert_eq!(gauge.share(), 0.5);
+        Gauge::new().tell(1, 2);
     }
 }

@@ -22,7 +22,7 @@ mod trace;
 
 pub use calendar::Calendar;
 pub use few::Few;
-pub use gauge::Gauge;
+pub use gauge::{Gauge, Halt, Halted};
 pub use heaps::{BinaryHeap, QuadHeap};
 pub use pool::{Linked, List, Pool};
 pub use radix::RadixHeap;

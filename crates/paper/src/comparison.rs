@@ -47,12 +47,12 @@ pub fn write(judged: &Judged, folder: &Path, output: &Output) -> Result<(), Erro
     Ok(())
 }
 
-/// As [`write()`], by values: no face draws.
+/// As [`write()`], by values: no face draws. `call` is what asked for it.
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write_alone(judged: &Judged, folder: &Path) -> Result<(), Error> {
-    let mut output = Output::silent();
+pub fn write_alone(judged: &Judged, folder: &Path, call: &str) -> Result<(), Error> {
+    let mut output = Output::by_values(call);
     output.push_all(judged.records());
     write(judged, folder, &output)
 }

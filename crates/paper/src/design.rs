@@ -48,12 +48,12 @@ fn page(found: &Design, folder: &Path, text: &str) -> Result<String, Error> {
     Ok(Report::new(vec![hotlink_results::parse(&data, text)?], None, Some(title), command).html())
 }
 
-/// As [`write()`], by values: no face draws.
+/// As [`write()`], by values: no face draws. `call` is what asked for it.
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write_alone(found: &Design, folder: &Path) -> Result<(), Error> {
-    let mut output = Output::silent();
+pub fn write_alone(found: &Design, folder: &Path, call: &str) -> Result<(), Error> {
+    let mut output = Output::by_values(call);
     output.push_all(found.records.iter().cloned());
     write(found, folder, &output)
 }

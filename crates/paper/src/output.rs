@@ -104,6 +104,10 @@ impl Output {
         let stream = if format == Format::Jsonl { Stream::Live(0) } else { Stream::Held };
         Output { format, progress, anonymous, command, environment, muted: false, stream, ..Output::silent() }
     }
+    /// Of a question that was no command line: `call` says which. Prints nothing by itself.
+    pub fn by_values(call: &str) -> Output {
+        Output { command: vec![call.to_owned()], environment: environment::describe(), ..Output::silent() }
+    }
     /// Collects records for another verb; prints nothing by itself.
     pub fn silent() -> Output {
         Output {

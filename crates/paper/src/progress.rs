@@ -2,8 +2,9 @@
 //! when asked. The one place of the command that reads a clock; no result depends on
 //! it.
 
-use hotlink_study::{Gauge, Watch, words};
+use hotlink_study::{Gauge, Halt, Watch, words};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use std::cell::RefCell;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::ops::Deref;
@@ -34,6 +35,19 @@ words! {
     }
 }
 
+thread_local! {
+    static HALT: RefCell<Halt> = RefCell::default();
+}
+
+/// Runs `work`, whose tasks end once `halt` was told to: they unwind at their next step, or within a simulation. They are
+/// those that begin on this thread.
+pub fn heeding<T>(halt: &Halt, work: impl FnOnce() -> T) -> T {
+    let before = HALT.replace(halt.clone());
+    let done = work();
+    HALT.set(before);
+    done
+}
+
 /// A task of known length. Steps may come from several threads.
 pub struct Progress(Arc<Task>);
 
@@ -45,6 +59,7 @@ struct Task {
     /// Simulations at work, which say how far they are.
     gauges: Mutex<Vec<Gauge>>,
     style: Style,
+    halt: Halt,
 }
 
 enum Style {
@@ -69,11 +84,13 @@ impl Progress {
             done: AtomicU64::new(0),
             gauges: Mutex::default(),
             style,
+            halt: HALT.with_borrow(Halt::clone),
         }))
     }
 
     /// One step is done.
     pub fn step(&self) {
+        self.0.halt.look();
         self.0.done.fetch_add(1, Ordering::Relaxed);
         self.0.show();
     }
@@ -98,7 +115,7 @@ impl Watch for Progress {
         Progress::step(self);
     }
     fn gauge(&self) -> Gauge {
-        let gauge = Gauge::new();
+        let gauge = Gauge::heeding(self.0.halt.clone());
         if !matches!(self.0.style, Style::Silent)
             && let Ok(mut gauges) = self.0.gauges.lock()
         {
@@ -256,6 +273,7 @@ mod tests {
             done: AtomicU64::new(0),
             gauges: Mutex::default(),
             style,
+            halt: Halt::default(),
         };
         let progress = Progress(Arc::new(task));
         let ticking = progress.ticking();

@@ -15,6 +15,7 @@ mod questions;
 mod request;
 mod site;
 mod verbs;
+mod waiting;
 
 use hotlink_paper::Plotter;
 use pyo3::create_exception;
@@ -38,22 +39,27 @@ create_exception!(hotlink, TruncatedError, CommError, "A message was longer than
 /// result file that it is called with.
 #[pyfunction]
 fn main(py: Python<'_>, args: Vec<OsString>, plot: Py<PyAny>) -> u8 {
-    let plotter: Plotter = Box::new(move |file| {
-        Python::attach(|py| plot.call1(py, (PathBuf::from(file),)).map(drop).map_err(|error| error.to_string()))
-    });
-    py.detach(|| hotlink_cli::main(args, Some(plotter)))
+    py.detach(|| hotlink_cli::main(args, Some(plotter(plot))))
 }
 
-/// Runs the command line `args` and returns what `--json` prints. Bad input is an `InputError`.
+fn plotter(plot: Py<PyAny>) -> Plotter {
+    Box::new(move |file| {
+        Python::attach(|py| plot.call1(py, (PathBuf::from(file),)).map(drop).map_err(|error| error.to_string()))
+    })
+}
+
+/// Runs the command line `args` and returns what `--json` prints; `plot` as of `main`. Bad input is an `InputError`.
 #[pyfunction]
-fn json(py: Python<'_>, args: Vec<OsString>) -> PyResult<String> {
-    py.detach(|| hotlink_cli::json(args)).map_err(|failure| InputError::new_err(failure.to_string()))
+fn json(py: Python<'_>, args: Vec<OsString>, plot: Py<PyAny>) -> PyResult<String> {
+    let told = waiting::answerable(py, |_| hotlink_cli::json_drawn(args, Some(plotter(plot))))?;
+    told.map_err(|failure| InputError::new_err(failure.to_string()))
 }
 
 /// Runs one cell of a sweep, the words after `hotlink`, and returns the text of its file.
 #[pyfunction]
 fn cell(py: Python<'_>, args: Vec<String>) -> PyResult<String> {
-    py.detach(|| hotlink_cli::run_cell(&args)).map_err(|failure| InputError::new_err(failure.to_string()))
+    let told = waiting::answerable(py, move |_| hotlink_cli::run_cell(&args))?;
+    told.map_err(|failure| InputError::new_err(failure.to_string()))
 }
 
 #[pymodule]
@@ -92,6 +98,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::report, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::import_results, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::of_today, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::records_of, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::sweep, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;

@@ -1,12 +1,12 @@
 //! Measurements as Python asks for them: values in, records and environment out as JSON.
 
 use crate::InputError;
-use crate::questions::{in_python, records_as_json};
+use crate::questions::{given, in_python, records_as_json};
 use hotlink_measure::request::{Benchmark, Carrier, Choices, Hosts, Repetition, SendBuffers, Via, fabric_or_label};
 use hotlink_measure::{Measured, Request};
 use hotlink_paper::{Terminal, When};
 use hotlink_questions::read;
-use hotlink_questions::values::{Numbers, Sizes, listed, named, watching, word, wrong};
+use hotlink_questions::values::{Numbers, Shares, Sizes, listed, named, watching, word, wrong};
 use hotlink_results::timeline;
 use hotlink_results::write_whole;
 use hotlink_study::Error;
@@ -65,7 +65,7 @@ pub(crate) struct Picked {
     kind: Option<Vec<String>>,
     setup: Option<Vec<String>>,
     hold: Option<Vec<String>>,
-    compute: Option<Vec<f64>>,
+    compute: Option<Shares>,
     protocol: Option<Vec<String>>,
     test: Option<Vec<String>>,
     nagle: Option<Vec<String>>,
@@ -120,7 +120,7 @@ impl Picked {
             kind: many("kind", &self.kind)?,
             setup: many("setup", &self.setup)?,
             hold: many("hold", &self.hold)?,
-            compute: self.compute.clone(),
+            compute: self.compute.as_ref().map(|shares| shares.list("compute")).transpose()?,
             protocol: many("protocol", &self.protocol)?,
             test: many("test", &self.test)?,
             nagle: many("nagle", &self.nagle)?,
@@ -189,17 +189,23 @@ impl Measurement {
 
 /// Benchmarks between real ranks: an object of `records`, `environment` and `incomplete`, why records are missing.
 #[pyfunction]
-pub(crate) fn measure(py: Python<'_>, asked: &str, picked: &str) -> PyResult<String> {
-    let work = || {
-        let asked: Measurement = read(asked)?;
-        let measured = asked.request(&read(picked)?)?.measured(&Terminal(When::Auto))?;
+pub(crate) fn measure(py: Python<'_>, asked: String, picked: String) -> PyResult<String> {
+    let in_python = |error: Error| InputError::new_err(in_python(&error.to_string()));
+    let asked: Measurement = read(&asked).map_err(in_python)?;
+    let is_mpi = asked.via == Via::Mpi.name();
+    let work = move || {
+        let measured = asked.request(&read(&picked)?)?.measured(&Terminal(When::Auto))?;
         if let Some(path) = &asked.trace {
             write_whole("trace", path, &timeline::chrome(&measured.timelines))?;
         }
         Ok::<Measured, Error>(measured)
     };
-    let measured = py.detach(|| hotlink_cli::on_threads_of_this_process(work));
-    let measured = measured.map_err(|error| InputError::new_err(in_python(&error.to_string())))?;
+    // An MPI is called from the thread that began it, whatever the next call's is.
+    let measured = if is_mpi {
+        py.detach(|| hotlink_cli::on_threads_of_this_process(work)).map_err(in_python)?
+    } else {
+        given(py, move |_| work())?
+    };
     let environment = serde_json::Value::from(measured.environment);
     let (records, incomplete) = (records_as_json(&measured.records), serde_json::Value::from(measured.incomplete));
     Ok(format!("{{\"records\":{records},\"environment\":{environment},\"incomplete\":{incomplete}}}"))

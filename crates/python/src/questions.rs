@@ -1,10 +1,11 @@
 //! Questions as Python puts them: arguments as JSON in, records out as JSON. No command line stands between.
 
 use crate::InputError;
+use crate::waiting::{Heeding, answerable};
 use hotlink_bench::Record;
 use hotlink_questions::{Analyze, Compare, Design, Jobs, Region, Schedule, Simulation, read};
 use hotlink_results::timeline::{self, Recorder};
-use hotlink_study::{Error, Unwatched};
+use hotlink_study::{Error, Halt};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -12,28 +13,49 @@ use std::path::PathBuf;
 /// `skew_us=5`. Command lines between backticks stay.
 pub(crate) fn in_python(text: &str) -> String {
     let converted = |text: &str| {
-        let mut parts = text.split("--");
-        let mut told = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(part.len());
-            let (name, rest) = part.split_at(end);
+        let (mut told, mut rest) = (String::new(), text);
+        while let Some(at) = rest.find("--") {
+            let (before, option) = (&rest[..at], &rest[at + 2..]);
+            let end = option.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(option.len());
+            let (name, after) = option.split_at(end);
+            told += before;
+            // What stands within a word, or goes on as one, is part of a file's name.
+            let begins = before.is_empty() && told.is_empty() || told.ends_with([' ', '(']);
+            let goes_on = |c: char| c.is_alphanumeric() || "_/\\".contains(c);
+            let ends =
+                !after.starts_with(goes_on) && !after.strip_prefix('.').is_some_and(|dot| dot.starts_with(goes_on));
+            if !(begins && ends && name.starts_with(|c: char| c.is_ascii_lowercase())) {
+                told = told + "--" + name;
+                rest = after;
+                continue;
+            }
             told += &if name == "class" { "class_".to_owned() } else { name.replace('-', "_") };
-            match rest.strip_prefix(' ').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
-                Some(value) => told = format!("{told}={value}"),
-                None => told += rest,
+            rest = after;
+            if let Some(value) = after.strip_prefix(' ').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+                told.push('=');
+                rest = value;
             }
         }
-        told
+        told + rest
     };
     let between = |(index, part): (usize, &str)| if index % 2 == 0 { converted(part) } else { part.to_owned() };
     text.split('`').enumerate().map(between).collect::<Vec<_>>().join("`")
 }
 
 /// The records as a JSON list, or an `InputError`.
-pub(crate) fn told(py: Python<'_>, work: impl FnOnce() -> Result<Vec<Record>, Error> + Send) -> PyResult<String> {
-    let records = py.detach(|| hotlink_cli::on_threads_of_this_process(work));
-    let records = records.map_err(|error| InputError::new_err(in_python(&error.to_string())))?;
-    Ok(records_as_json(&records))
+pub(crate) fn told(
+    py: Python<'_>,
+    work: impl FnOnce(&Halt) -> Result<Vec<Record>, Error> + Send + 'static,
+) -> PyResult<String> {
+    given(py, |halt| work(halt).map(|records| records_as_json(&records)))
+}
+
+/// What `work` gives, or an `InputError`.
+pub(crate) fn given<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(&Halt) -> Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
+    answerable(py, work)?.map_err(|error| InputError::new_err(in_python(&error.to_string())))
 }
 
 pub(crate) fn records_as_json(records: &[Record]) -> String {
@@ -43,17 +65,21 @@ pub(crate) fn records_as_json(records: &[Record]) -> String {
 
 /// Every engine of a method that answers, for each number of nodes.
 #[pyfunction]
-pub(crate) fn analyze(py: Python<'_>, asked: &str) -> PyResult<String> {
-    told(py, || Ok(read::<Analyze>(asked)?.answered(&|_, _| ())?.records))
+pub(crate) fn analyze(py: Python<'_>, asked: String) -> PyResult<String> {
+    told(py, move |halt| {
+        let halt = halt.clone();
+        Ok(read::<Analyze>(&asked)?.answered(&move |_, _| halt.look())?.records)
+    })
 }
 
 /// Several fabrics at each size, and where the lead changes.
 #[pyfunction]
-pub(crate) fn compare(py: Python<'_>, asked: &str, out: Option<PathBuf>) -> PyResult<String> {
-    told(py, || {
-        let judged = read::<Compare>(asked)?.judged(&|_, _| ())?;
+pub(crate) fn compare(py: Python<'_>, asked: String, out: Option<PathBuf>, call: String) -> PyResult<String> {
+    told(py, move |halt| {
+        let halt = halt.clone();
+        let judged = read::<Compare>(&asked)?.judged(&move |_, _| halt.look())?;
         if let Some(folder) = &out {
-            hotlink_paper::comparison::write_alone(&judged, folder)?;
+            hotlink_paper::comparison::write_alone(&judged, folder, &call)?;
         }
         Ok(judged.records())
     })
@@ -61,10 +87,11 @@ pub(crate) fn compare(py: Python<'_>, asked: &str, out: Option<PathBuf>) -> PyRe
 
 /// Benchmarks on simulated machines.
 #[pyfunction]
-pub(crate) fn simulate(py: Python<'_>, asked: &str, trace: Option<PathBuf>) -> PyResult<String> {
-    told(py, || {
-        let timelines = Recorder::new(&Unwatched);
-        let records = read::<Simulation>(asked)?.records(&timelines)?;
+pub(crate) fn simulate(py: Python<'_>, asked: String, trace: Option<PathBuf>) -> PyResult<String> {
+    told(py, move |halt| {
+        let heeding = Heeding(halt);
+        let timelines = Recorder::new(&heeding);
+        let records = read::<Simulation>(&asked)?.records(&timelines)?;
         if let Some(path) = &trace {
             hotlink_results::write_whole("trace", path, &timeline::chrome(&timelines.runs()))?;
         }
@@ -74,29 +101,29 @@ pub(crate) fn simulate(py: Python<'_>, asked: &str, trace: Option<PathBuf>) -> P
 
 /// A schedule of any form on a fabric's packet network.
 #[pyfunction]
-pub(crate) fn simulate_schedule(py: Python<'_>, asked: &str) -> PyResult<String> {
-    told(py, || read::<Schedule>(asked)?.records(&Unwatched))
+pub(crate) fn simulate_schedule(py: Python<'_>, asked: String) -> PyResult<String> {
+    told(py, move |halt| read::<Schedule>(&asked)?.records(&Heeding(halt)))
 }
 
 /// Several jobs on a fabric's packet network at once.
 #[pyfunction]
-pub(crate) fn simulate_jobs(py: Python<'_>, asked: &str) -> PyResult<String> {
-    told(py, || read::<Jobs>(asked)?.records(&hotlink_cli::programs(), &Unwatched))
+pub(crate) fn simulate_jobs(py: Python<'_>, asked: String) -> PyResult<String> {
+    told(py, move |halt| read::<Jobs>(&asked)?.records(&hotlink_cli::programs(), &Heeding(halt)))
 }
 
 /// Memory that another node reaches.
 #[pyfunction]
-pub(crate) fn simulate_region(py: Python<'_>, asked: &str) -> PyResult<String> {
-    told(py, || read::<Region>(asked)?.records(&Unwatched))
+pub(crate) fn simulate_region(py: Python<'_>, asked: String) -> PyResult<String> {
+    told(py, move |halt| read::<Region>(&asked)?.records(&Heeding(halt)))
 }
 
 /// Variants for so many hosts, and those that nothing beats.
 #[pyfunction]
-pub(crate) fn design(py: Python<'_>, asked: &str, out: Option<PathBuf>) -> PyResult<String> {
-    told(py, || {
-        let found = hotlink_design::design(&read::<Design>(asked)?.request()?, &Unwatched)?;
+pub(crate) fn design(py: Python<'_>, asked: String, out: Option<PathBuf>, call: String) -> PyResult<String> {
+    told(py, move |halt| {
+        let found = hotlink_design::design(&read::<Design>(&asked)?.request()?, &Heeding(halt))?;
         if let Some(folder) = &out {
-            hotlink_paper::design::write_alone(&found, folder)?;
+            hotlink_paper::design::write_alone(&found, folder, &call)?;
         }
         Ok(found.records)
     })

@@ -1,54 +1,50 @@
 //! A site's own network: what it is, what its failures cost, where a job would get more, better tables; diagnosis.
 
-use crate::questions::told;
+use crate::questions::{given, told};
+use crate::waiting::Heeding;
 use hotlink_bench::Record;
 use hotlink_questions::{Diagnose, Network, read};
-use hotlink_study::{Error, Unwatched, Watch};
+use hotlink_study::{Error, Watch};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
 /// Reads the files, so that mistakes are told at once; the number of hosts.
 #[pyfunction]
-pub(crate) fn site_nodes(py: Python<'_>, asked: &str) -> PyResult<u32> {
-    let mut nodes = 0;
-    told(py, || {
-        nodes = read::<Network>(asked)?.open()?.own_site().map_or(0, |site| site.nodes());
-        Ok(Vec::new())
-    })?;
-    Ok(nodes)
+pub(crate) fn site_nodes(py: Python<'_>, asked: String) -> PyResult<u32> {
+    let nodes = move || Ok(read::<Network>(&asked)?.open()?.own_site().map_or(0, |site| site.nodes()));
+    given(py, move |_| nodes())
 }
 
 /// One of the questions about a network.
 #[pyfunction]
-pub(crate) fn site(py: Python<'_>, what: &str, asked: &str) -> PyResult<String> {
+pub(crate) fn site(py: Python<'_>, what: String, asked: String) -> PyResult<String> {
     type Ask = fn(&Network, &dyn Watch) -> Result<Vec<Record>, Error>;
-    let ask: Ask = match what {
+    let ask: Ask = match what.as_str() {
         "inspect" => Network::inspect,
         "failures" => Network::failures,
         "groups" => Network::groups,
         _ => Network::place,
     };
-    told(py, || ask(&read(asked)?, &Unwatched))
+    told(py, move |halt| ask(&read(&asked)?, &Heeding(halt)))
 }
 
 /// The network as one binary file, which takes the place of its dumps.
 #[pyfunction]
-pub(crate) fn site_keep(py: Python<'_>, asked: &str, out: PathBuf) -> PyResult<()> {
-    told(py, || {
-        let question = read::<Network>(asked)?;
+pub(crate) fn site_keep(py: Python<'_>, asked: String, out: PathBuf) -> PyResult<()> {
+    given(py, move |_| {
+        let question = read::<Network>(&asked)?;
         let failed = |error: Error| std::io::Error::other(error.to_string());
         hotlink_results::write_with("out", &out, |file| question.keep(file).map_err(failed))?;
-        Ok(Vec::new())
-    })?;
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Better tables, written to a file.
 #[pyfunction]
-pub(crate) fn site_reroute(py: Python<'_>, asked: &str, out: Option<PathBuf>) -> PyResult<String> {
-    told(py, || {
-        let question = read::<Network>(asked)?;
-        question.reroute(&Unwatched, |tables| match &out {
+pub(crate) fn site_reroute(py: Python<'_>, asked: String, out: Option<PathBuf>) -> PyResult<String> {
+    told(py, move |halt| {
+        let question = read::<Network>(&asked)?;
+        question.reroute(&Heeding(halt), |tables| match &out {
             Some(file) => hotlink_results::write_with("out", file, |out| tables.write(out)),
             None => Ok(()),
         })
@@ -57,6 +53,6 @@ pub(crate) fn site_reroute(py: Python<'_>, asked: &str, out: Option<PathBuf>) ->
 
 /// What holds a site's network back.
 #[pyfunction]
-pub(crate) fn diagnose(py: Python<'_>, asked: &str) -> PyResult<String> {
-    told(py, || read::<Diagnose>(asked)?.records())
+pub(crate) fn diagnose(py: Python<'_>, asked: String) -> PyResult<String> {
+    told(py, move |_| read::<Diagnose>(&asked)?.records())
 }

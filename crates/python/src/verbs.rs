@@ -1,7 +1,7 @@
 //! Verbs that work with processes and files of this machine, by values.
 
 use crate::InputError;
-use crate::questions::told;
+use crate::questions::{records_as_json, told};
 use hotlink_cli::Cells;
 use hotlink_questions::values::word;
 use hotlink_report::Asked;
@@ -22,7 +22,7 @@ pub(crate) fn calibrate(
     force: bool,
     out: Option<PathBuf>,
 ) -> PyResult<String> {
-    told(py, || {
+    told(py, move |_| {
         let model = word("model", &model)?;
         hotlink_cli::calibrate(&Calibration { files, name, model, check, force, out, is_anonymous: false })
     })
@@ -43,7 +43,7 @@ pub(crate) fn import_results(
     algorithm: Option<String>,
     protocol: Option<String>,
 ) -> PyResult<String> {
-    told(py, || {
+    told(py, move |_| {
         let program = Program::named(&program)?;
         let flags = if gbits { vec!["report-gbits"] } else { Vec::new() };
         let asked = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol };
@@ -65,7 +65,7 @@ pub(crate) fn report(
     require: Option<PathBuf>,
     title: Option<String>,
 ) -> PyResult<String> {
-    told(py, || {
+    told(py, move |_| {
         let report = Asked { results, out, require, junit: None, title }.write()?;
         Ok(report.records())
     })
@@ -79,10 +79,17 @@ pub(crate) fn of_today(text: &str) -> PyResult<String> {
     converted.map(|document| document.to_string()).map_err(|what| InputError::new_err(format!("not a result: {what}")))
 }
 
+/// The records of a result file's text, in whatever form its name says that it is.
+#[pyfunction]
+pub(crate) fn records_of(file: PathBuf, text: &str) -> PyResult<String> {
+    let read = hotlink_results::parse(&file, text).map_err(|error| InputError::new_err(error.to_string()))?;
+    Ok(records_as_json(&read.records))
+}
+
 /// The rows of studies.
 #[pyfunction]
 pub(crate) fn reproduce(py: Python<'_>, studies: Vec<String>, measure: bool) -> PyResult<String> {
-    told(py, || {
+    told(py, move |_| {
         let studies = studies.iter().map(|name| word("studies", name)).collect::<Result<Vec<Study>, _>>()?;
         hotlink_cli::reproduce(&studies, measure)
     })
@@ -96,5 +103,5 @@ pub(crate) fn sweep(py: Python<'_>, plan: PathBuf, out: Option<PathBuf>, cells: 
         "gather" => Cells::Gather,
         _ => Cells::Run,
     };
-    told(py, || hotlink_cli::sweep(&plan, out.as_deref(), cells))
+    told(py, move |_| hotlink_cli::sweep(&plan, out.as_deref(), cells))
 }

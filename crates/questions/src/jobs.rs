@@ -26,6 +26,8 @@ pub struct Jobs {
     seed: u64,
     faults: Option<String>,
     #[serde(default)]
+    sensitivity: bool,
+    #[serde(default)]
     network: Switches,
 }
 
@@ -52,7 +54,8 @@ impl Jobs {
         };
         let network = self.network.network(network)?;
         let placements = self.placement.iter().map(placement).collect::<Result<Vec<_>, _>>()?;
-        let jobs = Together { nodes: self.nodes, placements, network, vary: Vary::No };
+        let vary = if self.sensitivity { Vary::Yes } else { Vary::No };
+        let jobs = Together { nodes: self.nodes, placements, network, vary };
         jobs.run(&Plan::read(&self.plan)?, &self.fabric, programs, watch)
     }
 }

@@ -11,6 +11,7 @@ mod jobs;
 mod network;
 mod region;
 mod seen;
+mod shared;
 mod simulate;
 mod traffic;
 pub mod values;
@@ -69,8 +70,8 @@ fn object(text: &str) -> Result<Map<String, Value>, Error> {
 fn arguments<T: DeserializeOwned>(mut given: Map<String, Value>) -> Result<T, Error> {
     given.retain(|_, value| !value.is_null());
     serde_path_to_error::deserialize(Value::Object(given)).map_err(|error| match error.path().to_string() {
-        path if path == "." => Error::Input(error.inner().to_string()),
-        path => values::wrong(&path, &error.inner().to_string()),
+        path if path == "." => Error::Input(values::in_words(&error.inner().to_string())),
+        path => values::wrong(&path, &values::in_words(&error.inner().to_string())),
     })
 }
 

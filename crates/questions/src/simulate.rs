@@ -1,11 +1,11 @@
 //! Benchmarks on simulated machines, and schedules.
 
-use crate::values::{Numbers, Size, Sizes, bytes_of, listed, named, technology, watching, word, wrong};
+use crate::values::{Numbers, Shares, Size, Sizes, bytes_of, listed, named, technology, watching, word, wrong};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
 use hotlink_study::ask::{Method, Methods};
 use hotlink_study::inputs::Vary;
-use hotlink_study::options::{CalcUnit, Ethernet, ZeroCopy};
+use hotlink_study::options::{CalcUnit, Ethernet, Paths, ZeroCopy};
 use hotlink_study::simulate::programs::Programs;
 use hotlink_study::simulate::request::{Benchmark, Choices, Network, Request, Shared, usual_size};
 use hotlink_study::sizes::SizesOrLaws;
@@ -24,43 +24,43 @@ use std::path::PathBuf;
 #[serde(default, deny_unknown_fields)]
 pub struct Simulation {
     benchmark: String,
-    fabric: Option<String>,
-    nodes: Option<Numbers>,
-    size: Option<Sizes>,
-    memory: Vec<String>,
-    align: Vec<String>,
-    cache: Vec<String>,
-    zero_copy: Vec<bool>,
-    via: Vec<String>,
-    warmup: Option<u64>,
-    background: Option<String>,
-    samples: Option<u32>,
-    raw: bool,
-    stack: Option<String>,
-    capacities: String,
-    packet_size: Option<Size>,
-    streams: Option<u16>,
-    paths: Option<Several>,
-    technology: Option<String>,
-    ethernet: String,
-    transport: Vec<String>,
-    connections: Option<String>,
-    buffer: Option<Size>,
-    pfc_pause: Option<Size>,
-    pfc_resume: Option<Size>,
-    lanes: Option<u32>,
-    ecn_low: Option<Size>,
-    ecn_high: Option<Size>,
-    links: bool,
-    seed: u64,
-    without: Vec<u32>,
-    faults: Option<String>,
-    sensitivity: bool,
-    trace: bool,
-    count: bool,
-    inject: Vec<(String, u64)>,
-    inject_seed: u64,
-    algorithm: Option<Vec<String>>,
+    pub(crate) fabric: Option<String>,
+    pub(crate) nodes: Option<Numbers>,
+    pub(crate) size: Option<Sizes>,
+    pub(crate) memory: Vec<String>,
+    pub(crate) align: Vec<String>,
+    pub(crate) cache: Vec<String>,
+    pub(crate) zero_copy: Vec<bool>,
+    pub(crate) via: Vec<String>,
+    pub(crate) warmup: Option<u64>,
+    pub(crate) background: Option<String>,
+    pub(crate) samples: Option<u32>,
+    pub(crate) raw: bool,
+    pub(crate) stack: Option<String>,
+    pub(crate) capacities: String,
+    pub(crate) packet_size: Option<Size>,
+    pub(crate) streams: Option<u16>,
+    pub(crate) paths: Option<Several>,
+    pub(crate) technology: Option<String>,
+    pub(crate) ethernet: String,
+    pub(crate) transport: Vec<String>,
+    pub(crate) connections: Option<String>,
+    pub(crate) buffer: Option<Size>,
+    pub(crate) pfc_pause: Option<Size>,
+    pub(crate) pfc_resume: Option<Size>,
+    pub(crate) lanes: Option<u32>,
+    pub(crate) ecn_low: Option<Size>,
+    pub(crate) ecn_high: Option<Size>,
+    pub(crate) links: bool,
+    pub(crate) seed: u64,
+    pub(crate) without: Vec<u32>,
+    pub(crate) faults: Option<String>,
+    pub(crate) sensitivity: bool,
+    pub(crate) trace: bool,
+    pub(crate) count: bool,
+    pub(crate) inject: Vec<(String, u64)>,
+    pub(crate) inject_seed: u64,
+    pub(crate) algorithm: Option<Vec<String>>,
     messages: Option<u64>,
     between: Option<[u32; 2]>,
     direction: Option<Vec<String>>,
@@ -79,10 +79,10 @@ pub struct Simulation {
     side: Option<Vec<String>>,
     spin: Option<Vec<String>>,
     threads: Option<u32>,
-    compute: Option<Vec<f64>>,
+    compute: Option<Shares>,
     class_: Option<Vec<String>>,
     traffic: Option<String>,
-    load: Option<Vec<f64>>,
+    load: Option<Shares>,
     precision: Option<f64>,
     series_us: Option<f64>,
     partition: Option<bool>,
@@ -103,13 +103,13 @@ pub struct Simulation {
     file: Option<String>,
     calc_unit: Option<String>,
     loggp: Option<String>,
-    method: Option<String>,
+    pub(crate) method: Option<String>,
 }
 
 /// One word, or several.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(untagged)]
-enum Several {
+pub(crate) enum Several {
     One(String),
     Many(Vec<String>),
 }
@@ -280,7 +280,7 @@ impl Simulation {
                 lanes: self.lanes,
                 ecn_low: self.ecn_low.clone(),
                 ecn_high: self.ecn_high.clone(),
-                transport: None,
+                ..Switches::default()
             }
             .controls(&self.transport)?,
             links: self.links,
@@ -303,7 +303,11 @@ impl Simulation {
 impl Simulation {
     fn choices(&self) -> Result<Choices, Error> {
         fn many<T: Word>(argument: &str, names: &Option<Vec<String>>) -> Result<Option<Vec<T>>, Error> {
-            names.as_ref().map(|names| listed(argument, names)).transpose()
+            let of = |names: &Vec<String>| match &names[..] {
+                [] => Err(wrong(argument, "must be one, or several")),
+                names => listed(argument, names),
+            };
+            names.as_ref().map(of).transpose()
         }
         fn one<T: Word>(argument: &str, name: &Option<String>) -> Result<Option<T>, Error> {
             name.as_ref().map(|name| named(argument, name)).transpose()
@@ -342,10 +346,10 @@ impl Simulation {
             side: many("side", &self.side)?,
             spin: many("spin", &self.spin)?,
             threads: self.threads,
-            compute: self.compute.clone(),
+            compute: self.compute.as_ref().map(|shares| shares.list("compute")).transpose()?,
             class: many("class_", &self.class_)?,
             traffic: self.traffic.clone(),
-            load: self.load.clone(),
+            load: self.load.as_ref().map(|shares| shares.list("load")).transpose()?,
             laws: None,
             precision: self.precision,
             series_us: self.series_us,
@@ -387,6 +391,17 @@ impl Simulation {
                 "only packets have them: method packet or all",
             ));
         }
+        if let Benchmark::Goal(goal) = &request.benchmark {
+            if goal.machine.is_some() && self.fabric.is_some() {
+                return Err(wrong("fabric, loggp", "either of them says which machine runs it"));
+            }
+            if let Some(scheduled) = Scheduled::of_request(&request, goal, methods)? {
+                self.check_schedule(&request.benchmark)?;
+                let fabric = &request.fabrics[0];
+                let each = scheduled.iter().map(|one| one.run(fabric, "goal", watch));
+                return Ok(each.collect::<Result<Vec<_>, _>>()?.concat());
+            }
+        }
         match (Collective::of(&request)?, methods) {
             (Some(_), Some(methods)) if methods != Methods::One(Method::Packet) => {
                 Err(wrong("method", "only packets answer collectives of GPUs"))
@@ -395,8 +410,10 @@ impl Simulation {
             (None, Some(Methods::One(Method::Measured))) => {
                 Err(wrong("method", "no results of a measurement can be given here"))
             }
-            (None, Some(methods)) => methods.records(&request, watch),
-            (None, None) => request.run(watch),
+            (None, methods) => {
+                self.check_parts(&request.benchmark, &request.parts()?)?;
+                methods.map_or_else(|| request.run(watch), |methods| methods.records(&request, watch))
+            }
         }
     }
 }
@@ -405,6 +422,9 @@ impl Simulation {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Switches {
+    capacities: Option<String>,
+    packet_size: Option<Size>,
+    paths: Option<String>,
     transport: Option<String>,
     ethernet: Option<String>,
     connections: Option<String>,
@@ -440,7 +460,11 @@ impl Switches {
     pub(crate) fn network(&self, network: Replayed) -> Result<Replayed, Error> {
         let transports: Vec<String> = self.transport.iter().cloned().collect();
         let control = self.controls(&transports)?[0];
-        Ok(Replayed { control, ethernet: self.ethernet()?, ..network })
+        let capacities = self.capacities.as_ref().map_or(Ok(network.capacities), |text| word("capacities", text))?;
+        let packet_size = bytes_of("packet_size", &self.packet_size)?;
+        let packet_size = packet_size.map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+        let paths = self.paths.as_ref().map(|name| named::<Paths>("paths", name)).transpose()?.map(Into::into);
+        Ok(Replayed { control, ethernet: self.ethernet()?, capacities, packet_size, paths, ..network })
     }
 }
 
@@ -461,6 +485,9 @@ pub struct Schedule {
     eager: Option<Size>,
     #[serde(default = "one")]
     seed: u64,
+    faults: Option<String>,
+    #[serde(default)]
+    sensitivity: bool,
     #[serde(default)]
     network: Switches,
 }
@@ -490,7 +517,8 @@ impl Schedule {
         }
         scheduled.network.overhead = Time::from_us(self.overhead_us);
         scheduled.network.eager_max = bytes_of("eager", &self.eager)?.unwrap_or(u64::MAX);
-        scheduled.network.seed = self.seed;
+        (scheduled.network.seed, scheduled.network.faults) = (self.seed, self.faults.clone());
+        scheduled.vary = if self.sensitivity { Vary::Yes } else { Vary::No };
         scheduled.run(&self.fabric, "schedule", watch)
     }
 }

@@ -1,6 +1,6 @@
 //! Questions about traffic on fabrics: `analyze` and `compare`.
 
-use crate::values::{Numbers, Size, technology, word, wrong};
+use crate::values::{Numbers, Shares, Size, technology, word, wrong};
 use crate::{Answered, Heard, Steps, seen};
 use hotlink_fabric::technology::Technology;
 use hotlink_study::ask::{Asked, Detail, ENGINES, Engine, Method, Question, at_sizes};
@@ -119,7 +119,7 @@ about_traffic! {
         nodes: Option<Numbers> = None,
         method: String = "both".to_owned(),
         links: bool = false,
-        load: Vec<f64> = Vec::new(),
+        load: Option<Shares> = None,
         why: bool = false,
         sensitivity: bool = false,
     }
@@ -159,7 +159,8 @@ impl Analyze {
         let steps = Steps::of(heard, sizes.len() as u64 * pattern.pattern()?.draws()).keeping(keeps);
         let vary = if self.sensitivity { Vary::Yes } else { Vary::No };
         let detail = Detail { deadlock: true, links: self.links, why: self.why };
-        let question = Question { detail, loads: self.load.clone(), ..pattern.question(&self.fabric, 2)? };
+        let loads = self.load.as_ref().map_or(Ok(Vec::new()), |shares| shares.list("load"))?;
+        let question = Question { detail, loads, ..pattern.question(&self.fabric, 2)? };
         let engines: Vec<&dyn Engine> =
             ENGINES.into_iter().filter(|engine| methods.contains(&engine.method())).collect();
         let (mut records, mut resources, mut notes) = (Vec::new(), Vec::new(), Vec::new());
@@ -186,6 +187,7 @@ about_traffic! {
         method: String = "load".to_owned(),
         prices: Option<PathBuf> = None,
         across_eras: bool = false,
+        sensitivity: bool = false,
     }
 }
 
@@ -219,7 +221,8 @@ impl Compare {
         let sizes = self.nodes.list()?;
         let steps = Steps::of(heard, (sizes.len() * sources.len() * methods.len()) as u64);
         let step = || steps.step();
-        let make = |method| Comparison::make(&sources, &sizes, &question, method, eras, Vary::No, &step);
+        let vary = if self.sensitivity { Vary::Yes } else { Vary::No };
+        let make = |method| Comparison::make(&sources, &sizes, &question, method, eras, vary, &step);
         Ok(Judged::new(methods.into_iter().map(make).collect::<Result<_, _>>()?))
     }
 }

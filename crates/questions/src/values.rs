@@ -10,8 +10,8 @@ use serde::Deserialize;
 use std::str::FromStr;
 
 /// Numbers of nodes: one, several, or the command's notation.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "must be a number, several, or a text such as 2..128")]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged, expecting = "must be a number from 1 to 4294967295, several, or a text such as 2..128")]
 pub enum Numbers {
     /// One.
     One(u32),
@@ -22,8 +22,8 @@ pub enum Numbers {
 }
 
 /// Bytes: a number, or with a unit.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "must be bytes, or a text such as 64KiB")]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged, expecting = "must be bytes, 0 or more, or a text such as 64KiB")]
 pub enum Size {
     /// A number.
     Bytes(u64),
@@ -32,13 +32,40 @@ pub enum Size {
 }
 
 /// One size, several, or the command's notation.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "must be bytes, a text such as 64KiB or 8..1MiB, or several sizes")]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged, expecting = "must be bytes, 0 or more, a text such as 64KiB or 8..1MiB, or several sizes")]
 pub enum Sizes {
     /// One.
     One(Size),
     /// Several.
     Many(Vec<Size>),
+}
+
+/// Shares: one, several, or the command's notation.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged, expecting = "must be a number, several, or a text such as 0.1..1.0")]
+pub enum Shares {
+    /// One.
+    One(f64),
+    /// Several.
+    Many(Vec<f64>),
+    /// The command's notation.
+    Text(String),
+}
+
+impl Shares {
+    /// Those of the argument of that name.
+    ///
+    /// # Errors
+    /// None; a text that is no list.
+    pub fn list(&self, argument: &str) -> Result<Vec<f64>, Error> {
+        match self {
+            Shares::One(one) => Ok(vec![*one]),
+            Shares::Many(many) if many.is_empty() => Err(wrong(argument, "must be one number, or several")),
+            Shares::Many(many) => Ok(many.clone()),
+            Shares::Text(text) => Ok(word::<values::Numbers>(argument, text)?.to_vec()),
+        }
+    }
 }
 
 impl Numbers {
@@ -109,6 +136,27 @@ pub fn wrong(argument: &str, what: &str) -> Error {
     Error::Input(format!("{argument}: {what}"))
 }
 
+/// What the reader of JSON says of a value of the wrong kind, in words: `invalid value: integer `-1`, expected u64`.
+pub(crate) fn in_words(told: &str) -> String {
+    let told_of = |told: &str| {
+        let (found, kind) = told.split_once(", expected ")?;
+        let found = found.strip_prefix("invalid type: ").or_else(|| found.strip_prefix("invalid value: "))?;
+        let found = found.strip_prefix("string ").or_else(|| found.split('`').nth(1)).unwrap_or(found);
+        let kind = match kind {
+            "u16" => "a whole number from 0 to 65535",
+            "u32" => "a whole number from 0 to 4294967295",
+            "u64" => "a whole number, 0 or more",
+            "f32" | "f64" => "a number",
+            "a string" => "a text",
+            "a sequence" => "a list",
+            "a boolean" => "true or false",
+            other => other,
+        };
+        Some(format!("{found}: must be {kind}"))
+    };
+    told_of(told).unwrap_or_else(|| told.to_owned())
+}
+
 /// The value of an argument's word.
 ///
 /// # Errors
@@ -143,4 +191,31 @@ pub(crate) fn technology(name: Option<&String>) -> Result<Option<&'static Techno
 /// A fault or a percentage that there is not.
 pub fn watching(inject: &[(String, u64)], seed: u64, trace: bool, count: bool) -> Result<Option<Watching>, Error> {
     Watching::of(trace, count, inject, seed).map_err(|what| wrong("inject", &what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_json_refuses_is_told_in_words() {
+        for (value, told) in [
+            ("-1", "-1: must be a whole number, 0 or more"),
+            ("1.5", "1.5: must be a whole number, 0 or more"),
+            ("\"x\"", "\"x\": must be a whole number, 0 or more"),
+            ("[]", "sequence: must be a whole number, 0 or more"),
+        ] {
+            let value: serde_json::Value = serde_json::from_str(value).unwrap();
+            assert_eq!(in_words(&serde_json::from_value::<u64>(value).unwrap_err().to_string()), told);
+        }
+    }
+
+    #[test]
+    fn shares_are_one_several_or_a_text() {
+        let read = |text: &str| serde_json::from_str::<Shares>(text).unwrap().list("load");
+        assert_eq!(read("0.5").unwrap(), [0.5]);
+        assert_eq!(read("[0.5, 1]").unwrap(), [0.5, 1.0]);
+        assert_eq!(read("\"0.1..0.3\"").unwrap(), [0.1, 0.2, 0.3]);
+        assert!(read("[]").unwrap_err().to_string().contains("load: must be"));
+    }
 }

@@ -15,6 +15,6 @@ pub mod workload;
 
 pub use error::SimError;
 pub use flow::Settings;
-pub use hotlink_event::Gauge;
+pub use hotlink_event::{Gauge, Halt, Halted};
 pub use net::{Message, Net, Note};
 pub use plan::Plan;

@@ -34,7 +34,7 @@ mod watch;
 
 pub use error::Error;
 pub use hotlink_bench::words;
-pub use hotlink_sim::Gauge;
+pub use hotlink_sim::{Gauge, Halt, Halted};
 pub use simulated::{Ran, Seating, on_fabric, recorded_on_fabric};
 pub use source::{Source, explain, is_graph};
 pub use watch::{Unwatched, Watch};

@@ -8,7 +8,6 @@ use hotlink_bound::gpu::{self as bounds, Level, Protocol, least_us};
 use hotlink_fabric::units::Time;
 use hotlink_schedule::collective::{Algorithm, Job, Machine, Which, processor};
 use hotlink_study::inputs::{self, Vary};
-use hotlink_study::options::Ways;
 use hotlink_study::simulate::request::{Benchmark, Request};
 use hotlink_study::{Error, Source, Watch, parallel};
 
@@ -95,28 +94,10 @@ impl Collective {
         let Some(nodes) = request.nodes.clone().filter(|nodes| nodes.iter().all(|&nodes| nodes >= 2)) else {
             return Err(Error::Input("--nodes: say how many GPUs, 2 or more: --nodes 64".to_owned()));
         };
-        let paths = match network.paths[..] {
-            [] => None,
-            [Ways::Equal(paths)] => Some(paths.into()),
-            _ => {
-                let what = "--paths: collectives on GPUs take one of packet, flow, destination, adaptive";
-                return Err(Error::Input(what.to_owned()));
-            }
-        };
-        let packet_size = network.packet_size.map(|size| u32::try_from(size).unwrap_or(u32::MAX));
-        let [control] = network.controls[..] else {
+        let [network] = &Network::of(request, "collectives on GPUs")?[..] else {
             return Err(Error::Input("--transport: collectives on GPUs take one at a time".to_owned()));
         };
-        let network = Network {
-            control,
-            ethernet: network.ethernet,
-            capacities: network.capacities,
-            seed: request.seed,
-            paths,
-            packet_size,
-            faults: request.faults.clone(),
-            ..Network::default()
-        };
+        let network = network.clone();
         let (sizes, vary) = (request.sizes.clone(), request.sensitivity);
         let algorithms = algorithms(which, names)?;
         Ok(Some((Collective { which, algorithms, nodes, sizes, network, vary }, request.fabrics.clone())))

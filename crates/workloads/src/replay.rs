@@ -11,12 +11,13 @@ use hotlink_fabric::units::Time;
 use hotlink_schedule::{Kind, Op, Schedule};
 use hotlink_sim::workload::{Replay, ReplayError, Replayed, replay};
 use hotlink_sim::{Plan, Settings, SimError};
-use hotlink_study::Watch;
 use hotlink_study::bound::pattern::Pattern;
-use hotlink_study::options::{Ethernet, Rates};
+use hotlink_study::options::{Ethernet, Rates, Ways};
 use hotlink_study::simulate::cell::with_run;
+use hotlink_study::simulate::request::Request;
 use hotlink_study::simulate::{faults, limiter};
 use hotlink_study::transports::Control;
+use hotlink_study::{Error, Watch};
 use std::collections::BTreeMap;
 
 /// What decides how messages cross the network.
@@ -59,6 +60,33 @@ impl Default for Network {
 }
 
 impl Network {
+    /// Those of a request, one for each of its transports; `who` runs on them.
+    ///
+    /// # Errors
+    /// Ways through the network that schedules do not have.
+    pub fn of(request: &Request, who: &str) -> Result<Vec<Network>, Error> {
+        let asked = &request.network;
+        let paths = match asked.paths[..] {
+            [] => None,
+            [Ways::Equal(paths)] => Some(paths.into()),
+            _ => {
+                let what = format!("--paths: {who} take one of packet, flow, destination, adaptive");
+                return Err(Error::Input(what));
+            }
+        };
+        let one = |&control: &Control| Network {
+            control,
+            ethernet: asked.ethernet,
+            capacities: asked.capacities,
+            seed: request.seed,
+            paths,
+            packet_size: asked.packet_size.map(|size| u32::try_from(size).unwrap_or(u32::MAX)),
+            faults: request.faults.clone(),
+            ..Network::default()
+        };
+        Ok(asked.controls.iter().map(one).collect())
+    }
+
     pub(crate) fn settings(&self, spec: &FabricSpec, fabric: &Fabric) -> Result<Settings, String> {
         let base = Settings::of(&fabric.spec);
         let faults = self.faults.as_ref().map_or(Ok(Vec::new()), |file| faults::read(file, fabric))?;

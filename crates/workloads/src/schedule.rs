@@ -6,7 +6,11 @@ use crate::seating::Wanted;
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
 use hotlink_schedule::{Cut, Format, Options, Read, check, place, read};
+use hotlink_study::ask::{Method, Methods};
 use hotlink_study::inputs::{self, Vary};
+use hotlink_study::simulate::goal::{Goal, Scheduled as GoalOf};
+use hotlink_study::simulate::loggp::is_calibrated;
+use hotlink_study::simulate::request::Request;
 use hotlink_study::{Error, Source, Watch};
 
 /// What runs, and on what.
@@ -37,6 +41,51 @@ impl Scheduled {
             network: Network::default(),
             vary: Vary::No,
         }
+    }
+
+    /// What `goal` asks of the packet networks of its fabric: a question for each transport. `None`: a machine of the LogGP
+    /// family answers, as one does where the fabric is calibrated as such and no method is asked for.
+    ///
+    /// # Errors
+    /// Of the fabric's file; a method that runs no schedule; collectives that are recorded on a LogGP machine.
+    pub fn of_request(
+        request: &Request,
+        goal: &Goal,
+        methods: Option<Methods>,
+    ) -> Result<Option<Vec<Scheduled>>, Error> {
+        let (Some(fabric), None) = (request.fabrics.first(), goal.machine) else { return Ok(None) };
+        let is_loggp = is_calibrated(Source::open(fabric)?.spec());
+        match methods {
+            Some(Methods::One(Method::Packet)) if is_loggp => {
+                let what = format!("--method packet: {fabric} is calibrated as LogGP and has no network of packets");
+                return Err(Error::Input(what));
+            }
+            Some(Methods::One(Method::Loggp)) => return Ok(None),
+            None if is_loggp => return Ok(None),
+            None | Some(Methods::One(Method::Packet)) => {}
+            Some(methods) => return Err(Error::Input(format!("--method {methods}: schedules run by loggp or packet"))),
+        }
+        let GoalOf::File { file, calc_unit, options } = &goal.schedule else {
+            let what = format!("collectives are recorded on a LogGP machine, and {fabric} is a network of packets");
+            return Err(Error::Input(format!("--generate: {what}: --loggp states a machine")));
+        };
+        let nodes = match request.nodes.as_deref() {
+            None => None,
+            Some([nodes]) => Some(*nodes),
+            Some(_) => {
+                return Err(Error::Input("--nodes: a schedule of a file runs on one number of nodes".to_owned()));
+            }
+        };
+        let seats = Wanted { nodes, seed: request.seed, ..Wanted::default() };
+        let one = |network| Scheduled {
+            options: options.clone(),
+            calc_unit: *calc_unit,
+            seats: seats.clone(),
+            network,
+            vary: request.sensitivity,
+            ..Scheduled::of(file)
+        };
+        Ok(Some(Network::of(request, "schedules")?.into_iter().map(one).collect()))
     }
 
     /// Reads the schedule, and finds what can never end before anything runs.
