@@ -35,7 +35,9 @@ pub fn failures(source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error
     found.sort_by(|a, b| rank(b).cmp(&rank(a)).then_with(|| a.part.cmp(&b.part)));
     let nodes = fabric.nodes();
     let share = |outcome: Outcome, gone: u32| {
-        let others = f64::from((nodes - gone).saturating_sub(1));
+        // Partners of a host in the mean: pairs without a route do not count, as in `fabric`.
+        let left = f64::from(nodes - gone);
+        let others = (left * (left - 1.0) - outcome.lost as f64) / left.max(1.0);
         let share = outcome.pair_rate * others / (view.usual_mbps * 1e6);
         Some(share).filter(|share| share.is_finite() && others > 0.0)
     };
