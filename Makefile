@@ -202,6 +202,10 @@ $(HOTLINK): .stamps/tools $(RUST)
 	@target/release/hotlink mpicc --layout target/release/mpi
 	@touch $@
 
+# It may install packages, too: not while others are installed.
+ifneq ($(filter test-needs,$(MAKECMDGOALS)),)
+$(ENGINE): | test-needs
+endif
 $(ENGINE): .stamps/tools .ci/wasm $(RUST)
 	@$(TIMED) "building $@, the library for a browser" .ci/wasm build
 	@touch $@

@@ -2,10 +2,9 @@
 #![allow(unsafe_code)]
 
 use crate::pointer::Address;
-use crate::process::window::Place;
 use hotlink_message::Comm;
 use hotlink_port::{Layout, Memory, Span};
-use hotlink_real::{Latches, Lend, Neighbor, Seat, Word};
+use hotlink_real::{Latch, Latches, Lend, Neighbor, Seat, Word};
 use hotlink_standard::{Datatype, Run};
 use std::rc::Rc;
 
@@ -240,9 +239,13 @@ pub(crate) fn alter(at: Address, bytes: usize, how: impl FnOnce(&mut [u8]) -> bo
 
 /// Changes a word of a window; see [`hotlink_real::Latch::change`].
 #[inline(always)]
-pub(crate) fn change<W: Word>(place: &Place, more: Option<W>, change: impl FnMut(W) -> Option<W>) -> Option<W> {
+pub(crate) fn change<W: Word>(
+    (at, latch): (Address, &Latch),
+    more: Option<W>,
+    change: impl FnMut(W) -> Option<W>,
+) -> Option<W> {
     // SAFETY: the place was checked to be in the window. Whatever else combines there has the latch alone.
-    unsafe { place.latch.change(place.at.0 as *mut u8, more, change) }
+    unsafe { latch.change(at.0 as *mut u8, more, change) }
 }
 
 /// The latches of a window that ranks share, for rank `own` of `all`.

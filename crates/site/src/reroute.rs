@@ -2,9 +2,11 @@
 //!
 //! Switches stand in a total order, and a packet climbs before it descends (up*/down*), so that no circle of channels can
 //! wait for each other. With tables by destination that holds whoever sends: a switch from which only descents lead to the
-//! destination descends, every other climbs towards such a one. Among the shortest of these ways a switch takes for each
-//! destination the one that carries least so far, what switches before it send there counted too. Further rounds move each
-//! destination again, and the best round is kept.
+//! destination descends, every other climbs towards such a one. Among the shortest of these ways a destination takes the
+//! one that carries least so far. Further rounds move each destination again, and the best round is kept.
+//!
+//! All switches then reach a destination by the same way where they can, so that rounds of an exchange do not meet. Where
+//! that fills the fullest cable more, each switch sees what those before it send to the same destination.
 //!
 //! The order is that of the levels above the hosts where every cable joins two levels (a tree), else also that of a
 //! breadth-first search from each of some switches; the order that loses no pair and loads its fullest cable least is kept.
@@ -50,11 +52,16 @@ pub fn propose(site: &Site) -> Proposal {
             (name, graph.distances(root))
         }));
     }
-    let each = STEPS / orders.len() as u64;
-    let best = orders
+    let each = STEPS / (2 * orders.len() as u64);
+    let best = [false, true]
         .into_iter()
-        .map(|(name, depth)| (name, Router::new(&graph, &depth).balance(each)))
-        .min_by(|(_, a), (_, b)| a.lost.cmp(&b.lost).then(a.fullest.total_cmp(&b.fullest)));
+        .flat_map(|one_by_one| orders.iter().map(move |order| (order, one_by_one)))
+        .map(|((name, depth), one_by_one)| (name.clone(), Router::new(&graph, depth).balance(each, one_by_one)))
+        .reduce(|best, next| {
+            let (a, b) = (&best.1, &next.1);
+            let is_better = b.lost < a.lost || (b.lost == a.lost && b.fullest < a.fullest * (1.0 - 1e-9));
+            if is_better { next } else { best }
+        });
     let Some((order, found)) = best else { unreachable!("there is always one order") };
     let tables = Writer { site, graph: &graph, found: &found }.tables();
     Proposal { tables, order, unreachable: found.lost }
@@ -215,25 +222,20 @@ impl<'a> Router<'a> {
     }
 
     /// Fills `next` with the ways to a switch. With `pricing` each switch's hosts send there at once, so that those which
-    /// choose later see what lies on a way; returns pairs without a way.
-    fn tree(&mut self, home: u32, pricing: Option<&Pricing>) -> u64 {
+    /// choose later see what lies on a way.
+    fn tree(&mut self, home: u32, pricing: Option<&Pricing>) {
         self.descend(home);
-        let (graph, top_down) = (self.graph, std::mem::take(&mut self.top_down));
-        let mut lost = 0;
+        let top_down = std::mem::take(&mut self.top_down);
         for &s in &top_down {
             // Those that descend stay as they are, whoever sends to them.
             if self.hops[s as usize] == NONE {
                 self.climb(s, home, pricing.is_some());
             }
-            if let Some(pricing) = pricing.filter(|_| graph.hosts[s as usize] > 0 && s != home) {
-                match self.next[s as usize] {
-                    NONE => lost += u64::from(graph.hosts[s as usize]),
-                    _ => self.send(s, home, pricing),
-                }
+            if let Some(pricing) = pricing {
+                self.send(s, home, pricing);
             }
         }
         self.top_down = top_down;
-        lost
     }
 
     /// The ways of all switches from which only descents lead to `home`.
@@ -288,10 +290,10 @@ impl<'a> Router<'a> {
         cost
     }
 
-    /// Puts what the hosts of a switch send to one of `home` on its way.
+    /// Puts what the hosts of a switch send to one of `home` on its way, if there is one.
     fn send(&mut self, from: u32, home: u32, pricing: &Pricing) {
         let (mut at, count) = (from, f64::from(self.graph.hosts[from as usize]));
-        while at != home {
+        while at != home && count > 0.0 && self.next[at as usize] != NONE {
             let e = self.next[at as usize] as usize;
             self.load[e] += count;
             self.price[e] = pricing.of(self.load[e], &self.graph.edges[e]);
@@ -317,8 +319,14 @@ impl<'a> Router<'a> {
         full.fold(0.0, f64::max)
     }
 
-    /// Routes every host in turn, then again while steps are left.
-    fn balance(mut self, steps: u64) -> Found {
+    /// Pairs of hosts at switches without a way to `home`, for one host there.
+    fn lost(&self, home: u32) -> u64 {
+        let apart = |&(s, _): &(usize, &u32)| s as u32 != home && self.next[s] == NONE;
+        self.graph.hosts.iter().enumerate().filter(apart).map(|(_, &hosts)| u64::from(hosts)).sum()
+    }
+
+    /// Routes every host in turn, then again while steps are left; `one_by_one`: the switches for it one after the other.
+    fn balance(mut self, steps: u64, one_by_one: bool) -> Found {
         let (graph, switches) = (self.graph, self.graph.hosts.len());
         let a_round = (graph.home.len() * graph.edges.len()).max(1) as u64;
         let rounds = (steps / a_round).clamp(1, ROUNDS);
@@ -336,7 +344,13 @@ impl<'a> Router<'a> {
                 if round > 0 {
                     self.take_back(&next[row.clone()], home, &pricing);
                 }
-                lost += self.tree(home, Some(&pricing));
+                if one_by_one {
+                    self.tree(home, Some(&pricing));
+                } else {
+                    self.tree(home, None);
+                    (0..switches as u32).for_each(|s| self.send(s, home, &pricing));
+                }
+                lost += self.lost(home);
                 next[row].copy_from_slice(&self.next);
             }
             let fullest = self.fullest();

@@ -133,13 +133,18 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
 }
 
+/// No rank has called the library.
+fn tell_unheard() {
+    hotlink_paper::tell!("hotlink: no rank called hotlink's MPI library, so each ran by itself: {OTHER_MPI}");
+}
+
 /// What the job's end comes to.
 pub(super) fn told(end: JobEnd) -> Result<(), Failure> {
     if let Some(why) = &end.failed {
         hotlink_paper::tell!("hotlink: {why}");
     }
     if end.is_unheard && end.status == 0 {
-        hotlink_paper::tell!("hotlink: no rank called hotlink's MPI library, so each ran by itself: {OTHER_MPI}");
+        tell_unheard();
     }
     match end.status {
         0 => Ok(()),

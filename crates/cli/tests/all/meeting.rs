@@ -81,7 +81,7 @@ fn shared_memory_is_refused_before_anybody_waits() {
 #[test]
 fn ranks_that_are_asked_for_different_things_are_told_what_differs() {
     for (near, far, differs) in [
-        ("--window 4", "--window 8", "window is Some(4) on rank 0 and Some(8) on rank 1"),
+        ("--window 4", "--window 8", "window is 4 on rank 0 and 8 on rank 1"),
         ("--blocks 2", "--blocks 3", "blocks is 2 on rank 0 and 3 on rank 1"),
         ("--direction uni", "--direction bi", "directions is [Uni] on rank 0 and [Bi] on rank 1"),
     ] {

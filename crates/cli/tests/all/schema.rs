@@ -86,7 +86,6 @@ const SIMULATED: &[&str] = &[
     "analyze eth-400g-leaf-spine --nodes 64 --hash-seeds 3",
     "analyze ib-qdr --nodes 8 --traffic uniform --size 2KiB --load 0.5 --method all",
     "compare sci-ring ib-qdr --nodes 4,9",
-    "compare sci-torus2d myrinet-clos64 --nodes 4,9 --size 64 --method load,packet --sensitivity",
 ];
 
 /// Benchmarks of `measure`, as short as they can be.

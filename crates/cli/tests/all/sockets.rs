@@ -14,7 +14,7 @@ fn document(output: &[u8]) -> Vec<Value> {
 fn over_cable(delay_ms: f64, loss: f64, mbit: f64, arguments: &str) -> Option<Vec<Value>> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/limited_hosts.sh");
     let command = program();
-    let far = format!("{command} measure sockets --connect 10.99.0.1:7071");
+    let far = format!("{command} measure sockets --connect 10.99.0.1:7071 {arguments}");
     let near = format!("{command} measure sockets --listen 10.99.0.1:7071 --json {arguments}");
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "60", "unshare", "-rn", "sh", script]).env("HOTLINK_SECRET", "a secret of both hosts");

@@ -113,7 +113,7 @@ fn changes<W: Word>(
         differs = takes && new != old;
         differs.then_some(new)
     };
-    let old = match memory::change(place, more, &mut other) {
+    let old = match memory::change((place.at, &place.latch), more, &mut other) {
         Some(old) => old,
         None => place.latch.alone(|| {
             let mut old = W::default();

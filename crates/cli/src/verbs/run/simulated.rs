@@ -80,6 +80,9 @@ pub(super) fn run(
         Ended::Ran(told) => told,
         Ended::Failed(end) => return Ok(Some(end)),
     };
+    if told.is_unheard() {
+        super::tell_unheard();
+    }
     if let Some(path) = &also.trace {
         watching::write_timeline(path, &[told.timeline(fabric)])?;
     }
