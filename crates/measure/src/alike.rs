@@ -58,7 +58,8 @@ fn choices(request: &Request) -> Vec<(String, String)> {
     tell("blocks", blocks.to_string());
     tell("spread", format!("{spread_s:?}"));
     tell("rounds", rounds.to_string());
-    tell("buffers", buffers.name().to_owned());
+    // Sockets have buffers of their own.
+    tell("message buffers", buffers.name().to_owned());
     choices
 }
 
@@ -127,6 +128,8 @@ mod tests {
         assert_eq!(told(&one, &other), "window is 4 on rank 0 and 8 on rank 1");
         let told_without = told(&stream(None), &other);
         assert_eq!(told_without, "window is not given on rank 0 and 8 on rank 1");
+        let sockets = Request::new(Choices::default().benchmark("sockets").unwrap());
+        assert_eq!(objection(&sockets, &super::told(&sockets)), "");
         assert_eq!(objection(&one, &super::told(&one)), "");
         let what = objection(&one, &super::told(&other));
         assert!(what.ends_with("and --as-rank: window is 4 on rank 0 and 8 on rank 1"), "{what}");
