@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
         int second = rank > 1;
         MPI_Comm_split(MPI_COMM_WORLD, second, rank, &half);
         MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, second ? 0 : 2, 9, &both);
-        MPI_Reduce(x, y, 1, MPI_INT, second || !rank ? MPI_SUM : MPI_OP_NULL,
+        MPI_Reduce(rank ? x : NULL, y, 1, MPI_INT, second || !rank ? MPI_SUM : MPI_OP_NULL,
                    second ? 0 : rank ? MPI_PROC_NULL : MPI_ROOT, both);
         MPI_Comm_free(&both);
         MPI_Comm_free(&half);

@@ -71,7 +71,8 @@ pub(crate) fn reduce(
         apart(sendbuf, recvbuf, count)?;
     }
     let into = if at_root { Some(reducer.buffer(p, recvbuf, count)?) } else { None };
-    let from = if sendbuf == IN_PLACE { recvbuf } else { sendbuf };
+    // Between groups the root sends nothing, and may give no buffer.
+    let from = if sendbuf == IN_PLACE || part == Part::RootBetween { recvbuf } else { sendbuf };
     let (from, peers) = (reducer.buffer(p, from, count)?, peers(&comm));
     let alike = reducer.alike(rooted(part, Some(from.bytes())));
     p.collectively(&comm, start, alike, move |view| {
