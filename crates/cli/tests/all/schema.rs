@@ -191,6 +191,17 @@ fn records_of_other_verbs_hold_what_their_schema_says() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Simulated records of `compare` name their benchmark, and have the keys of `compare` beside those.
+#[test]
+fn what_compare_simulates_holds_its_own_schema() {
+    let line = "compare sci-torus2d myrinet-clos64 --nodes 4,9 --size 64 --method load,packet --sensitivity --json";
+    let document: Value = serde_json::from_slice(&out(line)).unwrap();
+    let schema = named("compare").unwrap();
+    let records = document["records"].as_array().unwrap().iter().map(|one| one.as_object().unwrap().clone());
+    let mistakes: Vec<String> = records.flat_map(|record| schema.mistakes(&Record::from(record))).collect();
+    assert_eq!(mistakes, Vec::<String>::new());
+}
+
 #[test]
 fn the_command_prints_each_schema_and_lists_them() {
     let schema: Value = serde_json::from_slice(&out("schema pingpong")).unwrap();
