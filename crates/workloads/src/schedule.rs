@@ -125,13 +125,13 @@ impl Scheduled {
         let read_on = |source: &Source| {
             let mut on = self.on(source)?;
             let mut found = on.read()?;
-            // Where its ranks are is known once it is known how many there are.
-            let seats = self.seats.seats(source, found.schedule.ranks())?;
-            if found.format == Format::Chakra
-                && let Some(options) = gpu::placed(source.spec(), &on.options, &seats.places())
-            {
-                on.options = options;
-                found = on.read()?;
+            if found.format == Format::Chakra && gpu::is(source.spec()) {
+                // Where its ranks are is known once it is known how many there are.
+                let seats = self.seats.seats(source, found.schedule.ranks())?;
+                if let Some(options) = gpu::placed(source.spec(), &on.options, &seats.places()) {
+                    on.options = options;
+                    found = on.read()?;
+                }
             }
             Ok::<_, Error>((found, on.options.cut))
         };
