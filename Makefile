@@ -19,7 +19,7 @@ SCRIPTS := .ci/tests tools/docs/language tools/docs/commands tools/docs/referenc
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-needs test-ready test-programs test-rust test-barrier test-plugin-programs test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-steps test-needs test-programs test-rust test-examples test-barrier test-plugin-programs test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -43,12 +43,14 @@ docs-renew: build ## write the outputs that the documents show anew
 	@$(TIMED) "outputs of the documents" $(VENV)/python tools/docs/commands $(VENV)/hotlink --write
 
 test: .stamps/tools ## check everything, then run every test
-	@# Three steps at a time: what is fetched and installed needs few of the processors' time.
-	@$(MAKE) --no-print-directory -j 3 test-needs test-ready
-	@# The output of a step comes when it ends. Most of them leave a core idle for some of their time.
-	@$(MAKE) --no-print-directory -j 2 -Orecurse test-rust test-barrier test-python test-page test-abi test-plugin-programs
+	@# Each step when what it needs is there. Installing, and ranks that wait, leave the processors to the compiler.
+	@$(MAKE) --no-print-directory -j 3 test-steps
 	@# Ranks of these wait busily, on every core.
 	@$(MAKE) --no-print-directory test-plugins
+
+# In this order where they may choose: first what is quick to fail, and what others wait for.
+test-steps: .stamps/check-docs .stamps/format test-needs $(HOTLINK) test-programs .stamps/check-python .stamps/check-web .stamps/wheel \
+            test-rust test-abi test-python explorer test-page test-barrier test-plugin-programs .stamps/lints test-examples
 
 # What only tests need. One after the other: Debian's packages are installed by one program at a time.
 test-needs:
@@ -58,29 +60,30 @@ test-needs:
 	@$(TIMED) "tools of the hardware barrier" $(SUBMAKE) --no-print-directory -s -C rtl/barrier tools
 	@$(TIMED) "a compiler for the standard ABI" tools/conformance/need mpich
 
-# The quick checks first. The lints, the documentation and the tests are compiled in one folder: one after the other.
-test-ready: .stamps/check-docs .stamps/check-python .stamps/check-web .stamps/lints test-programs build explorer
-test-programs: .stamps/rustdoc
-	@$(TIMED) "Rust tests: compilation" $(TESTS) --no-run
-.stamps/rustdoc: | .stamps/lints
-
 # Without examples, which the lints check.
-TESTS := cargo test --workspace --locked --quiet --tests
-test-rust:
-	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all \
-	    HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) .ci/tests $(TESTS)
+test-programs:
+	@$(TIMED) "Rust tests: compilation" .ci/tests build cargo test --workspace --locked --quiet --tests
+test-rust: test-programs test-needs $(HOTLINK)
+	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) \
+	    .ci/tests run --without "wasm: test doors"
+# These use the folder of the tests' programs, one after the other.
+.stamps/lints: | test-programs
+.stamps/rustdoc: | .stamps/lints
+test-examples: .stamps/rustdoc
 	@$(TIMED) "Rust tests: examples of the documentation" cargo test --workspace --locked --quiet --doc
-test-barrier:
+test-barrier: test-needs
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(SUBMAKE) --no-print-directory -s -C rtl/barrier test
-test-plugin-programs:
+test-plugin-programs: test-needs
 	@$(TIMED) "programs of the barrier plug-ins" $(SUBMAKE) --no-print-directory -s -C plugins programs
 test-plugins:
 	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(SUBMAKE) --no-print-directory -s -C plugins test HOTLINK=$(CURDIR)/$(HOTLINK)
-test-abi:
+test-abi: test-needs $(HOTLINK)
 	@$(TIMED) "an MPI program on libmpi_abi.so.1, every way" tools/conformance/quick $(HOTLINK)
-test-python:
+test-python: .stamps/wheel explorer test-needs
 	@$(TIMED) "Python tests" env HOTLINK_TEST_BROWSER=1 $(VENV)/pytest
-test-page:
+test-page: explorer test-programs test-needs
+	@$(TIMED) "the engine of the page beside the command" env HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) \
+	    .ci/tests run --only "wasm: test doors"
 	@$(TIMED) "the explorer's page: state, formats, scales" npm --prefix web run --silent test
 	@$(TIMED) "a page of a network" $(HOTLINK) explore --fabric ib-ndr-fat-tree2-2to1 --nodes 512 --export target/web/tested.html
 	@$(TIMED) "the explorer's page in the browser, beside the command" env HOTLINK_PAGE=$(CURDIR)/target/web/tested.html \
@@ -203,7 +206,7 @@ $(HOTLINK): .stamps/tools $(RUST)
 	@touch $@
 
 # It may install packages, too: not while others are installed.
-ifneq ($(filter test-needs,$(MAKECMDGOALS)),)
+ifneq ($(filter test-steps,$(MAKECMDGOALS)),)
 $(ENGINE): | test-needs
 endif
 $(ENGINE): .stamps/tools .ci/wasm $(RUST)
@@ -215,22 +218,21 @@ $(ENGINE): .stamps/tools .ci/wasm $(RUST)
 	    $(VENV)/pip install --quiet --no-build-isolation --no-deps --force-reinstall .
 	@touch $@
 
-define FORMAT
-@$(TIMED) "Rust format" cargo fmt --all --check
-@$(TIMED) "Rust format of the mutants' generator" cargo fmt --manifest-path tools/mutants/Cargo.toml --check
-endef
+.stamps/format: .stamps/tools $(RUST) $(wildcard tools/mutants/src/*)
+	@$(TIMED) "Rust format" cargo fmt --all --check
+	@$(TIMED) "Rust format of the mutants' generator" cargo fmt --manifest-path tools/mutants/Cargo.toml --check
+	@touch $@
+
 LINT := cargo clippy --all-targets --locked --quiet
 # Of the crates whose files changed, or all where more did.
 TOUCHED = $(if $(filter-out crates/%,$?),--workspace,$(sort $(foreach file,$?,--package=hotlink-$(word 2,$(subst /, ,$(file))))))
 
-.stamps/lints: .stamps/tools $(RUST)
-	$(FORMAT)
+.stamps/lints: .stamps/tools $(RUST) | .stamps/format
 	@$(TIMED) "Rust lints" $(LINT) --workspace -- -D warnings
 	@touch $@ .stamps/check-rust
 
 # `make test` lints all; that other crates' libraries still compile, .stamps/check-wasm sees of most.
-.stamps/check-rust: .stamps/tools $(RUST)
-	$(FORMAT)
+.stamps/check-rust: .stamps/tools $(RUST) | .stamps/format
 	@$(TIMED) "Rust lints of what changed" $(LINT) $(TOUCHED) -- -D warnings
 	@touch $@
 
