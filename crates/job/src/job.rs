@@ -193,13 +193,15 @@ impl Supervised for Ranks {
     fn signal(&mut self, signal: libc::c_int) {
         let is_up = signal == TIME_IS_UP;
         let signal = if is_up { libc::SIGTERM } else { signal };
-        if [libc::SIGTERM, libc::SIGKILL].contains(&signal) {
+        let ends = [libc::SIGTERM, libc::SIGKILL].contains(&signal);
+        if ends {
             let ids = self.running.iter().filter_map(|(_, process)| process.id());
             let started = below(ids.chain(self.kin.iter().filter(|kin| kin.runs()).map(Kin::id)));
             self.kin.extend(started);
-            self.kin.iter().for_each(|kin| kin.send(signal));
         }
+        // Ranks first: a shell tells of what it has started and ends before it does.
         send(signal, &self.running);
+        self.kin.iter().filter(|_| ends).for_each(|kin| kin.send(signal));
     }
     fn name(&self, rank: u32) -> String {
         format!("rank {rank}")
