@@ -219,12 +219,21 @@ impl Supervised for Ranks {
     }
 }
 
+impl Ranks {
+    /// Waits until what the ranks had started has ended, but not for long.
+    fn outlast_kin(&self) {
+        let until = Instant::now() + GRACE;
+        while self.kin.iter().any(Kin::runs) && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
 impl Drop for Ranks {
     fn drop(&mut self) {
         // What ranks have started has as long to end as they had.
-        let until = Instant::now() + GRACE;
-        while self.running.is_empty() && self.kin.iter().any(Kin::runs) && Instant::now() < until {
-            std::thread::sleep(LOOK);
+        if self.running.is_empty() {
+            self.outlast_kin();
         }
         self.signal(libc::SIGKILL);
         for (_, process) in &mut self.running {
@@ -232,6 +241,7 @@ impl Drop for Ranks {
                 let _ = child.wait();
             }
         }
+        self.outlast_kin();
     }
 }
 
