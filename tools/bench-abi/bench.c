@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 31, SHORT = 8 };
+enum { BLOCKS = 31, SHORT = 8, ROW = 1000 };
 static int rank, ranks;
 static double budget_s;
 static char buffer[SHORT], other[SHORT];
-static long from = 1, into, expected;
+static long from = 1, into, expected, row[ROW];
 static MPI_Win window;
 
 static int ascending(const void *a, const void *b) {
@@ -64,6 +64,25 @@ static void fetch_and_op(void) {
 
 static void compare_and_swap(void) {
     MPI_Compare_and_swap(&from, &expected, &into, MPI_LONG, 1, 0, window);
+    MPI_Win_flush(1, window);
+}
+
+static void add(int count) {
+    MPI_Accumulate(row, count, MPI_LONG, 1, 0, count, MPI_LONG, MPI_SUM, window);
+    MPI_Win_flush(1, window);
+}
+
+static void add_10(void) {
+    add(10);
+}
+
+static void add_1000(void) {
+    add(ROW);
+}
+
+static void get_add_10(void) {
+    static long were[10];
+    MPI_Get_accumulate(row, 10, MPI_LONG, were, 10, MPI_LONG, 1, 0, 10, MPI_LONG, MPI_SUM, window);
     MPI_Win_flush(1, window);
 }
 
@@ -148,9 +167,10 @@ static void alone(const char *what, void (*once)(void), volatile long *stop) {
 
 static void one_sided(void) {
     static const struct { const char *what; void (*once)(void); } all[] = {
-        {"put", put}, {"get", get}, {"fetch-and-op", fetch_and_op}, {"compare-and-swap", compare_and_swap}};
+        {"put", put}, {"get", get}, {"fetch-and-op", fetch_and_op}, {"compare-and-swap", compare_and_swap},
+        {"accumulate-10", add_10}, {"get-accumulate-10", get_add_10}, {"accumulate-1000", add_1000}};
     char what[64];
-    static long memory;
+    static long memory[ROW];
     long *flag, size;
     int unit;
     MPI_Win flags;
@@ -161,9 +181,9 @@ static void one_sided(void) {
     for (int kind = 0; kind < 2; kind++) {
         long *base;
         if (kind)
-            MPI_Win_create(&memory, sizeof memory, sizeof memory, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+            MPI_Win_create(memory, sizeof memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
         else
-            MPI_Win_allocate(sizeof memory, sizeof memory, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
+            MPI_Win_allocate(sizeof memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
         const char *of = kind ? "created" : "allocated";
         MPI_Win_lock_all(0, window);
         for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {

@@ -53,6 +53,18 @@ static void interleaved(const char *name, int way) {
         check(!MPI_File_read_all(file, in, 3 * BLOCKS, MPI_INT, &status), "read_all");
     } else if (way == 1) {
         check(!MPI_File_read_at_all_begin(file, 0, in, 3 * BLOCKS, MPI_INT), "read_at_all_begin");
+        /* Nothing else of all ranks goes beside it. */
+        char text[MPI_MAX_ERROR_STRING];
+        int code = MPI_File_write_all(file, out, 0, MPI_INT, &status);
+        check(class_of(code) == MPI_ERR_OTHER, "write_all beside read_at_all");
+        MPI_Error_string(code, text, &count);
+        check(strstr(text, "MPI_File_write_all:") && strstr(text, "MPI_File_read_at_all_end must come first"), text);
+        check(class_of(MPI_File_iread_at_all(file, 0, in, 0, MPI_INT, &request)) == MPI_ERR_OTHER, "iread_at_all");
+        check(class_of(MPI_File_write_ordered_begin(file, out, 0, MPI_INT)) == MPI_ERR_OTHER, "write_ordered_begin");
+        check(class_of(MPI_File_sync(file)) == MPI_ERR_OTHER, "sync");
+        check(class_of(MPI_File_set_size(file, 0)) == MPI_ERR_OTHER, "set_size of a file in use");
+        check(class_of(MPI_File_read_all_end(file, in, &status)) == MPI_ERR_OTHER, "another end");
+        check(!MPI_File_read_at(file, 0, in, 0, MPI_INT, &status), "a rank's own beside it");
         check(!MPI_File_read_at_all_end(file, in, &status), "read_at_all_end");
     } else
         check(!MPI_File_read_at(file, 0, in, 3 * BLOCKS, MPI_INT, &status), "read_at");

@@ -91,6 +91,21 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 3; i++) { MPI_Parrived(parts[1], 0, &here); CHECK(!here); }
     MPI_Start(&parts[0]); MPI_Pready(0, parts[0]); MPI_Waitall(2, parts, MPI_STATUSES_IGNORE); CHECK(got == 7);
     for (int i = 0; i < 2; i++) MPI_Request_free(&parts[i]);
+    // Pairs that have names, and what is only alike in memory. Nothing for a rank may be of no type.
+    MPI_Datatype pair; MPI_Type_get_value_index(MPI_LONG, MPI_INT, &pair); CHECK(pair == MPI_LONG_INT);
+    MPI_Type_get_value_index(MPI_LONG_LONG, MPI_INT, &pair); CHECK(pair == MPI_DATATYPE_NULL);
+    int counts[64] = {0}, places[64] = {0}, come = -1; MPI_Datatype types[64]; MPI_Request each = MPI_REQUEST_NULL;
+    for (int i = 0; i < 64; i++) types[i] = MPI_DATATYPE_NULL;
+    counts[rank] = 1; types[rank] = MPI_INT;
+    MPI_Alltoallw(&rank, counts, places, types, &come, counts, places, types, MPI_COMM_WORLD); CHECK(come == rank); come = -1;
+    MPI_Ialltoallw(&rank, counts, places, types, &come, counts, places, types, MPI_COMM_WORLD, &each);
+    MPI_Wait(&each, MPI_STATUS_IGNORE); CHECK(come == rank); counts[rank] = 0; types[rank] = MPI_DATATYPE_NULL;
+    MPI_Alltoallw_init(&rank, counts, places, types, &come, counts, places, types, MPI_COMM_WORLD, MPI_INFO_NULL, &each);
+    MPI_Start(&each); MPI_Wait(&each, MPI_STATUS_IGNORE); MPI_Request_free(&each); counts[rank] = 1;
+    CHECK(MPI_Alltoallw(&rank, counts, places, types, &come, counts, places, types, MPI_COMM_WORLD) == MPI_ERR_TYPE);
+    MPI_Comm line; MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &(int){0}, 0, &line); MPI_Aint far[2] = {0, 0};
+    counts[0] = counts[1] = 0; types[0] = types[1] = MPI_DATATYPE_NULL;
+    CHECK(!MPI_Neighbor_alltoallw(&rank, counts, far, types, &come, counts, far, types, line)); MPI_Comm_free(&line);
     int one = failed, total; MPI_Reduce(&one, &total, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0) printf("%d failures\n", total);
     MPI_Finalize();

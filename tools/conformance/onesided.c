@@ -21,6 +21,17 @@ int main(int argc, char **argv) {
     CHECK(MPI_Put(mine, 1, MPI_LONG, right, 0, 1, MPI_LONG, win) == MPI_ERR_RMA_SYNC);
     MPI_Win_fence(0, win);
     CHECK(MPI_Put(mine, 1, MPI_LONG, right, WORDS, 1, MPI_LONG, win) == MPI_ERR_RMA_RANGE);
+    /* Calls that give a request are for epochs of locks. */
+    MPI_Request none = MPI_REQUEST_NULL;
+    CHECK(MPI_Rput(mine, 1, MPI_LONG, right, 0, 1, MPI_LONG, win, &none) == MPI_ERR_RMA_SYNC);
+    CHECK(MPI_Rget(got, 1, MPI_LONG, right, 0, 1, MPI_LONG, win, &none) == MPI_ERR_RMA_SYNC);
+    for (int n = 1; n < 3; n++) {
+        CHECK(MPI_Raccumulate(mine, n, MPI_LONG, right, 0, n, MPI_LONG, MPI_SUM, win, &none) == MPI_ERR_RMA_SYNC);
+        CHECK(MPI_Rget_accumulate(mine, n, MPI_LONG, got, n, MPI_LONG, right, 0, n, MPI_LONG, MPI_SUM, win, &none)
+              == MPI_ERR_RMA_SYNC);
+    }
+    CHECK(MPI_Rput(mine, 1, MPI_LONG, MPI_PROC_NULL, 0, 1, MPI_LONG, win, &none) == MPI_SUCCESS);
+    MPI_Wait(&none, MPI_STATUS_IGNORE);
     /* Every second word goes there, and a column comes back. */
     MPI_Datatype column;
     MPI_Type_vector(WORDS / 2, 1, 2, MPI_LONG, &column);
@@ -85,6 +96,7 @@ int main(int argc, char **argv) {
         long word = 7 * rank + round;
         MPI_Win_post(from, 0, win);
         MPI_Win_start(to, 0, win);
+        CHECK(MPI_Rput(&word, 1, MPI_LONG, right, 5, 1, MPI_LONG, win, &none) == MPI_ERR_RMA_SYNC);
         MPI_Put(&word, 1, MPI_LONG, right, 5, 1, MPI_LONG, win);
         MPI_Win_complete(win);
         MPI_Win_wait(win);
@@ -112,6 +124,33 @@ int main(int argc, char **argv) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK(found == name);
     MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    /* Rows of numbers where they are: what was there comes back, then they are other ones. */
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, right, 0, win);
+    for (int i = 0; i < WORDS; i++) mine[i] = i;
+    MPI_Put(mine, WORDS, MPI_LONG, right, 0, WORDS, MPI_LONG, win);
+    MPI_Win_flush(right, win);
+    MPI_Rget_accumulate(mine, WORDS, MPI_LONG, got, WORDS, MPI_LONG, right, 0, WORDS, MPI_LONG, MPI_PROD, win, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < WORDS; i++) CHECK(got[i] == i);
+    MPI_Raccumulate(mine, WORDS - 1, MPI_LONG, right, 1, WORDS - 1, MPI_LONG, MPI_REPLACE, win, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Accumulate(mine, 1, MPI_LONG, right, 0, 1, MPI_LONG, MPI_SUM, win);
+    MPI_Get_accumulate(NULL, 0, MPI_LONG, got, WORDS, MPI_LONG, right, 0, WORDS, MPI_LONG, MPI_NO_OP, win);
+    MPI_Win_flush(right, win);
+    for (int i = 0; i < WORDS; i++) CHECK(got[i] == (i ? i - 1 : 0));
+    long most[WORDS];
+    for (int i = 0; i < WORDS; i++) mine[i] = 5;
+    MPI_Get_accumulate(mine, WORDS / 2, MPI_LONG, got, WORDS / 2, MPI_LONG, right, 1, WORDS / 2, MPI_LONG, MPI_MAX, win);
+    MPI_Get(most, WORDS, MPI_LONG, right, 0, WORDS, MPI_LONG, win);
+    MPI_Win_unlock(right, win);
+    for (int i = 0; i < WORDS / 2; i++) CHECK(got[i] == i && most[i + 1] == (i > 5 ? i : 5));
+    /* An operator that does not take these. */
+    MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win);
+    double real[2] = {0, 0};
+    CHECK(MPI_Accumulate(real, 2, MPI_DOUBLE, right, 0, 2, MPI_DOUBLE, MPI_BAND, win) == MPI_ERR_OP);
+    MPI_Win_unlock(right, win);
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_free(&win);
     CHECK(win == MPI_WIN_NULL);
     /* Memory of the program's own, all kinds of operations, from all ranks at once. */

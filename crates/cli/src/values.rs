@@ -1,6 +1,7 @@
 //! What options take: the lists, ranges and sizes of the library, and what only a command line has.
 
 pub use hotlink_study::values::*;
+use std::time::Duration;
 
 /// A host and a port of it, as written.
 ///
@@ -29,4 +30,10 @@ pub(crate) fn stall_or_none(text: &str) -> Result<f64, String> {
         Ok(0.0) => Ok(0.0),
         _ => stall_time(text).map_err(|what| format!("{what}, or 0")),
     }
+}
+
+/// How long a job may take: seconds from 0.001 to ten years.
+pub(crate) fn time_limit(text: &str) -> Result<Duration, String> {
+    let seconds = text.trim().parse::<f64>().ok().filter(|seconds| (1e-3..=3.2e8).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "must be seconds from 0.001 to 3.2e8".to_owned())
 }

@@ -1,8 +1,10 @@
 //! A job of processes on this machine: starts one a rank, passes signals on, and ends all when one fails.
 #![allow(unsafe_code)]
 
+use crate::family::{Kin, below};
 use crate::zygote::{self, Forked, Zygote};
 use hotlink_seats::{NOTICED, WAITS, Waits, Watch, sys};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -18,6 +20,10 @@ const LOOK: Duration = Duration::from_millis(5);
 const LOOK_AT_WAITS: Duration = Duration::from_millis(50);
 /// How long ranks may take to notice that another has failed, and to end when they are asked to.
 const GRACE: Duration = Duration::from_secs(1);
+/// The status of a job whose time was up: that of the command `timeout`. Other launchers have one each.
+const OVER_TIME: u8 = 124;
+/// What is passed on like a signal where the job's time is up.
+pub(crate) const TIME_IS_UP: libc::c_int = -1;
 
 /// What is started.
 #[derive(Clone, Debug)]
@@ -37,6 +43,8 @@ pub struct Job {
     pub forks: Option<fn(&str)>,
     /// Where all ranks have waited so long for each other, they are ended, and who waits for whom is told; `None`: they wait.
     pub stall: Option<Duration>,
+    /// A job that has not ended after so long is ended; `None`: it may take for ever.
+    pub limit: Option<Duration>,
 }
 
 /// How a job ended.
@@ -48,6 +56,8 @@ pub struct JobEnd {
     pub failed: Option<String>,
     /// There are several ranks, and none has begun with the library: each ran by itself. Known where stalls are looked for.
     pub is_unheard: bool,
+    /// It was ended because its time was up.
+    pub is_over_time: bool,
 }
 
 /// The part of a job that this process starts: another one has the others.
@@ -113,6 +123,8 @@ pub(crate) trait Supervised {
     fn signal(&mut self, signal: libc::c_int);
     /// What messages call one.
     fn name(&self, number: u32) -> String;
+    /// Those that run, where the job's time is up.
+    fn still(&self) -> String;
     /// Who waits for whom, once it is known that none can go on.
     fn stuck(&mut self) -> Option<String> {
         None
@@ -132,21 +144,21 @@ impl Process {
             Process::Forked(forked) => Ok(forked.ended()),
         }
     }
-    /// Sends a signal, unless it was reaped: then its number may be another's.
-    fn send(&self, signal: libc::c_int) {
-        let id = match self {
-            Process::Own(child) => child.id(),
-            Process::Forked(forked) if forked.ended().is_some() => return,
-            Process::Forked(forked) => forked.id,
-        };
-        // SAFETY: a plain system call.
-        unsafe { libc::kill(id as libc::pid_t, signal) };
+    /// Its number, unless it was reaped: then that may be another's.
+    fn id(&self) -> Option<u32> {
+        match self {
+            Process::Own(child) => Some(child.id()),
+            Process::Forked(forked) => forked.ended().is_none().then_some(forked.id),
+        }
     }
 }
 
 /// Sends a signal to processes that were not reaped, so that their numbers are still their own.
 pub(crate) fn send(signal: libc::c_int, children: &[(u32, Process)]) {
-    children.iter().for_each(|(_, process)| process.send(signal));
+    for id in children.iter().filter_map(|(_, process)| process.id()) {
+        // SAFETY: a plain system call.
+        unsafe { libc::kill(id as libc::pid_t, signal) };
+    }
 }
 
 /// Takes out those that have ended.
@@ -170,6 +182,8 @@ struct Ranks {
     _zygote: Option<Zygote>,
     /// Sees that none can go on; when it looked last.
     watch: Option<(Watch, Instant)>,
+    /// What they had started when they were asked to end.
+    kin: BTreeSet<Kin>,
 }
 
 impl Supervised for Ranks {
@@ -177,10 +191,23 @@ impl Supervised for Ranks {
         &mut self.running
     }
     fn signal(&mut self, signal: libc::c_int) {
+        let is_up = signal == TIME_IS_UP;
+        let signal = if is_up { libc::SIGTERM } else { signal };
+        let ends = [libc::SIGTERM, libc::SIGKILL].contains(&signal);
+        if ends {
+            let ids = self.running.iter().filter_map(|(_, process)| process.id());
+            let started = below(ids.chain(self.kin.iter().filter(|kin| kin.runs()).map(Kin::id)));
+            self.kin.extend(started);
+        }
+        // Ranks first: a shell tells of what it has started and ends before it does.
         send(signal, &self.running);
+        self.kin.iter().filter(|_| ends).for_each(|kin| kin.send(signal));
     }
     fn name(&self, rank: u32) -> String {
         format!("rank {rank}")
+    }
+    fn still(&self) -> String {
+        listed("rank", self.running.iter().map(|(rank, _)| *rank).collect())
     }
     fn stuck(&mut self) -> Option<String> {
         let Ranks { running, watch: Some((watch, looked)), .. } = self else { return None };
@@ -192,14 +219,29 @@ impl Supervised for Ranks {
     }
 }
 
+impl Ranks {
+    /// Waits until what the ranks had started has ended, but not for long.
+    fn outlast_kin(&self) {
+        let until = Instant::now() + GRACE;
+        while self.kin.iter().any(Kin::runs) && Instant::now() < until {
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
 impl Drop for Ranks {
     fn drop(&mut self) {
+        // What ranks have started has as long to end as they had.
+        if self.running.is_empty() {
+            self.outlast_kin();
+        }
         self.signal(libc::SIGKILL);
         for (_, process) in &mut self.running {
             if let Process::Own(child) = process {
                 let _ = child.wait();
             }
         }
+        self.outlast_kin();
     }
 }
 
@@ -233,6 +275,19 @@ fn how(status: ExitStatus) -> (u8, String) {
     }
 }
 
+/// Numbers as people write them: `ranks 0 to 3, 7`.
+pub(crate) fn listed(what: &str, mut numbers: Vec<u32>) -> String {
+    numbers.sort_unstable();
+    let runs: Vec<String> = numbers
+        .chunk_by(|one, next| one + 1 == *next)
+        .flat_map(|run| match run {
+            [first, .., last] if run.len() > 2 => vec![format!("{first} to {last}")],
+            _ => run.iter().map(u32::to_string).collect(),
+        })
+        .collect();
+    format!("{what}{} {}", if numbers.len() == 1 { "" } else { "s" }, runs.join(", "))
+}
+
 impl Job {
     /// Runs it to its end. The first rank has this process's standard input, the others an empty one.
     ///
@@ -254,6 +309,7 @@ impl Job {
     pub(crate) fn run_part(&self, order: Order, ended: impl Fn(u32)) -> io::Result<JobEnd> {
         let Order { first, count, name, mut input } = order;
         let is_part = input.is_some();
+        let until = Until::now(self.limit);
         if !is_part {
             listen();
         }
@@ -261,11 +317,16 @@ impl Job {
         let waits = stall.and_then(|stall| Some((Waits::new(self.ranks).ok()?, stall)));
         let path = waits.as_ref().and_then(|(waits, _)| waits.path());
         let watch = waits.as_ref().map(|(waits, stall)| (waits.watch(*stall), Instant::now()));
-        let mut ranks = Ranks { running: Vec::new(), _zygote: None, watch };
+        let mut ranks = Ranks { running: Vec::new(), _zygote: None, watch, kin: BTreeSet::new() };
         let shared = path.as_deref();
         let mut copies = Vec::new();
         if let Some(alone) = self.forks.filter(|_| !is_part && !self.tags) {
-            match zygote::fork(&self.command, count, |program| self.prepared(program, &name, shared))? {
+            let start =
+                zygote::fork(&self.command, count, until.left(), |program| self.prepared(program, &name, shared));
+            if until.is_up() {
+                return Ok(until.over("the interpreter that forks the ranks"));
+            }
+            match start? {
                 zygote::Start::Other => {}
                 zygote::Start::Forked(zygote, forked) => {
                     ranks._zygote = Some(zygote);
@@ -286,7 +347,7 @@ impl Job {
             }
             ranks.running.push((rank, Process::Own(child)));
         }
-        let mut end = supervise(&mut ranks, !is_part, ended)?;
+        let mut end = supervise(&mut ranks, !is_part, until, ended)?;
         drop(ranks);
         end.is_unheard = self.ranks > 1 && waits.is_some_and(|(waits, _)| !waits.are_opened());
         copies.into_iter().for_each(|copy| _ = copy.join());
@@ -327,8 +388,39 @@ impl Job {
     }
 }
 
+/// When a job's time is up.
+#[derive(Clone, Copy)]
+pub(crate) struct Until {
+    limit: Option<(Duration, Instant)>,
+}
+
+impl Until {
+    /// As long as this from now on.
+    pub(crate) fn now(limit: Option<Duration>) -> Until {
+        Until { limit: limit.map(|limit| (limit, Instant::now())) }
+    }
+    /// How long that is from now.
+    pub(crate) fn left(self) -> Option<Duration> {
+        self.limit.map(|(limit, since)| limit.saturating_sub(since.elapsed()))
+    }
+    fn is_up(self) -> bool {
+        self.left() == Some(Duration::ZERO)
+    }
+    /// How a job ends then; `still`: what runs. A part of one has no limit of its own, and is told.
+    fn over(self, still: &str) -> JobEnd {
+        let limit = self.limit.map_or("of the job".to_owned(), |(limit, _)| format!("of {} s", limit.as_secs_f64()));
+        let failed = format!("the time limit {limit} (--timeout or MPIEXEC_TIMEOUT) is reached: {still} still ran");
+        JobEnd { status: OVER_TIME, failed: Some(failed), is_over_time: true, ..JobEnd::default() }
+    }
+}
+
 /// Watches them until all have ended. Those of one that is no job's whole (`is_whole`) and is asked to end have not failed.
-pub(crate) fn supervise(of: &mut impl Supervised, is_whole: bool, told: impl Fn(u32)) -> io::Result<JobEnd> {
+pub(crate) fn supervise(
+    of: &mut impl Supervised,
+    is_whole: bool,
+    until: Until,
+    told: impl Fn(u32),
+) -> io::Result<JobEnd> {
     let mut end = JobEnd::default();
     let mut asked: Option<(Instant, bool)> = None;
     // The one that the end names.
@@ -358,8 +450,15 @@ pub(crate) fn supervise(of: &mut impl Supervised, is_whole: bool, told: impl Fn(
             // No rank's own end is named in place of that: none has a lower number.
             (first, asked) = (Some(0), Some((Instant::now(), false)));
         }
-        match GOT.swap(0, Ordering::Relaxed) {
+        let got = GOT.swap(0, Ordering::Relaxed);
+        match if asked.is_none() && until.is_up() { TIME_IS_UP } else { got } {
             0 => {}
+            TIME_IS_UP if asked.is_some() || of.children().is_empty() => {}
+            TIME_IS_UP => {
+                end = until.over(&of.still());
+                of.signal(TIME_IS_UP);
+                (first, asked) = (Some(0), Some((Instant::now(), true)));
+            }
             signal => {
                 of.signal(signal);
                 if [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGKILL].contains(&signal) {
@@ -387,7 +486,7 @@ mod tests {
     fn job(script: &str, ranks: u32) -> Job {
         let command = ["sh", "-c", script].map(OsString::from).to_vec();
         let variables = vec![("MARK".to_owned(), "x".into())];
-        Job { command, ranks, variables, tags: false, errors_alone: false, forks: None, stall: None }
+        Job { command, ranks, variables, tags: false, errors_alone: false, forks: None, stall: None, limit: None }
     }
 
     #[test]
@@ -406,6 +505,26 @@ mod tests {
         assert_eq!((noticed.status, noticed.failed.as_deref()), (3, Some("rank 1 ended with status 3")));
         let other = job("test $HOTLINK_RANK = 1 && exit 3; sleep 0.1; exit 4", 2).run().unwrap();
         assert_eq!((other.status, other.failed.as_deref()), (3, Some("rank 1 ended with status 3")));
+    }
+
+    #[test]
+    fn a_job_ends_when_its_time_is_up_with_all_that_its_ranks_started() {
+        // Shells that start another process each; one of these will not be asked to end. The second one ends by itself.
+        let mark = format!("{}.5", 7000 + std::process::id() % 1000);
+        let script = format!("test $HOTLINK_RANK = 1 || {{ (trap '' TERM; sleep {mark}; sleep {mark}); true; }}");
+        let limited = |script: &str| Job { limit: Some(Duration::from_millis(500)), ..job(script, 5) };
+        let began = Instant::now();
+        let end = limited(&script).run().unwrap();
+        let why = "the time limit of 0.5 s (--timeout or MPIEXEC_TIMEOUT) is reached: ranks 0, 2 to 4 still ran";
+        assert_eq!((end.status, end.failed.as_deref(), end.is_over_time), (124, Some(why), true));
+        assert!(began.elapsed() < Duration::from_secs(60));
+        let lines = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
+        assert!(
+            !lines.filter_map(|path| std::fs::read_to_string(path).ok()).any(|line| line == format!("sleep\0{mark}\0"))
+        );
+        // Who fails before has failed; who is in time is none of this.
+        assert_eq!(limited("exit 3").run().unwrap().status, 3);
+        assert_eq!(limited("true").run().unwrap(), JobEnd::default());
     }
 
     #[test]

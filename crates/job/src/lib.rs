@@ -9,6 +9,7 @@
 //! ```
 
 mod exchange;
+mod family;
 mod job;
 mod launched;
 mod pmi;

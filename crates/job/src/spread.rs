@@ -1,7 +1,7 @@
 //! A job on several hosts: one agent a host, started through `ssh` or what takes its place, starts that host's ranks and ends
 //! them when it is told to, or when who told it is gone.
 
-use crate::job::{Job, JobEnd, Order, Process, Supervised, supervise};
+use crate::job::{Job, JobEnd, Order, Process, Supervised, Until, supervise};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, Read, Write};
@@ -101,6 +101,12 @@ impl Supervised for Agents<'_> {
     fn name(&self, place: u32) -> String {
         format!("the ranks of host {}:", self.hosts[place as usize].0)
     }
+    fn still(&self) -> String {
+        let mut places: Vec<u32> = self.children.iter().map(|(place, _)| *place).collect();
+        places.sort_unstable();
+        let names: Vec<&str> = places.iter().map(|place| self.hosts[*place as usize].0.as_str()).collect();
+        format!("ranks of {}", names.join(", "))
+    }
 }
 
 impl Spread {
@@ -143,6 +149,7 @@ impl Spread {
     pub fn run(&self) -> io::Result<JobEnd> {
         let mut agents = Agents { hosts: &self.hosts, children: Vec::new(), inputs: Vec::new(), closed: false };
         crate::job::listen();
+        let until = Until::now(self.job.limit);
         let mut first = 0;
         for (place, (host, count)) in (0..).zip(&self.hosts) {
             let mut child = self.start(host)?;
@@ -168,9 +175,9 @@ impl Spread {
             }
             say(&to_first, &format!("{INPUT_ENDS}\n"), &[]);
         });
-        let mut end = supervise(&mut agents, true, |_| ())?;
+        let mut end = supervise(&mut agents, true, until, |_| ())?;
         // An agent has named the rank; what starts agents has no word of its own for where it failed.
-        if end.status != REMOTE_FAILED {
+        if end.status != REMOTE_FAILED && !end.is_over_time {
             end.failed = None;
         }
         Ok(end)
@@ -216,6 +223,8 @@ impl Errand {
             errors_alone: false,
             forks: None,
             stall: None,
+            // Who sent the errand has the time.
+            limit: None,
         };
         let input = listen();
         let order = Order { first: self.first, count: self.count, name: self.name.clone(), input: Some(input) };
@@ -235,10 +244,10 @@ fn listen() -> Receiver<Vec<u8>> {
                 break;
             }
             let mut words = line.split_whitespace();
-            match (words.next(), words.next().and_then(|word| word.parse::<usize>().ok())) {
-                (Some(SIGNAL), Some(signal)) => crate::job::pass_on(signal as libc::c_int),
-                (Some(INPUT), Some(bytes)) if bytes <= PIECE => {
-                    let mut piece = vec![0; bytes];
+            match (words.next(), words.next().and_then(|word| word.parse::<i32>().ok())) {
+                (Some(SIGNAL), Some(signal)) => crate::job::pass_on(signal),
+                (Some(INPUT), Some(bytes)) if (0..=PIECE as i32).contains(&bytes) => {
+                    let mut piece = vec![0; bytes as usize];
                     if heard.read_exact(&mut piece).is_err() {
                         break;
                     }

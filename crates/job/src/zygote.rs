@@ -9,7 +9,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// What the interpreter runs.
 const PROGRAM: &str = include_str!("zygote.py");
@@ -89,11 +91,17 @@ pub(crate) enum Start {
     Forked(Zygote, Vec<Forked>),
 }
 
-/// Has one interpreter fork the ranks of a command, which `prepared` begins as it would begin a rank.
+/// Has one interpreter fork the ranks of a command, which `prepared` begins as it would begin a rank. Where that takes longer
+/// than the job may, it is killed.
 ///
 /// # Errors
 /// The system's, of starting a process.
-pub(crate) fn fork(command: &[OsString], ranks: u32, prepared: impl FnOnce(&OsStr) -> Command) -> io::Result<Start> {
+pub(crate) fn fork(
+    command: &[OsString],
+    ranks: u32,
+    limit: Option<Duration>,
+    prepared: impl FnOnce(&OsStr) -> Command,
+) -> io::Result<Start> {
     let Some(options) = options(command) else { return Ok(Start::Other) };
     let (from, to) = pipe()?;
     let mut interpreter = prepared(&command[0]);
@@ -110,6 +118,16 @@ pub(crate) fn fork(command: &[OsString], ranks: u32, prepared: impl FnOnce(&OsSt
     let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", command[0].display()));
     let zygote = Zygote(interpreter.spawn().map_err(told)?);
     drop(to);
+    let (started, wait) = channel::<()>();
+    if let Some(limit) = limit {
+        let id = zygote.0.id() as libc::pid_t;
+        std::thread::spawn(move || {
+            if wait.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                // SAFETY: a plain system call; it was not reaped, since then `started` is gone.
+                unsafe { libc::kill(id, libc::SIGKILL) };
+            }
+        });
+    }
     let mut lines = BufReader::new(std::fs::File::from(from)).lines();
     let first = lines.next().transpose()?;
     if first.as_deref() != Some("ready") {
@@ -126,6 +144,7 @@ pub(crate) fn fork(command: &[OsString], ranks: u32, prepared: impl FnOnce(&OsSt
             _ => return Err(io::Error::other("the interpreter that forks the ranks ended before they were started")),
         }
     }
+    drop(started);
     std::thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
             if let Some(Heard::Ended(rank, status)) = heard(&line) {

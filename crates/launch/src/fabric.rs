@@ -149,6 +149,8 @@ pub struct How<'a> {
     pub schedule: bool,
     /// The file that says what fails.
     pub faults: Option<&'a str>,
+    /// Hears of the end of a job whose time is up. It may end this process: the simulator may be at work for long.
+    pub over: fn(JobEnd),
 }
 
 /// Runs the job's processes on the ranks of a simulated fabric.
@@ -156,7 +158,7 @@ pub struct How<'a> {
 /// # Errors
 /// The fabric, the library or the record of computing is not sound, or nobody can go on.
 pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Error> {
-    let How { seats, clocks, library, compute, traced, schedule, faults } = how;
+    let How { seats, clocks, library, compute, traced, schedule, faults, over } = how;
     let begun = Instant::now();
     let start = |error: std::io::Error| Error::Input(error.to_string());
     let office = Office::new(job.ranks).map_err(start)?;
@@ -169,7 +171,7 @@ pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Erro
     // Processes and simulator take turns: on one core a turn is far shorter than between two.
     stay_on(std::process::id());
     let command = words_of(&job.command);
-    let running = starting(job, &office);
+    let running = starting(job, &office, over);
     let seating = seats.seating();
     let simulated = recorded_on_fabric(fabric, seating, &office, traced, faults, |plan, adapter| {
         collectives::records(&office.called(), &Ground { plan, adapter, places: seating.places })
@@ -202,12 +204,13 @@ pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Erro
 type Running = Rc<RefCell<Option<JoinHandle<std::io::Result<JobEnd>>>>>;
 
 /// Has the processes started by a thread of their own once the simulation begins.
-fn starting(job: Job, office: &Office) -> Running {
+fn starting(job: Job, office: &Office, over: fn(JobEnd)) -> Running {
     let running = Running::default();
     let (ranks, ended, started) = (job.ranks, office.on_end(), running.clone());
     office.starting_with(move || {
         *started.borrow_mut() = Some(std::thread::spawn(move || {
             let end = job.run_telling(&ended);
+            end.iter().filter(|end| end.is_over_time).cloned().for_each(over);
             // Also where none could be started.
             (0..ranks).for_each(&ended);
             end

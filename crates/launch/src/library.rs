@@ -38,7 +38,16 @@ pub(crate) fn unheard(
     commands: &Commands,
 ) -> Result<(Job, PathBuf), Error> {
     let variables = with_library(given, commands)?;
-    let job = Job { command, ranks, variables, tags: false, errors_alone: true, forks: Some(|_| ()), stall: None };
+    let job = Job {
+        command,
+        ranks,
+        variables,
+        tags: false,
+        errors_alone: true,
+        forks: Some(|_| ()),
+        stall: None,
+        limit: None,
+    };
     Ok((job, library(given, commands)?))
 }
 

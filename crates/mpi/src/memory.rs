@@ -231,10 +231,15 @@ pub(crate) fn copy<W: Word>(from: Address, to: Address) {
     unsafe { (to.0 as *mut W).write_unaligned(load(from)) };
 }
 
-/// Lets `how` change bytes of a window where they are. No bytes may be at no address.
-pub(crate) fn alter(at: Address, bytes: usize, how: impl FnOnce(&mut [u8]) -> bool) {
-    // SAFETY: they are in the window. While its latch is held, or its own rank's task works, no other call changes them.
-    how(unsafe { std::slice::from_raw_parts_mut(at.0.max(1) as *mut u8, bytes) });
+/// Lets `how` change bytes of a window where they are, by as many of the call's that are not the same. No bytes may be at no
+/// address.
+pub(crate) fn alter(at: Address, from: Address, bytes: usize, how: impl FnOnce(&mut [u8], &[u8]) -> bool) {
+    // SAFETY: they are in the window. While its latch is held, or its own rank's task works, no other call changes them. The
+    // program, or the library, leaves what it gave the call alone meanwhile.
+    unsafe {
+        let now = std::slice::from_raw_parts_mut(at.0.max(1) as *mut u8, bytes);
+        how(now, std::slice::from_raw_parts(from.0.max(1) as *const u8, bytes));
+    }
 }
 
 /// Changes a word of a window; see [`hotlink_real::Latch::change`].

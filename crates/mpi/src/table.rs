@@ -1,7 +1,7 @@
 //! Handles: what an opaque number of the ABI stands for.
 
 use crate::abi::Handle;
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 
 /// Bits of a handle below those that name its kind.
 const BITS: u32 = 26;
@@ -64,11 +64,11 @@ impl<T: Clone> Table<T> {
     fn index(&self, handle: Handle) -> Option<usize> {
         (handle >> BITS == self.kind).then_some(handle & ((1 << BITS) - 1))
     }
-    /// What `look` finds in an object, which it must leave in its place.
+    /// An object where it is: nothing may be put into the table meanwhile, or taken out.
     #[inline(always)]
-    pub(crate) fn look<R>(&self, handle: Handle, look: impl FnOnce(&T) -> R) -> Option<R> {
+    pub(crate) fn look(&self, handle: Handle) -> Option<Ref<'_, T>> {
         let index = self.index(handle)?;
-        self.slots.borrow().objects.get(index)?.as_ref().map(look)
+        Ref::filter_map(self.slots.borrow(), |slots| slots.objects.get(index)?.as_ref()).ok()
     }
     #[inline]
     pub(crate) fn get(&self, handle: Handle) -> Option<T> {

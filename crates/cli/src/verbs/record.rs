@@ -1,6 +1,6 @@
 //! `hotlink record`: what each rank of an MPI program computes between its calls, for `hotlink run --compute-time FILE`.
 
-use super::run::{told, waited};
+use super::run::{LimitArgs, told, waited};
 use crate::values::stall_or_none;
 use crate::{Failure, place};
 use hotlink_launch::{record, with_library};
@@ -24,6 +24,8 @@ pub(crate) struct Args {
     /// End ranks that have all waited this many seconds for each other, and tell who waits for whom; 0: let them wait.
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = stall_or_none)]
     stall: f64,
+    #[command(flatten)]
+    limit: LimitArgs,
     /// Use this library [default: as `hotlink run`].
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
@@ -40,7 +42,7 @@ pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
     if args.ranks <= cores() && args.ranks > 1 {
         variables.push(("HOTLINK_BIND".to_owned(), "core".into()));
     }
-    let (command, ranks, stall) = (args.command.clone(), args.ranks, waited(args.stall));
-    let job = Job { command, ranks, variables, tags: false, errors_alone: false, forks: None, stall };
+    let (command, ranks, stall, limit) = (args.command.clone(), args.ranks, waited(args.stall), args.limit.limit()?);
+    let job = Job { command, ranks, variables, tags: false, errors_alone: false, forks: None, stall, limit };
     told(record(job, &args.out)?)
 }

@@ -1,7 +1,7 @@
 //! `hotlink run`: an MPI program on ranks of this machine, over this project's MPI library: over memory and sockets, or on a
 //! simulated fabric.
 
-use crate::values::stall_or_none;
+use crate::values::{stall_or_none, time_limit};
 use crate::words::via;
 use crate::{Failure, place};
 use hotlink_launch::{OTHER_MPI, library, with_library};
@@ -60,6 +60,8 @@ pub(crate) struct Args {
     /// them wait. Of programs whose threads may all call MPI nothing is known.
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = stall_or_none, conflicts_with_all = ["on", "hosts"])]
     stall: f64,
+    #[command(flatten)]
+    limit: LimitArgs,
     /// Use this library [default: HOTLINK_LIBRARY, else libmpi_abi.so.1 beside the command or in ../lib/hotlink].
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
@@ -67,6 +69,28 @@ pub(crate) struct Args {
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
 }
+
+/// How long a job may take.
+#[derive(clap::Args)]
+pub(super) struct LimitArgs {
+    /// End the job with all that its ranks have started, and with status 124, if it has not ended after these seconds of real
+    /// time [default: MPIEXEC_TIMEOUT, else it may take for ever].
+    #[arg(long, value_name = "SECONDS", value_parser = time_limit)]
+    timeout: Option<Duration>,
+}
+
+impl LimitArgs {
+    /// The option, or what other launchers read as well.
+    pub(super) fn limit(&self) -> Result<Option<Duration>, Failure> {
+        let given = std::env::var_os(TIMEOUT).filter(|text| self.timeout.is_none() && !text.is_empty());
+        let Some(text) = given else { return Ok(self.timeout) };
+        let wrong = |what| Failure::Input(format!("{TIMEOUT}={}: {what}", text.display()));
+        time_limit(&text.to_string_lossy()).map(Some).map_err(wrong)
+    }
+}
+
+/// How long a job may take, to MPICH's launcher and Open MPI's.
+const TIMEOUT: &str = "MPIEXEC_TIMEOUT";
 
 /// How long ranks may wait for each other; `None`: for ever.
 pub(super) fn waited(stall: f64) -> Option<Duration> {
@@ -113,7 +137,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let forks = args.on.as_ref().and_then(|_| args.also.forks());
     // A simulation sees by itself that nothing can go on.
     let stall = args.on.is_none().then(|| waited(args.stall)).flatten();
-    let job = |ranks| Job { command, ranks, variables, tags, errors_alone: apart, forks, stall };
+    let limit = args.limit.limit()?;
+    let job = |ranks| Job { command, ranks, variables, tags, errors_alone: apart, forks, stall, limit };
     let given = || own.map(|given| library(Some(given), &commands)).transpose();
     if let Some(hosts) = args.hosts.asked(given()?, bind) {
         return told(hosts.run(args.ranks, job)?);

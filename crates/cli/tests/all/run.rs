@@ -45,6 +45,20 @@ fn the_first_rank_that_fails_ends_the_job_and_is_named() {
     assert_eq!((status, errors.trim()), (Some(137), "hotlink: rank 0 was killed by signal 9"));
 }
 
+#[test]
+fn a_job_that_takes_longer_than_it_may_is_ended() {
+    let folder = with_script("run-limit", "if [ $HOTLINK_RANK = 1 ]; then exit 0; fi; sleep 1000; true");
+    let (status, _, errors) = ends(&folder, "-n 4 --timeout 0.5");
+    let why = "hotlink: the time limit of 0.5 s (--timeout or MPIEXEC_TIMEOUT) is reached: ranks 0, 2, 3 still ran";
+    assert_eq!((status, errors.trim()), (Some(124), why));
+    let (status, _, errors) = ends(&folder, "-n 2 --timeout 0.5 --on gige");
+    assert!(status == Some(124) && errors.contains("rank 0 still ran"), "{errors}");
+    let run = "run --library lib/libmpi_abi.so.1 --timeout";
+    for wrong in ["0", "-1", "soon", "nan", "inf"] {
+        refuses(&folder, &[(&format!("{run}={wrong} true"), "must be seconds from 0.001 to 3.2e8")]);
+    }
+}
+
 /// Programs that never take their seats: the simulation does not wait for them.
 #[test]
 fn on_a_fabric_programs_may_end_before_they_begin() {

@@ -144,7 +144,8 @@ impl Parts {
         let Some(own) = own.filter(|own| own.bytes() > 0) else { return Ok(()) };
         self.0.iter().filter(|part| part.at == own.at).try_for_each(|part| apart(own.at, part.at, part.bytes() as i64))
     }
-    /// Each of a type of its own, displaced by so many bytes.
+    /// Each of a type of its own, displaced by so many bytes. The null type names none for a rank that gets nothing, as
+    /// programs of other libraries have it.
     pub(crate) fn typed(
         p: &Process,
         at: Address,
@@ -154,7 +155,11 @@ impl Parts {
     ) -> Done<Parts> {
         let (counts, displacements) = (counts.list(ranks as usize)?, displacements.list(ranks as usize)?);
         let types = types.list(ranks as usize)?;
-        let part = |index: usize| p.buffer(at.plus(displacements[index]), counts[index], types[index]);
+        let part = |index: usize| {
+            let is_none = counts[index] == 0 && types[index] == c::MPI_DATATYPE_NULL;
+            let datatype = if is_none { c::MPI_BYTE } else { types[index] };
+            p.buffer(at.plus(displacements[index]), counts[index], datatype)
+        };
         (0..ranks as usize).map(part).collect::<Done<_>>().map(Parts)
     }
     pub(crate) fn sources(&self) -> Vec<Staged> {

@@ -6,8 +6,8 @@ use crate::memory;
 use crate::pointer::{Address, Out, OutInt, Text, TextOut};
 use crate::process::Process;
 use crate::process::types::Type;
+use hotlink_standard::Combiner;
 use hotlink_standard::constants::{self as c, *};
-use hotlink_standard::{Basic, Class, Combiner};
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -214,16 +214,15 @@ pub(crate) fn type_match_size(_p: &Process, typeclass: c_int, size: c_int, datat
 }
 
 pub(crate) fn type_get_value_index(p: &Process, value: Handle, index: Handle, pair: Out<Handle>) -> Done {
-    let of = |handle| Ok::<_, Box<crate::failure::Failure>>(p.datatype(handle)?.datatype.basic());
-    let number = |basic: Basic| matches!(basic.class(), Class::Integer | Class::Real);
-    pair.set(match (of(value)?, of(index)?) {
-        (Some(Basic::F32), Some(Basic::I32)) => MPI_FLOAT_INT,
-        (Some(Basic::F64), Some(Basic::I32)) => MPI_DOUBLE_INT,
-        (Some(Basic::I64), Some(Basic::I32)) => MPI_LONG_INT,
-        (Some(Basic::I32), Some(Basic::I32)) => MPI_2INT,
-        (Some(Basic::I16), Some(Basic::I32)) => MPI_SHORT_INT,
-        (Some(Basic::F80), Some(Basic::I32)) => MPI_LONG_DOUBLE_INT,
-        (Some(value), Some(index)) if number(value) && number(index) => c::MPI_DATATYPE_NULL,
+    p.datatype(value).and(p.datatype(index))?;
+    // The pairs that have names, which are of C's own types: one that is only alike in memory, as `long long`, has none.
+    pair.set(match (value, index) {
+        (MPI_FLOAT, MPI_INT) => MPI_FLOAT_INT,
+        (MPI_DOUBLE, MPI_INT) => MPI_DOUBLE_INT,
+        (MPI_LONG, MPI_INT) => MPI_LONG_INT,
+        (MPI_INT, MPI_INT) => MPI_2INT,
+        (MPI_SHORT, MPI_INT) => MPI_SHORT_INT,
+        (MPI_LONG_DOUBLE, MPI_INT) => MPI_LONG_DOUBLE_INT,
         _ => c::MPI_DATATYPE_NULL,
     });
     Ok(())

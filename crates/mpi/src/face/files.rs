@@ -115,8 +115,7 @@ fn alike(p: &Process, file: &File, [name, argument]: [&'static str; 2], number: 
 
 pub(crate) fn file_close(p: &Process, fh: Out<Handle>) -> Done {
     let handle = fh.get(0);
-    let file = p.file(handle)?;
-    check(file.begun.borrow().is_none(), c::MPI_ERR_OTHER, || "a collective was begun and never ended".to_owned())?;
+    let file = p.free_file(handle)?;
     meet(p, &file)?;
     p.files.remove(handle);
     fh.set(c::MPI_FILE_NULL);
@@ -134,7 +133,7 @@ pub(crate) fn file_delete(_p: &Process, filename: Text, _info: Handle) -> Done {
 }
 
 pub(crate) fn file_set_size(p: &Process, fh: Handle, size: i64) -> Done {
-    let file = p.file(fh)?;
+    let file = p.free_file(fh)?;
     file.may_write()?;
     alike(p, &file, ["MPI_File_set_size", "size"], size)?;
     check(size >= 0, c::MPI_ERR_ARG, || format!("size {size}: it must be at least 0"))?;
@@ -143,7 +142,7 @@ pub(crate) fn file_set_size(p: &Process, fh: Handle, size: i64) -> Done {
 
 /// The file becomes as long; whether the system keeps room for what is not written is its own choice.
 pub(crate) fn file_preallocate(p: &Process, fh: Handle, size: i64) -> Done {
-    let file = p.file(fh)?;
+    let file = p.free_file(fh)?;
     file.may_write()?;
     alike(p, &file, ["MPI_File_preallocate", "size"], size)?;
     check(size >= 0, c::MPI_ERR_ARG, || format!("size {size}: it must be at least 0"))?;
@@ -214,7 +213,7 @@ pub(crate) fn file_set_view(
     datarep: Text,
     info: Handle,
 ) -> Done {
-    let file = p.file(fh)?;
+    let file = p.free_file(fh)?;
     let datarep = datarep.string().unwrap_or_default();
     let begins = || -> Done<u64> {
         let current = disp == c::MPI_DISPLACEMENT_CURRENT;
@@ -329,7 +328,7 @@ pub(crate) fn file_get_atomicity(p: &Process, fh: Handle, flag: Out<c_int>) -> D
 }
 
 pub(crate) fn file_sync(p: &Process, fh: Handle) -> Done {
-    let file = p.file(fh)?;
+    let file = p.free_file(fh)?;
     // A file that is only read has nothing to be kept.
     let result = if file.has(c::MPI_MODE_RDONLY) { Ok(()) } else { file.sync() };
     meet(p, &file)?;

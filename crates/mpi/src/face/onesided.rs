@@ -21,7 +21,12 @@ type Here = (Address, i64, Handle);
 type There = (c_int, i64, i64, Handle);
 
 /// Checks where a call goes, so many elements at a displacement of a rank: what is aimed at; `None`: nobody.
-fn aim(p: &Process, win: Handle, (rank, disp, count, datatype): There) -> Done<(Rc<Window>, Option<Aim>)> {
+fn aim(
+    p: &Process,
+    start: Start,
+    win: Handle,
+    (rank, disp, count, datatype): There,
+) -> Done<(Rc<Window>, Option<Aim>)> {
     let window = p.window(win)?;
     check(count >= 0, c::MPI_ERR_COUNT, || format!("target count {count}: it must be at least 0"))?;
     let of = p.committed(datatype)?;
@@ -29,8 +34,11 @@ fn aim(p: &Process, win: Handle, (rank, disp, count, datatype): There) -> Done<(
         return Ok((window, None));
     }
     let to = window.comm.ranked(rank)?;
-    let reachable = window.may_reach(to);
-    check(reachable, c::MPI_ERR_RMA_SYNC, || format!("rank {rank} may not be reached now: no epoch is open for it"))?;
+    let unreached = || match window.may_reach(to, false) {
+        true => format!("rank {rank} is not locked: calls that give a request are for epochs of locks alone"),
+        false => format!("rank {rank} may not be reached now: no epoch is open for it"),
+    };
+    check(window.may_reach(to, start.is_now()), c::MPI_ERR_RMA_SYNC, unreached)?;
     let (size, unit) = window.made.peers[to as usize];
     let blocks = if window.is_dynamic() {
         blocks(disp, count as u64, &of.datatype)
@@ -78,13 +86,13 @@ fn done(p: &Process, start: Start) -> Done {
 #[inline(always)]
 fn at_once<T>(
     p: &Process,
-    win: Handle,
+    (start, win): (Start, Handle),
     (rank, disp, count, datatype): There,
     work: impl FnOnce(&Datatype, Basic, &Place) -> Option<T>,
 ) -> Option<T> {
     p.world().ok().filter(|_| count == 1)?;
     let of = &p.types.predefined(datatype)?.datatype;
-    let place = p.windows.look(win, |window| window.word(rank, disp, of.size() as i64))??;
+    let place = p.windows.look(win)?.row(rank, start.is_now(), disp, of.size() as i64)?;
     work(of, of.basic()?, &place)
 }
 
@@ -140,6 +148,43 @@ fn combined<W: Word>(
     changes(place, into, more, |word: &mut W| op.combine(of, word.as_mut(), data.as_ref()))
 }
 
+/// The same of several numbers, with a result that says as much. It is no part of the short call, which would be longer.
+#[inline(never)]
+fn combined_row(
+    p: &Process,
+    (from, into): (Address, Option<Address>),
+    (rank, disp, count, datatype): There,
+    (op, win, start): (Handle, Handle, Start),
+) -> Option<()> {
+    let (op, of, window) = (reduction::builtin(op)?, &p.types.predefined(datatype)?.datatype, p.window(win).ok()?);
+    let bytes = (of.size() as i64).checked_mul(count).filter(|_| of.basic().is_some())?;
+    let place = window.row(rank, start.is_now(), disp, bytes)?;
+    let (bytes, has_data) = (bytes as usize, op != Builtin::Nothing);
+    let is_apart = place.of.is_some() || from.0 >= place.at.0 + bytes || place.at.0 >= from.0 + bytes;
+    let is_there = !has_data || (!is_mark(from.0) && is_apart);
+    if !is_there || into.is_some_and(|at| is_mark(at.0)) || !op.takes(of) {
+        return None;
+    }
+    place.latch.alone(|| {
+        if place.of.is_none() {
+            // Where they are.
+            into.into_iter().for_each(|into| memory::carry(into, count as u64, of, place.at, false));
+            if has_data {
+                memory::alter(place.at, from, bytes, |now, data| op.combine(of, now, data));
+            }
+            return Some(());
+        }
+        let mut now = vec![0; bytes];
+        memory::look_at(place.of, place.at, &mut now)?;
+        into.into_iter().for_each(|into| memory::write(into, &now));
+        if !has_data {
+            return Some(());
+        }
+        op.combine(of, &mut now, &memory::read(from, bytes as u64));
+        memory::write_at(place.of, place.at, &now)
+    })
+}
+
 /// The same, if the call asks for no more than that.
 #[inline(always)]
 fn combines_at_once(
@@ -147,7 +192,7 @@ fn combines_at_once(
     (from, count, datatype): Here,
     result: Option<Here>,
     there: There,
-    (op, win): (Handle, Handle),
+    (op, win, start): (Handle, Handle, Start),
 ) -> bool {
     let alike = |here: (i64, Handle)| here == (there.2, there.3);
     // What changes nothing needs no data.
@@ -155,7 +200,11 @@ fn combines_at_once(
     if !whole || !result.is_none_or(|(_, count, datatype)| alike((count, datatype))) {
         return false;
     }
-    let (words, op) = ((from, result.map(|result| result.0)), reduction::builtin(op));
+    let words = (from, result.map(|result| result.0));
+    if there.2 > 1 {
+        return combined_row(p, words, there, (op, win, start)).is_some();
+    }
+    let op = reduction::builtin(op);
     let combine = |of: &Datatype, basic, place: &Place| match of.size() {
         8 => combined::<[u8; 8]>(place, words, op?, (of, basic)),
         4 => combined::<[u8; 4]>(place, words, op?, (of, basic)),
@@ -163,7 +212,7 @@ fn combines_at_once(
         1 => combined::<[u8; 1]>(place, words, op?, (of, basic)),
         _ => None,
     };
-    at_once(p, win, there, combine).is_some()
+    at_once(p, (start, win), there, combine).is_some()
 }
 
 /// Moves the program's elements out to the target's, or in from there.
@@ -174,10 +223,10 @@ fn moves(p: &Process, start: Start, (at, count, datatype): Here, there: There, w
         let (from, to) = if out { (at, place.at) } else { (place.at, at) };
         (of.size() == 8 && place.of.is_none()).then(|| memory::copy::<[u8; 8]>(from, to))
     };
-    if is_word && at_once(p, win, there, move_it).is_some() {
+    if is_word && at_once(p, (start, win), there, move_it).is_some() {
         return Ok(());
     }
-    let (window, aim) = aim(p, win, there)?;
+    let (window, aim) = aim(p, start, win, there)?;
     let Some(aim) = aim else { return nobody(p, start) };
     let here = p.buffer(at, count, datatype)?;
     fits(here.bytes(), &aim)?;
@@ -250,10 +299,10 @@ pub(crate) fn accumulate(
     win: Handle,
 ) -> Done {
     let there = (target_rank, target_disp, target_count, target_datatype);
-    if combines_at_once(p, (origin_addr, origin_count, origin_datatype), None, there, (op, win)) {
+    if combines_at_once(p, (origin_addr, origin_count, origin_datatype), None, there, (op, win, start)) {
         return done(p, start);
     }
-    let (window, aim) = aim(p, win, there)?;
+    let (window, aim) = aim(p, start, win, there)?;
     let ask = combining(p, Kind::Accumulate, op, target_datatype, target_count)?;
     let Some(aim) = aim else { return nobody(p, start) };
     let from = p.buffer(origin_addr, origin_count, origin_datatype)?;
@@ -263,18 +312,12 @@ pub(crate) fn accumulate(
     done(p, start)
 }
 
-fn fetch_it(
-    p: &Process,
-    origin: Here,
-    result: Here,
-    (rank, disp, count, datatype): There,
-    (op, win): (Handle, Handle),
-    start: Start,
-) -> Done {
-    if combines_at_once(p, origin, Some(result), (rank, disp, count, datatype), (op, win)) {
+fn fetch_it(p: &Process, origin: Here, result: Here, there: There, (op, win, start): (Handle, Handle, Start)) -> Done {
+    if combines_at_once(p, origin, Some(result), there, (op, win, start)) {
         return done(p, start);
     }
-    let (window, aim) = aim(p, win, (rank, disp, count, datatype))?;
+    let (window, aim) = aim(p, start, win, there)?;
+    let (count, datatype) = (there.2, there.3);
     let ask = combining(p, Kind::Fetch, op, datatype, count)?;
     let Some(aim) = aim else { return nobody(p, start) };
     let into = p.buffer(result.0, result.1, result.2)?;
@@ -309,7 +352,7 @@ pub(crate) fn get_accumulate(
 ) -> Done {
     let origin = (origin_addr, origin_count, origin_datatype);
     let result = (result_addr, result_count, result_datatype);
-    fetch_it(p, origin, result, (target_rank, target_disp, target_count, target_datatype), (op, win), start)
+    fetch_it(p, origin, result, (target_rank, target_disp, target_count, target_datatype), (op, win, start))
 }
 
 pub(crate) fn fetch_and_op(
@@ -323,12 +366,12 @@ pub(crate) fn fetch_and_op(
     win: Handle,
 ) -> Done {
     let (origin, result) = ((origin_addr, 1, datatype), (result_addr, 1, datatype));
-    let there = (target_rank, target_disp, 1, datatype);
-    if combines_at_once(p, origin, Some(result), there, (op, win)) {
+    let (there, start) = ((target_rank, target_disp, 1, datatype), Start::Blocking(Out::nowhere()));
+    if combines_at_once(p, origin, Some(result), there, (op, win, start)) {
         return Ok(());
     }
     check(p.datatype(datatype)?.predefined, c::MPI_ERR_TYPE, || "the datatype must be a predefined one".to_owned())?;
-    fetch_it(p, origin, result, there, (op, win), Start::Blocking(Out::nowhere()))
+    fetch_it(p, origin, result, there, (op, win, start))
 }
 
 pub(crate) fn compare_and_swap(
@@ -350,7 +393,8 @@ pub(crate) fn compare_and_swap(
     }
     let is_whole = |basic: Basic| matches!(basic.class(), Class::Integer | Class::Logical | Class::Byte);
     let words = [origin_addr, compare_addr, result_addr];
-    let quick = at_once(p, win, (target_rank, target_disp, 1, datatype), |of, basic, place| match of.size() {
+    let (there, start) = ((target_rank, target_disp, 1, datatype), Start::Blocking(Out::nowhere()));
+    let quick = at_once(p, (start, win), there, |of, basic, place| match of.size() {
         _ if !is_whole(basic) => None,
         8 => swapped::<[u8; 8]>(place, words),
         4 => swapped::<[u8; 4]>(place, words),
@@ -364,7 +408,7 @@ pub(crate) fn compare_and_swap(
     let of = p.datatype(datatype)?;
     let whole = of.predefined && of.datatype.basic().is_some_and(is_whole);
     check(whole, c::MPI_ERR_TYPE, || "the datatype must be a predefined integer, logical or byte".to_owned())?;
-    let (window, aim) = aim(p, win, (target_rank, target_disp, 1, datatype))?;
+    let (window, aim) = aim(p, start, win, there)?;
     let element = |at| p.buffer(at, 1, datatype);
     let Some(aim) = aim else { return Ok(()) };
     let (origin, compare, into) = (element(origin_addr)?, element(compare_addr)?, element(result_addr)?);

@@ -25,7 +25,7 @@ enum Way {
     Write,
 }
 
-/// Where in a file; `None`: after the ranks before this one, from the shared pointer on.
+/// Where in a file; `None`: from the shared pointer on, of all ranks after those before this one.
 type Place = Option<i64>;
 
 /// Data as the file has them.
@@ -74,7 +74,7 @@ fn alone(file: &File, way: Way, at: i64, buffer: &Buffer) -> Done<Status> {
     }
 }
 
-/// What a rank moves in a collective: from which place on, and from or to where.
+/// What a rank moves: from which place on, and from or to where.
 type Part = (Place, Buffer);
 
 /// Every rank's transfer. A rank whose call is wrong takes part with nothing, so that the others do not wait for it.
@@ -122,17 +122,6 @@ fn may(file: &File, way: Way) -> Done {
     if way == Way::Read { file.may_read() } else { file.may_write() }
 }
 
-/// The file and the buffer of a call, checked.
-fn given(
-    p: &Process,
-    (fh, way): (Handle, Way),
-    (buf, count, datatype): (Address, i64, Handle),
-) -> Done<(Rc<File>, Buffer)> {
-    let file = p.file(fh)?;
-    may(&file, way)?;
-    Ok((file, p.buffer(buf, count, datatype)?))
-}
-
 /// A rank's own place, which goes behind what is asked for.
 fn own(file: &File, buffer: &Buffer) -> Done<i64> {
     file.may_seek()?;
@@ -150,26 +139,7 @@ fn over(p: &Process, start: Start, status: Status) -> Done {
     Ok(())
 }
 
-fn by_one(p: &Process, start: Start, way: Way, at: Option<i64>, fh: Handle, what: (Address, i64, Handle)) -> Done {
-    let (file, buffer) = given(p, (fh, way), what)?;
-    let at = match at {
-        Some(at) => {
-            file.may_seek()?;
-            at
-        }
-        None => own(&file, &buffer)?,
-    };
-    over(p, start, alone(&file, way, at, &buffer)?)
-}
-
-fn by_sharing(p: &Process, start: Start, way: Way, fh: Handle, what: (Address, i64, Handle)) -> Done {
-    let (file, buffer) = given(p, (fh, way), what)?;
-    let units = file.units(Form::of(&file, &buffer).size() * buffer.count);
-    let at = file.move_shared(|now| now + units)?;
-    over(p, start, alone(&file, way, at, &buffer)?)
-}
-
-/// Where all ranks begin: at a place that is given, at their own, or in order.
+/// Where data begin: at a place that is given, at a rank's own, or at the shared one, where all ranks go in order.
 #[derive(Clone, Copy)]
 enum From {
     Given(i64),
@@ -177,7 +147,15 @@ enum From {
     Order,
 }
 
-/// A rank's part of a collective.
+fn by_one(p: &Process, start: Start, way: Way, from: From, fh: Handle, what: (Address, i64, Handle)) -> Done {
+    let file = p.file(fh)?;
+    let (place, buffer) = part(p, &file, way, from, what)?;
+    let units = file.units(Form::of(&file, &buffer).size() * buffer.count);
+    let at = place.map_or_else(|| file.move_shared(|now| now + units), Ok)?;
+    over(p, start, alone(&file, way, at, &buffer)?)
+}
+
+/// What a rank moves, checked; one that goes in order has no place yet.
 fn part(p: &Process, file: &File, way: Way, from: From, (buf, count, datatype): (Address, i64, Handle)) -> Done<Part> {
     may(file, way)?;
     let buffer = p.buffer(buf, count, datatype)?;
@@ -193,7 +171,7 @@ fn part(p: &Process, file: &File, way: Way, from: From, (buf, count, datatype): 
 }
 
 fn by_all(p: &Process, start: Start, way: Way, from: From, fh: Handle, what: (Address, i64, Handle)) -> Done {
-    let (file, world) = (p.file(fh)?, p.world()?);
+    let (file, world) = (p.free_file(fh)?, p.world()?);
     let (part, all) = (part(p, &file, way, from, what), world.all.clone());
     match start {
         Start::Blocking(into) => {
@@ -216,9 +194,7 @@ fn by_all(p: &Process, start: Start, way: Way, from: From, fh: Handle, what: (Ad
 
 /// A collective in two calls: all of it is done in the first.
 fn begin(p: &Process, name: &'static str, way: Way, from: From, fh: Handle, what: (Address, i64, Handle)) -> Done {
-    let (file, world) = (p.file(fh)?, p.world()?);
-    let busy = || "another collective was begun and has not ended".to_owned();
-    check(file.begun.borrow().is_none(), c::MPI_ERR_OTHER, busy)?;
+    let (file, world) = (p.free_file(fh)?, p.world()?);
     let (part, all) = (part(p, &file, way, from, what), world.all.clone());
     let status = world.block_on(together(file.comm.view.clone(), file.clone(), all, way, from, part))?;
     *file.begun.borrow_mut() = Some((name, status));
@@ -228,186 +204,83 @@ fn begin(p: &Process, name: &'static str, way: Way, from: From, fh: Handle, what
 fn end(p: &Process, name: &'static str, fh: Handle, status: Out<Status>) -> Done {
     let file = p.file(fh)?;
     let begun = file.begun.borrow().as_ref().map(|begun| begun.0);
-    check(begun == Some(name), c::MPI_ERR_OTHER, || format!("no {name}_begin precedes it"))?;
+    let other = begun.map_or(String::new(), |other| format!(", but {other}_begin"));
+    check(begun == Some(name), c::MPI_ERR_OTHER, || format!("no {name}_begin precedes it{other}"))?;
     if let Some((_, ended)) = file.begun.take() {
         status.set(ended);
     }
     Ok(())
 }
 
-pub(crate) fn file_read_at(
-    p: &Process,
-    start: Start,
-    fh: Handle,
-    offset: i64,
-    buf: Address,
-    count: i64,
-    datatype: Handle,
-) -> Done {
-    by_one(p, start, Way::Read, Some(offset), fh, (buf, count, datatype))
+/// Functions that differ in how, which way and where from data go.
+macro_rules! transfers {
+    ($(pub(crate) fn $name:ident(p: &Process $(, $offset:ident)?) = $by:ident($way:expr, $from:expr);)*) => {$(
+        pub(crate) fn $name(
+            p: &Process,
+            start: Start,
+            fh: Handle,
+            $($offset: i64,)?
+            buf: Address,
+            count: i64,
+            datatype: Handle,
+        ) -> Done {
+            $by(p, start, $way, $from, fh, (buf, count, datatype))
+        }
+    )*};
 }
 
-pub(crate) fn file_read(p: &Process, start: Start, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
-    by_one(p, start, Way::Read, None, fh, (buf, count, datatype))
+transfers! {
+pub(crate) fn file_read(p: &Process) = by_one(Way::Read, From::Own);
+pub(crate) fn file_read_at(p: &Process, offset) = by_one(Way::Read, From::Given(offset));
+pub(crate) fn file_read_shared(p: &Process) = by_one(Way::Read, From::Order);
+pub(crate) fn file_read_all(p: &Process) = by_all(Way::Read, From::Own);
+pub(crate) fn file_read_at_all(p: &Process, offset) = by_all(Way::Read, From::Given(offset));
+pub(crate) fn file_read_ordered(p: &Process) = by_all(Way::Read, From::Order);
+pub(crate) fn file_write(p: &Process) = by_one(Way::Write, From::Own);
+pub(crate) fn file_write_at(p: &Process, offset) = by_one(Way::Write, From::Given(offset));
+pub(crate) fn file_write_shared(p: &Process) = by_one(Way::Write, From::Order);
+pub(crate) fn file_write_all(p: &Process) = by_all(Way::Write, From::Own);
+pub(crate) fn file_write_at_all(p: &Process, offset) = by_all(Way::Write, From::Given(offset));
+pub(crate) fn file_write_ordered(p: &Process) = by_all(Way::Write, From::Order);
 }
 
-pub(crate) fn file_read_shared(
-    p: &Process,
-    start: Start,
-    fh: Handle,
-    buf: Address,
-    count: i64,
-    datatype: Handle,
-) -> Done {
-    by_sharing(p, start, Way::Read, fh, (buf, count, datatype))
+/// Collectives in two calls: the first, and the second.
+macro_rules! split {
+    ($($whole:literal: pub(crate) fn $name:ident(p: &Process $(, $offset:ident)?) = begin($way:expr, $from:expr);
+       pub(crate) fn $end:ident(p: &Process) = end;)*) => {$(
+        pub(crate) fn $name(
+            p: &Process,
+            fh: Handle,
+            $($offset: i64,)?
+            buf: Address,
+            count: i64,
+            datatype: Handle,
+        ) -> Done {
+            begin(p, $whole, $way, $from, fh, (buf, count, datatype))
+        }
+        pub(crate) fn $end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
+            end(p, $whole, fh, status)
+        }
+    )*};
 }
 
-pub(crate) fn file_read_at_all(
-    p: &Process,
-    start: Start,
-    fh: Handle,
-    offset: i64,
-    buf: Address,
-    count: i64,
-    datatype: Handle,
-) -> Done {
-    by_all(p, start, Way::Read, From::Given(offset), fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_read_all(p: &Process, start: Start, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
-    by_all(p, start, Way::Read, From::Own, fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_read_ordered(
-    p: &Process,
-    start: Start,
-    fh: Handle,
-    buf: Address,
-    count: i64,
-    datatype: Handle,
-) -> Done {
-    by_all(p, start, Way::Read, From::Order, fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_read_at_all_begin(
-    p: &Process,
-    fh: Handle,
-    offset: i64,
-    buf: Address,
-    count: i64,
-    datatype: Handle,
-) -> Done {
-    begin(p, "MPI_File_read_at_all", Way::Read, From::Given(offset), fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_read_at_all_end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
-    end(p, "MPI_File_read_at_all", fh, status)
-}
-
-pub(crate) fn file_read_all_begin(p: &Process, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
-    begin(p, "MPI_File_read_all", Way::Read, From::Own, fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_read_all_end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
-    end(p, "MPI_File_read_all", fh, status)
-}
-
-pub(crate) fn file_read_ordered_begin(p: &Process, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
-    begin(p, "MPI_File_read_ordered", Way::Read, From::Order, fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_read_ordered_end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
-    end(p, "MPI_File_read_ordered", fh, status)
-}
-
-pub(crate) fn file_write_at(
-    p: &Process,
-    start: Start,
-    fh: Handle,
-    offset: i64,
-    buf: Address,
-    count: i64,
-    datatype: Handle,
-) -> Done {
-    by_one(p, start, Way::Write, Some(offset), fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_write(p: &Process, start: Start, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
-    by_one(p, start, Way::Write, None, fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_write_shared(
-    p: &Process,
-    start: Start,
-    fh: Handle,
-    buf: Address,
-    count: i64,
-    datatype: Handle,
-) -> Done {
-    by_sharing(p, start, Way::Write, fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_write_at_all(
-    p: &Process,
-    start: Start,
-    fh: Handle,
-    offset: i64,
-    buf: Address,
-    count: i64,
-    datatype: Handle,
-) -> Done {
-    by_all(p, start, Way::Write, From::Given(offset), fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_write_all(
-    p: &Process,
-    start: Start,
-    fh: Handle,
-    buf: Address,
-    count: i64,
-    datatype: Handle,
-) -> Done {
-    by_all(p, start, Way::Write, From::Own, fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_write_ordered(
-    p: &Process,
-    start: Start,
-    fh: Handle,
-    buf: Address,
-    count: i64,
-    datatype: Handle,
-) -> Done {
-    by_all(p, start, Way::Write, From::Order, fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_write_at_all_begin(
-    p: &Process,
-    fh: Handle,
-    offset: i64,
-    buf: Address,
-    count: i64,
-    datatype: Handle,
-) -> Done {
-    begin(p, "MPI_File_write_at_all", Way::Write, From::Given(offset), fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_write_at_all_end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
-    end(p, "MPI_File_write_at_all", fh, status)
-}
-
-pub(crate) fn file_write_all_begin(p: &Process, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
-    begin(p, "MPI_File_write_all", Way::Write, From::Own, fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_write_all_end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
-    end(p, "MPI_File_write_all", fh, status)
-}
-
-pub(crate) fn file_write_ordered_begin(p: &Process, fh: Handle, buf: Address, count: i64, datatype: Handle) -> Done {
-    begin(p, "MPI_File_write_ordered", Way::Write, From::Order, fh, (buf, count, datatype))
-}
-
-pub(crate) fn file_write_ordered_end(p: &Process, fh: Handle, _buf: Address, status: Out<Status>) -> Done {
-    end(p, "MPI_File_write_ordered", fh, status)
+split! {
+"MPI_File_read_all":
+pub(crate) fn file_read_all_begin(p: &Process) = begin(Way::Read, From::Own);
+pub(crate) fn file_read_all_end(p: &Process) = end;
+"MPI_File_read_at_all":
+pub(crate) fn file_read_at_all_begin(p: &Process, offset) = begin(Way::Read, From::Given(offset));
+pub(crate) fn file_read_at_all_end(p: &Process) = end;
+"MPI_File_read_ordered":
+pub(crate) fn file_read_ordered_begin(p: &Process) = begin(Way::Read, From::Order);
+pub(crate) fn file_read_ordered_end(p: &Process) = end;
+"MPI_File_write_all":
+pub(crate) fn file_write_all_begin(p: &Process) = begin(Way::Write, From::Own);
+pub(crate) fn file_write_all_end(p: &Process) = end;
+"MPI_File_write_at_all":
+pub(crate) fn file_write_at_all_begin(p: &Process, offset) = begin(Way::Write, From::Given(offset));
+pub(crate) fn file_write_at_all_end(p: &Process) = end;
+"MPI_File_write_ordered":
+pub(crate) fn file_write_ordered_begin(p: &Process) = begin(Way::Write, From::Order);
+pub(crate) fn file_write_ordered_end(p: &Process) = end;
 }

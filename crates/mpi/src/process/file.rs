@@ -236,4 +236,11 @@ impl Process {
     pub(crate) fn file(&self, handle: Handle) -> Done<Rc<File>> {
         self.files.get(handle).ok_or_else(|| unknown(c::MPI_ERR_FILE, "file", handle))
     }
+    /// The same for what all ranks do to it. None of its collectives may have begun and not ended.
+    pub(crate) fn free_file(&self, handle: Handle) -> Done<Rc<File>> {
+        let file = self.file(handle)?;
+        let begun = file.begun.borrow().as_ref().map(|begun| begun.0);
+        let why = || format!("{0}_begin precedes it, and {0}_end must come first", begun.unwrap_or_default());
+        check(begun.is_none(), c::MPI_ERR_OTHER, why).map(|()| file)
+    }
 }

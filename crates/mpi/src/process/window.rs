@@ -166,19 +166,23 @@ impl Window {
         to == self.comm.rank || self.made.shared.is_some()
     }
     /// Whose memory a rank's part is, if it is not mapped here.
+    #[inline(always)]
     fn neighbor(&self, of: u32) -> Option<Neighbor> {
         self.made.shared.as_ref()?.neighbors.get(of as usize).copied().filter(|_| of != self.comm.rank)
     }
     /// Where so many bytes of a rank's part are, where ranks share the window's memory or reach each other's. `None`:
     /// something is wrong, or it goes another way.
-    #[inline]
-    pub(crate) fn word(&self, rank: c_int, disp: i64, bytes: i64) -> Option<Place> {
+    #[inline(always)]
+    pub(crate) fn row(&self, rank: c_int, locked: bool, disp: i64, bytes: i64) -> Option<Place> {
         let shared = self.made.shared.as_ref().filter(|_| !self.is_dynamic())?;
         let &(base, size, unit) = shared.parts.get(rank as usize)?;
         let at = disp.checked_mul(unit).filter(|&at| at >= 0 && at.saturating_add(bytes) <= size)?;
         let rank = rank as u32;
-        let place = || Place { at: base.plus(at), of: self.neighbor(rank), latch: shared.latches.of(rank) };
-        self.may_reach(rank).then(place)
+        // Nothing here may be a function that is called: what it gives would be copied, for half of a short call's time.
+        if !self.may_reach(rank, locked) {
+            return None;
+        }
+        Some(Place { at: base.plus(at), of: self.neighbor(rank), latch: shared.latches.of(rank) })
     }
     /// Moves a buffer to one block of a part that this rank reaches, or from there, if no packing is needed; whether it did.
     pub(crate) fn moves(&self, aim: &Aim, buffer: &Buffer, out: bool) -> bool {
@@ -332,11 +336,11 @@ impl Window {
         failed |= std::mem::take(&mut self.service.borrow_mut().failed) | self.missed.take();
         if failed { Err(beyond()) } else { Ok(()) }
     }
-    /// Whether a rank may be reached now.
-    pub(crate) fn may_reach(&self, rank: u32) -> bool {
+    /// Whether a rank may be reached now; `locked`: by a lock alone.
+    pub(crate) fn may_reach(&self, rank: u32, locked: bool) -> bool {
         let access = self.access.borrow();
-        let group = access.group.as_ref().is_some_and(|group| group.contains(&rank));
-        access.fence || access.all || group || access.locks.contains_key(&rank)
+        let group = || access.group.as_ref().is_some_and(|group| group.contains(&rank));
+        access.all || access.locks.contains_key(&rank) || !locked && (access.fence || group())
     }
 
     /// Where blocks of a rank's part are in this process; `None`: not in the window.
@@ -402,7 +406,8 @@ impl Window {
                 let (builtin, element) = ask.operator()?;
                 if let (Kind::Accumulate, None, &[(at, bytes)]) = (ask.kind, neighbor, &places[..]) {
                     let room = ask.data.len().min(bytes as usize);
-                    memory::alter(at, room, |now| builtin.combine(&element, now, &ask.data[..room]));
+                    let from = Address::of(ask.data.as_ptr());
+                    memory::alter(at, from, room, |now, data| builtin.combine(&element, now, data));
                     return Some(Vec::new());
                 }
                 let mut new = read()?;

@@ -75,7 +75,9 @@ pub(super) fn run(
     let seats = also.seating.wanted().seats(&Source::open(fabric)?, job.ranks)?;
     let (traced, schedule) = (also.trace.is_some(), also.goal.is_some());
     let compute = also.compute_time.as_deref().unwrap_or("none");
-    let how = How { seats, clocks: also.clocks, library, compute, traced, schedule, faults: also.faults.as_deref() };
+    let over = |end| _ = super::told(end);
+    let how =
+        How { seats, clocks: also.clocks, library, compute, traced, schedule, faults: also.faults.as_deref(), over };
     let mut told = match on_fabric(job, fabric, how)? {
         Ended::Ran(told) => told,
         Ended::Failed(end) => return Ok(Some(end)),
