@@ -466,12 +466,18 @@ impl<'a> Net<'a> {
             }
             self.look_ahead();
             let note = self.handle(event, before);
-            while let Some(server) = self.pokes.pop() {
-                self.try_start(server);
-            }
+            self.start_poked();
             if note.is_some() {
                 return Ok(note);
             }
+        }
+    }
+
+    /// Starts what the last event may have made possible elsewhere.
+    #[inline]
+    fn start_poked(&mut self) {
+        while let Some(server) = self.pokes.pop() {
+            self.try_start(server);
         }
     }
 

@@ -91,15 +91,14 @@ impl Net<'_> {
                 free_to = free_to.max(k + 1);
             }
         }
-        // A worm that fits into the buffer behind leaves channel and server at once: one event.
-        let both = shares && free_to == stage + 1 && self.holds[channel as usize].bound == done.0;
+        // A worm that fits into the buffer behind leaves server and channel at once: one event for both, one after the other.
+        let both = shares && tail == stage && free_to == stage + 1 && self.holds[channel as usize].bound == done.0;
         if shares && !both {
             self.queue.push(done.0, done.1);
         }
         for k in tail..free_to {
             let held = self.channel_at(packet, k);
-            let leaves = u32::from(both && k == stage);
-            self.queue.push(self.holds[held as usize].bound, Event::new(kind::RELEASE, held, leaves));
+            self.queue.push(self.holds[held as usize].bound, Event::new(kind::RELEASE, held, u32::from(both)));
         }
         self.worms[packet as usize].tail = free_to;
         false
@@ -119,13 +118,15 @@ impl Net<'_> {
     /// A worm's tail has left the virtual channel `lane`, and with it the input buffer in front; `leaves`: and the server.
     pub(super) fn release(&mut self, lane: u32, leaves: bool) {
         let server = self.server_of(lane);
+        if leaves {
+            self.done(server);
+            self.start_poked();
+        }
         let (held, bit) = self.account(lane);
         held.held &= !bit;
         if self.plan.channels_each == 1 {
             let s = &mut self.servers[server as usize];
             s.busy_ps = s.busy_ps.wrapping_add(self.now);
-        }
-        if leaves || self.plan.channels_each == 1 {
             self.lay_down(server);
         }
         let feeder = self.holds[lane as usize].feeder;
