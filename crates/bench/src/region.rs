@@ -84,6 +84,8 @@ struct Life {
     hold: Option<f64>,
     first: Option<f64>,
     get: Option<f64>,
+    posted: Option<f64>,
+    iput: Option<f64>,
     withdraw: Option<f64>,
     revoke: Option<f64>,
 }
@@ -98,6 +100,8 @@ pub struct RegionTimes {
     refused: bool,
     /// The processor moved the data, not the DMA engine.
     by_processor: bool,
+    /// Entries of its adapter's address translation that the user's import takes, where the adapter counts them.
+    entries: Option<u64>,
     /// Why there is no such region here.
     pub lacking: Option<String>,
 }
@@ -119,6 +123,9 @@ impl RegionTimes {
             .with("hold_us", middle(user, |life| life.hold))
             .with("first_us", middle(user, |life| life.first))
             .with("get_us", middle(user, |life| life.get))
+            .with("iput_us", middle(user, |life| life.iput))
+            .with("iput_posted_us", middle(user, |life| life.posted))
+            .with("translation_entries", user.entries)
             .with("release_us", middle(user, |life| life.release))
             .with("withdraw_us", middle(owner, |life| life.withdraw))
             .with("revoke_us", middle(owner, |life| life.revoke))
@@ -192,7 +199,8 @@ impl<'a, P: Port> Course<'a, P> {
         // Those of the warm-up came first.
         lives.drain(..lives.len() - access.values.len().min(lives.len()));
         let (refused, by_processor) = (self.refused.get(), self.by_processor.get());
-        Ok(RegionTimes { access, lives, refused, by_processor, lacking })
+        let entries = self.entries();
+        Ok(RegionTimes { access, lives, refused, by_processor, entries, lacking })
     }
 
     /// Why the port has no such region, the same on all ranks: it is tried once.
@@ -235,6 +243,13 @@ impl<'a, P: Port> Course<'a, P> {
 
     fn is_held(&self) -> bool {
         self.asked.hold == Hold::Persistent
+    }
+
+    /// W01 slide 7: a mapping takes entries of the adapter's address translation. A connection takes none (slide 9).
+    fn entries(&self) -> Option<u64> {
+        let limits = self.comm.limits().registration;
+        let mapped = self.asked.kind != RegionKind::Rdma;
+        limits.entries.map(|_| if mapped { self.asked.size.div_ceil(limits.entry_bytes) } else { 0 })
     }
 
     fn since(&self, start: Time) -> f64 {
@@ -348,6 +363,12 @@ impl<'a, P: Port> Course<'a, P> {
             region.get(0, layout, source).await?;
             life.get = Some(self.since(start));
         }
+        // `SMI_Imemcpy`, `SMI_Iput`: by DMA if possible, in a mapped region too (W01 slides 7 and 9).
+        let start = comm.now();
+        let request = region.iput(source, 0, layout).await?;
+        life.posted = Some(self.since(start));
+        comm.wait(request).await?;
+        life.iput = Some(self.since(start));
         if holds {
             comm.unhold(self.source);
         }

@@ -127,12 +127,16 @@ impl Study {
             .with("stack", "message")
             .with("adapter", driver.adapter().family.name())
             .with("nodes", self.nodes);
-        let head = described(head, regions, memory);
+        let mut head = described(head, regions, memory);
         if let Some(what) = &owner.lacking {
             // A shared region is a regular segment; the other kinds are memory of any kind.
             let other = memory == Memory::Shared && regions.kind != RegionKind::Shared;
             let hint = if other { "; ordinary memory is --memory private" } else { "" };
             return Ok(head.with("note", format!("{what}{hint}")));
+        }
+        if regions.kind == RegionKind::Remote && memory == Memory::Shared {
+            // REMOTE is any memory that others map: of a regular segment, owner and user do what they do for a shared region.
+            head.set("same_as", RegionKind::Shared.name());
         }
         let access_us = user.access.values.first().copied().ok_or("no sample was taken")?;
         let parts = RegionTimes::parts(owner, user);

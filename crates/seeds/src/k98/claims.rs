@@ -48,7 +48,11 @@ pub(super) fn rows(model: &Model, claim: &Claim, series: &[Row]) -> Result<Vec<R
             Level::Restricted,
             |ratio| ratio < 1.0,
         )],
-        "G025" => vec![levels(model, claim, "tcp / mpi-postal", Level::Tcp, Level::Postal, |ratio| ratio < 1.0)],
+        "G025" => vec![
+            levels(model, claim, "tcp / mpi-postal", Level::Tcp, Level::Postal, |ratio| ratio < 1.0)
+                .known_not_to_hold()
+                .under("Myrinet's driver sends 8 KiB a packet, and both ends of a stream copy at once; a postal message is copied at one end after the other"),
+        ],
         "G026" => vec![contiguous(model, claim), collapse(claim, series)],
         _ => vec![stated(claim).gap("not modelled")],
     })

@@ -4,7 +4,7 @@ use super::Host;
 use super::pipeline::Outcome;
 use hotlink_bound::{Peak, slowest};
 use hotlink_fabric::units::Time;
-use hotlink_memory::Kernel;
+use hotlink_memory::{Kernel, WORD};
 
 /// How the block gets there; K98's three series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -138,8 +138,15 @@ impl Host {
             Series::RemoteDirect if earlier.stride <= 1 && deposit.stride > 1 => {
                 format!("each word travels by itself: {limiting}; a block is limited by {limited}")
             }
-            Series::RemoteDirect if limiting == limited => format!("as at the stride before: {limiting}"),
-            Series::RemoteDirect => format!("{limiting}; {limited} before"),
+            Series::RemoteDirect => {
+                let same = if limiting == limited { "as at the stride before" } else { "another limit" };
+                let words = deposit.bytes.div_ceil(WORD) as f64;
+                let each = self.deposit(deposit).time.us() * 1e3 / words;
+                let [stored, before] = [deposit, earlier].map(|of| self.memory.store_word(of.stride).us() * 1e3);
+                format!(
+                    "{same}: {limiting} takes {each:.0} ns a word; the receiver's memory could store one in {stored:.0} ns, {before:.0} before"
+                )
+            }
         }
     }
 

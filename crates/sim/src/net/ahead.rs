@@ -65,6 +65,10 @@ impl Net<'_> {
                 fetch(&self.servers, id);
                 fetch(&self.lanes, id << self.plan.lane_shift);
             }
+            kind::RELEASE => {
+                fetch(&self.servers, self.server_of(event.id()) as usize);
+                fetch(&self.holds, id);
+            }
             _ => {}
         }
     }
@@ -77,7 +81,11 @@ impl Net<'_> {
                 let lane = self.packets.items[event.id() as usize].here.lane;
                 fetch(&self.lanes, lane as usize);
                 fetch(&self.servers, self.server_of(lane) as usize);
+                if !self.holds.is_empty() {
+                    self.ask_worm(event.id(), lane);
+                }
             }
+            kind::RELEASE => self.ask_feeder(self.holds[event.id() as usize].feeder),
             kind::DELIVER => {
                 fetch(&self.messages.items, self.packets.items[event.id() as usize].message as usize);
             }
@@ -89,6 +97,24 @@ impl Net<'_> {
                 self.fronts(event.id(), |front| fetch(&self.packets.items, front as usize));
             }
             _ => {}
+        }
+    }
+
+    /// The buffer that a worm arrives in, and what it holds.
+    #[inline]
+    fn ask_worm(&self, packet: u32, lane: u32) {
+        fetch(&self.holds, self.input_lane(lane) as usize);
+        fetch(&self.worms, packet as usize);
+        self.ask_feeder(self.packets.items[packet as usize].came);
+        self.routes.ask(packet, 0);
+    }
+
+    /// A virtual channel whose buffer a worm enters or leaves.
+    #[inline]
+    fn ask_feeder(&self, lane: u32) {
+        if lane != NONE {
+            fetch(&self.servers, self.server_of(lane) as usize);
+            fetch(&self.holds, self.input_lane(lane) as usize);
         }
     }
 

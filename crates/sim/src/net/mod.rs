@@ -64,7 +64,7 @@ mod kind {
     pub const RESPONSE: u8 = 6;
     /// The workload's own (id).
     pub const TIMER: u8 = 7;
-    /// A worm's tail has left a virtual channel (lane).
+    /// A worm's tail has left a virtual channel (lane; whether its server, too).
     pub const RELEASE: u8 = 8;
     /// Something fails, comes back or degrades (its number in the settings).
     pub const FAULT: u8 = 9;
@@ -466,12 +466,18 @@ impl<'a> Net<'a> {
             }
             self.look_ahead();
             let note = self.handle(event, before);
-            while let Some(server) = self.pokes.pop() {
-                self.try_start(server);
-            }
+            self.start_poked();
             if note.is_some() {
                 return Ok(note);
             }
+        }
+    }
+
+    /// Starts what the last event may have made possible elsewhere.
+    #[inline]
+    fn start_poked(&mut self) {
+        while let Some(server) = self.pokes.pop() {
+            self.try_start(server);
         }
     }
 
@@ -486,7 +492,7 @@ impl<'a> Net<'a> {
             kind::FAULT => self.fault(event.id(), before),
             kind::RESPONSE => self.response(event.id()),
             kind::ACKNOWLEDGE => self.acknowledged(event.id()),
-            kind::RELEASE => self.release(event.id()),
+            kind::RELEASE => self.release(event.id(), event.extra() != 0),
             kind::RESUME => self.resume_flow(event.id()),
             kind::HEARD => self.heard(event.id()),
             _ => {

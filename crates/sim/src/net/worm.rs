@@ -60,13 +60,13 @@ impl Net<'_> {
         let hold = &mut self.holds[channel as usize];
         (hold.bound, hold.feeder) = (self.now + took, feeder);
         let s = &mut self.servers[server as usize];
-        if self.plan.channels_each > 1 {
-            s.busy_ps += took;
-            self.queue.push(self.now + took, Event::new(kind::DONE, server, 0));
-        } else {
-            s.busy_ps = s.busy_ps.wrapping_sub(self.now);
-        }
+        let shares = self.plan.channels_each > 1;
+        s.busy_ps = if shares { s.busy_ps + took } else { s.busy_ps.wrapping_sub(self.now) };
+        let done = (self.now + took, Event::new(kind::DONE, server, 0));
         if self.worms[packet as usize].cast != NONE {
+            if shares {
+                self.queue.push(done.0, done.1);
+            }
             self.hold_copy(packet, channel, took, last);
             return true;
         }
@@ -91,9 +91,14 @@ impl Net<'_> {
                 free_to = free_to.max(k + 1);
             }
         }
+        // A worm that fits into the buffer behind leaves server and channel at once: one event for both, one after the other.
+        let both = shares && tail == stage && free_to == stage + 1 && self.holds[channel as usize].bound == done.0;
+        if shares && !both {
+            self.queue.push(done.0, done.1);
+        }
         for k in tail..free_to {
             let held = self.channel_at(packet, k);
-            self.queue.push(self.holds[held as usize].bound, Event::new(kind::RELEASE, held, 0));
+            self.queue.push(self.holds[held as usize].bound, Event::new(kind::RELEASE, held, u32::from(both)));
         }
         self.worms[packet as usize].tail = free_to;
         false
@@ -110,9 +115,13 @@ impl Net<'_> {
         u64::from(self.paces[class as usize].buffer)
     }
 
-    /// A worm's tail has left the virtual channel `lane`, and with it the input buffer in front.
-    pub(super) fn release(&mut self, lane: u32) {
+    /// A worm's tail has left the virtual channel `lane`, and with it the input buffer in front; `leaves`: and the server.
+    pub(super) fn release(&mut self, lane: u32, leaves: bool) {
         let server = self.server_of(lane);
+        if leaves {
+            self.done(server);
+            self.start_poked();
+        }
         let (held, bit) = self.account(lane);
         held.held &= !bit;
         if self.plan.channels_each == 1 {
@@ -164,7 +173,7 @@ pub(super) struct Hold {
     /// When the worm's tail will have left, as far as known.
     pub(super) bound: u64,
     /// Virtual channel whose buffer the worm leaves; [`NONE`] for none.
-    feeder: u32,
+    pub(super) feeder: u32,
     /// Copies of a broadcast that leave the buffer behind this channel and are not gone; 0 where one packet leaves it.
     pub(super) copies: u32,
     /// Packets that wait in the buffer behind this channel, behind the worm that leaves it.

@@ -14,18 +14,18 @@ use hotlink_fabric::topology::Shape;
 #[derive(Clone, Debug, Default)]
 pub struct BroadcastTree {
     /// The stages; the first is the source's own.
-    pub(crate) stages: Vec<Stage>,
+    pub stages: Vec<Stage>,
     /// Stage before each; [`NONE`] for the first.
     pub(crate) parent: Vec<u32>,
     /// Stages after stage i: `kids[first_kid[i]..first_kid[i + 1]]`.
     first_kid: Vec<u32>,
     kids: Vec<u32>,
     /// Destinations.
-    pub(crate) copies: u32,
+    pub copies: u32,
     /// Switches on the longest way.
-    pub(crate) switches: u32,
+    pub switches: u32,
     /// Where it turns.
-    pub(crate) root: Option<Vertex>,
+    pub root: Option<Vertex>,
     /// Latency of the longest way, in picoseconds.
     pub latency_ps: u64,
     /// Latency of its links and switches alone, in picoseconds.
@@ -37,7 +37,7 @@ pub struct BroadcastTree {
 impl BroadcastTree {
     /// Stages after `stage`.
     #[inline]
-    pub(crate) fn kids(&self, stage: u32) -> &[u32] {
+    pub fn kids(&self, stage: u32) -> &[u32] {
         let at = stage as usize;
         &self.kids[self.first_kid[at] as usize..self.first_kid[at + 1] as usize]
     }
@@ -183,56 +183,5 @@ impl Plan<'_> {
             state = self.cross(state.at, hop, super::NO_CHOICE, trip, out);
         }
         Ok(state)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::flow::Settings;
-    use hotlink_fabric::{Fabric, catalog};
-
-    #[test]
-    fn every_source_turns_at_the_same_switch_and_reaches_each_node_once() {
-        let spec = catalog::load("qsnet").unwrap();
-        for nodes in [2, 4, 8, 16, 32, 64, 100, 256, 1024] {
-            let fabric = Fabric::build(&spec, nodes).unwrap();
-            let plan = Plan::new(&fabric, &Settings::of(&spec)).unwrap();
-            let built = fabric.nodes();
-            let tree = |from| plan.broadcast_tree(from, [0, built - 1], false).unwrap();
-            let root = tree(0).root;
-            for from in [0, 1, built / 3, built / 2, built - 1] {
-                let tree = tree(from);
-                assert_eq!(tree.root, root, "{nodes} nodes, from {from}");
-                let leaves = (0..tree.stages.len() as u32).filter(|&i| tree.kids(i).is_empty());
-                let leaves: Vec<u32> = leaves.collect();
-                assert_eq!(leaves.len() as u32, built);
-                assert!(leaves.iter().all(|&leaf| tree.stages[leaf as usize].is_last()));
-                let mut lanes: Vec<u32> = tree.stages.iter().map(|stage| stage.lane).collect();
-                lanes.sort_unstable();
-                lanes.dedup();
-                assert_eq!(lanes.len(), tree.stages.len(), "no channel twice");
-            }
-        }
-    }
-
-    #[test]
-    fn a_range_within_a_switch_turns_there() {
-        let spec = catalog::load("qsnet").unwrap();
-        let fabric = Fabric::build(&spec, 64).unwrap();
-        let plan = Plan::new(&fabric, &Settings::of(&spec)).unwrap();
-        let tree = |from, range| plan.broadcast_tree(from, range, false).unwrap();
-        assert_eq!(tree(1, [0, 3]).switches, 1);
-        assert_eq!(tree(1, [0, 3]).copies, 4);
-        assert_eq!(tree(1, [2, 15]).switches, 3);
-        assert_eq!(tree(1, [2, 16]).switches, 5);
-        assert_eq!(tree(20, [2, 3]).switches, 5);
-        for (from, range) in [(0, [3, 2]), (0, [0, 64]), (64, [0, 1]), (5, [5, 5])] {
-            assert!(plan.broadcast_tree(from, range, false).is_err());
-        }
-        let spec = catalog::load("ib-ndr-fat-tree2").unwrap();
-        let fabric = Fabric::build(&spec, 16).unwrap();
-        let plan = Plan::new(&fabric, &Settings::of(&spec)).unwrap();
-        assert!(plan.broadcast_tree(0, [0, 15], false).unwrap_err().to_string().contains("replicate"));
     }
 }

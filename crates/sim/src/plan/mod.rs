@@ -201,7 +201,12 @@ impl<'a> Plan<'a> {
 
     /// The rate of a stage's server.
     pub(crate) fn rate_of(&self, stage: Stage) -> Rate {
-        self.classes[self.server_class[(stage.lane >> self.lane_shift) as usize] as usize].rate
+        self.class(stage).rate
+    }
+
+    /// What a stage's server does.
+    pub(crate) fn class(&self, stage: Stage) -> &Class {
+        &self.classes[self.server_class[(stage.lane >> self.lane_shift) as usize] as usize]
     }
 
     /// The gross rate of a server's resource, whatever was measured.

@@ -2,12 +2,13 @@
 
 use super::{Crossing, NONE, Plan, UNLIMITED};
 use crate::error::SimError;
+use hotlink_fabric::flow_control::Passage;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::rng::mix;
 use hotlink_fabric::routing::choice::{Draw, pair_lot};
 use hotlink_fabric::routing::{Hop, Paths, State, Trip};
 use hotlink_fabric::spec::Role;
-use hotlink_fabric::units::Rate;
+use hotlink_fabric::units::{Rate, Time};
 
 /// One step of a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -287,11 +288,34 @@ impl Plan<'_> {
         let latencies = self.host_latency[self.first_role(inner)..].iter();
         latencies.map(|&[send, receive]| u64::from(send) + u64::from(receive)).sum()
     }
-    /// From one node to its neighbour, without serialisation, in picoseconds; `inner`: from adapter to adapter.
-    pub(crate) fn neighbour_ps(&self, inner: bool) -> u64 {
+    /// The way from one node to its neighbour, empty where there is none; `inner`: from adapter to adapter.
+    pub(crate) fn neighbour(&self, inner: bool) -> RouteBuffer {
         let mut way = RouteBuffer { inner, ..RouteBuffer::default() };
         let reached = self.fabric.nodes() > 1 && self.route(0, 1, 0, &mut way).is_ok();
-        if reached { way.latency_ps } else { 0 }
+        if reached { way } else { RouteBuffer::default() }
+    }
+    /// Latency of that way, in picoseconds.
+    pub(crate) fn neighbour_ps(&self, inner: bool) -> u64 {
+        self.neighbour(inner).latency_ps
+    }
+    /// The same with the serialisation of one packet of `bytes` in an idle network ([`crate::net`], `transfer`); `bus`: what
+    /// it takes of the sender's and of the receiver's host bus, where that is known.
+    pub(crate) fn neighbour_alone_ps(&self, bytes: u32, bus: Option<[Time; 2]>) -> u64 {
+        let way = self.neighbour(false);
+        let wire = self.wire_bytes(bytes, way.switches);
+        let stored = self.fabric.spec.flow_control.passage == Passage::Stored;
+        let (mut before, mut crossing) = (0, 0);
+        for stage in &way.stages {
+            let class = self.class(*stage);
+            let took = match bus.filter(|_| class.role == Role::HostBus) {
+                Some(bus) => bus[(stage.lane & 1) as usize].0,
+                None if class.rate == UNLIMITED => 0,
+                None => class.rate.time_for(u64::from(if class.payload_only { bytes } else { wire })).0,
+            };
+            crossing += if stored { took } else { took.saturating_sub(before) };
+            before = took;
+        }
+        way.latency_ps + crossing
     }
     /// Adds the sender's host.
     pub(super) fn begin(&self, from: u32, out: &mut RouteBuffer) {

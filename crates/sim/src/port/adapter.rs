@@ -9,8 +9,9 @@ use super::family::{Carrier, Design, Family, design, technology_of};
 use super::kernel::Kernel;
 use super::local::Local;
 use super::pace::{PAGE, Pace, Way, words};
+use super::world::HEAD_BYTES;
 use crate::host::{Deposit, Host, Series, WORD};
-use crate::plan::{Plan, RouteBuffer, Stage};
+use crate::plan::Plan;
 use hotlink_fabric::ledger::{Inputs, Unfit};
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
@@ -152,16 +153,9 @@ impl Adapter {
             }
             None => known.ps("adapter_latency")?,
         };
-        // Half round trip of a short message, where published: what is left is the processors'.
-        let mpi = known.0.stated("mpi_latency");
-        let left = mpi.map(|mpi| (mpi / 2e6 - (network_ps + latency_ps) as f64 / 2e6).max(0.05));
-        let (post, poll) = match known.0.stated("tcp_overhead").filter(|_| family == Family::Tcp) {
-            Some(segment) => (segment as u64, segment as u64 + known.ps("interrupt_time")?),
-            None => (known.ps_or("host_overhead_send", left)?, known.ps_or("host_overhead_recv", left)?),
-        };
         let local = Local::new(spec, technology)?;
         let kernel = match family {
-            Family::Tcp => Some(Kernel::new(&known.0, Time(post))?),
+            Family::Tcp => Some(Kernel::new(&known.0, Time::ZERO)?),
             _ => None,
         };
         // Sockets and a kernel that copies neither register nor map, and hand DMA to nobody.
@@ -204,6 +198,16 @@ impl Adapter {
             skipped_ps: 0,
             alone: RefCell::default(),
         };
+        // Half round trip of a word by messages of this family, where published: what is left of it is the processors'.
+        let mpi = known.0.stated("mpi_latency").filter(|_| family == own);
+        let left = mpi.map(|mpi| ((mpi - adapter.word_ps(plan) as f64) / 2e6).max(0.05));
+        let (post, poll) = match known.0.stated("tcp_overhead").filter(|_| family == Family::Tcp) {
+            Some(segment) => (segment as u64, segment as u64 + known.ps("interrupt_time")?),
+            None => (known.ps_or("host_overhead_send", left)?, known.ps_or("host_overhead_recv", left)?),
+        };
+        if adapter.kernel.is_some() {
+            adapter.kernel = Some(Kernel::new(&known.0, Time(post))?);
+        }
         let of_engine = |engine, has| match has {
             true => adapter.rate(adapter.pace(engine, &Layout::contiguous(STEADY))),
             false => Rate(0),
@@ -283,6 +287,15 @@ impl Adapter {
             inner: true,
             ..whole
         })
+    }
+
+    /// A message of a word to an idle neighbour, but for what both processors pay for any message.
+    fn word_ps(&self, plan: &Plan<'_>) -> u64 {
+        let (_, pace) = self.hand_over(WORD);
+        let bytes = HEAD_BYTES + WORD;
+        let bus = self.buses.map(|_| pace.on_buses(self.buses.as_ref(), bytes, true));
+        let taken = self.take_over(WORD) + self.local.take(&Layout::contiguous(WORD), WORD);
+        pace.lead_ps + self.latency_ps + plan.neighbour_alone_ps(bytes as u32, bus) + taken.0
     }
 
     /// Where the time of an empty message between neighbours goes.
@@ -431,13 +444,10 @@ fn link_rate(plan: &Plan<'_>) -> Rate {
     let share = f64::from(full) / f64::from(plan.wire_bytes(full, 1).max(1));
     let rate =
         |class: &crate::plan::Class| if class.payload_only { class.rate.0 as f64 } else { class.rate.0 as f64 * share };
-    let mut way = RouteBuffer::default();
-    let classes: Vec<&crate::plan::Class> = match plan.fabric.nodes() < 2 || plan.route(0, 1, 0, &mut way).is_err() {
+    let way = plan.neighbour(false);
+    let classes: Vec<&crate::plan::Class> = match way.stages.is_empty() {
         true => plan.classes.iter().collect(),
-        false => {
-            let of = |stage: &Stage| plan.server_class[(stage.lane >> plan.lane_shift) as usize];
-            way.stages.iter().map(|stage| &plan.classes[usize::from(of(stage))]).collect()
-        }
+        false => way.stages.iter().map(|stage| plan.class(*stage)).collect(),
     };
     let rated = classes.into_iter().filter(|class| class.rate != crate::plan::UNLIMITED);
     let least = rated.map(rate).fold(f64::INFINITY, f64::min);

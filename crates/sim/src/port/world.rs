@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 /// What the network carries for a message's head: four words.
-const HEAD_BYTES: u64 = 32;
+pub(super) const HEAD_BYTES: u64 = 32;
 /// Chunks of a transfer in the network at once where nodes share buses: one that crosses them, one that waits.
 const AHEAD: u32 = 2;
 /// Timers for flights; the others are for ranks.

@@ -8,7 +8,7 @@ use hotlink_sim::host::Host;
 use hotlink_sim::port::{Family, VirtualTime};
 use hotlink_sim::{Plan, Settings};
 
-/// K98's segment.
+/// A segment of Ethernet: several of them fit into one message of the stack.
 const SEGMENT: u64 = 1460;
 
 /// When rank 1 has a message of `bytes` from rank 0, in picoseconds.
@@ -41,6 +41,7 @@ impl<P: Port, F: Fn(P) -> Fut, Fut: Future<Output = u64>> hotlink_port::Program<
 
 fn myrinet(change: impl FnOnce(&mut FabricSpec)) -> FabricSpec {
     let mut spec = catalog::load("k98-myrinet").expect("in the catalog");
+    spec.parameters.get_mut("tcp_segment").expect("stated").value = SEGMENT as f64;
     change(&mut spec);
     spec
 }

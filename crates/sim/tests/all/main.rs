@@ -2,11 +2,13 @@
 
 mod adaptive;
 mod background;
+mod broadcast_tree;
 mod buses;
 mod conformance;
 mod deposit;
 mod efficiency;
 mod ethernet;
+mod express;
 mod faults;
 mod feeding;
 mod host;
@@ -16,6 +18,7 @@ mod messages;
 mod network;
 mod paths;
 mod promises;
+mod published;
 mod qsnet;
 mod random;
 mod replay;

@@ -102,15 +102,11 @@ impl Cell {
             }
             error => format!("{} with {} nodes: {error}", self.fabric, what.nodes),
         };
-        let outcome = qsnet::run_among(&plan, &settings, elan, what, &members).map_err(failed)?;
-        let by_hosts = match what.algorithm {
-            Algorithm::Nic => {
-                let by_hosts = Collective { algorithm: Algorithm::Tree, ..*what };
-                let outcome = qsnet::run_among(&plan, &settings, elan, &by_hosts, &members).map_err(failed)?;
-                Some(Record::new().with("latency_us", median(&ascending_us(&outcome.latencies))))
-            }
-            _ => None,
-        };
+        let by = |algorithm| qsnet::run_among(&plan, &settings, elan, &Collective { algorithm, ..*what }, &members);
+        let hosts = || (what.algorithm == Algorithm::Nic).then(|| by(Algorithm::Tree)).transpose();
+        let (outcome, hosts) = rayon::join(|| by(what.algorithm), hosts);
+        let (outcome, hosts) = (outcome.map_err(failed)?, hosts.map_err(failed)?);
+        let by_hosts = hosts.map(|hosts| Record::new().with("latency_us", median(&ascending_us(&hosts.latencies))));
         let ends = [members[0], members[members.len() - 1]];
         let (least, by_bytes) = network::broadcast(&plan, ends, what.bytes.unwrap_or(0)).map_err(failed)?;
         let values = us(&outcome.latencies);

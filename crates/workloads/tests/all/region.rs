@@ -93,3 +93,21 @@ fn what_no_region_can_be_is_an_error_and_what_a_fabric_lacks_is_told() {
     let odd = records(&Study { kinds: vec![RegionKind::Rdma], sizes: vec![12], ..Study::usual() });
     assert!(odd[0].text("note").is_some_and(|note| note.contains("multiples of 8 B")), "{odd:?}");
 }
+
+/// W01 slides 7 and 9: a mapping takes entries of the adapter's translation, a connection none; what is not waited for moves
+/// by DMA in both, and the processor is free meanwhile. A remote region that is a regular segment is a shared one.
+#[test]
+fn a_mapping_takes_entries_and_what_is_not_waited_for_moves_by_dma() {
+    let study = Study { holds: vec![Hold::Persistent], sizes: vec![256 << 10], ..Study::usual() };
+    let records = records(&study);
+    let [shared, remote, rdma] = &records[..] else { panic!("{records:?}") };
+    assert_eq!((us(shared, "translation_entries"), us(rdma, "translation_entries")), (64.0, 0.0));
+    for record in [shared, remote, rdma] {
+        assert!(us(record, "iput_posted_us") < 0.2 * us(record, "iput_us"), "{record:?}");
+        assert!((us(record, "iput_us") / us(rdma, "iput_us") - 1.0).abs() < 0.01, "{record:?}");
+    }
+    assert_eq!((remote.text("same_as"), shared.text("same_as"), rdma.text("same_as")), (Some("shared"), None, None));
+    for key in ["region_setup_us", "import_us", "first_us", "latency_us", "iput_us", "release_us", "revoke_us"] {
+        assert_eq!(us(shared, key), us(remote, key), "{key}");
+    }
+}
