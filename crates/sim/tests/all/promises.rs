@@ -24,6 +24,7 @@ fn torus(extents: &[u32]) -> FabricSpec {
         bidirectional: true,
         b_link: false,
         nodes_per_router: 1,
+        host_links: false,
         extents: Extents::Fixed(extents.to_vec()),
     });
     // Ties are split as they come: a table by number would send every even node one way round a ring of four.
