@@ -77,6 +77,18 @@ impl Table {
         Table { title: title.join("   "), columns: own.into_iter().map(str::to_owned).collect(), rows, notes: vec![] }
     }
 
+    /// As [`Table::of_keys`], and those of `choices` in which the records differ, first but for what is first there.
+    pub fn with_choices(records: &[Record], keys: &[&str], choices: &[&str]) -> Table {
+        let differs = |key: &&str| {
+            let mut given = records.iter().filter_map(|record| record.get(key));
+            given.next().is_some_and(|first| given.any(|other| other != first))
+        };
+        let mut all = keys.to_vec();
+        let after = all.len().min(1);
+        all.splice(after..after, choices.iter().copied().filter(|key| !keys.contains(key)).filter(differs));
+        Table::of_keys(records, &all)
+    }
+
     /// Aligned columns; numbers to the right.
     pub fn text(&self) -> String {
         let mut text = String::new();
