@@ -50,7 +50,11 @@ pub(crate) struct PairsArgs {
 }
 
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  hotlink simulate kernel --fabric gige,ib-ndr-fat-tree2 --nodes 4,16 --skew 10")]
+#[command(after_help = "Examples:
+  hotlink simulate kernel --fabric gige,ib-ndr-fat-tree2 --nodes 4,16 --skew 10
+  hotlink simulate kernel --fabric gige,hwbarr --nodes 4 --skew 171.5 --barrier-us 107.5 --iterations 2000
+
+The last one is H06's Abinit as it was fitted: skew and time in a barrier.")]
 pub(crate) struct KernelArgs {
     /// Fabrics: names of the catalog or files.
     #[arg(long, required = true, value_name = "LIST")]
