@@ -9,6 +9,8 @@ use hotlink_fabric::traffic::{Demand, Flow};
 
 /// Most further nodes that are tried where none are asked for: two switches of 64 ports hold them.
 const MOST_MORE: u32 = 128;
+/// Most senders whose routes are followed.
+const MOST_SENDERS: u32 = 1024;
 
 /// What the pairs of a saturation share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,7 @@ impl Sharing {
                 [first, second, ..] => first + second,
                 _ => 2 * (ports - links),
             },
+            _ if most > MOST_SENDERS => most.saturating_mul(2),
             _ => {
                 let least = most.saturating_mul(2);
                 let fits = |&nodes: &u32| {
@@ -66,6 +69,7 @@ impl Sharing {
             Sharing::Turn => Ok(turning_pairs(side, count)),
             // One sender shares nothing.
             Sharing::Link if count == 1 => Ok(shared_link_pairs(nodes, 1)),
+            Sharing::Link if count > MOST_SENDERS => Err(format!("are too many to follow: at most {MOST_SENDERS}")),
             Sharing::Link => over_one_link(fabric, nodes, count).ok_or_else(|| {
                 format!("among {nodes} nodes cross no common link, or packets take several: ask for other --nodes")
             }),
