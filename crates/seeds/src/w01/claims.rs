@@ -225,7 +225,7 @@ fn pays_off(runs: &Runs, claim: &Claim, memory: &str) -> Row {
         .statement("ratio", first < alone)
         .also("message_us", message)
         .also("synchronous_us", alone)
-        .under(&format!("FIXED 64 KiB, {how}; the synchronous message goes through buffers, by the processor"))
+        .under(format!("FIXED 64 KiB, {how}; the synchronous message goes through buffers, by the processor"))
 }
 
 fn saturation(runs: &Runs, claim: &Claim) -> Row {
