@@ -186,6 +186,14 @@ mod tests {
     }
 
     #[test]
+    fn a_choice_has_a_column_where_rows_differ_in_it() {
+        let row = |zero_copy: bool| Record::new().with("fabric", "ring").with("zero_copy", zero_copy).with("size_B", 8);
+        let of = |rows: [Record; 2]| Table::with_choices(&rows, &["fabric", "size_B"], &["zero_copy", "alignment"]);
+        assert_eq!(of([row(true), row(false)]).columns, ["zero_copy"]);
+        assert!(of([row(true), row(true)]).columns.is_empty());
+    }
+
+    #[test]
     fn markdown_escapes_bars() {
         assert!(Table::of(&records()).markdown().contains("| 16 | 7.5 | a\\|b |"));
     }
