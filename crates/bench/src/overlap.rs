@@ -16,7 +16,7 @@ pub struct Overlap {
     pub size: u64,
     /// Rank 0 sends; else it receives.
     pub sender: bool,
-    /// Computation times as shares of the message's own time.
+    /// Computation times as shares of the message's own time; without any, the message alone is timed.
     pub shares: Vec<f64>,
     /// How it computes.
     pub spin: Spinning,
@@ -53,20 +53,31 @@ pub struct OverlapTimes {
     pub message: Samples,
     /// For each share: the computation alone (median), and both together.
     pub points: Vec<(f64, Samples)>,
+    /// The same of two computations more, which find the saturation whatever the shares: one well beyond it, one not
+    /// quite there.
+    pub around: Vec<(f64, Samples)>,
 }
 
-/// The total counts as longer than the message alone from this factor on.
-const LONGER: f64 = 1.05;
+/// A computation that is surely longer than the saturation, in times of the message alone.
+const BEYOND: f64 = 3.0;
+/// Most by which a total counts as growing before the saturation, of what is computed more.
+const SLOWED: f64 = 0.9;
 /// Bytes of a copy by which the rate of copies is found.
 const TIMED: u64 = 1 << 20;
 
-/// W01's saturation: the busy time from which on the total grows. What is computed beyond it is waited for in full: the
-/// total is then the busy time and a rest that nothing hides. This line meets the message's own time at the saturation,
-/// wherever the points lie. `None` where no total was longer.
-fn saturation(message_us: f64, totals: &[(f64, f64)]) -> Option<f64> {
-    totals.iter().find(|&&(_, total_us)| total_us > LONGER * message_us)?;
-    let rest_us = totals.iter().map(|(busy_us, total_us)| total_us - busy_us).fold(f64::INFINITY, f64::min);
-    Some((message_us - rest_us).max(0.0))
+/// Where the total would begin to grow if the message took as long beside a computation as alone: what is computed
+/// `beyond` is waited for in full, and the total is then the busy time and a rest that nothing hides. Never later than
+/// the saturation.
+fn begins(message_us: f64, beyond: (f64, f64)) -> f64 {
+    (message_us - (beyond.1 - beyond.0)).max(0.0)
+}
+
+/// W01's saturation: the busy time from which on the total grows by all that is computed more. `before` is a point not
+/// quite there: a computation that slows the message makes the total creep up to it.
+fn saturation(message_us: f64, before: (f64, f64), beyond: (f64, f64)) -> f64 {
+    let (busy_us, total_us) = before;
+    let slowed = if busy_us > 0.0 { ((total_us - message_us) / busy_us).clamp(0.0, SLOWED) } else { 0.0 };
+    begins(message_us, beyond) / (1.0 - slowed)
 }
 
 impl OverlapTimes {
@@ -77,9 +88,14 @@ impl OverlapTimes {
         let least = |samples: &Samples| samples.values.iter().copied().fold(f64::INFINITY, f64::min);
         // Each total holds a whole message: the fastest seen may be one of those.
         let least_us = self.points.iter().map(|(_, total)| least(total)).fold(least(&self.message), f64::min);
-        let totals: Vec<(f64, f64)> =
-            self.points.iter().map(|(busy_us, total)| Some((*busy_us, median(total)?))).collect::<Option<_>>()?;
-        let saturation_us = saturation(message_us, &totals);
+        let medians = |points: &[(f64, Samples)]| {
+            points.iter().map(|(busy_us, total)| Some((*busy_us, median(total)?))).collect::<Option<Vec<_>>>()
+        };
+        let totals = medians(&self.points)?;
+        let saturation_us = match medians(&self.around)?[..] {
+            [beyond, before] => Some(saturation(message_us, before, beyond)),
+            _ => None,
+        };
         let point = |(&(busy_us, total_us), (_, samples)): (&(f64, f64), &(f64, Samples))| {
             // What can be hidden is the shorter of the two.
             let hidden = (message_us + busy_us - total_us) / message_us.min(busy_us);
@@ -112,15 +128,25 @@ impl Bench for Overlap {
         let starts = Starts::of(comm, &self.plan);
         let message = repeater.run(async |inner| self.sample(&starts, span, inner, None).await).await?;
         let alone_us = Summary::of(&message.values).map_or(0.0, |summary| summary.median);
-        let mut points = Vec::new();
-        for share in &self.shares {
-            let work = self.work(comm, alone_us * share);
+        let both = async |us: f64| -> Result<(f64, Samples), Error> {
+            let work = self.work(comm, us);
             let (work, busy_us) = (Some(work), time_of(comm, work));
             let both = repeater.run(async |inner| self.sample(&starts, span, inner, work).await).await?;
-            points.push((busy_us, both));
+            Ok((busy_us, both))
+        };
+        let mut points = Vec::new();
+        if self.shares.is_empty() {
+            comm.barrier().await?;
+            return Ok(OverlapTimes { message, ..OverlapTimes::default() });
         }
+        for share in &self.shares {
+            points.push(both(alone_us * share).await?);
+        }
+        let beyond = both(alone_us * BEYOND).await?;
+        let total_us = Summary::of(&beyond.1.values).map_or(0.0, |summary| summary.median);
+        let before = both(begins(alone_us, (beyond.0, total_us))).await?;
         comm.barrier().await?;
-        Ok(OverlapTimes { message, points })
+        Ok(OverlapTimes { message, points, around: vec![beyond, before] })
     }
 }
 
@@ -225,15 +251,17 @@ fn time_of<E: Endpoint>(comm: &E, work: Work) -> f64 {
 mod tests {
     use super::*;
 
-    /// Wherever the points lie, the knee of a curve that is level and then goes up one for one is found.
     #[test]
-    fn saturation_is_the_knee_and_not_a_point() {
-        let total = |busy_us: f64| 500.0_f64.max(busy_us + 120.0);
-        for shares in [vec![0.1, 0.5, 1.0, 3.0], vec![0.2, 0.76, 0.9], vec![2.0], vec![0.0, 0.5, 10.0]] {
-            let totals: Vec<(f64, f64)> = shares.iter().map(|share| (500.0 * share, total(500.0 * share))).collect();
-            let found = saturation(500.0, &totals).expect("it grows");
-            assert!((found - 380.0).abs() < 1e-9, "{found} from {shares:?}");
+    fn saturation_is_the_knee_where_the_total_is_level_or_creeps() {
+        for creep in [0.0, 0.17, 0.5] {
+            let total = |busy_us: f64| (500.0 + creep * busy_us).max(busy_us + 120.0);
+            let beyond = (1500.0, total(1500.0));
+            let begins = begins(500.0, beyond);
+            assert!((begins - 380.0).abs() < 1e-9, "{begins}");
+            let found = saturation(500.0, (begins, total(begins)), beyond);
+            assert!((found - 380.0 / (1.0 - creep)).abs() < 1e-9, "{found} where it creeps by {creep}");
         }
-        assert_eq!(saturation(500.0, &[(100.0, 500.0), (300.0, 500.0)]), None);
+        // All of it is waited for.
+        assert_eq!(saturation(500.0, (0.0, 500.0), (1500.0, 2000.0)), 0.0);
     }
 }

@@ -157,8 +157,8 @@ pub fn for_fabric(spec: &FabricSpec, nodes: u32, capacities: Capacities, message
     }
     let case = Case { spec, nodes, capacities, message_bytes };
     let topology = &spec.topology;
-    if let Some(CubeSpec { dimensions, bidirectional: false, b_link, nodes_per_router: 1, extents }) = topology.get() {
-        return case.cube(radix(nodes, *dimensions, extents)?, *dimensions, *b_link);
+    if let Some(cube @ CubeSpec { bidirectional: false, nodes_per_router: 1, host_links: false, .. }) = topology.get() {
+        return case.cube(radix(nodes, cube.dimensions, &cube.extents)?, cube.dimensions, cube.b_link);
     }
     let switches = if let Some(array) = topology.get() {
         Switches::array(nodes, array)?

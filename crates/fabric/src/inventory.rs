@@ -27,7 +27,7 @@ impl Inventory {
     /// machine need nothing.
     pub fn of(fabric: &Fabric) -> Inventory {
         let mut pieces = match &fabric.shape {
-            Shape::Cube(cube) => {
+            Shape::Cube(cube) if !cube.host_links => {
                 let routers = u64::from(fabric.asked.div_ceil(cube.nodes_per_router));
                 let cables = routers * u64::from(cube.dimensions());
                 BTreeMap::from([(ItemKind::Nic, fabric.asked.into()), (ItemKind::CableNode, cables)])

@@ -22,7 +22,14 @@ struct Case {
 
 fn torus() -> TopologySpec {
     let extents = Extents::Balanced;
-    TopologySpec::new(CubeSpec { dimensions: 3, bidirectional: true, b_link: false, nodes_per_router: 1, extents })
+    TopologySpec::new(CubeSpec {
+        dimensions: 3,
+        bidirectional: true,
+        b_link: false,
+        nodes_per_router: 1,
+        host_links: false,
+        extents,
+    })
 }
 
 fn cases() -> Vec<Case> {

@@ -22,6 +22,7 @@ mod dragonfly;
 mod latency;
 mod pairs;
 mod regional;
+pub mod sharing;
 pub mod split;
 mod tables;
 mod tree;

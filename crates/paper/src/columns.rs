@@ -35,7 +35,11 @@ pub const PACKETS: &[&str] = &[
     "spin",
     "threads",
     "compute_us",
+    "message_us",
+    "total_us",
     "overlap",
+    "w01_overhead",
+    "w01_efficiency",
     "saturation_us",
     "setup_us",
     "senders",
@@ -81,6 +85,8 @@ pub const PACKETS: &[&str] = &[
     "events",
     "wall_s",
 ];
+/// Of a simulation's table, where its rows differ in them: choices of how messages move.
+pub const CHOICES: &[&str] = &["zero_copy", "alignment"];
 /// Policies of the set-up cache.
 pub const CACHE_STUDY: &[&str] = &[
     "pattern",

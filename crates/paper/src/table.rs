@@ -77,6 +77,18 @@ impl Table {
         Table { title: title.join("   "), columns: own.into_iter().map(str::to_owned).collect(), rows, notes: vec![] }
     }
 
+    /// As [`Table::of_keys`], and those of `choices` in which the records differ, first but for what is first there.
+    pub fn with_choices(records: &[Record], keys: &[&str], choices: &[&str]) -> Table {
+        let differs = |key: &&str| {
+            let mut given = records.iter().filter_map(|record| record.get(key));
+            given.next().is_some_and(|first| given.any(|other| other != first))
+        };
+        let mut all = keys.to_vec();
+        let after = all.len().min(1);
+        all.splice(after..after, choices.iter().copied().filter(|key| !keys.contains(key)).filter(differs));
+        Table::of_keys(records, &all)
+    }
+
     /// Aligned columns; numbers to the right.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -171,6 +183,14 @@ mod tests {
             text,
             "fabric: ring\n\nnodes  bandwidth_MBps  note\n    2           138.9\n   16             7.5  a|b\n"
         );
+    }
+
+    #[test]
+    fn a_choice_has_a_column_where_rows_differ_in_it() {
+        let row = |zero_copy: bool| Record::new().with("fabric", "ring").with("zero_copy", zero_copy).with("size_B", 8);
+        let of = |rows: [Record; 2]| Table::with_choices(&rows, &["fabric", "size_B"], &["zero_copy", "alignment"]);
+        assert_eq!(of([row(true), row(false)]).columns, ["zero_copy"]);
+        assert!(of([row(true), row(true)]).columns.is_empty());
     }
 
     #[test]

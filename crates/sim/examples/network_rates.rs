@@ -69,6 +69,7 @@ fn torus(dimensions: u32) -> FabricSpec {
         bidirectional: true,
         b_link: false,
         nodes_per_router: 1,
+        host_links: false,
         extents: Extents::Balanced,
     });
     spec("ib-ndr-fat-tree2", topology, RoutingSpec::DimensionOrder)

@@ -17,10 +17,12 @@ pub(crate) struct KernelOptions {
     /// Share of that in MPI_Barrier (Abinit: 0.65).
     #[arg(long, value_name = "SHARE", default_value_t = Proportions::ABINIT.barrier)]
     barrier_share: f64,
-    /// Time of a barrier there, in microseconds (H06's Gigabit Ethernet: 80).
+    /// Time in a barrier there, waiting for late ranks included, in microseconds (H06's Gigabit Ethernet: 80 where
+    /// nobody is late, 107.5 with the skew that was fitted to Abinit).
     #[arg(long, value_name = "US", default_value_t = Proportions::ABINIT.barrier_us)]
     barrier_us: f64,
-    /// Most that a rank computes longer than the others before a barrier, in microseconds.
+    /// Most that a rank computes longer than the others before a barrier, in microseconds; the mean stays
+    /// (fitted to Abinit: 171.5).
     #[arg(long, value_name = "US", default_value_t = 0.0)]
     skew: f64,
     /// Barriers of a run.

@@ -145,6 +145,11 @@ fn streams_rates_pairs_and_kernels_are_measures_own_on_simulated_ranks() {
     let pairs = records("simulate pairs --fabric sci-torus2d --nodes 4 --size 64");
     assert_eq!(pairs.len(), 6);
     let kernel = records("simulate kernel --fabric gige --nodes 4 --iterations 20");
+    // Who is late is waited for in the barrier, and the mean computation stays.
+    let late = records("simulate kernel --fabric gige --nodes 4 --iterations 200 --skew 171.5");
+    assert_eq!(number(&late[0], "compute_us"), number(&kernel[0], "compute_us"));
+    let waited = number(&late[0], "barrier_and_wait_us") - number(&late[0], "barrier_us");
+    assert!(waited > 45.0, "of four, 0.3 of the skew on average: {waited}");
     for record in streams.iter().chain(&rates).chain(&pairs).chain(&kernel) {
         for key in ["limiting_resource", "bound_is", "events", "trace_hash"] {
             assert!(!record[key].is_null(), "{key} is missing in {record}");

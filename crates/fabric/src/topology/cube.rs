@@ -30,6 +30,8 @@ pub struct CubeSpec {
     pub b_link: bool,
     /// Nodes on each router (2 on the T3D).
     pub nodes_per_router: u32,
+    /// Nodes are hosts, and a link each joins them to their router; else node and router are one machine (T3D).
+    pub host_links: bool,
     /// How extents follow from the number of nodes.
     pub extents: Extents,
 }
@@ -50,6 +52,7 @@ fn read(table: &Table<'_>) -> Option<TopologySpec> {
     let bidirectional = table.flag_opt("bidirectional").unwrap_or(false);
     let b_link = table.flag_opt("b_link").unwrap_or(false);
     let nodes_per_router = table.count_opt("nodes_per_router", PORTS).unwrap_or(1);
+    let host_links = table.flag_opt("host_links").unwrap_or(false);
     let extents = match table.counts_opt("extents", PORTS) {
         Some(extents) => {
             if dimensions.is_some_and(|dimensions| extents.len() != dimensions as usize) {
@@ -62,8 +65,11 @@ fn read(table: &Table<'_>) -> Option<TopologySpec> {
     if b_link && nodes_per_router != 1 {
         table.wrong("nodes_per_router", "a B-Link joins the rings of one node", "1");
     }
+    if b_link && host_links {
+        table.wrong("host_links", "a B-Link is within its node", "false");
+    }
     let (dimensions, extents) = (dimensions?, extents?);
-    Some(TopologySpec::new(CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, extents }))
+    Some(TopologySpec::new(CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, host_links, extents }))
 }
 
 impl Topology for CubeSpec {
@@ -71,8 +77,7 @@ impl Topology for CubeSpec {
         ENTRY.kind
     }
     fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
-        let CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, extents } = self;
-        let cube = Cube::new(nodes, *dimensions, *bidirectional, *b_link, *nodes_per_router, extents)?;
+        let cube = Cube::new(nodes, self)?;
         Ok((cube.network(), Shape::Cube(cube)))
     }
     fn routings(&self) -> &'static [RoutingSpec] {
@@ -97,6 +102,7 @@ impl Topology for CubeSpec {
             ("bidirectional", self.bidirectional.to_string()),
             ("b_link", self.b_link.to_string()),
             ("nodes_per_router", self.nodes_per_router.to_string()),
+            ("host_links", self.host_links.to_string()),
             ("extents", extents),
         ]
     }
@@ -116,6 +122,8 @@ pub struct Cube {
     pub b_link: bool,
     /// Nodes on each router.
     pub nodes_per_router: u32,
+    /// A link joins a node to its router.
+    pub host_links: bool,
     /// Product of the extents.
     pub routers: u32,
     /// Nodes built.
@@ -132,18 +140,12 @@ impl Cube {
     ///
     /// # Errors
     /// A parameter out of range, or fixed extents that do not hold the nodes.
-    pub fn new(
-        nodes: u32,
-        dimensions: u32,
-        bidirectional: bool,
-        b_link: bool,
-        nodes_per_router: u32,
-        extents: &Extents,
-    ) -> Result<Cube, BuildError> {
+    pub fn new(nodes: u32, spec: &CubeSpec) -> Result<Cube, BuildError> {
+        let &CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, host_links, ref extents } = spec;
         check_range("dimensions", dimensions, 1..=MAX_DIMENSIONS)?;
         check_range("nodes_per_router", nodes_per_router, 1..=1024)?;
-        if b_link && (bidirectional || nodes_per_router != 1) {
-            return Err(invalid("a cube with b_link has unidirectional rings and one node per router"));
+        if b_link && (bidirectional || nodes_per_router != 1 || host_links) {
+            return Err(invalid("a cube with b_link has unidirectional rings, one node per router, no host links"));
         }
         let wanted = nodes.div_ceil(nodes_per_router);
         let (mut extents, padded) = match extents {
@@ -161,7 +163,8 @@ impl Cube {
         }
         check_channels(routers * u64::from(dimensions) * 3 + 2 * built)?;
         extents.retain(|&r| r > 1);
-        Ok(Cube { extents, bidirectional, b_link, nodes_per_router, routers: routers as u32, nodes: built as u32 })
+        let (routers, nodes) = (routers as u32, built as u32);
+        Ok(Cube { extents, bidirectional, b_link, nodes_per_router, host_links, routers, nodes })
     }
 
     /// Dimensions with channels.
@@ -231,17 +234,19 @@ impl Cube {
     }
 
     fn add_routers(&self, b: &mut Builder) {
+        let (between, own) =
+            if self.host_links { (Role::SwitchLink, Role::Link) } else { (Role::Link, Role::Internal) };
         b.vertices(self.routers, Role::Switch);
         for router in 0..self.routers {
             for d in 0..self.dimensions() {
-                b.channel(self.home(router), self.home(self.neighbour(router, d, true)), Role::Link);
+                b.channel(self.home(router), self.home(self.neighbour(router, d, true)), between);
                 if self.bidirectional {
-                    b.channel(self.home(router), self.home(self.neighbour(router, d, false)), Role::Link);
+                    b.channel(self.home(router), self.home(self.neighbour(router, d, false)), between);
                 }
             }
         }
         for node in 0..self.nodes {
-            b.link(Vertex(node), self.home(node / self.nodes_per_router), Role::Internal);
+            b.link(Vertex(node), self.home(node / self.nodes_per_router), own);
         }
     }
 
@@ -355,7 +360,11 @@ mod tests {
 
     #[test]
     fn bad_parameters_are_refused_with_what_is_allowed() {
-        let cube = |n, f, both, b_link, per, e: &Extents| Cube::new(n, f, both, b_link, per, e).map_err(|e| e.0);
+        let cube = |n, dimensions, bidirectional, b_link, nodes_per_router, e: &Extents| {
+            let (host_links, extents) = (false, e.clone());
+            let spec = CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, host_links, extents };
+            Cube::new(n, &spec).map_err(|e| e.0)
+        };
         assert!(cube(8, 0, true, false, 1, &Extents::Balanced).unwrap_err().contains("1 to 16"));
         assert!(cube(8, 2, true, true, 1, &Extents::Balanced).unwrap_err().contains("unidirectional"));
         assert!(cube(8, 2, true, false, 1, &Extents::Fixed(vec![3, 3])).unwrap_err().contains("3 x 3"));

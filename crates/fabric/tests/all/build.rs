@@ -24,9 +24,9 @@ fn any_topology() -> impl Strategy<Value = TopologySpec> {
     let groups = || prop_oneof![Just(Vec::new()), proptest::collection::vec(any_count(), 1..5)];
     let oversubscription = prop_oneof![Just(1.0), Just(f64::NAN), any::<f64>(), 0.1f64..8.0];
     prop_oneof![
-        (any_count(), any::<bool>(), any::<bool>(), any_count(), extents).prop_map(
-            |(dimensions, bidirectional, b_link, nodes_per_router, extents)| {
-                TopologySpec::new(CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, extents })
+        (any_count(), any::<[bool; 3]>(), any_count(), extents).prop_map(
+            |(dimensions, [bidirectional, b_link, host_links], nodes_per_router, extents)| {
+                TopologySpec::new(CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, host_links, extents })
             }
         ),
         (any_count(), any_count(), groups()).prop_map(|(ports, links, groups)| TopologySpec::new(SwitchArray {

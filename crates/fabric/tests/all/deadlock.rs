@@ -15,6 +15,7 @@ fn torus(dimensions: u32, bidirectional: bool) -> TopologySpec {
         bidirectional,
         b_link: false,
         nodes_per_router: 1,
+        host_links: false,
         extents: Extents::Balanced,
     })
 }

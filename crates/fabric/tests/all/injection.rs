@@ -33,3 +33,11 @@ fn a_slow_node_is_not_what_nodes_could_inject() {
 fn the_bus_limits_where_packets_cost_nothing() {
     assert!((injection("sci-torus3d", 27, 1.0) - 533.0).abs() < 1e-9);
 }
+
+/// A host that a link joins to a switch injects no more than that link carries; a processor beside its router does.
+#[test]
+fn a_host_on_a_torus_of_switches_has_a_link() {
+    assert_eq!(injection("myrinet-torus3d", 8, 1.0), injection("myrinet-minimal", 8, 1.0));
+    assert_eq!(injection("myrinet-torus3d", 80, 1.0), 160.0);
+    assert!((injection("ai-pod-torus3d", 27, 1.0) - 6.0 * 50_000.0).abs() < 1e-6);
+}

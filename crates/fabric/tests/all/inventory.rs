@@ -18,6 +18,9 @@ fn pieces_are_what_one_would_buy() {
     assert_eq!(pieces("myrinet-minimal", 31), [(Nic, 31), (Switch, 3), (CableNode, 31), (CableSwitch, 2)]);
     assert_eq!(pieces("myrinet-clos64", 64), [(Nic, 64), (Enclosure, 1), (CableNode, 64)]);
     assert_eq!(pieces("myrinet-clos64", 65), [(Nic, 65), (Enclosure, 2), (CableNode, 65), (CableGlobal, 64)]);
+    // Hosts are cabled to their switch, and switches of a ring of two to each other twice.
+    assert_eq!(pieces("myrinet-torus3d", 8), [(Nic, 8), (Switch, 1), (CableNode, 8)]);
+    assert_eq!(pieces("myrinet-torus3d", 80), [(Nic, 80), (Switch, 8), (CableNode, 80), (CableSwitch, 24)]);
     assert_eq!(
         pieces("gpu-rail", 520),
         [(Nic, 520), (Switch, 8 * (3 + 2)), (CableNode, 520), (CableSwitch, 8 * 3 * 32)]

@@ -12,8 +12,14 @@ use proptest::prelude::*;
 fn sci(dimensions: u32) -> FabricSpec {
     let mut spec = catalog::load("sci-torus2d").expect("in the catalog");
     let extents = Extents::PaddedCube;
-    spec.topology =
-        TopologySpec::new(CubeSpec { dimensions, bidirectional: false, b_link: true, nodes_per_router: 1, extents });
+    spec.topology = TopologySpec::new(CubeSpec {
+        dimensions,
+        bidirectional: false,
+        b_link: true,
+        nodes_per_router: 1,
+        host_links: false,
+        extents,
+    });
     spec.routing = RoutingSpec::DimensionOrder;
     spec
 }

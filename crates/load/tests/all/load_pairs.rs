@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 fn cube(dimensions: u32, bidirectional: bool, b_link: bool, nodes_per_router: u32, extents: Extents) -> TopologySpec {
-    TopologySpec::new(CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, extents })
+    TopologySpec::new(CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, host_links: false, extents })
 }
 
 fn fat_tree(radix: u32, levels: Option<u32>, oversubscription: f64, top_all_down: bool) -> TopologySpec {

@@ -74,6 +74,10 @@ impl Kernel {
     fn seconds(&self, per_iteration_us: f64) -> f64 {
         per_iteration_us * self.barriers / 1e6
     }
+    /// Time in one barrier on Gigabit Ethernet, waiting for late ranks included.
+    pub(super) fn gige_barrier_us(&self) -> f64 {
+        self.each.gige_us
+    }
     pub(super) fn hardware_barrier_s(&self) -> f64 {
         self.seconds(self.each.hardware_us)
     }

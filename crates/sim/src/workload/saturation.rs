@@ -25,18 +25,6 @@ pub struct Stream {
     pub messages: u64,
 }
 
-/// Senders 0..n and as many receivers half the nodes further on: on a ring (M02 Fig. 5) and between two switches
-/// (Fig. 11) all messages cross the link in the middle.
-pub fn shared_link_pairs(nodes: u32, senders: u32) -> Vec<(u32, u32)> {
-    (0..senders).map(|i| (i, nodes / 2 + i)).collect()
-}
-
-/// Pairs that turn at one node of an r x r unidirectional torus, from the row of that node to its column (M02 Fig. 7).
-pub fn turning_pairs(r: u32, pairs: u32) -> Vec<(u32, u32)> {
-    // Row 0 runs towards column r - 1; there they turn.
-    (0..pairs).map(|i| (i, (i + 1) * r + r - 1)).collect()
-}
-
 /// The pause that makes an empty message take `mpi_latency` between the nodes of the first pair: what message passing
 /// adds to the network. None where the fabric does not state that latency.
 ///

@@ -198,6 +198,7 @@ fn a_deadlock_of_some_is_told_while_others_go_on() {
         bidirectional: true,
         b_link: false,
         nodes_per_router: 1,
+        host_links: false,
         extents: Extents::Fixed(vec![8, 2]),
     });
     let spec = FabricSpec { topology, routing: RoutingSpec::ShortestSingle, ..base };
@@ -231,6 +232,7 @@ fn virtual_channels_keep_a_wormhole_torus_moving() {
             bidirectional: true,
             b_link: false,
             nodes_per_router: 1,
+            host_links: false,
             extents: Extents::Fixed(extents),
         });
         let spec = FabricSpec { topology, routing: RoutingSpec::DimensionOrder, ..base.clone() };

@@ -8,8 +8,9 @@ use hotlink_fabric::topology::{CubeSpec, Extents, FatTree};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog, network::Resource};
+use hotlink_load::sharing::turning_pairs;
 use hotlink_sim::flow::Congestion;
-use hotlink_sim::workload::{OpenLoop, Run, Schedule, SizeLaw, Stream, all_to_all, saturate, turning_pairs};
+use hotlink_sim::workload::{OpenLoop, Run, Schedule, SizeLaw, Stream, all_to_all, saturate};
 use hotlink_sim::{Net, Note, Plan, Settings};
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -24,6 +25,7 @@ fn torus(extents: &[u32]) -> FabricSpec {
         bidirectional: true,
         b_link: false,
         nodes_per_router: 1,
+        host_links: false,
         extents: Extents::Fixed(extents.to_vec()),
     });
     // Ties are split as they come: a table by number would send every even node one way round a ring of four.

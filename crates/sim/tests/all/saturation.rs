@@ -6,8 +6,9 @@ use hotlink_fabric::network::Node;
 use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::{Fabric, catalog};
+use hotlink_load::sharing::{shared_link_pairs, turning_pairs};
 use hotlink_sim::host::{Deposit, Host, Series};
-use hotlink_sim::workload::{Stream, message_passing_pause, saturate, shared_link_pairs, turning_pairs};
+use hotlink_sim::workload::{Stream, message_passing_pause, saturate};
 use hotlink_sim::{Plan, Settings};
 
 const M02: [&str; 8] = [

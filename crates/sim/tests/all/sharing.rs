@@ -19,6 +19,7 @@ fn ring(nodes: u32) -> FabricSpec {
         bidirectional: true,
         b_link: false,
         nodes_per_router: 1,
+        host_links: false,
         extents: Extents::Fixed(vec![nodes]),
     });
     FabricSpec { topology, routing: RoutingSpec::DimensionOrder, ..named("ib-ndr-fat-tree2") }

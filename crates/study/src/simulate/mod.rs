@@ -8,7 +8,6 @@ pub mod faults;
 pub mod goal;
 pub mod limiter;
 pub mod loggp;
-pub mod pairs;
 pub mod program;
 pub mod programs;
 pub mod qsnet;

@@ -36,6 +36,8 @@ struct Course<'p> {
     asked: Option<Algorithm>,
     /// Of what the adapters carry: what the hosts take before and after.
     around_us: f64,
+    /// Of an overlap: the message alone through buffers, where this run moves it without.
+    synchronous_us: Option<f64>,
     seen: RefCell<Vec<Seen>>,
 }
 
@@ -54,6 +56,18 @@ struct Ranks<T> {
 }
 
 impl Program {
+    /// W01's synchronous message, to which an overlap's overhead is held.
+    fn synchronous_us(&self, cell: &Cell, plan: &NetPlan<'_>, settings: &Settings) -> Result<Option<f64>, String> {
+        let ProgramBench::Overlap { sender, spin, threads, shares } = &self.bench else { return Ok(None) };
+        if !self.zero_copy || shares.is_empty() {
+            return Ok(None);
+        }
+        let (sender, spin, threads, shares) = (*sender, *spin, *threads, Vec::new());
+        let bench = ProgramBench::Overlap { sender, spin, threads, shares };
+        let alone = Program { bench, zero_copy: false, watching: None, ..self.clone() };
+        Ok(alone.run(cell, plan, settings, &Unwatched)?.first().and_then(|record| record.number("message_us")))
+    }
+
     /// Runs it; one record, or one for each point of an overlap curve.
     pub fn run(
         &self,
@@ -83,7 +97,8 @@ impl Program {
             }
         }
         let asked = self.asked(cell.nodes, cell.size)?;
-        let course = Course { program: self, asked, around_us, seen: RefCell::default() };
+        let synchronous_us = self.synchronous_us(cell, plan, settings)?;
+        let course = Course { program: self, asked, around_us, synchronous_us, seen: RefCell::default() };
         let records = match &self.bench {
             ProgramBench::PingPong { between } => course.pingpong(cell, &mut driver, plan, *between),
             ProgramBench::Semantics { postal } => course.semantics(cell, &mut driver, plan, *postal),
@@ -310,9 +325,17 @@ impl Course<'_> {
             .with("side", if *sender { "sender" } else { "receiver" })
             .with("spin", spin.name());
         let head = bench.spin.threads().into_iter().fold(head, |head, threads| head.with("threads", threads));
+        if shares.is_empty() {
+            return Ok(vec![head.with("message_us", middle(&times.message)?)]);
+        }
         let points = times.curve().ok_or("no sample was taken")?;
-        let finish =
-            |point: Record| self.with_protocols(head.clone().followed_by(point), &ranks.counters, &ranks.setups);
+        let finish = |point: Record| {
+            let of = |key| point.number(key).unwrap_or_default();
+            let (message_us, rest_us) = (of("message_us"), of("total_us") - of("compute_us"));
+            let synchronous_us = self.synchronous_us.unwrap_or(message_us);
+            let point = point.with("synchronous_us", synchronous_us).with("w01_efficiency", rest_us / synchronous_us);
+            self.with_protocols(head.clone().followed_by(point), &ranks.counters, &ranks.setups)
+        };
         Ok(points.into_iter().map(finish).collect())
     }
 

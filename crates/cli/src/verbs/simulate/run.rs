@@ -88,7 +88,7 @@ fn by_methods(
     })?;
     let keys: Vec<&str> =
         ["fabric", "benchmark", "method"].into_iter().chain(columns::PACKETS.iter().skip(2).copied()).collect();
-    output.table(Table { notes, ..Table::of_keys(&records, &keys) });
+    output.table(Table { notes, ..Table::with_choices(&records, &keys, columns::CHOICES) });
     Ok(recorder.runs())
 }
 
@@ -106,7 +106,7 @@ fn simulate(part: Part, shown: &[&str], output: &mut Output) -> Result<Vec<timel
     })?;
     // A barrier network's few keys are all shown.
     if !matches!(part, Part::Barrier { .. }) {
-        output.table(Table::of_keys(&records, shown));
+        output.table(Table::with_choices(&records, shown, columns::CHOICES));
     }
     Ok(recorder.runs())
 }

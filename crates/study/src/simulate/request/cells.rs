@@ -1,7 +1,6 @@
 //! The cells of a request: one for each fabric, number of nodes, size and choice.
 
 use super::super::loggp::is_calibrated;
-use super::super::pairs::Sharing;
 use super::{Benchmark, Request, input};
 use crate::cell::{Cell, Offered, ProgramBench, Streamed, What};
 use crate::options::{SendMode, Side, Stack, Ways};
@@ -9,6 +8,7 @@ use crate::sizes::Law;
 use crate::{Error, benchmarks, sort};
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Which};
+use hotlink_load::sharing::Sharing;
 
 impl Request {
     /// Cells of a benchmark that has them; `bcast` with the algorithms that run over messages.
@@ -69,16 +69,22 @@ impl Request {
                 Ok(modes.iter().flat_map(of).collect())
             }),
             Benchmark::Saturation { turning, counts, messages, window } => {
-                let (sharing, counted) = (self.sharing(*turning)?, if *turning { "pairs" } else { "senders" });
-                self.each(|fabric, nodes| {
-                    let one = |&count: &u32| match sharing.pairs(nodes, count) {
-                        Ok(pairs) => Ok(What::Saturation { pairs, messages: *messages, window: *window, counted }),
-                        Err(needed) => {
-                            input(format!("{fabric}: {count} {counted} need {needed} nodes or more, not {nodes}"))
-                        }
-                    };
-                    counts.iter().map(one).collect()
-                })
+                let counted = if *turning { "pairs" } else { "senders" };
+                // What pairs share, and how many nodes that takes, is each fabric's own.
+                let of = |fabric: &String| {
+                    let source = self.open(fabric)?;
+                    let sharing = Sharing::of(&source.spec().topology, *turning);
+                    let one = Request { fabrics: vec![fabric.clone()], ..self.clone() };
+                    one.each(|_, nodes| {
+                        let built = source.build(nodes).map_err(|what| Error::Input(format!("{fabric}: {what}")))?;
+                        let one = |&count: &u32| match sharing.pairs(&built, nodes, count) {
+                            Ok(pairs) => Ok(What::Saturation { pairs, messages: *messages, window: *window, counted }),
+                            Err(what) => input(format!("{fabric}: {count} {counted} {what}")),
+                        };
+                        counts.iter().map(one).collect()
+                    })
+                };
+                Ok(self.fabrics.iter().map(of).collect::<Result<Vec<_>, _>>()?.concat())
             }
             Benchmark::Collective { which, order, .. } => {
                 self.each(|_, nodes| match self.stack_of(is_asked(&self.benchmark, algorithms))? {
@@ -216,12 +222,6 @@ impl Request {
         Ok(all)
     }
 
-    /// What the pairs of a saturation share, on the first fabric.
-    fn sharing(&self, turning: bool) -> Result<Sharing, Error> {
-        let Some(first) = self.fabrics.first() else { return Ok(Sharing::Link) };
-        Ok(Sharing::of(&self.open(first)?.spec().topology, turning))
-    }
-
     /// Nodes where none are asked for: a graph's and a dumped network's own number, else what suits the benchmark.
     fn usual_nodes(&self) -> Result<Option<u32>, Error> {
         if let Some(first) = self.fabrics.first()
@@ -233,7 +233,14 @@ impl Request {
         Ok(match &self.benchmark {
             Benchmark::Rate { pairs, .. } => Some(2 * pairs.as_deref().map_or(1, most)),
             Benchmark::Pairs { .. } => Some(4),
-            Benchmark::Saturation { turning, counts, .. } => Some(self.sharing(*turning)?.usual_nodes(most(counts))),
+            Benchmark::Saturation { turning, counts, .. } => match self.fabrics.first() {
+                Some(first) => {
+                    let source = self.open(first)?;
+                    let sharing = Sharing::of(&source.spec().topology, *turning);
+                    Some(sharing.usual_nodes(source.spec(), most(counts)))
+                }
+                None => None,
+            },
             Benchmark::Traffic { .. } => None,
             // The two of a ping-pong, if every fabric is a machine that was calibrated with one.
             Benchmark::Collective { .. } | Benchmark::Barrier { .. } => {
