@@ -291,23 +291,3 @@ pub fn parameter_named(name: &str) -> Option<&'static Parameter> {
     let plain = PARAMETERS.iter().find(|parameter| parameter.name == name);
     plain.or_else(|| PER_SIZE.iter().find(sized))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_sorted_and_unique() {
-        assert!(PARAMETERS.windows(2).all(|pair| pair[0].name < pair[1].name));
-    }
-
-    #[test]
-    fn parameters_of_a_size_end_in_its_bytes() {
-        assert_eq!(parameter_named("copy_time_of_4096").unwrap().name, "copy_time_of_");
-        for wrong in
-            ["copy_time_of_", "copy_time_of_4k", "copy_time_of_-1", "copy_time_of", "copy_time_of_9999999999999999"]
-        {
-            assert!(parameter_named(wrong).is_none(), "{wrong}");
-        }
-    }
-}

@@ -222,11 +222,6 @@ mod tests {
     use crate::catalog::vocabulary::parameter_named;
 
     #[test]
-    fn names_are_sorted_and_unique() {
-        assert!(TECHNOLOGIES.windows(2).all(|pair| pair[0].name < pair[1].name));
-    }
-
-    #[test]
     fn every_statement_has_a_source_and_every_assumption_a_parameter_and_a_range_that_holds_it() {
         for technology in TECHNOLOGIES {
             let sources = [

@@ -1,6 +1,7 @@
 //! The embedded catalog is whole, and files with mistakes are told all of them, with their places.
 
-use hotlink_fabric::catalog::{self, Library, Mistake};
+use hotlink_fabric::catalog::vocabulary::{PARAMETERS, parameter_named};
+use hotlink_fabric::catalog::{self, Library, Lines, Mistake, nearest};
 use hotlink_fabric::flow_control::{FLOW_CONTROLS, FlowControl};
 use hotlink_fabric::spec::{Role, Status};
 use hotlink_fabric::technology::TECHNOLOGIES;
@@ -265,4 +266,36 @@ fn each_is_there_once_and_some_technology_has_it() {
     }
     let is_listed = |one: &FlowControl| FLOW_CONTROLS.contains(&one);
     assert!(TECHNOLOGIES.iter().all(|technology| is_listed(technology.flow_control.value)));
+}
+
+#[test]
+fn names_of_parameters_and_technologies_are_sorted_and_unique() {
+    assert!(TECHNOLOGIES.windows(2).all(|pair| pair[0].name < pair[1].name));
+    assert!(PARAMETERS.windows(2).all(|pair| pair[0].name < pair[1].name));
+}
+
+#[test]
+fn parameters_of_a_size_end_in_its_bytes() {
+    assert_eq!(parameter_named("copy_time_of_4096").unwrap().name, "copy_time_of_");
+    for wrong in
+        ["copy_time_of_", "copy_time_of_4k", "copy_time_of_-1", "copy_time_of", "copy_time_of_9999999999999999"]
+    {
+        assert!(parameter_named(wrong).is_none(), "{wrong}");
+    }
+}
+
+#[test]
+fn a_place_counts_lines_and_characters_from_one() {
+    let lines = Lines::new("a = 1\nµ = x\n");
+    assert_eq!((lines.place(&(0..1)), lines.place(&(5..6))), ((1, 1), (1, 6)));
+    assert_eq!((lines.place(&(6..6)), lines.place(&(11..12))), ((2, 1), (2, 5)));
+    assert_eq!(lines.place(&(99..99)), (3, 1));
+    assert_eq!(Lines::new("").place(&(9..9)), (1, 1));
+}
+
+#[test]
+fn the_nearest_name_is_found_and_a_far_one_is_not_offered() {
+    assert_eq!(nearest("groos", ["gross", "measured"]), Some("gross"));
+    assert_eq!(nearest("sci-torus2", ["sci-ring", "sci-torus2d"]), Some("sci-torus2d"));
+    assert_eq!(nearest("banana", ["gross", "measured"]), None);
 }
