@@ -194,7 +194,11 @@ impl Library {
         // Its lines are those of no file.
         let unplaced = |mistake: Mistake| Mistake { line: 0, column: 0, ..mistake };
         let varied = self.parse_fabric(name_or_path, &text);
-        varied.map_err(|mistakes| mistakes.into_iter().map(unplaced).collect())
+        let mut varied = varied.map_err(|mistakes| mistakes.into_iter().map(unplaced).collect::<Vec<_>>())?;
+        if variant::is_repriced(&loaded.spec, &varied.spec, &settings) {
+            varied.spec.prices = None;
+        }
+        Ok(varied)
     }
 
     /// The fabric that `text` describes, called `file` in messages.

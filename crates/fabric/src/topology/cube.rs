@@ -103,6 +103,9 @@ impl Topology for CubeSpec {
     fn has_one_size(&self) -> bool {
         matches!(self.extents, Extents::Fixed(_))
     }
+    fn ports(&self) -> Option<u32> {
+        Some(self.nodes_per_router + 2 * self.dimensions)
+    }
 }
 
 /// The layout of a cube.

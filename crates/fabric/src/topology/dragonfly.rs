@@ -53,6 +53,9 @@ impl Topology for DragonflySpec {
     fn fields(&self) -> Vec<(&'static str, String)> {
         vec![
             ("nodes_per_router", self.nodes_per_router.to_string()),
+    fn ports(&self) -> Option<u32> {
+        Some(self.nodes_per_router + self.routers_per_group - 1 + self.global_per_router)
+    }
             ("routers_per_group", self.routers_per_group.to_string()),
             ("global_per_router", self.global_per_router.to_string()),
         ]
