@@ -144,7 +144,7 @@ impl Cube {
         extents: &Extents,
     ) -> Result<Cube, BuildError> {
         check_range("dimensions", dimensions, 1..=MAX_DIMENSIONS)?;
-        check_range("nodes_per_router", nodes_per_router, 1..=1024)?;
+        check_range("nodes_per_router", nodes_per_router, PORTS)?;
         if b_link && (bidirectional || nodes_per_router != 1) {
             return Err(invalid("a cube with b_link has unidirectional rings and one node per router"));
         }
