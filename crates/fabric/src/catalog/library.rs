@@ -161,7 +161,7 @@ impl Library {
     /// # Errors
     /// There is none of that name, or the file cannot be read.
     pub fn open(&self, folder: &str, name_or_path: &str) -> Result<(String, String), Mistake> {
-        if name_or_path.contains('/') || name_or_path.ends_with(".toml") || input::is_standard(name_or_path) {
+        if input::is_path(name_or_path) {
             return read_file(Path::new(name_or_path));
         }
         self.find(folder, name_or_path).unwrap_or_else(|| {
@@ -375,7 +375,8 @@ impl References for Lookup<'_> {
     }
 
     fn price_items(&mut self, name: &str) -> Option<Vec<String>> {
-        match self.library.find("prices", name)? {
+        let path = input::is_path(name).then(|| self.library.open("prices", name));
+        match path.or_else(|| self.library.find("prices", name))? {
             Ok((file, text)) => {
                 let sheet = Sheet::new(&file, &text);
                 let document = sheet.parse();
