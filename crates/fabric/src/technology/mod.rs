@@ -215,30 +215,3 @@ const RDMA: &[Assumption] = &[
     assumption("register_time", 5.0, "us", [1.0, 30.0], "system call and table update, by analogy"),
     assumption("register_time_per_byte", 0.0244140625, "ns/B", [0.005, 0.1], "0.1 us for a page of 4 KiB, by analogy"),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalog::vocabulary::parameter_named;
-
-    #[test]
-    fn every_statement_has_a_source_and_every_assumption_a_parameter_and_a_range_that_holds_it() {
-        for technology in TECHNOLOGIES {
-            let sources = [
-                technology.flow_control.source,
-                technology.adapter.source,
-                technology.routing.source,
-                technology.paths.source,
-                technology.streams.source,
-            ];
-            assert!(sources.iter().all(|source| !source.is_empty()), "{}", technology.name);
-            for assumption in technology.assumptions.iter().chain(any::ASSUMPTIONS) {
-                let parameter = parameter_named(assumption.parameter).expect(assumption.parameter);
-                assert!(parameter.dimension.factor(assumption.unit).is_some(), "{}", assumption.parameter);
-                let [low, high] = assumption.range;
-                assert!((low..=high).contains(&assumption.value), "{}: {}", technology.name, assumption.parameter);
-                assert!(!assumption.source.is_empty());
-            }
-        }
-    }
-}

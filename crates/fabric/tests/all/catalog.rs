@@ -1,6 +1,5 @@
 //! The embedded catalog is whole, and files with mistakes are told all of them, with their places.
 
-use hotlink_fabric::catalog::vocabulary::{PARAMETERS, parameter_named};
 use hotlink_fabric::catalog::{self, Library, Lines, Mistake, nearest};
 use hotlink_fabric::flow_control::{FLOW_CONTROLS, FlowControl};
 use hotlink_fabric::spec::{Role, Status};
@@ -269,22 +268,6 @@ fn each_is_there_once_and_some_technology_has_it() {
 }
 
 #[test]
-fn names_of_parameters_and_technologies_are_sorted_and_unique() {
-    assert!(TECHNOLOGIES.windows(2).all(|pair| pair[0].name < pair[1].name));
-    assert!(PARAMETERS.windows(2).all(|pair| pair[0].name < pair[1].name));
-}
-
-#[test]
-fn parameters_of_a_size_end_in_its_bytes() {
-    assert_eq!(parameter_named("copy_time_of_4096").unwrap().name, "copy_time_of_");
-    for wrong in
-        ["copy_time_of_", "copy_time_of_4k", "copy_time_of_-1", "copy_time_of", "copy_time_of_9999999999999999"]
-    {
-        assert!(parameter_named(wrong).is_none(), "{wrong}");
-    }
-}
-
-#[test]
 fn a_place_counts_lines_and_characters_from_one() {
     let lines = Lines::new("a = 1\nµ = x\n");
     assert_eq!((lines.place(&(0..1)), lines.place(&(5..6))), ((1, 1), (1, 6)));
@@ -371,4 +354,20 @@ fn a_fabric_may_be_priced_by_a_list_of_ones_own() {
     let unnamed = told(&unnamed.unwrap_err());
     assert!(unnamed.contains("\"own\" is unknown") && unnamed.contains("or a file of your own"), "{unnamed}");
     assert!(told(&other.unwrap_err()).contains("did you mean \"big-box\"?"));
+}
+
+#[test]
+fn a_rate_may_be_told_in_terabits() {
+    let rate = |rate: &str| {
+        let link = format!("[resource.link]\ngross = {{ {rate}, source = \"s\", status = \"published\" }}\n");
+        let topology = "[topology]\nkind = \"crossbar\"\nports = 8\nsource = \"s\"\nstatus = \"published\"\n";
+        let head = "name = \"x\"\ntitle = \"x\"\nparts = [\"infiniband-ndr\"]\n";
+        let spec = catalog::parse("x.toml", &format!("{head}{topology}{link}"));
+        spec.unwrap_or_else(|mistakes| panic!("{}", told(&mistakes))).resources[&Role::Link]
+            .gross
+            .clone()
+            .unwrap()
+            .value
+    };
+    assert_eq!(rate("value = 1.6, unit = \"Tbit/s\""), rate("value = 1600, unit = \"Gbit/s\""));
 }

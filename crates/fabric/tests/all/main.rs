@@ -18,5 +18,6 @@ mod reduction;
 mod round_trip;
 mod shortest;
 mod slim_fly;
+mod technology;
 mod traffic;
 mod variant;
