@@ -101,10 +101,10 @@ fn base(label: String, source: Source) -> Result<Base, Error> {
     let topology = &source.spec().topology;
     let ports = ports(topology).ok_or_else(|| {
         Error::Input(format!(
-            "{}: topology {}: says not how many ports a switch has; fat-tree, dragonfly, dragonfly-plus, \
-             hyperx and rail do",
+            "{}: topology {}: says not how many ports a switch has; {} do",
             source.name(),
-            topology.kind()
+            topology.kind(),
+            WITH_SWITCHES.join(", ")
         ))
     })?;
     Ok(Base { label, source, ports })
@@ -115,22 +115,12 @@ fn label(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
+/// Topologies whose switches are those of every variant.
+const WITH_SWITCHES: [&str; 5] = ["fat-tree", "dragonfly", "dragonfly-plus", "hyperx", "rail"];
+
 /// Ports of a switch of this topology.
 pub fn ports(topology: &TopologySpec) -> Option<u32> {
-    if let Some(tree) = topology.get::<FatTree>() {
-        return Some(tree.radix);
-    }
-    if let Some(rail) = topology.get::<Rail>() {
-        return Some(rail.radix);
-    }
-    if let Some(fly) = topology.get::<DragonflySpec>() {
-        return Some(fly.nodes_per_router + fly.routers_per_group - 1 + fly.global_per_router);
-    }
-    if let Some(plus) = topology.get::<DragonflyPlus>() {
-        return Some((plus.nodes_per_leaf + plus.spines).max(plus.leaves + plus.global_per_spine));
-    }
-    let grid = topology.get::<HyperX>()?;
-    Some(grid.nodes_per_switch + grid.links * grid.extents.iter().map(|extent| extent - 1).sum::<u32>())
+    topology.ports().filter(|_| WITH_SWITCHES.contains(&topology.kind()))
 }
 
 /// A shape, the ratio that it was made for, and the most nodes that it holds.

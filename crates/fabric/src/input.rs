@@ -45,6 +45,17 @@ pub fn is_standard(name: &str) -> bool {
     name == "-"
 }
 
+/// Whether a name is that of a file, where names of the catalog may stand, too.
+pub fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".toml") || is_standard(name)
+}
+
+/// The path of a file that `file` names by its way from there.
+pub(crate) fn beside(file: &str, path: &str) -> String {
+    let path = Path::new(file).with_file_name(path);
+    path.canonicalize().unwrap_or(path).display().to_string()
+}
+
 /// Whether there is a file of this name; standard input is one.
 pub fn is_file(name: &str) -> bool {
     lent(name).is_some() || is_standard(name) || Path::new(name).is_file()

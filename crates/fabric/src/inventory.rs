@@ -22,15 +22,21 @@ impl Inventory {
     }
 
     /// What a built fabric consists of. A cube needs an adapter for each node asked for and a cable for each of a
-    /// router's rings (one more position, one more of each: rings are cut to length); Clos64 crossbars and the cables
+    /// router's rings (one more position, one more of each: rings are cut to length). Its routers are parts of the nodes,
+    /// unless hosts have links to them or the fabric names a switch to buy. Clos64 crossbars and the cables
     /// among them come inside their enclosures; a GPU fabric has whole hosts. Scale-up links and processes of one
     /// machine need nothing.
     pub fn of(fabric: &Fabric) -> Inventory {
         let mut pieces = match &fabric.shape {
-            Shape::Cube(cube) if !cube.host_links => {
+            Shape::Cube(cube) => {
                 let routers = u64::from(fabric.asked.div_ceil(cube.nodes_per_router));
-                let cables = routers * u64::from(cube.dimensions());
-                BTreeMap::from([(ItemKind::Nic, fabric.asked.into()), (ItemKind::CableNode, cables)])
+                let (hosts, cables) = (u64::from(fabric.asked), routers * u64::from(cube.dimensions()));
+                let named = fabric.spec.prices.as_ref().is_some_and(|of| of.items.contains_key(&ItemKind::Switch));
+                let linked = fabric.network.channel_role[0] == Role::Link;
+                let (switches, node, between) =
+                    if linked || named && !cube.b_link { (routers, hosts, cables) } else { (0, cables, 0) };
+                let kinds = [ItemKind::Nic, ItemKind::Switch, ItemKind::CableNode, ItemKind::CableSwitch];
+                kinds.into_iter().zip([hosts, switches, node, between]).collect()
             }
             _ => fabric.spec.topology.bought(counted(fabric), fabric.asked),
         };

@@ -53,7 +53,7 @@ impl FabricSpec {
             ["packet", "overhead_per_hop"] => self.packet.overhead_per_hop_bytes.value = value,
             ["resource", role, field] => {
                 if let Some(resource) = role_named(role).and_then(|role| self.resources.get_mut(&role)) {
-                    set(resource, field, value);
+                    set(resource, field, time, rate);
                 }
             }
             ["reduction", "segment"] => {
@@ -132,7 +132,7 @@ fn origin<T>(value: &Value<T>) -> (&str, &str, Status) {
 }
 
 /// The times of a tree that combines, by key.
-fn times(tree: &BarrierSpec) -> Vec<(String, &Value<Time>)> {
+pub(crate) fn times(tree: &BarrierSpec) -> Vec<(String, &Value<Time>)> {
     let always = [("enter", &tree.enter), ("read", &tree.read), ("hop", &tree.hop), ("gate", &tree.gate)];
     let sometimes = [("gate_per_input", &tree.gate_per_input), ("serial", &tree.serial), ("software", &tree.software)];
     let sometimes = sometimes.into_iter().filter_map(|(key, time)| Some((key, time.as_ref()?)));
@@ -155,10 +155,9 @@ fn set_time(tree: &mut BarrierSpec, at: &[&str], time: Time) {
     found.into_iter().for_each(|value| value.value = time);
 }
 
-fn set(resource: &mut ResourceSpec, field: &str, value: f64) {
-    let rate = Rate(value.round().max(1.0) as u64);
+fn set(resource: &mut ResourceSpec, field: &str, time: Time, rate: Rate) {
     match field {
-        "latency" => resource.latency.value = Time(value.round() as u64),
+        "latency" => resource.latency.value = time,
         "gross" => resource.gross.iter_mut().for_each(|gross| gross.value = rate),
         "measured" => resource.measured.iter_mut().for_each(|measured| measured.value = rate),
         _ => {}

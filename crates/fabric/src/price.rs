@@ -237,32 +237,3 @@ impl Bill {
         priced + self.included.get(&kind).copied().unwrap_or(0)
     }
 }
-
-/// A size at which a box is added: what makes cost jump.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// First number of nodes that needs it.
-    pub nodes: u64,
-    /// Switch or enclosure.
-    pub kind: ItemKind,
-    /// Boxes before.
-    pub from: u64,
-    /// Boxes from here on.
-    pub to: u64,
-}
-
-/// The steps in a series of inventories of growing size.
-pub fn steps<'a>(inventories: impl IntoIterator<Item = &'a Inventory>) -> Vec<Step> {
-    let mut steps = Vec::new();
-    let mut last: Option<&Inventory> = None;
-    for inventory in inventories {
-        for kind in [ItemKind::Switch, ItemKind::Enclosure] {
-            let (from, to) = (last.map_or(0, |last| last.count(kind)), inventory.count(kind));
-            if last.is_some() && from != to {
-                steps.push(Step { nodes: inventory.nodes, kind, from, to });
-            }
-        }
-        last = Some(inventory);
-    }
-    steps
-}

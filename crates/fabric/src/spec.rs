@@ -169,7 +169,7 @@ pub struct FabricSpec {
 /// The price list of a fabric and the item of that list that each kind of thing is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PriceRef {
-    /// Name of a file in `catalog/prices`.
+    /// Name of a file in `catalog/prices`, or a path.
     pub list: String,
     /// Item of the list by kind; a kind without item costs nothing of its own (a NIC's price may hold its cable).
     pub items: BTreeMap<ItemKind, String>,

@@ -43,15 +43,7 @@ fn without_options(words: &[String]) -> Vec<String> {
 
 /// The command line as a shell takes it.
 pub fn plain(command: &[String]) -> String {
-    let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+%@".contains(c);
-    let quoted = |word: &String| {
-        if !word.is_empty() && word.chars().all(harmless) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        }
-    };
-    command.iter().filter(|word| *word != "--slurm").map(quoted).collect::<Vec<_>>().join(" ")
+    hotlink_results::as_typed(command.iter().filter(|word| *word != "--slurm"))
 }
 
 /// A script that Slurm runs; results go to a file with this ending.

@@ -4,7 +4,6 @@ use crate::output::Output;
 use crate::table::{Table, figure};
 use hotlink_bench::Record;
 use hotlink_fabric::inventory::Inventory;
-use hotlink_fabric::price::steps;
 use hotlink_fabric::spec::ItemKind;
 use hotlink_results::Batch;
 use hotlink_study::Error;
@@ -269,16 +268,24 @@ impl Paper<'_> {
 
 /// The sizes, of those compared, at which boxes are added: where cost jumps.
 fn steps_of<'a>(name: &str, cells: impl Iterator<Item = &'a Record>) -> Option<String> {
-    let inventories: Vec<Inventory> = cells.filter_map(bought).collect();
-    let steps = steps(&inventories);
-    let told = steps.iter().take(MOST_STEPS).map(|step| {
-        let boxes = if step.kind == ItemKind::Enclosure { "enclosures" } else { "switches" };
-        format!("{} {boxes} from {} nodes", step.to, step.nodes)
+    let steps = steps(&cells.filter_map(bought).collect::<Vec<_>>());
+    let told = steps.iter().take(MOST_STEPS).map(|(nodes, kind, boxes)| {
+        let kind = if *kind == ItemKind::Enclosure { "enclosures" } else { "switches" };
+        format!("{boxes} {kind} from {nodes} nodes")
     });
     let told = told.collect::<Vec<_>>().join(", ");
     let more = steps.len().saturating_sub(MOST_STEPS);
     let rest = if more > 0 { format!(" and {more} steps more") } else { String::new() };
     (!steps.is_empty()).then(|| format!("{name}: {told}{rest}"))
+}
+
+/// The steps in a series of inventories of growing size: the first number of nodes that takes so many boxes.
+fn steps(inventories: &[Inventory]) -> Vec<(u64, ItemKind, u64)> {
+    let of = |pair: &[Inventory]| {
+        let boxes = [ItemKind::Switch, ItemKind::Enclosure].map(|kind| (pair[1].nodes, kind, pair[1].count(kind)));
+        boxes.into_iter().filter(|(_, kind, count)| pair[0].count(*kind) != *count).collect::<Vec<_>>()
+    };
+    inventories.windows(2).flat_map(of).collect()
 }
 
 fn sizes(count: usize) -> String {
@@ -287,4 +294,17 @@ fn sizes(count: usize) -> String {
 
 fn range(first: u32, last: u32) -> String {
     if first == last { first.to_string() } else { format!("{first}..{last}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_the_sizes_at_which_a_switch_is_added() {
+        let switches = |nodes: u64| if nodes <= 16 { 1 } else { 2 + (nodes.max(30) - 30).div_ceil(14) };
+        let of = |nodes| Inventory { nodes, pieces: [(ItemKind::Switch, switches(nodes))].into() };
+        let found = steps(&(14..34).map(of).collect::<Vec<_>>());
+        assert_eq!(found, [(17, ItemKind::Switch, 2), (31, ItemKind::Switch, 3)]);
+    }
 }

@@ -123,6 +123,16 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     Ok(Results { file: file.to_owned(), command, environment, sha256, incomplete, records })
 }
 
+/// Words of a command line as a shell takes them.
+pub fn as_typed<'w>(words: impl IntoIterator<Item = &'w String>) -> String {
+    let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+%@".contains(c);
+    let typed = |word: &'w String| match !word.is_empty() && word.chars().all(harmless) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    words.into_iter().map(typed).collect::<Vec<_>>().join(" ")
+}
+
 /// The fingerprint of a file's text, as `sha256sum` prints it.
 pub fn sha256(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -131,6 +141,12 @@ pub fn sha256(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shell_takes_words_for_themselves() {
+        let words = ["simulate", "--fail=leaf 0 -> spine 0", "a:groups=[8,3]", "it's", ""].map(str::to_owned);
+        assert_eq!(as_typed(&words), "simulate '--fail=leaf 0 -> spine 0' 'a:groups=[8,3]' 'it'\\''s' ''");
+    }
     use proptest::prelude::*;
 
     #[test]

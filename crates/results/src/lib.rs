@@ -15,6 +15,6 @@ mod place;
 pub mod timeline;
 mod versions;
 
-pub use files::{IMPORTED_ON, INCOMPLETE, Results, parse, read, sha256};
+pub use files::{IMPORTED_ON, INCOMPLETE, Results, as_typed, parse, read, sha256};
 pub use place::{Batch, can_write, is_no_input, write_whole, write_with};
 pub use versions::{is_ours, of_today};

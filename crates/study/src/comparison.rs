@@ -162,8 +162,8 @@ pub fn bought(cell: &Record) -> Option<Inventory> {
 
 /// A file that is there is meant before the catalog's list of that name.
 fn as_path(name_or_path: &str) -> String {
-    let is_local = !name_or_path.contains('/') && input::is_file(name_or_path);
-    if !is_local || input::is_standard(name_or_path) { name_or_path.to_owned() } else { format!("./{name_or_path}") }
+    let is_named = input::is_path(name_or_path) || !input::is_file(name_or_path);
+    if is_named { name_or_path.to_owned() } else { format!("./{name_or_path}") }
 }
 
 /// The whole comparison.

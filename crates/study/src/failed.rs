@@ -33,9 +33,11 @@ fn without_one(fabric: Fabric, part: &str) -> Result<Fabric, String> {
         (None, None) => return Err(unknown(&fabric, part)),
     };
     let left = rebuilt(network, &gone);
-    if let Some(host) = left.node_iter().find(|host| left.out(host.vertex()).len() == 0) {
-        let host = fabric.shape.vertex_name(network, host.vertex(), "node");
-        return Err(format!("fail: {part}: {host} and others would be cut off; ask for fewer nodes in place of it"));
+    let lost = left.node_iter().filter(|host| left.out(host.vertex()).len() == 0);
+    let lost: Vec<String> = lost.map(|host| fabric.shape.vertex_name(network, host.vertex(), "node")).collect();
+    if let [host, others @ ..] = &lost[..] {
+        let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        return Err(format!("fail: {part}: {host}{others} would be cut off; ask for fewer nodes in place of it"));
     }
     let spec = FabricSpec { routing: RoutingSpec::ShortestEcmp, ..fabric.spec };
     // The names of a cube's links follow from their places.
@@ -51,9 +53,8 @@ fn without_one(fabric: Fabric, part: &str) -> Result<Fabric, String> {
 
 fn switch(fabric: &Fabric, part: &str) -> Option<Vertex> {
     let network = &fabric.network;
-    let switches = (network.nodes..network.vertices() as u32).map(Vertex);
-    let name = |vertex: Vertex| fabric.shape.vertex_name(network, vertex, "router");
-    switches.into_iter().find(|&vertex| name(vertex) == part)
+    let mut switches = (network.nodes..network.vertices() as u32).map(Vertex);
+    switches.find(|&vertex| fabric.shape.vertex_name(network, vertex, "router") == part)
 }
 
 fn unknown(fabric: &Fabric, part: &str) -> String {
@@ -61,7 +62,8 @@ fn unknown(fabric: &Fabric, part: &str) -> String {
         .map(Channel)
         .find(|&c| ![fabric.network.from(c), fabric.network.to(c)].iter().any(|&end| fabric.network.is_node(end)));
     let example = link.map(|link| ends(fabric, link)).unwrap_or_default();
-    format!("fail: `{part}`: there is no such switch or cable; a cable is called by its ends, such as `{example}`")
+    let random = if part.starts_with("random:") { "; random cables fail in dumps of a network only" } else { "" };
+    format!("fail: `{part}`: there is no such switch or cable; cables go by their ends, such as `{example}`{random}")
 }
 
 fn rebuilt(network: &Network, gone: &BTreeSet<Channel>) -> Network {
@@ -70,9 +72,7 @@ fn rebuilt(network: &Network, gone: &BTreeSet<Channel>) -> Network {
         builder.vertices(1, role);
     }
     let left: Vec<Channel> = (0..network.channels() as u32).map(Channel).filter(|c| !gone.contains(c)).collect();
-    for &c in &left {
-        builder.channel(network.from(c), network.to(c), network.channel_role[c.0 as usize]);
-    }
+    left.iter().for_each(|&c| builder.channel(network.from(c), network.to(c), network.channel_role[c.0 as usize]));
     let (mut rebuilt, places) = builder.build_ordered();
     let own = left.iter().zip(places).filter_map(|(c, place)| Some((place, *network.overrides.get(c)?)));
     rebuilt.overrides = own.collect();

@@ -28,7 +28,7 @@ impl Gathered {
                 Ok(document) => document["check"].as_str(),
                 Err(what) => Some(what.as_str()),
             };
-            wrong.extend(what.map(|what| format!("{}: {}: {what}", cell.place, line(cell))));
+            wrong.extend(what.map(|what| format!("{}: {}: {what}", cell.place, command_line(cell))));
             records.extend(of_cell(key, cell, outcome));
         }
         let failed = |first: &String| {
@@ -39,9 +39,9 @@ impl Gathered {
     }
 }
 
-/// A cell's command line.
-fn line(cell: &Cell) -> String {
-    format!("hotlink {}", cell.arguments.join(" "))
+/// A cell's command line, as a shell takes it.
+pub fn command_line(cell: &Cell) -> String {
+    format!("hotlink {}", hotlink_results::as_typed(&cell.arguments))
 }
 
 /// The records of one cell; without a result one with `error`.
@@ -52,7 +52,7 @@ pub(crate) fn of_cell(key: &str, cell: &Cell, outcome: &Outcome) -> Vec<Record> 
         }
         Err(what) => {
             let failed = of_study(cell, &Value::Null).with("cell", key);
-            vec![failed.with("command", line(cell)).with("error", what.as_str())]
+            vec![failed.with("command", command_line(cell)).with("error", what.as_str())]
         }
     }
 }

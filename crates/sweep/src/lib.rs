@@ -11,7 +11,7 @@ mod run;
 mod store;
 
 pub use commands::{Commands, Named, Refusal, Takes};
-pub use gather::{Gathered, Outcome, listed};
+pub use gather::{Gathered, Outcome, command_line, listed};
 pub use plan::{Cell, expand};
 pub use run::{Plan, Shard, document};
 pub use store::{Keys, Store, text};

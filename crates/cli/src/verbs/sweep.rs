@@ -4,7 +4,7 @@ mod words;
 
 use crate::Failure;
 use hotlink_paper::{Output, Table};
-use hotlink_sweep::{Gathered, Plan, Shard, document, listed, text};
+use hotlink_sweep::{Gathered, Plan, Shard, command_line, document, listed, text};
 use std::path::{Path, PathBuf};
 use words::Words;
 
@@ -128,7 +128,7 @@ fn answer(mut plan: Plan, cells: Cells, (jobs, timed): (usize, bool), output: &m
 fn list(plan: &Plan) -> Table {
     let row = |(key, cell): &(String, hotlink_sweep::Cell)| {
         let finished = if plan.outcomes.contains_key(key) { "finished" } else { "" };
-        vec![cell.study.clone(), finished.to_owned(), format!("hotlink {}", cell.arguments.join(" "))]
+        vec![cell.study.clone(), finished.to_owned(), command_line(cell)]
     };
     let columns = ["study", "", "command"].map(str::to_owned).to_vec();
     Table { columns, rows: plan.cells.iter().map(row).collect(), ..Table::default() }

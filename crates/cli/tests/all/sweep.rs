@@ -100,6 +100,17 @@ fn what_is_finished_is_not_run_again_and_what_is_damaged_is() {
     assert_eq!(again.len(), files.len());
 }
 
+/// A cable's name has an arrow, which a shell would take for a file.
+#[test]
+fn a_listed_command_is_as_a_shell_takes_it() {
+    let place = Place::new("quotes");
+    let study =
+        "[[study]]\nverb = \"analyze\"\nfabric = \"ib-ndr-fat-tree2\"\nnodes = 80\nfail = \"leaf 0 -> spine 0\"\n";
+    place.write("plan.toml", study);
+    let listed = place.out("sweep plan.toml --list");
+    assert!(listed.contains("hotlink analyze ib-ndr-fat-tree2 --nodes=80 '--fail=leaf 0 -> spine 0'"), "{listed}");
+}
+
 #[test]
 fn a_changed_fabric_is_another_cell() {
     let place = Place::new("fabric");

@@ -75,7 +75,10 @@ pub struct Described {
 impl Described {
     fn of(Loaded { spec, entries, file, parts }: Loaded) -> Described {
         let (name, title) = (spec.name.clone(), spec.title.clone());
-        Described { kind: Kind::Fabric, name, title, file, parts, entries, spec: Some(spec), published: None }
+        Described { parts, spec: Some(spec), ..Described::alone(Kind::Fabric, name, title, file, entries) }
+    }
+    fn alone(kind: Kind, name: String, title: String, file: String, entries: Vec<Entry>) -> Described {
+        Described { kind, name, title, file, parts: Vec::new(), entries, spec: None, published: None }
     }
 }
 
@@ -158,7 +161,7 @@ impl Library {
     /// # Errors
     /// There is none of that name, or the file cannot be read.
     pub fn open(&self, folder: &str, name_or_path: &str) -> Result<(String, String), Mistake> {
-        if name_or_path.contains('/') || name_or_path.ends_with(".toml") || input::is_standard(name_or_path) {
+        if input::is_path(name_or_path) {
             return read_file(Path::new(name_or_path));
         }
         self.find(folder, name_or_path).unwrap_or_else(|| {
@@ -191,7 +194,11 @@ impl Library {
         // Its lines are those of no file.
         let unplaced = |mistake: Mistake| Mistake { line: 0, column: 0, ..mistake };
         let varied = self.parse_fabric(name_or_path, &text);
-        varied.map_err(|mistakes| mistakes.into_iter().map(unplaced).collect())
+        let mut varied = varied.map_err(|mistakes| mistakes.into_iter().map(unplaced).collect::<Vec<_>>())?;
+        if variant::is_repriced(&loaded.spec, &varied.spec, &settings) {
+            varied.spec.prices = None;
+        }
+        Ok(varied)
     }
 
     /// The fabric that `text` describes, called `file` in messages.
@@ -269,14 +276,14 @@ impl Library {
             Kind::Part => parse_part(&file, &text),
             Kind::Prices => {
                 let (list, entries) = read_price_list(&file, &text)?;
-                let (name, title) = (list.name, format!("{} ({}, {})", list.title, list.currency, list.date));
-                Ok(Described { kind, name, title, file, parts: Vec::new(), entries, spec: None, published: None })
+                let title = format!("{} ({}, {})", list.title, list.currency, list.date);
+                Ok(Described::alone(kind, list.name, title, file, entries))
             }
             Kind::Published => {
                 let published = published::parse(&file, &text)?;
                 let (name, title) = (published.name.clone(), published.title.clone());
-                let (parts, entries, published) = (Vec::new(), Vec::new(), Some(published));
-                Ok(Described { kind, name, title, file, parts, entries, spec: None, published })
+                let alone = Described::alone(kind, name, title, file, Vec::new());
+                Ok(Described { published: Some(published), ..alone })
             }
         }
     }
@@ -290,8 +297,7 @@ pub fn parse_part(file: &str, text: &str) -> Result<Described, Vec<Mistake>> {
     let sheet = Sheet::new(file, text);
     let name = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let title = read_part(&name, &sheet, &mut Stated::default()).unwrap_or_default();
-    let (entries, file) = (sheet.finish()?, file.to_owned());
-    Ok(Described { kind: Kind::Part, name, title, file, parts: Vec::new(), entries, spec: None, published: None })
+    Ok(Described::alone(Kind::Part, name, title, file.to_owned(), sheet.finish()?))
 }
 
 fn kind_in(folder: &str) -> Kind {
@@ -369,7 +375,8 @@ impl References for Lookup<'_> {
     }
 
     fn price_items(&mut self, name: &str) -> Option<Vec<String>> {
-        match self.library.find("prices", name)? {
+        let path = input::is_path(name).then(|| self.library.open("prices", name));
+        match path.or_else(|| self.library.find("prices", name))? {
             Ok((file, text)) => {
                 let sheet = Sheet::new(&file, &text);
                 let document = sheet.parse();

@@ -6,6 +6,7 @@
 use super::barrier::{read_barrier, read_reduction};
 use super::topology::read_topology;
 use super::vocabulary::{MOST, PARAMETERS, parameter_named};
+use crate::input;
 use crate::routing::Paths;
 use crate::sheet::unit::Dimension;
 use crate::sheet::{Sheet, Table, name_of, unknown};
@@ -330,8 +331,8 @@ pub(super) fn read_fabric(sheet: &Sheet<'_>, references: &mut dyn References) ->
     let packet = stated.packet(&root, technology);
     let (has_barrier, barrier) = (root.has("barrier"), root.table_opt("barrier").and_then(read_barrier));
     let (has_reduction, reduction) = (root.has("reduction"), root.table_opt("reduction").and_then(read_reduction));
-    let prices = root.table_opt("prices").and_then(|table| read_prices(table, references));
-    if let Some((topology, _)) = &shape {
+    let prices = root.table_opt("prices").and_then(|table| read_prices(sheet, table, references));
+    if let Some((topology, _)) = shape.as_ref().filter(|_| !sheet.told("topology")) {
         check_buildable(&root, topology);
     }
     root.finish();
@@ -369,18 +370,19 @@ fn read_part_reference(
     }
 }
 
-fn read_prices(table: Table<'_>, references: &mut dyn References) -> Option<PriceRef> {
-    let list = table.text("list");
+fn read_prices(sheet: &Sheet<'_>, table: Table<'_>, references: &mut dyn References) -> Option<PriceRef> {
+    let named = |list: String| if input::is_path(&list) { input::beside(&sheet.file, &list) } else { list };
+    let list = table.text("list").map(named);
     let known = list.as_ref().and_then(|list| references.price_items(list));
     if let (Some(list), None) = (&list, &known) {
         let names = references.names("prices");
         let what = format!("price list {}", unknown(list, names.iter().map(String::as_str)));
-        table.wrong("list", what, names.join(", "));
+        table.wrong("list", what, format!("{}, or a file of your own, such as \"./my-prices.toml\"", names.join(", ")));
     }
     let check = |table: &Table<'_>, key: &str, item: &String| {
-        if let Some(known) = known.as_ref().filter(|known| !known.contains(item)) {
+        if let Some(known) = known.as_ref().filter(|known| !known.is_empty() && !known.contains(item)) {
             let what = format!("item {}", unknown(item, known.iter().map(String::as_str)));
-            table.wrong(key, what, known.join(", "));
+            table.wrong(key, what, format!("{}, or those of a list of your own", known.join(", ")));
         }
     };
     let mut items = BTreeMap::new();

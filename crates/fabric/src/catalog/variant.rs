@@ -6,7 +6,7 @@
 use super::library::Library;
 use crate::price::PriceList;
 use crate::sheet::Mistake;
-use crate::spec::{ItemKind, PriceRef};
+use crate::spec::{FabricSpec, ItemKind, PriceRef};
 use toml::{Table, Value};
 
 /// What the values of a variant may be called, beside the keys of the topology.
@@ -74,18 +74,26 @@ pub(super) fn text(
         topology.insert("source".to_owned(), Value::String(format!("{source}; {key} = {value} as asked")));
         topology.insert("status".to_owned(), Value::String("estimated".to_owned()));
     }
-    // Prices of other switches and cables; or those of nodes with their share of so many switches.
-    let share = table.get("prices").is_some_and(|prices| prices.get("switch").is_none());
-    let repriced = |key: &str| [LINK, "radix"].contains(&key) || share && ["levels", "oversubscription"].contains(&key);
-    if settings.iter().any(|(key, _)| repriced(key)) {
-        table.remove("prices");
-    }
     let told: Vec<String> = settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
     let title = table.get("title").and_then(Value::as_str).unwrap_or_default();
     let title = format!("{title}, with {}", told.join(", "));
     table.insert("title".to_owned(), Value::String(title));
     table.insert("name".to_owned(), Value::String(name.to_owned()));
     Ok(table.to_string())
+}
+
+/// Whether `base` says nothing of what the pieces of the variant cost: other cables, other switches or adapters (a switch
+/// may have ports left over, but none that it lacks), or nodes whose price holds their share of so many switches.
+pub(super) fn is_repriced(base: &FabricSpec, variant: &FabricSpec, settings: &[(&str, &str)]) -> bool {
+    let [before, after] = [base, variant].map(|spec| spec.topology.ports());
+    let share = base.prices.as_ref().is_some_and(|prices| !prices.items.contains_key(&ItemKind::Switch));
+    let is_other = |key: &str| match key {
+        LINK => true,
+        "radix" | "ports" => before != after,
+        "levels" | "oversubscription" => share,
+        _ => before < after,
+    };
+    settings.iter().any(|(key, _)| is_other(key))
 }
 
 /// What is bought for `name`, a variant with other switches or cables, where `list` prices each item of its fabric anew.

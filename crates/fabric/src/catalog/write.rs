@@ -3,6 +3,7 @@
 use super::read::{ITEMS, ROLES, ROUTINGS};
 use super::vocabulary::parameter_named;
 use crate::barrier::BarrierSpec;
+use crate::numbers::times;
 use crate::routing::Paths;
 use crate::sheet::unit::Dimension;
 use crate::sheet::{STATUSES, name_of};
@@ -115,20 +116,9 @@ fn write_tree<'r>(out: &mut String, table: &str, barrier: &BarrierSpec, range: &
     field(out, "phases", barrier.phases);
     field(out, "source", quoted(&barrier.origin.source));
     field(out, "status", quoted(name_of(STATUSES, &barrier.origin.status)));
-    let always = [("enter", &barrier.enter), ("read", &barrier.read), ("hop", &barrier.hop), ("gate", &barrier.gate)];
-    let sometimes =
-        [("gate_per_input", &barrier.gate_per_input), ("serial", &barrier.serial), ("software", &barrier.software)];
-    let sometimes = sometimes.into_iter().filter_map(|(key, time)| Some((key, time.as_ref()?)));
-    for (key, time) in always.into_iter().chain(sometimes) {
+    for (key, time) in times(barrier) {
         let base = (time.value.0 as f64, range(&format!("{table}.{key}")));
-        value_within(out, key, time, base, Dimension::Time);
-    }
-    if !barrier.processing.is_empty() {
-        heading(out, &format!("{table}.processing"));
-        for (nodes, time) in &barrier.processing {
-            let base = (time.value.0 as f64, range(&format!("{table}.processing.{nodes}")));
-            value_within(out, &nodes.to_string(), time, base, Dimension::Time);
-        }
+        value_within(out, &key, time, base, Dimension::Time);
     }
 }
 

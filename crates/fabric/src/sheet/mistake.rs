@@ -94,24 +94,3 @@ fn distance(a: &str, b: &str) -> usize {
     }
     row[b.len()]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_place_counts_lines_and_characters_from_one() {
-        let lines = Lines::new("a = 1\nµ = x\n");
-        assert_eq!((lines.place(&(0..1)), lines.place(&(5..6))), ((1, 1), (1, 6)));
-        assert_eq!((lines.place(&(6..6)), lines.place(&(11..12))), ((2, 1), (2, 5)));
-        assert_eq!(lines.place(&(99..99)), (3, 1));
-        assert_eq!(Lines::new("").place(&(9..9)), (1, 1));
-    }
-
-    #[test]
-    fn the_nearest_name_is_found_and_a_far_one_is_not_offered() {
-        assert_eq!(nearest("groos", ["gross", "measured"]), Some("gross"));
-        assert_eq!(nearest("sci-torus2", ["sci-ring", "sci-torus2d"]), Some("sci-torus2d"));
-        assert_eq!(nearest("banana", ["gross", "measured"]), None);
-    }
-}

@@ -86,7 +86,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// Whether something is wrong with `key` or within it.
-    fn told(&self, key: &str) -> bool {
+    pub(super) fn told(&self, key: &str) -> bool {
         self.mistakes.borrow().iter().any(|mistake| mistake.key.starts_with(key))
     }
 

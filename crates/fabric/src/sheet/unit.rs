@@ -58,6 +58,7 @@ impl Dimension {
                 ("KiB/s", 1024.0),
                 ("Mbit/s", 0.125e6),
                 ("Gbit/s", 0.125e9),
+                ("Tbit/s", 0.125e12),
             ],
             Dimension::Time => &[("us", 1e6), ("ns", 1e3), ("ps", 1.0), ("ms", 1e9), ("s", 1e12)],
             Dimension::Size => &[

@@ -109,6 +109,9 @@ impl Topology for CubeSpec {
     fn has_one_size(&self) -> bool {
         matches!(self.extents, Extents::Fixed(_))
     }
+    fn ports(&self) -> Option<u32> {
+        Some(self.nodes_per_router + 2 * self.dimensions)
+    }
 }
 
 /// The layout of a cube.
@@ -143,7 +146,7 @@ impl Cube {
     pub fn new(nodes: u32, spec: &CubeSpec) -> Result<Cube, BuildError> {
         let &CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, host_links, ref extents } = spec;
         check_range("dimensions", dimensions, 1..=MAX_DIMENSIONS)?;
-        check_range("nodes_per_router", nodes_per_router, 1..=1024)?;
+        check_range("nodes_per_router", nodes_per_router, PORTS)?;
         if b_link && (bidirectional || nodes_per_router != 1 || host_links) {
             return Err(invalid("a cube with b_link has unidirectional rings, one node per router, no host links"));
         }

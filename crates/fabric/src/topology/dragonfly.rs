@@ -5,7 +5,7 @@
 //! are dealt out to the other groups in turn, so that every pair of groups has the same number of links; ports left
 //! over stay free. A router's ports: the other routers of its group in ascending order, its global links, its nodes.
 
-use super::{PORTS, Registered, Shape, Topology, TopologySpec, check_channels, check_range, invalid};
+use super::{Registered, Shape, Topology, TopologySpec, check_channels, check_range, invalid};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
@@ -14,6 +14,9 @@ use crate::terms::{Role, RoutingSpec};
 /// The registry's entry.
 pub(crate) const ENTRY: Registered =
     Registered { kind: "dragonfly", meaning: "groups of all-to-all routers, all-to-all groups", read };
+
+/// What each of its parameters may be.
+const COUNTS: std::ops::RangeInclusive<u32> = 1..=1024;
 
 /// Dragonfly: groups of all-to-all routers, all-to-all groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,9 +30,9 @@ pub struct DragonflySpec {
 }
 
 fn read(table: &Table<'_>) -> Option<TopologySpec> {
-    let nodes_per_router = table.count("nodes_per_router", PORTS);
-    let routers_per_group = table.count("routers_per_group", PORTS);
-    let global_per_router = table.count("global_per_router", PORTS);
+    let nodes_per_router = table.count("nodes_per_router", COUNTS);
+    let routers_per_group = table.count("routers_per_group", COUNTS);
+    let global_per_router = table.count("global_per_router", COUNTS);
     Some(TopologySpec::new(DragonflySpec {
         nodes_per_router: nodes_per_router?,
         routers_per_group: routers_per_group?,
@@ -49,6 +52,9 @@ impl Topology for DragonflySpec {
     fn routings(&self) -> &'static [RoutingSpec] {
         use RoutingSpec::{DragonflyMinimal, DragonflyValiant, ShortestEcmp, ShortestSingle, UpDown};
         &[DragonflyMinimal, DragonflyValiant, ShortestEcmp, ShortestSingle, UpDown]
+    }
+    fn ports(&self) -> Option<u32> {
+        Some(self.nodes_per_router + self.routers_per_group - 1 + self.global_per_router)
     }
     fn fields(&self) -> Vec<(&'static str, String)> {
         vec![
@@ -82,9 +88,9 @@ impl Dragonfly {
     /// # Errors
     /// A parameter out of range, or more nodes than a h + 1 groups hold.
     pub fn new(nodes: u32, per_router: u32, routers: u32, global: u32) -> Result<Dragonfly, BuildError> {
-        check_range("nodes_per_router", per_router, 1..=1024)?;
-        check_range("routers_per_group", routers, 1..=1024)?;
-        check_range("global_per_router", global, 0..=1024)?;
+        check_range("nodes_per_router", per_router, COUNTS)?;
+        check_range("routers_per_group", routers, COUNTS)?;
+        check_range("global_per_router", global, 0..=*COUNTS.end())?;
         let groups = nodes.div_ceil(per_router * routers);
         let most = routers * global + 1;
         if groups > most {

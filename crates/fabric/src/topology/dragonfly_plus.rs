@@ -107,6 +107,10 @@ impl Topology for DragonflyPlus {
         &[ShortestEcmp, ShortestSingle, ShortestValiant, UpDown]
     }
 
+    fn ports(&self) -> Option<u32> {
+        Some((self.nodes_per_leaf + self.spines).max(self.leaves + self.global_per_spine))
+    }
+
     fn fields(&self) -> Vec<(&'static str, String)> {
         vec![
             ("nodes_per_leaf", self.nodes_per_leaf.to_string()),

@@ -7,7 +7,7 @@
 //! and where there are fewer, it has fewer switches with parallel links. Nodes fill leaves in order, leaves fill blocks
 //! in order. Where an oversubscription does not divide a leaf's ports, the leaf has the next port up, not one less.
 
-use super::switches::MAX_PORTS;
+use super::switches::{MAX_PORTS, RADIX};
 use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
@@ -54,14 +54,19 @@ impl FatTree {
 }
 
 fn read(table: &Table<'_>) -> Option<TopologySpec> {
-    let radix = table.count("radix", 2..=65_536);
+    let radix = table.count("radix", RADIX);
     if radix.is_some_and(|radix| radix % 2 == 1) {
         table.wrong("radix", "half of a switch's ports lead up", "an even number");
     }
     let levels = table.count_opt("levels", 1..=8);
-    let oversubscription = table.number_opt("oversubscription", 0.01..=1000.0).unwrap_or(1.0);
+    let oversubscription = table.number_opt("oversubscription", ratios(radix.unwrap_or(MAX_PORTS))).unwrap_or(1.0);
     let top_all_down = table.flag_opt("top_all_down").unwrap_or(true);
     Some(TopologySpec::new(FatTree { radix: radix?, levels, oversubscription, top_all_down }))
+}
+
+/// Oversubscriptions that a leaf of so many ports may have.
+fn ratios(radix: u32) -> std::ops::RangeInclusive<f64> {
+    1.0 / 64.0..=f64::from(radix)
 }
 
 impl Topology for FatTree {
@@ -129,12 +134,12 @@ fn build(nodes: u32, tree: &FatTree) -> Result<(Network, Shape), BuildError> {
 
 fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
     let &FatTree { radix, levels, oversubscription, top_all_down } = tree;
-    check_range("radix", radix, 2..=MAX_PORTS)?;
+    check_range("radix", radix, RADIX)?;
     check_range("levels", levels.unwrap_or(1), 1..=MAX_LEVELS)?;
     if !radix.is_multiple_of(2) {
         return Err(invalid(format!("radix = {radix}: an even number")));
     }
-    if !(1.0 / 64.0..=f64::from(radix)).contains(&oversubscription) {
+    if !ratios(radix).contains(&oversubscription) {
         return Err(invalid(format!("oversubscription = {oversubscription}: allowed are 1/64 to the radix, {radix}")));
     }
     let k = radix / 2;

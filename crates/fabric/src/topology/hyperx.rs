@@ -109,6 +109,10 @@ impl Topology for HyperX {
         &[DimensionOrder, ShortestEcmp, ShortestSingle, ShortestValiant, UpDown]
     }
 
+    fn ports(&self) -> Option<u32> {
+        Some(self.nodes_per_switch + self.links * self.extents.iter().map(|extent| extent - 1).sum::<u32>())
+    }
+
     fn fields(&self) -> Vec<(&'static str, String)> {
         vec![
             ("extents", format!("{:?}", self.extents)),

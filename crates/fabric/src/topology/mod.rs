@@ -51,6 +51,11 @@ pub trait Topology: Any + std::fmt::Debug + Send + Sync {
     }
     /// Its parameters as a file states them.
     fn fields(&self) -> Vec<(&'static str, String)>;
+    /// Ports that a switch of it needs (of nodes that are their own routers: the node), where its parameters tell.
+    fn ports(&self) -> Option<u32> {
+        let fields = self.fields();
+        fields.iter().find(|(key, _)| ["radix", "ports"].contains(key)).and_then(|(_, ports)| ports.parse().ok())
+    }
     /// Whether it is built in one size only, or from a file of its own.
     fn has_one_size(&self) -> bool {
         false

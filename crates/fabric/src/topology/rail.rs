@@ -10,7 +10,7 @@
 //! one switch each where that suffices. Where leaves are too many for spines above all of them, they stand in groups, each
 //! with spines of its own, and cores join the groups: those of one rail, or of all rails where these are joined.
 
-use super::switches::MAX_PORTS;
+use super::switches::RADIX;
 use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid, sharing};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
@@ -35,10 +35,15 @@ pub struct Rail {
 }
 
 fn read(table: &Table<'_>) -> Option<TopologySpec> {
-    let (gpus_per_host, radix) = (table.count("gpus_per_host", 1..=256), table.count("radix", 2..=65_536));
+    let (gpus_per_host, radix) = (table.count("gpus_per_host", 1..=256), table.count("radix", RADIX));
     let word = |key, no, yes| if table.has(key) { table.choice(key, &[(no, false), (yes, true)]) } else { Some(false) };
     let (joined, mesh) = (word("rails", "apart", "joined"), word("scale_up", "switch", "mesh"));
-    Some(TopologySpec::new(Rail { gpus_per_host: gpus_per_host?, radix: radix?, joined: joined?, mesh: mesh? }))
+    let rail = Rail { gpus_per_host: gpus_per_host?, radix: radix?, joined: joined?, mesh: mesh? };
+    if rail.joined && rail.radix < rail.gpus_per_host {
+        let what = format!("{} rails meet in a switch of {} ports", rail.gpus_per_host, rail.radix);
+        table.wrong("radix", what, format!("a whole number {} to {}", rail.gpus_per_host, RADIX.end()));
+    }
+    Some(TopologySpec::new(rail))
 }
 
 impl Rail {
@@ -145,7 +150,7 @@ impl Rail {
 fn build(nodes: u32, rail: &Rail, reducing: Option<Reducing>) -> Result<(Network, Shape), BuildError> {
     let &Rail { gpus_per_host: gpus, radix, joined, mesh } = rail;
     check_range("gpus_per_host", gpus, 1..=256)?;
-    check_range("radix", radix, 2..=MAX_PORTS)?;
+    check_range("radix", radix, RADIX)?;
     let hosts = nodes.div_ceil(gpus);
     let nodes = hosts * gpus;
     let RailLevels { held, leaves, groups, spines, cores, spine_up } = rail.levels(hosts)?;

@@ -16,6 +16,9 @@ use crate::terms::{Role, RoutingSpec};
 pub(crate) const ENTRY: Registered =
     Registered { kind: "slim-fly", meaning: "switches at most two links apart, with least switches", read };
 
+/// Ports of its switches: the smallest Slim Fly needs ten.
+const RADIX: std::ops::RangeInclusive<u32> = 10..=*PORTS.end();
+
 /// The smallest Slim Fly of switches with `radix` ports that holds the nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlimFly {
@@ -24,7 +27,7 @@ pub struct SlimFly {
 }
 
 fn read(table: &Table<'_>) -> Option<TopologySpec> {
-    Some(TopologySpec::new(SlimFly { radix: table.count("radix", PORTS)? }))
+    Some(TopologySpec::new(SlimFly { radix: table.count("radix", RADIX)? }))
 }
 
 /// A Slim Fly of one prime, of switches with so many ports.
@@ -98,14 +101,11 @@ impl Topology for SlimFly {
     }
 
     fn build(&self, nodes: u32) -> Result<(Network, Shape), BuildError> {
-        check_range("radix", self.radix, PORTS)?;
+        check_range("radix", self.radix, RADIX)?;
         let radix = self.radix;
         let Some(of) = Of::all(radix).find(|of| of.nodes() >= nodes) else {
-            let most = Of::all(radix).last();
-            return Err(invalid(match most {
-                Some(most) => format!("{nodes} nodes: switches of {radix} ports make a Slim Fly of {}", most.nodes()),
-                None => format!("radix = {radix}: the smallest Slim Fly has switches of 10 ports"),
-            }));
+            let most = Of::all(radix).map(Of::nodes).last().unwrap_or(0);
+            return Err(invalid(format!("{nodes} nodes: switches of {radix} ports make a Slim Fly of {most}")));
         };
         check_channels(2 * u64::from(nodes) + u64::from(of.switches()) * u64::from(of.links()))?;
         let (q, [x_set, m_set]) = (of.q, of.sets());

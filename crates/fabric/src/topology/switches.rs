@@ -14,6 +14,10 @@ type Built = Result<(Network, Shape), BuildError>;
 
 /// Most ports of a switch.
 pub const MAX_PORTS: u32 = 4096;
+/// Ports of a switch in a tree or rail.
+pub(super) const RADIX: std::ops::RangeInclusive<u32> = 2..=MAX_PORTS;
+/// Ports of a switch in a line or ring.
+const CHAINED: std::ops::RangeInclusive<u32> = 3..=MAX_PORTS;
 
 /// Entries of the registry.
 pub(crate) const ARRAY: Registered =
@@ -90,17 +94,14 @@ fn read_ring(table: &Table<'_>) -> Option<TopologySpec> {
 
 /// Ports and links of a switch that needs `links` ports on each side and one for a node; nodes on each switch.
 fn read_switches(table: &Table<'_>) -> Option<(u32, u32, Vec<u32>)> {
-    let (ports, links) = (table.count("ports", 3..=65_536), table.count("links", 1..=32_767));
+    let ports = table.count("ports", CHAINED);
+    // As many on each side leave a port for a node.
+    let links = table.count("links", 1..=(ports.unwrap_or(MAX_PORTS) - 1) / 2);
     let groups = table.counts_opt("groups", PORTS);
     if groups.is_none() && table.has("groups") {
         table.wrong("groups", "is no list of the nodes on each switch", "whole numbers, such as [12, 4, 8]");
     }
-    let (ports, links, groups) = (ports?, links?, groups.unwrap_or_default());
-    if 2 * links >= ports {
-        let most = (ports - 1) / 2;
-        table.wrong("links", format!("{links} links to each side leave no port for a node"), format!("1 to {most}"));
-    }
-    Some((ports, links, groups))
+    Some((ports?, links?, groups.unwrap_or_default()))
 }
 
 impl Topology for SwitchArray {
@@ -230,8 +231,8 @@ fn filled(nodes: u32, ports: u32, groups: &[u32], used: impl Fn(u32, u32) -> u32
 /// Switches in a line with `links` links between neighbours (M02's minimally connected Myrinet): as few as hold the
 /// nodes. One holds `ports`, two hold `2 (ports - links)`, every further one `ports - 2 links` more.
 fn array(nodes: u32, ports: u32, links: u32, groups: &[u32]) -> Built {
-    check_range("ports", ports, 2..=MAX_PORTS)?;
-    check_range("links", links, 1..=((ports - 1) / 2).max(1))?;
+    check_range("ports", ports, CHAINED)?;
+    check_range("links", links, 1..=(ports - 1) / 2)?;
     let inner = ports.saturating_sub(2 * links);
     let used = |switches: u32, s: u32| links * (u32::from(s > 0) + u32::from(s + 1 < switches));
     let switches = match nodes {
@@ -261,7 +262,7 @@ fn array(nodes: u32, ports: u32, links: u32, groups: &[u32]) -> Built {
 /// adjacent pair, joined by `links` links under either reading. One switch alone uses all ports for nodes.
 fn ring(nodes: u32, of: &SwitchRing) -> Built {
     let &SwitchRing { ports, links, links_per_switch, ref groups } = of;
-    check_range("ports", ports, 3..=MAX_PORTS)?;
+    check_range("ports", ports, CHAINED)?;
     if links_per_switch && !links.is_multiple_of(2) {
         return Err(invalid(format!("links = {links} per switch: an even number, half of them to each neighbour")));
     }
@@ -319,7 +320,7 @@ fn clos64(nodes: u32) -> Built {
 
 /// One crossbar.
 fn crossbar(nodes: u32, ports: u32) -> Built {
-    check_range("ports", ports, 1..=1 << 20)?;
+    check_range("ports", ports, PORTS)?;
     if nodes > ports {
         return Err(invalid(format!("{nodes} nodes: the crossbar has {ports} ports")));
     }

@@ -1,6 +1,6 @@
 //! The embedded catalog is whole, and files with mistakes are told all of them, with their places.
 
-use hotlink_fabric::catalog::{self, Library, Mistake};
+use hotlink_fabric::catalog::{self, Library, Lines, Mistake, nearest};
 use hotlink_fabric::flow_control::{FLOW_CONTROLS, FlowControl};
 use hotlink_fabric::spec::{Role, Status};
 use hotlink_fabric::technology::TECHNOLOGIES;
@@ -265,4 +265,109 @@ fn each_is_there_once_and_some_technology_has_it() {
     }
     let is_listed = |one: &FlowControl| FLOW_CONTROLS.contains(&one);
     assert!(TECHNOLOGIES.iter().all(|technology| is_listed(technology.flow_control.value)));
+}
+
+#[test]
+fn a_place_counts_lines_and_characters_from_one() {
+    let lines = Lines::new("a = 1\nµ = x\n");
+    assert_eq!((lines.place(&(0..1)), lines.place(&(5..6))), ((1, 1), (1, 6)));
+    assert_eq!((lines.place(&(6..6)), lines.place(&(11..12))), ((2, 1), (2, 5)));
+    assert_eq!(lines.place(&(99..99)), (3, 1));
+    assert_eq!(Lines::new("").place(&(9..9)), (1, 1));
+}
+
+#[test]
+fn the_nearest_name_is_found_and_a_far_one_is_not_offered() {
+    assert_eq!(nearest("groos", ["gross", "measured"]), Some("gross"));
+    assert_eq!(nearest("sci-torus2", ["sci-ring", "sci-torus2d"]), Some("sci-torus2d"));
+    assert_eq!(nearest("banana", ["gross", "measured"]), None);
+}
+
+/// What is one too many is refused where it stands, and the range that is named there is that of the topology.
+#[test]
+fn a_range_that_is_told_is_the_one_that_holds() {
+    for (kind, key, rest, most) in [
+        ("switch-array", "ports", "links = 1", 4096),
+        ("switch-ring", "ports", "links = 1", 4096),
+        ("switch-array", "links", "ports = 16", 7),
+        ("crossbar", "ports", "", 65_536),
+        ("fat-tree", "radix", "", 4096),
+        ("rail", "radix", "gpus_per_host = 4", 4096),
+        ("fat-tree", "oversubscription", "radix = 4", 4),
+        ("dragonfly", "nodes_per_router", "routers_per_group = 4\nglobal_per_router = 1", 1024),
+        ("dragonfly", "routers_per_group", "nodes_per_router = 4\nglobal_per_router = 1", 1024),
+        ("dragonfly", "global_per_router", "nodes_per_router = 4\nrouters_per_group = 4", 1024),
+        ("slim-fly", "radix", "", 65_536),
+        ("cube", "nodes_per_router", "dimensions = 1\nbidirectional = true\nextents = \"balanced\"", 65_536),
+    ] {
+        let with = |count: u32| {
+            let topology = format!(
+                "[topology]\n{key} = {count}\nkind = \"{kind}\"\n{rest}\nsource = \"s\"\nstatus = \"published\"\n"
+            );
+            catalog::parse("x.toml", &format!("name = \"x\"\ntitle = \"x\"\nparts = [\"infiniband-ndr\"]\n{topology}"))
+        };
+        let spec = with(most).unwrap_or_else(|mistakes| panic!("{kind}: {}", told(&mistakes)));
+        assert!(spec.topology.build(4).is_ok(), "{kind}, {key}");
+        let [wrong] = &with(most + 1).unwrap_err()[..] else { panic!("{kind}, {key}") };
+        assert_eq!((wrong.line, wrong.key.as_str()), (5, format!("topology.{key}").as_str()));
+        assert!(wrong.allowed.ends_with(&format!(" to {most}")), "{wrong}");
+    }
+    let small = "name = \"x\"\ntitle = \"x\"\nparts = [\"infiniband-ndr\"]\n[topology]\nkind = \"rail\"\ngpus_per_host = 4\n\
+                 radix = 3\nrails = \"joined\"\nsource = \"s\"\nstatus = \"published\"\n";
+    let mistakes = told(&catalog::parse("x.toml", small).unwrap_err());
+    assert!(
+        mistakes.starts_with("x.toml:7:9: topology.radix: 4 rails meet") && mistakes.contains("4 to 4096"),
+        "{mistakes}"
+    );
+}
+
+/// A list of one's own is named by its way from the fabric's file, and has names of its own.
+#[test]
+fn a_fabric_may_be_priced_by_a_list_of_ones_own() {
+    let fabric = |list: &str, item: &str| {
+        format!(
+            "name = \"mine\"\ntitle = \"Mine\"\nparts = [\"infiniband-ndr\"]\n[topology]\nkind = \"crossbar\"\nports = 8\n\
+             source = \"s\"\nstatus = \"published\"\n[prices]\nlist = \"{list}\"\nswitch = \"{item}\"\n"
+        )
+    };
+    let list = "name = \"own\"\ntitle = \"Own\"\ncurrency = \"EUR\"\ndate = \"2026-01-31\"\n[item.big-box]\ntitle = \"Box\"\n\
+                price = { value = 900, unit = \"EUR\", source = \"quotation\", status = \"published\" }\n";
+    let directory = std::env::temp_dir().join(format!("hotlink-own-list-{}", std::process::id()));
+    std::fs::create_dir_all(directory.join("lists")).unwrap();
+    std::fs::write(directory.join("lists/own.toml"), list).unwrap();
+    let of = |name: &str, text: String| {
+        let file = directory.join(name).display().to_string();
+        std::fs::write(&file, text).unwrap();
+        catalog::load(&file)
+    };
+    let priced = of("mine.toml", fabric("lists/own.toml", "big-box"));
+    let bought = priced.as_ref().ok().and_then(|spec| spec.prices.clone());
+    let found = bought.map(|prices| Library::embedded().price_list(&prices.list));
+    let absent = of("absent.toml", fabric("./other.toml", "big-box"));
+    let [unnamed, other] =
+        [("own", "big-box"), ("lists/own.toml", "bigbox")].map(|(list, item)| of("x.toml", fabric(list, item)));
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert!(priced.is_ok(), "{}", told(&priced.unwrap_err()));
+    assert_eq!(found.unwrap().unwrap().items["big-box"].price.value.units(), 900.0);
+    let absent = told(&absent.unwrap_err());
+    assert!(absent.contains("other.toml: cannot be read") && !absent.contains("big-box"), "{absent}");
+    let unnamed = told(&unnamed.unwrap_err());
+    assert!(unnamed.contains("\"own\" is unknown") && unnamed.contains("or a file of your own"), "{unnamed}");
+    assert!(told(&other.unwrap_err()).contains("did you mean \"big-box\"?"));
+}
+
+#[test]
+fn a_rate_may_be_told_in_terabits() {
+    let rate = |rate: &str| {
+        let link = format!("[resource.link]\ngross = {{ {rate}, source = \"s\", status = \"published\" }}\n");
+        let topology = "[topology]\nkind = \"crossbar\"\nports = 8\nsource = \"s\"\nstatus = \"published\"\n";
+        let head = "name = \"x\"\ntitle = \"x\"\nparts = [\"infiniband-ndr\"]\n";
+        let spec = catalog::parse("x.toml", &format!("{head}{topology}{link}"));
+        spec.unwrap_or_else(|mistakes| panic!("{}", told(&mistakes))).resources[&Role::Link]
+            .gross
+            .clone()
+            .unwrap()
+            .value
+    };
+    assert_eq!(rate("value = 1.6, unit = \"Tbit/s\""), rate("value = 1600, unit = \"Gbit/s\""));
 }

@@ -26,3 +26,30 @@ fn pieces_are_what_one_would_buy() {
         [(Nic, 520), (Switch, 8 * (3 + 2)), (CableNode, 520), (CableSwitch, 8 * 3 * 32)]
     );
 }
+
+/// A ring of six switches with four nodes each, bought as one whatever the file calls it.
+#[test]
+fn routers_that_are_switches_are_bought() {
+    let text = |topology: &str, switch: &str| {
+        format!(
+            "name = \"x\"\ntitle = \"x\"\nparts = [\"server-pcie5\", \"infiniband-ndr\"]\n[topology]\n{topology}\nsource = \"s\"\n\
+             status = \"published\"\n[prices]\nlist = \"estimate-2025\"\nnic = \"ndr-nic\"\n{switch}"
+        )
+    };
+    let bought = |topology: &str, switch: &str| {
+        let spec = catalog::parse("x.toml", &text(topology, switch)).unwrap();
+        Inventory::of(&Fabric::build(&spec, 24).unwrap()).pieces
+    };
+    let cube = "kind = \"cube\"\ndimensions = 1\nbidirectional = true\nnodes_per_router = 4\nextents = [6]";
+    let ring = "kind = \"switch-ring\"\nports = 6\nlinks = 1";
+    let switch = "switch = \"ndr-switch\"\n";
+    assert_eq!(bought(cube, switch), bought(ring, switch));
+    assert_eq!(
+        bought(cube, switch).into_iter().collect::<Vec<_>>(),
+        [(Nic, 24), (Switch, 6), (CableNode, 24), (CableSwitch, 6)]
+    );
+    // Without a switch to buy they are parts of the nodes.
+    assert!(!bought(cube, "").contains_key(&Switch));
+    let torus = pieces("myrinet-torus3d", 64);
+    assert_eq!(torus, [(Nic, 64), (Switch, 7), (CableNode, 64), (CableSwitch, 7)]);
+}

@@ -3,7 +3,7 @@
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{self, Library};
 use hotlink_fabric::inventory::Inventory;
-use hotlink_fabric::price::{PriceError, steps};
+use hotlink_fabric::price::PriceError;
 use hotlink_fabric::spec::{ItemKind, Status};
 use hotlink_fabric::units::Money;
 use proptest::prelude::*;
@@ -179,14 +179,6 @@ fn parts_of_a_cent_are_mistakes() {
         let place = told[0].starts_with("p.toml:7:") && told[0].contains(&format!("item.a.{key}: "));
         assert!(place && told[0].contains("parts of a cent (allowed: at most two decimals"), "{told:?}");
     }
-}
-
-#[test]
-fn steps_are_the_sizes_at_which_a_switch_is_added() {
-    let series: Vec<Inventory> =
-        (14..34).map(|n| myrinet(n, if n <= 16 { 1 } else { 2 + (n.max(30) - 30).div_ceil(14) })).collect();
-    let found: Vec<(u64, u64, u64)> = steps(&series).iter().map(|step| (step.nodes, step.from, step.to)).collect();
-    assert_eq!(found, [(17, 1, 2), (31, 2, 3)]);
 }
 
 proptest! {

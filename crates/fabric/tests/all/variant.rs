@@ -28,6 +28,29 @@ fn a_variant_has_other_counts_and_says_so() {
     assert!(Fabric::build(&small, 128).is_ok() && Fabric::build(&small, 129).is_err());
 }
 
+/// A switch may have ports left over, but none that it lacks; a card for more rings is another card.
+#[test]
+fn a_variant_keeps_prices_while_its_switches_do() {
+    for (name, is_priced) in [
+        ("myrinet-ring4:ports=64", false),
+        ("myrinet-ring4:ports=12", false),
+        ("myrinet-ring4:ports=16:links=2", true),
+        ("ib-ndr-fat-tree2:radix=64:levels=3", true),
+        ("slingshot-dragonfly:nodes_per_router=512", false),
+        ("slingshot-dragonfly:routers_per_group=33", false),
+        ("slingshot-dragonfly:nodes_per_router=8", true),
+        ("slingshot-dragonfly:nodes_per_router=20:global_per_router=13", true),
+        ("ib-ndr-dragonfly-plus:nodes_per_leaf=512", false),
+        ("ib-ndr-dragonfly-plus:spines=512", false),
+        ("myrinet-torus3d:nodes_per_router=60", false),
+        ("myrinet-torus3d:nodes_per_router=5", true),
+        ("sci-ring:dimensions=2", false),
+        ("gpu-rail:gpus_per_host=4", true),
+    ] {
+        assert_eq!(load(name).unwrap().prices.is_some(), is_priced, "{name}");
+    }
+}
+
 #[test]
 fn a_variant_may_state_the_nodes_of_each_switch() {
     let spec = load("myrinet-ring4:groups=[2,8,3]").unwrap();

@@ -30,7 +30,13 @@ fn a_full_tree_spares_a_cable() {
 
 #[test]
 fn parts_that_are_not_there_and_hosts_cut_off_are_errors() {
-    for (part, why) in [("spine 99", "no such switch"), ("leaf 0", "would be cut off"), ("", "such as `leaf 0")] {
+    for (part, why) in [
+        ("spine 99", "no such switch"),
+        ("leaf 0", "node 0 and 31 more would be cut off"),
+        ("node 3 -> leaf 0", "leaf 0: node 3 would be cut off"),
+        ("random:3", "in dumps of a network only"),
+        ("", "such as `leaf 0"),
+    ] {
         let source = Source::open(&format!("ib-ndr-fat-tree2+fail:{part}")).unwrap();
         let error = source.build(128).unwrap_err();
         assert!(error.contains(why), "{part}: {error}");
