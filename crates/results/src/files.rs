@@ -1,5 +1,6 @@
 //! Result files read back: what `--json` printed, or a sweep's folder of them.
 
+use crate::anonymous::{without_folders, without_names};
 use crate::versions::of_today;
 use crate::{import, lines};
 use hotlink_bench::Record;
@@ -36,6 +37,27 @@ impl Results {
         // Older imports have the environment of the machine that read the files.
         let is_import = |pair: &[&str]| pair[0] == "import" && import::Program::named(pair[1]).is_ok();
         self.environment.contains_key(IMPORTED_ON) || words.windows(2).any(is_import)
+    }
+
+    /// Takes away what tells of the host and its folders.
+    pub fn make_anonymous(&mut self) {
+        let mut command: Vec<String> = self.command.split(' ').map(str::to_owned).collect();
+        let mut files: Vec<String> = Vec::new();
+        // Imported files are named after hosts.
+        for record in &mut self.records {
+            let Some(file) = record.text("file").map(str::to_owned) else { continue };
+            let at = files.iter().position(|known| *known == file).unwrap_or(files.len());
+            let name = format!("file {}", at + 1);
+            command.iter_mut().filter(|word| **word == file).for_each(|word| word.clone_from(&name));
+            record.set("file", name);
+            if at == files.len() {
+                files.push(file);
+            }
+        }
+        without_names(&mut command, &mut self.environment);
+        self.command = command.join(" ");
+        self.file = self.file.file_name().map_or_else(PathBuf::new, PathBuf::from);
+        self.records.iter_mut().for_each(|record| *record = without_folders(record));
     }
 
     /// Results for those that need all of them.
@@ -102,7 +124,10 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
         Some("jsonl") => Some(lines::jsonl(text).map_err(wrong)),
         Some("csv") => Some(lines::csv(text).map_err(wrong)),
         Some("md") => Some(lines::markdown(text).map_err(wrong)),
-        _ if text.starts_with("# OSU ") => Some(import::printed_by_osu(&file.display().to_string(), text)),
+        _ if text.starts_with("# OSU ") => Some(match import::condition::unfinished(text) {
+            Some((line, what)) => Err(Error::Input(format!("{}:{line}: {what}", file.display()))),
+            None => import::printed_by_osu(&file.display().to_string(), text),
+        }),
         _ => None,
     };
     if let Some(records) = plain {
@@ -139,6 +164,20 @@ mod tests {
     }
 
     #[test]
+    fn anonymous_results_name_no_host_and_no_folder() {
+        let text = r#"{"schema": "hotlink/2", "command": ["hotlink", "import", "osu", "/h/osu_bw.n1.n2.txt", "a/n3.txt"],
+            "environment": {"host": "n1", "imported_on": {"host": "desk", "os": "x"}}, "records": [
+            {"file": "/h/osu_bw.n1.n2.txt"}, {"file": "a/n3.txt"}, {"file": "/h/osu_bw.n1.n2.txt"}]}"#;
+        let mut results = parse(Path::new("/home/me/m.json"), text).ok().unwrap();
+        results.make_anonymous();
+        let files: Vec<_> = results.records.iter().filter_map(|record| record.text("file")).collect();
+        assert_eq!(files, ["file 1", "file 2", "file 1"]);
+        assert_eq!(results.command, "hotlink import osu file 1 file 2");
+        assert_eq!((results.file, results.environment.get("host")), ("m.json".into(), None));
+        assert_eq!(results.environment["imported_on"].to_string(), r#"{"os":"x"}"#);
+    }
+
+    #[test]
     fn missing_records_are_told_to_those_that_need_all() {
         let text = |more: &str| format!("{{\"schema\": \"hotlink/2\", \"records\": []{more}}}");
         let of = |more: &str| parse(Path::new("m.json"), &text(more)).ok().unwrap().whole();
@@ -157,6 +196,8 @@ mod tests {
         assert_eq!((record.number("nodes"), record.number("latency_us")), (Some(2.0), Some(3.15)));
         let said = parse(Path::new("m.txt"), text).err().unwrap().to_string();
         assert!(said.starts_with("m.txt:6: "), "{said}");
+        let cut = parse(Path::new("m.txt"), whole.trim_end()).err().unwrap().to_string();
+        assert!(cut.starts_with("m.txt:5: the output is cut short"), "{cut}");
     }
 
     #[test]

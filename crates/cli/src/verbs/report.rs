@@ -38,7 +38,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let Args { results, out, require, junit, title } = args;
     let (results, out, require) = (results.clone(), out.clone(), require.clone());
-    let asked = Asked { results, out, require, junit: junit.clone(), title: title.clone() };
+    let asked =
+        Asked { results, out, require, junit: junit.clone(), title: title.clone(), anonymous: output.is_anonymous() };
     let report = asked.write()?;
     let records = report.records();
     let title = format!("{}: {} ({})", report.verdict().name(), report.sentence(), args.out.display());
