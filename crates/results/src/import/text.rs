@@ -80,17 +80,20 @@ pub fn plain_log(text: &str) -> String {
     text.split_inclusive('\n').map(|line| unlabelled(line).unwrap_or(line)).collect()
 }
 
-/// A line without the `0: ` of `srun --label` or the `[1,0]<stdout>:` of `mpirun --tag-output`.
+/// A line without the `0: ` of `srun --label` or the `[1,0]<stdout>:` of `mpirun --tag-output`. Lines of `lspci` (`17:00.0`)
+/// have no blank behind the colon.
 fn unlabelled(line: &str) -> Option<&str> {
     let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let of_srun = || {
         let (rank, rest) = line.split_once(':')?;
-        is_number(rank.trim()).then(|| rest.strip_prefix(' ').unwrap_or(rest))
+        let is_rank = is_number(rank.trim()) && (rest.trim().is_empty() || rest.starts_with(' '));
+        is_rank.then(|| rest.strip_prefix(' ').unwrap_or(rest))
     };
     let of_mpirun = || {
         let (rank, rest) = line.strip_prefix('[')?.split_once("]<std")?;
-        let is_rank = rank.split(',').all(is_number);
-        is_rank.then(|| rest.split_once(':')).flatten().map(|(_, rest)| rest)
+        let is_rank = is_number(rank.rsplit(',').next()?);
+        let (_, rest) = rest.split_once(':').filter(|_| is_rank)?;
+        Some(rest.strip_prefix(' ').unwrap_or(rest))
     };
     of_srun().or_else(of_mpirun)
 }
@@ -160,10 +163,10 @@ mod tests {
     fn ranks_that_a_launcher_puts_before_lines_are_taken_off() {
         let plain = "# OSU MPI Latency Test v7.4\n\n8  1.10\n";
         let labelled = |label: &str| plain.lines().map(|line| format!("{label}{line}\n")).collect::<String>();
-        for label in ["0: ", " 12: ", "[1,0]<stdout>:", "[1,12]<stdout>:"] {
+        for label in ["0: ", " 12: ", "[1,0]<stdout>:", "[prterun-n1-7@1,12]<stdout>: "] {
             assert_eq!(plain_log(&labelled(label)), plain, "{label}");
         }
-        for text in [plain, "[  5]   0.00-1.00   sec\n", "12: 13\n14\n15\n", ""] {
+        for text in [plain, "[  5]   0.00-1.00   sec\n", "12: 13\n14\n15\n", "17:00.0 Ethernet\n18:00.0 X\n", ""] {
             assert_eq!(plain_log(text), text);
         }
     }
