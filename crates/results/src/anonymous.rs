@@ -1,8 +1,32 @@
 //! What results do not tell where they are to be anonymous.
 
-use crate::files::IMPORTED_ON;
+use crate::files::{IMPORTED_ON, Results};
 use hotlink_bench::Record;
 use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+impl Results {
+    /// Takes away what tells of the host and its folders.
+    pub fn make_anonymous(&mut self) {
+        let mut command: Vec<String> = self.command.split(' ').map(str::to_owned).collect();
+        let mut files: Vec<String> = Vec::new();
+        // Imported files are named after hosts.
+        for record in &mut self.records {
+            let Some(file) = record.text("file").map(str::to_owned) else { continue };
+            let at = files.iter().position(|known| *known == file).unwrap_or(files.len());
+            let name = format!("file {}", at + 1);
+            command.iter_mut().filter(|word| **word == file).for_each(|word| word.clone_from(&name));
+            record.set("file", name);
+            if at == files.len() {
+                files.push(file);
+            }
+        }
+        without_names(&mut command, &mut self.environment);
+        self.command = command.join(" ");
+        self.file = self.file.file_name().map_or_else(PathBuf::new, PathBuf::from);
+        self.records.iter_mut().for_each(|record| *record = without_folders(record));
+    }
+}
 
 /// Takes folders and addresses away from the words of a command.
 pub fn without_places(command: &mut [String]) {

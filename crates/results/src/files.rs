@@ -1,6 +1,5 @@
 //! Result files read back: what `--json` printed, or a sweep's folder of them.
 
-use crate::anonymous::{without_folders, without_names};
 use crate::versions::of_today;
 use crate::{import, lines};
 use hotlink_bench::Record;
@@ -37,27 +36,6 @@ impl Results {
         // Older imports have the environment of the machine that read the files.
         let is_import = |pair: &[&str]| pair[0] == "import" && import::Program::named(pair[1]).is_ok();
         self.environment.contains_key(IMPORTED_ON) || words.windows(2).any(is_import)
-    }
-
-    /// Takes away what tells of the host and its folders.
-    pub fn make_anonymous(&mut self) {
-        let mut command: Vec<String> = self.command.split(' ').map(str::to_owned).collect();
-        let mut files: Vec<String> = Vec::new();
-        // Imported files are named after hosts.
-        for record in &mut self.records {
-            let Some(file) = record.text("file").map(str::to_owned) else { continue };
-            let at = files.iter().position(|known| *known == file).unwrap_or(files.len());
-            let name = format!("file {}", at + 1);
-            command.iter_mut().filter(|word| **word == file).for_each(|word| word.clone_from(&name));
-            record.set("file", name);
-            if at == files.len() {
-                files.push(file);
-            }
-        }
-        without_names(&mut command, &mut self.environment);
-        self.command = command.join(" ");
-        self.file = self.file.file_name().map_or_else(PathBuf::new, PathBuf::from);
-        self.records.iter_mut().for_each(|record| *record = without_folders(record));
     }
 
     /// Results for those that need all of them.
