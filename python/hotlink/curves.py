@@ -85,8 +85,8 @@ MODELS = {"formula", "load"}
 WHOLE_ACROSS = {"nodes", "ranks"}
 # Lines with more points have no marks.
 MOST_MARKS = 40
-# Text that tells what came out, not what was asked: it never parts a line.
-TOLD = frozenset(_core.TOLD) | {
+# Text that tells what came out, not what was asked: it never parts a line. A file stands for the hosts it is of.
+TOLD = frozenset(_core.TOLD) - {"file"} | {
     "ahead_after",
     "ahead_before",
     "first_placement",

@@ -82,6 +82,12 @@ def test_names_stand_at_the_ends_and_name_neither_quantity() -> None:
     assert sorted(names(latency)) == ["shm", "tcp"]
 
 
+def test_each_imported_file_is_a_line_of_its_own() -> None:
+    records = [record | {"file": f"osu_bw.{host}.txt"} for host in ("n1", "n2") for record in pingpong()]
+    lines = curves.curves_of(records, "size_B", "latency_us")
+    assert [(line.name, len(line.x)) for line in lines] == [("osu_bw.n1.txt", 4), ("osu_bw.n2.txt", 4)]
+
+
 def test_units_are_scaled_and_labels_stand_upright() -> None:
     sizes = tuple(2**power for power in range(3, 23))
     fast: list[Record] = [

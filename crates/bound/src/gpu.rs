@@ -143,7 +143,7 @@ impl Cluster {
         let on_leaf = |moved: Option<Moved>| moved.map(|moved| Moved { spine: 0.0, ..moved });
         // Where a ring leaves the domain, one of its hops from GPU to GPU there is none of the scale-up network's.
         let hops = if h > 1.0 { (d - 1.0) / d } else { 1.0 };
-        let gather = ["allgather", "reduce_scatter", "reduce-scatter"].contains(&collective);
+        let gather = ["allgather", "reduce-scatter"].contains(&collective);
         match (collective, algorithm) {
             ("allreduce", Algorithm::Ring) => on_leaf(moved(2.0 * others * hops, 2.0 * others / d, 2.0 * others)),
             ("allreduce", Algorithm::Tree) => {

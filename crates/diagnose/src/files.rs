@@ -140,7 +140,7 @@ impl Evidence {
             },
             Some(What::Own) => {
                 match hotlink_results::parse(Path::new(file), text).and_then(hotlink_results::Results::whole) {
-                    Ok(own) => self.keep(file, hosts::of(file, text, None), own.records),
+                    Ok(own) => self.own(file, text, own),
                     Err(error) => self.flag(file.to_owned(), error.to_string()),
                 }
             }
@@ -156,6 +156,27 @@ impl Evidence {
                 None => self.flag(file.to_owned(), format!("is none of: {ALLOWED}")),
             },
         }
+    }
+
+    /// Results of hotlink: of each file that was imported, and of one machine that measured, by its name.
+    fn own(&mut self, file: &str, text: &str, own: hotlink_results::Results) {
+        let host = own.environment.get("host").and_then(|host| host.as_str());
+        let mut runs: Vec<Results> = Vec::new();
+        for record in own.records {
+            let is_of_one =
+                record.text("method") == Some("measured") && record.number("machines").is_none_or(|many| many <= 1.0);
+            let from = record.text("file").unwrap_or(file).to_owned();
+            let hosts = || match host {
+                Some(host) if from == file && is_of_one => vec![host.to_owned()],
+                _ if from == file => hosts::of(file, text, None),
+                _ => hosts::of(&from, "", None),
+            };
+            match runs.iter_mut().find(|run| run.file == from) {
+                Some(run) => run.records.push(record),
+                None => runs.push(Results { hosts: hosts(), file: from, records: vec![record] }),
+            }
+        }
+        self.results.extend(runs);
     }
 
     fn results(&mut self, file: &str, text: &str, program: &'static Program) {
@@ -249,6 +270,25 @@ mod tests {
         };
         assert_eq!(benchmark(Some("allreduce")).0, Some("allreduce".to_owned()));
         assert!(benchmark(None).1.contains("--benchmark NAME"));
+    }
+
+    #[test]
+    fn hosts_of_own_results_are_those_that_they_tell_of() {
+        let hosts = |file: &str, environment: &str, records: &str| {
+            let head = format!(r#"{{"schema": "hotlink/2", "command": ["hotlink"], "environment": {environment}"#);
+            let mut evidence = Evidence::default();
+            evidence.add(file, &format!(r#"{head}, "records": [{records}]}}"#));
+            evidence.results.iter().map(|run| run.hosts.join(" ")).collect::<Vec<_>>()
+        };
+        let record =
+            |more: &str| format!(r#"{{"benchmark": "pingpong", "method": "measured", "latency_us": 1.0{more}}}"#);
+        let of = |file: &str| record(&format!(r#", "file": "b/osu_bw.{file}.txt""#));
+        let imported = [of("n1.n5"), of("n2.n5"), of("n1.n5")].join(", ");
+        assert_eq!(hosts("before.json", r#"{"imported_on": {"host": "desk"}}"#, &imported), ["n1 n5", "n2 n5"]);
+        assert_eq!(hosts("before.json", r#"{"host": "n7"}"#, &record("")), ["n7"]);
+        // One of the two measured and wrote the file: its name tells both.
+        assert_eq!(hosts("p.n1.n2.json", r#"{"host": "n1"}"#, &record(r#", "machines": 2"#)), ["n1 n2"]);
+        assert_eq!(hosts("p.n3.json", "{}", &record("")), ["n3"]);
     }
 
     #[test]

@@ -81,25 +81,28 @@ impl Course {
         let name = format!("measure {}: blocks", self.name);
         let task = session.is_speaker().then(|| session.face.task(&name, count.into()));
         let pace = Pace::start(self.step);
-        let mut passes = Vec::new();
+        let (mut passes, mut taken) = (Vec::new(), Ok(()));
         for index in 0..count {
             pace.wait(index);
             let mut pass = Pass::new(session, false);
-            take(&mut pass)?;
+            taken = take(&mut pass);
             passes.push(pass.records);
+            if taken.is_err() {
+                break;
+            }
             if let Some(task) = &task {
                 task.step();
             }
         }
         drop(task);
-        for point in 0..passes.iter().map(Vec::len).min().unwrap_or(0) {
-            let (record, outliers) = self.merged(&passes.iter().map(|pass| &pass[point]).collect::<Vec<_>>());
+        for pass in by_point(&passes, taken.is_ok()) {
+            let (record, outliers) = self.merged(&pass);
             if let Some(outliers) = outliers.filter(|_| session.is_speaker()) {
                 session.face.say(&format!("outliers: {outliers}"));
             }
             records.push(record);
         }
-        Ok(())
+        taken
     }
 
     /// The record of the median block with the statistics of all, and what to say of outlying rounds.
@@ -135,6 +138,14 @@ impl Course {
             _ => with_rounds(record, &values, self.blocks as usize, key),
         }
     }
+}
+
+/// The records of each point that were measured. Where not all is `whole`, the last pass ended on the way: what it has
+/// counts, and where it is the only one, no more is there.
+fn by_point(passes: &[Vec<Record>], whole: bool) -> impl Iterator<Item = Vec<&Record>> {
+    let all = &passes[..passes.len() - usize::from(!whole && passes.len() > 1)];
+    let points = all.iter().map(Vec::len).min().unwrap_or(0);
+    (0..points).map(|point| passes.iter().filter_map(|pass| pass.get(point)).collect())
 }
 
 /// What a record is about.
@@ -194,6 +205,16 @@ mod tests {
         assert!((low - 0.653_119_039_363_44).abs() < 1e-9 && (low * high - 16.0).abs() < 1e-9, "{low} {high}");
         assert_eq!(record.number("blocks"), Some(7.0));
         assert_eq!(record.text("statistic_of"), Some("time_s"));
+    }
+
+    #[test]
+    fn passes_before_a_failure_count() {
+        let pass = |points: u64| (0..points).map(|size| Record::new().with("size_B", size)).collect::<Vec<_>>();
+        let counts = |passes: &[Vec<Record>], whole| by_point(passes, whole).map(|all| all.len()).collect::<Vec<_>>();
+        assert_eq!(counts(&[pass(3), pass(3), pass(1)], false), [3, 2, 2]);
+        assert_eq!(counts(&[pass(2)], false), [1, 1]);
+        assert_eq!(counts(&[pass(3), pass(3)], true), [2, 2, 2]);
+        assert!(counts(&[vec![]], false).is_empty());
     }
 
     #[test]

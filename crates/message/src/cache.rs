@@ -13,7 +13,7 @@ pub enum Policy {
     Lru,
     /// The one used least often (longest ago, among equals).
     Lfu,
-    /// The smallest that frees enough for the new one, else the largest.
+    /// The smallest that is no smaller than the new one, else the largest.
     BestFit,
     /// Any, drawn from the seed.
     Random(u64),

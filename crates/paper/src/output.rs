@@ -7,7 +7,7 @@ use crate::rests;
 use crate::table::{Table, keys};
 use hotlink_bench::Record;
 use hotlink_measure::{environment, osu};
-use hotlink_results::anonymous::{last_part, without_places};
+use hotlink_results::anonymous::{self, without_folders};
 use hotlink_results::{IMPORTED_ON, INCOMPLETE};
 use hotlink_seats::sys::wait_readable;
 use hotlink_study::inputs::Vary;
@@ -19,7 +19,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How results are printed.
@@ -79,6 +79,8 @@ pub struct Output {
     stream: Stream,
     /// Why the records are not all.
     incomplete: Option<String>,
+    /// Files of the command whose names tell of hosts, and what they are called in anonymous results.
+    files: Vec<[String; 2]>,
 }
 
 /// How far the records of `--format jsonl` are printed.
@@ -123,6 +125,7 @@ impl Output {
             muted: true,
             stream: Stream::Held,
             incomplete: None,
+            files: Vec::new(),
         }
     }
     /// When progress is shown.
@@ -158,9 +161,22 @@ impl Output {
     pub fn is_muted(&self) -> bool {
         self.muted
     }
+    /// Numbers these files of the command in anonymous results: people name files after hosts.
+    pub fn number_files(&mut self, files: &[PathBuf]) {
+        let numbered = files.iter().enumerate();
+        self.files = numbered.map(|(at, file)| [file.display().to_string(), format!("file {}", at + 1)]).collect();
+    }
+    /// A record as anonymous results have it.
+    fn bare(&self, mut record: Record) -> Record {
+        let own = self.files.iter().find(|[file, _]| record.text("file") == Some(file));
+        if let Some([_, name]) = own {
+            record.set("file", name.as_str());
+        }
+        without_folders(&record)
+    }
     /// Adds one result, and prints it where records are printed as they come.
     pub fn push(&mut self, record: Record) {
-        self.records.push(if self.anonymous { without_folders(&record) } else { record });
+        self.records.push(if self.anonymous { self.bare(record) } else { record });
         if let (false, Stream::Live(printed)) = (self.muted, self.stream) {
             let lines: String = self.records[printed..].iter().map(|record| line(record) + "\n").collect();
             // Any other failure to write is told at the end.
@@ -291,7 +307,10 @@ impl Output {
     pub fn document(&self) -> Value {
         let (mut command, mut environment) = (self.command.clone(), self.environment.clone());
         if self.anonymous {
-            anonymise(&mut command, &mut environment);
+            self.files.iter().for_each(|[file, name]| {
+                command.iter_mut().filter(|word| *word == file).for_each(|word| word.clone_from(name))
+            });
+            anonymous::without_names(&mut command, &mut environment);
         }
         let mut document = json!({
             "schema": VERSION, "command": command, "environment": environment, "records": self.records,
@@ -343,34 +362,6 @@ fn write(text: &str) -> std::io::Result<bool> {
 fn no_osu_form() -> Error {
     let allowed = "allowed here: table, json, jsonl, csv, md";
     Error::Input(format!("--format osu is for benchmarks of the OSU suite only; {allowed}"))
-}
-
-/// Takes away names: of the host, of folders, of addresses, and what settings are set to.
-fn anonymise(command: &mut [String], environment: &mut Map<String, Value>) {
-    environment.remove("host");
-    for (key, value) in environment.iter_mut() {
-        match value {
-            Value::Object(place) if key == IMPORTED_ON => _ = place.remove("host"),
-            Value::String(text) if text.starts_with('/') => *text = last_part(text).to_owned(),
-            // Settings: which are set, not to what.
-            Value::Object(settings) => settings.values_mut().for_each(|value| *value = Value::Null),
-            _ => {}
-        }
-    }
-    without_places(command);
-}
-
-/// The record with the last parts of paths only, in texts too.
-fn without_folders(record: &Record) -> Record {
-    fn bare(value: &Value) -> Value {
-        let word = |word: &str| if word.starts_with('/') { last_part(word).to_owned() } else { word.to_owned() };
-        match value {
-            Value::String(text) if text.contains('/') => text.split(' ').map(word).collect::<Vec<_>>().join(" ").into(),
-            Value::Array(values) => values.iter().map(bare).collect(),
-            other => other.clone(),
-        }
-    }
-    record.fields().fold(Record::new(), |made, (key, value)| made.with(key, bare(value)))
 }
 
 /// A result document as text.

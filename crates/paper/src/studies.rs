@@ -61,20 +61,34 @@ pub fn tables(report: &Report, with_series: bool) -> Vec<Table> {
 
 /// The claims, for people; what does not hold is explained below.
 fn summary(report: &Report) -> Table {
-    let heads = ["id", "quantity", "reading", "published", "reproduced", "unit", "error %", "kind", "holds"];
+    // Verdicts on predictions go by the number that was on file, not by today's.
+    let has_file = report.claims.iter().any(|row| row.on_file().is_some());
+    let on_file: &[&str] = if has_file { &["predicted", "off %"] } else { &[] };
+    let heads = ["id", "quantity", "reading", "published", "reproduced", "unit", "error %"];
+    let heads = heads.iter().chain(on_file).chain(&["kind", "holds"]);
+    let percent = |off: Option<f64>| off.map(|off| format!("{off:.1}")).unwrap_or_default();
     let rows = report.claims.iter().map(|row| {
         let reading = row.key("reading").map(text).unwrap_or_default();
-        let error = row.error_pct().map(|error| format!("{error:.1}")).unwrap_or_default();
+        let error = percent(row.error_pct());
         let cells = [&row.quantity, &reading, &text(&row.published), &text(&row.reproduced), &row.unit, &error];
         let cells = cells.map(|cell| shortened(cell));
+        let predicted =
+            row.on_file().map(|number| [figure(number), percent(row.judged_error_pct())]).unwrap_or_default();
+        let predicted = predicted.into_iter().filter(|_| has_file);
         let ends = [row.class().name().to_owned(), row.verdict().to_owned()];
-        std::iter::once(row.id.clone()).chain(cells).chain(ends).collect()
+        std::iter::once(row.id.clone()).chain(cells).chain(predicted).chain(ends).collect()
     });
     let count = |verdict| report.claims.iter().filter(|row| row.verdict() == verdict).count();
     let told = report.claims.iter().filter(|row| matches!(row.verdict(), "NO" | "gap"));
     let mut notes: Vec<String> = vec![String::new()];
     notes.extend(told.map(|row| {
-        let why = row.key("gap").and_then(Value::as_str).unwrap_or(&row.conditions);
+        let on_file = row.on_file().map(|number| {
+            let (off, today) = (percent(row.judged_error_pct()), percent(row.error_pct()));
+            format!("{} was predicted, {off} % off; today's model is {today} % off", figure(number))
+        });
+        let conditions = Some(row.conditions.clone()).filter(|why| !why.is_empty());
+        let why = row.key("gap").and_then(Value::as_str).map(str::to_owned);
+        let why = why.unwrap_or_else(|| on_file.into_iter().chain(conditions).collect::<Vec<_>>().join("; "));
         let reading = row.key("reading").map(|reading| format!(" ({})", text(reading))).unwrap_or_default();
         format!("{} {}{reading}: {why}", row.verdict(), row.id)
     }));
@@ -85,7 +99,7 @@ fn summary(report: &Report) -> Table {
         count("gap")
     ));
     notes.push("--json has every row with its conditions, and the figures' series; --series prints those, --figures draws them.".to_owned());
-    let columns = heads.map(str::to_owned).to_vec();
+    let columns = heads.map(|head| (*head).to_owned()).collect();
     Table { title: format!("{}: {}", report.name, report.title), columns, rows: rows.collect(), notes }
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn report(
     title: Option<String>,
 ) -> PyResult<String> {
     told(py, move |_| {
-        let report = Asked { results, out, require, junit: None, title }.write()?;
+        let report = Asked { results, out, require, junit: None, title, anonymous: false }.write()?;
         Ok(report.records())
     })
 }

@@ -2,9 +2,9 @@
 
 use crate::{Acceptance, Report, Verdict, possible};
 use hotlink_fabric::input;
-use hotlink_results::{can_write, is_no_input, read, write_whole};
+use hotlink_results::{Results, can_write, is_no_input, read, write_whole};
 use hotlink_study::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Asked {
     pub junit: Option<PathBuf>,
     /// What the page is called.
     pub title: Option<String>,
+    /// Whether hosts, folders and addresses stay out of what is written.
+    pub anonymous: bool,
 }
 
 impl Asked {
@@ -38,10 +40,14 @@ impl Asked {
             let text = text.map_err(|error| Error::Input(format!("{}: cannot be read: {error}", path.display())))?;
             Acceptance::parse(path, &text)
         });
-        let acceptance = acceptance.transpose()?;
+        let mut acceptance = acceptance.transpose()?;
         let inputs: Result<Vec<_>, Error> = self.results.iter().map(|path| read(path)).collect();
-        let inputs: Vec<_> = inputs?.into_iter().flatten().collect();
+        let mut inputs: Vec<_> = inputs?.into_iter().flatten().collect();
         possible::check(&inputs)?;
+        if self.anonymous {
+            inputs.iter_mut().for_each(Results::make_anonymous);
+            acceptance.iter_mut().for_each(|acceptance| acceptance.file = bare(&acceptance.file));
+        }
         let report = Report::new(inputs, acceptance, self.title.clone(), self.command());
         write_whole("--out", &self.out, &report.html())?;
         self.junit.as_ref().map_or(Ok(()), |path| write_whole("--junit", path, &report.junit()))?;
@@ -64,11 +70,17 @@ impl Asked {
 
     /// The command that makes the page again.
     fn command(&self) -> String {
+        let told = |path: &PathBuf| if self.anonymous { bare(path) } else { path.clone() }.display().to_string();
         let mut words = vec!["hotlink report".to_owned()];
-        words.extend(self.results.iter().map(|path| path.display().to_string()));
-        words.push(format!("--out {}", self.out.display()));
-        words.extend(self.require.iter().map(|path| format!("--require {}", path.display())));
+        words.extend(self.results.iter().map(told));
+        words.push(format!("--out {}", told(&self.out)));
+        words.extend(self.require.iter().map(|path| format!("--require {}", told(path))));
         words.extend(self.title.iter().map(|title| format!("--title '{title}'")));
         words.join(" ")
     }
+}
+
+/// A path without its folders.
+fn bare(path: &Path) -> PathBuf {
+    path.file_name().map_or_else(PathBuf::new, PathBuf::from)
 }

@@ -148,7 +148,7 @@ impl Demo<'_> {
         ));
         let title = Some("This machine, three networks for 512 nodes, a finding".to_owned());
         let results = std::mem::take(&mut self.files);
-        let asked = Asked { results, out, require: None, junit: None, title };
+        let asked = Asked { results, out, require: None, junit: None, title, anonymous: false };
         asked.verdict(&asked.write()?)
     }
 }

@@ -83,9 +83,11 @@ fn curves(records: &[&Record], x_key: &str, y_key: &'static str) -> Vec<Curve> {
     order.iter().map(curve).collect()
 }
 
-/// The parameters that name a result: words, and the counts that people ask for. Other whole numbers came out.
+/// The parameters that name a result: words, and the counts that people ask for. Other whole numbers came out. The file
+/// that a record was imported from stands for its hosts.
 pub(crate) fn named(record: &Record) -> impl Iterator<Item = (&str, &Value)> {
-    parameters(record).filter(|(key, value)| value.is_string() || NAMING.contains(key))
+    let own = parameters(record).filter(|(key, value)| *key != "file" && (value.is_string() || NAMING.contains(key)));
+    own.chain(record.get("file").map(|file| ("file", file)))
 }
 
 /// Whether a parameter changes with the axis, and so tells no curves apart.
@@ -125,6 +127,15 @@ mod tests {
             let rows: Vec<Record> = nodes.into_iter().map(row).collect();
             assert_eq!(figures(&rows.iter().collect::<Vec<_>>())[0].curves[0].steps, steps);
         }
+    }
+
+    #[test]
+    fn what_several_files_hold_of_one_benchmark_is_a_curve_each() {
+        let of = |file: &str| [8, 16, 64].map(|size| row("a", size, 1.0).with("file", format!("{file}.txt")));
+        let rows: Vec<Record> = ["n1", "n2"].iter().flat_map(|host| of(host)).collect();
+        let found = figures(&rows.iter().collect::<Vec<_>>());
+        let curves: Vec<_> = found[0].curves.iter().map(|curve| (curve.name.as_str(), curve.points.len())).collect();
+        assert_eq!(curves, [("n1.txt", 3), ("n2.txt", 3)]);
     }
 
     #[test]

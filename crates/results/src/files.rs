@@ -102,7 +102,10 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
         Some("jsonl") => Some(lines::jsonl(text).map_err(wrong)),
         Some("csv") => Some(lines::csv(text).map_err(wrong)),
         Some("md") => Some(lines::markdown(text).map_err(wrong)),
-        _ if text.starts_with("# OSU ") => Some(import::printed_by_osu(&file.display().to_string(), text)),
+        _ if text.starts_with("# OSU ") => Some(match import::condition::unfinished(text) {
+            Some((line, what)) => Err(Error::Input(format!("{}:{line}: {what}", file.display()))),
+            None => import::printed_by_osu(&file.display().to_string(), text),
+        }),
         _ => None,
     };
     if let Some(records) = plain {
@@ -155,6 +158,20 @@ mod tests {
     }
 
     #[test]
+    fn anonymous_results_name_no_host_and_no_folder() {
+        let text = r#"{"schema": "hotlink/2", "command": ["hotlink", "import", "osu", "/h/osu_bw.n1.n2.txt", "a/n3.txt"],
+            "environment": {"host": "n1", "imported_on": {"host": "desk", "os": "x"}}, "records": [
+            {"file": "/h/osu_bw.n1.n2.txt"}, {"file": "a/n3.txt"}, {"file": "/h/osu_bw.n1.n2.txt"}]}"#;
+        let mut results = parse(Path::new("/home/me/m.json"), text).ok().unwrap();
+        results.make_anonymous();
+        let files: Vec<_> = results.records.iter().filter_map(|record| record.text("file")).collect();
+        assert_eq!(files, ["file 1", "file 2", "file 1"]);
+        assert_eq!(results.command, "hotlink import osu file 1 file 2");
+        assert_eq!((results.file, results.environment.get("host")), ("m.json".into(), None));
+        assert_eq!(results.environment["imported_on"].to_string(), r#"{"os":"x"}"#);
+    }
+
+    #[test]
     fn missing_records_are_told_to_those_that_need_all() {
         let text = |more: &str| format!("{{\"schema\": \"hotlink/2\", \"records\": []{more}}}");
         let of = |more: &str| parse(Path::new("m.json"), &text(more)).ok().unwrap().whole();
@@ -173,6 +190,8 @@ mod tests {
         assert_eq!((record.number("nodes"), record.number("latency_us")), (Some(2.0), Some(3.15)));
         let said = parse(Path::new("m.txt"), text).err().unwrap().to_string();
         assert!(said.starts_with("m.txt:6: "), "{said}");
+        let cut = parse(Path::new("m.txt"), whole.trim_end()).err().unwrap().to_string();
+        assert!(cut.starts_with("m.txt:5: the output is cut short"), "{cut}");
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl Row {
     }
 
     /// The number that a prediction is held to, where one stood before the datum was known.
-    fn on_file(&self) -> Option<f64> {
+    pub fn on_file(&self) -> Option<f64> {
         self.number("predicted").filter(|_| self.class() == Class::Prediction)
     }
 

@@ -16,7 +16,9 @@ pub(crate) const CLEAR_FACTOR: f64 = 2.0;
 
 /// How far off a number is, in per cent of another.
 pub(crate) fn off_pct(value: f64, of: f64) -> f64 {
-    (value - of) / of * 100.0
+    let off = (value - of) / of * 100.0;
+    // The last digits of sums that are the same.
+    if off.abs() < 1e-9 { 0.0 } else { off }
 }
 
 /// Whether two numbers are nearly equal.

@@ -259,7 +259,7 @@ crate::words! {
         Lru = "lru",
         /// The one used least often.
         Lfu = "lfu",
-        /// The smallest that frees enough.
+        /// The smallest that is no smaller than the new one, else the largest.
         BestFit = "best-fit",
         /// Any.
         Random = "random",

@@ -38,12 +38,15 @@ pub fn name(which: Which) -> &'static str {
     }
 }
 
-/// What a collective's size counts, as in nccl-tests. The message stack counts a rank's part.
-fn size_is(which: Which) -> &'static str {
-    match which {
-        Which::Allreduce | Which::ReduceScatter => "all that each GPU gives",
-        Which::Allgather => "all that each GPU gets",
-        Which::Alltoall => "all that each GPU sends, to itself too",
+/// What the size of a collective of this name counts, as in nccl-tests. The message stack counts a rank's part.
+pub fn size_is(benchmark: &str) -> Option<&'static str> {
+    match benchmark {
+        "allreduce" | "reduce-scatter" => Some("all that each GPU gives"),
+        "allgather" => Some("all that each GPU gets"),
+        "alltoall" => Some("all that each GPU sends, to itself too"),
+        "gather" => Some("all that the root gets"),
+        "scatter" => Some("all that the root gives"),
+        _ => None,
     }
 }
 
@@ -209,7 +212,7 @@ impl Collective {
             .with("stack", "gpu")
             .with("nodes", machine.ranks)
             .with("size_B", bytes)
-            .with("size_is", size_is(which))
+            .with("size_is", size_is(name(which)))
             .with("algorithm", algorithm.name())
             .with("channels", machine.channels)
             .with("domain", machine.domain)

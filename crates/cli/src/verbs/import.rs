@@ -95,6 +95,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let Chosen { program, flags, options } = &args.program;
     let Options { files, fabric, nodes, benchmark, ranks, algorithm, protocol } = options.clone();
     let flags = flags.clone();
+    output.number_files(&files);
     let files = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol };
     files.each(&mut |record, impossible| {
         impossible.inspect(|what| hotlink_paper::tell!("hotlink: impossible: {what}"));

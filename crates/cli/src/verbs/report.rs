@@ -3,6 +3,7 @@
 use crate::Failure;
 use hotlink_paper::{Output, Table};
 use hotlink_report::Asked;
+use hotlink_results::anonymous::last_part;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -38,10 +39,13 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let Args { results, out, require, junit, title } = args;
     let (results, out, require) = (results.clone(), out.clone(), require.clone());
-    let asked = Asked { results, out, require, junit: junit.clone(), title: title.clone() };
+    let asked =
+        Asked { results, out, require, junit: junit.clone(), title: title.clone(), anonymous: output.is_anonymous() };
     let report = asked.write()?;
     let records = report.records();
-    let title = format!("{}: {} ({})", report.verdict().name(), report.sentence(), args.out.display());
+    let place = args.out.display().to_string();
+    let place = if output.is_anonymous() { last_part(&place) } else { &place };
+    let title = format!("{}: {} ({place})", report.verdict().name(), report.sentence());
     output.table(Table { title, ..Table::of(&records[1..]) });
     output.push_all(records);
     asked.verdict(&report)

@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["series", "measure"])]
     score: bool,
     /// Draw every figure and table as SVG into this folder, on the study's own axes: packets solid, counted loads dotted,
-    /// closed forms dashed, printed values as rings.
+    /// closed forms dashed, LogGP in dashes and dots; printed values as rings, as a black line where one holds at every place.
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
     /// In the table for people, print the figures' series too (the other formats always have them).

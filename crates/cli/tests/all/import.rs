@@ -389,3 +389,94 @@ fn numbers_of_a_failed_run_do_not_count() {
         &[("import osu o.txt", "o.txt:4: the run failed: 'Caught error: Segmentation fault")],
     );
 }
+
+#[test]
+fn a_number_that_may_be_cut_is_refused() {
+    let folder = crate::common::place("import-cut");
+    let text = "# OSU MPI Bandwidth Test v7.4\n# Size Bandwidth (MB/s)\n524288 11800.50\n1048576 1";
+    std::fs::write(folder.join("o.txt"), text).unwrap();
+    crate::common::refuses(
+        &folder,
+        &[("import osu o.txt", "o.txt:4: the output is cut short: its last line does not")],
+    );
+    std::fs::write(folder.join("o.txt"), format!("{text}\n")).unwrap();
+    assert_eq!(records(&format!("import osu {}", folder.join("o.txt").display())).len(), 2);
+}
+
+/// Intel: the rate of Uniband and Biband is that of all pairs, half as many as ranks.
+#[test]
+fn imbs_uniband_is_held_to_the_bound_of_all_its_pairs() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("imb-uniband.txt");
+    let head = "#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part\n";
+    let of = |name: &str, ranks: u32| {
+        let text =
+            format!("{head}# Benchmarking {name}\n# #processes = {ranks}\n #bytes #repetitions Mbytes/sec Msg/sec\n");
+        std::fs::write(&file, format!("{text} 1048576 40 190000.00 181198.12\n")).unwrap();
+        let record = records(&format!("import imb {} --fabric ib-ndr-fat-tree2", file.display())).remove(0);
+        (record["pairs"].as_u64().unwrap(), record["bound_bandwidth_MBps"].as_f64().unwrap().round())
+    };
+    assert_eq!([of("Uniband", 2), of("Uniband", 8)], [(1, 49_685.0), (4, 198_738.0)]);
+    assert_eq!(of("Biband", 4), (2, 198_738.0));
+}
+
+/// A rank's part is what `measure` counts; the programs count all parts of some collectives.
+#[test]
+fn sizes_that_are_no_ranks_part_say_so() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("size-is.txt");
+    let imb = |name: &str| {
+        format!(
+            "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n# Benchmarking {name}\n# #processes = 16\n\
+             #bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]\n1048576 640 99.0 101.0 100.0\n"
+        )
+    };
+    let osu = |name: &str| format!("# OSU MPI {name} Latency Test v7.4\n# Size Avg Latency(us)\n1048576 100.0\n");
+    let nccl = |name: &str| {
+        format!(
+            "# Collective test starting: {name}_perf\n# Rank 0\n# Rank 1\n\
+             # size count type redop root time algbw busbw #wrong\n1048576 131072 float sum -1 100.0 10.49 5.24 0\n"
+        )
+    };
+    for (program, text, expected) in [
+        ("imb", imb("Reduce_scatter"), "reduce-scatter all that each rank gives"),
+        ("imb", imb("Reduce_scatter_block"), "reduce_scatter_block null"),
+        ("imb", imb("Alltoall"), "alltoall null"),
+        ("osu", osu("Reduce_scatter"), "reduce-scatter all that each rank gives"),
+        ("osu", osu("Non-blocking Reduce_scatter"), "non_blocking_reduce-scatter all that each rank gives"),
+        ("osu", osu("Allgather"), "allgather null"),
+        ("nccl-tests", nccl("reduce_scatter"), "reduce-scatter all that each GPU gives"),
+        ("nccl-tests", nccl("all_gather"), "allgather all that each GPU gets"),
+        ("nccl-tests", nccl("alltoall"), "alltoall all that each GPU sends, to itself too"),
+    ] {
+        std::fs::write(&file, &text).unwrap();
+        let record = records(&format!("import {program} {}", file.display())).remove(0);
+        assert_eq!(told(&record, "benchmark size_is"), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_launchers_put_before_lines_and_other_libraries_are_read() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("labelled.txt");
+    let of = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        told(&records(&format!("import osu {}", file.display()))[0], "benchmark via ranks size_B latency_us")
+    };
+    assert_eq!(of("0: # OSU MPI Latency Test v7.4\n0: # Size  Latency (us)\n0: 8  1.10\n"), "pingpong null null 8 1.1");
+    assert_eq!(
+        of("# OSU NCCL Allreduce Latency Test v7.4\n# Size Avg Latency(us)\n8 50.0\n"),
+        "allreduce nccl null 8 50"
+    );
+    let init = "# OSU MPI Init Test v7.4\nnprocs: 2, min: 149 ms, max: 151 ms, avg: 150 ms\n";
+    assert_eq!(of(init), "init null 2 null 150000");
+}
+
+#[test]
+fn anonymous_imports_number_their_files() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let files = ["osu_lat.n1.n2.txt", "osu_lat.n1.n3.txt"].map(|name| folder.join(name).display().to_string());
+    for file in &files {
+        std::fs::write(file, "# OSU MPI Latency Test v7.4\n# Size Latency (us)\n8 1.5\n").unwrap();
+    }
+    let output = hotlink(&format!("import osu {} --anonymous --json", files.join(" ")));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(!text.contains("n1.n") && text.contains("\"file\": \"file 2\""), "{text}");
+}

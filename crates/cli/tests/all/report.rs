@@ -104,3 +104,27 @@ fn bad_input_is_told_and_leaves_no_page() {
     );
     assert!(!folder.join("report.html").exists() && !folder.join("gone").exists());
 }
+
+#[test]
+fn an_anonymous_page_names_no_folder_and_no_host() {
+    let folder = place("report-anonymous");
+    std::fs::write(folder.join("a.toml"), REQUIRED).unwrap();
+    let record = |host: &str| {
+        let mut record = pingpong(0.5, 0.4, 0.9);
+        record["file"] = format!("osu.{host}.txt").into();
+        record
+    };
+    write(&folder, "m.json", &[record("node-seven"), record("node-eight")]);
+    let at = folder.display();
+    let line = format!("report {at}/m.json --require {at}/a.toml --out {at}/r.html --junit {at}/j.xml");
+    for (line, is_told) in [(line.clone(), true), (format!("{line} --anonymous"), false)] {
+        let done = hotlink(&line, &folder);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let written = ["r.html", "j.xml"].map(|name| std::fs::read_to_string(folder.join(name)).unwrap()).concat();
+        let written = written + &String::from_utf8(done.stdout).unwrap();
+        for word in [&at.to_string(), "node-seven"] {
+            assert_eq!(written.contains(word), is_told, "{word}: {line}");
+        }
+        assert!(written.contains("m.json") && written.contains("a.toml"));
+    }
+}

@@ -43,8 +43,7 @@ fn every_claim_of_w01_is_answered_and_what_is_fitted_is_called_so() {
     }
     // Copying while the next piece is under way is never slower than copying afterwards.
     for pipelined in of("s4").iter().filter(|row| row["series"] == "one copy, pipelined") {
-        let same =
-            |row: &&Value| row["series"] == "1 copies, one after another" && row["size_B"] == pipelined["size_B"];
+        let same = |row: &&Value| row["series"] == "1 copy, one after another" && row["size_B"] == pipelined["size_B"];
         let after = of("s4").iter().find(same).expect("every size")["reproduced"].as_f64();
         assert!(pipelined["reproduced"].as_f64() >= after, "{pipelined}: {after:?} one after another");
     }
@@ -55,7 +54,7 @@ fn every_claim_of_w01_is_answered_and_what_is_fitted_is_called_so() {
     };
     let shares = [
         "one copy, pipelined",
-        "1 copies, one after another",
+        "1 copy, one after another",
         "2 copies, one after another",
         "3 copies, one after another",
     ];

@@ -42,10 +42,15 @@ pub fn doubt(text: &str, program: Option<&Program>) -> Option<(usize, String)> {
     if text.trim_start().starts_with('{') {
         return (!text.trim_end().ends_with('}')).then(|| cut("its JSON does not end")).flatten();
     }
-    if !text.ends_with('\n') {
-        return cut("its last line does not end");
-    }
-    program.and_then(|program| (program.lacks)(text)).and_then(|what| cut(&format!("{what} is missing")))
+    unfinished(text).or_else(|| {
+        program.and_then(|program| (program.lacks)(text)).and_then(|what| cut(&format!("{what} is missing")))
+    })
+}
+
+/// Where a text of lines ends in the middle of one, whose last number may be a part of what was printed.
+pub fn unfinished(text: &str) -> Option<(usize, String)> {
+    let is_cut = !text.trim_start().starts_with('{') && !text.is_empty() && !text.ends_with('\n');
+    is_cut.then(|| (text.lines().count(), "the output is cut short: its last line does not end".to_owned()))
 }
 
 /// The line at which a run failed, and what it says.

@@ -1,7 +1,7 @@
 //! Intel MPI Benchmarks: `# Benchmarking NAME`, `# #processes = N`, heads of columns, rows. MB is 10^6 B from version
 //! 2018 on, 2^20 B before; where no version is told, the rows of ping-pong tell by their own times. Ping-pong's time is half the round trip; the greatest over the ranks is `latency_us`.
 
-use super::text::{Text, collective, is_row, plain};
+use super::text::{OF_ALL_PARTS, Text, collective, is_row, plain};
 use super::{Program, is_collective, is_json};
 use hotlink_bench::Record;
 use hotlink_study::Error;
@@ -36,7 +36,12 @@ fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
             (head, heads) = (named(name, version.as_deref()), Vec::new());
         } else if let Some(processes) = comment.and_then(|comment| comment.strip_prefix("#processes =")) {
             let word = processes.trim().split([';', ' ']).next().unwrap_or_default();
-            head.set("ranks", text.count(number, word)?);
+            let ranks = text.count(number, word)?;
+            head.set("ranks", ranks);
+            // Their rate is that of all pairs: rank i with rank i + N/2.
+            if head.text("benchmark") == Some("stream") {
+                head.set("pairs", (ranks / 2).max(1));
+            }
         } else if bare.starts_with("#bytes") || bare.starts_with("#repetitions") || bare.starts_with("Group") {
             heads = bare.split_whitespace().map(str::to_owned).collect();
         } else if let Some(mode) = comment.and_then(|comment| comment.strip_prefix("MODE:")) {
@@ -126,6 +131,10 @@ fn named(name: &str, version: Option<&str>) -> Record {
     }
     if bare != name {
         record.set("groups", "multi");
+    }
+    // Of `Reduce_scatter_block` it is a rank's part.
+    if ["Reduce_scatter", "Ireduce_scatter"].contains(&bare) {
+        record.set("size_is", OF_ALL_PARTS);
     }
     match version {
         Some(version) => record.with("program_version", version),

@@ -1,12 +1,12 @@
 //! iperf3, text and `-J` JSON: what the receiver got, with the median over the intervals where they are told; of UDP over
 //! the receiver's alone, as a sender's hold what was lost on the way. A record for each direction of `--bidir` and for
-//! each run of a file. Bits count in 10^3, bytes (`-f K`, `-f M`) in 2^10.
+//! each run of a file; what the server says of a run (`--get-server-output`) is none of its own. Bits count in 10^3, bytes (`-f K`, `-f M`) in 2^10.
 
 use super::text::Text;
 use super::{Program, is_json};
 use hotlink_bench::{Record, Summary};
 use hotlink_study::Error;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// MB/s of a bit/s.
 const BIT: f64 = 1.0 / 8e6;
@@ -48,12 +48,31 @@ fn directed(record: Record, is_reverse: bool, is_both: bool) -> Record {
 /// `-J` of several runs in one file is one document behind the other.
 fn json(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
+    // Of `--json-stream`, a line each: `{"event": "interval", "data": ...}`.
+    let mut streamed: Option<Value> = None;
     for document in serde_json::Deserializer::from_str(text.text).into_iter::<Value>() {
         let document =
             document.map_err(|error| text.wrong(error.line(), &format!("is not JSON: {error}"), "iperf3 -J"))?;
-        records.extend(of_document(text, &document)?);
+        let (event, data) = (document["event"].as_str(), &document["data"]);
+        match (event, &mut streamed) {
+            (None, _) => records.extend(of_document(text, &document)?),
+            (Some("start"), _) => streamed = Some(json!({"start": data, "intervals": []})),
+            (Some("error"), _) => records.extend(of_document(text, &json!({"error": data}))?),
+            (Some("interval"), Some(run)) => {
+                run["intervals"].as_array_mut().into_iter().for_each(|all| all.push(data.clone()))
+            }
+            (Some("end"), Some(run)) => {
+                run["end"] = data.clone();
+                records.extend(of_document(text, run)?);
+                streamed = None;
+            }
+            _ => {}
+        }
     }
-    Ok(records)
+    match streamed {
+        Some(_) => Err(text.wrong(0, "is cut short: the run has no event `end`", "what iperf3 --json-stream printed")),
+        None => Ok(records),
+    }
 }
 
 fn of_document(text: &Text<'_>, document: &Value) -> Result<Vec<Record>, Error> {
@@ -116,8 +135,11 @@ fn direction(
     // Who does not say so is the sender where the client sends: the text is the client's.
     let is_received = |sum: &Value| !sum["sender"].as_bool().unwrap_or(!is_reverse);
     let kept = sums.filter(|sum| sum["omitted"] != Value::Bool(true) && (!is_udp || is_received(sum)));
-    let samples: Vec<f64> = kept.filter_map(|sum| Some(sum["bits_per_second"].as_f64()? * BIT)).collect();
-    Ok(with_samples(record, &samples))
+    let samples = kept.filter_map(|sum| {
+        let lasted = sum["seconds"].as_f64().or_else(|| Some(sum["end"].as_f64()? - sum["start"].as_f64()?));
+        Some((lasted.unwrap_or(0.0), sum["bits_per_second"].as_f64()? * BIT))
+    });
+    Ok(with_samples(record, &samples.collect::<Vec<_>>()))
 }
 
 fn with_loss(mut record: Record, jitter_ms: Option<f64>, lost_share: Option<f64>) -> Record {
@@ -130,9 +152,15 @@ fn with_loss(mut record: Record, jitter_ms: Option<f64>, lost_share: Option<f64>
     record
 }
 
-/// The median over the intervals and its 95 % interval stand beside the mean over all.
-fn with_samples(record: Record, samples: &[f64]) -> Record {
-    match Summary::of(samples) {
+/// Of the longest interval, what another must last to count as it does: the last one may be a rest of a few packets.
+const WHOLE: f64 = 0.9;
+
+/// The median over the intervals (seconds, rate) and its 95 % interval stand beside the mean over all.
+fn with_samples(record: Record, intervals: &[(f64, f64)]) -> Record {
+    let longest = intervals.iter().map(|(seconds, _)| *seconds).fold(0.0, f64::max);
+    let whole = intervals.iter().filter(|(seconds, _)| *seconds >= WHOLE * longest);
+    let samples: Vec<f64> = whole.map(|(_, rate)| *rate).collect();
+    match Summary::of(&samples) {
         Some(summary) if samples.len() > 1 => {
             let record = record.clone().with("mean_bandwidth_MBps", record.number("bandwidth_MBps").unwrap_or(0.0));
             summary.into(record.with("bandwidth_MBps", summary.median)).with("statistic_of", "bandwidth_MBps")
@@ -165,20 +193,30 @@ struct Run {
     starts: usize,
 }
 
-/// Lines before and after a run.
-const BETWEEN: [&str; 4] = ["Connecting to host", "Accepted connection", "Server listening", "iperf Done."];
+/// Lines before and after a client's run.
+const ENDS: [&str; 2] = ["Connecting to host", "iperf Done."];
+/// The same, and those of a server.
+const BETWEEN: [&str; 4] = [ENDS[0], ENDS[1], "Accepted connection", "Server listening"];
 
 fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     let (mut runs, mut run) = (Vec::new(), Run::default());
+    // What follows is the same run as the server saw it.
+    let mut is_server_s = false;
     for (number, line) in text.lines() {
-        let is_row = line.contains("/sec") && line.trim_start().starts_with('[') && !line.contains("(omitted)");
+        is_server_s = (is_server_s || line.contains("Server output:")) && !ENDS.iter().any(|word| line.contains(word));
+        if is_server_s {
+            continue;
+        }
+        // `--timestamps` puts a time before.
+        let line = line.find('[').filter(|_| line.contains("/sec")).map_or(line, |at| &line[at..]);
+        let is_row = line.contains("/sec") && line.starts_with('[') && !line.contains("(omitted)");
         let parsed = if is_row { Some(one(text, number, line)?) } else { None };
         let begins_anew = parsed.as_ref().is_some_and(|parsed| parsed.role.is_none() && run.is_summed());
         if begins_anew || BETWEEN.iter().any(|word| line.contains(word)) {
             runs.push(std::mem::take(&mut run));
         }
         run.is_udp |= line.contains("Total Datagrams") || line.contains("Jitter");
-        run.is_reverse |= line.starts_with("Reverse mode");
+        run.is_reverse |= line.contains("Reverse mode");
         if let Some(parsed) = parsed {
             run.starts = if run.lines.is_empty() { number } else { run.starts };
             run.lines.push(parsed);
@@ -228,7 +266,8 @@ impl Run {
         let record = with_loss(record, whole.jitter_ms, whole.lost_share);
         let is_step = |line: &&Line| line.role.is_none() && line.to - line.from < whole.to - whole.from;
         let is_told = |line: &&Line| !self.is_udp || line.lost_share.is_some();
-        let samples: Vec<f64> = of_all().filter(is_step).filter(is_told).map(|line| line.rate).collect();
+        let steps = of_all().filter(is_step).filter(is_told);
+        let samples: Vec<(f64, f64)> = steps.map(|line| (line.to - line.from, line.rate)).collect();
         Ok(with_samples(record, &samples))
     }
 }
@@ -318,6 +357,49 @@ mod tests {
         let cut = UDP.lines().take(5).map(|line| format!("{line}\n")).collect::<String>();
         let said = read(&Text::new("f", &cut)).unwrap_err().to_string();
         assert!(said.starts_with("f:2: tells what was sent, not what arrived"), "{said}");
+    }
+
+    const TCP: &str = "Connecting to host 10.0.0.2, port 5201
+[ ID] Interval           Transfer     Bitrate
+[  5]   0.00-1.00   sec  1.09 GBytes  9.20 Gbits/sec
+[  5]   1.00-2.00   sec  1.09 GBytes  9.60 Gbits/sec
+[  5]   2.00-2.04   sec  4.50 MBytes  0.94 Gbits/sec
+[  5]   0.00-2.04   sec  2.19 GBytes  9.40 Gbits/sec    0             sender
+[  5]   0.00-2.04   sec  2.18 GBytes  9.18 Gbits/sec                  receiver
+
+iperf Done.
+";
+
+    #[test]
+    fn an_interval_that_is_cut_short_is_no_sample() {
+        assert_eq!(shown(&of(TCP)[0], &["n", "min", "bandwidth_MBps"]), "2 1150.0 1175.0");
+        let interval = |seconds: f64, rate: f64| json!({"sum": {"seconds": seconds, "bits_per_second": rate}});
+        let document = json!({"start": {"test_start": {"protocol": "TCP"}}, "end": {"sum_received": {"bits_per_second": 9e9}},
+            "intervals": [interval(1.0, 8e9), interval(1.0, 8e9), interval(0.04, 1e9)]});
+        assert_eq!(shown(&of(&document.to_string())[0], &["n", "min"]), "2 1000.0");
+    }
+
+    #[test]
+    fn what_the_server_says_of_a_run_is_no_second_run() {
+        let run = TCP.trim_end_matches("\niperf Done.\n");
+        let server = run.replace("Connecting to host 10.0.0.2, port 5201", "Accepted connection from 10.0.0.1, port 4");
+        assert_eq!(of(&format!("{run}\nServer output:\nServer listening on 5201\n{server}\niperf Done.\n")).len(), 1);
+        assert_eq!(of(&format!("{run}\nServer output:\n{server}\n{TCP}")).len(), 2);
+    }
+
+    #[test]
+    fn times_before_lines_and_a_stream_of_json_are_read() {
+        let stamped: String = TCP.lines().map(|line| format!("Thu Nov 28 10:00:00 2024 {line}\n")).collect();
+        let keys = ["n", "bandwidth_MBps", "mean_bandwidth_MBps"];
+        assert_eq!(shown(&of(&stamped)[0], &keys), shown(&of(TCP)[0], &keys));
+        let event = |name: &str, data: Value| json!({"event": name, "data": data}).to_string() + "\n";
+        let interval = |rate: f64| event("interval", json!({"sum": {"seconds": 1.0, "bits_per_second": rate}}));
+        let begun = event("start", json!({"test_start": {"protocol": "TCP"}})) + &interval(8e9) + &interval(8e9);
+        let whole = begun.clone() + &event("end", json!({"sum_received": {"bits_per_second": 9e9}}));
+        assert_eq!(shown(&of(&(whole.clone() + &whole))[1], &keys), "2 1000.0 1125.0");
+        let said = |text: &str| read(&Text::new("f", text)).unwrap_err().to_string();
+        assert!(said(&begun).contains("no event `end`"), "{}", said(&begun));
+        assert!(said(&event("error", json!("unable to connect"))).contains("iperf3 failed: unable"));
     }
 
     #[test]

@@ -147,6 +147,10 @@ impl Files {
                 let what = format!("{what}; its numbers do not count (without this line, those before it do)");
                 return Err(Error::Input(format!("{file}:{line}: {what}")));
             }
+            if let Some((line, what)) = condition::unfinished(&text) {
+                let what = format!("{what} (delete it, or end it with a line break if it is whole)");
+                return Err(Error::Input(format!("{file}:{line}: {what}")));
+            }
             for record in read(&file, &text, program, flags, &told)? {
                 let is_bus = record.number("bus_bandwidth_MBps").is_some();
                 if let (true, Some(asked), Some(ranks)) = (is_bus, *nodes, record.number("ranks"))
@@ -214,8 +218,7 @@ pub fn text_of(path: &Path) -> Result<String, Error> {
     }
     let mut bytes = Vec::new();
     input::open(&file).and_then(|mut from| from.read_to_end(&mut bytes)).map_err(cannot)?;
-    // Logs hold what other programs wrote, too: their stray bytes are no reason to refuse the numbers.
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(text::plain_log(&text::decoded(&bytes)))
 }
 
 /// What the user says of a run, where its text does not.

@@ -5,6 +5,7 @@ use super::text::{Text, is_row, plain};
 use super::{Program, is_json};
 use hotlink_bench::Record;
 use hotlink_study::Error;
+use hotlink_workloads::collective::size_is;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -35,13 +36,15 @@ fn benchmark(program: &str) -> String {
         "all_reduce" => "allreduce".to_owned(),
         "all_gather" => "allgather".to_owned(),
         "broadcast" => "bcast".to_owned(),
+        "reduce_scatter" => "reduce-scatter".to_owned(),
         other => plain(other),
     }
 }
 
 fn point(head: &Record, placement: &str, [us, algorithm, bus]: [f64; 3]) -> Record {
-    head.clone()
-        .with("placement", placement)
+    let size_is = head.text("benchmark").and_then(size_is);
+    let head = size_is.into_iter().fold(head.clone(), |head, what| head.with("size_is", what));
+    head.with("placement", placement)
         .with("latency_us", us)
         .with("algorithm_bandwidth_MBps", algorithm * 1000.0)
         .with("bus_bandwidth_MBps", bus * 1000.0)
@@ -211,7 +214,7 @@ fn contradiction(head: &Record, [us, algorithm, bus]: [f64; 3], off: [f64; 3]) -
     // Of communicators of 2 ranks up to all: a test may split its ranks.
     let (low, high) = match head.text("benchmark")? {
         "allreduce" => (1.0, 2.0 * of_others),
-        "allgather" | "reduce_scatter" | "alltoall" | "gather" | "scatter" => (0.5, of_others),
+        "allgather" | "reduce-scatter" | "alltoall" | "gather" | "scatter" => (0.5, of_others),
         "bcast" | "reduce" | "sendrecv" => (1.0, 1.0),
         _ => return None,
     };

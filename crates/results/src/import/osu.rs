@@ -1,6 +1,6 @@
 //! OSU micro-benchmarks, from 3.x to 7.x: a title, options as comments, heads of columns, rows. MB is 10^6 B.
 
-use super::text::{Text, collective, columns, is_row, plain, with_bandwidth};
+use super::text::{OF_ALL_PARTS, Text, collective, columns, is_row, plain, with_bandwidth};
 use super::{Program, is_json};
 use crate::lines::value;
 use hotlink_bench::Record;
@@ -34,6 +34,8 @@ fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
             } else {
                 head = optioned(head, comment);
             }
+        } else if let Some(times) = line.trim().strip_prefix("nprocs: ") {
+            records.push(started(text, number, times, head.clone())?);
         } else if is_row(line) && !heads.is_empty() {
             if let Some(odd) = odd {
                 let what = "is none of the rows that it stands between: its size does not begin with a digit";
@@ -48,12 +50,29 @@ fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     Ok(records)
 }
 
+/// What `osu_init` prints: `nprocs: 2, min: 150 ms, max: 151 ms, avg: 150 ms`.
+fn started(text: &Text<'_>, line: usize, times: &str, head: Record) -> Result<Record, Error> {
+    let (ranks, times) = times.split_once(", ").unwrap_or((times, ""));
+    let mut record = head.with("ranks", text.count(line, ranks.trim())?);
+    for (name, time) in times.split(", ").filter_map(|pair| pair.split_once(": ")) {
+        let us = text.number(line, time.trim().trim_end_matches(" ms"))? * 1e3;
+        match name.trim() {
+            "avg" => record.set("latency_us", us),
+            name => record.set(&format!("{}_us", plain(name)), us),
+        }
+    }
+    Ok(record)
+}
+
 /// What a title says: `MPI-CUDA Bi-Directional Bandwidth Test v7.4`.
 fn titled(title: &str) -> Record {
     let (name, version) = title.split_once(" Test").unwrap_or((title, ""));
     // `Test v7.4`; up to 3.1 `Test (Version 3.1)`.
     let version = version.trim().trim_start_matches("(Version ").trim_end_matches(')').trim_start_matches('v');
-    let name = match name.strip_prefix("MPI") {
+    // Of the same collectives by NCCL or RCCL.
+    let library = ["NCCL ", "RCCL "].into_iter().find(|library| name.starts_with(library));
+    let name = match name.strip_prefix(library.unwrap_or("MPI")) {
+        Some(rest) if library.is_some() => rest,
         // `MPI`, `MPI-CUDA`, ... and then the name; but `MPI_Put` is a name.
         Some(rest) if !rest.starts_with('_') => rest.split_once(' ').map_or(rest, |(_, rest)| rest),
         _ => name.strip_prefix("MPI_").unwrap_or(name),
@@ -65,6 +84,9 @@ fn titled(title: &str) -> Record {
         false => (record.text("benchmark") == Some("stream")).then_some("uni"),
     };
     let record = way.into_iter().fold(record, |record, way| record.with("direction", way));
+    let record = library.into_iter().fold(record, |record, library| record.with("via", plain(library)));
+    let is_of_all = record.text("benchmark").is_some_and(|name| name.replace('_', "-").contains("reduce-scatter"));
+    let record = if is_of_all { record.with("size_is", OF_ALL_PARTS) } else { record };
     if version.is_empty() { record } else { record.with("program_version", version) }
 }
 
@@ -174,6 +196,8 @@ mod tests {
             ("MPI All-to-Allv Personalized Exchange Latency Test v7.4", "alltoallv - 7.4"),
             ("MPI Non-blocking All-to-All Latency Test v7.4", "non_blocking_alltoall - 7.4"),
             ("MPI Allgatherv Latency Test v7.4", "allgatherv - 7.4"),
+            ("NCCL Allreduce Latency Test v7.4", "allreduce - 7.4"),
+            ("MPI Init Test v7.4", "init - 7.4"),
         ] {
             assert_eq!(told(title), expected, "{title}");
         }

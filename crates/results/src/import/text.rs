@@ -60,6 +60,44 @@ impl<'a> Text<'a> {
     }
 }
 
+/// The text of a log: UTF-8, or what its byte order mark tells.
+pub fn decoded(bytes: &[u8]) -> String {
+    let units = |of: fn([u8; 2]) -> u16| bytes[2..].chunks_exact(2).map(move |pair| of([pair[0], pair[1]]));
+    match bytes {
+        [0xff, 0xfe, ..] => String::from_utf16_lossy(&units(u16::from_le_bytes).collect::<Vec<_>>()),
+        [0xfe, 0xff, ..] => String::from_utf16_lossy(&units(u16::from_be_bytes).collect::<Vec<_>>()),
+        // Logs hold what other programs wrote, too: their stray bytes are no reason to refuse the numbers.
+        _ => String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)).into_owned(),
+    }
+}
+
+/// The text without the ranks that a launcher put before its lines, where most of them have one.
+pub fn plain_log(text: &str) -> String {
+    let count = |is: fn(&str) -> bool| text.lines().filter(|line| is(line)).count();
+    if count(|line| unlabelled(line).is_some()) * 2 <= count(|line| !line.trim().is_empty()) {
+        return text.to_owned();
+    }
+    text.split_inclusive('\n').map(|line| unlabelled(line).unwrap_or(line)).collect()
+}
+
+/// A line without the `0: ` of `srun --label` or the `[1,0]<stdout>:` of `mpirun --tag-output`. Lines of `lspci` (`17:00.0`)
+/// have no blank behind the colon.
+fn unlabelled(line: &str) -> Option<&str> {
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let of_srun = || {
+        let (rank, rest) = line.split_once(':')?;
+        let is_rank = is_number(rank.trim()) && (rest.trim().is_empty() || rest.starts_with(' '));
+        is_rank.then(|| rest.strip_prefix(' ').unwrap_or(rest))
+    };
+    let of_mpirun = || {
+        let (rank, rest) = line.strip_prefix('[')?.split_once("]<std")?;
+        let is_rank = is_number(rank.rsplit(',').next()?);
+        let (_, rest) = rest.split_once(':').filter(|_| is_rank)?;
+        Some(rest.strip_prefix(' ').unwrap_or(rest))
+    };
+    of_srun().or_else(of_mpirun)
+}
+
 /// Whether a line can be a row: it begins with a digit.
 pub fn is_row(line: &str) -> bool {
     line.trim_start().starts_with(|c: char| c.is_ascii_digit())
@@ -106,10 +144,40 @@ pub fn collective(name: &str) -> String {
     format!("{prefix}{bare}")
 }
 
+/// What a reduce-scatter's size counts in OSU's and IMB's programs; in ours it is a rank's part.
+pub const OF_ALL_PARTS: &str = "all that each rank gives";
+
 /// Adds the bandwidth of a message that took `latency_us`.
 pub fn with_bandwidth(record: Record) -> Record {
     match (record.number("size_B"), record.number("latency_us")) {
         (Some(size), Some(us)) if size > 0.0 && us > 0.0 => record.with("bandwidth_MBps", size / us),
         _ => record,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_that_a_launcher_puts_before_lines_are_taken_off() {
+        let plain = "# OSU MPI Latency Test v7.4\n\n8  1.10\n";
+        let labelled = |label: &str| plain.lines().map(|line| format!("{label}{line}\n")).collect::<String>();
+        for label in ["0: ", " 12: ", "[1,0]<stdout>:", "[prterun-n1-7@1,12]<stdout>: "] {
+            assert_eq!(plain_log(&labelled(label)), plain, "{label}");
+        }
+        for text in [plain, "[  5]   0.00-1.00   sec\n", "12: 13\n14\n15\n", "17:00.0 Ethernet\n18:00.0 X\n", ""] {
+            assert_eq!(plain_log(text), text);
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_tells_the_encoding() {
+        let units: Vec<u16> = "\u{feff}# \u{b5}s\n".encode_utf16().collect();
+        let bytes = |of: fn(u16) -> [u8; 2]| units.iter().flat_map(|unit| of(*unit)).collect::<Vec<u8>>();
+        for bytes in [bytes(u16::to_le_bytes), bytes(u16::to_be_bytes), "\u{feff}# \u{b5}s\n".as_bytes().to_vec()] {
+            assert_eq!(decoded(&bytes), "# \u{b5}s\n");
+        }
+        assert_eq!(decoded(&[0xff, 0xfe, b'a']), "");
     }
 }

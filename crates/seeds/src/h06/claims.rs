@@ -187,8 +187,9 @@ fn accesses(machines: &Machines, claim: &Claim) -> Row {
     let together = network.barrier(0, &[Time::ZERO; 4]).expect("a safe barrier").reads as f64 / 4.0;
     let late = [Time::ZERO, Time::ZERO, Time::ZERO, Time::from_us(12.0)];
     let waiting = network.barrier(0, &late).expect("a safe barrier").reads as f64 / 4.0;
+    let noun = if together == 1.0 { "read" } else { "reads" };
     Row::new(claim, Evidence::of(Method::Packet, &machine))
-        .reproduced(format!("1 write; {together} reads arriving together, {waiting} on average with one 12 us late"))
+        .reproduced(format!("1 write; {together} {noun} arriving together, {waiting} on average with one 12 us late"))
         .holds(together == 1.0 && waiting > 1.0)
         .under("event by event")
 }

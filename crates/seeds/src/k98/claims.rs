@@ -205,6 +205,7 @@ fn raw_blocks(claim: &Claim, series: &[Row]) -> Vec<Row> {
         drawn(claim, points(series, "s24"))
             .reading("s24: sizes where CluStar is at least as fast as SCI 1")
             .reproduced(format!("{ahead} of {}", first.len()))
+            .in_unit("sizes")
             .holds(ahead == 18 && first.len() == 18),
     ]
 }

@@ -85,7 +85,11 @@ fn efficiency(runs: &Runs, host: &Host) -> Vec<Row> {
             let copied_us = f64::from(copies - 1) * host.memory().copy(size, 1).us();
             let share = zero(size) / (zero(size) + instead_us + arrived_us + copied_us);
             let formula = Row::point("s4", quantity, by_formula(), share, "ratio");
-            all.push(row(formula, size, &format!("{copies} copies, one after another")));
+            all.push(row(
+                formula,
+                size,
+                &format!("{copies} {}, one after another", if copies == 1 { "copy" } else { "copies" }),
+            ));
         }
     }
     all

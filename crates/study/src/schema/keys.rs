@@ -41,7 +41,7 @@ const GPUS: &[Key] = &[
     key("bus_bandwidth_MBps", Number, "MB/s", "NCCL's bus bandwidth"),
     key("algorithm_bandwidth_MBps", Number, "MB/s", "NCCL's algorithm bandwidth"),
     key("bound_bus_bandwidth_MBps", Number, "MB/s", "Bus bandwidth that nothing can exceed"),
-    key("size_is", Text, "", "What size_B counts, as in nccl-tests"),
+    key("size_is", Text, "", "What size_B counts, where it is no rank's part"),
     key("channels", Count, "", "Channels side by side"),
     key("domain", Count, "", "GPUs of a scale-up domain"),
     key("gpus_per_host", Count, "", "GPUs of a host that the log names; of the fullest where they differ"),
