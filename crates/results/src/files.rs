@@ -38,6 +38,11 @@ impl Results {
         self.environment.contains_key(IMPORTED_ON) || words.windows(2).any(is_import)
     }
 
+    /// The host that measured, where it is told. Imported results have the machine that read them, which is another.
+    pub fn host(&self) -> Option<&str> {
+        self.environment.get("host").and_then(Value::as_str).filter(|_| !self.is_imported())
+    }
+
     /// Results for those that need all of them.
     ///
     /// # Errors
@@ -90,6 +95,12 @@ fn wrong(path: &Path, what: String) -> Error {
 
 fn read_file(file: &Path) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
+    if file.extension().is_some_and(|extension| extension == "parquet") {
+        return Err(wrong(
+            "is Parquet, which Python's hotlink.Result.load reads; allowed are the forms that --format writes"
+                .to_owned(),
+        ));
+    }
     let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     parse(file, &text)
 }
@@ -98,6 +109,9 @@ fn read_file(file: &Path) -> Result<Results, Error> {
 /// has what begins as OSU's output. These state no version: their records are read as today's.
 pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
+    let sha256 = sha256(text);
+    // Spreadsheets put a byte order mark before what they save.
+    let text = text.trim_start_matches('\u{feff}');
     let plain = match file.extension().and_then(|extension| extension.to_str()) {
         Some("jsonl") => Some(lines::jsonl(text).map_err(wrong)),
         Some("csv") => Some(lines::csv(text).map_err(wrong)),
@@ -108,7 +122,7 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     if let Some(records) = plain {
         let records = records?;
         let (command, environment) = (String::new(), Map::new());
-        let (sha256, incomplete) = (sha256(text), None);
+        let incomplete = None;
         return Ok(Results { file: file.to_owned(), command, environment, sha256, incomplete, records });
     }
     let document: Value = serde_json::from_str(text)
@@ -119,7 +133,7 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let environment = document["environment"].as_object().cloned().unwrap_or_default();
     let records = document["records"].as_array().into_iter().flatten();
     let records = records.filter_map(Value::as_object).map(|fields| Record::from(fields.clone())).collect();
-    let (sha256, incomplete) = (sha256(text), document[INCOMPLETE].as_str().map(str::to_owned));
+    let incomplete = document[INCOMPLETE].as_str().map(str::to_owned);
     Ok(Results { file: file.to_owned(), command, environment, sha256, incomplete, records })
 }
 
@@ -145,6 +159,21 @@ mod tests {
         assert!(of("").is_ok());
         let said = of(", \"incomplete\": \"rank 1 died\"").err().unwrap().to_string();
         assert!(said.starts_with("m.json: `incomplete`: records are missing: rank 1 died; measure again"), "{said}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_form() {
+        let json = r#"{"schema": "hotlink/2", "records": [{"fabric": "gige", "nodes": 2}]}"#;
+        let forms = [
+            ("m.json", json),
+            ("m.jsonl", r#"{"fabric": "gige"}"#),
+            ("m.csv", "fabric,nodes\ngige,2\n"),
+            ("m.md", "| fabric | nodes |\n| --- | --- |\n| gige | 2 |\n"),
+        ];
+        for (name, text) in forms {
+            let read = parse(Path::new(name), &format!("\u{feff}{text}")).ok().unwrap();
+            assert_eq!(read.records[0].text("fabric"), Some("gige"), "{name}");
+        }
     }
 
     #[test]
