@@ -116,8 +116,13 @@ fn direction(
     // Who does not say so is the sender where the client sends: the text is the client's.
     let is_received = |sum: &Value| !sum["sender"].as_bool().unwrap_or(!is_reverse);
     let kept = sums.filter(|sum| sum["omitted"] != Value::Bool(true) && (!is_udp || is_received(sum)));
-    let samples: Vec<f64> = kept.filter_map(|sum| Some(sum["bits_per_second"].as_f64()? * BIT)).collect();
-    Ok(with_samples(record, &samples))
+    // Older versions tell the ends alone, some texts neither.
+    let lasted = |sum: &Value| {
+        let ends = || Some(sum["end"].as_f64()? - sum["start"].as_f64()?);
+        sum["seconds"].as_f64().or_else(ends).unwrap_or(f64::INFINITY)
+    };
+    let steps: Vec<_> = kept.filter_map(|sum| Some((lasted(sum), sum["bits_per_second"].as_f64()? * BIT))).collect();
+    Ok(with_samples(record, &steps))
 }
 
 fn with_loss(mut record: Record, jitter_ms: Option<f64>, lost_share: Option<f64>) -> Record {
@@ -130,9 +135,14 @@ fn with_loss(mut record: Record, jitter_ms: Option<f64>, lost_share: Option<f64>
     record
 }
 
-/// The median over the intervals and its 95 % interval stand beside the mean over all.
-fn with_samples(record: Record, samples: &[f64]) -> Record {
-    match Summary::of(samples) {
+/// The median over the intervals, each with the seconds that it lasted, and the median's 95 % interval stand beside the mean
+/// over all. The run's end cuts the last interval short: its few packets say nothing of the rate.
+fn with_samples(record: Record, steps: &[(f64, f64)]) -> Record {
+    let whole = steps.iter().map(|(seconds, _)| *seconds).fold(0.0, f64::max);
+    let is_cut = |index: usize, seconds: f64| index + 1 == steps.len() && seconds < whole / 2.0;
+    let whole = steps.iter().enumerate().filter(|(index, step)| !is_cut(*index, step.0));
+    let samples: Vec<f64> = whole.map(|(_, step)| step.1).collect();
+    match Summary::of(&samples) {
         Some(summary) if samples.len() > 1 => {
             let record = record.clone().with("mean_bandwidth_MBps", record.number("bandwidth_MBps").unwrap_or(0.0));
             summary.into(record.with("bandwidth_MBps", summary.median)).with("statistic_of", "bandwidth_MBps")
@@ -170,7 +180,8 @@ const BETWEEN: [&str; 4] = ["Connecting to host", "Accepted connection", "Server
 
 fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     let (mut runs, mut run) = (Vec::new(), Run::default());
-    for (number, line) in text.lines() {
+    // With --get-server-output the same run stands a second time, as the server saw it.
+    for (number, line) in text.lines().take_while(|(_, line)| line.trim() != "Server output:") {
         let is_row = line.contains("/sec") && line.trim_start().starts_with('[') && !line.contains("(omitted)");
         let parsed = if is_row { Some(one(text, number, line)?) } else { None };
         let begins_anew = parsed.as_ref().is_some_and(|parsed| parsed.role.is_none() && run.is_summed());
@@ -228,8 +239,9 @@ impl Run {
         let record = with_loss(record, whole.jitter_ms, whole.lost_share);
         let is_step = |line: &&Line| line.role.is_none() && line.to - line.from < whole.to - whole.from;
         let is_told = |line: &&Line| !self.is_udp || line.lost_share.is_some();
-        let samples: Vec<f64> = of_all().filter(is_step).filter(is_told).map(|line| line.rate).collect();
-        Ok(with_samples(record, &samples))
+        let steps: Vec<_> =
+            of_all().filter(is_step).filter(is_told).map(|line| (line.to - line.from, line.rate)).collect();
+        Ok(with_samples(record, &steps))
     }
 }
 
@@ -318,6 +330,38 @@ mod tests {
         let cut = UDP.lines().take(5).map(|line| format!("{line}\n")).collect::<String>();
         let said = read(&Text::new("f", &cut)).unwrap_err().to_string();
         assert!(said.starts_with("f:2: tells what was sent, not what arrived"), "{said}");
+    }
+
+    #[test]
+    fn a_last_interval_that_the_end_cut_short_is_no_sample() {
+        let server = "Accepted connection from 10.0.0.1, port 41232
+[  5]   0.00-1.00   sec  1.08 GBytes  9.28 Gbits/sec
+[  5]   1.00-2.00   sec  1.09 GBytes  9.40 Gbits/sec
+[  5]   2.00-2.04   sec  4.50 MBytes  0.94 Gbits/sec
+[  5]   0.00-2.04   sec  2.18 GBytes  9.18 Gbits/sec                  receiver
+";
+        let sum = |from: f64, to: f64, rate: f64| {
+            format!(
+                r#"{{"sum": {{"start": {from}, "end": {to}, "seconds": {}, "bits_per_second": {rate}}}}}"#,
+                to - from
+            )
+        };
+        let steps = [sum(0.0, 1.0, 9.28e9), sum(1.0, 2.0, 9.4e9), sum(2.0, 2.04, 0.94e9)].join(", ");
+        let json = format!(
+            r#"{{"start": {{"test_start": {{"protocol": "TCP"}}}}, "intervals": [{steps}],
+            "end": {{"sum_received": {{"bits_per_second": 9.18e9}}}}}}"#
+        );
+        for found in [of(server), of(&json)] {
+            assert_eq!(shown(&found[0], &["n", "min", "median", "ci95_low"]), "2 1160.0 1167.5 -");
+        }
+        let client = "Connecting to host 10.0.0.2, port 5201
+[  5]   0.00-1.00   sec  1.09 GBytes  9.40 Gbits/sec    0   1.5 MBytes
+[  5]   1.00-2.00   sec  1.09 GBytes  9.40 Gbits/sec    0   1.5 MBytes
+[  5]   0.00-2.00   sec  2.19 GBytes  9.40 Gbits/sec    0             sender
+[  5]   0.00-2.04   sec  2.18 GBytes  9.18 Gbits/sec                  receiver
+";
+        let found = of(&format!("{client}\nServer output:\n{server}\niperf Done.\n"));
+        assert_eq!((found.len(), shown(&found[0], &["median"])), (1, "1175.0".to_owned()));
     }
 
     #[test]
