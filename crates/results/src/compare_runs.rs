@@ -303,9 +303,11 @@ const HOST: &str = "host";
 /// Where a record was measured: the key of its name, and the name.
 type Place<'a> = (&'static str, &'a str);
 
-/// The host of a record, or the file that another program wrote there.
+/// The host of a measured record, or the file that another program wrote there. What a model answers depends on no host:
+/// cells of a sweep run wherever there is room.
 fn place<'a>(results: &'a Results, record: &'a Record) -> Option<Place<'a>> {
     match record.text("program") {
+        _ if record.text("method").is_some_and(|method| method != "measured") => None,
         Some(_) => record.text("file").map(|file| ("file", file)),
         None => results.host().map(|host| (HOST, host)),
     }
@@ -675,8 +677,11 @@ mod tests {
     fn of_hosts(side: &[(&str, &str)], record: impl Fn(&str, &str) -> (Value, Value)) -> Vec<Results> {
         let one = |(place, us): &(&str, &str)| {
             let (environment, mut record) = record(place, us);
-            record["latency_us"] = us.parse::<f64>().unwrap().into();
-            record["method"] = "packet".into();
+            let us = us.parse::<f64>().unwrap();
+            for (key, value) in [("latency_us", us), ("ci95_low", 0.99 * us), ("ci95_high", 1.01 * us)] {
+                record[key] = value.into();
+            }
+            record["statistic_of"] = "latency_us".into();
             let text = serde_json::json!({"schema": "hotlink/2", "environment": environment, "records": [record]});
             crate::parse("f".as_ref(), &text.to_string()).unwrap()
         };
@@ -710,6 +715,13 @@ mod tests {
         assert_eq!(became(&before[2..], &after[2..], "host", &[]), alone);
         assert_eq!(became(&before[..1], &after[1..2], "host", &[]), [told("", "regression")]);
         assert_eq!(became(&before[..2], &after[..2], "host", &["host"]).len(), 2);
+        let simulated = |host: &str, _: &str| {
+            let record = serde_json::json!({"benchmark": "pingpong", "method": "packet", "size_B": 8});
+            (serde_json::json!({"host": host}), record)
+        };
+        let [before, after] =
+            [["n1", "n2"], ["n3", "n1"]].map(|hosts| of_hosts(&hosts.map(|host| (host, "1.0")), simulated));
+        assert_eq!(became(&before, &after, "host", &[]), [told("", "same"), told("", "same")]);
     }
 
     #[test]
