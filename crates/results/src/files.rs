@@ -2,7 +2,7 @@
 
 use crate::versions::of_today;
 use crate::{import, lines};
-use hotlink_bench::Record;
+use hotlink_bench::{BLOCKS_LEAST, Record};
 use hotlink_study::Error;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -120,7 +120,7 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
         _ => None,
     };
     if let Some(records) = plain {
-        let records = records?;
+        let records = records?.into_iter().map(with_its_interval).collect();
         let (command, environment) = (String::new(), Map::new());
         let incomplete = None;
         return Ok(Results { file: file.to_owned(), command, environment, sha256, incomplete, records });
@@ -132,9 +132,19 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let command = words.collect::<Vec<_>>().join(" ");
     let environment = document["environment"].as_object().cloned().unwrap_or_default();
     let records = document["records"].as_array().into_iter().flatten();
-    let records = records.filter_map(Value::as_object).map(|fields| Record::from(fields.clone())).collect();
+    let records =
+        records.filter_map(Value::as_object).map(|fields| with_its_interval(Record::from(fields.clone()))).collect();
     let incomplete = document[INCOMPLETE].as_str().map(str::to_owned);
     Ok(Results { file: file.to_owned(), command, environment, sha256, incomplete, records })
+}
+
+/// Versions before today's wrote the range of two to five values as an interval, which it is not.
+fn with_its_interval(record: Record) -> Record {
+    let of_blocks = record.number("blocks").filter(|blocks| *blocks > 1.0);
+    match of_blocks.or_else(|| record.number("n")).is_some_and(|values| values < BLOCKS_LEAST as f64) {
+        true => record.without("ci95_low").without("ci95_high"),
+        false => record,
+    }
 }
 
 /// The fingerprint of a file's text, as `sha256sum` prints it.
@@ -159,6 +169,25 @@ mod tests {
         assert!(of("").is_ok());
         let said = of(", \"incomplete\": \"rank 1 died\"").err().unwrap().to_string();
         assert!(said.starts_with("m.json: `incomplete`: records are missing: rank 1 died; measure again"), "{said}");
+    }
+
+    #[test]
+    fn intervals_of_too_few_values_are_left_out() {
+        let low = |counts: &str| {
+            let record = format!(r#"{{"fabric": "x", {counts}, "ci95_low": 1, "ci95_high": 2, "p99": 3}}"#);
+            let text = format!(r#"{{"schema": "hotlink/2", "records": [{record}]}}"#);
+            let [json, lines] = [("m.json", text), ("m.jsonl", record)].map(|(name, text)| {
+                let read = parse(Path::new(name), &text).ok().unwrap();
+                assert_eq!(read.records[0].number("p99"), Some(3.0));
+                read.records[0].number("ci95_low").is_some() && read.records[0].number("ci95_high").is_some()
+            });
+            assert_eq!(json, lines);
+            json
+        };
+        assert!(
+            ["\"n\": 5", "\"n\": 5000, \"blocks\": 2", "\"n\": 5, \"blocks\": 1"].iter().all(|counts| !low(counts))
+        );
+        assert!(["\"nodes\": 2", "\"n\": 6", "\"n\": 6, \"blocks\": 6"].iter().all(|counts| low(counts)));
     }
 
     #[test]
