@@ -118,7 +118,7 @@ fn marked(key: &str, cell: &str) -> Value {
     match cell {
         "yes" if !is_text(key) => Value::Bool(true),
         "no" if !is_text(key) => Value::Bool(false),
-        cell => value(key, cell.to_owned()),
+        cell => value(key, cell.replace("<br>", "\n")),
     }
 }
 
@@ -182,13 +182,13 @@ mod tests {
     #[test]
     fn tables_give_their_records_back() {
         let text = "fabric: a b   benchmark: pingpong\n\n| size_B | latency_us | note |\n| ---: | ---: | --- |\n\
-            | 8 | 3.1 | x\\|y |\n| 64 | - |  |\n\nestimated: topology; assumed: nic_buffer\n";
+            | 8 | 3.1 | x\\|y<br>z |\n| 64 | - |  |\n\nestimated: topology; assumed: nic_buffer\n";
         let found = markdown(text).expect("records");
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].text("fabric"), found[0].number("size_B")), (Some("a b"), Some(8.0)));
         assert_eq!(
             (found[0].text("note"), found[1].get("latency_us"), found[1].get("note")),
-            (Some("x|y"), None, None)
+            (Some("x|y\nz"), None, None)
         );
         let one = "| key | value |\n| --- | --- |\n| nodes | 8 |\n| ok | yes |\n";
         let one = markdown(&format!("{one}\n{one}")).expect("records");
