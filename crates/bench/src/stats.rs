@@ -96,7 +96,8 @@ impl Summary {
             .with("p99", self.p99);
         match self.ci95 {
             Some((low, high)) => record.with("ci95_low", low).with("ci95_high", high),
-            None => record,
+            // A record of one block has an interval of that block's own.
+            None => record.without("ci95_low").without("ci95_high"),
         }
     }
 }
@@ -246,7 +247,7 @@ mod tests {
             assert_eq!(Summary::of(&values[..n]).unwrap().ci95, None, "{n} samples");
             assert!(n == 1 || Summary::of_blocks(&blocks[..n]).unwrap().ci95.is_none(), "{n} blocks");
         }
-        let record = Summary::of(&values[..5]).unwrap().into(Record::new());
+        let record = Summary::of(&values[..5]).unwrap().into(Record::new().with("ci95_low", 1).with("ci95_high", 2));
         assert!(record.get("ci95_low").is_none() && record.get("ci95_high").is_none());
         assert_eq!(Summary::of(&values).unwrap().ci95, Some((1.0, 6.0)));
         assert!(Summary::of_blocks(&blocks).unwrap().ci95.is_some());

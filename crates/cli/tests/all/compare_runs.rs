@@ -153,11 +153,11 @@ fn a_share_that_fell_to_nothing_is_a_regression_and_values_that_cannot_be_are_no
         assert_eq!(output.status.code(), Some(1), "{after}: {}", String::from_utf8_lossy(&output.stderr));
     }
     assert_eq!(hotlink("compare-runs bad.json good.json", &folder).status.code(), Some(0));
-    write(&folder, "negative.json", &[pingpong(8, -1.0, 0.01)]);
+    write(&folder, "negative.json", &[pingpong(8, -1.0, -0.01)]);
     write(&folder, "usual.json", &[pingpong(8, 1.0, 0.01)]);
     refuses(&folder, &[("compare-runs usual.json negative.json", "no pair has values to compare")]);
     write(&folder, "two.json", &[pingpong(8, 1.0, 0.01), pingpong(16, 1.0, 0.01)]);
-    write(&folder, "one-bad.json", &[pingpong(8, -1.0, 0.01), pingpong(16, 1.0, 0.01)]);
+    write(&folder, "one-bad.json", &[pingpong(8, -1.0, -0.01), pingpong(16, 1.0, 0.01)]);
     for order in ["two.json one-bad.json", "one-bad.json two.json"] {
         let output = hotlink(&format!("compare-runs {order} --allow-missing"), &folder);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
