@@ -144,8 +144,8 @@ def measure(
     machines. ``trace``, ``count``, ``inject`` and ``inject_seed`` are as for `simulate`.
 
     Records hold ``latency_us`` (microseconds) or ``bandwidth_MBps`` (10^6 bytes a second) with ``n``, ``median``,
-    ``min``, ``p99`` and the 95 % interval ``ci95_low`` to ``ci95_high``; with ``raw`` every sample. Raises
-    `InputError`.
+    ``min``, ``p99`` and, of six or more blocks, the 95 % interval ``ci95_low`` to ``ci95_high``; with ``raw`` every
+    sample. Raises `InputError`.
     """
     known = Picked.__annotations__
     if unknown := [name for name in choices if name not in known]:

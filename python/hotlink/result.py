@@ -80,6 +80,15 @@ def _values(records: Sequence[Record]) -> str:
     return ""
 
 
+def _kind(value: object) -> type:
+    return float if isinstance(value, int) and not isinstance(value, bool) else type(value)
+
+
+def _are_mixed(values: Sequence[object]) -> bool:
+    """Whether values are of several kinds, which no column of a data frame holds: a list here, a number there."""
+    return len({_kind(value) for value in values if value is not None}) > 1
+
+
 def _document(text: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
@@ -121,9 +130,12 @@ class Result(Sequence[Record]):
     def load(cls, file: str | PathLike[str]) -> Result:
         """Read a result file of any form that ``hotlink plot`` reads. Raises `InputError` where it is none.
 
-        JSON lines, CSV, Markdown and OSU's form hold no command and no environment.
+        JSON lines, CSV, Markdown and OSU's form hold no command and no environment. A Parquet file of `to_parquet`
+        is read too (``pip install polars``).
         """
         name = fspath(file)
+        if Path(file).suffix == ".parquet":
+            return cls._of_parquet(name)
         try:
             text = Path(file).read_text(encoding="utf-8")
         except OSError as error:
@@ -136,6 +148,25 @@ class Result(Sequence[Record]):
             return cls.from_json(text)
         except _core.InputError as error:
             raise _core.InputError(f"{name}: is no result as --json writes it: {error}") from None
+
+    @classmethod
+    def _of_parquet(cls, name: str) -> Result:
+        import polars
+
+        try:
+            frame = polars.read_parquet(name, hive_partitioning=False)
+            about = polars.read_parquet_metadata(name)
+        except OSError as error:
+            raise _core.InputError(f"{name}: cannot be read: {error.strerror or error}") from None
+        except polars.exceptions.ComputeError as error:
+            raise _core.InputError(f"{name}: is no Parquet file: {error}") from None
+        if "hotlink.command" not in about:
+            raise _core.InputError(f"{name}: is no Parquet file of Result.to_parquet")
+        texts = json.loads(about.get("hotlink.as_json", "[]"))
+        known = [{key: value for key, value in record.items() if value is not None} for record in frame.to_dicts()]
+        records = [{key: json.loads(value) if key in texts else value for key, value in one.items()} for one in known]
+        command, environment = json.loads(about["hotlink.command"]), json.loads(about["hotlink.environment"])
+        return cls(records, command, environment, about.get("hotlink.incomplete"))
 
     @overload
     def __getitem__(self, index: int) -> Record: ...
@@ -207,10 +238,24 @@ class Result(Sequence[Record]):
         return pandas.DataFrame(self.columns())
 
     def to_parquet(self, file: str | PathLike[str]) -> None:
-        """Write a Parquet file, the command and the environment in its metadata (``pip install polars``)."""
+        """Write a Parquet file, the command and the environment in its metadata (``pip install polars``).
+
+        A key whose values are of several kinds is a column of JSON texts, listed in the metadata as
+        ``hotlink.as_json``. `Result.load` reads the file back.
+        """
+        import polars
+
         about = {"schema": SCHEMA, "command": json.dumps(self.command), "environment": json.dumps(self.environment)}
+        if self.incomplete is not None:
+            about["incomplete"] = self.incomplete
+        columns = self.columns()
+        mixed = [key for key, values in columns.items() if _are_mixed(values)]
+        for key in mixed:
+            columns[key] = [None if value is None else json.dumps(value) for value in columns[key]]
+        about["as_json"] = json.dumps(mixed)
         partial = Path(f"{fspath(file)}.partial")
-        self.to_polars().write_parquet(partial, metadata={f"hotlink.{key}": value for key, value in about.items()})
+        frame = polars.DataFrame(columns, strict=False)
+        frame.write_parquet(partial, metadata={f"hotlink.{key}": value for key, value in about.items()})
         partial.rename(file)
 
     def plot(self, quantity: str | None = None) -> Figure:

@@ -80,3 +80,22 @@ def test_parquet_keeps_every_record_and_where_it_came_from(tmp_path: Path) -> No
     assert frame.to_dicts() == [{key: record.get(key) for key in frame.columns} for record in result]
     assert json.loads(polars.read_parquet_metadata(file)["hotlink.environment"])["cores"] >= 1
     assert [path.name for path in tmp_path.iterdir()] == ["m.parquet"]
+
+
+def test_parquet_is_read_back_whole(tmp_path: Path) -> None:
+    records = [
+        {"benchmark": "pingpong", "samples": [1.5, 2.5], "n": 2, "id": "7.4", "oversubscribed": True},
+        {"fabric": "x", "samples": 20, "id": 7, "n": 3},
+    ]
+    written = hotlink.Result(records, ["hotlink", "sweep"], {"host": "n1"}, "rank 1 died")  # type: ignore[arg-type]
+    file = tmp_path / "mixed.parquet"
+    written.to_parquet(file)
+    assert hotlink.Result.load(file) == written
+    polars.DataFrame({"a": [1]}).write_parquet(file)
+    with pytest.raises(hotlink.InputError, match=r"no Parquet file of Result\.to_parquet"):
+        hotlink.Result.load(file)
+    file.write_text("text")
+    with pytest.raises(hotlink.InputError, match="is no Parquet file"):
+        hotlink.Result.load(file)
+    with pytest.raises(hotlink.InputError, match="cannot be read"):
+        hotlink.Result.load(tmp_path / "none.parquet")

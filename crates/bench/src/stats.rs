@@ -8,8 +8,8 @@
 use crate::Record;
 use hotlink_fabric::maths;
 
-/// Fewest blocks whose values can hold a 95 % interval of their median: with five, all five lie on one side of it in
-/// 6 of 100 cases.
+/// Fewest values, of samples or of blocks, that can hold a 95 % interval of their median: with five, all five lie on one
+/// side of it in 6 of 100 cases.
 pub const BLOCKS_LEAST: usize = 6;
 
 /// What a record says of a set of samples.
@@ -25,16 +25,14 @@ pub struct Summary {
     pub min: f64,
     /// Largest.
     pub max: f64,
-    /// 25th percentile (nearest rank); of blocks, each counts as much as any other.
+    /// 25th percentile (nearest rank); of blocks, each counts as much as any other, as in the median.
     pub p25: f64,
     /// 75th percentile.
     pub p75: f64,
-    /// 99th percentile.
+    /// 99th percentile of all samples, whatever their blocks.
     pub p99: f64,
-    /// Lower end of the 95 % confidence interval of the median.
-    pub ci95_low: f64,
-    /// Upper end.
-    pub ci95_high: f64,
+    /// The 95 % confidence interval of the median; none of fewer than [`BLOCKS_LEAST`] values.
+    pub ci95: Option<(f64, f64)>,
 }
 
 impl Summary {
@@ -46,8 +44,7 @@ impl Summary {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
         let n = sorted.len();
-        let (low, high) = median_interval(n);
-        let percentile = |share: f64| sorted[((share * n as f64).ceil() as usize).clamp(1, n) - 1];
+        let percentile = |share: f64| nearest_rank(&sorted, share);
         Some(Summary {
             n,
             blocks: 1,
@@ -57,13 +54,12 @@ impl Summary {
             p25: percentile(0.25),
             p75: percentile(0.75),
             p99: percentile(0.99),
-            ci95_low: sorted[low],
-            ci95_high: sorted[high],
+            ci95: median_interval(n).map(|(low, high)| (sorted[low], sorted[high])),
         })
     }
     /// Summarises blocks in the order of time. The median is a block's own, of an even number the lower middle one's; the
-    /// interval is of the blocks' medians. Fewer than [`BLOCKS_LEAST`] blocks give the whole range of their medians, which
-    /// holds less than 95 %; one block gives the interval of its samples.
+    /// interval is of the blocks' medians; one block gives the interval of its samples. The quartiles stand around the median
+    /// and weigh blocks as it does: a long block must not drown the others. The 99th percentile is of single samples.
     pub fn of_blocks(blocks: &[Vec<f64>]) -> Option<Summary> {
         let each: Vec<Summary> = blocks.iter().map(|block| Summary::of(block)).collect::<Option<_>>()?;
         let medians: Vec<f64> = each.iter().map(|block| block.median).collect();
@@ -72,11 +68,10 @@ impl Summary {
         }
         let min = each.iter().map(|block| block.min).fold(f64::INFINITY, f64::min);
         let max = each.iter().map(|block| block.max).fold(f64::NEG_INFINITY, f64::max);
-        let (ci95_low, ci95_high) = blocks_interval(&medians);
         // Where a machine's speed varies by factors, three thirds of a run would allow any value. Samples of one a block say
         // no more than their medians do.
         let ends = each.iter().all(|block| block.n > 1);
-        let (ci95_low, ci95_high) = if ends { (ci95_low.max(min), ci95_high.min(max)) } else { (ci95_low, ci95_high) };
+        let ended = |(low, high): (f64, f64)| if ends { (low.max(min), high.min(max)) } else { (low, high) };
         let percentile = weighted_percentiles(blocks);
         Some(Summary {
             n: each.iter().map(|block| block.n).sum(),
@@ -86,22 +81,24 @@ impl Summary {
             max,
             p25: percentile(0.25),
             p75: percentile(0.75),
-            p99: percentile(0.99),
-            ci95_low,
-            ci95_high,
+            p99: nearest_rank(&sorted(&blocks.concat()), 0.99),
+            ci95: blocks_interval(&medians).map(ended),
         })
     }
-    /// The keys `n`, `blocks`, `median`, `min`, `p99`, `ci95_low`, `ci95_high`.
+    /// The keys `n`, `blocks`, `median`, `min`, `p99`, and of an interval `ci95_low` and `ci95_high`.
     #[must_use]
     pub fn into(self, record: Record) -> Record {
-        record
+        let record = record
             .with("n", self.n)
             .with("blocks", self.blocks)
             .with("median", self.median)
             .with("min", self.min)
-            .with("p99", self.p99)
-            .with("ci95_low", self.ci95_low)
-            .with("ci95_high", self.ci95_high)
+            .with("p99", self.p99);
+        match self.ci95 {
+            Some((low, high)) => record.with("ci95_low", low).with("ci95_high", high),
+            // A record of one block has an interval of that block's own.
+            None => record.without("ci95_low").without("ci95_high"),
+        }
     }
 }
 
@@ -111,7 +108,12 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// Percentiles over all samples, each block with the same weight: a long block must not drown the others.
+/// The value of ascending ones that this share of them does not exceed.
+fn nearest_rank(sorted: &[f64], share: f64) -> f64 {
+    sorted[((share * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len()) - 1]
+}
+
+/// Percentiles over all samples, each block with the same weight.
 fn weighted_percentiles(blocks: &[Vec<f64>]) -> impl Fn(f64) -> f64 {
     let weight = |block: &Vec<f64>| 1.0 / (block.len() * blocks.len()) as f64;
     let mut all: Vec<(f64, f64)> =
@@ -127,12 +129,15 @@ fn weighted_percentiles(blocks: &[Vec<f64>]) -> impl Fn(f64) -> f64 {
     }
 }
 
-/// Indices of the sorted samples between which the median lies with at least 95 % confidence; all samples if there are too
-/// few to say. Exact (binomial) up to 500 samples, by the normal approximation beyond.
-fn median_interval(n: usize) -> (usize, usize) {
+/// Indices of the sorted samples between which the median lies with at least 95 % confidence; none if there are too few to
+/// say. Exact (binomial) up to 500 samples, by the normal approximation beyond.
+fn median_interval(n: usize) -> Option<(usize, usize)> {
+    if n < BLOCKS_LEAST {
+        return None;
+    }
     if n > 500 {
         let (count, half) = (n as f64, 0.98 * (n as f64).sqrt());
-        return ((count / 2.0 - half).floor() as usize, (count / 2.0 + half).ceil() as usize);
+        return Some(((count / 2.0 - half).floor() as usize, (count / 2.0 + half).ceil() as usize));
     }
     // Chance that fewer than `low` of n values lie below the median.
     let (mut term, mut below, mut low) = (maths::powi(0.5, n as i32), 0.0, 0);
@@ -145,7 +150,7 @@ fn median_interval(n: usize) -> (usize, usize) {
         low += 1;
     }
     let low = low.saturating_sub(1);
-    (low, n - 1 - low)
+    Some((low, n - 1 - low))
 }
 
 /// Sections of a run, and the 97.5th percentile of Student's t for as many, less one, degrees of freedom.
@@ -157,12 +162,12 @@ const STUDENT: f64 = 4.303;
 /// but a machine's speed drifts for seconds and minutes: the blocks of a run are more alike than those of two runs. The
 /// distribution-free interval of twelve blocks over ten seconds held the median of twenty such runs in half of them, this
 /// one in nine of ten (docs/reports).
-fn blocks_interval(medians: &[f64]) -> (f64, f64) {
+fn blocks_interval(medians: &[f64]) -> Option<(f64, f64)> {
+    if medians.len() < BLOCKS_LEAST {
+        return None;
+    }
     let low = medians.iter().copied().fold(f64::INFINITY, f64::min);
     let high = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if medians.len() < BLOCKS_LEAST {
-        return (low, high);
-    }
     // Times and rates vary by factors, and none of them is below nothing.
     let is_positive = low > 0.0;
     let scaled: Vec<f64> = medians.iter().map(|&value| if is_positive { maths::ln(value) } else { value }).collect();
@@ -176,7 +181,7 @@ fn blocks_interval(medians: &[f64]) -> (f64, f64) {
     let variance = sections.iter().map(|value| maths::powi(value - mean, 2)).sum::<f64>() / (SECTIONS - 1) as f64;
     let (centre, half) = (middle(&scaled), STUDENT * (variance / SECTIONS as f64).sqrt());
     let back = |value: f64| if is_positive { maths::exp(value) } else { value };
-    (low.min(back(centre - half)), high.max(back(centre + half)))
+    Some((low.min(back(centre - half)), high.max(back(centre + half))))
 }
 
 /// The median of differences that are symmetric about it, and its 95 % interval: Hodges and Lehmann's estimate, and the
@@ -226,9 +231,36 @@ mod tests {
         let summary = Summary::of(&(1..=100).map(f64::from).collect::<Vec<_>>()).unwrap();
         assert_eq!((summary.n, summary.median, summary.min, summary.p99), (100, 50.5, 1.0, 99.0));
         // Ranks 40 and 61: the textbook's interval for n = 100.
-        assert_eq!((summary.ci95_low, summary.ci95_high), (40.0, 61.0));
-        assert_eq!(Summary::of(&[3.0]).unwrap().ci95_high, 3.0);
+        assert_eq!(summary.ci95, Some((40.0, 61.0)));
         assert!(Summary::of(&[]).is_none() && Summary::of(&[f64::NAN]).is_none());
+    }
+
+    fn holds(summary: &Summary, value: f64) -> bool {
+        summary.ci95.is_some_and(|(low, high)| (low..=high).contains(&value))
+    }
+
+    #[test]
+    fn fewer_than_six_values_hold_no_interval() {
+        let values: Vec<f64> = (1..=6).map(f64::from).collect();
+        let blocks: Vec<Vec<f64>> = values.iter().map(|&value| vec![value; 100]).collect();
+        for n in 1..6 {
+            assert_eq!(Summary::of(&values[..n]).unwrap().ci95, None, "{n} samples");
+            assert!(n == 1 || Summary::of_blocks(&blocks[..n]).unwrap().ci95.is_none(), "{n} blocks");
+        }
+        let record = Summary::of(&values[..5]).unwrap().into(Record::new().with("ci95_low", 1).with("ci95_high", 2));
+        assert!(record.get("ci95_low").is_none() && record.get("ci95_high").is_none());
+        assert_eq!(Summary::of(&values).unwrap().ci95, Some((1.0, 6.0)));
+        assert!(Summary::of_blocks(&blocks).unwrap().ci95.is_some());
+    }
+
+    /// One late sample of a short block is one of all samples, not one of its block.
+    #[test]
+    fn the_99th_percentile_is_of_all_samples() {
+        let mut blocks = vec![vec![1.0; 1000]; 11];
+        blocks.push([vec![2.0; 9], vec![50.0]].concat());
+        let summary = Summary::of_blocks(&blocks).unwrap();
+        assert_eq!((summary.p99, summary.max), (Summary::of(&blocks.concat()).unwrap().p99, 50.0));
+        assert_eq!(summary.p99, 1.0);
     }
 
     /// The interval holds the true median in about 95 of 100 experiments (here a skewed distribution).
@@ -242,7 +274,7 @@ mod tests {
         let covered = (0..2000).filter(|_| {
             let samples: Vec<f64> = (0..60).map(|_| -(1.0 - uniform()).ln()).collect();
             let summary = Summary::of(&samples).unwrap();
-            (summary.ci95_low..=summary.ci95_high).contains(&std::f64::consts::LN_2)
+            holds(&summary, std::f64::consts::LN_2)
         });
         let share = covered.count() as f64 / 2000.0;
         assert!((0.94..0.99).contains(&share), "{share}");
@@ -279,7 +311,7 @@ mod tests {
                 })
                 .collect();
             let grand = Summary::of(&runs.iter().map(|run| run.median).collect::<Vec<_>>()).unwrap().median;
-            held += runs.iter().filter(|run| (run.ci95_low..=run.ci95_high).contains(&grand)).count();
+            held += runs.iter().filter(|run| holds(run, grand)).count();
         }
         held as f64 / (20 * series) as f64
     }
@@ -319,7 +351,7 @@ mod tests {
                 .collect();
             Summary::of(&blocks.concat()).unwrap()
         };
-        let held = (0..1000).map(|_| run()).filter(|run| (run.ci95_low..=run.ci95_high).contains(&100.0)).count();
+        let held = (0..1000).map(|_| run()).filter(|run| holds(run, 100.0)).count();
         assert!(held < 700, "{held} of 1000");
     }
 
@@ -329,7 +361,7 @@ mod tests {
         let blocks: Vec<Vec<f64>> =
             (0..12).map(|block| vec![if block < 8 { 1.0 + f64::from(block) / 10.0 } else { 2000.0 }, 1.0]).collect();
         let summary = Summary::of_blocks(&blocks).unwrap();
-        assert_eq!((summary.ci95_low, summary.ci95_high), (1.0, 2000.0));
+        assert_eq!(summary.ci95, Some((1.0, 2000.0)));
     }
 
     #[test]
@@ -339,12 +371,9 @@ mod tests {
         let summary = Summary::of_blocks(&blocks).unwrap();
         assert_eq!((summary.n, summary.blocks, summary.median), (1007, 7, 2.5));
         assert_eq!((summary.min, summary.max, summary.p25, summary.p75), (1.0, 9.0, 2.0, 4.0));
-        assert!(summary.ci95_low <= 1.0 && summary.ci95_high >= 9.0);
+        assert!(summary.ci95.is_some_and(|(low, high)| low <= 1.0 && high >= 9.0));
         assert_eq!(Summary::of_blocks(&[vec![1.0, 2.0, 3.0]]), Summary::of(&[1.0, 2.0, 3.0]));
-        assert_eq!(
-            Summary::of_blocks(&[vec![1.0], vec![3.0]]).map(|s| (s.ci95_low, s.median, s.ci95_high)),
-            Some((1.0, 1.0, 3.0))
-        );
+        assert_eq!(Summary::of_blocks(&[vec![1.0], vec![3.0]]).map(|s| (s.median, s.ci95)), Some((1.0, None)));
         assert!(Summary::of_blocks(&[]).is_none() && Summary::of_blocks(&[vec![1.0], vec![]]).is_none());
     }
 
@@ -384,15 +413,17 @@ mod tests {
         #[test]
         fn blocks_are_ordered(blocks in prop::collection::vec(prop::collection::vec(0.1f64..1e6, 1..20), 1..20)) {
             let s = Summary::of_blocks(&blocks).unwrap();
-            prop_assert!(s.min <= s.median && s.ci95_low <= s.median && s.median <= s.ci95_high && s.median <= s.max);
-            prop_assert!(s.min <= s.p25 && s.p25 <= s.p75 && s.p75 <= s.p99 && s.p99 <= s.max);
+            prop_assert!(s.min <= s.median && s.median <= s.max);
+            prop_assert!(s.ci95.is_none_or(|(low, high)| low <= s.median && s.median <= high));
+            prop_assert!(s.min <= s.p25 && s.p25 <= s.p75 && s.p75 <= s.max && s.min <= s.p99 && s.p99 <= s.max);
             prop_assert!(s.blocks == 1 || s.p25 <= s.median && s.median <= s.p75);
         }
         #[test]
         fn ordered(samples in prop::collection::vec(-1e9f64..1e9, 1..200)) {
             let s = Summary::of(&samples).unwrap();
-            prop_assert!(s.min <= s.ci95_low && s.ci95_low <= s.median && s.median <= s.ci95_high);
-            prop_assert!(s.ci95_high <= s.max && s.median <= s.p99 && s.p99 <= s.max);
+            let holds = |(low, high)| s.min <= low && low <= s.median && s.median <= high && high <= s.max;
+            prop_assert!(s.ci95.is_none_or(holds) && s.ci95.is_some() == (s.n >= BLOCKS_LEAST));
+            prop_assert!(s.median <= s.p99 && s.p99 <= s.max);
             prop_assert!(s.min <= s.p25 && s.p25 <= s.median && s.median <= s.p75 && s.p75 <= s.p99);
         }
     }

@@ -7,8 +7,8 @@
 //! enough is tested by the correlation of neighbours among four times as many. The warm-up is cut where the rest has the
 //! least standard error (MSER-5, White, Cobb and Spratt 2000).
 
-use crate::Record;
 use crate::distribution::median;
+use crate::{BLOCKS_LEAST, Record};
 use hotlink_fabric::maths;
 
 /// Batches whose neighbours must not resemble each other.
@@ -133,15 +133,13 @@ impl Steady {
     /// The keys `n`, `warmup_samples`, `median`, `mean`, `min`, `max`, `p99`, `p999`, the intervals and `too_short`.
     #[must_use]
     pub fn into(self, record: Record) -> Record {
-        let record = record
-            .with("n", self.n)
-            .with("warmup_samples", self.warmup)
-            .with("median", self.median)
-            .with("ci95_low", self.median_ci95.0)
-            .with("ci95_high", self.median_ci95.1)
-            .with("mean", self.mean)
-            .with("mean_ci95_low", self.mean_ci95.0)
-            .with("mean_ci95_high", self.mean_ci95.1)
+        let interval = |key: &str, (low, high): (f64, f64), record: Record| match self.n < BLOCKS_LEAST {
+            true => record,
+            false => record.with(&format!("{key}_low"), low).with(&format!("{key}_high"), high),
+        };
+        let record = record.with("n", self.n).with("warmup_samples", self.warmup).with("median", self.median);
+        let record = interval("ci95", self.median_ci95, record).with("mean", self.mean);
+        let record = interval("mean_ci95", self.mean_ci95, record)
             .with("min", self.min)
             .with("max", self.max)
             .with("p99", self.p99)
@@ -309,7 +307,7 @@ mod tests {
             let mut queue = Queue { random: Random(seed * 7919), load: 0.9, fixed: true, wait: 0.0 };
             let samples: Vec<f64> = std::iter::repeat_with(|| queue.next()).take(20_000).collect();
             let summary = crate::Summary::of(&samples).expect("samples");
-            (summary.ci95_low..=summary.ci95_high).contains(&queue.exact().0)
+            summary.ci95.is_some_and(|(low, high)| (low..=high).contains(&queue.exact().0))
         });
         assert!(held.count() < 20);
     }

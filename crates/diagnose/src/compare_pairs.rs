@@ -4,7 +4,7 @@ use hotlink_bench::{BLOCKS_LEAST, Record, Summary, signed_rank};
 use hotlink_fabric::maths;
 use hotlink_results::Results;
 use hotlink_results::compare_runs::{
-    Estimate, Identity, Row, Share, Verdict, alone, check_ignored, compared, estimate, side, sorted,
+    Estimate, Identity, Row, Share, Verdict, alone, check_ignored, compared, estimate, sides, sorted,
 };
 use hotlink_study::Error;
 use std::collections::BTreeMap;
@@ -33,8 +33,8 @@ pub fn rows(pairs: &[Pair], floor: Share, ignore: &[String]) -> Result<Vec<Row>,
     check_ignored(ignore, pairs.iter().flat_map(|pair| [&pair.a, &pair.b]))?;
     let mut runs = Vec::new();
     for pair in pairs {
-        let of = |name, results: &Results| side((name, std::slice::from_ref(results)), ignore);
-        runs.push((of("--a", &pair.a)?, of("--b", &pair.b)?));
+        let side = |name, results| (name, std::slice::from_ref(results));
+        runs.push(sides([side("--a", &pair.a), side("--b", &pair.b)], ignore)?.into());
     }
     let rows = sorted(all(&runs, floor));
     if rows.iter().all(|row| row.verdict.is_without_ratio()) {

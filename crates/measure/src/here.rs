@@ -86,7 +86,7 @@ impl Here<'_> {
             let at_once = if processes > 1 { format!(", {processes} processes at once") } else { String::new() };
             self.face.say(&format!("{missing}: measured on this machine now, by `hotlink measure {line}`{at_once}"));
             let source = format!("hotlink measure {line}{at_once}, by calibrate itself");
-            let added = |record| Measured { record, source: source.clone(), is_here };
+            let added = |record| Measured { record, source: source.clone(), is_here, host: None };
             measured.extend(self.taken(line, processes)?.into_iter().map(added));
         }
         Ok(())

@@ -245,6 +245,9 @@ mod tests {
         assert_eq!((record.number("bound_latency_us"), record.number("efficiency")), (Some(0.5), Some(0.1)));
         assert_eq!(record.numbers("round_values"), [4.0, 3.0, 8.0]);
         assert_eq!((record.numbers("block_values").len(), record.numbers(SAMPLES).len()), (9, 27));
+        let few = blocks.clone().map(|block| block.with("ci95_low", 1.0).with("ci95_high", 2.0));
+        let (record, _) = course(3, 1, false).merged(&few[..3].iter().collect::<Vec<_>>());
+        assert!(record.get("ci95_low").is_none() && record.get("ci95_high").is_none(), "three blocks hold no interval");
         let (record, _) = course(1, 9, false).merged(&blocks.iter().collect::<Vec<_>>());
         assert!(record.get(SAMPLES).is_none() && record.get("rounds").is_none());
     }

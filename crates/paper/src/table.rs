@@ -150,7 +150,8 @@ impl Table {
 }
 
 fn escape(cell: &str) -> String {
-    cell.replace('|', "\\|")
+    // A line of a table is a row.
+    cell.replace('|', "\\|").replace('\n', "<br>")
 }
 
 fn cell(value: Option<&Value>) -> String {
@@ -194,7 +195,9 @@ mod tests {
     }
 
     #[test]
-    fn markdown_escapes_bars() {
-        assert!(Table::of(&records()).markdown().contains("| 16 | 7.5 | a\\|b |"));
+    fn markdown_escapes_bars_and_line_ends() {
+        let [first, second] = [0, 1].map(|index| records()[index].clone());
+        let records = [first, second.with("note", "a|b\nc")];
+        assert!(Table::of(&records).markdown().contains("| 16 | 7.5 | a\\|b<br>c |"));
     }
 }

@@ -15,7 +15,7 @@ mod judge;
 pub mod junit;
 mod matrix;
 mod page;
-mod possible;
+pub mod possible;
 mod quantity;
 pub mod runs;
 mod scale;

@@ -16,13 +16,24 @@ const ROUNDED: f64 = 1e-6;
 /// # Errors
 /// The file, the number of the record, its key, and what is allowed.
 pub(crate) fn check(inputs: &[Results]) -> Result<(), Error> {
-    let kinds = Kinds::read();
     for (at, results) in inputs.iter().enumerate() {
-        let file = results.file.display();
         let place = results.file.canonicalize().ok();
         if place.is_some() && inputs[..at].iter().any(|other| other.file.canonicalize().ok() == place) {
+            let file = results.file.display();
             return Err(Error::Input(format!("{file}: is given twice; allowed is each file once")));
         }
+    }
+    check_records(inputs)
+}
+
+/// Refuses records that cannot be.
+///
+/// # Errors
+/// The file, the number of the record, its key, and what is allowed.
+pub fn check_records(inputs: &[Results]) -> Result<(), Error> {
+    let kinds = Kinds::read();
+    for results in inputs {
+        let file = results.file.display();
         // Tables for people leave keys out and have headings of their own.
         if results.file.extension().is_some_and(|extension| extension == "md") {
             continue;

@@ -176,8 +176,8 @@ pub fn less_is_better(quantity: &str) -> bool {
     QUANTITIES.iter().any(|(key, less)| *key == quantity && *less)
 }
 
-/// What a record is about, as sorted text: two records with the same are partners. Records that say the same of
-/// themselves are told apart by their order.
+/// What a record is about, as sorted text: two records with the same are partners. Where several hosts or imported files
+/// say the same of themselves, their name is part of it; what is left is told apart by its order.
 pub type Identity = (BTreeMap<String, String>, usize);
 
 /// One quantity of a record: median and the 95 % interval around it; the value thrice where it is computed, and exact, or
@@ -263,7 +263,7 @@ pub type Side<'a> = (&'a str, &'a [Results]);
 pub fn rows(before: Side<'_>, after: Side<'_>, floor: Share, ignore: &[String]) -> Result<Vec<Row>, Error> {
     check_ignored(ignore, before.1.iter().chain(after.1))?;
     let names = [before.0, after.0];
-    let (before, after) = (side(before, ignore)?, side(after, ignore)?);
+    let [before, after] = sides([before, after], ignore)?;
     if !before.keys().any(|identity| after.contains_key(identity)) {
         let what = format!("no record of {} has a partner in {}", names[0], names[1]);
         let first = |side: &BTreeMap<Identity, Record>| side.keys().next().map_or(String::new(), |(key, _)| told(key));
@@ -275,16 +275,19 @@ pub fn rows(before: Side<'_>, after: Side<'_>, floor: Share, ignore: &[String]) 
     }
     let rows = compare(&before, &after, floor.0);
     if rows.iter().all(|row| row.verdict.is_without_ratio()) {
+        let told = rows.iter().find(|row| row.verdict == Verdict::Invalid).map(|row| sentence(&row.record));
+        let told = told.map_or_else(String::new, |told| format!("; the first pair is {told}"));
         let what = "compare-runs: no pair has values to compare: allowed are finite times and rates above 0";
-        return Err(Error::Input(what.to_owned()));
+        return Err(Error::Input(format!("{what}{told}")));
     }
     Ok(rows)
 }
 
 /// Refuses a key to leave out that no record has: misspelt, it would leave nothing out.
 pub fn check_ignored<'a>(ignore: &[String], results: impl Iterator<Item = &'a Results> + Clone) -> Result<(), Error> {
-    let mut records = results.flat_map(|result| &result.records);
-    let keys: BTreeSet<&str> = records.by_ref().flat_map(|record| record.fields().map(|(key, _)| key)).collect();
+    let hosts = results.clone().filter_map(Results::host).map(|_| HOST);
+    let fields = results.flat_map(|result| &result.records).flat_map(|record| record.fields().map(|(key, _)| key));
+    let keys: BTreeSet<&str> = fields.chain(hosts).collect();
     match ignore.iter().find(|key| !keys.contains(key.as_str())) {
         None => Ok(()),
         Some(unknown) => {
@@ -294,24 +297,88 @@ pub fn check_ignored<'a>(ignore: &[String], results: impl Iterator<Item = &'a Re
     }
 }
 
-/// The records of a side by what they are about, one quantity each.
-pub fn side((name, results): Side<'_>, ignore: &[String]) -> Result<BTreeMap<Identity, Record>, Error> {
-    let mut records = BTreeMap::new();
+/// The key of a host's name.
+const HOST: &str = "host";
+
+/// Where a record was measured: the key of its name, and the name.
+type Place<'a> = (&'static str, &'a str);
+
+/// The host of a measured record, or the file that another program wrote there. What a model answers depends on no host:
+/// cells of a sweep run wherever there is room.
+fn place<'a>(results: &'a Results, record: &'a Record) -> Option<Place<'a>> {
+    match record.text("program") {
+        _ if record.text("method").is_some_and(|method| method != "measured") => None,
+        Some(_) => record.text("file").map(|file| ("file", file)),
+        None => results.host().map(|host| (HOST, host)),
+    }
+}
+
+/// A record with one quantity, and what it is about but for its place.
+struct Found<'a> {
+    identity: BTreeMap<String, String>,
+    place: Option<Place<'a>>,
+    record: &'a Record,
+}
+
+/// The records of both sides by what they are about, one quantity each.
+///
+/// # Errors
+/// A side that is not whole, or has nothing to compare.
+pub fn sides(sides: [Side<'_>; 2], ignore: &[String]) -> Result<[BTreeMap<Identity, Record>; 2], Error> {
+    let [mut before, mut after] = [found(sides[0], ignore)?, found(sides[1], ignore)?];
+    shorten(&mut before, &mut after);
+    let all = [&before, &after].map(|side| side.iter().filter_map(|found| found.place).collect::<BTreeSet<_>>());
+    let are_several = all.iter().any(|places| places.len() > 1);
+    // What is about the same, with its places before and after.
+    let mut groups: BTreeMap<&BTreeMap<String, String>, [BTreeSet<Option<Place<'_>>>; 2]> = BTreeMap::new();
+    for (index, side) in [&before, &after].into_iter().enumerate() {
+        for found in side {
+            groups.entry(&found.identity).or_default()[index].insert(found.place);
+        }
+    }
+    // One place before and one after, of another name: the same host renamed, unless the name is seen on both sides.
+    let is_renamed = |[before, after]: &[BTreeSet<Option<Place<'_>>>; 2]| {
+        let is_lone = before.len() == 1 && after.len() == 1 && before != after;
+        let is_in = |place: &Option<Place<'_>>, all: &BTreeSet<_>| place.is_some_and(|place| all.contains(&place));
+        is_lone && !before.iter().any(|place| is_in(place, &all[1])) && !after.iter().any(|place| is_in(place, &all[0]))
+    };
+    let named = |found: &Found<'_>| are_several && groups.get(&found.identity).is_none_or(|group| !is_renamed(group));
+    Ok([numbered(&before, named), numbered(&after, named)])
+}
+
+/// Records by their identity, which has the place of those that are `named` by it.
+fn numbered(side: &[Found<'_>], named: impl Fn(&Found<'_>) -> bool) -> BTreeMap<Identity, Record> {
+    let (mut counts, mut records) = (BTreeMap::<BTreeMap<String, String>, usize>::new(), BTreeMap::new());
+    for found in side {
+        let (mut identity, mut record) = (found.identity.clone(), found.record.clone());
+        if let Some((key, name)) = found.place.filter(|_| named(found)) {
+            identity.insert(key.to_owned(), name.to_owned());
+            record.set(key, name);
+        }
+        let count = counts.entry(identity.clone()).or_default();
+        records.insert((identity, *count), record);
+        *count += 1;
+    }
+    records
+}
+
+fn found<'a>((name, results): Side<'a>, ignore: &[String]) -> Result<Vec<Found<'a>>, Error> {
+    let is_ignored = |key: &str| ignore.iter().any(|ignored| ignored == key);
+    let mut records = Vec::new();
     for result in results {
         result.is_whole()?;
         for record in &result.records {
             // A measured computation is so many times the message's own time, which no two runs share.
             let is_measured = record.text("method") == Some("measured");
             let fields = record.fields().filter(|(key, _)| !(is_measured && *key == "compute_us"));
-            let fields = fields.filter(|(key, value)| is_parameter(record, key, value));
-            let kept = fields.filter(|(key, _)| !ignore.iter().any(|ignored| ignored == key));
+            let kept = fields.filter(|(key, value)| is_parameter(record, key, value) && !is_ignored(key));
             let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let mut identity: BTreeMap<String, String> =
-                kept.map(|(key, value)| (key.to_owned(), text(value))).collect();
+            let about: BTreeMap<String, String> = kept.map(|(key, value)| (key.to_owned(), text(value))).collect();
+            let place = place(result, record).filter(|(key, _)| !is_ignored(key));
             for quantity in quantities(record) {
+                let mut identity = about.clone();
                 identity.insert("quantity".to_owned(), quantity.to_owned());
-                let same = (0..).find(|&n| !records.contains_key(&(identity.clone(), n))).unwrap_or_default();
-                records.insert((identity.clone(), same), record.clone());
+                records.push(Found { identity, place, record });
             }
         }
     }
@@ -319,6 +386,30 @@ pub fn side((name, results): Side<'_>, ignore: &[String]) -> Result<BTreeMap<Ide
         true => Err(Error::Input(format!("{name}: holds no record with a result that can be compared"))),
         false => Ok(records),
     }
+}
+
+/// Leaves of the files' paths as many last parts as tell those of a side apart: folders before and after differ.
+fn shorten<'a>(before: &mut [Found<'a>], after: &mut [Found<'a>]) {
+    let files = |side: &[Found<'_>]| -> BTreeSet<String> {
+        let files = side.iter().filter_map(|found| found.place.filter(|(key, _)| *key != HOST));
+        files.map(|(_, file)| file.to_owned()).collect()
+    };
+    let sides = [files(before), files(after)];
+    let parts = |file: &str| file.split('/').count();
+    let most = sides.iter().flatten().map(|file| parts(file)).max().unwrap_or(1);
+    let tells = |count: &usize| {
+        let ends = sides.each_ref().map(|files| files.iter().map(|file| end_of(file, *count)).collect::<BTreeSet<_>>());
+        ends.iter().zip(&sides).all(|(ends, files)| ends.len() == files.len())
+    };
+    let count = (1..most).find(tells).unwrap_or(most);
+    for found in before.iter_mut().chain(after) {
+        found.place = found.place.map(|(key, name)| if key == HOST { (key, name) } else { (key, end_of(name, count)) });
+    }
+}
+
+/// The last parts of a path.
+fn end_of(path: &str, parts: usize) -> &str {
+    path.rmatch_indices('/').nth(parts - 1).map_or(path, |(at, _)| &path[at + 1..])
 }
 
 /// What is compared of a record: what its interval is of, or every known quantity.
@@ -353,7 +444,9 @@ pub fn estimate(identity: &BTreeMap<String, String>, record: &Record) -> Option<
     let value = record.number(quantity).filter(|_| invalid(record, quantity).is_none())?;
     let sampled = record.statistic() == Some(quantity);
     let is_exact = record.text("method").is_some_and(|method| method != "measured");
-    let ends = ["ci95_low", "ci95_high"].map(|key| record.number(key).filter(|_| sampled));
+    // Of times, an interval that reaches 0 says nothing of the ratio.
+    let is_end = |end: &f64| sampled && (*end > 0.0 || !less_is_better);
+    let ends = ["ci95_low", "ci95_high"].map(|key| record.number(key).filter(is_end));
     let at_least = |value: f64| if less_is_better { value } else { value.max(LEAST) };
     let is_known = is_exact || ends.iter().all(Option::is_some);
     let [low, median, high] = [ends[0].unwrap_or(value), value, ends[1].unwrap_or(value)].map(at_least);
@@ -424,7 +517,7 @@ fn without_value(identity: &BTreeMap<String, String>, before: &Record, after: &R
 }
 
 /// Why a ratio has no interval.
-const UNKNOWN_SPREAD: &str = "no interval: nothing is known of the spread";
+const UNKNOWN_SPREAD: &str = "no interval: nothing is known of the spread of one side or of both";
 
 /// The row of a ratio.
 pub fn compared(
@@ -451,9 +544,12 @@ fn quantity(identity: &BTreeMap<String, String>) -> (&str, bool) {
 }
 
 /// Rows by their parameters.
-pub fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
-    rows.sort_by(|a, b| natural(&a.identity).partial_cmp(&natural(&b.identity)).unwrap_or(std::cmp::Ordering::Equal));
-    rows
+pub fn sorted(rows: Vec<Row>) -> Vec<Row> {
+    let keys: Vec<_> = rows.iter().map(|row| natural(&row.identity)).collect();
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by(|&a, &b| keys[a].partial_cmp(&keys[b]).unwrap_or(std::cmp::Ordering::Equal));
+    let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|row| rows[row].take()).collect()
 }
 
 /// What rows are sorted by: numbers by their value, before words.
@@ -576,6 +672,101 @@ mod tests {
         };
         assert_eq!(row(messages(1.0, 1.2), messages(1.1, 1.2)).verdict, Verdict::Undecided);
         assert_eq!(row(messages(1.0, 1.02), messages(1.1, 1.02)).verdict, Verdict::Regression);
+    }
+
+    fn of_hosts(side: &[(&str, &str)], record: impl Fn(&str, &str) -> (Value, Value)) -> Vec<Results> {
+        let one = |(place, us): &(&str, &str)| {
+            let (environment, mut record) = record(place, us);
+            let us = us.parse::<f64>().unwrap();
+            for (key, value) in [("latency_us", us), ("ci95_low", 0.99 * us), ("ci95_high", 1.01 * us)] {
+                record[key] = value.into();
+            }
+            record["statistic_of"] = "latency_us".into();
+            let text = serde_json::json!({"schema": "hotlink/2", "environment": environment, "records": [record]});
+            crate::parse("f".as_ref(), &text.to_string()).unwrap()
+        };
+        side.iter().map(one).collect()
+    }
+
+    /// What became of each place; empty where the row names none.
+    fn became(before: &[Results], after: &[Results], key: &str, ignore: &[&str]) -> Vec<(String, &'static str)> {
+        let ignore: Vec<String> = ignore.iter().map(|key| (*key).to_owned()).collect();
+        let rows = rows(("a", before), ("b", after), Share(0.05), &ignore).unwrap();
+        let told = |row: &Row| {
+            let place = row.identity.get(key).cloned().unwrap_or_default();
+            assert_eq!(row.record.text(key).unwrap_or_default(), place);
+            (place, row.verdict.name())
+        };
+        rows.iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_missing_host_does_not_shift_the_others() {
+        let own = |host: &str, _: &str| {
+            (serde_json::json!({"host": host}), serde_json::json!({"benchmark": "pingpong", "size_B": 8}))
+        };
+        let before = of_hosts(&[("n1", "1.0"), ("n2", "1.2"), ("n3", "1.0"), ("n4", "1.2")], own);
+        let after = of_hosts(&[("n2", "1.2"), ("n3", "1.2"), ("n4", "1.2")], own);
+        let told = |place: &str, verdict| (place.to_owned(), verdict);
+        let expected = [told("n1", "only before"), told("n2", "same"), told("n3", "regression"), told("n4", "same")];
+        assert_eq!(became(&before, &after, "host", &[]), expected);
+        // One host that is left of two, and one host with another: a renamed machine, or another one.
+        let alone = [told("n3", "only before"), told("n4", "same")];
+        assert_eq!(became(&before[2..], &after[2..], "host", &[]), alone);
+        assert_eq!(became(&before[..1], &after[1..2], "host", &[]), [told("", "regression")]);
+        assert_eq!(became(&before[..2], &after[..2], "host", &["host"]).len(), 2);
+        let simulated = |host: &str, _: &str| {
+            let record = serde_json::json!({"benchmark": "pingpong", "method": "packet", "size_B": 8});
+            (serde_json::json!({"host": host}), record)
+        };
+        let [before, after] =
+            [["n1", "n2"], ["n3", "n1"]].map(|hosts| of_hosts(&hosts.map(|host| (host, "1.0")), simulated));
+        assert_eq!(became(&before, &after, "host", &[]), [told("", "same"), told("", "same")]);
+    }
+
+    #[test]
+    fn imported_files_are_paired_by_the_end_of_their_path() {
+        let imported = |file: &str, _: &str| {
+            let record = serde_json::json!({"benchmark": "pingpong", "program": "osu", "file": file, "size_B": 8});
+            (serde_json::json!({"imported_on": {"host": "reader"}}), record)
+        };
+        let side = |files: &[(&str, &str)]| of_hosts(files, imported);
+        let told = |place: &str, verdict| (place.to_owned(), verdict);
+        let before = side(&[("b/n1.txt", "1.0"), ("b/n2.txt", "1.2"), ("b/n3.txt", "1.0")]);
+        let after = side(&[("a/n2.txt", "1.2"), ("a/n3.txt", "1.2")]);
+        let expected = [told("n1.txt", "only before"), told("n2.txt", "same"), told("n3.txt", "regression")];
+        assert_eq!(became(&before, &after, "file", &[]), expected);
+        let before = side(&[("b/n1/lat.txt", "1.0"), ("b/n2/lat.txt", "1.2")]);
+        let after = side(&[("a/n2/lat.txt", "1.2")]);
+        assert_eq!(
+            became(&before, &after, "file", &[]),
+            [told("n1/lat.txt", "only before"), told("n2/lat.txt", "same")]
+        );
+        let (before, after) = (side(&[("before.txt", "1.0")]), side(&[("after.txt", "1.2")]));
+        assert_eq!(became(&before, &after, "file", &[]), [told("", "regression")]);
+    }
+
+    #[test]
+    fn many_records_of_one_identity_take_no_square_of_their_number() {
+        let own = |_: &str, _: &str| (serde_json::json!({"host": "n1"}), serde_json::json!({"benchmark": "pingpong"}));
+        let mut side = of_hosts(&[("n1", "1.0")], own);
+        side[0].records = vec![side[0].records[0].clone(); 20_000];
+        let told = became(&side, &side, "host", &[]);
+        assert!(told.len() == 20_000 && told.iter().all(|(_, verdict)| *verdict == "same"));
+    }
+
+    #[test]
+    fn an_interval_that_reaches_0_is_no_interval_of_a_time() {
+        let side = |us: f64| {
+            let record = serde_json::json!({"benchmark": "pingpong", "method": "measured", "latency_us": us,
+                "statistic_of": "latency_us", "ci95_low": 0.0, "ci95_high": 1.1 * us});
+            let text = serde_json::json!({"schema": "hotlink/2", "records": [record]}).to_string();
+            [crate::parse("f".as_ref(), &text).unwrap()]
+        };
+        let row = rows(("a", &side(1.0)), ("b", &side(2.0)), Share(0.05), &[]).unwrap().remove(0);
+        assert_eq!((row.verdict, row.record.get("ratio_ci95_low")), (Verdict::Undecided, None));
+        let error = rows(("a", &side(1.0)), ("b", &side(-1.0)), Share(0.05), &[]).err().unwrap().to_string();
+        assert!(error.ends_with("the first pair is invalid: before 1, after -1"), "{error}");
     }
 
     #[test]

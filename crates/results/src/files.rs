@@ -2,7 +2,7 @@
 
 use crate::versions::of_today;
 use crate::{import, lines};
-use hotlink_bench::Record;
+use hotlink_bench::{BLOCKS_LEAST, Record};
 use hotlink_study::Error;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -36,6 +36,11 @@ impl Results {
         // Older imports have the environment of the machine that read the files.
         let is_import = |pair: &[&str]| pair[0] == "import" && import::Program::named(pair[1]).is_ok();
         self.environment.contains_key(IMPORTED_ON) || words.windows(2).any(is_import)
+    }
+
+    /// The host that measured, where it is told. Imported results have the machine that read them, which is another.
+    pub fn host(&self) -> Option<&str> {
+        self.environment.get("host").and_then(Value::as_str).filter(|_| !self.is_imported())
     }
 
     /// Results for those that need all of them.
@@ -90,6 +95,12 @@ fn wrong(path: &Path, what: String) -> Error {
 
 fn read_file(file: &Path) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
+    if file.extension().is_some_and(|extension| extension == "parquet") {
+        return Err(wrong(
+            "is Parquet, which Python's hotlink.Result.load reads; allowed are the forms that --format writes"
+                .to_owned(),
+        ));
+    }
     let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     parse(file, &text)
 }
@@ -98,6 +109,9 @@ fn read_file(file: &Path) -> Result<Results, Error> {
 /// has what begins as OSU's output. These state no version: their records are read as today's.
 pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
+    let sha256 = sha256(text);
+    // Spreadsheets put a byte order mark before what they save.
+    let text = text.trim_start_matches('\u{feff}');
     let plain = match file.extension().and_then(|extension| extension.to_str()) {
         Some("jsonl") => Some(lines::jsonl(text).map_err(wrong)),
         Some("csv") => Some(lines::csv(text).map_err(wrong)),
@@ -109,9 +123,9 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
         _ => None,
     };
     if let Some(records) = plain {
-        let records = records?;
+        let records = records?.into_iter().map(with_its_interval).collect();
         let (command, environment) = (String::new(), Map::new());
-        let (sha256, incomplete) = (sha256(text), None);
+        let incomplete = None;
         return Ok(Results { file: file.to_owned(), command, environment, sha256, incomplete, records });
     }
     let document: Value = serde_json::from_str(text)
@@ -121,8 +135,9 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let command = words.collect::<Vec<_>>().join(" ");
     let environment = document["environment"].as_object().cloned().unwrap_or_default();
     let records = document["records"].as_array().into_iter().flatten();
-    let records = records.filter_map(Value::as_object).map(|fields| Record::from(fields.clone())).collect();
-    let (sha256, incomplete) = (sha256(text), document[INCOMPLETE].as_str().map(str::to_owned));
+    let records =
+        records.filter_map(Value::as_object).map(|fields| with_its_interval(Record::from(fields.clone()))).collect();
+    let incomplete = document[INCOMPLETE].as_str().map(str::to_owned);
     Ok(Results { file: file.to_owned(), command, environment, sha256, incomplete, records })
 }
 
@@ -134,6 +149,15 @@ pub fn as_typed<'w>(words: impl IntoIterator<Item = &'w String>) -> String {
         false => format!("'{}'", word.replace('\'', "'\\''")),
     };
     words.into_iter().map(typed).collect::<Vec<_>>().join(" ")
+}
+
+/// Versions before today's wrote the range of two to five values as an interval, which it is not.
+fn with_its_interval(record: Record) -> Record {
+    let of_blocks = record.number("blocks").filter(|blocks| *blocks > 1.0);
+    match of_blocks.or_else(|| record.number("n")).is_some_and(|values| values < BLOCKS_LEAST as f64) {
+        true => record.without("ci95_low").without("ci95_high"),
+        false => record,
+    }
 }
 
 /// The fingerprint of a file's text, as `sha256sum` prints it.
@@ -178,6 +202,40 @@ mod tests {
         assert!(of("").is_ok());
         let said = of(", \"incomplete\": \"rank 1 died\"").err().unwrap().to_string();
         assert!(said.starts_with("m.json: `incomplete`: records are missing: rank 1 died; measure again"), "{said}");
+    }
+
+    #[test]
+    fn intervals_of_too_few_values_are_left_out() {
+        let low = |counts: &str| {
+            let record = format!(r#"{{"fabric": "x", {counts}, "ci95_low": 1, "ci95_high": 2, "p99": 3}}"#);
+            let text = format!(r#"{{"schema": "hotlink/2", "records": [{record}]}}"#);
+            let [json, lines] = [("m.json", text), ("m.jsonl", record)].map(|(name, text)| {
+                let read = parse(Path::new(name), &text).ok().unwrap();
+                assert_eq!(read.records[0].number("p99"), Some(3.0));
+                read.records[0].number("ci95_low").is_some() && read.records[0].number("ci95_high").is_some()
+            });
+            assert_eq!(json, lines);
+            json
+        };
+        assert!(
+            ["\"n\": 5", "\"n\": 5000, \"blocks\": 2", "\"n\": 5, \"blocks\": 1"].iter().all(|counts| !low(counts))
+        );
+        assert!(["\"nodes\": 2", "\"n\": 6", "\"n\": 6, \"blocks\": 6"].iter().all(|counts| low(counts)));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_form() {
+        let json = r#"{"schema": "hotlink/2", "records": [{"fabric": "gige", "nodes": 2}]}"#;
+        let forms = [
+            ("m.json", json),
+            ("m.jsonl", r#"{"fabric": "gige"}"#),
+            ("m.csv", "fabric,nodes\ngige,2\n"),
+            ("m.md", "| fabric | nodes |\n| --- | --- |\n| gige | 2 |\n"),
+        ];
+        for (name, text) in forms {
+            let read = parse(Path::new(name), &format!("\u{feff}{text}")).ok().unwrap();
+            assert_eq!(read.records[0].text("fabric"), Some("gige"), "{name}");
+        }
     }
 
     #[test]

@@ -2,7 +2,10 @@
 //! rounded values.
 
 use hotlink_bench::Record;
+use hotlink_study::schema::{self, Kind, Records};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// One record a line.
 pub(crate) fn jsonl(text: &str) -> Result<Vec<Record>, String> {
@@ -15,8 +18,8 @@ pub(crate) fn jsonl(text: &str) -> Result<Vec<Record>, String> {
     lines.map(record).collect()
 }
 
-/// Keys in the first line, a record in each that follows. A cell that reads as a number, a truth value or a list is one; an
-/// empty cell is no value.
+/// Keys in the first line, a record in each that follows. A cell that reads as a number, a truth value or a list is one,
+/// unless its key is of text; an empty cell is no value.
 pub(crate) fn csv(text: &str) -> Result<Vec<Record>, String> {
     let mut rows = cells(text)?.into_iter();
     let keys = rows.next().ok_or("holds no line")?;
@@ -26,13 +29,28 @@ pub(crate) fn csv(text: &str) -> Result<Vec<Record>, String> {
             return Err(format!("record {}: {found} cells, but the first line names {wanted} keys", at + 1));
         }
         let known = keys.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
-        let fields: Map<String, Value> = known.map(|(key, cell)| (key.clone(), value(cell))).collect();
+        let fields: Map<String, Value> = known.map(|(key, cell)| (key.clone(), value(key, cell))).collect();
         Ok(Record::from(fields))
     };
     rows.enumerate().map(record).collect()
 }
 
-pub(crate) fn value(cell: String) -> Value {
+/// Whether all records that have this key have a text there: `7.4` is a version, not a number.
+fn is_text(key: &str) -> bool {
+    static TEXTS: LazyLock<BTreeMap<&str, bool>> = LazyLock::new(|| {
+        let mut texts = BTreeMap::new();
+        for key in schema::all().flat_map(Records::keys) {
+            *texts.entry(key.name).or_insert(true) &= key.kind == Kind::Text;
+        }
+        texts
+    });
+    TEXTS.get(key).is_some_and(|is_text| *is_text)
+}
+
+pub(crate) fn value(key: &str, cell: String) -> Value {
+    if is_text(key) {
+        return Value::String(cell);
+    }
     match serde_json::from_str(&cell) {
         Ok(Value::Null | Value::String(_)) | Err(_) => Value::String(cell),
         Ok(value) => value,
@@ -60,11 +78,11 @@ pub(crate) fn markdown(text: &str) -> Result<Vec<Record>, String> {
             }
             Some(heads) if heads[..] == ["key", "value"] => {
                 let fields = one.get_or_insert_with(|| shared.clone());
-                fields.insert(row[0].clone(), marked(&row[1]));
+                fields.insert(row[0].clone(), marked(&row[0], &row[1]));
             }
             Some(heads) => {
                 let known = heads.iter().zip(&row).filter(|(_, cell)| !cell.is_empty() && *cell != "-");
-                let own = known.map(|(head, cell)| (head.clone(), marked(cell)));
+                let own = known.map(|(head, cell)| (head.clone(), marked(head, cell)));
                 records.push(Record::from(shared.clone().into_iter().chain(own).collect::<Map<_, _>>()));
             }
         }
@@ -92,15 +110,15 @@ fn bars(row: &str) -> Vec<String> {
 fn shared_by(line: &str) -> Map<String, Value> {
     let parts = line.split("   ").filter_map(|part| part.trim().split_once(": "));
     let is_key = |key: &str| !key.is_empty() && !key.contains(' ');
-    parts.filter(|(key, _)| is_key(key)).map(|(key, text)| (key.to_owned(), marked(text.trim()))).collect()
+    parts.filter(|(key, _)| is_key(key)).map(|(key, text)| (key.to_owned(), marked(key, text.trim()))).collect()
 }
 
 /// A value as tables print it.
-fn marked(cell: &str) -> Value {
+fn marked(key: &str, cell: &str) -> Value {
     match cell {
-        "yes" => Value::Bool(true),
-        "no" => Value::Bool(false),
-        cell => value(cell.to_owned()),
+        "yes" if !is_text(key) => Value::Bool(true),
+        "no" if !is_text(key) => Value::Bool(false),
+        cell => value(key, cell.replace("<br>", "\n")),
     }
 }
 
@@ -147,15 +165,30 @@ mod tests {
     }
 
     #[test]
+    fn texts_that_look_like_numbers_stay_texts() {
+        for text in ["7.4", "1e5", "true", "[1]", "yes"] {
+            let of = |records: Result<Vec<Record>, String>| records.expect("records").remove(0);
+            let record = of(csv(&format!("program_version,fabric,size_B\n{text},{text},8\n")));
+            let table = of(markdown(&format!(
+                "fabric: {text}\n\n| program_version | size_B |\n| --- | --- |\n| {text} | 8 |\n"
+            )));
+            for found in [record, table] {
+                let texts = ["program_version", "fabric"].map(|key| found.text(key));
+                assert_eq!((texts, found.number("size_B")), ([Some(text); 2], Some(8.0)), "{text}");
+            }
+        }
+    }
+
+    #[test]
     fn tables_give_their_records_back() {
         let text = "fabric: a b   benchmark: pingpong\n\n| size_B | latency_us | note |\n| ---: | ---: | --- |\n\
-            | 8 | 3.1 | x\\|y |\n| 64 | - |  |\n\nestimated: topology; assumed: nic_buffer\n";
+            | 8 | 3.1 | x\\|y<br>z |\n| 64 | - |  |\n\nestimated: topology; assumed: nic_buffer\n";
         let found = markdown(text).expect("records");
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].text("fabric"), found[0].number("size_B")), (Some("a b"), Some(8.0)));
         assert_eq!(
             (found[0].text("note"), found[1].get("latency_us"), found[1].get("note")),
-            (Some("x|y"), None, None)
+            (Some("x|y\nz"), None, None)
         );
         let one = "| key | value |\n| --- | --- |\n| nodes | 8 |\n| ok | yes |\n";
         let one = markdown(&format!("{one}\n{one}")).expect("records");

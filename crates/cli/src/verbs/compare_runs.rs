@@ -4,6 +4,7 @@ use crate::Failure;
 use hotlink_diagnose::compare_pairs::{self, PAIRS_LEAST};
 use hotlink_launch::pairs;
 use hotlink_paper::Output;
+use hotlink_report::possible::check_records;
 use hotlink_results::compare_runs::{Row, Share, Verdict, judged, rows};
 use std::path::PathBuf;
 
@@ -14,7 +15,8 @@ use std::path::PathBuf;
   hotlink compare-runs openmpi.json mpich.json --ignore fabric,mpi
   hotlink compare-runs --a 'old/hotlink measure pingpong --json' --b 'new/hotlink measure pingpong --json' --pairs 10
 
-Records are matched by their parameters (benchmark, via, ranks, size_B, ...). For each pair: the ratio of the medians,
+Records are matched by their parameters (benchmark, via, ranks, size_B, ...), those of several hosts or imported files
+also by its name. One host is compared with one of another name. For each pair: the ratio of the medians,
 its 95 % interval (from both medians' intervals, by the MOVER method on logarithms), and the verdict. A regression is
 worse by more than the floor, with an interval that excludes no change. An interval holds the noise of one run; the floor
 must cover what differs from run to run. Exit status 1 where something regressed, where a value is invalid (a time of 0 or
@@ -61,7 +63,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let rows = match (&args.a, &args.b) {
         (Some(a), Some(b)) => {
             let progress = output.progress("compare-runs: runs", 2 * u64::from(args.pairs));
-            compare_pairs::rows(&pairs((a, b), args.pairs, &progress)?, args.floor, &args.ignore)?
+            let pairs = pairs((a, b), args.pairs, &progress)?;
+            let sides = pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
+            sides.map(std::slice::from_ref).try_for_each(check_records)?;
+            compare_pairs::rows(&pairs, args.floor, &args.ignore)?
         }
         _ => of_files(args)?,
     };
@@ -72,6 +77,7 @@ fn of_files(args: &Args) -> Result<Vec<Row>, Failure> {
     let name = |path: &Option<PathBuf>| path.clone().unwrap_or_default();
     let (before, after) = (name(&args.before), name(&args.after));
     let (earlier, later) = (hotlink_results::read(&before)?, hotlink_results::read(&after)?);
+    [&earlier, &later].into_iter().try_for_each(|results| check_records(results))?;
     let [before, after] = [before, after].map(|path| path.display().to_string());
     rows((&before, &earlier), (&after, &later), args.floor, &args.ignore)
 }

@@ -3,7 +3,7 @@
 use crate::Failure;
 use hotlink_bench::Record;
 use hotlink_fabric::input;
-use hotlink_paper::{Output, pretty};
+use hotlink_paper::{Format, Output, pretty};
 use hotlink_study::schema::{all, named};
 use serde_json::Value;
 
@@ -31,7 +31,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(file) = &args.convert {
-        output.only(pretty(&converted(file)?));
+        let document = converted(file)?;
+        match output.format() {
+            Format::Table | Format::Json => output.only(pretty(&document)),
+            _ => {
+                let records = document["records"].as_array().into_iter().flatten().filter_map(Value::as_object);
+                output.push_all(records.cloned().map(Record::from));
+            }
+        }
         return Ok(());
     }
     match &args.name {

@@ -140,6 +140,10 @@ fn ping_pong_alone_is_completed_on_the_machine_that_measured_it_and_nowhere_else
     let output = hotlink("calibrate other.json --model loggp --name other --out other.toml", &folder);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && told.matches("are not this machine's").count() == 2, "{told}");
+    let output = hotlink("calibrate m.json other.json --model loggp --name two --out two.toml", &folder);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && told.contains("elsewhere") && told.contains("calibrate each"), "{told}");
+    assert!(!folder.join("two.toml").exists());
 }
 
 #[test]

@@ -153,11 +153,11 @@ fn a_share_that_fell_to_nothing_is_a_regression_and_values_that_cannot_be_are_no
         assert_eq!(output.status.code(), Some(1), "{after}: {}", String::from_utf8_lossy(&output.stderr));
     }
     assert_eq!(hotlink("compare-runs bad.json good.json", &folder).status.code(), Some(0));
-    write(&folder, "negative.json", &[pingpong(8, -1.0, 0.01)]);
+    write(&folder, "negative.json", &[pingpong(8, -1.0, -0.01)]);
     write(&folder, "usual.json", &[pingpong(8, 1.0, 0.01)]);
     refuses(&folder, &[("compare-runs usual.json negative.json", "no pair has values to compare")]);
     write(&folder, "two.json", &[pingpong(8, 1.0, 0.01), pingpong(16, 1.0, 0.01)]);
-    write(&folder, "one-bad.json", &[pingpong(8, -1.0, 0.01), pingpong(16, 1.0, 0.01)]);
+    write(&folder, "one-bad.json", &[pingpong(8, -1.0, -0.01), pingpong(16, 1.0, 0.01)]);
     for order in ["two.json one-bad.json", "one-bad.json two.json"] {
         let output = hotlink(&format!("compare-runs {order} --allow-missing"), &folder);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -204,4 +204,57 @@ fn two_commands_run_in_turn_and_their_errors_have_a_place() {
         ("compare-runs a.json b.json --ignore sise_B", "--ignore sise_B: no record has this key"),
     ];
     refuses(&folder, &lines);
+}
+
+#[test]
+fn hosts_are_named_in_rows_and_cases() {
+    let folder = place("compare-runs-hosts");
+    let side = |side: &str, hosts: &[(&str, f64)]| {
+        std::fs::create_dir(folder.join(side)).unwrap();
+        for (host, us) in hosts {
+            let records = [pingpong(8, *us, 0.01)];
+            let document =
+                json!({"schema": "hotlink/2", "command": [], "environment": {"host": host}, "records": records});
+            std::fs::write(folder.join(format!("{side}/{host}.json")), document.to_string()).unwrap();
+        }
+    };
+    side("before", &[("n1", 1.0), ("n2", 1.2), ("n3", 1.0)]);
+    side("after", &[("n2", 1.2), ("n3", 1.2)]);
+    let output = hotlink("compare-runs before after --allow-missing --junit out.xml --json", &folder);
+    assert_eq!(output.status.code(), Some(1));
+    let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = rows["records"].as_array().unwrap().iter();
+    let told: Vec<_> = rows.map(|row| (row["host"].as_str().unwrap(), row["verdict"].as_str().unwrap())).collect();
+    assert_eq!(told, [("n1", "only before"), ("n2", "same"), ("n3", "regression")]);
+    let report = std::fs::read_to_string(folder.join("out.xml")).unwrap();
+    assert!(["n1", "n2", "n3"].iter().all(|host| report.matches(&format!("host={host} ")).count() >= 1), "{report}");
+    assert_eq!(hotlink("compare-runs before/n2.json after/n2.json", &folder).status.code(), Some(0));
+    assert_eq!(
+        hotlink("compare-runs before/n1.json after/n2.json", &folder).status.code(),
+        Some(1),
+        "one with another"
+    );
+    let by_order = hotlink("compare-runs before after --ignore host --allow-missing", &folder);
+    let said = String::from_utf8_lossy(&by_order.stderr).into_owned();
+    assert!(said.contains("1 regression:"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_a_result_is_refused() {
+    let folder = place("compare-runs-impossible");
+    let changed = |key: &str, value: Value| {
+        let mut record = pingpong(8, 2.0, 0.01);
+        record[key] = value;
+        record
+    };
+    write(&folder, "good.json", &[pingpong(8, 2.0, 0.01)]);
+    write(&folder, "rev.json", &[changed("ci95_low", 2.5.into())]);
+    write(&folder, "text.json", &[changed("size_B", "8".into())]);
+    refuses(
+        &folder,
+        &[
+            ("compare-runs good.json rev.json", "rev.json: record 1: ci95_low: 2.5 is above ci95_high"),
+            ("compare-runs text.json good.json", "text.json: record 1: size_B: `\"8\"`: allowed is a whole number"),
+        ],
+    );
 }

@@ -216,7 +216,12 @@ fn results_of_the_version_before_are_printed_in_todays_keys() {
     let old = r#"{"schema": "hotlink/1", "command": ["hotlink"], "environment": {"host": "h"}, "records": [
         {"fabric": "x", "nodes": 4, "method": "load", "bandwidth_per_node_MBps": 1.0, "efficiency": 0.5}]}"#;
     std::fs::write(&file, old).unwrap();
-    let new: Value = serde_json::from_slice(&out(&format!("schema --convert {}", file.display()))).unwrap();
+    let convert = format!("schema --convert {}", file.display());
+    let new: Value = serde_json::from_slice(&out(&convert)).unwrap();
+    let csv = String::from_utf8(out(&format!("{convert} --format csv"))).unwrap();
+    assert!(csv.starts_with("fabric,nodes,method,") && csv.lines().count() == 2, "{csv}");
+    let line: Value = serde_json::from_slice(&out(&format!("{convert} --format jsonl"))).unwrap();
+    assert_eq!(line, new["records"][0]);
     std::fs::remove_file(file).unwrap();
     assert_eq!((new["schema"].as_str(), new["environment"]["host"].as_str()), (Some("hotlink/2"), Some("h")));
     let record = Record::from(new["records"][0].as_object().unwrap().clone());

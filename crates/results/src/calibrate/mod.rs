@@ -51,6 +51,8 @@ pub struct Measured {
     pub source: String,
     /// On this machine.
     pub is_here: bool,
+    /// The host that measured, where it is told.
+    pub host: Option<String>,
 }
 
 /// The record with the largest `key` among those that `wanted` takes.
@@ -252,7 +254,12 @@ mod tests {
 
     fn measured(fields: Json) -> Measured {
         let Json::Object(fields) = fields else { unreachable!() };
-        Measured { record: Record::from(fields), source: "hotlink measure, 2026-01-01".to_owned(), is_here: false }
+        Measured {
+            record: Record::from(fields),
+            source: "hotlink measure, 2026-01-01".to_owned(),
+            is_here: false,
+            host: None,
+        }
     }
     fn saturation(pairs: u32, rate: f64) -> Measured {
         measured(serde_json::json!({"benchmark": "saturation", "via": "shm", "pairs": pairs, "bandwidth_MBps": rate,

@@ -8,6 +8,7 @@ use hotlink_fabric::catalog::{self, Library, Mistake};
 use hotlink_fabric::spec::Value;
 use hotlink_study::Error;
 use serde_json::{Map, Value as Json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What is calibrated.
@@ -61,6 +62,7 @@ impl Calibration {
         let path = self.path()?;
         is_no_input("--out", &path, self.files.iter().chain(&self.check))?;
         let (mut measured, seen) = (self.read_all(&self.files, site)?, self.read_all(&self.check, site)?);
+        self.is_of_one_host(&measured)?;
         if self.model == Model::Memory {
             return self.memory(path, &measured, &seen, site);
         }
@@ -91,6 +93,22 @@ impl Calibration {
         Ok(Calibrated { path, text, records })
     }
 
+    /// Refuses results of several machines: the times of one would count as repetitions of the other's. What crossed
+    /// between machines is of the network, whoever started it.
+    fn is_of_one_host(&self, measured: &[Measured]) -> Result<(), Error> {
+        let own = measured.iter().filter(|m| m.record.number("machines").is_none_or(|machines| machines < 2.0));
+        let hosts: BTreeSet<&str> = own.filter_map(|m| m.host.as_deref()).collect();
+        if hosts.len() < 2 {
+            return Ok(());
+        }
+        let hosts = match self.is_anonymous {
+            true => format!("{} hosts", hosts.len()),
+            false => hosts.into_iter().collect::<Vec<_>>().join(" and "),
+        };
+        let what = "are of different machines: calibrate each by itself, with a --name of its own";
+        Err(Error::Input(format!("calibrate: results of {hosts} {what}")))
+    }
+
     /// The measured records of all these.
     fn read_all(&self, files: &[PathBuf], site: &dyn Site) -> Result<Vec<Measured>, Error> {
         let mut measured = Vec::new();
@@ -105,17 +123,13 @@ impl Calibration {
         let mut found = Vec::new();
         for results in files::read(path)? {
             let results = results.whole()?;
-            let host = results
-                .environment
-                .get("host")
-                .and_then(Json::as_str)
-                .filter(|_| !self.is_anonymous && !results.is_imported());
-            let host = host.map(|host| format!(" on {host}")).unwrap_or_default();
+            let host = results.host().map(str::to_owned);
+            let on = host.as_ref().filter(|_| !self.is_anonymous).map(|host| format!(" on {host}")).unwrap_or_default();
             let mut words: Vec<String> = results.command.split(' ').map(str::to_owned).collect();
             if self.is_anonymous {
                 without_places(&mut words);
             }
-            let source = format!("{}{host}, {}", words.join(" "), date(&results.file));
+            let source = format!("{}{on}, {}", words.join(" "), date(&results.file));
             // What a record does not say of its machine.
             let facts = ["cores", "cores_online", "caches", "page_B"]
                 .map(|key| (key, results.environment.get(key).filter(|_| !results.is_imported()).cloned()));
@@ -129,7 +143,8 @@ impl Calibration {
                     if !is_imported {
                         facts.iter().for_each(|(key, fact)| record.set(key, fact.clone().unwrap_or_default()));
                     }
-                    found.push(Measured { record, source: source.clone(), is_here: is_here && !is_imported });
+                    let host = host.clone().filter(|_| !is_imported);
+                    found.push(Measured { record, source: source.clone(), is_here: is_here && !is_imported, host });
                 }
             }
         }

@@ -112,7 +112,8 @@ fn optioned(head: Record, comment: &str) -> Record {
     // Of `--format osu`: `; fabric: gige, method: packet; median of half round trips`.
     if let Some(said) = comment.strip_prefix("not OSU's program but hotlink, in its form; ") {
         let said = said.split(';').next().unwrap_or_default().split(", ");
-        said.filter_map(|pair| pair.split_once(": ")).for_each(|(key, text)| head.set(key, value(text.to_owned())));
+        said.filter_map(|pair| pair.split_once(": "))
+            .for_each(|(key, text)| head.set(key, value(key, text.to_owned())));
         return head;
     }
     for part in comment.split(['[', ']']) {

@@ -51,6 +51,9 @@ const GPUS: &[Key] = &[
     key("bytes", Count, "B", "Bytes of all messages, on all hops between ranks"),
 ];
 
+/// What any record of a sweep has.
+pub(super) const OF_SWEEPS: [Key; 1] = [key("study", Text, "", "The plan's study that the record is of")];
+
 /// What any benchmark may have.
 pub(super) const COMMON: &[Key] = &[
     key("fabric", Text, "", "Name of the machine"),
@@ -183,13 +186,13 @@ pub(super) const COMMON: &[Key] = &[
     key("median", Number, "", "Median of the samples"),
     key("min", Number, "", "Least sample"),
     key("max", Number, "", "Largest sample"),
-    key("p25", Number, "", "25th percentile"),
+    key("p25", Number, "", "25th percentile; of blocks, each weighs the same"),
     key("p50", Number, "", "50th percentile: the median"),
-    key("p75", Number, "", "75th percentile"),
+    key("p75", Number, "", "75th percentile; of blocks, each weighs the same"),
     key("p93", Number, "", "93rd percentile"),
-    key("p99", Number, "", "99th percentile"),
+    key("p99", Number, "", "99th percentile of all n samples"),
     key("under_20us", Number, "1", "Share of the samples under 20 us"),
-    key("ci95_low", Number, "", "Lower end of the median's 95 % interval"),
+    key("ci95_low", Number, "", "Lower end of the median's 95 % interval; absent below 6 blocks or samples"),
     key("ci95_high", Number, "", "Upper end of the median's 95 % interval"),
     key("statistic_of", Text, "", "The value that the statistics are of"),
     key("samples", Any, "", "Every sample (a list), or how many draws (a number)"),
@@ -341,12 +344,7 @@ const TRAFFIC: &[Key] = &[
     key("p99_of_all", Number, "us", "99th percentile in the same way; null: among those"),
     key("histogram_us", Numbers, "us", "Upper ends of buckets of latency, four to a power of two"),
     key("histogram_n", Numbers, "", "Messages in each bucket"),
-    key(
-        "slowdown_*",
-        Number,
-        "1",
-        "Latency over that of the same message alone, on a shortest way: mean, median, p99, p999",
-    ),
+    key("slowdown_*", Number, "1", "Latency over that of the same message alone: mean, median, p99, p999"),
     key("flow_upto_B", Numbers, "B", "Upper ends of classes of sizes, for the lists that follow"),
     key("flow_n", Numbers, "", "Messages of the class"),
     key("flow_*", Numbers, "", "Completion time (us) or slow-down of the class: median and 99th percentile"),

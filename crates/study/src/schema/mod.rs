@@ -121,7 +121,8 @@ impl Records {
         let common: &[Key] = if self.form == Form::Verb { &[] } else { keys::COMMON };
         let own = || self.own.iter().copied().flatten();
         // Where a row has a key of its own that benchmarks have too, its own meaning holds.
-        common.iter().filter(move |key| !own().any(|own| own.name == key.name)).chain(own())
+        let common = common.iter().chain(&keys::OF_SWEEPS);
+        common.filter(move |key| !own().any(|own| own.name == key.name)).chain(own())
     }
 
     /// The JSON Schema of a record.

@@ -272,6 +272,7 @@ pub const VERBS: &[Records] = &[
         title: "One quantity before and after, with the parameters that both runs share",
         form: Form::Open,
         own: &[&[
+            key("host", Text, "", "The host that measured, where there are several"),
             key("quantity", Text, "", "The key that is compared"),
             key("before", Number, "", "Its value before"),
             key("after", Number, "", "Its value after"),

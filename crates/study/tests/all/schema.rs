@@ -32,4 +32,6 @@ fn a_foreign_key_and_a_value_of_another_kind_are_mistakes() {
     assert!(named("pingpon").err().unwrap().to_string().contains("did you mean `pingpong`"));
     let priced = Record::new().with("fabric", "x").with("cost_USD_low", 1.0).with("best_cost_USD", true);
     assert!(named("compare").unwrap().mistakes(&priced).is_empty());
+    let swept = Record::new().with("study", "sizes").with("fabric", "x");
+    assert!(["alltoall", "compare"].iter().all(|name| named(name).unwrap().mistakes(&swept).is_empty()));
 }

@@ -389,7 +389,7 @@ mod tests {
                     .with("bandwidth_MBps", 1e3 * 8.0 / each)
                     .with("caches", caches.clone())
                     .with("page_B", page);
-                measured.push(Measured { record, source: String::new(), is_here: false });
+                measured.push(Measured { record, source: String::new(), is_here: false, host: None });
             }
         }
         let (records, note) = Fit::of(&measured).unwrap().records("x");
