@@ -137,7 +137,11 @@ pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let records = document["records"].as_array().into_iter().flatten();
     let records =
         records.filter_map(Value::as_object).map(|fields| with_its_interval(Record::from(fields.clone()))).collect();
-    let incomplete = document[INCOMPLETE].as_str().map(str::to_owned);
+    let incomplete = match &document[INCOMPLETE] {
+        Value::Null | Value::Bool(false) => None,
+        Value::String(why) => Some(why.clone()),
+        other => Some(other.to_string()),
+    };
     Ok(Results { file: file.to_owned(), command, environment, sha256, incomplete, records })
 }
 
