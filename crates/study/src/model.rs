@@ -232,7 +232,7 @@ impl PatternQuestion {
 
     /// Whether there is a hash whose seeds can be drawn.
     fn check_hashes(&self, fabric: &Fabric) -> Result<(), String> {
-        let paths = self.paths_on(fabric);
+        let paths = hotlink_load::paths_on(fabric, self.paths_on(fabric));
         match self.hash_seeds > 0 {
             true if self.traffic.is_random() => {
                 Err("hash seeds: each draw of random traffic has a hash of its own: ask for more samples".to_owned())

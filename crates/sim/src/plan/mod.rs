@@ -132,7 +132,7 @@ impl<'a> Plan<'a> {
             packet_bytes: settings.packet_bytes.map_or(limit, |bytes| bytes.clamp(1, limit)),
             overhead: (spec.packet.overhead_bytes.value, spec.packet.overhead_per_hop_bytes.value),
             ring_ps: Vec::new(),
-            paths: settings.paths,
+            paths: hotlink_load::paths_on(fabric, settings.paths),
             minimal_first: settings.detours.is_some(),
             seed: settings.seed,
         };
