@@ -18,6 +18,7 @@
 //! # Ok(()) }
 //! ```
 
+mod bytes;
 mod dragonfly;
 mod latency;
 mod pairs;
@@ -27,6 +28,7 @@ mod tables;
 mod tree;
 mod valiant;
 
+pub use bytes::Serial;
 pub use latency::Queues;
 pub use pairs::MOST_PAIRS;
 
