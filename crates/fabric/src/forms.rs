@@ -150,7 +150,7 @@ impl FormResult {
 /// The closed form for `nodes` nodes of `spec` under all-to-all traffic of messages of `message_bytes`.
 ///
 /// `None` where M02 has no equation: fewer than two nodes, another topology than cubes of one-way rings, arrays and
-/// rings of switches, Clos64 (up to its 128 nodes) or one crossbar, or a fabric whose links have no rate.
+/// rings of switches, Clos64 (up to its 128 nodes) or one crossbar, several switches that have a rate, or links without one.
 pub fn for_fabric(spec: &FabricSpec, nodes: u32, capacities: Capacities, message_bytes: u64) -> Option<FormResult> {
     if nodes < 2 {
         return None;
@@ -232,11 +232,14 @@ impl Case<'_> {
         if let (Some(hot), Some(rate)) = (hot_b_link, self.rate(Role::BLink, 0.0)) {
             limits.push(self.limit(Role::BLink, bandwidth_cube(n, hot, rate)));
         }
-        limits.extend(self.host_limits());
-        let least = least(&limits)?.clone();
         // A message goes f N (r-1)/2 / (N-1) links on average, over rings of f N (r-1)/r / (N-1) dimensions.
         let (f, others) = (f64::from(dimensions), n - 1.0);
         let (links, rings) = (f * hot_link / others, f * n * (r - 1.0) / r / others);
+        // Routers are all alike.
+        let router = self.rate(Role::Switch, 0.0).filter(|_| !b_link);
+        limits.extend(router.map(|rate| self.limit(Role::Switch, rate / (links + 1.0))));
+        limits.extend(self.host_limits());
+        let least = least(&limits)?.clone();
         let way = match hot_b_link {
             Some(hot) => vec![
                 (Role::Internal, 2.0 + 2.0 * rings),
@@ -282,7 +285,11 @@ impl Case<'_> {
         let host = self.host_limits();
         let device = least(&host).map_or(f64::INFINITY, |device| device.mbps);
         let mut limits = vec![self.limit(Role::Link, same_switch)];
-        let (mut bandwidth, mut hot_link, mut sw2sw, mut by_switches) = (same_switch, None, None, None);
+        match self.rate(Role::Switch, h + 1.0) {
+            Some(_) if count > 1.0 => return None,
+            rate => limits.extend(rate.map(|rate| self.limit(Role::Switch, rate / n))),
+        }
+        let (mut bandwidth, mut hot_link, mut sw2sw, mut by_switches) = (least(&limits)?.mbps, None, None, None);
         if count > 1.0 {
             let role = if self.spec.resources.contains_key(&Role::SwitchLink) { Role::SwitchLink } else { Role::Link };
             let rate = self.rate(role, h + 1.0)?;

@@ -109,9 +109,4 @@ impl Queues {
         // Of servers in a row, which nobody joins between, a message waits at the slowest alone.
         of(Place::Between) + of(Place::Link).max(of(Place::Host))
     }
-
-    /// The time of a message itself at the slowest resource: microseconds.
-    pub fn service_us(&self) -> f64 {
-        self.terms.iter().map(|term| term.service_us).fold(0.0, f64::max)
-    }
 }

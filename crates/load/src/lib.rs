@@ -18,6 +18,7 @@
 //! # Ok(()) }
 //! ```
 
+mod bytes;
 mod dragonfly;
 mod latency;
 mod pairs;
@@ -28,6 +29,7 @@ mod tables;
 mod tree;
 mod valiant;
 
+pub use bytes::Serial;
 pub use latency::Queues;
 pub use pairs::MOST_PAIRS;
 
@@ -98,6 +100,12 @@ pub struct Load {
 /// the number of cores, so neither do the sums.
 const PARTS: usize = 128;
 
+/// What chooses among equal paths on a fabric where `stated` is asked for. Packets that go by random groups choose each for
+/// itself: a path of the pair's own would keep no order there. The simulator asks here too.
+pub fn paths_on(fabric: &Fabric, stated: Paths) -> Paths {
+    if stated.is_static() && fabric.routing.is_valiant() { Paths::Packet } else { stated }
+}
+
 /// Counts the load of `demand` on every resource where packets choose among equal paths by `paths`. Where the choice is
 /// a packet's own ([`Paths::Packet`], [`Paths::Adaptive`]) flows split evenly: what both come to, no best case. `seed` is
 /// that of the pairs' hash.
@@ -105,8 +113,8 @@ const PARTS: usize = 128;
 /// # Errors
 /// [`LoadError`]: wrong number of nodes, a pair without a route, or more pairs than are followed.
 pub fn count_paths(fabric: &Fabric, demand: &Demand, paths: Paths, seed: u64) -> Result<Load, LoadError> {
-    // A random intermediate group is a packet's own choice, whatever chooses among equal paths.
-    if !paths.is_static() || !fabric.offers_choices() || fabric.routing.is_valiant() {
+    let paths = paths_on(fabric, paths);
+    if !paths.is_static() || !fabric.offers_choices() {
         return count(fabric, demand);
     }
     if demand.nodes != fabric.nodes() {

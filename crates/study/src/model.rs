@@ -12,8 +12,7 @@ use hotlink_fabric::routing;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::{Fabric, deadlock, forms};
-use hotlink_load::Load;
-use hotlink_load::split::SwitchSplit;
+use hotlink_load::{Load, Serial, split::SwitchSplit};
 
 /// Who sends to whom on a fabric, and by which rates its resources count.
 #[derive(Clone, Debug)]
@@ -232,7 +231,7 @@ impl PatternQuestion {
 
     /// Whether there is a hash whose seeds can be drawn.
     fn check_hashes(&self, fabric: &Fabric) -> Result<(), String> {
-        let paths = self.paths_on(fabric);
+        let paths = hotlink_load::paths_on(fabric, self.paths_on(fabric));
         match self.hash_seeds > 0 {
             true if self.traffic.is_random() => {
                 Err("hash seeds: each draw of random traffic has a hash of its own: ask for more samples".to_owned())
@@ -264,19 +263,20 @@ impl PatternQuestion {
         if !matches!(self.traffic, Traffic::Uniform | Traffic::AllToAll) {
             return Err("load: queues are of messages to random nodes: --traffic uniform or all-to-all".to_owned());
         }
-        if packet.is_some_and(|most| self.size > most) {
-            let most = packet.unwrap_or_default();
+        if let Some(most) = packet.filter(|most| self.size > *most) {
             return Err(format!("load: queues are of messages of one packet: --size up to {most}"));
         }
-        let queues = load.queues(fabric, self.capacities.into(), bounds.efficiency, self.size);
+        let (capacities, by) = (self.capacities.into(), (self.paths_on(fabric), counted.seed));
+        let queues = load.queues(fabric, capacities, bounds.efficiency, self.size);
         let (queues, idle_us) = queues.zip(load.idle_us(fabric)).ok_or("load: nothing on the way has a rate")?;
+        let bytes_us = Serial::new(fabric, by, capacities, bounds.efficiency, self.size).mean_us(&counted.demand);
         let head = self.head(&fabric.spec.name, fabric.asked, u64::from(fabric.nodes()), "load");
         let record = |&load: &f64| {
             head.clone()
                 .with("load", load)
                 .with("offered_per_node_MBps", load * bounds.bandwidth_per_node_mbps)
                 .with("idle_latency_us", idle_us)
-                .with("mean", idle_us + queues.service_us() + queues.waiting_us(load))
+                .with("mean", idle_us + bytes_us.unwrap_or_default() + queues.waiting_us(load))
                 .with("statistic_of", "latency_us of messages, from posting to their last byte")
         };
         Ok(loads.iter().map(record).collect())

@@ -10,6 +10,20 @@ use hotlink_fabric::{Fabric, catalog, topology, traffic::Traffic};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
+#[test]
+fn bad_parameters_of_cubes_are_refused_with_what_is_allowed() {
+    let cube = |n, dimensions, bidirectional, b_link, nodes_per_router, e: &Extents| {
+        let (host_links, extents) = (false, e.clone());
+        let spec = CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, host_links, extents };
+        topology::Cube::new(n, &spec).map_err(|e| e.0)
+    };
+    assert!(cube(8, 0, true, false, 1, &Extents::Balanced).unwrap_err().contains("1 to 16"));
+    assert!(cube(8, 2, true, true, 1, &Extents::Balanced).unwrap_err().contains("unidirectional"));
+    assert!(cube(8, 2, true, false, 1, &Extents::Fixed(vec![3, 3])).unwrap_err().contains("3 x 3"));
+    assert!(cube(8, 2, true, false, 1, &Extents::Fixed(vec![8])).unwrap_err().contains("one for each"));
+    assert!(cube(8, 2, true, false, 1, &Extents::Fixed(vec![u32::MAX, u32::MAX])).is_err());
+}
+
 /// Small, large and absurd numbers.
 fn any_count() -> impl Strategy<Value = u32> {
     prop_oneof![4 => 0u32..20, 2 => 0u32..2000, 1 => any::<u32>(), 1 => Just(u32::MAX)]

@@ -3,7 +3,7 @@
 use hotlink_bound::Limited;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::spec::{Capacities, FabricSpec, Role, RoutingSpec, TopologySpec};
-use hotlink_fabric::topology::{SwitchArray, SwitchRing};
+use hotlink_fabric::topology::{Crossbar, CubeSpec, SwitchArray, SwitchRing};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog, forms};
 use hotlink_load::count;
@@ -130,6 +130,38 @@ fn idle_latencies_by_form_and_by_count_are_equal_at_every_size() {
         };
         let all: Vec<f64> = (2..=128).map(idle).collect();
         assert!(all[126] > all[0], "{}: messages go further in a larger network", spec.name);
+    }
+}
+
+/// A rate of the switches limits closed forms where all switches are alike; of others there is no form.
+#[test]
+fn forms_know_the_rate_of_switches() {
+    let one = TopologySpec::new(Crossbar { ports: 40 });
+    let [ring, array] = [true, false].map(|is_ring| grouped(is_ring, 1, &[4, 4, 4]).topology);
+    let rated = |name: &str, topology: Option<TopologySpec>| {
+        let spec = catalog::load(name).unwrap();
+        let mut switch = spec.resources[&Role::Link].clone();
+        switch.gross.as_mut().unwrap().value.0 *= 2;
+        switch.measured = None;
+        let mut spec = FabricSpec { topology: topology.unwrap_or(spec.topology.clone()), ..spec };
+        spec.resources.insert(Role::Switch, switch);
+        spec
+    };
+    let form = |spec: &FabricSpec, nodes| forms::for_fabric(spec, nodes, Capacities::Theoretical, 4096);
+    for (spec, nodes) in [(rated("ib-ndr-fat-tree2", Some(one)), 32), (rated("sci-ring", None), 12)] {
+        let mut spec = spec;
+        if let Some(cube) = spec.topology.get::<CubeSpec>().cloned() {
+            spec.topology = TopologySpec::new(CubeSpec { b_link: false, ..cube });
+        }
+        let fabric = Fabric::build(&spec, nodes).unwrap();
+        let load = count(&fabric, &Traffic::AllToAll.demand(nodes, 0).unwrap()).unwrap();
+        let bound = load.bounds(&fabric, Capacities::Theoretical, 4096).bandwidth_per_node_mbps;
+        let form = form(&spec, nodes).unwrap();
+        assert!(close(form.bandwidth_per_node_mbps, bound), "{}: {form:?}, counted {bound}", spec.name);
+        assert_eq!(form.limiting_resource, spec.resources[&Role::Switch].name);
+    }
+    for topology in [ring, array] {
+        assert_eq!(form(&rated("myrinet-minimal", Some(topology)), 12), None);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why nothing moves any more.
 
-use super::Net;
+use super::{Net, Packet};
 use crate::error::SimError;
 use crate::plan::NONE;
 use hotlink_event::Queue;
@@ -30,7 +30,9 @@ impl Net<'_> {
         loop {
             // Buffers that something leaves, now or once its lane moves.
             let mut drains = vec![false; moves.len()];
-            let going = self.packets.items.iter().filter(|p| p.message != NONE && moves[p.here.lane as usize]);
+            let next = |p: &Packet| if self.goes_through(p) { p.ahead.lane } else { p.here.lane };
+            let goes = |p: &&Packet| p.message != NONE && moves[next(p) as usize];
+            let going = self.packets.items.iter().filter(goes);
             let leaving = self.servers.iter().filter(|server| server.busy).map(|server| server.feeder);
             for lane in going.map(|p| p.came).chain(leaving).filter(|&lane| lane != NONE) {
                 drains[self.input_lane(lane) as usize] = true;
@@ -74,8 +76,9 @@ impl Net<'_> {
             let last = u32::from(p.stage) - 1;
             let first = self.worms.get(i).map_or(last, |worm| worm.tail.min(last));
             for stage in first..=last {
-                let held = self.input_lane(self.routes.stage(i as u32, stage).lane);
-                wants[held as usize] = want;
+                let worm = self.passage == Passage::Worm;
+                let held = if worm { self.routes.stage(i as u32, stage).lane } else { p.came };
+                wants[self.input_lane(held) as usize] = want;
             }
         }
         wants

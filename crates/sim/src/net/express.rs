@@ -63,6 +63,7 @@ impl Net<'_> {
             self.stats.packet_hops += 1;
             let (lane, server) = (p.here.lane, self.server_of(p.here.lane) as usize);
             let took = self.packet_time(self.servers[server].class, &p, lane);
+            let tail = self.tail_time(packet, &p, took);
             let s = &mut self.servers[server];
             s.last_lane = (lane - ((server as u32) << self.plan.lane_shift)) as u8;
             if self.passage != Passage::Worm || self.plan.channels_each > 1 {
@@ -73,11 +74,11 @@ impl Net<'_> {
                 freed = self.let_go_alone(&mut held, freed, (at, took), &p);
             }
             if p.here.is_last() {
-                self.queue.push(at + took + p.here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
+                self.queue.push(at + tail + p.here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
                 break;
             }
             at += p.here.latency_ps()
-                + if self.passage == Passage::Stored { took } else { self.lag(&p, p.ahead.lane, took) };
+                + if self.passage == Passage::Stored { took } else { self.lag(&p, p.ahead.lane, tail) };
             (p.came, p.here, p.stage) = (lane, p.ahead, p.stage + 1);
             p.ahead = self.routes.after(packet, u32::from(p.stage), p.here);
         }

@@ -201,18 +201,24 @@ impl Net<'_> {
             let class = net.servers[net.server_of(lane) as usize].class;
             let pace = &mut net.paces[class as usize];
             let bytes = if pace.payload_only { payload } else { wire };
-            (pace.time(bytes), pace.rate.0 as f64)
+            (pace.time(bytes), pace.rate.0 as f64, pace.crossbar)
         };
         let last = self.buffer.stages.len() - 1;
         let first_link = usize::from(host_stages).min(last);
-        let (mut at, mut host_ps) = (0, 0);
+        let (mut at, mut host_ps, mut tail) = (0, 0, 0);
         for stage in 0..=last {
             if stage == first_link {
                 host_ps = at;
             }
-            let own = took(self, stage).0;
-            let next = if stage == last || self.passage == Passage::Stored { 0 } else { took(self, stage + 1).0 };
-            at += self.buffer.stages[stage].latency_ps() + own.saturating_sub(next);
+            let (own, _, crossbar) = took(self, stage);
+            tail = if crossbar { own.max(tail) } else { own };
+            let (next, _, on) = if stage == last { (0, 0.0, false) } else { took(self, stage + 1) };
+            at += self.buffer.stages[stage].latency_ps();
+            at += match self.passage {
+                Passage::Stored => own,
+                _ if on => 0,
+                _ => tail.saturating_sub(next),
+            };
         }
         let rate = took(self, first_link).1;
         (host_ps, at, rate)

@@ -114,6 +114,7 @@ struct Pace {
     /// A host's bus where messages say what their bytes take there.
     bus: bool,
     ring: bool,
+    crossbar: bool,
     buffer: u32,
     /// Room in it from which on, down and up, its link is paused and goes on (pause only).
     pauses_at: i32,
@@ -297,6 +298,7 @@ impl<'a> Net<'a> {
             payload_only: class.payload_only,
             bus: false,
             ring: class.ring,
+            crossbar: class.crossbar,
             buffer: class.buffer,
             pauses_at: room(class, pauses),
             resumes_at: room(class, resumes),

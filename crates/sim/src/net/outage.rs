@@ -111,8 +111,8 @@ impl Net<'_> {
     fn slower(&mut self, usual: u8, share: f64) -> u8 {
         let pace = self.paces[usual as usize];
         let rate = Rate(((pace.rate.0 as f64 * share) as u64).max(1));
-        let same =
-            |p: &Pace| (p.rate, p.payload_only, p.ring, p.buffer) == (rate, pace.payload_only, pace.ring, pace.buffer);
+        let of = |p: &Pace| (p.payload_only, p.ring, p.crossbar, p.buffer);
+        let same = |p: &Pace| p.rate == rate && of(p) == of(&pace);
         let at = self.paces.iter().position(same).unwrap_or(self.paces.len());
         let Ok(class) = u8::try_from(at) else { return usual };
         if at == self.paces.len() {

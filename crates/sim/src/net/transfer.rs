@@ -5,6 +5,9 @@
 //! arrival of its head, or, if that stage is faster, so much later that it will not run dry:
 //! start_i + latency_i + max(0, T_i - T_(i+1)). An idle network therefore takes exactly
 //! sum(latency) + T_1 + sum(max(0, T_(i+1) - T_i)), and every server is held for its own serialisation only.
+//!
+//! A switch with a rate of its own is shared cell by cell: its bytes go on as they come, so that it does not run dry and
+//! its T counts as max(T_(i-1), T_i) here. It has no buffer either: a packet keeps its room in front until it leaves.
 
 use super::pool::AGAIN;
 use super::ugal::Choosing;
@@ -32,7 +35,7 @@ impl Net<'_> {
         let goes_on = match self.admission {
             _ if self.passage == Passage::Worm => return self.arrive_worm(packet),
             Admission::RingAccess => self.accept(packet),
-            Admission::OnArrival => self.admit(packet),
+            Admission::OnArrival => self.came_through(packet) || self.admit(packet),
             _ => true,
         };
         if !goes_on {
@@ -86,7 +89,7 @@ impl Net<'_> {
     fn need(&self, p: &Packet, here: Stage) -> i32 {
         let pace = || &self.paces[self.plan.server_class[self.server_of(here.lane) as usize] as usize];
         match self.admission {
-            _ if here.is_last() => NO_NEED,
+            _ if here.is_last() || self.goes_through(p) => NO_NEED,
             Admission::Part => p.wire().min(pace().buffer) as i32,
             Admission::RingAccess if pace().ring => NO_NEED,
             Admission::Whole | Admission::RingAccess => p.wire() as i32,
@@ -216,7 +219,8 @@ impl Net<'_> {
         let here = p.here;
         let last = here.is_last();
         let took = self.packet_time(class, &p, here.lane);
-        if !last {
+        let through = self.goes_through(&p);
+        if !last && !through {
             self.reserve(lane, class, p.wire());
         }
         let mut copied = false;
@@ -228,15 +232,16 @@ impl Net<'_> {
             self.servers[server as usize].busy_ps += took;
             self.queue.push(self.now + took, Event::new(kind::DONE, server, 0));
         }
+        let tail = self.tail_time(packet, &p, took);
         if last && copied {
             // Its arrival is told when all copies can arrive.
         } else if last {
-            self.queue.push(self.now + took + here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
+            self.queue.push(self.now + tail + here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
         } else {
             let next = p.ahead;
-            let wait = if self.passage == Passage::Stored { took } else { self.lag(&p, next.lane, took) };
+            let wait = if self.passage == Passage::Stored { took } else { self.lag(&p, next.lane, tail) };
             let p = &mut self.packets.items[packet as usize];
-            (p.stage, p.came, p.here) = (p.stage + 1, here.lane, next);
+            (p.stage, p.came, p.here) = (p.stage + 1, if through { p.came } else { here.lane }, next);
             p.ahead = self.routes.after(packet, stage + 1, next);
             let at = self.now + here.latency_ps() + wait;
             self.queue.push(at, Event::new(kind::ARRIVE, packet, 0));
@@ -252,7 +257,36 @@ impl Net<'_> {
         // The plan's list of classes is small enough to stay near; the next server itself is not needed yet.
         let server = self.server_of(next) as usize;
         let class = if self.outage.is_some() { self.servers[server].class } else { self.plan.server_class[server] };
-        took.saturating_sub(self.packet_time(class, p, next))
+        if self.paces[class as usize].crossbar { 0 } else { took.saturating_sub(self.packet_time(class, p, next)) }
+    }
+
+    fn is_crossbar(&self, lane: u32) -> bool {
+        self.paces[self.servers[self.server_of(lane) as usize].class as usize].crossbar
+    }
+
+    /// Whether a packet keeps its room in front of its stage. Rings answer for it.
+    #[inline]
+    pub(super) fn goes_through(&self, p: &Packet) -> bool {
+        let takes_room = self.admission != Admission::RingAccess;
+        takes_room && p.stage > 0 && !p.here.is_last() && self.is_crossbar(p.here.lane)
+    }
+
+    /// Whether a packet that arrives has its room in front of the stage before.
+    fn came_through(&self, packet: u32) -> bool {
+        let p = &self.packets.items[packet as usize];
+        p.came != self.routes.stage(packet, u32::from(p.stage) - 1).lane
+    }
+
+    /// From a packet's start at its stage, which takes `took`, until its tail has crossed that, in an idle network.
+    #[inline]
+    pub(super) fn tail_time(&mut self, packet: u32, p: &Packet, took: u64) -> u64 {
+        let (mut tail, mut stage, mut lane) = (took, u32::from(p.stage), p.here.lane);
+        while stage > 0 && self.passage != Passage::Stored && self.is_crossbar(lane) {
+            stage -= 1;
+            lane = self.routes.stage(packet, stage).lane;
+            tail = tail.max(self.packet_time(self.servers[self.server_of(lane) as usize].class, p, lane));
+        }
+        tail
     }
 
     /// How long a packet holds a server of `class` in `lane`.
@@ -298,7 +332,8 @@ impl Net<'_> {
     #[inline]
     fn set_feeder(&mut self, server: u32, packet: u32, p: &Packet) {
         let stage = u32::from(p.stage);
-        let feeder = if stage == 0 || self.admission == Admission::Unbounded || self.keeps_copy(packet, stage) {
+        let keeps = || self.keeps_copy(packet, stage) || self.goes_through(p);
+        let feeder = if stage == 0 || self.admission == Admission::Unbounded || keeps() {
             NONE
         } else {
             self.input_lane(p.came)
@@ -415,8 +450,8 @@ impl Net<'_> {
     }
 
     fn came_by_a_dead_link(&self, packet: u32) -> bool {
-        let p = &self.packets.items[packet as usize];
-        self.is_down(p.came)
+        let stage = u32::from(self.packets.items[packet as usize].stage);
+        self.is_down(self.routes.stage(packet, stage - 1).lane)
     }
 
     /// A packet is at its destination.

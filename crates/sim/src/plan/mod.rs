@@ -38,6 +38,8 @@ pub struct Class {
     pub payload_only: bool,
     /// A link of an SCI ring: passing packets before its own, and no back-pressure.
     pub ring: bool,
+    /// A switch: it passes packets on cell by cell, as their bytes come.
+    pub crossbar: bool,
     /// Buffer behind the server, per lane, in bytes.
     pub buffer: u32,
 }
@@ -104,7 +106,7 @@ impl<'a> Plan<'a> {
     /// Prepares `fabric` under `settings`.
     ///
     /// # Errors
-    /// A latency beyond 4 ms, more than 8 lanes, or more than 256 different rates.
+    /// A latency beyond 4 ms, more than 8 lanes, more than 256 different rates, or worms through switches that have a rate.
     pub fn new(fabric: &'a Fabric, settings: &Settings) -> Result<Plan<'a>, SimError> {
         let spec = &fabric.spec;
         let limit = spec
@@ -132,7 +134,7 @@ impl<'a> Plan<'a> {
             packet_bytes: settings.packet_bytes.map_or(limit, |bytes| bytes.clamp(1, limit)),
             overhead: (spec.packet.overhead_bytes.value, spec.packet.overhead_per_hop_bytes.value),
             ring_ps: Vec::new(),
-            paths: settings.paths,
+            paths: hotlink_load::paths_on(fabric, settings.paths),
             minimal_first: settings.detours.is_some(),
             seed: settings.seed,
         };
@@ -146,6 +148,10 @@ impl<'a> Plan<'a> {
         }
         plan.add_latencies()?;
         plan.add_servers(settings)?;
+        if spec.flow_control.is_wormhole() && plan.classes.iter().any(|class| class.crossbar) {
+            let what = "resource.switch.gross: worms would hold the whole switch; leave it out to simulate them";
+            return Err(SimError::Input(what.to_owned()));
+        }
         plan.add_rings();
         Ok(plan)
     }
@@ -268,7 +274,8 @@ impl<'a> Plan<'a> {
                 self.host_server.push([send, receive]);
             }
         }
-        let class = Class { role: Role::LocalLink, rate: UNLIMITED, payload_only: true, ring: false, buffer: 0 };
+        let (role, rate) = (Role::LocalLink, UNLIMITED);
+        let class = Class { role, rate, payload_only: true, ring: false, crossbar: false, buffer: 0 };
         self.unlimited = self.add_class(Resource::Vertex(Vertex(0)), class)?;
         Ok(())
     }
@@ -305,6 +312,7 @@ impl<'a> Plan<'a> {
             rate,
             payload_only: !role.carries_packets(),
             ring: self.is_ring_link(resource),
+            crossbar: role == Role::Switch,
             buffer: self.buffer(resource, self.fabric.gross(resource).unwrap_or(rate), settings),
         })
     }

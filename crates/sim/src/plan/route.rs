@@ -167,12 +167,7 @@ impl Plan<'_> {
     /// Follows the routing from `state` to the trip's end, or to the first choice if the way stays open there: then the
     /// stage that would be drawn stands twice at its end.
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
-        let (mut lot, turn) = (choice >> 32, choice & 0xffff_ffff);
-        if self.paths == Paths::Flow && self.fabric.routing.is_valiant() {
-            // `choice` is a packet's own there, for its intermediate group.
-            lot = self.pair_lot(trip.source.0, trip.destination.0) & 0xffff_ffff;
-        }
-        let mut draw = Draw::new(self.paths, trip.destination, lot, turn);
+        let mut draw = Draw::new(self.paths, trip.destination, choice >> 32, choice & 0xffff_ffff);
         // A tree does not need them.
         let found = std::cell::OnceCell::new();
         let ways = |trip| found.get_or_init(|| self.fabric.ways(trip));
@@ -367,8 +362,6 @@ impl Plan<'_> {
     pub fn choice(&self, from: u32, to: u32, message: u32, index: u32) -> u64 {
         let pair = self.pair_lot(from, to);
         let (lot, turn) = match self.paths {
-            // A random group on the way is each packet's own choice.
-            _ if self.fabric.routing.is_valiant() => (mix(pair ^ (u64::from(message) + 1)), index),
             Paths::Packet | Paths::Adaptive => (mix(pair ^ (u64::from(message) + 1)), index),
             Paths::Flow => (pair, 0),
             Paths::Destination => (0, 0),
@@ -412,7 +405,7 @@ impl Plan<'_> {
     }
     /// Whether every packet of a message takes the same way.
     pub fn one_path(&self) -> bool {
-        self.paths.is_static() && !self.fabric.routing.is_valiant()
+        self.paths.is_static()
     }
 }
 

@@ -21,6 +21,7 @@ mod promises;
 mod published;
 mod qsnet;
 mod random;
+mod rates;
 mod replay;
 mod saturation;
 mod sharing;
