@@ -38,6 +38,7 @@ fn cube(extents: &[u32], nodes_per_router: u32) -> TopologySpec {
         dimensions: extents.len() as u32,
         bidirectional: true,
         b_link: false,
+        host_links: false,
         nodes_per_router,
         extents: Extents::Fixed(extents.to_vec()),
     })
