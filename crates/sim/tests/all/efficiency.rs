@@ -53,6 +53,7 @@ const EXCEPTIONS: &[Exception] = &[
     ("myrinet-ring2", &[], 0.4, RING),
     ("myrinet-ring4", &[0, 1], 0.4, RING),
     ("myrinet-ring4", &[3, 5, 6, 7], 0.65, RING),
+    ("myrinet-torus3d", &[4], 0.45, RING),
     ("myrinet-torus3d", &[], 0.5, RING),
     ("myrinet-clos64", &[3, 4, 7], 0.14, STATIC_PATHS),
     ("myrinet-clos64", &[1], 0.3, HEAD_OF_LINE),
