@@ -94,7 +94,7 @@ def test_the_command_has_the_status_of_the_rust_command_line() -> None:
 
 def test_a_junit_report_is_sound_xml_whatever_the_names(tmp_path: Path) -> None:
     def write(name: str, latency: float) -> Path:
-        base = {"benchmark": 'ping<&>"pong', "method": "measured", "note\x01": "\x02"}
+        base = {"benchmark": 'ping<&>"pong', "method": "measured", "program": "own", "note\x01": "\x02"}
         known = {"statistic_of": "latency_us", "ci95_low": 0.9 * latency, "ci95_high": 1.1 * latency}
         records = [
             {**base, "size_B": 8, "latency_us": latency, **known},
