@@ -7,7 +7,7 @@ use crate::rests;
 use crate::table::{Table, keys};
 use hotlink_bench::Record;
 use hotlink_measure::{environment, osu};
-use hotlink_results::anonymous::{self, without_folders};
+use hotlink_results::anonymous::{self, Numbered, without_folders};
 use hotlink_results::{IMPORTED_ON, INCOMPLETE};
 use hotlink_seats::sys::wait_readable;
 use hotlink_study::inputs::Vary;
@@ -80,7 +80,7 @@ pub struct Output {
     /// Why the records are not all.
     incomplete: Option<String>,
     /// Files of the command whose names tell of hosts, and what they are called in anonymous results.
-    files: Vec<[String; 2]>,
+    files: Numbered,
 }
 
 /// How far the records of `--format jsonl` are printed.
@@ -125,7 +125,7 @@ impl Output {
             muted: true,
             stream: Stream::Held,
             incomplete: None,
-            files: Vec::new(),
+            files: Numbered::default(),
         }
     }
     /// When progress is shown.
@@ -163,20 +163,11 @@ impl Output {
     }
     /// Numbers these files of the command in anonymous results: people name files after hosts.
     pub fn number_files(&mut self, files: &[PathBuf]) {
-        let numbered = files.iter().enumerate();
-        self.files = numbered.map(|(at, file)| [file.display().to_string(), format!("file {}", at + 1)]).collect();
-    }
-    /// A record as anonymous results have it.
-    fn bare(&self, mut record: Record) -> Record {
-        let own = self.files.iter().find(|[file, _]| record.text("file") == Some(file));
-        if let Some([_, name]) = own {
-            record.set("file", name.as_str());
-        }
-        without_folders(&record)
+        self.files = Numbered::of(files.iter().map(|file| file.display().to_string()));
     }
     /// Adds one result, and prints it where records are printed as they come.
     pub fn push(&mut self, record: Record) {
-        self.records.push(if self.anonymous { self.bare(record) } else { record });
+        self.records.push(if self.anonymous { without_folders(self.files.in_record(record)) } else { record });
         if let (false, Stream::Live(printed)) = (self.muted, self.stream) {
             let lines: String = self.records[printed..].iter().map(|record| line(record) + "\n").collect();
             // Any other failure to write is told at the end.
@@ -307,9 +298,7 @@ impl Output {
     pub fn document(&self) -> Value {
         let (mut command, mut environment) = (self.command.clone(), self.environment.clone());
         if self.anonymous {
-            self.files.iter().for_each(|[file, name]| {
-                command.iter_mut().filter(|word| *word == file).for_each(|word| word.clone_from(name))
-            });
+            self.files.in_command(&mut command);
             anonymous::without_names(&mut command, &mut environment);
         }
         let mut document = json!({

@@ -2,9 +2,10 @@
 
 use crate::{Acceptance, Report, Verdict, possible};
 use hotlink_fabric::input;
+use hotlink_results::anonymous::without_folder;
 use hotlink_results::{Results, can_write, is_no_input, read, write_whole};
 use hotlink_study::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -46,7 +47,7 @@ impl Asked {
         possible::check(&inputs)?;
         if self.anonymous {
             inputs.iter_mut().for_each(Results::make_anonymous);
-            acceptance.iter_mut().for_each(|acceptance| acceptance.file = bare(&acceptance.file));
+            acceptance.iter_mut().for_each(|acceptance| acceptance.file = without_folder(&acceptance.file));
         }
         let report = Report::new(inputs, acceptance, self.title.clone(), self.command());
         write_whole("--out", &self.out, &report.html())?;
@@ -70,7 +71,8 @@ impl Asked {
 
     /// The command that makes the page again.
     fn command(&self) -> String {
-        let told = |path: &PathBuf| if self.anonymous { bare(path) } else { path.clone() }.display().to_string();
+        let told =
+            |path: &PathBuf| if self.anonymous { without_folder(path) } else { path.clone() }.display().to_string();
         let mut words = vec!["hotlink report".to_owned()];
         words.extend(self.results.iter().map(told));
         words.push(format!("--out {}", told(&self.out)));
@@ -78,9 +80,4 @@ impl Asked {
         words.extend(self.title.iter().map(|title| format!("--title '{title}'")));
         words.join(" ")
     }
-}
-
-/// A path without its folders.
-fn bare(path: &Path) -> PathBuf {
-    path.file_name().map_or_else(PathBuf::new, PathBuf::from)
 }

@@ -3,29 +3,61 @@
 use crate::files::{IMPORTED_ON, Results};
 use hotlink_bench::Record;
 use serde_json::{Map, Value};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 impl Results {
     /// Takes away what tells of the host and its folders.
     pub fn make_anonymous(&mut self) {
         let mut command: Vec<String> = self.command.split(' ').map(str::to_owned).collect();
-        let mut files: Vec<String> = Vec::new();
-        // Imported files are named after hosts.
-        for record in &mut self.records {
-            let Some(file) = record.text("file").map(str::to_owned) else { continue };
-            let at = files.iter().position(|known| *known == file).unwrap_or(files.len());
-            let name = format!("file {}", at + 1);
-            command.iter_mut().filter(|word| **word == file).for_each(|word| word.clone_from(&name));
-            record.set("file", name);
-            if at == files.len() {
-                files.push(file);
-            }
-        }
+        let files = Numbered::of(self.records.iter().filter_map(|record| record.text("file")).map(str::to_owned));
+        files.in_command(&mut command);
         without_names(&mut command, &mut self.environment);
         self.command = command.join(" ");
-        self.file = self.file.file_name().map_or_else(PathBuf::new, PathBuf::from);
-        self.records.iter_mut().for_each(|record| *record = without_folders(record));
+        self.file = without_folder(&self.file);
+        let records = std::mem::take(&mut self.records).into_iter();
+        self.records = records.map(|record| without_folders(files.in_record(record))).collect();
     }
+}
+
+/// Files whose names tell of hosts, as those of imported results do, and what they are called instead.
+#[derive(Debug, Default)]
+pub struct Numbered(Vec<[String; 2]>);
+
+impl Numbered {
+    /// Numbers these files, each once, in their order.
+    pub fn of(files: impl IntoIterator<Item = String>) -> Numbered {
+        let mut numbered = Numbered::default();
+        for file in files {
+            if numbered.name(&file).is_none() {
+                let name = format!("file {}", numbered.0.len() + 1);
+                numbered.0.push([file, name]);
+            }
+        }
+        numbered
+    }
+    fn name(&self, file: &str) -> Option<&str> {
+        self.0.iter().find(|[known, _]| known == file).map(|[_, name]| name.as_str())
+    }
+    /// The words of a command with these files by number.
+    pub fn in_command(&self, command: &mut [String]) {
+        for word in command {
+            if let Some(name) = self.name(word) {
+                *word = name.to_owned();
+            }
+        }
+    }
+    /// A record that names its file by number.
+    pub fn in_record(&self, record: Record) -> Record {
+        match record.text("file").and_then(|file| self.name(file)).map(str::to_owned) {
+            Some(name) => record.with("file", name),
+            None => record,
+        }
+    }
+}
+
+/// A path without its folders.
+pub fn without_folder(path: &Path) -> PathBuf {
+    path.file_name().map_or_else(PathBuf::new, PathBuf::from)
 }
 
 /// Takes folders and addresses away from the words of a command.
@@ -65,7 +97,7 @@ pub fn without_names(command: &mut [String], environment: &mut Map<String, Value
 }
 
 /// The record with the last parts of paths only, in texts too.
-pub fn without_folders(record: &Record) -> Record {
+pub fn without_folders(record: Record) -> Record {
     fn bare(value: &Value) -> Value {
         let word = |word: &str| if word.starts_with('/') { last_part(word).to_owned() } else { word.to_owned() };
         match value {
