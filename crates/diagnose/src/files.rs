@@ -160,14 +160,14 @@ impl Evidence {
 
     /// Results of hotlink: of each file that was imported, and of one machine that measured, by its name.
     fn own(&mut self, file: &str, text: &str, own: hotlink_results::Results) {
-        let host = own.environment.get("host").and_then(|host| host.as_str());
+        let host = own.host().map(str::to_owned);
         let mut runs: Vec<Results> = Vec::new();
         for record in own.records {
             let is_of_one =
                 record.text("method") == Some("measured") && record.number("machines").is_none_or(|many| many <= 1.0);
             let from = record.text("file").unwrap_or(file).to_owned();
-            let hosts = || match host {
-                Some(host) if from == file && is_of_one => vec![host.to_owned()],
+            let hosts = || match &host {
+                Some(host) if from == file && is_of_one => vec![host.clone()],
                 _ if from == file => hosts::of(file, text, None),
                 _ => hosts::of(&from, "", None),
             };
