@@ -61,18 +61,8 @@ impl Compared {
     fn on(&self, name: &str, priced: &Priced) -> Result<Result<Record, JobEnd>, Error> {
         let given = self.library.as_deref();
         let (job, library) = unheard(self.command.clone(), self.ranks, given, &self.commands)?;
-        let (seats, compute) = (Seats::alone(self.ranks), self.compute.as_str());
-        let faults = self.faults.as_deref();
-        let how = How {
-            seats,
-            clocks: None,
-            library: &library,
-            compute,
-            traced: false,
-            schedule: false,
-            faults,
-            over: |_| (),
-        };
+        let plain = How::plain(Seats::alone(self.ranks), &library, &self.compute);
+        let how = How { faults: self.faults.as_deref(), ..plain };
         let mut record = match on_fabric(job, name, how) {
             Ok(Ended::Ran(told)) => told.record,
             Ok(Ended::Failed(end)) if INTERRUPTED.contains(&end.status) => return Ok(Err(end)),

@@ -153,6 +153,13 @@ pub struct How<'a> {
     pub over: fn(JobEnd),
 }
 
+impl<'a> How<'a> {
+    /// Nothing is kept but the record, nothing fails, and the caller ends the job.
+    pub(crate) fn plain(seats: Seats, library: &'a Path, compute: &'a str) -> How<'a> {
+        How { seats, clocks: None, library, compute, traced: false, schedule: false, faults: None, over: |_| () }
+    }
+}
+
 /// Runs the job's processes on the ranks of a simulated fabric.
 ///
 /// # Errors

@@ -29,17 +29,7 @@ impl Programs {
         let command = program.command.iter().map(Into::into).collect();
         let (job, library) = unheard(command, program.places.len() as u32, None, &self.commands)?;
         let seats = Seats::at(program.nodes, program.places);
-        let compute = program.compute;
-        let how = How {
-            seats,
-            clocks: None,
-            library: &library,
-            compute,
-            traced: false,
-            schedule: true,
-            faults: None,
-            over: |_| (),
-        };
+        let how = How { schedule: true, ..How::plain(seats, &library, program.compute) };
         let ended = on_fabric(job, program.fabric, how);
         // The question is over, not only this program of it.
         hotlink_real::end_if_interrupted();
