@@ -154,6 +154,7 @@ impl Adapter {
             None => known.ps("adapter_latency")?,
         };
         let local = Local::new(spec, technology)?;
+        // A word is one segment: what further ones take is known once a message's own overhead is, below.
         let kernel = match family {
             Family::Tcp => Some(Kernel::new(&known.0, Time::ZERO)?),
             _ => None,
