@@ -19,7 +19,7 @@ SCRIPTS := .ci/tests tools/docs/language tools/docs/commands tools/docs/referenc
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-steps test-needs test-programs test-rust test-examples test-barrier test-plugin-programs test-plugins test-abi test-python test-page test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-steps test-needs test-programs test-rust test-examples test-barrier test-plugin-programs test-plugins test-abi test-python test-page test-engine test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -50,7 +50,7 @@ test: .stamps/tools ## check everything, then run every test
 
 # In this order where they may choose: first what is quick to fail, and what others wait for.
 test-steps: .stamps/check-docs .stamps/format test-needs $(HOTLINK) test-programs .stamps/check-python .stamps/check-web .stamps/wheel \
-            test-rust test-abi test-python explorer test-page test-barrier test-plugin-programs .stamps/lints test-examples
+            test-rust test-abi test-python test-page test-barrier test-plugin-programs .stamps/lints test-examples
 
 # What only tests need. One after the other: Debian's packages are installed by one program at a time.
 test-needs:
@@ -79,16 +79,19 @@ test-plugins:
 	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(SUBMAKE) --no-print-directory -s -C plugins test HOTLINK=$(CURDIR)/$(HOTLINK)
 test-abi: test-needs $(HOTLINK)
 	@$(TIMED) "an MPI program on libmpi_abi.so.1, every way" tools/conformance/quick $(HOTLINK)
-test-python: .stamps/wheel explorer test-needs
+test-python: .stamps/wheel test-needs
 	@$(TIMED) "Python tests" env HOTLINK_TEST_BROWSER=1 $(VENV)/pytest
-test-page: explorer test-programs test-needs
+test-page: $(HOTLINK) .stamps/web test-needs
+	@$(TIMED) "the explorer's page: state, formats, scales" npm --prefix web run --silent test
+	@$(TIMED) "the explorer's page on recordings, and reports, in the browser" env HOTLINK_COMMAND=$(CURDIR)/$(HOTLINK) \
+	    npm --prefix web run --silent test:browser
+# In `make test-all`: the engine takes longer to compile than the command.
+test-engine: explorer test-programs test-needs
 	@$(TIMED) "the engine of the page beside the command" env HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) \
 	    .ci/tests run --only "wasm: test doors"
-	@$(TIMED) "the explorer's page: state, formats, scales" npm --prefix web run --silent test
 	@$(TIMED) "a page of a network" $(HOTLINK) explore --fabric ib-ndr-fat-tree2-2to1 --nodes 512 --export target/web/tested.html
 	@$(TIMED) "the explorer's page in the browser, beside the command" env HOTLINK_PAGE=$(CURDIR)/target/web/tested.html \
 	    HOTLINK_COMMAND=$(CURDIR)/$(HOTLINK) npm --prefix web run --silent test:browser
-	@$(TIMED) "the explorer's page on recordings: what is cancelled" npm --prefix web run --silent test:browser -- page -t cancelled
 
 docs-pictures: build explorer ## make the pictures of the documents anew, in headless Chromium
 	@tools/browser/need
@@ -97,6 +100,7 @@ docs-pictures: build explorer ## make the pictures of the documents anew, in hea
 	    HOTLINK_COMMAND=$(CURDIR)/$(HOTLINK) npm --prefix web run --silent pictures
 
 test-all: test ## everything that `test` runs, then the long suites: five hours or more
+	@$(MAKE) --no-print-directory test-engine
 	@$(TIMED) "worked examples of a topology, a benchmark, an importer" tools/docs/worked
 	@$(TIMED) "tables of benchmarks, to the last row" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) \
 	    cargo test --locked --quiet --package hotlink-cli --test all -- --ignored to_the_last_row
@@ -205,10 +209,6 @@ $(HOTLINK): .stamps/tools $(RUST)
 	@target/release/hotlink mpicc --layout target/release/mpi
 	@touch $@
 
-# It may install packages, too: not while others are installed.
-ifneq ($(filter test-steps,$(MAKECMDGOALS)),)
-$(ENGINE): | test-needs
-endif
 $(ENGINE): .stamps/tools .ci/wasm $(RUST)
 	@$(TIMED) "building $@, the library for a browser" .ci/wasm build
 	@touch $@

@@ -480,24 +480,3 @@ impl Walk {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalog;
-
-    /// Every pair of channels of which one waits for the other, by long routes as by short ones.
-    #[test]
-    fn short_routes_of_a_ring_depend_on_all_that_long_ones_do() {
-        for (name, nodes) in [("sci-ring", 66), ("sci-ring", 67), ("sci-torus2d", 81), ("ai-pod-torus3d", 512)] {
-            let fabric = Fabric::build(&catalog::load(name).unwrap(), nodes).unwrap();
-            let Routing::Cube(cube) = &fabric.routing else { panic!("{name} is a cube") };
-            let [all, short] = [usize::MAX, 4].map(|whole| {
-                let mut graph = Dependencies::new(&fabric).unwrap();
-                graph.follow_one_ring_of_each_dimension(cube, whole);
-                (graph.words, graph.used)
-            });
-            assert!(all == short && all.1.iter().any(|used| *used), "{name}, {nodes} nodes");
-        }
-    }
-}

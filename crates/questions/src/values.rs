@@ -192,30 +192,3 @@ pub(crate) fn technology(name: Option<&String>) -> Result<Option<&'static Techno
 pub fn watching(inject: &[(String, u64)], seed: u64, trace: bool, count: bool) -> Result<Option<Watching>, Error> {
     Watching::of(trace, count, inject, seed).map_err(|what| wrong("inject", &what))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_json_refuses_is_told_in_words() {
-        for (value, told) in [
-            ("-1", "-1: must be a whole number, 0 or more"),
-            ("1.5", "1.5: must be a whole number, 0 or more"),
-            ("\"x\"", "\"x\": must be a whole number, 0 or more"),
-            ("[]", "sequence: must be a whole number, 0 or more"),
-        ] {
-            let value: serde_json::Value = serde_json::from_str(value).unwrap();
-            assert_eq!(in_words(&serde_json::from_value::<u64>(value).unwrap_err().to_string()), told);
-        }
-    }
-
-    #[test]
-    fn shares_are_one_several_or_a_text() {
-        let read = |text: &str| serde_json::from_str::<Shares>(text).unwrap().list("load");
-        assert_eq!(read("0.5").unwrap(), [0.5]);
-        assert_eq!(read("[0.5, 1]").unwrap(), [0.5, 1.0]);
-        assert_eq!(read("\"0.1..0.3\"").unwrap(), [0.1, 0.2, 0.3]);
-        assert!(read("[]").unwrap_err().to_string().contains("load: must be"));
-    }
-}

@@ -114,37 +114,3 @@ fn number(text: &str) -> Option<Value> {
     let whole = text.parse::<u64>().ok().map(Value::from);
     whole.or_else(|| Number::from_f64(text.parse().ok()?).map(Value::Number))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_and_arguments_ask_the_same() {
-        let words =
-            "simulate alltoall --fabric qsnet,ib-qdr --nodes 4..16..x2 --size 8KiB --schedule linear-shift --seed 3";
-        let json = r#"{"benchmark": "alltoall", "fabric": "qsnet,ib-qdr", "nodes": "4..16..x2", "size": "8KiB", "schedule": "linear-shift", "seed": 3}"#;
-        let read: Simulation = crate::read(json).unwrap();
-        assert_eq!(format!("{:?}", Simulation::of_words(words).unwrap()), format!("{read:?}"));
-        let words = "simulate pingpong --fabric hgx-h100-rail --nodes 8 --between 0,1 --size 64MiB --sensitivity";
-        let json = r#"{"benchmark": "pingpong", "fabric": "hgx-h100-rail", "nodes": "8", "between": [0, 1], "size": "64MiB", "sensitivity": true}"#;
-        let read: Simulation = crate::read(json).unwrap();
-        assert_eq!(format!("{:?}", Simulation::of_words(words).unwrap()), format!("{read:?}"));
-    }
-
-    #[test]
-    fn mistakes_name_the_option() {
-        for (words, expected) in [
-            ("measure pingpong", "must begin with `simulate`"),
-            ("simulate barrier qsnet", "`qsnet`: must be an option"),
-            ("simulate barrier --nodes", "--nodes: its value is missing"),
-            ("simulate barrier --nodes 4 --nodes 8", "given twice"),
-            ("simulate barrier --node 4", "node"),
-            ("simulate pingpong --between 0,x", "--between x: is no number"),
-            ("simulate pingpong --zero-copy on,maybe", "--zero-copy maybe: must be on or off"),
-        ] {
-            let found = Simulation::of_words(words).unwrap_err().to_string();
-            assert!(found.contains(expected), "{words}: {found}");
-        }
-    }
-}

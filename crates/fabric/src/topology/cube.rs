@@ -346,18 +346,3 @@ pub(crate) fn balanced(n: u32, f: u32) -> Vec<u32> {
     }
     search(n, f, n).unwrap_or_else(|| vec![n])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extents_follow_from_the_number_of_nodes() {
-        assert_eq!(balanced(64, 3), [4, 4, 4]);
-        assert_eq!(balanced(65536, 3), [64, 32, 32]);
-        assert_eq!(balanced(24, 2), [6, 4]);
-        assert_eq!(balanced(13, 3), [13, 1, 1]);
-        assert_eq!(balanced(1, 4), [1, 1, 1, 1]);
-        assert_eq!((root_up(26, 3), root_up(27, 3), root_up(28, 3), root_up(1, 5)), (3, 3, 4, 1));
-    }
-}

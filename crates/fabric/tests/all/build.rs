@@ -11,6 +11,23 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 #[test]
+fn extents_follow_from_the_number_of_nodes() {
+    let extents = |n, dimensions, of: &Extents| {
+        let (bidirectional, b_link, nodes_per_router, host_links, extents) = (true, false, 1, false, of.clone());
+        let spec = CubeSpec { dimensions, bidirectional, b_link, nodes_per_router, host_links, extents };
+        topology::Cube::new(n, &spec).unwrap().extents
+    };
+    for (nodes, dimensions, wanted) in
+        [(64, 3, &[4, 4, 4][..]), (65536, 3, &[64, 32, 32]), (24, 2, &[6, 4]), (13, 3, &[13]), (1, 4, &[])]
+    {
+        assert_eq!(extents(nodes, dimensions, &Extents::Balanced), wanted);
+    }
+    for (nodes, side) in [(26, 3), (27, 3), (28, 4)] {
+        assert_eq!(extents(nodes, 3, &Extents::PaddedCube), [side; 3]);
+    }
+}
+
+#[test]
 fn bad_parameters_of_cubes_are_refused_with_what_is_allowed() {
     let cube = |n, dimensions, bidirectional, b_link, nodes_per_router, e: &Extents| {
         let (host_links, extents) = (false, e.clone());

@@ -5,3 +5,4 @@ mod forms_and_load;
 mod load_cube;
 mod load_pairs;
 mod load_tree;
+mod sharing;
