@@ -5,6 +5,7 @@ pub use crate::error::{BuildError, MAX_NODES};
 use crate::network::{Channel, Incoming, Network, Node, Resource, Vertex};
 use crate::notes::Part;
 use crate::routing::choice::Tables;
+use crate::routing::tree::Tree;
 use crate::routing::{Alike, Guide, Hop, Routing, State, Trip};
 use crate::spec::{FabricSpec, Role};
 use crate::topology::{self, Shape};
@@ -150,6 +151,15 @@ impl Fabric {
         };
         let channels = std::slice::from_ref(only);
         paths.is_tree().then_some(Alike { channels, vc: 0, phase: state.phase })
+    }
+
+    /// All that [`Fabric::alike`] may give between devices of a complete tree, where packets remember nothing of their way.
+    pub fn sets_alike(&self) -> impl Iterator<Item = &[Channel]> {
+        let tree = match &self.routing {
+            Routing::Paths(paths) if paths.phases() == 1 => paths.tree(),
+            _ => None,
+        };
+        tree.into_iter().flat_map(Tree::sets)
     }
 
     /// Whether any pair of nodes may have more than one path, so that it matters how packets choose.

@@ -192,6 +192,17 @@ impl Tree {
         ways
     }
 
+    /// All that [`Tree::ways`] may give, one after the other.
+    pub fn sets(&self) -> impl Iterator<Item = &[Channel]> {
+        let Ways { channels, home, start } = &self.ways;
+        start.windows(2).flat_map(move |pair| {
+            let ([first, down], [end, _]) = (pair[0], pair[1]);
+            let (up, mut below) = channels[first as usize..end as usize].split_at((down - first) as usize);
+            let same = home[down as usize..end as usize].chunk_by(|a, b| a == b);
+            std::iter::once(up).chain(same.map(move |homes| below.split_off(..homes.len()).unwrap_or_default()))
+        })
+    }
+
     /// The channels from a device that are on a shortest path to home `group`, by number.
     pub fn ways(&self, from: Vertex, group: u32) -> &[Channel] {
         let at = (from.0 - self.first) as usize;

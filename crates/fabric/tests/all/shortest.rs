@@ -75,6 +75,8 @@ fn assert_one_by_one(fabric: &Fabric, home: Vertex, state: State, ways: &[Hop]) 
         assert_eq!(count as usize, ways.len(), "at {:?} to {home:?}", state.at);
         let one_by_one: Vec<Hop> = (0..count + 1).filter_map(|nth| trip.nth(state, nth)).collect();
         assert_eq!(one_by_one, ways, "at {:?} to {home:?}", state.at);
+        let alike: Vec<Channel> = ways.iter().map(|hop| hop.channel).collect();
+        assert!(alike.is_empty() || fabric.sets_alike().any(|set| set == alike), "at {:?} to {home:?}", state.at);
     }
 }
 

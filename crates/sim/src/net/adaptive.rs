@@ -8,64 +8,126 @@
 
 use super::pool::{AGAIN, Packet};
 use super::{CROWD, Net};
-use crate::plan::{NO_CHOICE, NONE, Open};
+use crate::plan::{NO_CHOICE, NONE};
 use hotlink_fabric::flow_control::Admission;
-use hotlink_fabric::network::Channel;
+use hotlink_fabric::network::{Channel, Resource};
 use hotlink_fabric::rng::mix;
-use hotlink_fabric::routing::{Alike, Hop, State, Trip};
+use hotlink_fabric::routing::{Hop, State, Trip};
+use std::ops::Range;
+
+/// Ways on a tree that differ in their channels alone: a choice is known by any of its ways, and reads what it compares from
+/// one place.
+#[derive(Debug, Default)]
+pub(super) struct Sets {
+    /// Those of a set lie together, and so do their places in [`Net::crowds`].
+    channels: Vec<Channel>,
+    /// By these places, the first and the end of the set.
+    bounds: Vec<[u32; 2]>,
+}
 
 impl Net<'_> {
+    /// Gives each server its place among the crowds: on a tree by sets of ways, and one for all that nobody chooses.
+    pub(super) fn place_crowds(&mut self) {
+        (0..).zip(&mut self.servers).for_each(|(place, server)| server.place = place);
+        let Some(crowds) = self.crowds.as_mut().filter(|_| self.sees_room) else { return };
+        let mut takes_first = true;
+        for set in self.plan.fabric.sets_alike() {
+            let class = |channel: &Channel| self.plan.server_class[self.plan.server_of_channel(*channel) as usize];
+            takes_first &= set.iter().all(|channel| class(channel) == class(&set[0]));
+            let first = self.sets.channels.len() as u32;
+            self.sets.channels.extend(set);
+            let end = self.sets.channels.len() as u32;
+            self.sets.bounds.resize(end as usize, [first, end]);
+        }
+        let Sets { channels, .. } = &self.sets;
+        if channels.is_empty() {
+            return;
+        }
+        self.buffer.takes_first = takes_first;
+        self.servers.iter_mut().for_each(|server| server.place = channels.len() as u32);
+        let old = std::mem::replace(crowds, vec![0; channels.len() + 1]);
+        for (place, &channel) in (0..).zip(channels) {
+            let server = self.plan.server_of_channel(channel) as usize;
+            self.servers[server].place = place;
+            crowds[place as usize] = old[server];
+        }
+    }
+
     /// Turns a packet that has reached a choice to the least occupied way; the rest of its route follows.
+    #[inline]
     pub(super) fn choose_way(&mut self, packet: u32) {
-        let p = &self.packets.items[packet as usize];
         if self.buffer.stays_open {
-            // The last stage of a route that is open stands twice. Nowhere else need memory be asked.
-            if p.here == p.ahead && !p.here.is_last() {
-                self.turn(packet, self.routes.open(packet));
+            if self.packets.items[packet as usize].here.is_open() {
+                self.go_on(packet);
             }
         } else {
-            let state = self.routes.chosen_at(packet, u32::from(p.stage));
-            if state != NO_CHOICE {
-                let m = &self.messages.items[p.message as usize];
-                let choice = self.plan.choice(m.from, m.to, p.message, 0);
-                self.turn(packet, Open::new(state, [m.from, m.to], choice, m.inner));
-            }
+            self.choose_again(packet);
         }
         if self.plan.alike > 1 {
             self.choose_channel(packet);
         }
     }
 
-    fn turn(&mut self, packet: u32, open: Open) {
-        let Packet { here, stage, index, .. } = self.packets.items[packet as usize];
-        let (state, [from, to], choice) = open.of(index & !AGAIN);
-        let trip = self.plan.trip(from, to, choice);
-        let lot = mix(choice ^ u64::from(stage)) as usize;
-        let hop = match self.plan.fabric.alike(state, trip.destination).filter(|_| self.outage.is_none()) {
-            Some(Alike { channels, vc, phase }) => {
-                let nth = match self.sees_room {
-                    true => self.emptiest(channels, lot),
-                    false => self.least_occupied(channels.len(), lot, |nth| Some((channels[nth], vc))),
-                };
-                nth.map(|nth| Hop { channel: channels[nth], vc, phase, share: 1.0 })
-            }
-            None => self.least_of_any(state, trip, lot),
-        };
-        // Nothing to turn where the least occupied way is the one drawn, unless nothing is known beyond.
-        let drawn = |hop: &Hop| self.plan.server_of_channel(hop.channel) == self.server_of(here.lane);
-        let Some(hop) = hop.filter(|hop| self.buffer.stays_open || !drawn(hop)) else { return };
-        let enters = here.lane & self.plan.own_lanes != 0;
-        self.buffer.inner = open.inner;
-        if let Err(error) = self.plan.detour(hop, enters, trip, choice, &mut self.buffer) {
-            self.failure = Some(error);
+    /// Chooses among the ways from where a packet's own was drawn.
+    fn choose_again(&mut self, packet: u32) {
+        let Packet { here, stage, index, message, .. } = self.packets.items[packet as usize];
+        let state = self.routes.chosen_at(packet, u32::from(stage));
+        if state == NO_CHOICE {
             return;
         }
-        self.take_detour(packet);
+        let m = &self.messages.items[message as usize];
+        let (from, to, inner) = (m.from, m.to, m.inner);
+        let choice = self.plan.choice(from, to, message, 0) | u64::from(index & !AGAIN);
+        let trip = self.plan.trip(from, to, choice);
+        let hop = self.least_of_any(state, trip, mix(choice ^ u64::from(stage)) as usize);
+        // Nothing to turn where the least occupied way is the one drawn.
+        let drawn = |hop: &Hop| self.plan.server_of_channel(hop.channel) == self.server_of(here.lane);
+        if let Some(hop) = hop.filter(|hop| !drawn(hop)) {
+            self.turn(packet, hop, trip, choice, inner);
+        }
+    }
+
+    /// Continues a way that stays open.
+    fn go_on(&mut self, packet: u32) {
+        let Packet { here, ahead, stage, index, message, trip: lot, .. } = self.packets.items[packet as usize];
+        let (to, phase, inner) = ahead.goal();
+        let choice = u64::from(lot) << 32 | u64::from(index & !AGAIN);
+        let lot = mix(choice ^ u64::from(stage)) as usize;
+        let drawn = self.server_of(here.lane);
+        let set = self.sets.bounds.get(self.servers[drawn as usize].place as usize);
+        let (hop, trip) = if let Some(&[first, end]) = set {
+            let nth = self.emptiest(first as usize..end as usize, lot);
+            // Nobody asks where it came from.
+            (Some(Hop { channel: self.sets.channels[nth], vc: 0, phase, share: 1.0 }), Trip::new(to, to))
+        } else if let Resource::Channel(channel) = self.plan.server_resource(drawn) {
+            let trip = self.plan.trip(self.messages.items[message as usize].from, to.0, choice);
+            (self.least_of_any(State { at: self.plan.fabric.network.from(channel), phase }, trip, lot), trip)
+        } else {
+            return;
+        };
+        if let Some(hop) = hop {
+            self.turn(packet, hop, trip, choice, inner);
+        }
+    }
+
+    #[inline(always)]
+    fn turn(&mut self, packet: u32, hop: Hop, trip: Trip, choice: u64, inner: bool) {
+        let enters = self.packets.items[packet as usize].here.lane & self.plan.own_lanes != 0;
+        self.buffer.inner = inner;
+        match self.plan.detour(hop, enters, trip, choice, &mut self.buffer) {
+            Ok(()) => self.take_detour(packet),
+            Err(error) => self.failure = Some(error),
+        }
     }
 
     /// The least occupied of the ways on, whatever the routing.
     #[inline(never)]
     fn least_of_any(&mut self, state: State, trip: Trip, lot: usize) -> Option<Hop> {
+        let alike = self.plan.fabric.alike(state, trip.destination).filter(|_| self.outage.is_none());
+        if let Some(alike) = alike {
+            let way = |nth: usize| Some((alike.channels[nth], alike.vc));
+            return self.least_occupied(alike.channels.len(), lot, way).and_then(|nth| alike.hop(nth));
+        }
         let ways = self.plan.fabric.ways(trip);
         if let Some(count) = ways.count(state).filter(|_| self.outage.is_none()) {
             let nth = |nth: usize| ways.nth(state, nth as u32);
@@ -85,6 +147,7 @@ impl Net<'_> {
     }
 
     /// Puts the way found in place of a packet's own from its stage on.
+    #[inline]
     pub(super) fn take_detour(&mut self, packet: u32) {
         let p = &mut self.packets.items[packet as usize];
         let (stage, stages) = (p.stage, &self.buffer.stages);
@@ -92,12 +155,12 @@ impl Net<'_> {
         self.keep_way(packet, u32::from(stage));
     }
 
-    /// Writes down the way found as a packet's own from `stage` on.
+    /// Writes down the way found as a packet's own from `stage` on. The first two are in its record; where choices see all
+    /// room, nobody looks back at them.
+    #[inline]
     pub(super) fn keep_way(&mut self, packet: u32, stage: u32) {
-        self.routes.write(packet, stage, &self.buffer.stages, &self.buffer.states);
-        if self.buffer.stays_open {
-            self.routes.keep_open(packet, self.buffer.open);
-        }
+        let held = if self.sees_room { self.buffer.stages.len().min(2) } else { 0 };
+        self.routes.write(packet, stage + held as u32, &self.buffer.stages[held..], &self.buffer.states);
     }
 
     /// Takes the first of the virtual channels that are alike which no packet holds or waits for.
@@ -120,27 +183,22 @@ impl Net<'_> {
         }
     }
 
-    /// As [`Net::least_occupied`], where [`Net::crowds`] holds all that it compares.
+    /// As [`Net::least_occupied`], where [`Net::crowds`] holds all that it compares, at `places`; gives the place.
     #[inline]
-    fn emptiest(&self, channels: &[Channel], lot: usize) -> Option<usize> {
-        let crowds = self.crowds.as_ref()?;
-        let (mut least, mut number) = (u64::MAX, None);
-        let mut look = |from: usize, channels: &[Channel]| {
-            for (nth, &channel) in (from..).zip(channels) {
-                // A channel without a rate has no crowd.
-                let crowd = crowds.get(self.plan.server_of_channel(channel) as usize).copied().unwrap_or(u64::MAX);
-                if crowd < least {
-                    (least, number) = (crowd, Some(nth));
-                    if crowd == 0 {
-                        break;
-                    }
+    fn emptiest(&self, places: Range<usize>, lot: usize) -> usize {
+        let crowds = &self.crowds.as_deref().unwrap_or_default()[places.clone()];
+        let mut nth = lot % crowds.len();
+        let (mut least, mut at) = (u64::MAX, nth);
+        for _ in 0..crowds.len() {
+            if crowds[nth] < least {
+                (least, at) = (crowds[nth], nth);
+                if least == 0 {
+                    break;
                 }
             }
-            least != 0
-        };
-        let first = lot.checked_rem(channels.len())?;
-        let _ = look(first, &channels[first..]) && look(0, &channels[..first]);
-        number
+            nth = if nth + 1 == crowds.len() { 0 } else { nth + 1 };
+        }
+        places.start + at
     }
 
     /// The number of the least occupied of `count` ways whose channel has a rate, of equals the first from `lot` on.

@@ -386,4 +386,5 @@ impl Net<'_> {
 }
 
 #[cfg(test)]
+#[path = "../../tests/inside/broadcast.rs"]
 mod tests;

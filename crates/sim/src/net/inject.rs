@@ -206,6 +206,7 @@ impl<'a> Net<'a> {
         let m = self.messages.items[message as usize];
         let index = m.made;
         let switches = self.way(message, index)?;
+        let trip = if self.buffer.stays_open { self.buffer.lot } else { NONE };
         let before = u64::from(index) * u64::from(self.plan.packet_bytes);
         let payload = (m.bytes - before).min(u64::from(self.plan.packet_bytes)) as u32;
         let overhead = (self.plan.wire_bytes(payload, switches) - payload) as u16;
@@ -234,7 +235,7 @@ impl<'a> Net<'a> {
             overhead,
             marked: false,
             since_ns: 0,
-            trip: NONE,
+            trip,
         });
         self.keep_way(packet, 0);
         if self.passage == Passage::Worm {

@@ -94,6 +94,8 @@ struct Server {
     last_lane: u8,
     /// A packet holds it.
     busy: bool,
+    /// Where its crowd is in [`Net::crowds`].
+    place: u32,
 }
 
 /// Where packets wait for a server, and the buffer behind it.
@@ -214,6 +216,9 @@ pub struct Net<'a> {
     crowds: Option<Vec<u64>>,
     /// That is so: nothing fails, and each channel has one buffer, which takes whole packets.
     sees_room: bool,
+    sets: adaptive::Sets,
+    /// Some switches have a rate.
+    crossbars: bool,
     choosing: Choosing,
     /// The largest buffer behind a channel.
     most_room: i32,
@@ -285,6 +290,7 @@ impl<'a> Net<'a> {
             class,
             last_lane: 0,
             busy: false,
+            place: 0,
         };
         let lane =
             |&class: &u8| Lane { queue: List::default(), need: 0, room: plan.classes[class as usize].buffer as i32 };
@@ -330,6 +336,8 @@ impl<'a> Net<'a> {
             heeding: if marks { mark::Heeding::of(&plan.fabric.spec) } else { mark::Heeding::default() },
             crowds: (choosing != Choosing::Never).then(|| plan.server_class.iter().map(less).collect()),
             sees_room: false,
+            sets: adaptive::Sets::default(),
+            crossbars: plan.classes.iter().any(|class| class.crossbar),
             choosing,
             most_room,
             scratch: Vec::new(),
@@ -377,6 +385,7 @@ impl<'a> Net<'a> {
         net.buffer.stays_open = stays_open;
         net.sees_room =
             stays_open && admission == Admission::Whole && passage != Passage::Worm && plan.channels_each == 1;
+        net.place_crowds();
         net.plan_outages();
         net
     }

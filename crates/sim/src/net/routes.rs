@@ -5,7 +5,7 @@
 //! Where that is too little (very many lanes of very many latencies) stages take 64 bits as anywhere else. A packet's
 //! place alone says where its route lies.
 
-use crate::plan::{NO_CHOICE, Open, Stage};
+use crate::plan::{NO_CHOICE, Stage};
 use hotlink_fabric::routing::State;
 
 /// A row of `T` for each place of a pool, all of the same room.
@@ -84,8 +84,6 @@ pub(super) struct Routes {
     long: Option<Rows<Stage>>,
     /// Beside each stage where it was chosen (adaptive routing and faults only).
     chosen_at: Option<Rows<State>>,
-    /// Where routes that stay open go on, in place of `chosen_at`.
-    open: Vec<Open>,
 }
 
 impl Routes {
@@ -97,7 +95,6 @@ impl Routes {
             short: Rows::new(0),
             long: None,
             chosen_at: keeps_choices.then(|| Rows::new(NO_CHOICE)),
-            open: Vec::new(),
         }
     }
     /// Puts `stages` in place of those from `stage` on of the route of `place`.
@@ -153,19 +150,6 @@ impl Routes {
     #[inline]
     pub fn chosen_at(&self, place: u32, stage: u32) -> State {
         self.chosen_at.as_ref().map_or(NO_CHOICE, |all| all.at(place, stage))
-    }
-    /// Where a route that stays open goes on.
-    #[inline]
-    pub fn open(&self, place: u32) -> Open {
-        self.open[place as usize]
-    }
-    /// Keeps where a route goes on.
-    #[inline]
-    pub fn keep_open(&mut self, place: u32, open: Open) {
-        if place as usize >= self.open.len() {
-            self.open.resize(place as usize + 1, open);
-        }
-        self.open[place as usize] = open;
     }
     #[inline]
     pub fn stage(&self, place: u32, stage: u32) -> Stage {

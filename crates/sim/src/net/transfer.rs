@@ -67,7 +67,7 @@ impl Net<'_> {
         self.enqueue(lane, packet);
         self.servers[server as usize].waiting |= 1 << (lane - (server << self.plan.lane_shift));
         if let Some(crowds) = &mut self.crowds {
-            crowds[server as usize] += CROWD;
+            crowds[self.servers[server as usize].place as usize] += CROWD;
         }
         self.try_start(server);
     }
@@ -232,7 +232,7 @@ impl Net<'_> {
             self.servers[server as usize].busy_ps += took;
             self.queue.push(self.now + took, Event::new(kind::DONE, server, 0));
         }
-        let tail = self.tail_time(packet, &p, took);
+        let tail = if self.crossbars { self.tail_time(packet, &p, took) } else { took };
         if last && copied {
             // Its arrival is told when all copies can arrive.
         } else if last {
@@ -260,8 +260,9 @@ impl Net<'_> {
         if self.paces[class as usize].crossbar { 0 } else { took.saturating_sub(self.packet_time(class, p, next)) }
     }
 
+    #[inline]
     fn is_crossbar(&self, lane: u32) -> bool {
-        self.paces[self.servers[self.server_of(lane) as usize].class as usize].crossbar
+        self.crossbars && self.paces[self.servers[self.server_of(lane) as usize].class as usize].crossbar
     }
 
     /// Whether a packet keeps its room in front of its stage. Rings answer for it.
@@ -371,9 +372,10 @@ impl Net<'_> {
     /// No packet holds a server any more.
     #[inline]
     pub(super) fn lay_down(&mut self, server: u32) {
-        let was_busy = std::mem::replace(&mut self.servers[server as usize].busy, false);
+        let server = &mut self.servers[server as usize];
+        let was_busy = std::mem::replace(&mut server.busy, false);
         if let Some(crowds) = &mut self.crowds {
-            crowds[server as usize] -= u64::from(was_busy) * CROWD;
+            crowds[server.place as usize] -= u64::from(was_busy) * CROWD;
         }
     }
 
@@ -393,7 +395,8 @@ impl Net<'_> {
     fn take_behind(&mut self, lane: u32, bytes: u64) {
         let server = self.server_of(lane) as usize;
         if let Some(crowds) = self.crowds.as_mut().filter(|_| self.sees_room) {
-            crowds[server] = crowds[server].wrapping_add(bytes);
+            let crowd = &mut crowds[self.servers[server].place as usize];
+            *crowd = crowd.wrapping_add(bytes);
         }
     }
 

@@ -7,7 +7,7 @@ mod broadcast;
 mod route;
 
 pub use broadcast::BroadcastTree;
-pub use route::{NO_CHOICE, Open, RouteBuffer, Stage};
+pub use route::{NO_CHOICE, RouteBuffer, Stage};
 
 use crate::error::SimError;
 use crate::flow::Settings;

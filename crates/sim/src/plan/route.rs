@@ -22,6 +22,9 @@ pub struct Stage {
 /// Bit of [`Stage::word`] that marks the last stage of a route.
 const LAST: u32 = 1 << 31;
 
+/// [`Stage::word`] of a choice at which a way stays open; the stage after it says where the packet goes ([`Stage::goal`]).
+const OPEN: u32 = LAST - 1;
+
 impl Stage {
     /// From the head's start here to its arrival at the next server (or at its destination), in picoseconds.
     #[inline]
@@ -33,31 +36,16 @@ impl Stage {
     pub fn is_last(self) -> bool {
         self.word & LAST != 0
     }
-}
-
-/// A choice at which a route stays open: all that it asks for, so that no message need be read.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Open {
-    at: u32,
-    from: u32,
-    to: u32,
-    lot: u32,
-    phase: u8,
-    /// As [`RouteBuffer::inner`].
-    pub(crate) inner: bool,
-}
-
-impl Open {
-    /// At `state`, between two nodes, with the lot of [`Plan::choice`].
+    /// Whether the way stays open here.
     #[inline]
-    pub fn new(state: State, [from, to]: [u32; 2], choice: u64, inner: bool) -> Open {
-        Open { at: state.at.0, phase: state.phase, from, to, lot: (choice >> 32) as u32, inner }
+    pub fn is_open(self) -> bool {
+        self.word == OPEN
     }
-    /// Where packet `index` of its message stands, between which nodes, and what picks among its ways ([`Plan::choice`]).
+    /// What stands behind such a stage, so that no message need be read: the destination, the phase at the choice, and
+    /// [`RouteBuffer::inner`].
     #[inline]
-    pub fn of(self, index: u32) -> (State, [u32; 2], u64) {
-        let Open { at, phase, from, to, lot, .. } = self;
-        (State { at: Vertex(at), phase }, [from, to], u64::from(lot) << 32 | u64::from(index))
+    pub fn goal(self) -> (Node, u8, bool) {
+        (Node(self.lane), (self.word >> 1) as u8, self.word & 1 != 0)
     }
 }
 
@@ -84,8 +72,10 @@ pub struct RouteBuffer {
     pub(crate) drawn: bool,
     /// Ways end at their first choice: the packet continues its own there.
     pub(crate) stays_open: bool,
-    /// That choice.
-    pub(crate) open: Open,
+    /// There the first way stands for all: no others differ from it in what is asked before the choice.
+    pub(crate) takes_first: bool,
+    /// The lot of that choice ([`Plan::choice`]).
+    pub(crate) lot: u32,
     lead_ps: u32,
     /// No server of the network passed yet.
     pub(super) at_host: bool,
@@ -125,6 +115,7 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// There is no way.
+    #[inline]
     pub fn detour(
         &self,
         hop: Hop,
@@ -164,8 +155,8 @@ impl Plan<'_> {
     pub fn server_of_channel(&self, channel: Channel) -> u32 {
         self.channel[channel.0 as usize].server
     }
-    /// Follows the routing from `state` to the trip's end, or to the first choice if the way stays open there: then the
-    /// stage that would be drawn stands twice at its end.
+    /// Follows the routing from `state` to the trip's end, or to the first choice if the way stays open there: then it ends
+    /// with the stage that would be drawn, and the goal.
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         let mut draw = Draw::new(self.paths, trip.destination, choice >> 32, choice & 0xffff_ffff);
         // A tree does not need them.
@@ -178,7 +169,8 @@ impl Plan<'_> {
             let (hop, chosen) = if let Some(alike) = alike(state) {
                 let count = alike.channels.len();
                 out.drawn |= count > 1;
-                (alike.hop(draw.place(count as u32) as usize), count > 1)
+                let first = out.takes_first && count > 1;
+                (alike.hop(if first { 0 } else { draw.place(count as u32) as usize }), count > 1)
             } else if let Some(count) = by_number.then(|| ways(trip).count(state)).flatten() {
                 out.drawn |= count > 1;
                 (ways(trip).nth(state, draw.place(count)), count > 1)
@@ -196,12 +188,14 @@ impl Plan<'_> {
             };
             let hop = hop.ok_or_else(|| SimError::no_route(self.fabric, trip))?;
             if chosen && out.stays_open {
-                out.open = Open::new(state, [trip.source.0, trip.destination.0], choice, out.inner);
                 // All of it but its server is known once the choice has fallen.
                 let enters = if out.at_host && !self.fabric.network.is_node(state.at) { self.own_lanes } else { 0 };
                 let lane =
                     (self.server_of_channel(hop.channel) << self.lane_shift) + u32::from(hop.vc) * self.alike + enters;
-                out.stages.extend([Stage { lane, word: 0 }; 2]);
+                out.lot = (choice >> 32) as u32;
+                let goal = u32::from(state.phase) << 1 | u32::from(out.inner);
+                out.stages.push(Stage { lane, word: OPEN });
+                out.stages.push(Stage { lane: trip.destination.0, word: goal });
                 return Ok(());
             }
             state = self.cross(state.at, hop, if chosen { state } else { NO_CHOICE }, trip, out);
@@ -398,10 +392,12 @@ impl Plan<'_> {
         let rates = stages.map(|(_, stage)| self.rate_of(*stage).0);
         Ok((least.min(out.latency_ps), Rate(rates.fold(leaving.fold(0, u64::saturating_add), u64::min))))
     }
-    /// Whether every choice of a way is one of links that have a rate, and nothing depends on how long the way will be.
+    /// Whether every choice of a way is one of links that have a rate of their own, and nothing depends on how long the way
+    /// will be.
     pub(crate) fn may_stay_open(&self) -> bool {
+        let own = |(c, crossing): (u32, &Crossing)| self.resource_number.get(crossing.server as usize) == Some(&c);
         let rated = |crossing: &Crossing| crossing.server != NONE;
-        self.channel.iter().all(rated) && !self.vertex.iter().any(rated) && self.overhead.1 == 0.0
+        (0..).zip(&self.channel).all(own) && !self.vertex.iter().any(rated) && self.overhead.1 == 0.0
     }
     /// Whether every packet of a message takes the same way.
     pub fn one_path(&self) -> bool {
