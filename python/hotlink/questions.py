@@ -147,6 +147,8 @@ class Choices(TypedDict, total=False):
     partition: bool  # barrier on the fabric's own network: the nodes are a partition
     repetitions: int  # barrier on the fabric's own network: barriers in a row
     skew_us: float  # barrier on the fabric's own network: most delay of an arrival
+    write_us: float  # barrier on the fabric's own network: processor's time to signal (H06's o_w)
+    read_us: float  # barrier on the fabric's own network: processor's time of a polling read (o_r)
     strides: Numbers  # deposit: distances of stored words, in words of 8 bytes
     offset: Size  # deposit: bytes from a page's boundary
     operations: int  # deposit by DMA: operations in a row

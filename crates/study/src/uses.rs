@@ -215,10 +215,7 @@ impl Form {
                     false => Ok(given.concat()),
                 }
             }
-            Form::OwnBarrier => {
-                let what = barrier::Barriers { partition: false, repetitions: 1, skew_us: 0.0, seed: 1 };
-                barrier::of(source, nodes, what, Vary::No, &Unwatched)
-            }
+            Form::OwnBarrier => barrier::of(source, nodes, barrier::Barriers::usual(), Vary::No, &Unwatched),
             Form::OwnOfQsnet(algorithm) => {
                 let one = |bytes| {
                     let what =

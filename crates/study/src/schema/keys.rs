@@ -510,6 +510,8 @@ pub const RECORDS: &[Records] = &[
                 key("partition", Flag, "", "Whether the nodes are a partition"),
                 key("skew_us", Number, "us", "Most delay of an arrival"),
                 key("latency_in_library_us", Number, "us", "Latency with the library's calls"),
+                key("stated_latency_us", Number, "us", "Latency at the o_w and o_r that the fabric states"),
+                key("gain", Number, "", "How often faster that is with the o_w and o_r asked for"),
                 key("safe", Flag, "", "Whether no rank left before all arrived"),
                 key("reads_per_node", Number, "", "Reads of the port by a node"),
                 key("device", Text, "", "Device of the barrier"),

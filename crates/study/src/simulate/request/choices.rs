@@ -3,6 +3,7 @@
 use super::{Benchmark, input};
 use crate::cell::Offered;
 use crate::options::{Cache, ClassName, Order, SendMode, Side, Spin};
+use crate::simulate::barrier::Barriers;
 use crate::simulate::cache_study::{CacheStudy, pattern};
 use crate::simulate::deposit::{Completion, Series, Transfers};
 use crate::simulate::goal::{Goal, Scheduled};
@@ -76,6 +77,10 @@ crate::choices! {
     repetitions: u32,
     /// Most delay of a node's arrival at `barrier`, in microseconds.
     skew_us: f64,
+    /// Processor's time to signal its arrival (H06's o_w).
+    write_us: f64,
+    /// Its time for a polling read (H06's o_r).
+    read_us: f64,
     /// Distances of stored words of `deposit`.
     strides: Vec<u64>,
     /// Bytes from a page's boundary.
@@ -195,9 +200,14 @@ impl Choices {
             }
             "barrier" => Benchmark::Barrier {
                 algorithms: self.algorithm.take().unwrap_or_default(),
-                partition: self.partition.take().unwrap_or(false),
-                repetitions: self.repetitions.take().unwrap_or(1),
-                skew_us: self.skew_us.take().unwrap_or(0.0),
+                own: Barriers {
+                    partition: self.partition.take().unwrap_or(false),
+                    repetitions: self.repetitions.take().unwrap_or(1),
+                    skew_us: self.skew_us.take().unwrap_or(0.0),
+                    write_us: self.write_us.take(),
+                    read_us: self.read_us.take(),
+                    ..Barriers::usual()
+                },
             },
             "deposit" => {
                 let usual = Transfers::usual();
