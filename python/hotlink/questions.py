@@ -160,6 +160,7 @@ class Choices(TypedDict, total=False):
     uses: int  # cache-study: messages
     pinned: Size  # cache-study: memory that each rank may have registered at a time
     generate: str | Iterable[str]  # goal: OPERATION:ALGORITHM[:SIZE[:SEGMENT]], recorded from the message stack
+    persistent: int  # cache-study: of the first buffers, those of persistent operations
     repeat: int  # goal: how often these are run
     file: Path  # goal: a schedule in LogGOPSim's text format
     calc_unit: Literal["ps", "ns", "us"]  # goal: one unit of `calc` in the file

@@ -1,5 +1,6 @@
 //! Benchmarks on simulated machines, and schedules.
 
+use crate::choices::{Choices, Shared, usual_size};
 use crate::values::{Numbers, Shares, Size, Sizes, bytes_of, listed, named, technology, watching, word, wrong};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
@@ -7,7 +8,7 @@ use hotlink_study::ask::{Method, Methods};
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{CalcUnit, Ethernet, Paths, ZeroCopy};
 use hotlink_study::simulate::programs::Programs;
-use hotlink_study::simulate::request::{Benchmark, Choices, Network, Request, Shared, usual_size};
+use hotlink_study::simulate::request::{Benchmark, Network, Request};
 use hotlink_study::sizes::SizesOrLaws;
 use hotlink_study::transports::Control;
 use hotlink_study::words::Word;
@@ -101,6 +102,7 @@ pub struct Simulation {
     uses: Option<u64>,
     pinned: Option<Size>,
     generate: Option<Vec<String>>,
+    persistent: Option<u64>,
     repeat: Option<u32>,
     file: Option<String>,
     calc_unit: Option<String>,
@@ -208,6 +210,7 @@ impl Default for Simulation {
             pinned: None,
             generate: None,
             repeat: None,
+            persistent: None,
             file: None,
             calc_unit: None,
             loggp: None,
@@ -375,6 +378,7 @@ impl Simulation {
             generate: self.generate.clone(),
             repeat: self.repeat,
             file: self.file.clone(),
+            persistent: self.persistent,
             calc_unit: one::<CalcUnit>("calc_unit", &self.calc_unit)?.map(Time::from),
             loggp: self.loggp.clone(),
         })

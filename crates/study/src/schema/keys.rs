@@ -598,6 +598,7 @@ pub const RECORDS: &[Records] = &[
             key("hits", Count, "", "Set-ups that were kept"),
             key("misses", Count, "", "Set-ups that were made"),
             key("hit_rate", Number, "1", "Share of hits"),
+            key("persistent", Count, "", "Buffers of persistent operations: registered ahead and held"),
             key("bound_hit_rate", Number, "1", "Most hits possible"),
             key("evictions", Count, "", "Set-ups that were released"),
         ]],

@@ -10,10 +10,8 @@
 //! ```
 
 mod cells;
-mod choices;
 mod part;
 
-pub use choices::{Choices, LOADS, Shared, usual_size};
 pub use part::Part;
 
 use super::barrier::Barriers;
@@ -28,6 +26,9 @@ use crate::transports::Control;
 use crate::{Error, Source, Watch, is_graph};
 use hotlink_bench::{Calls, Direction, Kernel, Record, Which};
 use hotlink_fabric::technology::Technology;
+
+/// Offered loads where none are asked for.
+pub const LOADS: &str = "0.1..1.0";
 
 /// What is simulated. [`Request::new`] gives the usual values.
 #[derive(Clone, Debug, PartialEq)]

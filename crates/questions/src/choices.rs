@@ -1,22 +1,20 @@
 //! A benchmark by its name and its choices by theirs, for faces without a type for each benchmark.
 
-use super::{Benchmark, input};
-use crate::cell::Offered;
-use crate::options::{Cache, ClassName, Order, SendMode, Side, Spin};
-use crate::simulate::barrier::Barriers;
-use crate::simulate::cache_study::{CacheStudy, pattern};
-use crate::simulate::deposit::{Completion, Series, Transfers};
-use crate::simulate::goal::{Goal, Scheduled};
-use crate::values::Numbers;
-use crate::{Error, benchmarks, choices};
-use hotlink_bench::{Calls, Direction, Pattern, Plan, Proportions, Step, Which};
+use hotlink_bench::{Calls, Direction, Pattern, Plan, Proportions, Which};
 use hotlink_fabric::units::Time;
-use hotlink_loggp::LogGops;
+use hotlink_study::cell::Offered;
+use hotlink_study::options::{Cache, ClassName, Order, SendMode, Side, Spin};
+use hotlink_study::simulate::barrier::Barriers;
+use hotlink_study::simulate::cache_study::{CacheStudy, pattern};
+use hotlink_study::simulate::deposit::{Completion, Series, Transfers};
+use hotlink_study::simulate::goal::{Goal, Scheduled};
+use hotlink_study::simulate::request::{Benchmark, LOADS};
+use hotlink_study::values::Numbers;
+use hotlink_study::{Error, benchmarks, choices};
+use std::fmt::Display;
+use std::str::FromStr;
 
-/// Offered loads where none are asked for.
-pub const LOADS: &str = "0.1..1.0";
-
-crate::choices! {
+choices! {
     /// Choices of all benchmarks. A benchmark takes its own; one that it does not have is an error.
     pub struct Choices;
     /// How a collective or barrier runs.
@@ -101,6 +99,8 @@ crate::choices! {
     uses: u64,
     /// Memory that each rank may have registered at a time.
     pinned: u64,
+    /// Buffers of persistent operations.
+    persistent: u64,
     /// Collectives of `goal`, recorded from the message stack.
     generate: Vec<String>,
     /// How often they are run.
@@ -270,21 +270,20 @@ impl Choices {
             uses: self.uses.take().unwrap_or(usual.uses),
             message: shared.size,
             pinned: self.pinned.take().unwrap_or(usual.pinned),
+            persistent: self.persistent.take().unwrap_or(usual.persistent),
             seed: shared.seed,
         }))
     }
 
     fn goal(&mut self) -> Result<Goal, Error> {
-        let machine = self.loggp.take().map(|text| text.parse::<LogGops>()).transpose();
-        let machine = machine.map_err(|what| Error::Input(format!("--loggp: {what}")))?;
+        let machine = self.loggp.take().map(|text| parsed("--loggp", &text)).transpose()?;
         let schedule = match (self.file.take(), self.generate.take()) {
             (Some(file), None) => {
                 let calc_unit = self.calc_unit.take().unwrap_or(Time(1_000));
                 Scheduled::File { file, calc_unit, options: Default::default() }
             }
             (None, Some(names)) => {
-                let steps = names.iter().map(|name| name.parse::<Step>()).collect::<Result<_, _>>();
-                let steps = steps.map_err(|what| Error::Input(format!("--generate: {what}")))?;
+                let steps = names.iter().map(|name| parsed("--generate", name)).collect::<Result<_, _>>()?;
                 let repeat = self.repeat.take().unwrap_or(1);
                 if !(1..=1_000_000).contains(&repeat) {
                     return input(format!("--repeat {repeat}: must be 1 to 1000000"));
@@ -295,6 +294,14 @@ impl Choices {
         };
         Ok(Goal { schedule, machine })
     }
+}
+
+fn input<T>(what: impl Into<String>) -> Result<T, Error> {
+    Err(Error::Input(what.into()))
+}
+
+fn parsed<T: FromStr<Err: Display>>(option: &str, text: &str) -> Result<T, Error> {
+    text.parse().map_err(|what| Error::Input(format!("{option}: {what}")))
 }
 
 fn positive(option: &str, given: Option<u64>, usual: u64) -> Result<u64, Error> {
