@@ -81,6 +81,8 @@ choices! {
     read_us: f64,
     /// Distances of stored words of `deposit`.
     strides: Vec<u64>,
+    /// Intermediate copies of its series `copied`.
+    copies: Vec<u32>,
     /// Bytes from a page's boundary.
     offset: u64,
     /// DMA operations in a row.
@@ -213,6 +215,7 @@ impl Choices {
                 let usual = Transfers::usual();
                 Benchmark::Deposit(Transfers {
                     strides: self.strides.take().unwrap_or(usual.strides),
+                    copies: self.copies.take().unwrap_or(usual.copies),
                     offset: self.offset.take().unwrap_or(usual.offset),
                     operations: self.operations.take().unwrap_or(usual.operations),
                     completion: self.completion.take().unwrap_or(usual.completion),
