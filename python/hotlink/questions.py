@@ -147,16 +147,20 @@ class Choices(TypedDict, total=False):
     partition: bool  # barrier on the fabric's own network: the nodes are a partition
     repetitions: int  # barrier on the fabric's own network: barriers in a row
     skew_us: float  # barrier on the fabric's own network: most delay of an arrival
+    write_us: float  # barrier on the fabric's own network: processor's time to signal (H06's o_w)
+    read_us: float  # barrier on the fabric's own network: processor's time of a polling read (o_r)
     strides: Numbers  # deposit: distances of stored words, in words of 8 bytes
+    copies: Numbers  # deposit with series copied: intermediate copies
     offset: Size  # deposit: bytes from a page's boundary
     operations: int  # deposit by DMA: operations in a row
     completion: Literal["poll", "interrupt"]  # deposit by DMA
-    series: str | Iterable[str]  # deposit: local, remote-direct, remote-dma-unpack, fetch, exchange, dma
+    series: str | Iterable[str]  # deposit: local, remote-direct, remote-dma-unpack, remote-pack-dma, ...
     pattern: str | Iterable[str]  # cache-study: loop, hot-cold, phases, stack, uniform, stream
     buffers: int  # cache-study
     buffer_size: Size | Iterable[Size]  # cache-study: bytes of the buffers, in turn
     uses: int  # cache-study: messages
     pinned: Size  # cache-study: memory that each rank may have registered at a time
+    persistent: int  # cache-study: of the first buffers, those of persistent operations
     generate: str | Iterable[str]  # goal: OPERATION:ALGORITHM[:SIZE[:SEGMENT]], recorded from the message stack
     repeat: int  # goal: how often these are run
     file: Path  # goal: a schedule in LogGOPSim's text format

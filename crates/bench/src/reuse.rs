@@ -35,6 +35,8 @@ pub struct Reuse {
     pub uses: u64,
     /// Bytes of each message, which a buffer holds at its beginning; no more than the smallest buffer.
     pub message: u64,
+    /// So many of the first buffers are those of persistent operations: registered ahead, and kept before others.
+    pub persistent: usize,
     /// Of the random patterns.
     pub seed: u64,
 }
@@ -44,6 +46,8 @@ pub struct Reuse {
 pub struct ReuseTime {
     /// All messages.
     pub time_us: f64,
+    /// Registrations made ahead of them.
+    pub ahead: u64,
 }
 
 impl Reuse {
@@ -74,16 +78,18 @@ impl Bench for Reuse {
         let memories: Result<Vec<Memory>, Error> =
             self.buffers.iter().map(|&bytes| comm.alloc(bytes, Kind::Private)).collect();
         let memories = memories?;
+        let span = |memory| Span::new(memory, 0, self.message);
+        let ahead = memories[..self.persistent].iter().filter(|&&memory| comm.hold_for(span(memory))).count() as u64;
         let start = comm.now();
         for buffer in self.trace() {
-            let span = Span::new(memories[buffer], 0, self.message);
+            let span = span(memories[buffer]);
             match comm.rank() {
                 0 => comm.send(1, 0, span).await?,
                 1 => comm.recv(Some(0), Some(0), span).await.map(|_| ())?,
                 _ => {}
             }
         }
-        Ok(ReuseTime { time_us: (comm.now() - start).us() })
+        Ok(ReuseTime { time_us: (comm.now() - start).us(), ahead })
     }
 }
 
@@ -92,7 +98,7 @@ mod tests {
     use super::*;
 
     fn reuse(pattern: Pattern, n: usize, uses: u64) -> Reuse {
-        Reuse { pattern, buffers: vec![8; n], uses, message: 8, seed: 3 }
+        Reuse { pattern, buffers: vec![8; n], uses, message: 8, persistent: 0, seed: 3 }
     }
 
     #[test]

@@ -6,13 +6,14 @@
 //! sequence number. Where events are often few, a row stands before it ([`Few`]). The alternatives ([`BinaryHeap`],
 //! [`QuadHeap`]) are kept so that `examples/event_rates.rs` can show the difference on any machine.
 //!
-//! Beside them: places and queues of what comes and goes ([`Pool`], [`List`]), seeded random numbers ([`random`]), sizes of messages drawn by them ([`sizes`]), and how far a run is
-//! ([`Gauge`]).
+//! Beside them: places and queues of what comes and goes ([`Pool`], [`List`]), seeded random numbers ([`random`]), sizes of messages drawn by them ([`sizes`]), transfers as
+//! pipelines of servers ([`pipeline`]), and how far a run is ([`Gauge`]).
 
 mod calendar;
 mod few;
 mod gauge;
 mod heaps;
+pub mod pipeline;
 mod pool;
 mod radix;
 pub mod random;

@@ -18,6 +18,13 @@ pub enum Kernel {
         /// Of the first store.
         offset: u64,
     },
+    /// Loads `stride` words apart, contiguous stores.
+    Pack {
+        /// Payload.
+        bytes: u64,
+        /// Words from one load to the next.
+        stride: u64,
+    },
     /// Contiguous loads.
     Read {
         /// Payload.
@@ -47,7 +54,10 @@ impl Kernel {
     /// Turns of the loop.
     pub(crate) fn turns(&self) -> u64 {
         match *self {
-            Kernel::Copy { bytes, .. } | Kernel::Read { bytes } | Kernel::Write { bytes } => bytes.div_ceil(WORD),
+            Kernel::Copy { bytes, .. }
+            | Kernel::Pack { bytes, .. }
+            | Kernel::Read { bytes }
+            | Kernel::Write { bytes } => bytes.div_ceil(WORD),
             Kernel::Daxpy { elements, .. } => elements,
         }
     }
@@ -57,6 +67,7 @@ impl Kernel {
         let bytes = turns * WORD;
         match self {
             Kernel::Copy { stride, offset, .. } => Kernel::Copy { bytes, stride, offset },
+            Kernel::Pack { stride, .. } => Kernel::Pack { bytes, stride },
             Kernel::Read { .. } => Kernel::Read { bytes },
             Kernel::Write { .. } => Kernel::Write { bytes },
             Kernel::Daxpy { each, .. } => Kernel::Daxpy { elements: turns, each },
@@ -85,6 +96,10 @@ impl Kernel {
                     processor.store(dram, last);
                 }
             }
+            Kernel::Pack { stride, .. } => {
+                processor.load(dram, first * stride.max(1));
+                processor.store(dram, second + first);
+            }
             Kernel::Read { .. } => processor.load(dram, first),
             Kernel::Write { .. } => processor.store(dram, first),
             Kernel::Daxpy { each, .. } => {
@@ -99,7 +114,7 @@ impl Kernel {
     /// One pass of the loop; the time that it took.
     pub(crate) fn pass(&self, machine: &Machine, processor: &mut Processor<'_>, dram: &mut Dram) -> u64 {
         let start = processor.now;
-        if let Kernel::Copy { stride, .. } = self {
+        if let Kernel::Copy { stride, .. } | Kernel::Pack { stride, .. } = self {
             processor.call(*stride > 1);
         }
         for turn in 0..self.turns() {

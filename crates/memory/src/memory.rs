@@ -165,8 +165,18 @@ impl Memory {
     /// Time that the memory takes, word after word `stride` words apart, for a word that an adapter or an engine stores:
     /// the more stride, the more words open a row.
     pub fn store_word(&self, stride: u64) -> Time {
+        self.store_line() + self.opening(stride)
+    }
+
+    /// The same for a word that an engine reads.
+    pub fn read_word(&self, stride: u64) -> Time {
+        self.read_line() + self.opening(stride)
+    }
+
+    /// A word's share of opening rows.
+    fn opening(&self, stride: u64) -> Time {
         let apart = (stride * crate::WORD).min(self.machine.dram.row);
-        self.store_line() + Time(self.machine.dram.opening.0 * apart / self.machine.dram.row)
+        Time(self.machine.dram.opening.0 * apart / self.machine.dram.row)
     }
 
     /// Time that the processor spends on translations for a word of many that are `stride` words apart.

@@ -37,7 +37,7 @@ impl<'m> Team<'m> {
         let (start, turns) = (self.now(), self.kernel.turns());
         for processor in &mut self.processors {
             processor.now = start;
-            if let Kernel::Copy { stride, .. } = self.kernel {
+            if let Kernel::Copy { stride, .. } | Kernel::Pack { stride, .. } = self.kernel {
                 processor.call(stride > 1);
             }
         }

@@ -94,6 +94,23 @@ fn strides_cost_lines_first_and_then_rows_and_pages() {
     assert_eq!(counts[0].written, counts[1].written);
 }
 
+/// Strided loads fetch a line each, and contiguous stores fill theirs: from a line's length on packing moves fewer lines
+/// than a copy to a stride, whose stores fetch each line and write it.
+#[test]
+fn packing_costs_lines_of_its_loads() {
+    for fabric in ["k98-sci", "k98-t3d"] {
+        let memory = memory(fabric);
+        let pack = |stride| Kernel::Pack { bytes: 512 << 10, stride };
+        assert_eq!(memory.run(pack(1)), memory.copy(512 << 10, 1), "{fabric}");
+        let lines = [1, 2, 4, 64].map(|stride| memory.counts(pack(stride), true).fetched);
+        assert!(lines.windows(2).all(|pair| pair[0] <= pair[1]) && lines[0] < lines[2], "{fabric}: {lines:?}");
+        let copy = memory.counts(Kernel::Copy { bytes: 512 << 10, stride: 4, offset: 0 }, true);
+        let packed = memory.counts(pack(4), true);
+        assert!(packed.written < copy.written, "{fabric}: {packed:?} {copy:?}");
+        assert!(memory.run(pack(4)) > memory.run(pack(1)), "{fabric}");
+    }
+}
+
 #[test]
 fn a_copy_off_a_line_touches_more() {
     let memory = memory("k98-sci");

@@ -122,6 +122,11 @@ pub trait Endpoint {
     fn window_memory(&self, window: &Self::Window) -> Memory;
     /// Makes memory fit to be put from, where that needs preparation.
     fn prepare(&self, memory: Memory) -> Result<(), Error>;
+    /// Registers what a message of this span could use without buffers, and keeps it so before others, as a persistent
+    /// operation does (W01 slide 10). Says whether it did.
+    fn hold_for(&self, _span: Span) -> bool {
+        false
+    }
     /// Puts `from` to byte `offset` of the window of `peer`; over when it is visible there.
     fn put(
         &self,
@@ -284,6 +289,9 @@ impl<P: Port> Endpoint for Comm<P> {
     fn prepare(&self, memory: Memory) -> Result<(), Error> {
         let needed = Comm::limits(self).deposit.is_some_and(|claim| claim.dma_needs_registration);
         if needed { self.hold(memory) } else { Ok(()) }
+    }
+    fn hold_for(&self, span: Span) -> bool {
+        Comm::hold_for(self, span)
     }
     async fn put(&self, window: &Exposed, peer: Rank, from: Span, offset: u64, layout: Layout) -> Result<(), Error> {
         let attachment = window.attachments.get(peer as usize).copied().flatten().ok_or(Refusal::NoRank)?;

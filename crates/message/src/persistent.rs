@@ -43,7 +43,7 @@ impl<P: Port> Comm<P> {
         if known { Ok(()) } else { Err(hotlink_port::Refusal::NoRank.into()) }
     }
     /// Registers what a message of this span could use without buffers; a refusal is no error: it goes another way.
-    fn hold_for(&self, span: Span) -> bool {
+    pub(crate) fn hold_for(&self, span: Span) -> bool {
         let useful = self.engine.borrow().may_register(&span);
         useful && self.hold(span.memory).is_ok()
     }

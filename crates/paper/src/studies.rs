@@ -92,11 +92,14 @@ fn summary(report: &Report) -> Table {
         let reading = row.key("reading").map(|reading| format!(" ({})", text(reading))).unwrap_or_default();
         format!("{} {}{reading}: {why}", row.verdict(), row.id)
     }));
+    let gaps = match count("gap") {
+        1 => "1 is a gap".to_owned(),
+        gaps => format!("{gaps} are gaps"),
+    };
     notes.push(format!(
-        "\n{} rows hold, {} do not hold as printed, {} are gaps; rows of kind identity or fit are no evidence.",
+        "\n{} rows hold, {} do not hold as printed, {gaps}; rows of kind identity or fit are no evidence.",
         count("yes"),
-        count("NO"),
-        count("gap")
+        count("NO")
     ));
     notes.push("--json has every row with its conditions, and the figures' series; --series prints those, --figures draws them.".to_owned());
     let columns = heads.map(|head| (*head).to_owned()).collect();

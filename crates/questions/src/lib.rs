@@ -5,6 +5,7 @@
 //! `{"verb": "analyze", "fabric": "ib-ndr-fat-tree2", "nodes": 512}`, with the command's document. Arguments have the names
 //! and defaults of the functions in `python/hotlink`. Python reads single questions ([`read`]), since it also writes files.
 
+mod choices;
 mod design;
 mod heard;
 mod jobs;

@@ -1,5 +1,6 @@
 //! Benchmarks on simulated machines, and schedules.
 
+use crate::choices::{Choices, Shared, usual_size};
 use crate::values::{Numbers, Shares, Size, Sizes, bytes_of, listed, named, technology, watching, word, wrong};
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
@@ -7,7 +8,7 @@ use hotlink_study::ask::{Method, Methods};
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{CalcUnit, Ethernet, Paths, ZeroCopy};
 use hotlink_study::simulate::programs::Programs;
-use hotlink_study::simulate::request::{Benchmark, Choices, Network, Request, Shared, usual_size};
+use hotlink_study::simulate::request::{Benchmark, Network, Request};
 use hotlink_study::sizes::SizesOrLaws;
 use hotlink_study::transports::Control;
 use hotlink_study::words::Word;
@@ -88,7 +89,10 @@ pub struct Simulation {
     partition: Option<bool>,
     repetitions: Option<u32>,
     skew_us: Option<f64>,
+    write_us: Option<f64>,
+    read_us: Option<f64>,
     strides: Option<Numbers>,
+    copies: Option<Numbers>,
     offset: Option<Size>,
     operations: Option<u64>,
     completion: Option<String>,
@@ -98,6 +102,7 @@ pub struct Simulation {
     buffer_size: Option<Sizes>,
     uses: Option<u64>,
     pinned: Option<Size>,
+    persistent: Option<u64>,
     generate: Option<Vec<String>>,
     repeat: Option<u32>,
     file: Option<String>,
@@ -192,7 +197,10 @@ impl Default for Simulation {
             partition: None,
             repetitions: None,
             skew_us: None,
+            write_us: None,
+            read_us: None,
             strides: None,
+            copies: None,
             offset: None,
             operations: None,
             completion: None,
@@ -202,6 +210,7 @@ impl Default for Simulation {
             buffer_size: None,
             uses: None,
             pinned: None,
+            persistent: None,
             generate: None,
             repeat: None,
             file: None,
@@ -356,7 +365,10 @@ impl Simulation {
             partition: self.partition,
             repetitions: self.repetitions,
             skew_us: self.skew_us,
+            write_us: self.write_us,
+            read_us: self.read_us,
             strides: numbers("strides", &self.strides)?.map(|strides| strides.into_iter().map(u64::from).collect()),
+            copies: numbers("copies", &self.copies)?,
             offset: bytes_of("offset", &self.offset)?,
             operations: self.operations,
             completion: one("completion", &self.completion)?,
@@ -366,6 +378,7 @@ impl Simulation {
             buffer_size: self.buffer_size.as_ref().map(|sizes| sizes.list("buffer_size")).transpose()?,
             uses: self.uses,
             pinned: bytes_of("pinned", &self.pinned)?,
+            persistent: self.persistent,
             generate: self.generate.clone(),
             repeat: self.repeat,
             file: self.file.clone(),

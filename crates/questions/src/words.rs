@@ -32,6 +32,7 @@ const TEXTS: &[&str] = &[
     "pairs",
     "senders",
     "strides",
+    "copies",
     "size",
     "packet-size",
     "buffer",

@@ -29,6 +29,7 @@ mod build;
 mod cabling;
 mod change;
 pub mod concurrent;
+pub mod failed;
 mod failures;
 pub mod hostlist;
 mod iblinkinfo;

@@ -201,12 +201,12 @@ impl Form {
                 let each = |series: Series, completion| Transfers {
                     sizes: vec![64, 64 << 10],
                     strides: vec![1, 8],
-                    offset: 0,
                     operations: 100,
                     completion,
                     series: vec![series],
+                    ..Transfers::usual()
                 };
-                let all = Series::USUAL.into_iter().chain([Series::Fetch, Series::Exchange, Series::Dma]);
+                let all = Series::ALL.iter().copied();
                 let all = all.flat_map(|series| [each(series, Completion::Poll), each(series, Completion::Interrupt)]);
                 let given: Vec<_> =
                     all.filter_map(|what| deposit::of(source, &what, Vary::No, &Unwatched).ok()).collect();
@@ -215,10 +215,7 @@ impl Form {
                     false => Ok(given.concat()),
                 }
             }
-            Form::OwnBarrier => {
-                let what = barrier::Barriers { partition: false, repetitions: 1, skew_us: 0.0, seed: 1 };
-                barrier::of(source, nodes, what, Vary::No, &Unwatched)
-            }
+            Form::OwnBarrier => barrier::of(source, nodes, barrier::Barriers::usual(), Vary::No, &Unwatched),
             Form::OwnOfQsnet(algorithm) => {
                 let one = |bytes| {
                     let what =

@@ -10,6 +10,9 @@ Beside it the board whose ports select one of 2**11 groups by wires (hb_group_bo
 synth/groups.csv (`synth.py --groups` makes that alone). Two clocks per arrival, H06's linear law, and the synchroniser and
 filter before them.
 
+The two-state machine alone (hb_celement, in gates.v) as gates of two inputs, before any FPGA: synth/gates.csv
+(`synth.py --gates` makes that alone; it needs yosys only). H06 (slide 14) counts flip-flops and levels of gates.
+
 Writes too the catalog's fabrics with this device, catalog/fabrics/hwbarr-*.toml: H06's cluster, o_p(P) from the table
 (`synth.py --catalog` does that alone, from the committed table).
 """
@@ -40,6 +43,9 @@ COLUMNS = ["fpga", "ranks", "filter_samples", "radix", "depth", "devices", "luts
 GROUP_BITS = 11  # H06 slide 28
 GROUP_PORTS = [4, 8, 12]  # more have no pins: each takes 13
 GROUP_COLUMNS = ["fpga", "ports", "groups", "luts", "ffs", "block_rams", "clock_MHz", "pads_ns", "cycles", "op_us", "op_H06_us"]
+
+GATE_RANKS = [2, 3, 4, 5, 8, 16, 31, 64, 256, 1024]
+GATES = {"ffs": "$_DFF_P_", "ands": "$_AND_", "ors": "$_OR_", "muxes": "$_MUX_"}
 
 
 def command(arguments):
@@ -99,6 +105,24 @@ def groups(ports):
                                     f"{0.01 * ports:.2f}"]))
 
 
+def gates(ranks):
+    """A row of gates.csv: cells of the two-state machine and the longest path of gates between registers or pins."""
+    tag = f"gates-{ranks}"
+    command(["yosys", "-q", "-p", f"read_verilog {ROOT / 'src' / 'hb_celement.v'} {HERE / 'gates.v'}; "
+             f"chparam -set P {ranks} gates; synth -flatten -top gates -run begin:fine; simplemap; opt -full; clean; "
+             f"tee -o {tag}.stat stat; tee -o {tag}.path ltp -noff"])
+    cells = {w[0]: int(w[1]) for w in map(str.split, (BUILD / f"{tag}.stat").read_text().splitlines())
+             if len(w) == 2 and w[0].startswith("$")}
+    if unknown := set(cells) - set(GATES.values()):
+        raise SystemExit(f"synth.py: the two-state machine of {ranks} has {', '.join(sorted(unknown))}")
+    levels = (BUILD / f"{tag}.path").read_text().split("(length=")[1].split(")")[0]
+    return {"ranks": ranks, **{name: cells.get(cell, 0) for name, cell in GATES.items()}, "levels": levels}
+
+
+def write_gates():
+    write_table("gates.csv", ["ranks", *GATES, "levels"], [gates(ranks) for ranks in GATE_RANKS])
+
+
 def shape(ranks, pins):
     """(radix, depth) of the shallowest tree whose devices have the pins."""
     depth = 1
@@ -146,6 +170,9 @@ def main():
         write_table("groups.csv", GROUP_COLUMNS, [groups(ports) for ports in GROUP_PORTS])
         return 0
     BUILD.mkdir(parents=True, exist_ok=True)
+    write_gates()
+    if sys.argv[1:] == ["--gates"]:
+        return 0
     jobs = {}
     for device in DEVICES:
         for ranks in RANKS:

@@ -29,6 +29,29 @@ fn the_command_of_the_issue_gives_every_stride_and_series() {
     }
 }
 
+/// W01 s3 and s4: the effective bandwidth with N copies over that without.
+#[test]
+fn copies_on_the_way_have_an_efficiency() {
+    let records = run("hotlink simulate deposit --fabric w01-sci-d330 --series copied --size 64KiB,1MiB --copies 1..3");
+    let records = records.expect("runs");
+    assert_eq!(records.len(), 2 * 3);
+    for (at, record) in records.iter().enumerate() {
+        let number = |key: &str| record[key].as_f64().expect("a number");
+        assert_eq!(number("copies"), 1.0 + (at % 3) as f64);
+        assert!((number("copying_efficiency") - number("zero_copy_us") / number("latency_us")).abs() < 1e-12);
+        assert!(number("copying_efficiency") < 1.0, "{record}");
+    }
+}
+
+/// K98 s13 and s17: what an adapter cannot gather is an error that says what is missing, and what packs instead.
+#[test]
+fn a_gather_needs_an_adapter_that_is_described() {
+    let line = "hotlink simulate deposit --strides 8 --series remote-gather --fabric";
+    assert_eq!(run(&format!("{line} k98-myrinet")).expect("runs")[0]["limiting_resource"], "LANai (sender)");
+    let told = run(&format!("{line} k98-sci")).expect_err("SCI has none");
+    assert!(told.contains("nic_element_time") && told.contains("remote-pack-dma"), "{told}");
+}
+
 #[test]
 fn two_runs_differ_in_the_clock_only() {
     let line = "hotlink simulate deposit --fabric k98-myrinet,k98-t3d --sizes 8,4KiB --strides 1,8 --json";

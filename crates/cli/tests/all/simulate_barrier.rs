@@ -16,6 +16,21 @@ fn h06s_prototype_gives_write_and_read_and_says_what_limits() {
     assert_eq!(record["limiting_resource"], "processor's access to the port");
 }
 
+/// H06 s28: o_r and o_w shrink with registers mapped into memory; o_p, the network's part, stays.
+#[test]
+fn a_faster_port_gains_what_its_accesses_save() {
+    let record = &hotlink("simulate barrier --fabric hwbarr --nodes 4 --write-us 0.3 --read-us 0.2").unwrap()[0];
+    let number = |key: &str| record[key].as_f64().unwrap();
+    // The write ends at 0.3 us, o_p at 0.34, the read that sees it at 0.5.
+    assert_eq!((number("latency_us"), number("formula_us"), number("stated_latency_us")), (0.5, 0.54, 2.4));
+    assert!((number("gain") - 4.8).abs() < 1e-9, "{record}");
+    assert!(record["inputs"].to_string().contains("barrier.enter=0.3 us (estimated)"), "{record}");
+    let plain = &hotlink("simulate barrier --fabric hwbarr --nodes 4").unwrap()[0];
+    assert!(plain["gain"].is_null() && plain["stated_latency_us"].is_null(), "{plain}");
+    let one = &hotlink("simulate barrier --fabric hwbarr --nodes 4 --read-us 0.2 --sensitivity").unwrap()[0];
+    assert_eq!((one["latency_us"].as_f64(), one["stated_latency_us"].as_f64()), (Some(1.4), Some(2.4)));
+}
+
 #[test]
 fn bluegene_is_flat_from_2_to_65536() {
     let records = hotlink("simulate barrier --fabric bluegene-l --nodes 2,512,65536").unwrap();
@@ -66,6 +81,11 @@ fn what_cannot_be_is_told_with_what_can() {
         ("simulate barrier --fabric gige --nodes 4 --partition", "are for barrier networks (--algorithm hardware)"),
         ("simulate barrier --fabric qsnet --nodes 4 --algorithm hardware --skew-us 1", "only know barriers"),
         ("simulate barrier --fabric gige --nodes 4 --skew-us 1", "are for barrier networks (--algorithm hardware)"),
+        ("simulate barrier --fabric gige --nodes 4 --write-us 1", "are for barrier networks (--algorithm hardware)"),
+        (
+            "simulate barrier --fabric hwbarr --nodes 4 --read-us 0",
+            "--read-us: 0 is out of range; allowed: 0.000001 to",
+        ),
         ("simulate barrier --fabric hwbarr --nodes 4 --skew-us 2e6", "2000000 is out of range; allowed: 0 to 1000000"),
     ] {
         let told = hotlink(line).unwrap_err().to_string();

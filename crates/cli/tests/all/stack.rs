@@ -135,6 +135,26 @@ fn no_policy_of_the_segment_cache_beats_its_bound_and_those_that_fit_reach_it() 
     }
 }
 
+/// W01 s10: persistent operations register their buffers ahead, and theirs are released after all others.
+#[test]
+fn persistent_operations_keep_their_registrations() {
+    let line = "simulate cache-study --pattern loop --cache lru,lfu,best-fit,random,immediate --pinned 8MiB";
+    let (plain, held) = (records(line), records(&format!("{line} --persistent 10")));
+    for (plain, held) in plain.iter().zip(&held) {
+        let [before, now] = [plain, held].map(|record| number(record, "hit_rate"));
+        assert!(now > before && now <= number(held, "bound_hit_rate") + 1e-9, "{plain} {held}");
+        assert_eq!((number(plain, "persistent"), number(held, "persistent")), (0.0, 10.0));
+    }
+    // Without a cache only what is held is: a sixth of the uses, on either side; imports are made each time.
+    assert_eq!(held[4]["limiting_resource"], "nothing else is kept");
+    let accesses = number(&held[4], "hits") + number(&held[4], "misses");
+    assert_eq!(accesses, number(&plain[4], "hits") + number(&plain[4], "misses"));
+    assert_eq!(number(&held[4], "hits"), 2.0 * 300.0 / 6.0);
+    // All held, and memory for all: no use registers anything.
+    let all = &records("simulate cache-study --buffers 5 --uses 50 --persistent 5")[0];
+    assert_eq!((number(all, "misses"), number(all, "hit_rate")), (5.0, number(all, "bound_hit_rate")));
+}
+
 #[test]
 fn streams_rates_pairs_and_kernels_are_measures_own_on_simulated_ranks() {
     let streams = records("simulate stream --fabric w01-sci-d330 --nodes 2");
@@ -216,6 +236,7 @@ fn a_side_that_lacks_a_benchmark_names_the_other() {
 fn what_cannot_be_is_refused_with_what_is_allowed() {
     let lines = [
         ("simulate cache-study --plan plan.toml --buffers 3", "cannot be used with '--buffers"),
+        ("simulate cache-study --persistent 61", "--persistent: 61: allowed are 0 to the number of --buffers"),
         ("simulate cache-study --size 128KiB", "cannot hold a message of 131072 B"),
         ("simulate bcast --fabric gige --nodes 8 --algorithm bruck", "binomial"),
         ("simulate bcast --fabric gige --nodes 8 --algorithm hardware", "no hardware"),

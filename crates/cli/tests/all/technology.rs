@@ -211,3 +211,22 @@ fn templates_are_sound() {
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+/// M02 s5 and s6: its questions for later, a 3-D adapter's cost by its own assumption and Myrinet 2000 at size.
+#[test]
+fn m02s_questions_for_later_have_answers() {
+    let folder = place("m02_later");
+    let cost = |fabric: &str, key: &str| {
+        record(&format!("compare {fabric} --nodes 64 --json"), &folder)[format!("cost_USD{key}")].as_f64()
+    };
+    assert_eq!(cost("sci-torus3d", ""), cost("sci-torus2d", ""), "not significantly more than a 2-D adapter");
+    assert!(cost("sci-torus3d", "_high") > cost("sci-torus2d", "_high"));
+    for fabric in ["myrinet-clos64", "myrinet-ring4"] {
+        let [old, new] = ["", " --link myrinet-pci64c"].map(|link| {
+            let line = format!("compare {fabric} --nodes 64{link} --json");
+            record(&line, &folder)["bandwidth_per_node_MBps"].as_f64().unwrap()
+        });
+        assert!(new > 1.5 * old, "{fabric}: {old} {new}");
+        assert_eq!(cost(&format!("{fabric}:link=myrinet-pci64c"), ""), None, "no prices of Myrinet 2000");
+    }
+}

@@ -20,7 +20,7 @@ pub(super) fn series(model: &Model) -> Vec<Row> {
     let mut rows = Vec::new();
     for (figure, fabrics) in STRIDED {
         for fabric in fabrics {
-            rows.extend(Series::ALL.into_iter().flat_map(|series| {
+            rows.extend(Series::USUAL.into_iter().flat_map(|series| {
                 STRIDES.map(|stride| {
                     strided(
                         figure,

@@ -6,7 +6,7 @@ use super::{FABRIC, Setups, mib};
 use crate::Row;
 use crate::evidence::Evidence;
 use crate::run::{Run, number};
-use hotlink_sim::host::{Deposit, Host, Series};
+use hotlink_sim::host::Host;
 use hotlink_study::ask::Method;
 use serde_json::{Value, json};
 
@@ -79,11 +79,8 @@ fn efficiency(runs: &Runs, host: &Host) -> Vec<Row> {
     for copies in 1..=3_u32 {
         for record in runs.pingpong.with(&[("memory", runs::memory("regular")), ("cache", json!("lru"))]) {
             let Some(size) = record["size_B"].as_u64().filter(|&size| size >= LONG) else { continue };
-            let stores = host.deposit(&Deposit::new(size, 1, Series::RemoteDirect)).time.us();
-            let instead_us = stores - host.block_by_engine(size).time.us();
-            let arrived_us = host.memory().copy_arrived(size, 1, size).us();
-            let copied_us = f64::from(copies - 1) * host.memory().copy(size, 1).us();
-            let share = zero(size) / (zero(size) + instead_us + arrived_us + copied_us);
+            let [without, with] = [0, copies].map(|copies| host.copied(size, copies).time.us());
+            let share = zero(size) / (zero(size) + with - without);
             let formula = Row::point("s4", quantity, by_formula(), share, "ratio");
             all.push(row(
                 formula,

@@ -1,12 +1,12 @@
 //! The direct-deposit benchmark: a block into local or remote memory, contiguous or with a stride (K98 s6, s17-24).
 
 use super::Host;
-use super::pipeline::Outcome;
 use hotlink_bound::{Peak, slowest};
+use hotlink_event::pipeline::Outcome;
 use hotlink_fabric::units::Time;
 use hotlink_memory::{Kernel, WORD};
 
-/// How the block gets there; K98's three series.
+/// How the block gets there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Series {
     /// A copy within the node's own memory.
@@ -15,11 +15,13 @@ pub enum Series {
     RemoteDirect,
     /// As a contiguous block into remote memory; when it has arrived, the receiver's processor copies it to the stride.
     RemoteDmaUnpack,
+    /// The sender's processor copies words from the stride to a contiguous block, which then goes as one (K98 s17).
+    RemotePackDma,
 }
 
 impl Series {
-    /// All, in K98's order.
-    pub const ALL: [Series; 3] = [Series::Local, Series::RemoteDirect, Series::RemoteDmaUnpack];
+    /// The three that K98's figures have.
+    pub const USUAL: [Series; 3] = [Series::Local, Series::RemoteDirect, Series::RemoteDmaUnpack];
 
     /// Name on the command line and in records.
     pub fn name(self) -> &'static str {
@@ -27,6 +29,7 @@ impl Series {
             Series::Local => "local",
             Series::RemoteDirect => "remote-direct",
             Series::RemoteDmaUnpack => "remote-dma-unpack",
+            Series::RemotePackDma => "remote-pack-dma",
         }
     }
 }
@@ -36,7 +39,7 @@ impl Series {
 pub struct Deposit {
     /// Payload, from 1 to [`Deposit::MOST_BYTES`].
     pub bytes: u64,
-    /// Distance of stored words in words of 8 bytes; 1 is contiguous.
+    /// Distance of stored words in words of 8 bytes, of loaded ones where the sender packs; 1 is contiguous.
     pub stride: u64,
     /// How.
     pub series: Series,
@@ -104,6 +107,7 @@ impl DepositTime {
 
 const MEMORY: &str = "memory";
 const UNPACK: &str = "memory (receiver, unpack)";
+const PACK: &str = "memory (sender, pack)";
 
 impl Host {
     /// Runs one deposit between two idle nodes.
@@ -117,12 +121,13 @@ impl Host {
         let mut outcome = match series {
             Series::Local => Outcome::default(),
             Series::RemoteDirect => self.direct(bytes, stride, offset).run(),
-            Series::RemoteDmaUnpack => self.block(bytes, offset).run(),
+            Series::RemoteDmaUnpack | Series::RemotePackDma => self.block(bytes, offset).run(),
         };
         match series {
             Series::Local => outcome.then(MEMORY, self.memory().copy_at(bytes, stride, offset)),
             Series::RemoteDirect => {}
             Series::RemoteDmaUnpack => outcome.then(UNPACK, self.memory().copy_uncached(bytes, stride, offset)),
+            Series::RemotePackDma => outcome.then(PACK, self.memory().run(Kernel::Pack { bytes, stride })),
         }
         DepositTime::new(bytes, &outcome, self.bound(bytes, series))
     }
@@ -135,6 +140,10 @@ impl Host {
         match deposit.series {
             Series::Local => self.memory.why(copy(deposit), copy(earlier), true),
             Series::RemoteDmaUnpack => self.memory.why(copy(deposit), copy(earlier), false),
+            Series::RemotePackDma => {
+                let pack = |of: &Deposit| Kernel::Pack { bytes: of.bytes, stride: of.stride };
+                self.memory.why(pack(deposit), pack(earlier), true)
+            }
             Series::RemoteDirect if earlier.stride <= 1 && deposit.stride > 1 => {
                 format!("each word travels by itself: {limiting}; a block is limited by {limited}")
             }
@@ -157,6 +166,31 @@ impl Host {
     pub fn block_by_engine(&self, bytes: u64) -> DepositTime {
         assert!((1..=Deposit::MOST_BYTES).contains(&bytes));
         DepositTime::new(bytes, &self.block(bytes, 0).run(), self.bound_of_peaks(bytes))
+    }
+
+    /// Moves `bytes` of words `stride` apart to contiguous remote memory, gathered by the adapter's processor (K98 s13);
+    /// `None` where it has none that gathers.
+    ///
+    /// # Panics
+    /// As [`Host::deposit`].
+    pub fn gather(&self, bytes: u64, stride: u64) -> Option<DepositTime> {
+        assert!((1..=Deposit::MOST_BYTES).contains(&bytes) && (1..=Deposit::MOST_STRIDE).contains(&stride));
+        Some(DepositTime::new(bytes, &self.gathered(bytes, stride)?.run(), self.bound_of_peaks(bytes)))
+    }
+
+    /// Moves a contiguous block with so many intermediate copies (W01 s3), one after another: none is by the adapter's
+    /// engine; else the sender stores into a buffer, the receiver copies what has arrived there, and the others are
+    /// copies of copies.
+    ///
+    /// # Panics
+    /// If `bytes` is 0 or above [`Deposit::MOST_BYTES`].
+    pub fn copied(&self, bytes: u64, copies: u32) -> DepositTime {
+        let Some(more) = copies.checked_sub(1) else { return self.block_by_engine(bytes) };
+        assert!((1..=Deposit::MOST_BYTES).contains(&bytes));
+        let mut outcome = self.direct(bytes, 1, 0).run();
+        outcome.then("memory (receiver, arrived)", self.memory().copy_arrived(bytes, 1, bytes));
+        (0..more).for_each(|_| outcome.then("memory (further copies)", self.memory().copy(bytes, 1)));
+        DepositTime::new(bytes, &outcome, self.bound_of_peaks(bytes))
     }
 
     /// Loads `bytes` of remote words `stride` apart, `offset` bytes after a page's boundary, by the processor (fetch);
@@ -193,6 +227,7 @@ impl Host {
             Series::Local => return copy(MEMORY, self.memory().copy(bytes, 1)),
             Series::RemoteDirect => None,
             Series::RemoteDmaUnpack => Some(copy(UNPACK, self.memory().copy_uncached(bytes, 1, 0))),
+            Series::RemotePackDma => Some(copy(PACK, self.memory().copy(bytes, 1))),
         };
         slowest(self.peaks(bytes).into_iter().chain(copied)).expect("every adapter has a peak")
     }

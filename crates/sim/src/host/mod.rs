@@ -14,7 +14,7 @@
 //! | processor: issue of stores, multiply-add, update | `sci`, `t3d`, `port::local` | `every_feature_of_the_host_reaches_the_stack`, golden tables |
 //! | memory: caches, translation, rows, misses under way, allocation, read-ahead | [`Memory`] | crate `memory`, `tests/machines.rs` |
 //! | bus: bursts, turnaround, waits that follow from the memory | [`Bus`] | `a_burst_of_64_data_phases_takes_67_clocks`, `a_wait_on_reads_costs_what_the_bus_says` |
-//! | bus: one for both directions | `pipeline` (`both_ways`), in programs `Buses` | `both_directions_share_pci_and_nothing_on_the_t3d`, `tests/buses.rs` |
+//! | bus: one for both directions | `hotlink_event::pipeline` (`both_ways`), in programs `Buses` | `both_directions_share_pci_and_nothing_on_the_t3d`, `tests/buses.rs` |
 //! | stores: write combining, stream buffers | `sci` | `part_of_a_stream_buffer_takes_longer_than_a_full_one`, `fewer_stream_buffers_hold_a_block_back` |
 //! | DMA: set-up, alignment, queue | `queue`, `sci` | `dma_pays_for_each_operation`, `an_offset_costs_and_a_wrong_one_costs_dma`, `a_queue_takes_its_closed_form` |
 //! | Myrinet: host and network DMA, LANai, staging memory | `myrinet` | `each_of_myrinets_engines_can_be_the_slowest` |
@@ -45,7 +45,6 @@
 
 mod deposit;
 mod myrinet;
-mod pipeline;
 mod queue;
 mod sci;
 mod t3d;
@@ -55,12 +54,12 @@ pub use hotlink_memory::{Bus, Memory, WORD};
 pub use queue::Completion;
 
 use hotlink_bound::Peak;
+use hotlink_event::pipeline::Pipeline;
 use hotlink_fabric::ledger::Unfit;
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::technology::AdapterModel;
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_memory::{Machine, Parameters};
-use pipeline::Pipeline;
 
 /// Why a fabric has no host model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -189,6 +188,14 @@ impl Host {
             Adapter::Sci(sci) => sci.fetch(bytes, stride, offset),
             Adapter::Myrinet(_) => None,
             Adapter::T3d(t3d) => t3d.fetch(&self.memory, bytes, stride),
+        }
+    }
+
+    /// Words `stride` apart at the sender, which the adapter's processor gathers; `None` where it has none that could.
+    fn gathered(&self, bytes: u64, stride: u64) -> Option<Pipeline> {
+        match &self.adapter {
+            Adapter::Myrinet(myrinet) => Some(myrinet.gather(&self.memory, bytes, stride)),
+            Adapter::Sci(_) | Adapter::T3d(_) => None,
         }
     }
 

@@ -3,11 +3,12 @@
 //! A block leaves in packets of a page: host DMA brings a page into staging memory, the LANai sends it, the network
 //! DMA of the receiver takes it in, host DMA writes it to memory; all engines work at the same time. The host DMA is one
 //! for both directions, on the host bus; the two network DMAs have a channel each. A strided deposit makes the
-//! receiver's LANai start one DMA for each word. There are no remote loads.
+//! receiver's LANai start one DMA for each word, and the sender's where it gathers words (K98 s13). There are no remote
+//! loads.
 
-use super::pipeline::{Pieces, Pipeline, Window};
 use super::{Bus, Channel};
 use hotlink_bound::Peak;
+use hotlink_event::pipeline::{Pieces, Pipeline, Window};
 use hotlink_fabric::ledger::Unfit;
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
@@ -60,8 +61,18 @@ impl Myrinet {
         if stride <= 1 {
             return self.contiguous(bytes, offset);
         }
-        let mut pipeline = self.strided(bytes);
+        let mut pipeline = self.strided(bytes, false);
         pipeline.no_faster(pipeline.arrival, memory.store_word(stride));
+        pipeline
+    }
+
+    /// Words `stride` apart, which the sender's LANai gathers for contiguous memory at the receiver.
+    pub fn gather(&self, memory: &Memory, bytes: u64, stride: u64) -> Pipeline {
+        if stride <= 1 {
+            return self.contiguous(bytes, 0);
+        }
+        let mut pipeline = self.strided(bytes, true);
+        pipeline.no_faster(1, memory.read_word(stride));
         pipeline
     }
 
@@ -78,24 +89,26 @@ impl Myrinet {
         pipeline
     }
 
-    /// After the first packet's way to the receiver, word by word: the sender's work at its share of a packet.
-    fn strided(&self, bytes: u64) -> Pipeline {
+    /// Word by word: one side's work is a DMA for each, the other's its share of a packet. A packet's own way to where words
+    /// are scattered comes before that; from where they are gathered, after.
+    fn strided(&self, bytes: u64, gathers: bool) -> Pipeline {
         let first = bytes.min(self.page);
-        let way = self.send + self.bus.read(first, self.burst) + self.on_link(first) + self.link.latency + self.receive;
+        let moved = if gathers { self.bus.write(first, self.burst) } else { self.bus.read(first, self.burst) };
+        let way = self.send + moved + self.on_link(first) + self.link.latency + self.receive;
         let mut pipeline = Pipeline::new(Pieces::new(bytes, WORD, 0));
         pipeline.start = self.setup + way;
         let servers = self.servers(&mut pipeline);
         let share = |time: Time| Time((time.0 * WORD).div_ceil(self.page));
-        for (server, packet) in [
-            (servers[0], self.send),
-            (servers[1], self.bus.read(self.page, self.burst)),
-            (servers[2], self.on_link(self.page)),
-        ] {
-            pipeline.step(server, |_| share(packet), Time::ZERO);
-        }
-        let element = self.element + share(self.receive);
-        pipeline.step(servers[3], |_| element, Time::ZERO);
-        pipeline.arrival = pipeline.step(servers[4], |bytes| self.bus.write(bytes, self.burst), Time::ZERO);
+        let (mut sent, mut received) = (share(self.send), share(self.receive));
+        *(if gathers { &mut sent } else { &mut received }) += self.element;
+        pipeline.step(servers[0], |_| sent, Time::ZERO);
+        let read = |bytes| self.bus.read(bytes, self.burst);
+        pipeline.step(servers[1], |bytes| if gathers { read(bytes) } else { share(read(self.page)) }, Time::ZERO);
+        pipeline.step(servers[2], |_| share(self.on_link(self.page)), Time::ZERO);
+        pipeline.step(servers[3], |_| received, Time::ZERO);
+        let write = |bytes| self.bus.write(bytes, self.burst);
+        let last = |bytes| if gathers { share(write(self.page)) } else { write(bytes) };
+        pipeline.arrival = pipeline.step(servers[4], last, Time::ZERO);
         self.stage(&mut pipeline, self.staging_packets * self.page / WORD);
         pipeline
     }

@@ -5,9 +5,9 @@
 //! response is back: stream buffers times payload, over the round trip, bounds the rate. Bus-master DMA makes full
 //! packets after a set-up.
 
-use super::pipeline::{Pieces, Pipeline, Window};
 use super::{Bus, Channel};
 use hotlink_bound::Peak;
+use hotlink_event::pipeline::{Pieces, Pipeline, Window};
 use hotlink_fabric::ledger::Unfit;
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;

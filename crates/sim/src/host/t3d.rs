@@ -5,8 +5,8 @@
 //! receiving processor has no part in it, so that a stride costs only its packets' headers.
 
 use super::Channel;
-use super::pipeline::{Pieces, Pipeline, Window};
 use hotlink_bound::Peak;
+use hotlink_event::pipeline::{Pieces, Pipeline, Window};
 use hotlink_fabric::ledger::Unfit;
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;

@@ -10,6 +10,7 @@ use hotlink_bench::{Record, distribution};
 use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::catalog::Library;
 use hotlink_fabric::rng::SplitMix64;
+use hotlink_fabric::spec::{Status, Value};
 use hotlink_fabric::units::Time;
 
 /// Barriers in a row.
@@ -23,9 +24,31 @@ pub struct Barriers {
     pub skew_us: f64,
     /// Seed of the delays.
     pub seed: u64,
+    /// What the processor takes to signal (H06's o_w), where it is not the fabric's own time.
+    pub write_us: Option<f64>,
+    /// What it takes for a polling read (H06's o_r), where it is not the fabric's own time.
+    pub read_us: Option<f64>,
 }
 
 impl Barriers {
+    /// One barrier of the whole machine, at the fabric's own times.
+    pub fn usual() -> Barriers {
+        Barriers { partition: false, repetitions: 1, skew_us: 0.0, seed: 1, write_us: None, read_us: None }
+    }
+
+    /// The fabric as its processors reach the network in the times asked for, as by memory-mapped registers (H06 s28).
+    fn mapped(&self, source: &Source) -> Source {
+        let mut spec = source.spec().clone();
+        for (key, us) in [("enter", self.write_us), ("read", self.read_us)] {
+            let (Some(us), Some(barrier)) = (us, &mut spec.barrier) else { continue };
+            let time = if key == "read" { &mut barrier.read } else { &mut barrier.enter };
+            let source = "as asked".to_owned();
+            *time = Value { value: Time::from_us(us), unit: "us".to_owned(), source, status: Status::Estimated };
+            spec.ranges.remove(&format!("barrier.{key}"));
+        }
+        source.varied(spec)
+    }
+
     /// Refuses what no run has.
     fn check(&self) -> Result<(), Error> {
         let Barriers { repetitions, skew_us, .. } = *self;
@@ -34,6 +57,13 @@ impl Barriers {
         }
         if !(1..=MOST_REPETITIONS).contains(&repetitions) {
             return Err(Error::Input(format!("--repetitions: {repetitions}: must be 1 to {MOST_REPETITIONS}")));
+        }
+        for (option, us, least) in [("--write-us", self.write_us, 0.0), ("--read-us", self.read_us, 1e-6)] {
+            if let Some(us) = us.filter(|us| !(least..=MOST_SKEW_US).contains(us)) {
+                return Err(Error::Input(format!(
+                    "{option}: {us} is out of range; allowed: {least} to {MOST_SKEW_US}"
+                )));
+            }
         }
         Ok(())
     }
@@ -72,7 +102,19 @@ pub fn hardware(
 /// As [`hardware`].
 pub fn of(source: &Source, nodes: u32, what: Barriers, vary: Vary, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
     what.check()?;
-    inputs::told(source, vary, watch, &|source, watch| Ok(vec![of_size(source, nodes, what, watch)?]))
+    let mut records = inputs::told(&what.mapped(source), vary, watch, &|source, watch| {
+        Ok(vec![of_size(source, nodes, what, watch)?])
+    })?;
+    if what.write_us.or(what.read_us).is_some() {
+        let own = Barriers { write_us: None, read_us: None, ..what };
+        let stated = of_size(&source.unasked(), nodes, own, watch)?.number("latency_us").unwrap_or(f64::NAN);
+        for record in &mut records {
+            let gain = record.number("latency_us").map(|us| stated / us);
+            record.set("stated_latency_us", stated);
+            record.set("gain", gain);
+        }
+    }
+    Ok(records)
 }
 
 fn of_size(source: &Source, nodes: u32, what: Barriers, watch: &dyn Watch) -> Result<Record, Error> {

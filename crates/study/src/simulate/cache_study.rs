@@ -31,6 +31,8 @@ pub struct CacheStudy {
     pub message: u64,
     /// Memory that each rank may have registered at a time.
     pub pinned: u64,
+    /// So many of the first buffers are those of persistent operations, whose registrations are held.
+    pub persistent: u64,
     /// Seed of the random patterns and the random policy.
     pub seed: u64,
 }
@@ -62,6 +64,7 @@ impl CacheStudy {
             uses: 300,
             message: 32 << 10,
             pinned: 8 << 20,
+            persistent: 0,
             seed: 1,
         }
     }
@@ -112,10 +115,15 @@ impl CacheStudy {
         if let Some(short) = sizes.iter().find(|&&bytes| bytes < message) {
             return Err(format!("--buffer-size: a buffer of {short} B cannot hold a message of {message} B (--size)"));
         }
+        if self.persistent > self.buffers {
+            return Err(format!("--persistent: {}: allowed are 0 to the number of --buffers", self.persistent));
+        }
+        let persistent = self.persistent as usize;
         let buffers: Vec<u64> = sizes.iter().copied().cycle().take(self.buffers as usize).collect();
-        let reuse = |pattern| Reuse { pattern, buffers: buffers.clone(), uses: self.uses, message, seed: self.seed };
-        let of = |&pattern| self.policies.iter().map(move |&cache| Run { cache, reuse: reuse(pattern), pinned });
-        Ok(self.patterns.iter().flat_map(of).collect())
+        let of = Reuse { pattern: Pattern::Loop, buffers, uses: self.uses, message, persistent, seed: self.seed };
+        let reuse = |pattern| Reuse { pattern, ..of.clone() };
+        let each = |&pattern| self.policies.iter().map(move |&cache| Run { cache, reuse: reuse(pattern), pinned });
+        Ok(self.patterns.iter().flat_map(each).collect())
     }
 }
 
@@ -124,6 +132,7 @@ impl Run {
     fn limiting(&self, falls_short: bool) -> &'static str {
         match self.cache {
             _ if !falls_short => "first uses",
+            Cache::Immediate if self.reuse.persistent > 0 => "nothing else is kept",
             Cache::Immediate => "nothing is kept",
             _ => "memory that may be registered",
         }
@@ -151,14 +160,21 @@ impl Run {
             let of = |told: &Told<ReuseTime>| pick(&told.setups.registrations) + pick(&told.setups.attachments);
             of(sender) + of(receiver)
         };
-        let (hits, misses) = (sum(|stats| stats.hits), sum(|stats| stats.misses));
+        let ahead = sender.result.ahead + receiver.result.ahead;
+        let (hits, misses) = (sum(|stats| stats.hits), sum(|stats| stats.misses) - ahead);
         let run = &driver.outcome().ok_or("the run did not end")?.run;
         let uses = self.reuse.trace();
         let mut seen = std::collections::BTreeSet::new();
         // Without limits each buffer misses once on either side, and its import once.
-        let first = uses.iter().filter(|&&buffer| seen.insert(buffer)).count();
+        let first: Vec<usize> = uses.iter().copied().filter(|&buffer| seen.insert(buffer)).collect();
+        // What is registered ahead misses as an import alone.
+        let held = first.iter().filter(|&&buffer| ahead > 0 && buffer < self.reuse.persistent).count() as f64;
+        let imports = |told: &Told<ReuseTime>| told.setups.attachments.hits + told.setups.attachments.misses;
+        let imports = imports(sender) + imports(receiver);
         let hit_rate = hits as f64 / (hits + misses).max(1) as f64;
-        let bound = hotlink_bound::local::hit_rate(first, uses.len());
+        let registrations = 1.0 - imports as f64 / (hits + misses).max(1) as f64;
+        let bound = hotlink_bound::local::hit_rate(first.len(), uses.len());
+        let bound = bound + registrations * held / uses.len().max(1) as f64;
         Ok(Record::new()
             .with("fabric", fabric.spec.name.as_str())
             .with("benchmark", "cache-study")
@@ -169,6 +185,7 @@ impl Run {
             .with("buffers", self.reuse.buffers.len())
             .with("buffers_B", self.reuse.buffers.iter().sum::<u64>())
             .with("pinned_max_B", self.pinned)
+            .with("persistent", self.reuse.persistent)
             .with("messages", uses.len())
             .with("size_B", self.reuse.message)
             .with("hits", hits)

@@ -17,6 +17,12 @@ crate::words! {
         RemoteDirect = "remote-direct",
         /// As a contiguous block, then unpacked by the receiver's processor.
         RemoteDmaUnpack = "remote-dma-unpack",
+        /// Packed from the stride by the sender's processor, then as a contiguous block.
+        RemotePackDma = "remote-pack-dma",
+        /// Gathered from the stride by the sender's adapter, into contiguous memory.
+        RemoteGather = "remote-gather",
+        /// Contiguous with intermediate copies, one after another (W01's N-way copying).
+        Copied = "copied",
         /// The processor loads remote memory.
         Fetch = "fetch",
         /// Contiguous, while the receiver deposits as much here; the bandwidth is one direction's.
@@ -49,29 +55,35 @@ impl Series {
     /// K98's three.
     pub const USUAL: [Series; 3] = [Series::Local, Series::RemoteDirect, Series::RemoteDmaUnpack];
 
-    /// K98's, as the host's model calls it.
+    /// Deposits, as the host's model calls it.
     fn of_host(self) -> Option<HostSeries> {
         match self {
             Series::Local => Some(HostSeries::Local),
             Series::RemoteDirect => Some(HostSeries::RemoteDirect),
             Series::RemoteDmaUnpack => Some(HostSeries::RemoteDmaUnpack),
+            Series::RemotePackDma => Some(HostSeries::RemotePackDma),
             _ => None,
         }
     }
 
     /// Whether it has a stride.
     fn is_strided(self) -> bool {
-        !matches!(self, Series::Exchange | Series::Dma)
+        !matches!(self, Series::Exchange | Series::Dma | Series::Copied)
     }
 }
+
+/// Most intermediate copies.
+const MOST_COPIES: u32 = 1000;
 
 /// What is transferred, in every combination.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfers {
     /// Payloads.
     pub sizes: Vec<u64>,
-    /// Distances of stored words in words of 8 bytes.
+    /// Distances of stored words in words of 8 bytes; of loaded ones where the sender packs or gathers.
     pub strides: Vec<u64>,
+    /// Intermediate copies.
+    pub copies: Vec<u32>,
     /// Bytes from a page's boundary to the destination.
     pub offset: u64,
     /// DMA operations in a row.
@@ -88,18 +100,21 @@ struct Transfer {
     series: Series,
     bytes: u64,
     stride: u64,
+    copies: u32,
 }
 
 impl Transfer {
     /// `None` where the host cannot.
     fn run(self, what: &Transfers, host: &Host) -> Option<DepositTime> {
-        let Transfer { series, bytes, stride } = self;
+        let Transfer { series, bytes, stride, copies } = self;
         let offset = what.offset;
         if let Some(series) = series.of_host() {
             return Some(host.deposit(&Deposit { offset, ..Deposit::new(bytes, stride, series) }));
         }
         match series {
-            Series::Local | Series::RemoteDirect | Series::RemoteDmaUnpack => None,
+            Series::Local | Series::RemoteDirect | Series::RemoteDmaUnpack | Series::RemotePackDma => None,
+            Series::RemoteGather => host.gather(bytes, stride),
+            Series::Copied => Some(host.copied(bytes, copies)),
             Series::Fetch => host.fetch(bytes, stride, offset),
             Series::Exchange => Some(host.exchange(bytes)),
             Series::Dma => host.dma(bytes, what.operations, what.completion.into()),
@@ -174,11 +189,25 @@ fn host(source: &Source) -> Result<Host, Error> {
 
 fn on(source: &Source, what: &Transfers, transfer: &Transfer, watch: &dyn Watch) -> Result<Record, Error> {
     let (name, started) = (source.name(), watch.seconds());
-    let time = transfer.run(what, &host(source)?).ok_or_else(|| {
-        let needs = "no remote loads, no DMA to set up, or no interrupt_time in its description";
+    let host = host(source)?;
+    let time = transfer.run(what, &host).ok_or_else(|| {
+        let needs = match transfer.series {
+            Series::RemoteGather => {
+                "no adapter whose processor gathers words: only Myrinet's is described (nic_element_time); \
+                 remote-pack-dma packs by the node's processor"
+            }
+            _ => "no remote loads, no DMA to set up, or no interrupt_time in its description",
+        };
         Error::Input(format!("{name}: --series {}: the host has {needs}", transfer.series.name()))
     })?;
-    Ok(record(name, what, transfer, &time).with("wall_s", watch.seconds() - started))
+    let mut record = record(name, what, transfer, &time);
+    if transfer.series == Series::Copied {
+        let without = host.copied(transfer.bytes, 0).time.us();
+        record.set("copies", transfer.copies);
+        record.set("zero_copy_us", without);
+        record.set("copying_efficiency", without / time.time.us());
+    }
+    Ok(record.with("wall_s", watch.seconds() - started))
 }
 
 impl Transfers {
@@ -187,6 +216,7 @@ impl Transfers {
         Transfers {
             sizes: vec![512 << 10],
             strides: vec![1],
+            copies: vec![1, 2, 3],
             offset: 0,
             operations: 1,
             completion: Completion::Poll,
@@ -226,12 +256,17 @@ impl Transfers {
                 Deposit::PAGE - 1
             ));
         }
+        if let Some(copies) = self.copies.iter().find(|&&copies| !(1..=MOST_COPIES).contains(&copies)) {
+            return input(format!("--copies: {copies} is out of range; allowed are 1 to {MOST_COPIES}"));
+        }
         let asked = if self.series.is_empty() { &Series::USUAL[..] } else { &self.series[..] };
         let mut transfers = Vec::new();
         for &series in asked {
             let strides: Vec<u64> = if series.is_strided() { self.strides.clone() } else { vec![1] };
+            let copies = if series == Series::Copied { &self.copies[..] } else { &[0] };
             for &bytes in self.sizes.iter() {
-                transfers.extend(strides.iter().map(|&stride| Transfer { series, bytes, stride }));
+                let of = |&copies| strides.iter().map(move |&stride| Transfer { series, bytes, stride, copies });
+                transfers.extend(copies.iter().flat_map(of));
             }
         }
         Ok(transfers)

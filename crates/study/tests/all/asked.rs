@@ -3,6 +3,7 @@
 use hotlink_bench::{Watching, Which};
 use hotlink_study::Unwatched;
 use hotlink_study::options::{Ethernet, Memory, Order, Rates, Via};
+use hotlink_study::simulate::barrier::Barriers;
 use hotlink_study::simulate::programs::Programs;
 use hotlink_study::simulate::request::{Benchmark, Network, Request};
 use hotlink_study::transports::Control;
@@ -15,7 +16,7 @@ fn bcast(algorithm: &str) -> Request {
 
 fn barrier(fabric: &str, algorithm: &str) -> Request {
     let algorithms = vec![algorithm.to_owned()];
-    let benchmark = Benchmark::Barrier { algorithms, partition: false, repetitions: 1, skew_us: 0.0 };
+    let benchmark = Benchmark::Barrier { algorithms, own: Barriers::usual() };
     Request { nodes: Some(vec![8]), ..Request::new(benchmark, fabric) }
 }
 

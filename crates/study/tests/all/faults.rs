@@ -8,6 +8,7 @@ use hotlink_message::Comm;
 use hotlink_port::{Port, Program};
 use hotlink_sim::fault::{Condition, Fault};
 use hotlink_study::options::Stack;
+use hotlink_study::simulate::barrier::Barriers;
 use hotlink_study::simulate::faults::{read, within};
 use hotlink_study::simulate::request::{Benchmark, Request};
 use hotlink_study::{Error, Seating, Unwatched, recorded_on_fabric};
@@ -190,7 +191,7 @@ fn networks_of_their_own_are_known_whole_only() {
     assert_ne!(failed.text("algorithm"), Some("hardware"));
     let told = asked(&["hardware"], Some(&plan)).expect_err("known whole only").to_string();
     assert!(told.contains("or none while anything fails"), "{told}");
-    let own = Benchmark::Barrier { algorithms: Vec::new(), partition: false, repetitions: 1, skew_us: 0.0 };
+    let own = Benchmark::Barrier { algorithms: Vec::new(), own: Barriers::usual() };
     let barrier = Request { nodes: Some(vec![4]), faults: Some(plan), ..Request::new(own, "hwbarr") };
     let told = barrier.run(&Unwatched).expect_err("a barrier network has no such links").to_string();
     assert!(told.contains("--faults: only with collectives, barriers by messages"), "{told}");

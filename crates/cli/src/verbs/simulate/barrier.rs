@@ -7,7 +7,7 @@ use crate::verbs::question::VariantArgs;
 use crate::verbs::watching::WatchOptions;
 use crate::words::Fabrics;
 use crate::{Failure, values::Counts};
-use hotlink_study::simulate::barrier::MOST_REPETITIONS;
+use hotlink_study::simulate::barrier::{Barriers, MOST_REPETITIONS};
 use hotlink_study::simulate::request::{Benchmark, Request};
 
 #[derive(clap::Args)]
@@ -18,7 +18,8 @@ use hotlink_study::simulate::request::{Benchmark, Request};
   hotlink simulate barrier --fabric qsnet --nodes 2..1024..x2 --algorithm hardware,tree,nic
   hotlink simulate barrier --fabric hwbarr-hx8k --nodes 4..256..x2
   hotlink simulate barrier --fabric bluegene-l --nodes 512,1024 --partition
-  hotlink simulate barrier --fabric hwbarr --nodes 4 --skew-us 5 --repetitions 1000 --seed 1")]
+  hotlink simulate barrier --fabric hwbarr --nodes 4 --skew-us 5 --repetitions 1000 --seed 1
+  hotlink simulate barrier --fabric hwbarr --nodes 4,64 --write-us 0.3 --read-us 0.3")]
 pub(crate) struct Args {
     /// Fabrics: names of the catalog or files.
     #[arg(long, required = true, value_name = "LIST")]
@@ -40,6 +41,12 @@ pub(crate) struct Args {
     /// Most delay of a node's arrival in microseconds, each delay equally likely; 0: all arrive as they left.
     #[arg(long, default_value_t = 0.0)]
     skew_us: f64,
+    /// Time of the processor to signal its arrival in microseconds (H06's o_w), as with registers mapped into memory [default: the fabric's own].
+    #[arg(long, value_name = "US")]
+    write_us: Option<f64>,
+    /// Time of the processor for a polling read in microseconds (H06's o_r) [default: the fabric's own]. The records give the gain over the fabric's own times.
+    #[arg(long, value_name = "US")]
+    read_us: Option<f64>,
     /// Seed of the delays and of other random choices.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -58,8 +65,9 @@ impl Ask for Args {
         Some(&self.watching)
     }
     fn request(&self) -> Result<Request, Failure> {
-        let Args { partition, repetitions, skew_us, seed, .. } = *self;
-        let benchmark = Benchmark::Barrier { algorithms: self.algorithm.clone(), partition, repetitions, skew_us };
+        let Args { partition, repetitions, skew_us, write_us, read_us, seed, .. } = *self;
+        let own = Barriers { partition, repetitions, skew_us, seed: 1, write_us, read_us };
+        let benchmark = Benchmark::Barrier { algorithms: self.algorithm.clone(), own };
         let fabrics: Vec<String> = Fabrics::all(&self.fabric).map(|fabric| self.variant.of(fabric)).collect();
         let asked = asked(benchmark, (&fabrics, Some(&self.nodes)), &self.stack, (&self.watching, self.uncertain))?;
         Ok(self.missing.of(Request { seed, ..asked }))

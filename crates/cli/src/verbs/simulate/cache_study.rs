@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   hotlink simulate cache-study --plan plans/segment-cache.toml --json
   hotlink simulate cache-study --pattern hot-cold,stream --cache lru,lfu --buffers 60 --pinned 8MiB
+  hotlink simulate cache-study --pattern loop,uniform --cache lru,immediate --persistent 6
 
 Buffers take the sizes of --buffer-size in turn. --plan runs a plan of such studies as `hotlink sweep` does, which also
 keeps finished cells and shares them among machines.")]
@@ -47,6 +48,9 @@ pub(crate) struct Args {
     /// Memory that each rank may have registered at a time.
     #[arg(long, value_name = "SIZE", default_value = "8MiB")]
     pinned: Size,
+    /// So many of the first buffers are those of persistent operations: registered ahead of the messages, and released after all others (W01 slide 10).
+    #[arg(long, value_name = "BUFFERS", default_value_t = 0)]
+    persistent: u64,
     /// Seed of the random patterns and the random policy.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -55,7 +59,8 @@ pub(crate) struct Args {
 }
 
 /// What a plan's studies say themselves.
-const OPTIONS: [&str; 9] = ["fabric", "pattern", "cache", "buffers", "buffer_size", "uses", "size", "pinned", "seed"];
+const OPTIONS: [&str; 10] =
+    ["fabric", "pattern", "cache", "buffers", "buffer_size", "uses", "size", "pinned", "persistent", "seed"];
 
 impl Args {
     /// The plan to run in place of the options.
@@ -77,6 +82,7 @@ impl Ask for Args {
             uses: self.uses,
             message: self.size.0,
             pinned: self.pinned.0,
+            persistent: self.persistent,
             seed: self.seed,
         };
         let request = Request::new(Benchmark::CacheStudy(study), &self.fabric);

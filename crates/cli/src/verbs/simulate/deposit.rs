@@ -15,17 +15,22 @@ use hotlink_study::simulate::request::{Benchmark, Request};
   hotlink simulate deposit --fabric k98-sci --strides 1,2,3,4,5,6,7,8,12,16,24,32,48,64 --json
   hotlink simulate deposit --fabric k98-myrinet,k98-clustar --sizes 4..512KiB --series remote-direct
   hotlink simulate deposit --fabric k98-sci --series fetch,exchange
+  hotlink simulate deposit --fabric k98-myrinet --strides 1,2,8,64 --series remote-pack-dma,remote-gather
+  hotlink simulate deposit --fabric w01-sci-d330 --size 32KiB..1MiB --series copied --copies 1..3
   hotlink simulate deposit --fabric k98-sci --series dma --operations 8 --completion interrupt")]
 pub(crate) struct Args {
     /// Fabrics of the catalog, or fabric files (.toml).
     #[arg(long, value_name = "LIST", required = true)]
     fabric: Vec<Fabrics>,
-    /// Distances of stored words in words of 8 bytes; 1 is contiguous.
+    /// Distances of stored words in words of 8 bytes, of loaded ones where the sender packs or gathers; 1 is contiguous.
     #[arg(long, value_name = "LIST", default_value = "1")]
     strides: Counts,
     /// Payloads of one deposit, up to 64MiB.
     #[arg(long, visible_alias = "size", value_name = "LIST", default_value = "512KiB")]
     sizes: Sizes,
+    /// Intermediate copies on the way, with `--series copied` (W01 s3).
+    #[arg(long, value_name = "LIST", default_value = "1..3")]
+    copies: Counts,
     /// Bytes from a page's boundary to the destination.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     offset: Size,
@@ -49,6 +54,7 @@ impl Ask for Args {
     fn request(&self) -> Result<Request, Failure> {
         let what = Transfers {
             strides: self.strides.to_vec(),
+            copies: self.copies.to_u32().map_err(|what| Failure::Input(format!("--copies: {what}")))?,
             offset: self.offset.0,
             operations: self.operations,
             completion: self.completion,

@@ -10,12 +10,11 @@
 //! ```
 
 mod cells;
-mod choices;
 mod part;
 
-pub use choices::{Choices, LOADS, Shared, usual_size};
 pub use part::Part;
 
+use super::barrier::Barriers;
 use super::cache_study::CacheStudy;
 use super::deposit::Transfers;
 use super::goal::Goal;
@@ -27,6 +26,9 @@ use crate::transports::Control;
 use crate::{Error, Source, Watch, is_graph};
 use hotlink_bench::{Calls, Direction, Kernel, Record, Which};
 use hotlink_fabric::technology::Technology;
+
+/// Offered loads where none are asked for.
+pub const LOADS: &str = "0.1..1.0";
 
 /// What is simulated. [`Request::new`] gives the usual values.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,12 +159,8 @@ pub enum Benchmark {
     Barrier {
         /// How; by default by messages, as the cost model picks.
         algorithms: Vec<String>,
-        /// On the fabric's own network: the nodes are a partition with a top of its own.
-        partition: bool,
-        /// On the fabric's own network: barriers in a row.
-        repetitions: u32,
-        /// On the fabric's own network: most delay of a node's arrival.
-        skew_us: f64,
+        /// On the fabric's own network; the seed is the request's.
+        own: Barriers,
     },
     /// A block into local and remote memory.
     Deposit(Transfers),

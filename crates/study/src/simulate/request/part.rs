@@ -14,6 +14,8 @@ use hotlink_sim::qsnet::{Algorithm, Collective};
 
 /// The algorithm of a fabric's own barrier network.
 const HARDWARE: &str = "hardware";
+/// What only a barrier network has.
+const OF_DEVICE: &str = "--partition, --repetitions, --skew-us, --write-us and --read-us are for";
 
 /// A part of a request.
 #[derive(Clone, Debug)]
@@ -115,10 +117,9 @@ impl Request {
 
     /// By the fabric's own network, by QsNet's adapters, or by messages.
     fn barrier(&self, fabric: &str, name: Option<&str>) -> Result<Part, Error> {
-        let Benchmark::Barrier { algorithms, partition, repetitions, skew_us } = &self.benchmark else {
+        let Benchmark::Barrier { algorithms, own: what } = &self.benchmark else {
             return Ok(Part::Cells(Vec::new()));
         };
-        let (partition, repetitions, skew_us) = (*partition, *repetitions, *skew_us);
         let own = name.and_then(|name| qsnet::algorithm(fabric, name));
         let asks_hardware = name == Some(HARDWARE) || algorithms.iter().any(|name| name == HARDWARE);
         if let Some(name) = name.filter(|&name| own.is_some() || name == HARDWARE)
@@ -131,14 +132,15 @@ impl Request {
             Some(nodes) => Ok(nodes.clone()),
             None => self.nodes_or(None),
         };
-        let of_device = partition || skew_us != 0.0 || repetitions != 1;
+        let of_device = *what != Barriers::usual();
         if own.is_some() && of_device {
-            let what = "--partition, --repetitions and --skew-us are for networks that only know barriers";
-            return input(format!("{fabric}: {what}: its hardware barrier is one of QsNet's own collectives"));
+            return input(format!(
+                "{fabric}: {OF_DEVICE} networks that only know barriers: its hardware barrier is one of QsNet's own collectives"
+            ));
         }
         if !asks_hardware && of_device {
-            let what = "--partition, --repetitions and --skew-us are for barrier networks (--algorithm hardware)";
-            return input(format!("{fabric}: {what}; barriers by messages take --samples"));
+            let what = "barrier networks (--algorithm hardware)";
+            return input(format!("{fabric}: {OF_DEVICE} {what}; barriers by messages take --samples"));
         }
         Ok(match (own, name) {
             (Some(own), _) => {
@@ -160,7 +162,7 @@ impl Request {
                                 barriers by messages (--algorithm dissemination, say)";
                     return input(format!("{fabric}: has a network for barriers; {what}"));
                 }
-                let what = Barriers { partition, repetitions, skew_us, seed: self.seed };
+                let what = Barriers { seed: self.seed, ..*what };
                 Part::Barrier { fabric: fabric.to_owned(), nodes: nodes()?, what, vary: self.sensitivity }
             }
             (None, name) => {

@@ -4,13 +4,13 @@
 //! It runs on the event core, so two steps that share a server (a half-duplex bus) compete for it, and what holds the
 //! transfer back comes out as busy time of a server or as time that a server waited for a window.
 
-use hotlink_event::{Event, Queue, RadixHeap, TraceHash};
+use crate::{Event, Queue, RadixHeap, TraceHash};
 use hotlink_fabric::units::Time;
 use std::collections::VecDeque;
 
 /// One step of every item.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub struct Step {
     /// Index into [`Pipeline::servers`].
     pub server: usize,
     /// Time that the server is occupied by the first item, those between, and the last.
@@ -21,17 +21,21 @@ pub(super) struct Step {
 
 /// At most `size` items between the start of step `from` and the end (latency included) of step `to`.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
+pub struct Window {
     /// Name, as `limiting_resource` prints it.
     pub name: &'static str,
+    /// The step at whose start an item enters.
     pub from: usize,
+    /// The step at whose end it leaves.
     pub to: usize,
+    /// Items within it at most.
     pub size: u64,
 }
 
 /// How bytes fall into items of `unit` bytes: the first and the last may be short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Pieces {
+pub struct Pieces {
+    /// How many.
     pub items: u32,
     /// Bytes of the first item, those between, and the last.
     pub bytes: [u64; 3],
@@ -39,23 +43,29 @@ pub(super) struct Pieces {
 
 impl Pieces {
     /// `bytes` that start `offset` bytes after a multiple of `unit`.
+    ///
+    /// # Panics
+    /// More than 2^32 items.
     pub fn new(bytes: u64, unit: u64, offset: u64) -> Pieces {
         let first = bytes.min(unit - offset % unit);
         let rest = bytes - first;
         let items = 1 + rest.div_ceil(unit);
         let last = if rest == 0 { first } else { rest - (items - 2) * unit };
-        let items = u32::try_from(items).expect("sizes are bounded by Deposit::MOST_BYTES");
+        let items = u32::try_from(items).expect("no transfer has so many items");
         Pieces { items, bytes: [first, unit, last] }
     }
 }
 
 /// A transfer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pipeline {
+pub struct Pipeline {
     /// Names of the servers.
     pub servers: Vec<String>,
+    /// What each item passes through.
     pub steps: Vec<Step>,
+    /// What bounds the items between two steps.
     pub windows: Vec<Window>,
+    /// The items.
     pub pieces: Pieces,
     /// The step at whose end the data have arrived; steps after it (responses) only free windows.
     pub arrival: usize,
@@ -65,14 +75,16 @@ pub(super) struct Pipeline {
 
 /// What came out of one or more pipelines run one after another.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outcome {
+pub struct Outcome {
     /// When the data had arrived.
     pub time: Time,
     /// Busy time of each server and waiting time of each window, by name.
     pub load: Vec<(String, Time)>,
+    /// Events of the simulation.
     pub events: u64,
     /// Steps done: items through servers.
     pub hops: u64,
+    /// Hash of the course of events.
     pub trace: TraceHash,
 }
 
@@ -158,6 +170,7 @@ impl Pipeline {
     /// The same transfer while the receiver sends as much back: each node's devices do the sender's part of one transfer
     /// and the receiver's of the other, and one channel carries requests one way and responses to the other way's. By
     /// symmetry one transfer is simulated, on servers that do both.
+    #[must_use]
     pub fn both_ways(mut self) -> Pipeline {
         let whole = |name: &str| name.split(" (").next().unwrap_or(name).to_owned();
         let device: Vec<String> = self.servers.iter().map(|name| whole(name)).collect();
@@ -170,6 +183,7 @@ impl Pipeline {
     }
 
     /// Runs it.
+    #[must_use]
     pub fn run(&self) -> Outcome {
         let mut servers: Vec<Server> = self.servers.iter().map(|_| Server::default()).collect();
         for (index, step) in self.steps.iter().enumerate() {

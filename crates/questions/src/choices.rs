@@ -1,21 +1,20 @@
 //! A benchmark by its name and its choices by theirs, for faces without a type for each benchmark.
 
-use super::{Benchmark, input};
-use crate::cell::Offered;
-use crate::options::{Cache, ClassName, Order, SendMode, Side, Spin};
-use crate::simulate::cache_study::{CacheStudy, pattern};
-use crate::simulate::deposit::{Completion, Series, Transfers};
-use crate::simulate::goal::{Goal, Scheduled};
-use crate::values::Numbers;
-use crate::{Error, benchmarks, choices};
-use hotlink_bench::{Calls, Direction, Pattern, Plan, Proportions, Step, Which};
+use hotlink_bench::{Calls, Direction, Pattern, Plan, Proportions, Which};
 use hotlink_fabric::units::Time;
-use hotlink_loggp::LogGops;
+use hotlink_study::cell::Offered;
+use hotlink_study::options::{Cache, ClassName, Order, SendMode, Side, Spin};
+use hotlink_study::simulate::barrier::Barriers;
+use hotlink_study::simulate::cache_study::{CacheStudy, pattern};
+use hotlink_study::simulate::deposit::{Completion, Series, Transfers};
+use hotlink_study::simulate::goal::{Goal, Scheduled};
+use hotlink_study::simulate::request::{Benchmark, LOADS};
+use hotlink_study::values::Numbers;
+use hotlink_study::{Error, benchmarks, choices};
+use std::fmt::Display;
+use std::str::FromStr;
 
-/// Offered loads where none are asked for.
-pub const LOADS: &str = "0.1..1.0";
-
-crate::choices! {
+choices! {
     /// Choices of all benchmarks. A benchmark takes its own; one that it does not have is an error.
     pub struct Choices;
     /// How a collective or barrier runs.
@@ -76,8 +75,14 @@ crate::choices! {
     repetitions: u32,
     /// Most delay of a node's arrival at `barrier`, in microseconds.
     skew_us: f64,
+    /// Processor's time to signal its arrival (H06's o_w).
+    write_us: f64,
+    /// Its time for a polling read (H06's o_r).
+    read_us: f64,
     /// Distances of stored words of `deposit`.
     strides: Vec<u64>,
+    /// Intermediate copies of its series `copied`.
+    copies: Vec<u32>,
     /// Bytes from a page's boundary.
     offset: u64,
     /// DMA operations in a row.
@@ -96,6 +101,8 @@ crate::choices! {
     uses: u64,
     /// Memory that each rank may have registered at a time.
     pinned: u64,
+    /// Buffers of persistent operations.
+    persistent: u64,
     /// Collectives of `goal`, recorded from the message stack.
     generate: Vec<String>,
     /// How often they are run.
@@ -195,14 +202,20 @@ impl Choices {
             }
             "barrier" => Benchmark::Barrier {
                 algorithms: self.algorithm.take().unwrap_or_default(),
-                partition: self.partition.take().unwrap_or(false),
-                repetitions: self.repetitions.take().unwrap_or(1),
-                skew_us: self.skew_us.take().unwrap_or(0.0),
+                own: Barriers {
+                    partition: self.partition.take().unwrap_or(false),
+                    repetitions: self.repetitions.take().unwrap_or(1),
+                    skew_us: self.skew_us.take().unwrap_or(0.0),
+                    write_us: self.write_us.take(),
+                    read_us: self.read_us.take(),
+                    ..Barriers::usual()
+                },
             },
             "deposit" => {
                 let usual = Transfers::usual();
                 Benchmark::Deposit(Transfers {
                     strides: self.strides.take().unwrap_or(usual.strides),
+                    copies: self.copies.take().unwrap_or(usual.copies),
                     offset: self.offset.take().unwrap_or(usual.offset),
                     operations: self.operations.take().unwrap_or(usual.operations),
                     completion: self.completion.take().unwrap_or(usual.completion),
@@ -260,21 +273,20 @@ impl Choices {
             uses: self.uses.take().unwrap_or(usual.uses),
             message: shared.size,
             pinned: self.pinned.take().unwrap_or(usual.pinned),
+            persistent: self.persistent.take().unwrap_or(usual.persistent),
             seed: shared.seed,
         }))
     }
 
     fn goal(&mut self) -> Result<Goal, Error> {
-        let machine = self.loggp.take().map(|text| text.parse::<LogGops>()).transpose();
-        let machine = machine.map_err(|what| Error::Input(format!("--loggp: {what}")))?;
+        let machine = self.loggp.take().map(|text| parsed("--loggp", &text)).transpose()?;
         let schedule = match (self.file.take(), self.generate.take()) {
             (Some(file), None) => {
                 let calc_unit = self.calc_unit.take().unwrap_or(Time(1_000));
                 Scheduled::File { file, calc_unit, options: Default::default() }
             }
             (None, Some(names)) => {
-                let steps = names.iter().map(|name| name.parse::<Step>()).collect::<Result<_, _>>();
-                let steps = steps.map_err(|what| Error::Input(format!("--generate: {what}")))?;
+                let steps = names.iter().map(|name| parsed("--generate", name)).collect::<Result<_, _>>()?;
                 let repeat = self.repeat.take().unwrap_or(1);
                 if !(1..=1_000_000).contains(&repeat) {
                     return input(format!("--repeat {repeat}: must be 1 to 1000000"));
@@ -285,6 +297,14 @@ impl Choices {
         };
         Ok(Goal { schedule, machine })
     }
+}
+
+fn input<T>(what: impl Into<String>) -> Result<T, Error> {
+    Err(Error::Input(what.into()))
+}
+
+fn parsed<T: FromStr<Err: Display>>(option: &str, text: &str) -> Result<T, Error> {
+    text.parse().map_err(|what| Error::Input(format!("{option}: {what}")))
 }
 
 fn positive(option: &str, given: Option<u64>, usual: u64) -> Result<u64, Error> {
