@@ -103,7 +103,9 @@ fn packing_costs_lines_of_its_loads() {
         let pack = |stride| Kernel::Pack { bytes: 512 << 10, stride };
         assert_eq!(memory.run(pack(1)), memory.copy(512 << 10, 1), "{fabric}");
         let lines = [1, 2, 4, 64].map(|stride| memory.counts(pack(stride), true).fetched);
-        assert!(lines.windows(2).all(|pair| pair[0] <= pair[1]) && lines[0] < lines[2], "{fabric}: {lines:?}");
+        assert!(lines[..3].windows(2).all(|pair| pair[0] < pair[1]), "{fabric}: {lines:?}");
+        // A line a load at both; of the pass before, a cache of few sets keeps some.
+        assert!(lines[3] > lines[2] * 99 / 100 && lines[3] <= lines[2], "{fabric}: {lines:?}");
         let copy = memory.counts(Kernel::Copy { bytes: 512 << 10, stride: 4, offset: 0 }, true);
         let packed = memory.counts(pack(4), true);
         assert!(packed.written < copy.written, "{fabric}: {packed:?} {copy:?}");
