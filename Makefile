@@ -65,6 +65,7 @@ test-programs:
 	@$(TIMED) "Rust tests: compilation" .ci/tests build cargo test --workspace --locked --quiet --tests
 test-rust: test-programs test-needs $(HOTLINK)
 	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) \
+	    HOTLINK_PROVE_STATES=250000 \
 	    .ci/tests run --without "wasm: test doors"
 # These use the folder of the tests' programs, one after the other.
 .stamps/lints: | test-programs
@@ -101,6 +102,7 @@ docs-pictures: build explorer ## make the pictures of the documents anew, in hea
 
 test-all: test ## everything that `test` runs, then the long suites: five hours or more
 	@$(MAKE) --no-print-directory test-engine
+	@$(TIMED) "a million states of small message programs" cargo test --locked --quiet --package hotlink-message --lib a_million_states
 	@$(TIMED) "worked examples of a topology, a benchmark, an importer" tools/docs/worked
 	@$(TIMED) "tables of benchmarks, to the last row" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) \
 	    cargo test --locked --quiet --package hotlink-cli --test all -- --ignored to_the_last_row
