@@ -3,7 +3,7 @@
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::topology::{Rail, Reducing, ReducingRail, TopologySpec};
-use hotlink_schedule::collective::{Algorithm, Machine, RailSwitches, Wiring};
+use hotlink_schedule::collective::{Algorithm, Home, Machine, RailSwitches, Wiring};
 use hotlink_schedule::{Costs, Cut, Domains, Options};
 
 /// What the catalog says of a cluster's GPUs.
@@ -83,7 +83,8 @@ impl Gpus {
 
     /// How they cut the collectives of traces.
     pub fn cut(&self) -> Cut {
-        Cut { chunk: self.chunk, slices: self.slices, domains: Domains::InOrder(self.domain.max(1)) }
+        let Gpus { channels, chunk, slices, wiring, .. } = *self;
+        Cut { channels, chunk, slices, wiring, domains: Domains::InOrder(self.domain.max(1)) }
     }
 
     /// So many of them.
@@ -110,11 +111,11 @@ pub fn options(spec: &FabricSpec, asked: &Options) -> Result<Options, String> {
 /// The same once the nodes of the ranks are known; `None` if that changes nothing: ranks stand in order.
 pub fn placed(spec: &FabricSpec, options: &Options, nodes: &[u32]) -> Option<Options> {
     let each = domain(spec);
-    let in_order = (0..).zip(nodes).all(|(rank, node): (u32, &u32)| node / each == rank / each);
+    let in_order = (0..).zip(nodes).all(|(rank, &node): (u32, _)| node == rank);
     if !is(spec) || in_order {
         return None;
     }
-    let domains = Domains::Of(nodes.iter().map(|node| node / each).collect());
+    let domains = Domains::Of(nodes.iter().map(|&node| Home::of(node, each)).collect());
     Some(Options { cut: Cut { domains, ..options.cut.clone() }, ..options.clone() })
 }
 
