@@ -40,6 +40,19 @@ pub fn domain(spec: &FabricSpec) -> u32 {
     rails(spec).map_or(1, |rail| rail.gpus_per_host)
 }
 
+/// Hosts of a scale-up domain; 1 unless the fabric's file says that several share one.
+pub(crate) fn hosts_of_domain(spec: &FabricSpec) -> u32 {
+    let each = spec.parameters.get("gpu_host_size").map_or(f64::INFINITY, |size| size.value);
+    (f64::from(domain(spec)) / each).round().max(1.0) as u32
+}
+
+/// Whether its scale-up switches combine and copy data; `None` where its file does not say.
+pub(crate) fn switch_reduces(spec: &FabricSpec) -> Option<bool> {
+    let has_switch = domain(spec) > 1 && !wiring(spec).mesh;
+    let stated = spec.parameters.get("gpu_switch_reduces").map(|value| value.value >= 0.5);
+    stated.or((!has_switch).then_some(false))
+}
+
 /// How its GPUs and domains are wired.
 fn wiring(spec: &FabricSpec) -> Wiring {
     let of = |rail: &Rail| Wiring { mesh: rail.mesh, joined: rail.joined };
