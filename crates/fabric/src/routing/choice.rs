@@ -167,7 +167,7 @@ impl Tables {
         // round apart: the next level spreads that, too. It has no more in a group that is not full, whose leaves then have
         // several channels to each device above.
         let is_round = apart > 1 && (apart as usize..ups.len()).all(|at| to(ups[at]) == to(ups[at - apart as usize]));
-        let devices = if is_round && ups.len() as u64 % apart == 0 { apart } else { ups.len() as u64 };
+        let devices = if is_round && (ups.len() as u64).is_multiple_of(apart) { apart } else { ups.len() as u64 };
         // Only switches spread: what else leads on in several ways leads to different places.
         let spread = if network.vertex_role[v.0 as usize] == Role::Switch { devices } else { 1 };
         let divisor = own.saturating_mul(spread);
