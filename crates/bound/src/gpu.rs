@@ -151,7 +151,10 @@ impl Cluster {
                 on_leaf(moved(2.0 * (d - 1.0) / d, busiest / d, 2.0 * others))
             }
             ("allreduce", Algorithm::Nvls) if self.reduces[0] => {
-                on_leaf(moved(1.0 + 1.0 / d, 2.0 * (h - 1.0) / h / d, 2.0 * others))
+                // Where the network combines, too, a host's block goes up once and comes back (NCCL runs NVLS across hosts
+                // only there). Elsewhere NCCL has trees, which move what a ring does or more.
+                let between = if self.reduces[1] { 1.0 } else { 2.0 * (h - 1.0) / h };
+                on_leaf(moved(1.0 + 1.0 / d, between / d, 2.0 * others))
             }
             ("allreduce", Algorithm::CollNet) if self.reduces[1] => {
                 // Within the domains the GPUs combine: what its switches can do is NVLS's.
@@ -262,6 +265,18 @@ mod tests {
         assert_eq!((nvls.name, nvls.mbps.round()), ("scale-up network", 700_000.0));
         let none = Cluster { reduces: [false; 2], ..hgx(8) };
         assert_eq!(none.levels("allreduce", Algorithm::Nvls, Protocol::Simple), None);
+    }
+
+    #[test]
+    fn where_both_switches_combine_an_adapter_carries_its_block_once() {
+        let both = Cluster { reduces: [true; 2], nic: Some(48_000.0), ..hgx(32) };
+        let nvls = first(&both, "allreduce", Algorithm::Nvls);
+        // Eight adapters carry the bytes once each way, which count 2 x 31/32 times.
+        assert_eq!((nvls.name, nvls.mbps.round()), ("NIC", 744_000.0));
+        let pairs = Cluster { gpus: 16, ..both };
+        // Of two hosts, a ring between them moves no more.
+        let alone = Cluster { reduces: [true, false], ..pairs };
+        assert_eq!(first(&pairs, "allreduce", Algorithm::Nvls), first(&alone, "allreduce", Algorithm::Nvls));
     }
 
     #[test]

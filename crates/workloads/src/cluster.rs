@@ -11,7 +11,9 @@ use hotlink_site::outline::{Apart, GpuHost};
 pub fn of(fabric: &Fabric, gpus: u32, on_host: Option<u32>, capacities: Capacities, bytes: u64) -> Cluster {
     let spec = &fabric.spec;
     let whole = gpu::domain(spec);
-    let domain = on_host.unwrap_or(whole).min(whole).min(gpus).max(1);
+    // What a log counts by host names is a part of the domain, where several hosts share one.
+    let domain = on_host.map_or(whole, |many| many.saturating_mul(gpu::hosts_of_domain(spec)));
+    let domain = domain.min(whole).min(gpus).max(1);
     let full = spec.packet().efficiency(bytes.max(1), 1.0);
     let rate = |role: Role, efficiency: f64| {
         spec.own_resource(role)?.payload_rate(capacities, efficiency).map(|rate| rate / 1e6)
@@ -38,10 +40,7 @@ pub fn of(fabric: &Fabric, gpus: u32, on_host: Option<u32>, capacities: Capaciti
         pcie: rate(Role::HostBus, 1.0).filter(|_| whole > 1),
         nic,
         spine: share_of_spine(fabric, capacities, full).map(|rate| rate * adapters),
-        reduces: [
-            spec.parameters.get("gpu_switch_reduces").is_some_and(|value| value.value >= 0.5),
-            spec.reduction.is_some(),
-        ],
+        reduces: [gpu::switch_reduces(spec).unwrap_or(false), spec.reduction.is_some()],
     }
 }
 
@@ -79,10 +78,16 @@ fn part(apart: &Apart, gpus: u32, used: u32) -> Option<Part> {
 fn share_of_spine(fabric: &Fabric, capacities: Capacities, efficiency: f64) -> Option<f64> {
     use hotlink_fabric::network::{Channel, Resource};
     let network = &fabric.network;
+    let all = || (0..network.channels() as u32).map(Channel);
+    let role = |channel: Channel| network.role(Resource::Channel(channel));
+    // Links further up, between spines and cores, are no way out of a leaf.
+    let mut is_leaf = vec![false; network.vertices()];
+    let down_to_nodes = all().filter(|&channel| role(channel) == Role::Link).map(|channel| network.from(channel));
+    down_to_nodes.for_each(|from| is_leaf[from.0 as usize] = network.role(Resource::Vertex(from)) == Role::Switch);
     let (mut down, mut up) = (0.0, 0.0);
     let mut rate = None;
-    for channel in (0..network.channels() as u32).map(Channel) {
-        match network.role(Resource::Channel(channel)) {
+    for channel in all().filter(|&channel| is_leaf[network.from(channel).0 as usize]) {
+        match role(channel) {
             Role::Link => down += 1.0,
             Role::SwitchLink | Role::GlobalLink => {
                 up += 1.0;
@@ -91,6 +96,5 @@ fn share_of_spine(fabric: &Fabric, capacities: Capacities, efficiency: f64) -> O
             _ => {}
         }
     }
-    // Links between switches are counted both ways, as those of nodes are.
     if down > 0.0 { rate.filter(|_| up > 0.0).map(|rate| rate * up / down) } else { None }
 }

@@ -3,7 +3,7 @@
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::topology::{Rail, Reducing, ReducingRail, TopologySpec};
-use hotlink_schedule::collective::{Algorithm, Machine, RailSwitches, Wiring};
+use hotlink_schedule::collective::{Algorithm, Home, Machine, RailSwitches, Wiring};
 use hotlink_schedule::{Costs, Cut, Domains, Options};
 
 /// What the catalog says of a cluster's GPUs.
@@ -38,6 +38,19 @@ fn rails(spec: &FabricSpec) -> Option<&Rail> {
 /// GPUs of a scale-up domain; 1 where there is none.
 pub fn domain(spec: &FabricSpec) -> u32 {
     rails(spec).map_or(1, |rail| rail.gpus_per_host)
+}
+
+/// Hosts of a scale-up domain; 1 unless the fabric's file says that several share one.
+pub(crate) fn hosts_of_domain(spec: &FabricSpec) -> u32 {
+    let each = spec.parameters.get("gpu_host_size").map_or(f64::INFINITY, |size| size.value);
+    (f64::from(domain(spec)) / each).round().max(1.0) as u32
+}
+
+/// Whether its scale-up switches combine and copy data; `None` where its file does not say.
+pub(crate) fn switch_reduces(spec: &FabricSpec) -> Option<bool> {
+    let has_switch = domain(spec) > 1 && !wiring(spec).mesh;
+    let stated = spec.parameters.get("gpu_switch_reduces").map(|value| value.value >= 0.5);
+    stated.or((!has_switch).then_some(false))
 }
 
 /// How its GPUs and domains are wired.
@@ -83,7 +96,8 @@ impl Gpus {
 
     /// How they cut the collectives of traces.
     pub fn cut(&self) -> Cut {
-        Cut { chunk: self.chunk, slices: self.slices, domains: Domains::InOrder(self.domain.max(1)) }
+        let Gpus { channels, chunk, slices, wiring, .. } = *self;
+        Cut { channels, chunk, slices, wiring, domains: Domains::InOrder(self.domain.max(1)) }
     }
 
     /// So many of them.
@@ -110,11 +124,11 @@ pub fn options(spec: &FabricSpec, asked: &Options) -> Result<Options, String> {
 /// The same once the nodes of the ranks are known; `None` if that changes nothing: ranks stand in order.
 pub fn placed(spec: &FabricSpec, options: &Options, nodes: &[u32]) -> Option<Options> {
     let each = domain(spec);
-    let in_order = (0..).zip(nodes).all(|(rank, node): (u32, &u32)| node / each == rank / each);
+    let in_order = (0..).zip(nodes).all(|(rank, &node): (u32, _)| node == rank);
     if !is(spec) || in_order {
         return None;
     }
-    let domains = Domains::Of(nodes.iter().map(|node| node / each).collect());
+    let domains = Domains::Of(nodes.iter().map(|&node| Home::of(node, each)).collect());
     Some(Options { cut: Cut { domains, ..options.cut.clone() }, ..options.clone() })
 }
 

@@ -166,8 +166,12 @@ impl Bus {
         let (algorithm, levels) = chosen.unwrap_or(&all[0]);
         let first = levels[0];
         // Simple takes the fewest bytes: nothing that NCCL has exceeds the best algorithm with it.
-        let bests = cluster.all(&benchmark, Protocol::Simple);
-        let largest = bests.iter().map(|(_, levels)| levels[0].mbps).fold(first.mbps, f64::max);
+        let most = |cluster: Cluster| {
+            let all = cluster.all(&benchmark, Protocol::Simple);
+            all.iter().map(|(_, levels)| levels[0].mbps).fold(first.mbps, f64::max)
+        };
+        let largest = most(self.at_best(cluster));
+        let by_open_switch = largest > most(cluster);
         let mut record = record
             .with("nodes", gpus)
             .bounded("bound_bus_bandwidth_MBps", first.mbps, bus / first.mbps)
@@ -195,15 +199,35 @@ impl Bus {
         let what =
             "bytes over the busiest resource of each level, at its rate; bound_ALGORITHM and bound_LEVEL stand beside";
         let bound = Bound::of_rate(Peak::new(first.mbps, first.name), what);
-        Ok(record.explained(&bound).assuming(self.assumed(gpus, on_host)))
+        Ok(record.explained(&bound).assuming(self.assumed(gpus, on_host, by_open_switch)))
+    }
+
+    /// With what the machine's description leaves open taken to be there, since a result may have come by it.
+    fn at_best(&self, cluster: Cluster) -> Cluster {
+        let is_open = match &self.machine {
+            Machine::Hosts(_) => false,
+            Machine::Fabric(source, _) => crate::gpu::switch_reduces(source.spec()).is_none(),
+        };
+        Cluster { reduces: [cluster.reduces[0] || is_open, cluster.reduces[1]], ..cluster }
     }
 
     /// What a bound takes for granted, or leaves out.
-    fn assumed(&self, gpus: u32, on_host: Option<u32>) -> Option<String> {
+    fn assumed(&self, gpus: u32, on_host: Option<u32>, by_open_switch: bool) -> Option<String> {
         let whole = match &self.machine {
             Machine::Hosts(host) => host.gpus,
             Machine::Fabric(source, _) => crate::gpu::domain(source.spec()),
         };
+        let of_domain = match &self.machine {
+            Machine::Hosts(_) => 1,
+            Machine::Fabric(source, _) => crate::gpu::hosts_of_domain(source.spec()),
+        };
+        let shared = on_host.filter(|&many| of_domain > 1 && many < gpus);
+        let shared = shared.map(|many| format!("up to {of_domain} hosts of {many} GPUs are taken to share a domain"));
+        let open = by_open_switch.then(|| {
+            "bound_largest takes the scale-up switches to combine data (NVLS): the fabric's file does not say \
+             (gpu_switch_reduces)"
+                .to_owned()
+        });
         let hosts = (whole > 1 && on_host.is_none()).then(|| match gpus {
             few if few <= whole => "the log names no hosts: one is assumed".to_owned(),
             _ => format!("the log names no hosts: ones of {whole} GPUs are assumed"),
@@ -213,7 +237,7 @@ impl Bus {
             Machine::Fabric(..) => None,
         };
         let apart = apart.map(|apart| format!("links between GPUs do not join {} with all others", apart.who));
-        let all: Vec<String> = hosts.into_iter().chain(apart).collect();
+        let all: Vec<String> = hosts.into_iter().chain(shared).chain(apart).chain(open).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 }
@@ -372,6 +396,57 @@ mod tests {
         assert!(bound(&rack, "efficiency") < 1.0 && bound(&rack, "bound_largest_MBps") > 840e3, "{rack:?}");
         let hosts = judged("hgx-h100-rail", 72, 840e3);
         assert!(bound(&hosts, "bound_largest_MBps") < 840e3, "{hosts:?}");
+    }
+
+    /// A rack has an operating system for each tray of four GPUs, which a log counts by host names.
+    #[test]
+    fn trays_of_a_rack_share_its_domain() {
+        let on = |gpus: u32, each: u32| {
+            let row = Record::new().with("benchmark", "allreduce").with("ranks", gpus).with(GPUS_PER_HOST, each);
+            Bus::open("gb200-nvl72", &Told::default()).unwrap().add(row.with("bus_bandwidth_MBps", 840e3)).unwrap()
+        };
+        for gpus in [8, 72] {
+            let rack = on(gpus, 4);
+            assert_eq!(
+                (bound(&rack, "bound_ring_MBps"), rack.text("limiting_resource")),
+                (900e3, Some("scale-up network"))
+            );
+            assert!(rack.text("bound_is").is_some_and(|text| text.contains("18 hosts of 4 GPUs")), "{rack:?}");
+        }
+        // One GPU of each tray: 18 of a rack, 17 of whose 18 hops stay inside.
+        let few = on(36, 1);
+        assert_eq!(bound(&few, "bound_ring_MBps").round(), (900e3f64 * 18.0 / 17.0).round());
+    }
+
+    #[test]
+    fn what_a_fabric_leaves_open_is_not_called_impossible() {
+        let open = judged("gpu-rail", 8, 478e3);
+        assert_eq!((bound(&open, "bound_ring_MBps"), bound(&open, "bound_largest_MBps")), (450e3, 700e3));
+        assert!(open.text("bound_is").is_some_and(|text| text.contains("gpu_switch_reduces")), "{open:?}");
+        assert_eq!(open.number("bound_nvls_MBps"), None);
+        assert!(
+            !judged("mi300x-rail", 8, 1.0).text("bound_is").is_some_and(|text| text.contains("gpu_switch_reduces"))
+        );
+    }
+
+    #[test]
+    fn nvls_across_hosts_is_bound_by_what_the_network_combines() {
+        let sharp = judged("hgx-h100-sharp", 32, 520e3);
+        assert_eq!(
+            (bound(&sharp, "bound_nvls_MBps").round(), bound(&sharp, "bound_largest_MBps").round()),
+            (770_112.0, 770_112.0)
+        );
+    }
+
+    /// A leaf has as many links up as down, whatever is above its spines.
+    #[test]
+    fn cores_add_nothing_to_a_leafs_way_up() {
+        let spine = |gpus: u32| {
+            let row = Record::new().with("benchmark", "alltoall").with("ranks", gpus).with("bus_bandwidth_MBps", 1.0);
+            let record = Bus::open("hgx-h100-pod:radix=16", &Told::default()).unwrap().add(row).unwrap();
+            bound(&record, "bound_spine_MBps") * f64::from(gpus - 8) / f64::from(gpus - 1)
+        };
+        assert_eq!(spine(128).round(), spine(256).round());
     }
 
     #[test]

@@ -170,8 +170,8 @@ impl Scheduled {
             record.set("left_out", "messages within a node");
         }
         if *format == Format::Chakra {
-            let &Cut { chunk, slices, .. } = cut;
-            record = record.with("chunk_B", chunk).with("slices", slices);
+            let &Cut { channels, chunk, slices, .. } = cut;
+            record = record.with("channels", channels).with("chunk_B", chunk).with("slices", slices);
         }
         Ok(vec![record])
     }

@@ -157,15 +157,21 @@ impl Tables {
         let above = |tables: &Tables, c: &Channel| tables.level[network.to(*c).0 as usize] > level;
         let ups: Vec<Channel> = network.out(v).filter(|c| above(self, c)).collect();
         let Some(&first) = ups.first() else { return };
+        let to = |channel: Channel| network.to(channel);
         // Parallel channels are either next to each other in port order or a round of all devices above apart.
-        let parallel = ups.iter().skip(1).position(|&c| network.to(c) == network.to(first));
+        let parallel = ups.iter().skip(1).position(|&c| to(c) == to(first));
         let apart = parallel.map_or(1, |place| place as u64 + 1);
         let own = self.up[v.0 as usize];
         (self.apart[v.0 as usize], self.ups[v.0 as usize]) = (apart, ups.len() as u64);
+        // What is told apart is the device above. Which of its parallel channels leads there is not, where these lie a
+        // round apart: the next level spreads that, too. It has no more in a group that is not full, whose leaves then have
+        // several channels to each device above.
+        let is_round = apart > 1 && (apart as usize..ups.len()).all(|at| to(ups[at]) == to(ups[at - apart as usize]));
+        let devices = if is_round && (ups.len() as u64).is_multiple_of(apart) { apart } else { ups.len() as u64 };
         // Only switches spread: what else leads on in several ways leads to different places.
-        let spread = if network.vertex_role[v.0 as usize] == Role::Switch { ups.len() as u64 } else { 1 };
+        let spread = if network.vertex_role[v.0 as usize] == Role::Switch { devices } else { 1 };
         let divisor = own.saturating_mul(spread);
-        for channel in ups {
+        for &channel in &ups {
             let to = network.to(channel).0 as usize;
             if self.level[to] == u32::MAX {
                 self.level[to] = level + 1;

@@ -5,7 +5,7 @@ use hotlink_fabric::network::{Channel, Node};
 use hotlink_fabric::routing::choice::Draw;
 use hotlink_fabric::routing::{Paths, State, Trip};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
-use hotlink_fabric::topology::{Clos64, DragonflySpec, FatTree, SwitchRing};
+use hotlink_fabric::topology::{Clos64, DragonflySpec, FatTree, Rail, SwitchRing};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_load::LoadError;
 use proptest::prelude::*;
@@ -96,6 +96,22 @@ fn tables_of_full_fat_trees_spread_all_to_all_and_shifts_evenly() {
             let most = |load: &hotlink_load::Load| load.channel.iter().copied().fold(0.0, f64::max);
             assert!(most(&tables) <= most(&even) * 1.000_001, "radix {radix}, {nodes} nodes, {traffic}");
         }
+    }
+}
+
+/// In groups that are not full a leaf has several cables to each spine, and a spine several to each core.
+#[test]
+fn tables_of_pods_with_cores_use_all_cables_alike() {
+    let spec = hotlink_fabric::catalog::load("hgx-h100-pod").expect("of the catalog");
+    for (radix, nodes) in [(16, 128), (16, 192), (16, 256), (16, 512), (32, 1024)] {
+        let topology = TopologySpec::new(Rail { gpus_per_host: 8, radix, joined: true, mesh: false });
+        let fabric = Fabric::build(&FabricSpec { topology, ..spec.clone() }, nodes).expect("a pod");
+        let demand = Traffic::AllToAll.demand(nodes, 1).expect("a pattern");
+        let most = |paths| {
+            let load = hotlink_load::count_paths(&fabric, &demand, paths, 1).expect("routes");
+            load.channel.iter().copied().fold(0.0, f64::max)
+        };
+        assert!(most(Paths::Destination) <= most(Paths::Packet) * 1.000_001, "radix {radix}, {nodes} GPUs");
     }
 }
 

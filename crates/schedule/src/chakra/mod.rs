@@ -5,18 +5,20 @@
 //! `--flops` says. Sends, receives and collectives become messages; a collective stands for the ranks of its group
 //! (`pg_name`, listed in `comm_group.json` beside the traces), or for all. A group's collectives are met in the order in
 //! which each rank's file has them. Sizes (`comm_size`) are those of each rank's input. Traces say what a collective does,
-//! not how: rings, chains and rounds ([`crate::collective::member`]).
+//! not how: they run as those of GPU clusters do ([`crate::collective`]).
 
 mod node;
 mod wire;
 
-use crate::collective::{Group, Kind, member};
+use crate::collective::{Group, Home, Kind, MOST_OPERATIONS};
 use crate::draft::{Draft, Local};
 use crate::form::{Builder, LATEST, MOST_BYTES, MOST_OPS, Place};
 use crate::read::{Options, ReadError};
 use node::{Node, Type};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
 use wire::Wire;
 
 /// The version of the metadata that is read.
@@ -27,7 +29,10 @@ const ENDING: &str = "et";
 const GROUPS: &str = "comm_group.json";
 /// Tags of collectives: those of a trace's own messages stand below.
 const COLLECTIVE: u32 = 1 << 30;
-/// Operations of the host, kernels, and communication follow one another on a processor each.
+/// Collectives before their tags come again: far more than go on at once.
+const TAGGED: u32 = 1 << 26;
+/// Operations of the host, kernels, and communication follow one another on a processor each. A collective's other channels
+/// have those that follow.
 const HOST: u8 = 0;
 const KERNELS: u8 = 1;
 const COMMUNICATION: u8 = 2;
@@ -69,10 +74,7 @@ pub fn files(path: &Path) -> Result<Option<Vec<PathBuf>>, ReadError> {
 
 /// All operations of the traces, in picoseconds.
 pub(crate) fn builder(files: &[PathBuf], options: &Options, watched: u32) -> Result<Builder, ReadError> {
-    let mut groups = groups(files, options)?;
-    let mut all: Vec<u32> = (0..files.len() as u32).collect();
-    groups.values_mut().chain([&mut all]).for_each(|ranks| options.cut.by_domain(ranks));
-    let mut reader = Reader { draft: Draft::new(files.len() as u32), groups, all, calls: BTreeMap::new(), options };
+    let mut reader = Reader::new(files.len() as u32, groups(files, options)?, options);
     for (rank, file) in (0..).zip(files) {
         let name = file.display().to_string();
         let bytes =
@@ -86,7 +88,7 @@ pub(crate) fn builder(files: &[PathBuf], options: &Options, watched: u32) -> Res
 /// One rank's bytes, as a trace of two ranks: for fuzzing.
 pub(crate) fn bytes(bytes: &[u8], options: &Options) -> Result<(), ReadError> {
     let groups = BTreeMap::from([("pair".to_owned(), vec![0, 1])]);
-    let mut reader = Reader { draft: Draft::new(2), groups, all: vec![0, 1], calls: BTreeMap::new(), options };
+    let mut reader = Reader::new(2, groups, options);
     (0..2).try_for_each(|rank| reader.rank(rank, "trace", bytes))
 }
 
@@ -123,14 +125,24 @@ struct Call {
 
 struct Reader<'a> {
     draft: Draft,
-    groups: BTreeMap<String, Vec<u32>>,
-    all: Vec<u32>,
+    /// By name; without one, all ranks.
+    groups: BTreeMap<String, Rc<Group>>,
     /// By group and number among the group's.
     calls: BTreeMap<(String, u32), Call>,
+    homes: Arc<[Home]>,
     options: &'a Options,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(ranks: u32, named: BTreeMap<String, Vec<u32>>, options: &'a Options) -> Reader<'a> {
+        let homes = options.cut.homes(ranks);
+        let of = |ranks: &[u32]| Rc::new(Group::new(ranks, &homes, options.costs, &options.cut));
+        let all: Vec<u32> = (0..ranks).collect();
+        let mut groups: BTreeMap<_, _> = named.into_iter().map(|(name, ranks)| (name, of(&ranks))).collect();
+        groups.insert(String::new(), of(&all));
+        Reader { draft: Draft::new(ranks), groups, homes, calls: BTreeMap::new(), options }
+    }
+
     fn rank(&mut self, rank: u32, file: &str, bytes: &[u8]) -> Result<(), ReadError> {
         let mut wire = Wire::new(bytes);
         let broken = |wire: &Wire<'_>, what: &str| {
@@ -209,7 +221,7 @@ impl Reader<'_> {
             }
             Type::Send | Type::Receive => {
                 let (key, sends) = if node.kind == Type::Send { ("comm_dst", true) } else { ("comm_src", false) };
-                let peer = self.number(node, key, self.all.len() as u64 - 1)? as u32;
+                let peer = self.number(node, key, u64::from(self.draft.ranks()) - 1)? as u32;
                 let bytes = self.number(node, "comm_size", MOST_BYTES)?;
                 let tag = if node.whole("comm_tag").is_some() {
                     self.number(node, "comm_tag", u64::from(COLLECTIVE) - 1)? as u32
@@ -219,8 +231,8 @@ impl Reader<'_> {
                 if !sends {
                     return one(self.draft.recv(rank, peer, bytes, tag, COMMUNICATION));
                 }
-                let Options { cut, costs, .. } = &self.options;
-                let by_proxy = cut.parts(rank, peer) && costs.proxy_ps > 0;
+                let (costs, host) = (self.options.costs, |rank: u32| self.homes[rank as usize].host);
+                let by_proxy = host(rank) != host(peer) && costs.proxy_ps > 0;
                 let posted = by_proxy.then(|| self.draft.calc(rank, COMMUNICATION, costs.proxy_ps));
                 let send = self.draft.send(rank, peer, bytes, tag, COMMUNICATION);
                 posted.into_iter().for_each(|posted| self.draft.requires(rank, send, posted));
@@ -266,12 +278,10 @@ impl Reader<'_> {
             return Err("names dimensions of a simulator's network (involved_dim): name a group (pg_name)".to_owned());
         }
         let name = node.text("pg_name").unwrap_or_default().to_owned();
-        let ranks = match name.is_empty() {
-            true => &self.all,
-            false => self.groups.get(&name).ok_or_else(|| {
-                format!("is of group `{name}`, which {GROUPS} does not list: {{\"{name}\": [RANKS]}}; see --groups")
-            })?,
-        };
+        let group = self.groups.get(&name).cloned().ok_or_else(|| {
+            format!("is of group `{name}`, which {GROUPS} does not list: {{\"{name}\": [RANKS]}}; see --groups")
+        })?;
+        let ranks = group.ranks();
         let me = ranks.iter().position(|&own| own == rank);
         let me = me.ok_or_else(|| format!("is of group `{name}`, which rank {rank} is not in"))?;
         let number = nth.entry(name.clone()).or_default();
@@ -279,7 +289,7 @@ impl Reader<'_> {
         let call = self.calls.entry((name.clone(), *number)).or_insert(Call {
             kind,
             bytes,
-            tag: COLLECTIVE + next,
+            tag: COLLECTIVE + next % TAGGED * Group::CHANNELS,
             rank,
             node: node.id,
             calls: 0,
@@ -293,14 +303,18 @@ impl Reader<'_> {
         call.calls += 1;
         *number += 1;
         debug_assert!(call.calls <= many, "each rank calls once");
-        let at = (call.tag, COMMUNICATION);
-        Ok(member(&mut self.draft, Group { ranks, me }, kind, bytes, at, (self.options.costs, &self.options.cut)))
+        if group.operations(kind, bytes) > MOST_OPERATIONS {
+            return Err(format!(
+                "is {kind:?} of {bytes} B on {many} ranks: needs more than {MOST_OPERATIONS} operations"
+            ));
+        }
+        Ok(group.member(&mut self.draft, me, (kind, bytes), (call.tag, COMMUNICATION)))
     }
 
     /// A collective that some rank of its group does not call.
     fn missing(&self, files: &[PathBuf]) -> Result<(), ReadError> {
         for ((group, number), call) in &self.calls {
-            let ranks = self.groups.get(group).unwrap_or(&self.all);
+            let ranks = self.groups[group].ranks();
             if call.calls < ranks.len() {
                 let file = files[call.rank as usize].display().to_string();
                 let what =
@@ -336,13 +350,7 @@ mod tests {
     fn a_node_takes_what_it_states_or_is_an_error() {
         let options = Options { flops: Some(1e14), ..Options::default() };
         let took = |kind, duration_us, attribute: Option<(&str, i128)>| {
-            let mut reader = Reader {
-                draft: Draft::new(1),
-                groups: BTreeMap::new(),
-                all: vec![0],
-                calls: BTreeMap::new(),
-                options: &options,
-            };
+            let mut reader = Reader::new(1, BTreeMap::new(), &options);
             let attributes = attribute.map(|(key, number)| (key.to_owned(), Attribute::Whole(number)));
             let attributes = attributes.into_iter().collect();
             let node = Node { id: 1, name: String::new(), kind, after: Vec::new(), duration_us, attributes };

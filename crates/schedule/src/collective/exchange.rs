@@ -1,9 +1,9 @@
 //! All-to-all: each pair by itself, or by rail (a message to another domain goes to the GPU of the right rail first).
 
 use super::groups::{Home, by_host};
-use super::lane::Lane;
+use super::lane::{Desk, Lane};
 use super::{Machine, STAGE, chunks, share};
-use crate::draft::Draft;
+use crate::draft::{Draft, Local};
 
 /// What a rank has for another, of `bytes` for all.
 fn part(machine: &Machine, bytes: u64, to: u32) -> u64 {
@@ -18,30 +18,44 @@ pub(super) fn pairwise(draft: &mut Draft, machine: &Machine, bytes: u64) {
 
 /// Each pair of some GPUs by itself.
 pub(super) fn among(draft: &mut Draft, machine: &Machine, homes: &[Home], ranks: &[u32], bytes: u64) {
-    let Machine { channels, chunk, costs, .. } = *machine;
     let (ranks, many) = (by_host(ranks, |rank| homes[rank as usize]).concat(), ranks.len());
-    let host = |rank: u32| homes[rank as usize].host;
-    let part = |to: usize| share(bytes, to as u64, many as u64);
+    let part = |_: usize, to: usize| share(bytes, to as u64, many as u64);
     for me in 0..many {
-        // A channel serves every so many of the other ranks, as their distance has it.
-        for channel in 0..channels.min(many as u32 - 1) {
-            let mut lane = Lane::new(draft, ranks[me], channel, costs);
-            lane.launch();
-            let begun = lane.last;
-            let steps = || (1 + channel as usize..many).step_by(channels as usize);
-            for to in steps().map(|step| (me + step) % many) {
-                let far = host(ranks[to]) != host(ranks[me]);
-                chunks(part(to), chunk).for_each(|bytes| lane.send_by(ranks[to], bytes, far));
-            }
-            let mut receiving = lane.beside(64 | channel as u8, begun);
-            for from in steps().map(|step| (me + many - step) % many) {
-                for bytes in chunks(part(me), chunk) {
-                    receiving.recv(ranks[from], bytes);
-                    receiving.copy(bytes);
-                }
+        of_one(draft, (machine, homes, &ranks), (me, Desk::default()), part);
+    }
+}
+
+/// What one GPU sends and takes where `part` is what one of the ranks has for another, by their places. Gives the last
+/// operations of each channel.
+pub(super) fn of_one(
+    draft: &mut Draft,
+    (machine, homes, ranks): (&Machine, &[Home], &[u32]),
+    (me, desk): (usize, Desk),
+    part: impl Fn(usize, usize) -> u64,
+) -> Vec<Local> {
+    let Machine { channels, chunk, costs, .. } = *machine;
+    let (many, host) = (ranks.len(), |rank: u32| homes[rank as usize].host);
+    let mut ends = Vec::new();
+    // A channel serves every so many of the other ranks, as their distance has it.
+    for channel in 0..channels.min(many as u32 - 1) {
+        let mut lane = desk.lane(draft, ranks[me], channel, costs);
+        let begun = lane.last;
+        let steps = || (1 + channel as usize..many).step_by(channels as usize);
+        for to in steps().map(|step| (me + step) % many) {
+            let far = host(ranks[to]) != host(ranks[me]);
+            chunks(part(me, to), chunk).for_each(|bytes| lane.send_by(ranks[to], bytes, far));
+        }
+        ends.extend(lane.last);
+        let mut receiving = lane.beside_to_receive(begun);
+        for from in steps().map(|step| (me + many - step) % many) {
+            for bytes in chunks(part(from, me), chunk) {
+                receiving.recv(ranks[from], bytes);
+                receiving.copy(bytes);
             }
         }
+        ends.extend(receiving.last);
     }
+    ends
 }
 
 pub(super) fn by_rail(draft: &mut Draft, machine: &Machine, bytes: u64) {

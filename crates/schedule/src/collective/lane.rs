@@ -32,6 +32,8 @@ impl Costs {
 const PROXY: u8 = 128;
 /// The adapter takes what a proxy posts at once, whatever the proxy has to do next: no processor that works.
 const ADAPTER: u8 = 127;
+/// The processor that takes what comes for a channel while the channel sends: beyond those of the channels.
+const RECEIVING: u8 = 64;
 
 /// What a processor of a collective's schedule is, in words.
 pub fn processor(cpu: u32) -> String {
@@ -51,9 +53,37 @@ pub(super) struct Lane<'a> {
     pub last: Option<Local>,
 }
 
+/// Where a GPU's part of a collective stands beside what else the GPU does. Its channels have processors and tags in a row.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Desk {
+    /// The processor of the first channel.
+    pub cpu: u8,
+    /// The tag of the first channel.
+    pub tag: u32,
+    /// What every channel starts after. `None`: each has a launch of its own.
+    pub after: Option<Local>,
+}
+
+impl Desk {
+    /// A channel of a rank, ready for its first message.
+    pub fn lane(self, draft: &mut Draft, rank: u32, channel: u32, costs: Costs) -> Lane<'_> {
+        let mut lane = Lane::new(draft, rank, u32::from(self.cpu) + channel, costs);
+        (lane.tag, lane.last) = (self.tag + channel, self.after);
+        if self.after.is_none() {
+            lane.launch();
+        }
+        lane
+    }
+}
+
 impl<'a> Lane<'a> {
     pub fn new(draft: &'a mut Draft, rank: u32, channel: u32, costs: Costs) -> Lane<'a> {
         Lane { draft, rank, tag: channel, cpu: channel as u8, costs, last: None }
+    }
+
+    /// The same channel's receives where they run beside its sends.
+    pub fn beside_to_receive(&mut self, last: Option<Local>) -> Lane<'_> {
+        self.beside(RECEIVING + self.cpu, last)
     }
 
     /// The same channel's work that runs beside: `last` is what it waits for first.

@@ -1,15 +1,14 @@
-//! A collective of a trace: among any ranks, on one processor, as rings, chains and rounds. Traces say what, not how.
+//! A collective of a trace: among any ranks, by the rings and exchanges of GPU clusters. Traces say what, not how.
 
-use super::lane::{Costs, Lane};
-use super::ring::{Seat, round};
-use super::share;
+use super::groups::{Home, ring_pieces, within};
+use super::lane::{Costs, Desk};
+use super::{MOST_CHANNELS, Machine, Which, Wiring, chunks, exchange, ring, share};
 use crate::draft::{Draft, Local};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a trace's collective does. Sizes are those of each rank's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Combined at all: a ring.
     Allreduce,
     /// Combined at the first of the group: a chain.
@@ -30,144 +29,152 @@ pub enum Kind {
     Barrier,
 }
 
-/// Who takes part, and as which of them a rank does.
-#[derive(Clone, Copy, Debug)]
-pub struct Group<'a> {
-    /// All of them.
-    pub ranks: &'a [u32],
-    /// The place of the rank whose part is written.
-    pub me: usize,
-}
-
-/// How a trace's collectives are cut, of which traces say nothing.
+/// How a trace's collectives run, of which traces say nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Largest piece of a chain, in bytes.
+    /// Channels side by side.
+    pub channels: u32,
+    /// Largest piece that a channel passes on, in bytes.
     pub chunk: u64,
     /// Pieces of a ring's block.
     pub slices: u64,
+    /// How ranks and domains are wired.
+    pub wiring: Wiring,
     /// Where ranks are: what goes to another scale-up domain passes a proxy.
     pub domains: Domains,
 }
 
-/// The scale-up domain of each rank.
+/// The scale-up domain of each rank, and its place there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Domains {
     /// Ranks of each, in order from rank 0 on.
     InOrder(u32),
     /// By rank.
-    Of(Arc<[u32]>),
+    Of(Arc<[Home]>),
 }
 
 impl Cut {
-    /// Whether what one rank sends another passes a proxy.
-    pub(crate) fn parts(&self, a: u32, b: u32) -> bool {
-        self.domain(a) != self.domain(b)
-    }
-    /// Puts a group's ranks domain by domain, in order of the first of each: so NCCL finds its rings. The first stays first.
-    pub(crate) fn by_domain(&self, ranks: &mut [u32]) {
-        let mut order = BTreeMap::new();
-        for &rank in &*ranks {
-            let next = order.len();
-            order.entry(self.domain(rank)).or_insert(next);
-        }
-        ranks.sort_by_key(|&rank| order[&self.domain(rank)]);
-    }
-    fn domain(&self, rank: u32) -> u32 {
+    /// Where each of so many ranks is.
+    pub(crate) fn homes(&self, ranks: u32) -> Arc<[Home]> {
         match &self.domains {
-            Domains::InOrder(each) => rank / each,
-            Domains::Of(domains) => domains[rank as usize],
+            Domains::InOrder(each) => (0..ranks).map(|rank| Home::of(rank, *each)).collect(),
+            Domains::Of(homes) => homes.clone(),
         }
     }
 }
 
 impl Default for Cut {
-    /// As NCCL cuts them: buffers of 4 MiB in 8 steps, chunks of four steps, slices of two.
+    /// As NCCL cuts them, on one channel: buffers of 4 MiB in 8 steps, chunks of four steps, slices of two.
     fn default() -> Cut {
-        Cut { chunk: 1 << 20, slices: 2, domains: Domains::InOrder(1) }
+        let wiring = Wiring::default();
+        Cut { channels: 1, chunk: 1 << 20, slices: 2, wiring, domains: Domains::InOrder(1) }
     }
 }
 
-/// Writes one rank's part of a collective; gives its first and its last operation.
-pub fn member(
-    draft: &mut Draft,
-    group: Group<'_>,
-    kind: Kind,
-    bytes: u64,
-    (tag, cpu): (u32, u8),
-    (costs, cut): (Costs, &Cut),
-) -> (Local, Local) {
-    let rank = group.ranks[group.me];
-    let begun = draft.calc(rank, cpu, costs.launch_ps);
-    let mut lane = Lane::new(draft, rank, cpu.into(), costs);
-    (lane.tag, lane.last) = (tag, Some(begun));
-    if group.ranks.len() > 1 {
-        write(&mut lane, group, kind, bytes, cut);
-    }
-    let last = lane.last;
-    let ended = draft.calc(rank, cpu, 0);
-    last.into_iter().for_each(|last| draft.requires(rank, ended, last));
-    (begun, ended)
+/// The ranks that take part in collectives, domain by domain: so NCCL finds its rings.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    machine: Machine,
+    homes: Arc<[Home]>,
+    ranks: Vec<u32>,
+    /// The place of the one that others send to, or take from.
+    root: usize,
 }
 
-fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes: u64, cut: &Cut) {
-    let many = ranks.len();
-    let at = |position: usize| ranks[position % many];
-    let seat = Seat {
-        position: me as u64,
-        ranks: many as u64,
-        before: at(me + many - 1),
-        next: at(me + 1),
-        far: cut.parts(at(me), at(me + 1)),
-        slices: cut.slices,
-    };
-    let own = at(me);
-    let send = |lane: &mut Lane<'_>, to: usize, bytes: u64| lane.send_by(at(to), bytes, cut.parts(own, at(to)));
-    let fetch = |lane: &mut Lane<'_>, from: usize, bytes: u64| {
-        lane.recv(at(from), bytes);
-        lane.copy(bytes);
-    };
-    let part = |of: usize| share(bytes, of as u64, many as u64);
-    let chain = || super::chunks(bytes, cut.chunk);
-    match kind {
-        Kind::Allreduce => round(lane, &seat, bytes, true, true),
-        Kind::ReduceScatter => round(lane, &seat, bytes, true, false),
-        Kind::Allgather => round(lane, &seat, bytes * many as u64, false, true),
-        Kind::Broadcast => {
-            for bytes in chain() {
-                if me > 0 {
-                    fetch(lane, me - 1, bytes);
+impl Group {
+    /// Of ranks, the first of which is the root.
+    pub(crate) fn new(ranks: &[u32], homes: &Arc<[Home]>, costs: Costs, cut: &Cut) -> Group {
+        let &Cut { channels, chunk, slices, wiring, .. } = cut;
+        let channels = channels.clamp(1, MOST_CHANNELS);
+        let all = Machine { ranks: 1, domain: 1, channels, chunk: chunk.max(1), slices, costs, wiring, rails: None };
+        // A file may list a group that nobody is in.
+        let (machine, ordered) = if ranks.is_empty() { (all, Vec::new()) } else { within(&all, homes, ranks) };
+        let root = ordered.iter().position(|rank| ranks.first() == Some(rank)).unwrap_or(0);
+        Group { machine, homes: homes.clone(), ranks: ordered, root }
+    }
+
+    /// Who takes part.
+    pub(crate) fn ranks(&self) -> &[u32] {
+        &self.ranks
+    }
+
+    /// Operations of a collective, at most about.
+    pub(crate) fn operations(&self, kind: Kind, bytes: u64) -> u64 {
+        let ranks = self.ranks.len() as u64;
+        let of_rings = |bytes: u64| 8 * ranks * ring_pieces(&self.machine, ranks, bytes);
+        let of_each_rank = match kind {
+            Kind::Allreduce | Kind::ReduceScatter => of_rings(bytes),
+            Kind::Allgather => of_rings(bytes.saturating_mul(ranks)),
+            Kind::Broadcast | Kind::Reduce | Kind::Scatter | Kind::Alltoall => 5 * (ranks + bytes / self.machine.chunk),
+            Kind::Gather => 5 * (1 + bytes / self.machine.chunk),
+            Kind::Barrier => 64,
+        };
+        of_each_rank.saturating_mul(ranks)
+    }
+
+    /// Writes the part that the rank at `me` has in a collective; gives its first and its last operation. Its channels have
+    /// the processors and the tags from `cpu` and `tag` on, [`Group::CHANNELS`] of each.
+    pub(crate) fn member(
+        &self,
+        draft: &mut Draft,
+        me: usize,
+        (kind, bytes): (Kind, u64),
+        (tag, cpu): (u32, u8),
+    ) -> (Local, Local) {
+        let rank = self.ranks[me];
+        let begun = draft.calc(rank, cpu, self.machine.costs.launch_ps);
+        let desk = Desk { cpu, tag, after: Some(begun) };
+        let ends = if self.ranks.len() > 1 { self.write(draft, me, (kind, bytes), desk) } else { vec![begun] };
+        let ended = draft.calc(rank, cpu, 0);
+        ends.into_iter().for_each(|last| draft.requires(rank, ended, last));
+        (begun, ended)
+    }
+
+    /// Processors, and tags, of a collective.
+    pub(crate) const CHANNELS: u32 = MOST_CHANNELS;
+
+    fn write(&self, draft: &mut Draft, me: usize, (kind, bytes): (Kind, u64), desk: Desk) -> Vec<Local> {
+        let Group { machine, homes, ranks, root } = self;
+        let (team, root, many) = ((machine, &homes[..], &ranks[..]), *root, ranks.len());
+        let part = |of: usize| share(bytes, of as u64, many as u64);
+        let ring = |draft: &mut Draft, which: Which, bytes: u64| {
+            ring::of_one(draft, team, (me, desk), bytes, |lane, seat, bytes| {
+                ring::turns(lane, machine, &seat(me), which, bytes);
+            })
+        };
+        match kind {
+            Kind::Allreduce => ring(draft, Which::Allreduce, bytes),
+            Kind::ReduceScatter => ring(draft, Which::ReduceScatter, bytes),
+            Kind::Allgather => ring(draft, Which::Allgather, bytes * many as u64),
+            // A chain along each ring, from the root or, combined, to it.
+            Kind::Broadcast | Kind::Reduce => ring::of_one(draft, team, (me, desk), bytes, |lane, seat, bytes| {
+                let (own, many) = (seat(me), many as u64);
+                let first = seat(root).position + u64::from(kind == Kind::Reduce);
+                let place = (own.position + many - first % many) % many;
+                for bytes in chunks(bytes, machine.chunk) {
+                    if place > 0 {
+                        lane.recv(own.before, bytes);
+                        if kind == Kind::Reduce { lane.reduce(bytes) } else { lane.copy(bytes) }
+                    }
+                    if place + 1 < many {
+                        lane.send_by(own.next, bytes, own.far);
+                    }
                 }
-                if me + 1 < many {
-                    send(lane, me + 1, bytes);
-                }
+            }),
+            Kind::Alltoall => exchange::of_one(draft, team, (me, desk), |_, to| part(to)),
+            Kind::Gather => exchange::of_one(draft, team, (me, desk), |_, to| if to == root { bytes } else { 0 }),
+            Kind::Scatter => {
+                exchange::of_one(draft, team, (me, desk), |from, to| if from == root { part(to) } else { 0 })
             }
-        }
-        Kind::Reduce => {
-            for bytes in chain() {
-                if me + 1 < many {
-                    lane.recv(at(me + 1), bytes);
-                    lane.reduce(bytes);
+            Kind::Barrier => {
+                let mut lane = desk.lane(draft, ranks[me], 0, machine.costs);
+                let host = |place: usize| homes[ranks[place] as usize].host;
+                for distance in (0..).map(|step| 1 << step).take_while(|&distance| distance < many) {
+                    let to = (me + distance) % many;
+                    lane.send_by(ranks[to], 0, host(to) != host(me));
+                    lane.recv(ranks[(me + many - distance) % many], 0);
                 }
-                if me > 0 {
-                    send(lane, me - 1, bytes);
-                }
-            }
-        }
-        Kind::Gather if me > 0 => send(lane, 0, bytes),
-        Kind::Gather => (1..many).for_each(|from| fetch(lane, from, bytes)),
-        Kind::Scatter if me > 0 => fetch(lane, 0, part(me)),
-        Kind::Scatter => (1..many).for_each(|to| send(lane, to, part(to))),
-        Kind::Alltoall => {
-            (1..many).map(|step| (me + step) % many).for_each(|to| send(lane, to, part(to)));
-            (1..many).for_each(|step| fetch(lane, me + many - step, part(me)));
-        }
-        Kind::Barrier => {
-            let mut distance = 1;
-            while distance < many {
-                send(lane, me + distance, 0);
-                lane.recv(at(me + many - distance), 0);
-                distance *= 2;
+                lane.last.into_iter().collect()
             }
         }
     }
@@ -175,17 +182,78 @@ fn write(lane: &mut Lane<'_>, Group { ranks, me }: Group<'_>, kind: Kind, bytes:
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Algorithm, Job};
     use super::*;
+    use crate::form::{Kind as Does, NONE, Op, Schedule};
+
+    const COSTS: Costs = Costs {
+        launch_ps: 5,
+        reduce_ps_per_byte: 2.0,
+        copy_ps_per_byte: 1.0,
+        proxy_ps: 10,
+        switch_launch_ps: 0,
+        switch_extra: 0.0,
+        switch_chunk: 0,
+    };
+
+    fn of_all(ranks: &[u32], cut: &Cut, kind: Kind, bytes: u64) -> Schedule {
+        let group = Group::new(ranks, &cut.homes(ranks.len() as u32), COSTS, cut);
+        let mut draft = Draft::new(ranks.len() as u32);
+        (0..ranks.len()).for_each(|me| {
+            group.member(&mut draft, me, (kind, bytes), (1 << 30, 2));
+        });
+        let schedule = draft.builder(NONE).build();
+        crate::check(&schedule).unwrap();
+        schedule
+    }
+
+    /// Its messages, by channel: who sends whom how many bytes.
+    fn messages(schedule: &Schedule, first: u32) -> Vec<(u32, u32, u32, u64)> {
+        let sends = schedule.ops().filter(|op| op.kind == Does::Send);
+        let mut all: Vec<_> = sends.map(|op: Op| (op.tag - first, op.rank, op.peer, op.size)).collect();
+        all.sort_unstable();
+        all
+    }
 
     #[test]
-    fn ranks_that_share_a_domain_follow_each_other_and_need_no_proxy() {
-        let of = |domains| Cut { domains, ..Cut::default() };
-        let cut = of(Domains::Of([0, 1, 0, 1].into()));
-        let mut ranks = [1, 0, 3, 2];
-        cut.by_domain(&mut ranks);
-        assert_eq!((ranks, cut.parts(0, 2), cut.parts(0, 1)), ([1, 3, 0, 2], false, true));
-        let cut = of(Domains::InOrder(2));
-        cut.by_domain(&mut ranks);
-        assert_eq!((ranks, cut.parts(0, 1), cut.parts(1, 2)), ([1, 0, 3, 2], false, true));
+    fn collectives_of_traces_are_those_of_gpus() {
+        let wiring = [(false, false), (true, false), (false, true)].map(|(mesh, joined)| Wiring { mesh, joined });
+        for (ranks, domain, wiring) in [(8u32, 8, wiring[0]), (8, 8, wiring[1]), (16, 4, wiring[0]), (12, 4, wiring[2])]
+        {
+            let cut = Cut { channels: 16, chunk: 1 << 10, slices: 2, wiring, domains: Domains::InOrder(domain) };
+            let machine =
+                Machine { ranks, domain, channels: 16, chunk: 1 << 10, slices: 2, costs: COSTS, wiring, rails: None };
+            let all: Vec<u32> = (0..ranks).collect();
+            let bytes = 96_000;
+            for (kind, which, algorithm, size) in [
+                (Kind::Allreduce, Which::Allreduce, Algorithm::Ring, bytes),
+                (Kind::ReduceScatter, Which::ReduceScatter, Algorithm::Ring, bytes),
+                (Kind::Allgather, Which::Allgather, Algorithm::Ring, bytes * u64::from(ranks)),
+                (Kind::Alltoall, Which::Alltoall, Algorithm::Pairwise, bytes),
+            ] {
+                let trace = of_all(&all, &cut, kind, bytes);
+                let job = Job { which, algorithm, bytes: size, machine }.schedule().unwrap();
+                assert_eq!(messages(&trace, 1 << 30), messages(&job, 0), "{kind:?} of {ranks}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranks_of_a_domain_follow_each_other_and_chains_begin_or_end_at_the_first_of_the_group() {
+        let homes: Arc<[Home]> = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(host, gpu)| Home { host, gpu }).into();
+        let cut = Cut { channels: 2, domains: Domains::Of(homes), ..Cut::default() };
+        assert!(Group::new(&[], &cut.homes(4), COSTS, &cut).ranks().is_empty());
+        // In order of hosts: 1, 3, 0, 2. The host of rank 3 is first, and rank 1 its GPU 0.
+        let arcs = |kind| {
+            let messages = messages(&of_all(&[3, 0, 1, 2], &cut, kind, 200), 1 << 30);
+            messages.into_iter().map(|(channel, from, to, _)| (channel, from, to)).collect::<Vec<_>>()
+        };
+        assert_eq!(arcs(Kind::Broadcast), [(0, 0, 2), (0, 2, 1), (0, 3, 0), (1, 1, 2), (1, 2, 0), (1, 3, 1)]);
+        for (kind, root_sends) in [(Kind::Broadcast, 1), (Kind::Reduce, 0), (Kind::Gather, 0), (Kind::Scatter, 3)] {
+            let all = messages(&of_all(&[3, 0, 1, 2], &cut, kind, 200), 1 << 30);
+            let by_channel = if matches!(kind, Kind::Broadcast | Kind::Reduce) { 2 } else { 1 };
+            assert_eq!(all.iter().filter(|(_, from, ..)| *from == 3).count(), root_sends * by_channel, "{kind:?}");
+            assert_eq!(all.len(), 3 * by_channel, "{kind:?}");
+        }
     }
 }

@@ -25,7 +25,8 @@ mod tree;
 
 pub use groups::{Groups, Home, by_host};
 pub use lane::{Costs, processor};
-pub use member::{Cut, Domains, Group, Kind, member};
+pub use member::{Cut, Domains};
+pub(crate) use member::{Group, Kind};
 pub use network::RailSwitches;
 pub use step::{Gradients, Step};
 pub use tree::halves;
@@ -165,7 +166,7 @@ const MOST_CHANNELS: u32 = 32;
 /// Processors of a stage of every channel: one each, so that chunks follow one another through the stages.
 const STAGE: u8 = MOST_CHANNELS as u8;
 /// Most operations that are written: some gigabytes of memory.
-const MOST_OPERATIONS: u64 = 100_000_000;
+pub(crate) const MOST_OPERATIONS: u64 = 100_000_000;
 
 impl Job {
     /// Ranks of its schedule: the GPUs, and the switches where they take part.

@@ -1,9 +1,9 @@
 //! Rings: reduce-scatter, then allgather, each of as many steps as there are other ranks.
 
 use super::groups::{Home, within};
-use super::lane::Lane;
+use super::lane::{Desk, Lane};
 use super::{Machine, Which, chunks, share};
-use crate::draft::Draft;
+use crate::draft::{Draft, Local};
 
 /// Where a rank stands in a ring: itself, its neighbours, and whether the way to the next leaves the domain.
 pub(super) struct Seat {
@@ -87,15 +87,30 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
 /// The rings of all channels among some GPUs.
 pub(super) fn among(draft: &mut Draft, machine: &Machine, homes: &[Home], ranks: &[u32], which: Which, bytes: u64) {
     let (group, ranks) = within(machine, homes, ranks);
-    let channels = rings(&group);
     for me in 0..ranks.len() {
-        for channel in 0..channels {
-            let mut lane = Lane::new(draft, ranks[me], channel, machine.costs);
-            lane.launch();
-            let seat = seat_among(&group, homes, &ranks, channel, me);
-            turns(&mut lane, &group, &seat, which, share(bytes, channel.into(), channels.into()));
-        }
+        let work =
+            |lane: &mut Lane<'_>, seat: &dyn Fn(usize) -> Seat, part| turns(lane, &group, &seat(me), which, part);
+        of_one(draft, (&group, homes, &ranks), (me, Desk::default()), bytes, work);
     }
+}
+
+/// What one GPU does on every channel of its rings: `work`, with everybody's seat in the channel's ring and the channel's
+/// part of the bytes. `group` is the machine that the ranks make up. Gives the last operation of each channel.
+pub(super) fn of_one(
+    draft: &mut Draft,
+    (group, homes, ranks): (&Machine, &[Home], &[u32]),
+    (me, desk): (usize, Desk),
+    bytes: u64,
+    work: impl Fn(&mut Lane<'_>, &dyn Fn(usize) -> Seat, u64),
+) -> Vec<Local> {
+    let channels = rings(group);
+    let of_channel = |channel: u32| {
+        let mut lane = desk.lane(draft, ranks[me], channel, group.costs);
+        let seat = |of: usize| seat_among(group, homes, ranks, channel, of);
+        work(&mut lane, &seat, share(bytes, channel.into(), channels.into()));
+        lane.last
+    };
+    (0..channels).filter_map(of_channel).collect()
 }
 
 /// A channel's ring among some GPUs, as the one at `me` of them sees it; `group` is the machine that they make up.

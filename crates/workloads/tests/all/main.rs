@@ -3,3 +3,4 @@
 mod called;
 mod jobs;
 mod region;
+mod traces;
