@@ -3,6 +3,7 @@
 use crate::output::Output;
 use crate::table::{Table, figure};
 use hotlink_bench::Record;
+use hotlink_fabric::catalog::variant;
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::spec::ItemKind;
 use hotlink_results::Batch;
@@ -249,7 +250,8 @@ impl Paper<'_> {
                 notes.push(format!("{name}: prices {list} of {date}, {}", text("prices_status")));
                 notes.extend(steps_of(name, cells()));
             } else if cells().any(|cell| cell.get("note").is_none()) {
-                notes.push(format!("{name}: no prices"));
+                let why = unpriced(name).map_or_else(String::new, |why| format!(": {why}"));
+                notes.push(format!("{name}: no prices{why}"));
             }
             let built = cells().filter(|cell| cell.number("nodes_built") > cell.number("nodes")).count();
             if built > 0 {
@@ -294,6 +296,17 @@ fn sizes(count: usize) -> String {
 
 fn range(first: u32, last: u32) -> String {
     if first == last { first.to_string() } else { format!("{first}..{last}") }
+}
+
+/// Why a fabric of this name has no prices where its base has some; `None`: it is no variant.
+fn unpriced(name: &str) -> Option<&'static str> {
+    match variant::split(name).1 {
+        settings if settings.is_empty() => None,
+        settings if variant::is_relinked(&settings) => {
+            Some("another link is built of other pieces; a file of its own can name them (hotlink new fabric)")
+        }
+        _ => Some("the catalog's are those of other pieces; --prices takes a list of all that the fabric buys"),
+    }
 }
 
 #[cfg(test)]
