@@ -253,6 +253,10 @@ impl Paper<'_> {
                 let why = unpriced(name).map_or_else(String::new, |why| format!(": {why}"));
                 notes.push(format!("{name}: no prices{why}"));
             }
+            let split: Vec<&str> = cells().filter_map(|cell| cell.text("fallback")).collect();
+            if let [why, ..] = split[..] {
+                notes.push(format!("{name}: at {}: {why}", sizes(split.len())));
+            }
             let built = cells().filter(|cell| cell.number("nodes_built") > cell.number("nodes")).count();
             if built > 0 {
                 notes.push(format!("{name}: at {} the model is the next full cube (nodes_built)", sizes(built)));
