@@ -160,6 +160,7 @@ pub const SCHEDULE: &[&str] = &[
     "fabric",
     "benchmark",
     "schedule",
+    "size_B",
     "transport",
     "ranks",
     "operations",
