@@ -17,6 +17,7 @@ pub const ANALYZE: &[(&str, &str)] = &[
     ("efficiency", "efficiency"),
     ("limiting_resource", "limited by"),
     ("hot_link", "hot link"),
+    ("fallback", "paths"),
 ];
 /// A packet simulation.
 pub const PACKETS: &[&str] = &[

@@ -306,16 +306,23 @@ fn range(first: u32, last: u32) -> String {
 fn unpriced(name: &str) -> Option<&'static str> {
     match variant::split(name).1 {
         settings if settings.is_empty() => None,
-        settings if variant::is_relinked(&settings) => {
-            Some("another link is built of other pieces; a file of its own can name them (hotlink new fabric)")
-        }
-        _ => Some("the catalog's are those of other pieces; --prices takes a list of all that the fabric buys"),
+        settings if variant::is_relinked(&settings) => Some(
+            "another link has pieces of its own (hotlink new fabric); its switches keep their ports: --radix sets others",
+        ),
+        _ => Some("those of other pieces do not count; --prices takes a list of all that the fabric buys"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variant_without_prices_says_why() {
+        assert_eq!(unpriced("qsnet"), None);
+        assert!(unpriced("ib-ndr-fat-tree2:radix=40").unwrap().contains("--prices"));
+        assert!(unpriced("ib-ndr-fat-tree2:radix=40:link=infiniband-hdr").unwrap().contains("another link"));
+    }
 
     #[test]
     fn steps_are_the_sizes_at_which_a_switch_is_added() {
