@@ -757,7 +757,7 @@ fn what_a_model_gets_wrong_is_told_before_anything_runs() {
 /// Of a distribution the mean is offered, and each message has a size of its own.
 #[test]
 fn traffic_may_have_messages_of_many_sizes() {
-    let text = "[[job]]\nname = \"a\"\ntraffic = \"uniform\"\nsize = \"uniform:1KiB..3KiB\"\nload = 0.5\nranks = 8\n\
+    let text = "nodes = 64\n[[job]]\nname = \"a\"\ntraffic = \"uniform\"\nsize = \"uniform:1KiB..3KiB\"\nload = 0.5\nranks = 8\n\
                 messages = 50\n";
     let record = &told(text, "ib-ndr-fat-tree2")[0];
     assert_eq!((record.text("sizes"), number(record, "size_B")), (Some("uniform:1KiB..3KiB"), 2048.0));
