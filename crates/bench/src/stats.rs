@@ -68,9 +68,9 @@ impl Summary {
         }
         let min = each.iter().map(|block| block.min).fold(f64::INFINITY, f64::min);
         let max = each.iter().map(|block| block.max).fold(f64::NEG_INFINITY, f64::max);
-        // Where a machine's speed varies by factors, three thirds of a run would allow any value. Samples of one a block say
-        // no more than their medians do.
-        let ends = each.iter().all(|block| block.n > 1);
+        // Where a machine's speed varies by factors, three thirds of a run would allow any value. Only where every block is one
+        // sample do samples say no more than the medians do.
+        let ends = each.iter().any(|block| block.n > 1);
         let ended = |(low, high): (f64, f64)| if ends { (low.max(min), high.min(max)) } else { (low, high) };
         let percentile = weighted_percentiles(blocks);
         Some(Summary {
@@ -362,6 +362,9 @@ mod tests {
             (0..12).map(|block| vec![if block < 8 { 1.0 + f64::from(block) / 10.0 } else { 2000.0 }, 1.0]).collect();
         let summary = Summary::of_blocks(&blocks).unwrap();
         assert_eq!(summary.ci95, Some((1.0, 2000.0)));
+        // One long sample was the whole of its block.
+        let lone = [blocks, vec![vec![3000.0]]].concat();
+        assert_eq!(Summary::of_blocks(&lone).unwrap().ci95, Some((1.0, 3000.0)));
     }
 
     #[test]
@@ -415,6 +418,7 @@ mod tests {
             let s = Summary::of_blocks(&blocks).unwrap();
             prop_assert!(s.min <= s.median && s.median <= s.max);
             prop_assert!(s.ci95.is_none_or(|(low, high)| low <= s.median && s.median <= high));
+            prop_assert!(s.n == s.blocks || s.ci95.is_none_or(|(low, high)| s.min <= low && high <= s.max));
             prop_assert!(s.min <= s.p25 && s.p25 <= s.p75 && s.p75 <= s.max && s.min <= s.p99 && s.p99 <= s.max);
             prop_assert!(s.blocks == 1 || s.p25 <= s.median && s.median <= s.p75);
         }

@@ -7,12 +7,11 @@ use hotlink_bench::{Record, Which};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{routing_key, status_name, to_toml};
 use hotlink_fabric::inventory::Inventory;
-use hotlink_fabric::routing;
 use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_load::Load;
 use hotlink_study::comparison::Priced;
 use hotlink_study::model::{Counted, PatternQuestion, traffic};
-use hotlink_study::options::{Paths, Rates};
+use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source};
 use std::collections::BTreeSet;
 
@@ -109,12 +108,9 @@ pub(crate) fn evaluate(variant: &Variant, priced: &Priced, request: &Request) ->
     Ok(Evaluated { record, parts, source, nodes: variant.nodes })
 }
 
-/// A pattern's question on a variant of `nodes` nodes. Where a hash chooses among equal paths and there are more pairs
-/// than are followed, what all send to all is split evenly. The record says which it was.
-fn question(name: &str, spec: &FabricSpec, nodes: u32, request: &Request) -> Result<PatternQuestion, String> {
+/// A pattern's question.
+fn question(name: &str, request: &Request) -> Result<PatternQuestion, String> {
     let traffic = traffic(name)?;
-    let is_many = u64::from(nodes) * u64::from(nodes) > hotlink_load::MOST_PAIRS;
-    let even = is_many && spec.paths == routing::Paths::Flow && matches!(name, "all-to-all" | "uniform");
     Ok(PatternQuestion {
         traffic,
         capacities: Rates::Measured,
@@ -122,7 +118,7 @@ fn question(name: &str, spec: &FabricSpec, nodes: u32, request: &Request) -> Res
         seed: request.seed,
         samples: request.samples,
         hash_seeds: 0,
-        paths: even.then_some(Paths::Packet),
+        paths: None,
     })
 }
 
@@ -136,7 +132,7 @@ fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Rec
         Some(of.bounds.bandwidth_per_node_mbps / injection?).filter(|share| share.is_finite())
     };
     let counted = |name: &str, built: Fabric| -> Result<(Record, Counted), String> {
-        let asked = question(name, &built.spec, nodes, request).and_then(|question| question.by_load(built, &|| ()));
+        let asked = question(name, request).and_then(|question| question.by_load(built, &|| ()));
         asked.map_err(|why| format!("{name}: {why}"))
     };
     let ask = |name: &str, built: Fabric| {
@@ -199,7 +195,7 @@ fn add_failures(
     ports: u32,
     record: &mut Record,
 ) -> Result<(), String> {
-    let asked = question("all-to-all", &fabric.spec, fabric.asked, request)?;
+    let asked = question("all-to-all", request)?;
     let before = record.number("all_to_all_MBps").unwrap_or(f64::INFINITY);
     let left = failure::left(fabric, (before, load), request.size, (asked.paths_on(fabric), request.seed))?;
     for (key, worst) in [("failed_cable", left.after_cable), ("failed_switch", left.after_switch)] {
@@ -278,7 +274,7 @@ impl Evaluated {
             .with("nodes", self.nodes)
             .with("method", "packet");
         let is_rail = self.record.text("topology") == Some("rail");
-        let asked = question("permutation:random", self.source.spec(), self.nodes, request);
+        let asked = question("permutation:random", request);
         match asked.and_then(|question| question.by_packets(&self.source, self.nodes)) {
             // A rail's own injection is not that of the other variants.
             Ok(answer) => {

@@ -34,7 +34,7 @@ pub use latency::Queues;
 pub use pairs::MOST_PAIRS;
 
 use hotlink_fabric::Fabric;
-use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
+use hotlink_fabric::network::{Channel, Network, Node, Resource, Vertex};
 use hotlink_fabric::routing::choice::Draw;
 use hotlink_fabric::routing::{Hop, Paths, Routing, State, Toward};
 use hotlink_fabric::spec::Role;
@@ -57,7 +57,7 @@ pub enum LoadError {
     },
     /// A path for each pair, and too many pairs to follow.
     #[error(
-        "{pairs} pairs of nodes, each with a path of its own: at most {most} are followed; count fewer nodes, or an even split (paths packet)"
+        "{pairs} pairs of nodes, each with a path of its own: at most {most} are followed; count fewer nodes, or an even split (--paths packet)"
     )]
     Pairs {
         /// Pairs of the demand.
@@ -104,6 +104,28 @@ const PARTS: usize = 128;
 /// itself: a path of the pair's own would keep no order there. The simulator asks here too.
 pub fn paths_on(fabric: &Fabric, stated: Paths) -> Paths {
     if stated.is_static() && fabric.routing.is_valiant() { Paths::Packet } else { stated }
+}
+
+/// Whether all nodes send to all by paths that a hash of each pair chooses, and are too many for each to be followed.
+pub fn has_too_many_pairs(fabric: &Fabric) -> bool {
+    let is_hashed = fabric.offers_choices() && paths_on(fabric, fabric.spec.paths) == Paths::Flow;
+    is_hashed && u64::from(fabric.nodes()).pow(2) > MOST_PAIRS
+}
+
+/// The first node, and the first that it does not reach. Nodes pass nothing on: a GPU's own links may end in its host.
+pub fn apart(network: &Network) -> Option<[Node; 2]> {
+    let first = network.node_iter().next()?;
+    let mut seen = vec![false; network.vertices()];
+    let mut next = vec![first.vertex()];
+    seen[first.vertex().0 as usize] = true;
+    while let Some(at) = next.pop() {
+        for to in network.out(at).map(|channel| network.to(channel)) {
+            if !std::mem::replace(&mut seen[to.0 as usize], true) && !network.is_node(to) {
+                next.push(to);
+            }
+        }
+    }
+    network.node_iter().find(|node| !seen[node.vertex().0 as usize]).map(|node| [first, node])
 }
 
 /// Counts the load of `demand` on every resource where packets choose among equal paths by `paths`. Where the choice is

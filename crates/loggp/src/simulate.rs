@@ -9,7 +9,7 @@ use super::parameters::LogGops;
 use hotlink_bound::schedule::{Gaps, most};
 use hotlink_event::{Event, Few, Queue, RadixHeap, TraceHash};
 use hotlink_fabric::units::Time;
-use hotlink_schedule::{Kind, LATEST, Line, Marks, Matching, Op, Schedule, State, Stuck};
+use hotlink_schedule::{Kind, LATEST, Line, Marks, Matching, Op, Schedule, State, Stuck, are_whole};
 
 /// Most processors or adapters in all.
 const MOST_LANES: u64 = 1 << 26;
@@ -115,6 +115,7 @@ impl<'a> Machine<'a> {
                 (sends, largest) = (sends + 1, op.size.max(largest));
             }
         });
+        are_whole(schedule, &matching, &states)?;
         if u64::from(schedule.ranks()) * u64::from(cpus_each.max(nics_each)) > MOST_LANES {
             return Err(Stuck::TooLarge);
         }

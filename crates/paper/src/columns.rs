@@ -17,6 +17,7 @@ pub const ANALYZE: &[(&str, &str)] = &[
     ("efficiency", "efficiency"),
     ("limiting_resource", "limited by"),
     ("hot_link", "hot link"),
+    ("fallback", "paths"),
 ];
 /// A packet simulation.
 pub const PACKETS: &[&str] = &[
@@ -162,6 +163,7 @@ pub const SCHEDULE: &[&str] = &[
     "fabric",
     "benchmark",
     "schedule",
+    "size_B",
     "transport",
     "ranks",
     "operations",

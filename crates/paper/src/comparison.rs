@@ -3,6 +3,7 @@
 use crate::output::Output;
 use crate::table::{Table, figure};
 use hotlink_bench::Record;
+use hotlink_fabric::catalog::variant;
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::spec::ItemKind;
 use hotlink_results::Batch;
@@ -249,7 +250,12 @@ impl Paper<'_> {
                 notes.push(format!("{name}: prices {list} of {date}, {}", text("prices_status")));
                 notes.extend(steps_of(name, cells()));
             } else if cells().any(|cell| cell.get("note").is_none()) {
-                notes.push(format!("{name}: no prices"));
+                let why = unpriced(name).map_or_else(String::new, |why| format!(": {why}"));
+                notes.push(format!("{name}: no prices{why}"));
+            }
+            let split: Vec<&str> = cells().filter_map(|cell| cell.text("fallback")).collect();
+            if let [why, ..] = split[..] {
+                notes.push(format!("{name}: at {}: {why}", sizes(split.len())));
             }
             let built = cells().filter(|cell| cell.number("nodes_built") > cell.number("nodes")).count();
             if built > 0 {
@@ -296,9 +302,27 @@ fn range(first: u32, last: u32) -> String {
     if first == last { first.to_string() } else { format!("{first}..{last}") }
 }
 
+/// Why a fabric of this name has no prices where its base has some; `None`: it is no variant.
+fn unpriced(name: &str) -> Option<&'static str> {
+    match variant::split(name).1 {
+        settings if settings.is_empty() => None,
+        settings if variant::is_relinked(&settings) => Some(
+            "another link has pieces of its own (hotlink new fabric); its switches keep their ports: --radix sets others",
+        ),
+        _ => Some("those of other pieces do not count; --prices takes a list of all that the fabric buys"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variant_without_prices_says_why() {
+        assert_eq!(unpriced("qsnet"), None);
+        assert!(unpriced("ib-ndr-fat-tree2:radix=40").unwrap().contains("--prices"));
+        assert!(unpriced("ib-ndr-fat-tree2:radix=40:link=infiniband-hdr").unwrap().contains("another link"));
+    }
 
     #[test]
     fn steps_are_the_sizes_at_which_a_switch_is_added() {

@@ -3,7 +3,7 @@
 use crate::{Acceptance, Report, Verdict, possible};
 use hotlink_fabric::input;
 use hotlink_results::anonymous::without_folder;
-use hotlink_results::{Results, can_write, is_no_input, read, write_whole};
+use hotlink_results::{Results, are_apart, can_write, is_no_input, read, write_whole};
 use hotlink_study::Error;
 use std::path::PathBuf;
 
@@ -30,7 +30,9 @@ impl Asked {
     /// # Errors
     /// What is no result or no requirement, by its place; what cannot be written.
     pub fn write(&self) -> Result<Report, Error> {
-        for (option, path) in [("--out", Some(&self.out)), ("--junit", self.junit.as_ref())] {
+        let outputs = [("--out", Some(&self.out)), ("--junit", self.junit.as_ref())];
+        are_apart(outputs)?;
+        for (option, path) in outputs {
             if let Some(path) = path {
                 is_no_input(option, path, self.results.iter().chain(&self.require))?;
                 can_write(option, path)?;

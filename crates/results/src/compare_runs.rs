@@ -106,7 +106,7 @@ const COUNTED: [&str; 48] = [
     "lead_changes",
 ];
 /// Fractions that were asked for.
-const ASKED: [&str; 5] = ["load", "compute_us", "skew_us", "pace_MBps", "oversubscription"];
+const ASKED: [&str; 6] = ["load", "compute_us", "skew_us", "pace_MBps", "oversubscription", "flops"];
 /// What is compared, and whether less is better.
 pub const QUANTITIES: [(&str, bool); 12] = [
     ("latency_us", true),
@@ -412,13 +412,12 @@ fn end_of(path: &str, parts: usize) -> &str {
     path.rmatch_indices('/').nth(parts - 1).map_or(path, |(at, _)| &path[at + 1..])
 }
 
-/// What is compared of a record: what its interval is of, or every known quantity.
+/// What is compared of a record: what its interval is of, or every known quantity. The statistics of a run's ranks are of no
+/// quantity.
 fn quantities(record: &Record) -> Vec<&'static str> {
-    let known = QUANTITIES.iter().map(|(key, _)| *key).chain(SHARES).filter(|key| record.number(key).is_some());
-    match record.statistic() {
-        Some(of) => known.filter(|key| of == *key).collect(),
-        None => known.collect(),
-    }
+    let known = || QUANTITIES.iter().map(|(key, _)| *key).chain(SHARES);
+    let of = record.statistic().filter(|of| known().any(|key| key == *of));
+    known().filter(|key| record.number(key).is_some() && of.is_none_or(|of| of == *key)).collect()
 }
 
 /// What a rate or a share counts as at least: one that fell to nothing must have a ratio, which is a regression.
@@ -427,15 +426,17 @@ const LEAST: f64 = 1e-9;
 /// Times of a measured operation that takes some time, however short.
 const TAKE_TIME: [&str; 3] = ["latency_us", "time_s", "time_us"];
 
-/// Why the value of `quantity` in a record cannot be: a time or rate below 0, or an operation that took no time. A rate of 0
-/// can be: nothing arrived, or the program printed too few digits.
+/// Why the value of `quantity` in a record cannot be: a time or rate below 0, or an operation that took no time, where it was
+/// measured or has a bound. A rate of 0 can be: nothing arrived, or the program printed too few digits.
 pub fn invalid(record: &Record, quantity: &str) -> Option<String> {
     let value = record.number(quantity).filter(|_| QUANTITIES.iter().any(|(key, _)| *key == quantity))?;
     // An overlap is a difference: noise takes it below 0.
     let is_below = value < 0.0 && quantity != "overlap";
     let is_measured = record.text("method").is_none_or(|method| method == "measured");
-    let takes_none = value == 0.0 && is_measured && TAKE_TIME.contains(&quantity);
-    (is_below || takes_none).then(|| format!("{quantity} is {value}, which no measurement can give"))
+    let is_bound = record.number(&format!("bound_{quantity}")).is_some_and(|bound| bound > 0.0);
+    let takes_none = value == 0.0 && (is_measured || is_bound) && TAKE_TIME.contains(&quantity);
+    let by = if is_measured { "measurement" } else { "run" };
+    (is_below || takes_none).then(|| format!("{quantity} is {value}, which no {by} can give"))
 }
 
 /// `None`: no ratio has a meaning. Of times, where less is better, 0 and below are no values; of rates, those below 0.
@@ -788,10 +789,20 @@ mod tests {
     }
 
     #[test]
+    fn no_run_takes_less_than_a_bound_above_nothing() {
+        let record = Record::new().with("benchmark", "goal").with("method", "packet").with("latency_us", 0.0);
+        assert_eq!(invalid(&record, "latency_us"), None, "an empty schedule takes no time");
+        let bounded = record.with("bound_latency_us", 1.17);
+        assert_eq!(invalid(&bounded, "latency_us").unwrap(), "latency_us is 0, which no run can give");
+    }
+
+    #[test]
     fn what_is_sampled_may_say_more_than_its_key() {
         let record = Record::new().with("benchmark", "bcast").with("latency_us", 2.0).with("p99", 2.0);
         assert_eq!(quantities(&record.clone().with("statistic_of", "latency_us of the ranks")), ["latency_us"]);
-        assert!(quantities(&record.with("statistic_of", "overlap")).is_empty());
+        assert!(quantities(&record.clone().with("statistic_of", "overlap")).is_empty());
+        let gpus = record.with("bus_bandwidth_MBps", 9.0).with("statistic_of", "the time at which each rank ends");
+        assert_eq!(quantities(&gpus), ["latency_us", "bus_bandwidth_MBps"]);
         let record = Record::new().with("benchmark", "inspection").with("all_to_all_share", 0.5).with("hosts", 36);
         assert_eq!(quantities(&record), ["all_to_all_share"]);
     }

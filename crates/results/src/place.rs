@@ -91,6 +91,26 @@ pub fn is_no_input<P: AsRef<Path>>(
     Ok(())
 }
 
+/// Refuses one file for two outputs, each given with its option. Streams take as many as come.
+pub fn are_apart<'a>(outputs: impl IntoIterator<Item = (&'static str, Option<&'a PathBuf>)>) -> Result<(), Error> {
+    let mut seen: Vec<(&str, PathBuf)> = Vec::new();
+    for (option, path) in outputs {
+        let Some(Target::File(file)) = path.map(|path| Target::of(path)) else { continue };
+        // What is not there yet has no place of its own, but its folder has.
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = match (folder.canonicalize(), file.file_name()) {
+            (Ok(folder), Some(name)) => folder.join(name),
+            _ => file,
+        };
+        if let Some((other, _)) = seen.iter().find(|(_, one)| *one == file) {
+            let what = format!("{option} {}: {other} writes the same file; allowed is another path", file.display());
+            return Err(Error::Input(what));
+        }
+        seen.push((option, file));
+    }
+    Ok(())
+}
+
 /// What stands at a place.
 enum Target {
     /// A file, or nothing yet; the end of links.
@@ -208,6 +228,12 @@ mod tests {
         write_whole("--out", Path::new("/dev/null"), "gone").unwrap();
         assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
         assert!(write_whole("--out", Path::new("/dev/full"), "no room").is_err());
+        for [one, other] in [[&file, &link], [&folder.join("new"), &folder.join("./new")]] {
+            let told = are_apart([("--out", Some(one)), ("--matrix", None), ("--junit", Some(other))]).unwrap_err();
+            assert!(told.to_string().contains("--junit") && told.to_string().contains("--out writes the same file"));
+        }
+        let null = PathBuf::from("/dev/null");
+        are_apart([("--a", Some(&file)), ("--b", Some(&fifo)), ("--c", Some(&null)), ("--d", Some(&null))]).unwrap();
         let told = is_no_input("--out", &link, [&fifo, &file]).unwrap_err().to_string();
         assert!(told.contains("link: is one of the files to read"), "{told}");
         is_no_input("--out", &folder.join("other"), [&file]).unwrap();

@@ -3,6 +3,8 @@
 use crate::form::{ANY, Kind, NONE, Op, Schedule};
 use crate::matching::Matching;
 use crate::state::{Marks, State};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Why a schedule cannot be run to its end.
@@ -30,6 +32,17 @@ pub enum Stuck {
         /// Its id.
         id: u32,
     },
+    /// A receive that is shorter than the message that it takes.
+    Cut {
+        /// The receive, the rank's n-th operation.
+        first: Op,
+        /// n.
+        number: u32,
+        /// Its id.
+        id: u32,
+        /// Bytes of the message.
+        bytes: u64,
+    },
     /// The clock passed its end.
     Late,
     /// More processors and adapters than can be kept.
@@ -40,7 +53,7 @@ impl Stuck {
     /// The operation that it is about.
     pub fn op(&self) -> Option<u32> {
         match self {
-            Stuck::Never { id, .. } | Stuck::Unreceived { id, .. } => Some(*id),
+            Stuck::Never { id, .. } | Stuck::Unreceived { id, .. } | Stuck::Cut { id, .. } => Some(*id),
             Stuck::Late | Stuck::TooLarge => None,
         }
     }
@@ -84,6 +97,10 @@ impl fmt::Display for Stuck {
             Stuck::Unreceived { messages, first, number, .. } => {
                 write!(f, "{messages} messages are never received, the first: {}", Shown(first, *number))
             }
+            Stuck::Cut { first, number, bytes, .. } => {
+                let shown = Shown(first, *number);
+                write!(f, "{shown}: its message has {bytes} bytes, and no receive may be shorter than its message")
+            }
             Stuck::Late => f.write_str("the simulated time passes 2^62 ps (53 days)"),
             Stuck::TooLarge => f.write_str("ranks x (largest processor or adapter number + 1) is above 2^26"),
         }
@@ -106,13 +123,47 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Whether every operation can end and every message is received: sends end at once, receives when their message was
+/// Whether the receives of each pair and tag are long enough for its messages, in whatever order these come. As in MPI, a
+/// receive may be longer than its message. Nothing is said where receives take messages of any source or tag.
+///
+/// # Errors
+/// The first receive that no order gives a message as short as it is.
+pub fn are_whole<T>(schedule: &Schedule, matching: &Matching, states: &[State<T>]) -> Result<(), Stuck> {
+    if matching.has_wildcards() {
+        return Ok(());
+    }
+    // Nearly always sizes are the same on both sides: sums of what stands for them cancel.
+    let mut sums = vec![0u64; matching.patterns()];
+    let pattern = |id: u32| states[id as usize].pattern() as usize;
+    for (id, op) in (0..).zip(schedule.ops()) {
+        let sum = &mut sums[if op.kind == Kind::Calc { continue } else { pattern(id) }];
+        let stands = (op.size ^ op.size >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let stands = (stands ^ stands >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        *sum = if op.kind == Kind::Send { sum.wrapping_add(stands) } else { sum.wrapping_sub(stands) };
+    }
+    let mut sides = BTreeMap::<usize, [Vec<(u64, u32)>; 2]>::new();
+    for (id, op) in (0..).zip(schedule.ops()).filter(|&(id, op)| op.kind != Kind::Calc && sums[pattern(id)] != 0) {
+        sides.entry(pattern(id)).or_default()[usize::from(op.kind == Kind::Recv)].push((op.size, id));
+    }
+    // The longest receive takes the longest message, or no order does.
+    let cut = sides.into_values().filter_map(|mut sides| {
+        sides.iter_mut().for_each(|side| side.sort_by_key(|&(size, id)| (Reverse(size), id)));
+        let [sends, receives] = sides;
+        receives.into_iter().zip(sends).find(|(receive, send)| receive.0 < send.0)
+    });
+    let Some(((_, id), (bytes, _))) = cut.min_by_key(|&((_, id), _)| id) else { return Ok(()) };
+    let first = schedule.op(id);
+    Err(Stuck::Cut { first, number: id - schedule.of_rank(first.rank).start + 1, id, bytes })
+}
+
+/// Whether every operation can end and every message is received whole: sends end at once, receives when their message was
 /// sent. Receives of any source or tag may take other messages in a run with time, which can end differently.
 ///
 /// # Errors
-/// The first operation that never ends, or message that no receive takes.
+/// The first operation that never ends, message that no receive takes, or receive that is too short.
 pub fn check(schedule: &Schedule) -> Result<(), Stuck> {
     let (mut matching, mut states): (_, Vec<State<()>>) = Matching::new(schedule, |_| ());
+    let whole = are_whole(schedule, &matching, &states);
     let mut ended = Marks::new(states.len());
     let ids = (0..schedule.ranks()).rev().flat_map(|rank| schedule.of_rank(rank).rev());
     let mut ready: Vec<u32> = ids.filter(|&id| states[id as usize].is_ready()).collect();
@@ -138,5 +189,5 @@ pub fn check(schedule: &Schedule) -> Result<(), Stuck> {
             release(id, false, &mut states, &mut ready);
         }
     }
-    Stuck::at_the_end(schedule, |id| ended.has(id), |id| states[id as usize].partner().is_some())
+    Stuck::at_the_end(schedule, |id| ended.has(id), |id| states[id as usize].partner().is_some()).and(whole)
 }

@@ -32,7 +32,7 @@ mod record;
 mod state;
 mod together;
 
-pub use check::{Stuck, check};
+pub use check::{Stuck, are_whole, check};
 pub use draft::{Draft, Local};
 pub use form::{ANY, Builder, Kind, LATEST, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, NONE, Op, Place, Schedule};
 pub use goal::GoalError;

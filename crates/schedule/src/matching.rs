@@ -142,6 +142,11 @@ impl Matching {
         self.wild.is_some()
     }
 
+    /// How many patterns there are.
+    pub(crate) fn patterns(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// The message that receive `id` takes, or none: then it waits.
     #[inline]
     pub fn post<T>(&mut self, states: &mut [State<T>], id: u32, op: &Op) -> Option<u32> {

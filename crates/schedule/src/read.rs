@@ -261,7 +261,7 @@ impl Format {
         }
         match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'<') => Format::Msccl,
-            Some(b'{') => Format::Plain,
+            Some(b'{' | b'[') => Format::Plain,
             _ => Format::Goal,
         }
     }

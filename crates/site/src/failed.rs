@@ -39,6 +39,10 @@ fn without_one(fabric: Fabric, part: &str) -> Result<Fabric, String> {
         let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
         return Err(format!("fail: {part}: {host}{others} would be cut off; ask for fewer nodes in place of it"));
     }
+    if let Some([from, to]) = hotlink_load::apart(&left) {
+        let [from, to] = [from, to].map(|node| fabric.shape.vertex_name(network, node.vertex(), "node"));
+        return Err(format!("fail: {part}: {to} would be cut off from {from}; ask for fewer nodes in place of it"));
+    }
     let spec = FabricSpec { routing: RoutingSpec::ShortestEcmp, ..fabric.spec };
     // The names of a cube's links follow from their places.
     let shape = match fabric.shape {
@@ -61,9 +65,12 @@ fn unknown(fabric: &Fabric, part: &str) -> String {
     let link = (0..fabric.network.channels() as u32)
         .map(Channel)
         .find(|&c| ![fabric.network.from(c), fabric.network.to(c)].iter().any(|&end| fabric.network.is_node(end)));
-    let example = link.map(|link| ends(fabric, link)).unwrap_or_default();
+    let named = link.map(|link| ends(fabric, link)).filter(|name| !name.is_empty());
+    // On a fabric of one switch no link goes by its ends.
+    let none = || "it has one switch, without which no host reaches another".to_owned();
+    let example = named.map_or_else(none, |name| format!("cables go by their ends, such as `{name}`"));
     let random = if part.starts_with("random:") { "; random cables fail in dumps of a network only" } else { "" };
-    format!("fail: `{part}`: there is no such switch or cable; cables go by their ends, such as `{example}`{random}")
+    format!("fail: `{part}`: there is no such switch or cable; {example}{random}")
 }
 
 fn rebuilt(network: &Network, gone: &BTreeSet<Channel>) -> Network {

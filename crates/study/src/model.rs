@@ -165,7 +165,14 @@ impl PatternQuestion {
 
     /// How packets choose among equal paths of this fabric.
     pub fn paths_on(&self, fabric: &Fabric) -> routing::Paths {
-        self.paths.map_or(fabric.spec.paths, Into::into)
+        let own = if self.is_split(fabric) { routing::Paths::Packet } else { fabric.spec.paths };
+        self.paths.map_or(own, Into::into)
+    }
+
+    /// Whether flows are split evenly, in place of by the technology's hash: more pairs send than are followed one by one.
+    fn is_split(&self, fabric: &Fabric) -> bool {
+        let is_exchange = matches!(self.traffic, Traffic::AllToAll | Traffic::Uniform);
+        is_exchange && self.paths.is_none() && self.hash_seeds == 0 && hotlink_load::has_too_many_pairs(fabric)
     }
 
     /// The load of one draw of the traffic.
@@ -173,19 +180,11 @@ impl PatternQuestion {
         let seed = sample_seed(self.seed, draw);
         let demand = self.traffic.clone().on(&fabric).demand(fabric.nodes(), seed).map_err(|e| e.to_string())?;
         let routes = (self.paths_on(&fabric), seed);
-        let (Pattern { load, bounds }, lost) = self.pattern(&fabric, &demand, routes)?;
+        let (Pattern { load, bounds }, lost) =
+            Pattern::of_reachable(&fabric, &demand, self.capacities, self.size, routes)?;
         need_a_rate(&fabric, &bounds, self.capacities)?;
         let first_mbps = bounds.bandwidth_per_node_mbps;
         Ok(Counted { fabric, demand, seed, load, bounds, lost, first_mbps })
-    }
-
-    fn pattern(
-        &self,
-        fabric: &Fabric,
-        demand: &Demand,
-        routes: (routing::Paths, u64),
-    ) -> Result<(Pattern, Option<Lost>), String> {
-        Pattern::of_reachable(fabric, demand, self.capacities, self.size, routes)
     }
 
     /// The load count's record, and the load of the draw in the middle. Random traffic is drawn `samples` times, and
@@ -218,7 +217,8 @@ impl PatternQuestion {
             add_spread(&mut record, draws);
             record.set("hash_seeds", self.hash_seeds);
             record.set("seed", self.seed);
-            let (sprayed, _) = self.pattern(&counted.fabric, &counted.demand, (routing::Paths::Packet, self.seed))?;
+            let (even, by) = ((&counted.fabric, &counted.demand), (routing::Paths::Packet, self.seed));
+            let (sprayed, _) = Pattern::of_reachable(even.0, even.1, self.capacities, self.size, by)?;
             record.set("sprayed_bandwidth_per_node_MBps", sprayed.bounds.bandwidth_per_node_mbps);
         }
         Ok((record, counted))
@@ -291,7 +291,10 @@ impl PatternQuestion {
         let Counted { fabric, bounds, .. } = counted;
         let injection = fabric.injection_mbps(self.capacities.into(), bounds.efficiency);
         let head = self.head(&fabric.spec.name, fabric.asked, u64::from(fabric.nodes()), "load");
-        let head = head.with("paths", self.paths_on(fabric).name());
+        let mut head = head.with("paths", self.paths_on(fabric).name());
+        if self.is_split(fabric) {
+            head.set("fallback", "flows are split evenly: more pairs than are followed one by one");
+        }
         let mut record = with_bandwidth(head, bounds.bandwidth_per_node_mbps, injection);
         if !bounds.bandwidth_per_node_mbps.is_finite() {
             record.set("note", "no bandwidth: no node sends to another one");

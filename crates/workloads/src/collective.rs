@@ -3,7 +3,7 @@
 use crate::cluster;
 use crate::gpu::{self, Gpus};
 use crate::replay::{self, Network, of_processor};
-use hotlink_bench::Record;
+use hotlink_bench::{Record, distribution};
 use hotlink_bound::gpu::{self as bounds, Level, Protocol, least_us};
 use hotlink_fabric::units::Time;
 use hotlink_schedule::collective::{Algorithm, Job, Machine, Which, processor};
@@ -73,22 +73,29 @@ pub fn algorithms(which: Which, names: &[String]) -> Result<Vec<Algorithm>, Erro
     names.iter().map(of).collect()
 }
 
+/// Choices that collectives on GPUs do not have.
+const OF_MESSAGES: &str = "--memory, --align, --cache, --zero-copy, --via, --warmup, --samples, --raw, --background, --trace, --count and --inject are the message stack's, which --stack message runs in their place";
+
 impl Collective {
     /// What a request asks of GPU clusters, with their names: a collective that their kernels run, on fabrics whose files
-    /// describe GPUs. `None`: the message stack answers, which any of its choices asks for.
+    /// describe GPUs. `None`: the message stack answers, which `--stack` asks for.
     ///
     /// # Errors
     /// A fabric that cannot be opened; an algorithm or choice that GPUs do not have.
     pub fn of(request: &Request) -> Result<Option<(Collective, Vec<String>)>, Error> {
         let Benchmark::Collective { which, algorithms: names, .. } = &request.benchmark else { return Ok(None) };
         let Some(which) = named(which.name()) else { return Ok(None) };
-        if request.programs.is_asked_for() || request.programs.repeats() || request.stack.is_some() {
+        if request.stack.is_some() {
             return Ok(None);
         }
         for fabric in &request.fabrics {
             if !gpu::is(Source::open_as(fabric, request.network.technology)?.spec()) {
                 return Ok(None);
             }
+        }
+        // Another engine answers by another machine: it must be asked for.
+        if request.programs.is_asked_for() || request.programs.repeats() {
+            return Err(Error::Input(format!("{} on GPUs runs their kernels: {OF_MESSAGES}", name(which))));
         }
         let network = &request.network;
         if network.links || network.streams.is_some() || !request.without.is_empty() {
@@ -205,7 +212,7 @@ impl Collective {
     fn record(&self, ran: &replay::Ran, job: &Job, level: Option<Level>) -> Record {
         let Job { which, algorithm, bytes, machine } = *job;
         let (latency, factor) = (ran.latency(), factor(which, machine.ranks));
-        let mut record = Record::new()
+        let record = Record::new()
             .with("fabric", ran.record.text("fabric").unwrap_or_default())
             .with("benchmark", name(which))
             .with("method", "packet")
@@ -216,7 +223,10 @@ impl Collective {
             .with("algorithm", algorithm.name())
             .with("channels", machine.channels)
             .with("domain", machine.domain)
-            .followed_by(ran.record.clone());
+            .followed_by(ran.record.clone())
+            .with("ranks", machine.ranks);
+        // Switches that take part stand after the GPUs.
+        let mut record = distribution::with_ends(record, &ran.replayed.finish[..machine.ranks as usize]);
         // MB/s is bytes per microsecond.
         let rate = |time: Time| bytes as f64 / time.us().max(f64::MIN_POSITIVE);
         record.set("algorithm_bandwidth_MBps", rate(latency));

@@ -1,5 +1,6 @@
 //! `hotlink diagnose`: what holds a site's network back, from the outputs that the site has.
 
+use super::question::VariantArgs;
 use crate::Failure;
 use crate::words::word;
 use hotlink_diagnose::{Diagnosis, Question, diagnose};
@@ -29,6 +30,8 @@ pub(crate) struct Args {
     /// The fabric that was measured, of the catalog or a file. [default: the network that the files hold]
     #[arg(long, value_name = "FABRIC")]
     fabric: Option<String>,
+    #[command(flatten)]
+    variant: VariantArgs,
     /// Nodes of the machine: how far apart two hosts may lie. [default: of a machine of any size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     nodes: Option<u32>,
@@ -69,7 +72,8 @@ impl FailOn {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let files = args.files.iter().map(|file| file.display().to_string()).collect();
-    let (fabric, benchmark) = (args.fabric.clone(), args.benchmark.clone());
+    let fabric = args.variant.of_named("--fabric", args.fabric.as_deref())?;
+    let benchmark = args.benchmark.clone();
     let found = diagnose(&Question { files, fabric, nodes: args.nodes, benchmark })?;
     output.tables(tables(&found, args.numbers));
     output.push_all(found.records());

@@ -1,5 +1,6 @@
 //! `hotlink import`: results of other measurement programs as our records, each with its bound where a fabric is named.
 
+use super::question::VariantArgs;
 use crate::Failure;
 use clap::Args as _;
 use hotlink_paper::Output;
@@ -73,6 +74,8 @@ struct Options {
     /// The fabric that was measured, of the catalog or a file: each record gets its bound; without it, none.
     #[arg(long, value_name = "FABRIC")]
     fabric: Option<String>,
+    #[command(flatten)]
+    variant: VariantArgs,
     /// Nodes of that fabric that took part, GPUs for nccl-tests. [default: one for each rank]
     #[arg(long, value_name = "N", requires = "fabric", value_parser = clap::value_parser!(u32).range(2..))]
     nodes: Option<u32>,
@@ -93,7 +96,8 @@ struct Options {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     output.import();
     let Chosen { program, flags, options } = &args.program;
-    let Options { files, fabric, nodes, benchmark, ranks, algorithm, protocol } = options.clone();
+    let Options { files, fabric, variant, nodes, benchmark, ranks, algorithm, protocol } = options.clone();
+    let fabric = variant.of_named("--fabric", fabric.as_deref())?;
     let flags = flags.clone();
     output.number_files(&files);
     let files = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol };

@@ -153,6 +153,24 @@ impl VariantArgs {
         let words = settings.into_iter().filter_map(|(key, value)| Some(format!(":{key}={}", value?)));
         std::iter::once(fabric.to_owned()).chain(words).collect()
     }
+
+    /// The same where a fabric may be named, by `option`.
+    ///
+    /// # Errors
+    /// None is, or a mere label, and something is to be other in it.
+    pub(crate) fn of_named(&self, option: &str, fabric: Option<&str>) -> Result<Option<String>, Failure> {
+        let is_label = |name: &str| name.starts_with(hotlink_measure::request::LABEL);
+        if self.of("").is_empty() {
+            return Ok(fabric.map(str::to_owned));
+        }
+        match fabric.filter(|name| !is_label(name)) {
+            Some(fabric) => Ok(Some(self.of(fabric))),
+            None => {
+                let what = "--oversubscription, --radix, --levels and --link change a fabric";
+                Err(Failure::Input(format!("{what}: name one with {option}")))
+            }
+        }
+    }
 }
 
 /// What real ranks answered.

@@ -1,6 +1,7 @@
 //! `hotlink run`: an MPI program on ranks of this machine, over this project's MPI library: over memory and sockets, or on a
 //! simulated fabric.
 
+use super::question::VariantArgs;
 use crate::values::{stall_or_none, time_limit};
 use crate::words::via;
 use crate::{Failure, place};
@@ -44,6 +45,8 @@ pub(crate) struct Args {
     /// Run on this simulated fabric (of the catalog, or a file), in virtual time.
     #[arg(long, value_name = "FABRIC", conflicts_with_all = ["via", "bind"])]
     on: Option<String>,
+    #[command(flatten)]
+    variant: VariantArgs,
     #[command(flatten)]
     also: simulated::Also,
     /// Check the program: ranks in different collectives end the job, and MPI_Finalize tells what was never freed. The check
@@ -120,6 +123,7 @@ pub(super) fn program(verb: &str, command: &[OsString]) -> Result<(), Failure> {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     program("run", &args.command)?;
+    let on = args.variant.of_named("--on", args.on.as_deref())?;
     let command = args.command.clone();
     let (own, commands) = (args.library.as_deref(), place::commands());
     let mut variables = Vec::new();
@@ -149,7 +153,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if bind && ranks <= cores() && ranks > 1 {
         job.variables.push(("HOTLINK_BIND".to_owned(), "core".into()));
     }
-    match &args.on {
+    match &on {
         Some(fabric) => match simulated::run(job, fabric, &args.also, &library(own, &commands)?, output)? {
             Some(end) => told(end),
             None => Ok(()),

@@ -47,6 +47,12 @@ fn a_value_that_no_measurement_gives_fails() {
         let said = all.iter().any(|record| record["what"].as_str().is_some_and(|what| what.contains("no measurement")));
         assert_eq!(said, verdict == "fail", "{latency}");
     }
+    // Neither does a simulation below its bound.
+    let simulated = json!({"fabric": "x", "benchmark": "pingpong", "method": "packet", "size_B": 8, "latency_us": 0.0,
+        "bound_latency_us": 1.17});
+    write(&folder, "m.json", &[simulated]);
+    assert_eq!(hotlink("report m.json --require a.toml", &folder).status.code(), Some(1));
+    refuses(&folder, &[("report m.json --out o.html --junit ./o.html", "--out writes the same file")]);
     // A rate below 0 is none either, and fails without a requirement.
     write(&folder, "m.json", &[json!({"benchmark": "stream", "method": "measured", "bandwidth_MBps": -5.0})]);
     assert_eq!(records_of_any(&hotlink("report m.json --json", &folder))[0]["verdict"], "fail");

@@ -209,9 +209,15 @@ fn collectives_of_gpus_run_by_every_algorithm_below_their_bounds() {
         assert!(record["bus_bandwidth_MBps"].as_f64() <= record["bound_bus_bandwidth_MBps"].as_f64(), "{record}");
         assert!(record["estimates"].to_string().contains("gpu_reduce_rate"), "{record}");
     }
-    // The message stack still answers where one of its choices is made.
-    let stack = &records("simulate allreduce --fabric hgx-h100-rail --nodes 8 --size 64 --warmup 1", &folder)[0];
-    assert_ne!(stack["stack"], "gpu", "{stack}");
+    // Statistics are of GPUs, without the switches that take part.
+    let ranks: Vec<_> = found.iter().map(|record| (&record["ranks"], &record["n"])).collect();
+    assert!(ranks.iter().all(|&(ranks, n)| ranks == 16 && n == 16), "{ranks:?}");
+    std::fs::write(folder.join("found.json"), hotlink(&format!("{line} --json"), &folder).stdout).unwrap();
+    assert_eq!(hotlink("compare-runs found.json found.json", &folder).status.code(), Some(0));
+    // The message stack still answers where it is asked for.
+    let line = "simulate allreduce --fabric hgx-h100-rail --nodes 8 --size 64 --warmup 1 --stack message";
+    let stack = &records(line, &folder)[0];
+    assert_eq!(stack["stack"], "message", "{stack}");
     refuses(
         &folder,
         &[
@@ -220,6 +226,9 @@ fn collectives_of_gpus_run_by_every_algorithm_below_their_bounds() {
                 "allreduce on GPUs has ring, tree",
             ),
             ("simulate allreduce --fabric hgx-h100-rail --nodes 12", "must be whole domains"),
+            ("simulate allreduce --fabric hgx-h100-rail --nodes 16 --raw --algorithm nvls", "--stack message"),
+            ("simulate alltoall --fabric hgx-h100-rail --nodes 16 --samples 5", "on GPUs runs their kernels"),
+            ("simulate allgather --fabric hgx-h100-rail --nodes 16 --count", "on GPUs runs their kernels"),
             ("simulate alltoall --fabric hgx-h100-rail --nodes 16 --links", "--links"),
         ],
     );

@@ -76,7 +76,12 @@ pub(super) fn text(
     }
     let told: Vec<String> = settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
     let title = table.get("title").and_then(Value::as_str).unwrap_or_default();
-    let title = format!("{title}, with {}", told.join(", "));
+    // A part says nothing of switches: how many ports they have stays the fabric's.
+    let has = |key: &str| table.get("topology").is_some_and(|topology| topology.get(key).is_some());
+    let keeps = |key: &&str| has(key) && settings.iter().all(|(other, _)| other != key);
+    let kept = ["radix", "ports"].into_iter().find(keeps).filter(|_| is_relinked(settings));
+    let kept = kept.map_or_else(String::new, |key| format!(", its {key} as it was"));
+    let title = format!("{title}, with {}{kept}", told.join(", "));
     table.insert("title".to_owned(), Value::String(title));
     table.insert("name".to_owned(), Value::String(name.to_owned()));
     Ok(table.to_string())
@@ -96,12 +101,21 @@ pub(super) fn is_repriced(base: &FabricSpec, variant: &FabricSpec, settings: &[(
     settings.iter().any(|(key, _)| is_other(key))
 }
 
-/// What is bought for `name`, a variant with other switches or cables, where `list` prices each item of its fabric anew.
+/// What is bought for `name`, a variant with other switches or cables, where `list` prices each item of its fabric anew. No
+/// item of a fabric is a piece of another link.
 pub fn prices(library: &Library, name: &str, list: &PriceList) -> Option<PriceRef> {
     let (base, settings) = split(name);
-    let prices = library.fabric(base).ok().filter(|_| !settings.is_empty())?.spec.prices?;
+    if settings.is_empty() || is_relinked(&settings) {
+        return None;
+    }
+    let prices = library.fabric(base).ok()?.spec.prices?;
     let all = prices.bought().all(|item| list.items.contains_key(item));
     (all && prices.items.contains_key(&ItemKind::Switch)).then_some(prices)
+}
+
+/// Whether a variant has another kind of link.
+pub fn is_relinked(settings: &[(&str, &str)]) -> bool {
+    settings.iter().any(|(key, _)| *key == LINK)
 }
 
 /// Puts the part `link` in the place of the one that says what the network is.

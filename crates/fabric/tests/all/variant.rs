@@ -1,8 +1,8 @@
 //! Variants of a fabric by its name: what they change, and what is refused.
 
 use hotlink_fabric::Fabric;
-use hotlink_fabric::catalog::load;
-use hotlink_fabric::catalog::variant::{names, split};
+use hotlink_fabric::catalog::variant::{names, prices, split};
+use hotlink_fabric::catalog::{Library, load};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::spec::{ItemKind, Role};
 
@@ -88,6 +88,19 @@ fn a_variant_may_have_other_links() {
     assert_eq!(between.resources[&Role::SwitchLink].gross.as_ref().unwrap().value, rate("eth-400g-leaf-spine"));
     let told = load("ib-ndr-dragonfly-plus:link=infiniband-qdr").unwrap_err()[0].to_string();
     assert!(told.contains("the rate of its global-link itself"), "{told}");
+}
+
+/// A list that prices each item of NDR prices no HDR.
+#[test]
+fn another_link_is_billed_by_no_list_of_the_fabrics_items() {
+    let library = Library::user();
+    let list = library.price_list(&load("ib-ndr-fat-tree2").unwrap().prices.unwrap().list).unwrap();
+    assert!(prices(&library, "ib-ndr-fat-tree2:radix=40", &list).is_some());
+    for name in ["ib-ndr-fat-tree2:link=infiniband-hdr", "ib-ndr-fat-tree2:radix=40:link=infiniband-hdr"] {
+        assert!(prices(&library, name, &list).is_none(), "{name}");
+    }
+    assert!(load("ib-ndr-fat-tree2:link=infiniband-hdr").unwrap().title.ends_with(", its radix as it was"));
+    assert!(load("ib-ndr-fat-tree2:radix=40:link=infiniband-hdr").unwrap().title.ends_with("link infiniband-hdr"));
 }
 
 #[test]

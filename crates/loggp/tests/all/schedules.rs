@@ -207,6 +207,8 @@ fn what_cannot_end_is_told() {
     assert!(starved.to_string().contains("rank 1, operation 2: recv 8b from 0 tag 3"), "{starved}");
     let lost = told("num_ranks 2\nrank 0 { }\nrank 1 { send 8b to 0 }");
     assert!(matches!(lost, Stuck::Unreceived { messages: 1, .. }), "{lost}");
+    let cut = told("num_ranks 2\nrank 0 { send 9b to 1 }\nrank 1 { recv 8b from 0 }");
+    assert!(matches!(cut, Stuck::Cut { bytes: 9, .. }), "{cut}");
     let long = "calc 1000000000000000;".repeat(6);
     assert_eq!(told(&format!("num_ranks 1\nrank 0 {{ {long} }}")), Stuck::Late);
     // One computation alone, in nanoseconds, and in a unit that takes it beyond what counts.

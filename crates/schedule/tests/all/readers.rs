@@ -153,6 +153,7 @@ fn what_can_never_end_is_told_with_its_line() {
         ("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb requires a\n}", "2 operations never end", 3),
         ("num_ranks 2\nrank 0 { }\nrank 1 {\n\nrecv 8b from 0 tag 1\n}", "1 operations never end", 5),
         ("num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 { }", "1 messages are never received", 3),
+        ("num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 {\nrecv 4b from 0\n}", "its message has 8 bytes", 4),
         // Each waits for the other's message first.
         (
             "num_ranks 2\nrank 0 {\nr: recv 8b from 1\ns: send 8b to 1\ns requires r\n}\nrank 1 {\nr: recv 8b from 0\ns: send 8b to 0\ns requires r\n}",
@@ -170,6 +171,9 @@ fn what_can_never_end_is_told_with_its_line() {
     let fine =
         Schedule::parse("num_ranks 2\nrank 0 { send 8b to 1 tag 4 }\nrank 1 { recv 8b from -1 tag -1 }").unwrap();
     assert_eq!(check(&fine), Ok(()));
+    // As in MPI, a receive is as long as a message may be.
+    let longer = Schedule::parse("num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { recv 16b from 0 }").unwrap();
+    assert_eq!(check(&longer), Ok(()));
 }
 
 #[test]

@@ -26,6 +26,7 @@ const SCHEDULE: &[Key] = &[
     key("o_us", Number, "us", "A processor's time to send or receive a message (LogGP's o)"),
     key("operations", Count, "", "Operations of all ranks"),
     key("bytes", Count, "B", "Bytes of all messages"),
+    key("calc_unit", Text, "", "What a unit of computing stands for, of a file of GOAL: ps, ns, us"),
 ];
 
 /// Where the ranks of a program or schedule are.
@@ -287,6 +288,7 @@ const DRAWS: &[Key] = &[
     key("median_bandwidth_per_node_MBps", Number, "MB/s", "Median of the draws"),
     key("min_bandwidth_per_node_MBps", Number, "MB/s", "Least of the draws"),
     key("max_bandwidth_per_node_MBps", Number, "MB/s", "Greatest of the draws"),
+    key("fallback", Text, "", "What took the place of the technology's own choice of paths, and why"),
     key("note", Text, "", "Why there is no value"),
 ];
 
@@ -615,6 +617,9 @@ pub const RECORDS: &[Records] = &[
             SEATS,
             &[
                 key("S_B", Count, "B", "Largest eager message"),
+                key("size_is", Text, "", "What size_B counts"),
+                key("flops", Number, "1/s", "Operations a second where a trace states operations and no time"),
+                key("groups", Text, "", "The file of a trace's groups, where one was named"),
                 key("chunk_B", Count, "B", "Largest piece of a chain, of a trace's collectives"),
                 key("slices", Count, "", "Pieces of a ring's block, of a trace's collectives"),
             ],
@@ -632,6 +637,8 @@ pub const RECORDS: &[Records] = &[
             key("collective", Text, "", "Its collective"),
             key("traffic", Text, "", "Who sends to whom"),
             key("load", Number, "", "Offered load, as a share of what its pattern gets alone"),
+            key("sizes", Text, "", "Distribution of its messages' sizes; size_B is its mean"),
+            key("sizes_source", Text, "", "Where that is from, and its status"),
             key("rounds", Count, "", "How often it runs, one round after the other"),
             key("placement", Text, "", "How its nodes were chosen; listed: by the plan"),
             key("node_list", Text, "", "Its nodes, in order of its ranks"),

@@ -41,4 +41,12 @@ fn parts_that_are_not_there_and_hosts_cut_off_are_errors() {
         let error = source.build(128).unwrap_err();
         assert!(error.contains(why), "{part}: {error}");
     }
+    for (name, nodes, why) in [
+        ("ib-ndr-fat-tree2+fail:spine 0", 64, "it has one switch"),
+        // The GPU still has links: those into its host.
+        ("hgx-h100-pod+fail:rail leaf 0", 64, "would be cut off from"),
+    ] {
+        let error = Source::open(name).unwrap().build(nodes).unwrap_err();
+        assert!(error.contains(why), "{name}: {error}");
+    }
 }

@@ -13,5 +13,6 @@ mod ranking;
 mod schema;
 mod sensitivity;
 mod sizes;
+mod split;
 mod transports;
 mod values;

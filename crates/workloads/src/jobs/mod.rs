@@ -23,6 +23,7 @@ pub use program::{NoPrograms, Program, Programs, recorded_unit};
 use crate::gpu;
 use crate::replay::Network;
 use hotlink_bench::Record;
+use hotlink_event::sizes::SizeLaw;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_schedule::collective::Algorithm;
@@ -176,8 +177,14 @@ impl Placed<'_> {
                 let record = record.with("collective", name.as_str()).with("size_B", *bytes);
                 algorithm.iter().fold(record, |record, algorithm| record.with("algorithm", algorithm.as_str()))
             }
-            Work::Traffic { traffic, bytes, load } => {
-                record.with("traffic", traffic.to_string()).with("size_B", *bytes).with("load", *load)
+            Work::Traffic { traffic, size, law, load } => {
+                let record = record.with("traffic", traffic.to_string()).with("size_B", law.law.mean().round() as u64);
+                let record = match law.law {
+                    SizeLaw::Fixed(_) => record,
+                    _ => record.with("sizes", size.as_str()),
+                };
+                let record = law.source.iter().fold(record, |record, source| record.with("sizes_source", &source[..]));
+                record.with("load", *load)
             }
             Work::Training(_) => record,
             Work::Program { command, compute } => {

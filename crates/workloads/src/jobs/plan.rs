@@ -3,6 +3,7 @@
 use super::model::Model;
 use super::place::Placement;
 use crate::replay::Network;
+use hotlink_event::sizes::SizeLaw;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{Lines, Mistake};
 use hotlink_fabric::spec::FabricSpec;
@@ -15,6 +16,7 @@ use hotlink_study::Error;
 use hotlink_study::model;
 use hotlink_study::options::{CalcUnit, Ethernet, Transport};
 use hotlink_study::simulate::faults;
+use hotlink_study::sizes::Law;
 use hotlink_study::transports::Control;
 use hotlink_study::values::Size;
 use serde::Deserialize;
@@ -91,8 +93,10 @@ pub enum Work {
     Traffic {
         /// Who sends to whom.
         traffic: Traffic,
-        /// Bytes of a message.
-        bytes: u64,
+        /// Bytes of messages, as the plan has them.
+        size: String,
+        /// The same as a distribution.
+        law: Law,
         /// Share of what the pattern alone would get.
         load: f64,
     },
@@ -492,13 +496,16 @@ impl Reader<'_> {
     }
 
     fn work(&mut self, kind: &str, entry: &Entry, key: &dyn Fn(&str) -> String, span: &Range<usize>) -> Option<Work> {
-        let size: Option<Size> = self.parsed(entry.size.as_ref(), &key("size"));
         if kind == "model" {
             return self.model(entry.model.as_ref()?, key).map(|model| Work::Training(Box::new(model)));
         }
         if kind == "program" {
             return self.program(entry, key);
         }
+        let size: Option<Size> = match kind {
+            "traffic" => None,
+            _ => self.parsed(entry.size.as_ref(), &key("size")),
+        };
         if kind != "schedule" && entry.size.is_none() {
             self.wrong(span.clone(), &key("size"), "is missing", "bytes, such as \"64KiB\"");
         }
@@ -529,13 +536,26 @@ impl Reader<'_> {
                     self.wrong(span.clone(), &key("load"), "is missing", allowed);
                 }
                 let load = self.within(entry.load.as_ref(), &key("load"), 0.001..=10.0);
-                if let (Some(Size(0)), Some(text)) = (size, &entry.size) {
-                    self.wrong(text.span(), &key("size"), "messages of no bytes are no load", "1 B and more");
-                    return None;
-                }
-                Some(Work::Traffic { traffic: traffic?, bytes: size?.0, load: load? })
+                let size = entry.size.as_ref()?;
+                let text = match size.get_ref().strip_prefix("file:") {
+                    Some(file) => format!("file:{}", beside(self.file, file)),
+                    None => size.get_ref().clone(),
+                };
+                let law = law(&text).map_err(|what| self.wrong(size.span(), &key("size"), what, "")).ok();
+                Some(Work::Traffic { traffic: traffic?, size: text, law: law?, load: load? })
             }
         }
+    }
+}
+
+/// The sizes of messages at random times: one, or a distribution.
+fn law(text: &str) -> Result<Law, String> {
+    if text.trim().starts_with(|first: char| first.is_ascii_alphabetic()) {
+        return Law::named(text);
+    }
+    match text.parse::<Size>()?.0 {
+        0 => Err("messages of no bytes are no load: must be 1 B or more".to_owned()),
+        bytes => Ok(Law { law: SizeLaw::Fixed(bytes), source: None }),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Setting;
 use super::plan::Repeat;
 use hotlink_event::random::Random;
+use hotlink_event::sizes::SizeLaw;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::traffic::{Demand, Flow, Traffic};
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 /// What is offered.
 pub(super) struct Offered<'a> {
     pub(super) traffic: &'a Traffic,
-    pub(super) bytes: u64,
+    pub(super) law: &'a SizeLaw,
     /// Share of what the pattern would get alone.
     pub(super) load: f64,
     pub(super) until: Repeat,
@@ -43,11 +44,12 @@ pub(super) fn schedule(
     if senders == 0 {
         return Err(("traffic", format!("nobody sends among {ranks} nodes")));
     }
-    let mbps =
-        offered.load * alone(&demand, nodes, offered.bytes, fabric, setting).map_err(|what| ("traffic", what))?;
+    let bytes = offered.law.mean();
+    let alone = alone(&demand, nodes, bytes.round() as u64, fabric, setting).map_err(|what| ("traffic", what))?;
+    let mbps = offered.load * alone;
     // As `simulate traffic`: an average sender offers that; the others in proportion. MB/s is bytes per microsecond.
     let mean = sent.iter().sum::<f64>() / senders as f64;
-    let gap_ps = offered.bytes.max(1) as f64 / mbps * 1e6;
+    let gap_ps = bytes.max(1.0) / mbps * 1e6;
     let most = match offered.until {
         Repeat::Times(messages) => u64::from(messages) * senders as u64,
         Repeat::For(time) => (time.0 as f64 / gap_ps * senders as f64) as u64,
@@ -56,7 +58,7 @@ pub(super) fn schedule(
         return Err(("messages", format!("about {most} messages: at most {MOST_MESSAGES}")));
     }
     let mut draft = Draft::new(ranks);
-    let mut pairs = BTreeMap::<(u32, u32), u32>::new();
+    let mut pairs = BTreeMap::<(u32, u32), Vec<u64>>::new();
     let targets = targets(&demand);
     for rank in 0..ranks {
         let own = &targets[rank as usize];
@@ -79,15 +81,16 @@ pub(super) fn schedule(
             let struck = draft.calc(rank, TICKING, wait);
             clock.into_iter().for_each(|before| draft.requires(rank, struck, before));
             // Each has a tag of its own: they share their sender, as in `simulate traffic`.
-            let number = pairs.entry((to, rank)).or_insert(0);
-            let send = draft.send(rank, to, offered.bytes, *number, SENDS);
+            let sizes = pairs.entry((to, rank)).or_default();
+            let bytes = offered.law.draw(&mut random);
+            let send = draft.send(rank, to, bytes, sizes.len() as u32, SENDS);
             draft.requires(rank, send, struck);
             (clock, count) = (Some(struck), count + 1);
-            *number += 1;
+            sizes.push(bytes);
         }
     }
-    for ((to, from), messages) in pairs {
-        (0..messages).for_each(|number| _ = draft.recv(to, from, offered.bytes, number, RECEIVES));
+    for ((to, from), sizes) in pairs {
+        (0..).zip(sizes).for_each(|(number, bytes)| _ = draft.recv(to, from, bytes, number, RECEIVES));
     }
     if draft.is_empty() {
         return Err(("for_us", "no message sets out in that time".to_owned()));

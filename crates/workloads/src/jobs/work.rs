@@ -167,8 +167,8 @@ fn write<'p>(
             true => of_gpus(plan, &mut placed, (name, algorithm.as_deref(), *bytes), setting, room)?,
             false => of_stack(plan, &mut placed, (name, algorithm.as_deref(), *bytes))?,
         },
-        Work::Traffic { traffic, bytes, load } => {
-            let offered = traffic::Offered { traffic, bytes: *bytes, load: *load, until: job.repeat, seed: job.seed };
+        Work::Traffic { traffic, law, load, .. } => {
+            let offered = traffic::Offered { traffic, law: &law.law, load: *load, until: job.repeat, seed: job.seed };
             let schedule = traffic::schedule(&offered, &placed.nodes, fabric, setting);
             placed.schedule = schedule.map_err(|(key, what)| plan.wrong(job, key, what))?;
             placed.rounds = Repeat::Times(1);
@@ -269,8 +269,8 @@ fn even(hosts: &[Vec<u32>], per_host: u32) -> Result<u32, String> {
     };
     match hosts.iter().find(|host| host.len() != first.len()) {
         Some(other) => {
-            let what = "a collective takes as many GPUs of each of its hosts";
-            Err(format!("{} and {}: {what}", told(first), told(other)))
+            let (what, n) = ("a collective takes as many GPUs of each of its hosts", hosts.len());
+            Err(format!("{} and {}: {what}; of these {n} hosts, {n} or a multiple", told(first), told(other)))
         }
         None => Ok(first.len() as u32),
     }

@@ -463,6 +463,10 @@ fn a_mistake_names_file_line_and_job() {
         (job("dance = 3\n"), "plan.toml:4:1: unknown field `dance`"),
         (job("traffic = \"uniform\"\nsize = \"64\"\nload = 0.5\nranks = 4\n"), "job[0].messages: is missing"),
         (
+            job("traffic = \"uniform\"\nsize = \"websrch\"\nload = 0.5\nranks = 4\nmessages = 2\n"),
+            "is no size and no distribution; must be one of websearch",
+        ),
+        (
             job("traffic = \"incast:9\"\nsize = \"64\"\nload = 0.5\nranks = 4\nmessages = 2\n"),
             "job \"a\": traffic: incast:9 among 4",
         ),
@@ -748,4 +752,15 @@ fn what_a_model_gets_wrong_is_told_before_anything_runs() {
         let why = answers(&JOBS, &text, fabric).unwrap_err();
         assert!(why.contains(due) && why.contains("plan.toml:"), "{why}");
     }
+}
+
+/// Of a distribution the mean is offered, and each message has a size of its own.
+#[test]
+fn traffic_may_have_messages_of_many_sizes() {
+    let text = "nodes = 64\n[[job]]\nname = \"a\"\ntraffic = \"uniform\"\nsize = \"uniform:1KiB..3KiB\"\nload = 0.5\nranks = 8\n\
+                messages = 50\n";
+    let record = &told(text, "ib-ndr-fat-tree2")[0];
+    assert_eq!((record.text("sizes"), number(record, "size_B")), (Some("uniform:1KiB..3KiB"), 2048.0));
+    let mean = number(record, "bytes") / number(record, "messages");
+    assert!((1900.0..2200.0).contains(&mean) && mean != 2048.0, "{mean}");
 }

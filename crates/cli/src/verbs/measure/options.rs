@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::values::{Numbers, address};
+use crate::verbs::question::VariantArgs;
 use crate::verbs::watching::WatchOptions;
 use crate::words::word;
 use hotlink_bench::Watching;
@@ -64,6 +65,8 @@ pub(super) struct Repetition {
     /// The fabric that is measured: one of the catalog, a file, or label:NAME for a mere name of the results.
     #[arg(long, value_name = "NAME", default_value = usual::FABRIC, value_parser = fabric_or_label)]
     fabric: String,
+    #[command(flatten)]
+    variant: VariantArgs,
     /// Seconds for each point, all blocks of a round together. A block ends before its share of them once it has 10,000
     /// samples, as those of short operations do (ended_by).
     #[arg(long, value_name = "SECONDS", default_value = "0.5")]
@@ -91,13 +94,14 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 impl Repetition {
     pub(super) fn asked(&self, rounds: u32) -> Result<request::Repetition, Failure> {
-        let Repetition { fabric, blocks, spread, raw, buffers, .. } = self;
+        let Repetition { fabric, variant, blocks, spread, raw, buffers, .. } = self;
+        let fabric = variant.of_named("--fabric", Some(fabric))?.unwrap_or_default();
         let time_s = match self.time[..] {
             [time] if (0.001..=3600.0).contains(&time) => time,
             _ => return Err(Failure::Input(format!("--time {}: must be one number from 0.001 to 3600", self.time))),
         };
         Ok(request::Repetition {
-            fabric: fabric.clone(),
+            fabric,
             time_s,
             blocks: *blocks,
             spread_s: *spread,

@@ -7,9 +7,9 @@ use crate::words::word;
 use hotlink_launch::{Clocks, Ended, How, Interpreter, on_fabric};
 use hotlink_paper::{Format, Output};
 use hotlink_real::{Job, JobEnd};
-use hotlink_results::{can_write, is_no_input, write_whole, write_with};
+use hotlink_results::{are_apart, can_write, is_no_input, write_whole, write_with};
 use hotlink_study::Source;
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Path, PathBuf};
 
 /// How the program computes, and what is written beside the report.
 #[derive(clap::Args)]
@@ -61,16 +61,12 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<Option<JobEnd>, Failure> {
     // An hour's run is not lost to a wrong path.
-    for (option, path) in [("--trace", &also.trace), ("--matrix", &also.matrix), ("--goal", &also.goal)] {
+    let outputs = [("--trace", &also.trace), ("--matrix", &also.matrix), ("--goal", &also.goal)];
+    are_apart(outputs.map(|(option, path)| (option, path.as_ref())))?;
+    for (option, path) in outputs {
         let read = [job.command.first().map(Path::new), also.compute_time.as_deref().map(Path::new)];
         let read = read.into_iter().chain([also.faults.as_deref().map(Path::new)]).flatten();
         path.iter().try_for_each(|path| can_write(option, path).and(is_no_input(option, path, read.clone())))?;
-    }
-    let written: Vec<PathBuf> =
-        [&also.trace, &also.matrix, &also.goal].into_iter().flatten().filter_map(|path| absolute(path).ok()).collect();
-    if let Some(twice) = (1..written.len()).find(|&at| written[..at].contains(&written[at])) {
-        let what = format!("{}: one file for two of --trace, --matrix and --goal", written[twice].display());
-        return Err(Failure::Input(what));
     }
     let seats = also.seating.wanted().seats(&Source::open(fabric)?, job.ranks)?;
     let (traced, schedule) = (also.trace.is_some(), also.goal.is_some());

@@ -138,6 +138,9 @@ pub(crate) struct TrafficArgs {
 pub(crate) struct CollectiveArgs {
     #[command(flatten)]
     packet: PacketArgs,
+    /// Over the message stack, on fabrics that describe GPUs too; by default their kernels run there.
+    #[arg(long, value_parser = word::<Stack>())]
+    stack: Option<Stack>,
     /// How; mpich or openmpi: by that MPI's own rules for size and ranks; by default what the cost model picks, of GPUs ring or pairwise.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
@@ -241,7 +244,8 @@ impl Ask for Collective<'_> {
     fn request(&self) -> Result<Request, Failure> {
         let Collective(which, args) = *self;
         let benchmark = Benchmark::Collective { which, algorithms: args.algorithm.clone(), order: Order::LinearShift };
-        Ok(args.missing.of(args.packet.request(benchmark, &args.message)?))
+        let request = args.packet.request(benchmark, &args.message)?;
+        Ok(args.missing.of(Request { stack: args.stack, ..request }))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `hotlink simulate schedule`: schedules of any form on a fabric's packet network. `simulate goal` runs GOAL there, too.
 
 use crate::Failure;
-use crate::values::Size;
+use crate::values::{Size, Sizes};
 use crate::verbs::question::{RoutesArgs, VariantArgs};
 use crate::words::{Fabrics, word};
 use hotlink_fabric::units::Time;
@@ -51,8 +51,8 @@ pub(crate) struct Args {
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct ReadArgs {
     /// Bytes of the collective of a plan of MSCCL or MSCCL++: the larger of its input and output.
-    #[arg(long, value_name = "SIZE")]
-    size: Option<Size>,
+    #[arg(long, value_name = "LIST")]
+    size: Option<Sizes>,
     /// Operations a second of computations that state operations and no time (Chakra).
     #[arg(long, value_name = "N", value_parser = flops)]
     flops: Option<f64>,
@@ -144,9 +144,11 @@ impl Args {
 }
 
 impl ReadArgs {
-    fn options(&self) -> Options {
+    /// What is read, of each size.
+    fn options(&self) -> Vec<Options> {
         let ReadArgs { size, flops, groups } = self.clone();
-        Options { bytes: size.map(|size| size.0), flops, groups, ..Options::default() }
+        let sizes = size.map_or_else(|| vec![None], |sizes| sizes.iter().map(|&size| Some(size)).collect());
+        sizes.into_iter().map(|bytes| Options { bytes, flops, groups: groups.clone(), ..Options::default() }).collect()
     }
 }
 
@@ -208,9 +210,15 @@ impl NetworkArgs {
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let scheduled = args.network.scheduled(&args.path, &args.seats, Time(1_000))?;
     let options = args.read.options();
-    let scheduled: Vec<Scheduled> =
-        scheduled.into_iter().map(|one| Scheduled { options: options.clone(), ..one }).collect();
+    let of_size = |options: &Options| {
+        let of = |one: &Scheduled| Scheduled { options: options.clone(), ..one.clone() };
+        scheduled.iter().map(of).collect::<Vec<_>>()
+    };
+    let scheduled: Vec<Scheduled> = options.iter().flat_map(of_size).collect();
     if let Some(path) = &args.write {
+        if options.len() > 1 {
+            return Err(Failure::Input("--write: give one --size: a file holds one schedule".to_owned()));
+        }
         is_no_input("--write", path, [&args.path])?;
         can_write("--write", path)?;
         let on = match &args.fabric_names()[..] {
