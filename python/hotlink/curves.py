@@ -1,9 +1,10 @@
 """Results as curves: what was measured against what was swept, with the field's conventions.
 
 Sizes stand on a log2 axis with IEC labels, latencies on a logarithmic one; medians have their 95 % interval as a band;
-bounds are dashed in the colour of what they bound. A model over nodes is drawn in steps where every number of nodes was
-computed; otherwise marks show the computed ones, and thin lines join them. A line has its name at its end. Where lines
-are many or hide each other, each has a chart of its own with the others in grey.
+bounds are dotted, as no line is, in the colour of what they bound, or in grey where lines share it. A model over nodes is
+drawn in steps where every number of nodes was computed; otherwise marks show the computed ones, and thin lines join them.
+A line has its name at its end. Where lines are many or hide each other, each has a chart of its own with the others in
+grey.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from hotlink import _core
 from hotlink.drawing import (
     COLOURS,
+    DOTS,
     FAINT,
     INK,
     MARKS,
@@ -123,6 +125,11 @@ class Curve:
     def is_marked(self) -> bool:
         """Whether each point is drawn: where they are few, or where lines join numbers of nodes with others between."""
         return not self.is_stepped() and (self.by_nodes or len(self.x) <= MOST_MARKS)
+
+    def is_at_bound(self) -> bool:
+        """Whether its bound cannot be told from it."""
+        both = [(value, bound) for value, bound in zip(self.y, self.bound, strict=True) if bound == bound]
+        return bool(both) and all(abs(value - bound) <= NEAR * abs(bound) for value, bound in both)
 
     def drawstyle(self) -> Literal["steps-post", "default"]:
         """How its points hang together."""
@@ -225,9 +232,23 @@ def explained(curves: Sequence[Curve]) -> list[str]:
     lengths = {len(bound_of(curve)) for curve in curves} - {0}
     is_line, is_point = any(length > 1 for length in lengths), 1 in lengths
     has_interval = any(curve.low != curve.high for curve in curves)
-    said = ["Dashed: the bound."] * is_line + ["Short bar: the bound of a point."] * is_point
+    said = ["Dotted: the bound."] * is_line + ["Short bar: the bound of a point."] * is_point
+    said += reached(curves)
     said += ["Shaded: 95 % intervals of the medians."] * has_interval
     return [" ".join(said)] if said else []
+
+
+def reached(curves: Sequence[Curve]) -> list[str]:
+    """Name the lines that lie on their bounds, which nobody sees there."""
+    bounded = [curve for curve in curves if bound_of(curve)]
+    on = [curve for curve in bounded if curve.is_at_bound()]
+    if not on:
+        return []
+    if len(on) == len(bounded):
+        return ["Every line lies on its bound."] if len(on) > 1 else ["The line lies on its bound."]
+    off = {curve.name for curve in bounded if not curve.is_at_bound()}
+    some = [name for name in dict.fromkeys(curve.name for curve in on) if name not in off]
+    return [f"On their bounds: {', '.join(some)}."] if some else []
 
 
 def is_split(panels: Panels, curves: dict[tuple[Value, str], list[Curve]]) -> bool:
@@ -424,10 +445,11 @@ def interval(record: Record, y: str) -> tuple[float | None, float | None]:
 def chart(axes: Axes, curves: Sequence[Curve], x: str, y: str, places: dict[str, int]) -> None:
     """Draw curves, intervals and bounds on one set of axes, with names; the place of a name gives its colour."""
     ends: list[End] = []
-    shared = {bound_of(curve) for curve in curves}
+    # A bound of several lines, or of a colour that two lines have, is grey.
+    is_shared = len({bound_of(curve) for curve in curves}) < len(curves) or len(curves) > len(COLOURS)
     for curve in curves:
         index = places.setdefault(curve.name, len(places))
-        plain(axes, curve, index, FAINT if len(shared) < len(curves) else colour(index))
+        plain(axes, curve, index, FAINT if is_shared else colour(index))
         ends.append(End(index, curve.name, curve.x[-1], curve.y[-1]))
     framed(axes, curves, x, y, ticks=6)
     if len(ends) > 1:
@@ -448,7 +470,7 @@ def plain(axes: Axes, curve: Curve, index: int, bound_colour: str) -> None:
         step: Literal["post"] | None = "post" if curve.is_stepped() else None
         axes.fill_between(curve.x, curve.low, curve.high, color=colour(index), alpha=0.2, linewidth=0, step=step)
     if bound := bound_of(curve):
-        (line,) = axes.plot(*zip(*bound, strict=True), linestyle=(0, (4, 2.5)), linewidth=1.1)
+        (line,) = axes.plot(*zip(*bound, strict=True), linestyle=DOTS, linewidth=1.4)
         line.set(color=bound_colour, drawstyle=curve.drawstyle(), label="bound")
         if len(bound) == 1:
             line.set(marker="_", markersize=12)

@@ -21,7 +21,10 @@ from matplotlib.transforms import Bbox
 # Dark enough for lines on white, and apart for colour-blind readers, too (a test holds them to it). Later series begin
 # again with other dashes and marks.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#9000F0", "#601800", "#F060F0", "#787890", "#303048"]
-DASHES: list[str | tuple[float, tuple[float, float]]] = ["-", (0, (5, 1.5)), (0, (1.5, 1.2))]
+Dash = str | tuple[float, tuple[float, ...]]
+DASHES: list[Dash] = ["-", (0, (5, 1.5)), (0, (6, 1.5, 1.5, 1.5))]
+# Bounds alone are dotted.
+DOTS: Dash = (0, (1, 2))
 MARKS = "osD^vP*X"
 INK, FAINT, GRID = "#222222", "#8a8a8a", "#e4e4e4"
 LABEL_PT = 8.5
@@ -90,7 +93,7 @@ def colour(index: int) -> str:
     return COLOURS[index % len(COLOURS)]
 
 
-def dash(index: int) -> str | tuple[float, tuple[float, float]]:
+def dash(index: int) -> Dash:
     """The dashes of the series with this place."""
     return DASHES[index // len(COLOURS) % len(DASHES)]
 
