@@ -30,6 +30,8 @@ INK, FAINT, GRID = "#222222", "#8a8a8a", "#e4e4e4"
 LABEL_PT = 8.5
 # The width of a line that only joins its points.
 THIN = 0.8
+# Few numbers across are written as they are, if each has this share of the axis.
+FEW_TICKS, TICK_ROOM = 8, 0.07
 # Longer names take a second line.
 NAME_WIDTH = 26
 # Room for a line of a name, in inches.
@@ -143,6 +145,12 @@ def numbers(axes: Axes, unit: Unit) -> None:
 def successive(numbers_across: Sequence[float]) -> bool:
     """Whether ascending whole numbers leave none out: only then does a step say nothing that was not computed."""
     return len(numbers_across) > 1 and all(after - before <= 1 for before, after in pairwise(numbers_across))
+
+
+def has_room(values: Sequence[float]) -> bool:
+    """Whether numbers across, ascending, are few enough that each is written as it is."""
+    room = TICK_ROOM * (values[-1] - values[0])
+    return 1 < len(values) <= FEW_TICKS and all(after - before >= room for before, after in pairwise(values))
 
 
 def name_ends(axes: Axes, ends: Sequence[End], height_in: float) -> None:

@@ -83,6 +83,24 @@ def below(figure: Any) -> str:  # noqa: ANN401
     return str(figure.get_supxlabel()).replace("\n", " ")
 
 
+def test_a_cost_has_its_range_its_currency_and_the_numbers_of_nodes() -> None:
+    plain: Record = {"fabric": "a", "method": "load", "idle_latency_us": 1.5}
+    costs = {"cost_USD": 4e3, "cost_USD_low": 3e3, "cost_USD_high": 6e3}
+    offers = [
+        plain | {"nodes": nodes} | {key: each * nodes for key, each in costs.items()} for nodes in (64, 128, 256, 512)
+    ]
+    figure = curves.draw(offers, None, ["cost_USD", "idle_latency_us"])
+    FigureCanvasAgg(figure).draw()
+    cost, latency = figure.axes
+    assert cost.get_ylabel() == "Cost (million USD)"
+    assert latency.get_ylabel() == "Idle latency (µs)"
+    assert len(cost.collections) == 1
+    assert cost.get_ylim()[1] >= 6e3 * 512
+    assert labels(cost) == ["64", "128", "256", "512"]
+    assert figure.get_suptitle() == "Cost and idle latency by nodes: a, by load count"
+    assert "prices and other inputs allow" in below(figure)
+
+
 def test_lines_are_named_by_what_differs() -> None:
     lines = curves.curves_of(pingpong("shm") + pingpong("tcp"), "size_B", "latency_us")
     assert [line.name for line in lines] == ["shm", "tcp"]
