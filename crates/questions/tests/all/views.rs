@@ -121,8 +121,7 @@ fn a_pair_s_latency_is_the_command_s() {
             "traffic": format!("permutation:shift:{}", nodes / 2),
         });
         let told = ask(question)["records"][0]["idle_latency_us"].as_f64().unwrap();
-        let pair =
-            ask(json!({ "view": "pair", "fabric": fabric, "nodes": nodes, "from": 0, "to": nodes / 2 }));
+        let pair = ask(json!({ "view": "pair", "fabric": fabric, "nodes": nodes, "from": 0, "to": nodes / 2 }));
         let shown = pair["latency_us"].as_f64().unwrap();
         assert!((shown / told - 1.0).abs() < 1e-9, "{fabric}: {shown} {told}: {}", pair["parts"]);
     }
