@@ -92,30 +92,16 @@ impl Table {
     /// As [`Table::text`], in lines of at most `screen` letters: long texts take several lines, then columns are left out and
     /// named below, those about the run itself first. A file or a pipe gets all.
     pub fn text_within(&self, screen: usize) -> String {
-        let mut table = self.clone();
-        let total = |table: &Table| (0..table.columns.len()).map(|at| table.width(at) + GAP).sum::<usize>();
-        let fits = |table: &Table| total(table) <= screen + GAP;
-        while !fits(&table) {
-            let longest =
-                (0..table.columns.len()).filter(|at| !table.is_numeric(*at)).max_by_key(|at| table.width(*at));
-            if let Some(at) = longest.filter(|at| table.width(*at) > NARROW.max(table.columns[*at].chars().count())) {
-                let least = NARROW.max(table.columns[at].chars().count());
-                let width = table.width(at).saturating_sub(total(&table) - GAP - screen).max(least);
-                table.rows = table.rows.into_iter().flat_map(|row| lines_of(row, at, width)).collect();
-                // A word longer than that stays whole.
-                if table.width(at) <= width {
-                    continue;
-                }
-            }
-            if table.columns.len() <= 2 {
-                break;
-            }
-            let minor = table.columns.iter().rposition(|head| MINOR.contains(&head.as_str()));
-            let at = minor.unwrap_or(table.columns.len() - 1);
-            table.columns.remove(at);
-            for row in table.rows.iter_mut().filter(|row| at < row.len()) {
+        let mut kept = self.clone();
+        let mut table = kept.narrowed(screen);
+        while table.total() > screen && kept.columns.len() > 2 {
+            let minor = kept.columns.iter().rposition(|head| MINOR.contains(&head.as_str()));
+            let at = minor.unwrap_or(kept.columns.len() - 1);
+            kept.columns.remove(at);
+            for row in kept.rows.iter_mut().filter(|row| at < row.len()) {
                 row.remove(at);
             }
+            table = kept.narrowed(screen);
         }
         let left_out = self.columns.iter().filter(|head| !table.columns.contains(head));
         let left_out: Vec<&str> = left_out.map(String::as_str).collect();
@@ -126,6 +112,24 @@ impl Table {
         table.title = said.iter().flat_map(|line| wrapped(line, " ", screen)).collect::<Vec<_>>().join("\n");
         table.notes = table.notes.iter().flat_map(|note| wrapped(note, " ", screen)).collect();
         table.text()
+    }
+
+    /// With long texts in several lines, as far as that helps; a word longer than its line stays whole.
+    fn narrowed(&self, screen: usize) -> Table {
+        let mut table = self.clone();
+        let mut texts: Vec<usize> = (0..self.columns.len()).filter(|at| !self.is_numeric(*at)).collect();
+        texts.sort_by_key(|at| self.width(*at));
+        while let Some(at) = texts.pop().filter(|_| table.total() > screen) {
+            let least = NARROW.max(table.columns[at].chars().count());
+            let width = (table.width(at) + screen).saturating_sub(table.total()).max(least);
+            table.rows = table.rows.into_iter().flat_map(|row| lines_of(row, at, width)).collect();
+        }
+        table
+    }
+
+    /// Letters of a line.
+    fn total(&self) -> usize {
+        (0..self.columns.len()).map(|at| self.width(at) + GAP).sum::<usize>().saturating_sub(GAP)
     }
 
     /// Aligned columns; numbers to the right.
