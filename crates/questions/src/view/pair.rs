@@ -65,11 +65,11 @@ fn link(seen: &Seen, channel: Channel) -> Value {
 fn parts(seen: &Seen, route: &[Channel], [sender, receiver]: [Node; 2]) -> Vec<(String, f64)> {
     let network = &seen.fabric().network;
     let channels = route.iter().flat_map(|&c| [Resource::Channel(c), Resource::Vertex(network.to(c))]);
-    let start = route.first().map(|&c| Resource::Vertex(network.from(c)));
+    // A node's own place in the network stands for its host, whose parts are told by themselves.
+    let is_host = |part: &Resource| matches!(*part, Resource::Vertex(vertex) if network.is_node(vertex));
     let delays = network
         .host_parts(sender, true)
-        .chain(start)
-        .chain(channels)
+        .chain(channels.filter(|part| !is_host(part)))
         .chain(network.host_parts(receiver, false))
         .map(|part| (seen.fabric().resource_name(part), seen.fabric().latency(part).us()));
     delays.filter(|(_, us)| *us > 0.0).collect()
