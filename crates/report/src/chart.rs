@@ -1,4 +1,4 @@
-//! Curves of a page: units scaled, bounds dashed in their curve's colour, intervals as bars, names at the curves' ends.
+//! Curves of a page: units scaled, bounds dotted in their curve's colour, intervals as bars, names at the curves' ends.
 
 use crate::judge;
 use crate::scale::{self, Scale};
