@@ -1,14 +1,16 @@
 """Results as curves: what was measured against what was swept, with the field's conventions.
 
 Sizes stand on a log2 axis with IEC labels, latencies on a logarithmic one; medians have their 95 % interval as a band;
-bounds are dashed in the colour of what they bound. A model over nodes is drawn in steps where every number of nodes was
-computed; otherwise marks show the computed ones, and thin lines join them. A line has its name at its end. Where lines
-are many or hide each other, each has a chart of its own with the others in grey.
+bounds are dotted, as no line is, in the colour of what they bound, or in grey where lines share it. A model over nodes
+is drawn in steps where every number of nodes was computed; otherwise marks show the computed ones, and thin lines join
+them. A line has its name at its end. Where lines are many or hide each other, each has a chart of its own with the
+others in grey.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil, log, log2
 from pathlib import Path
@@ -23,6 +25,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from hotlink import _core
 from hotlink.drawing import (
     COLOURS,
+    DOTS,
     FAINT,
     INK,
     MARKS,
@@ -31,6 +34,7 @@ from hotlink.drawing import (
     bare,
     colour,
     dash,
+    has_room,
     log_upwards,
     name_ends,
     numbers,
@@ -38,6 +42,7 @@ from hotlink.drawing import (
     unit_of,
     write,
 )
+from hotlink.drawing import UNITS as SCALES
 from hotlink.result import Record, Value
 
 # What can stand across, the likeliest first, with its label.
@@ -63,6 +68,15 @@ UPWARDS = {
     "efficiency": "Efficiency (share of the bound)",
     "injection_share": "Share of a node's injection",
 }
+# How a number was found, in a title.
+FOUND = {
+    "formula": "by closed form",
+    "load": "by load count",
+    "packet": "packet by packet",
+    "measured": "measured",
+}
+# The ending of a cost's key: its currency.
+CURRENCY = re.compile(r"cost(?:_\w+)?_(?P<currency>[A-Z]{3})")
 MOST_LINES = 24
 MOST_ROWS = 8
 Panels = Literal["auto", "one", "each"]
@@ -115,6 +129,7 @@ class Curve:
     low: list[float] = field(default_factory=list)
     high: list[float] = field(default_factory=list)
     bound: list[float] = field(default_factory=list)
+    is_range: bool = False
 
     def is_stepped(self) -> bool:
         """Whether its points are all that there are."""
@@ -123,6 +138,11 @@ class Curve:
     def is_marked(self) -> bool:
         """Whether each point is drawn: where they are few, or where lines join numbers of nodes with others between."""
         return not self.is_stepped() and (self.by_nodes or len(self.x) <= MOST_MARKS)
+
+    def is_at_bound(self) -> bool:
+        """Whether its bound cannot be told from it."""
+        both = [(value, bound) for value, bound in zip(self.y, self.bound, strict=True) if bound == bound]
+        return bool(both) and all(abs(value - bound) <= NEAR * abs(bound) for value, bound in both)
 
     def drawstyle(self) -> Literal["steps-post", "default"]:
         """How its points hang together."""
@@ -200,7 +220,7 @@ def draw(
     else:
         figure = rows_of_charts(rows, wanted, curves, across, facet)
     notes = [*look.notes, *explained([curve for all_of in curves.values() for curve in all_of])]
-    surround(figure, look.title or title(records), "\n".join(notes))
+    surround(figure, look.title or title(records, across), "\n".join(notes))
     return figure
 
 
@@ -224,10 +244,26 @@ def explained(curves: Sequence[Curve]) -> list[str]:
     """What marks mean that no axis tells."""
     lengths = {len(bound_of(curve)) for curve in curves} - {0}
     is_line, is_point = any(length > 1 for length in lengths), 1 in lengths
-    has_interval = any(curve.low != curve.high for curve in curves)
-    said = ["Dashed: the bound."] * is_line + ["Short bar: the bound of a point."] * is_point
+    has_interval = any(curve.low != curve.high and not curve.is_range for curve in curves)
+    has_range = any(curve.low != curve.high and curve.is_range for curve in curves)
+    said = ["Dotted: the bound."] * is_line + ["Short bar: the bound of a point."] * is_point
+    said += reached(curves)
     said += ["Shaded: 95 % intervals of the medians."] * has_interval
+    said += ["Shaded: from the least to the most that prices and other inputs allow."] * has_range
     return [" ".join(said)] if said else []
+
+
+def reached(curves: Sequence[Curve]) -> list[str]:
+    """Name the lines that lie on their bounds, which nobody sees there."""
+    bounded = [curve for curve in curves if bound_of(curve)]
+    on = [curve for curve in bounded if curve.is_at_bound()]
+    if not on:
+        return []
+    if len(on) == len(bounded):
+        return ["Every line lies on its bound."] if len(on) > 1 else ["The line lies on its bound."]
+    off = {curve.name for curve in bounded if not curve.is_at_bound()}
+    some = [name for name in dict.fromkeys(curve.name for curve in on) if name not in off]
+    return [f"On their bounds: {', '.join(some)}."] if some else []
 
 
 def is_split(panels: Panels, curves: dict[tuple[Value, str], list[Curve]]) -> bool:
@@ -402,12 +438,20 @@ def telling(points: Sequence[Record], differing: Sequence[str]) -> list[str]:
 def add(curve: Curve, record: Record, x: str, y: str) -> None:
     """Add a record's point, its interval and its bound."""
     value, (low, high) = number(record, y) or 0.0, interval(record, y)
+    if low is None and has_range(record, y):
+        low, high = number(record, f"{y}_low"), number(record, f"{y}_high")
+        curve.is_range = True
     curve.x.append(number(record, x) or 0.0)
     curve.y.append(value)
     curve.low.append(value if low is None else low)
     curve.high.append(value if high is None else high)
     bound = number(record, f"bound_{y}")
     curve.bound.append(float("nan") if bound is None else bound)
+
+
+def has_range(record: Record, y: str) -> bool:
+    """Whether a record says how far a value may lie off by its inputs."""
+    return all(number(record, f"{y}_{end}") is not None for end in ("low", "high"))
 
 
 def interval(record: Record, y: str) -> tuple[float | None, float | None]:
@@ -424,10 +468,11 @@ def interval(record: Record, y: str) -> tuple[float | None, float | None]:
 def chart(axes: Axes, curves: Sequence[Curve], x: str, y: str, places: dict[str, int]) -> None:
     """Draw curves, intervals and bounds on one set of axes, with names; the place of a name gives its colour."""
     ends: list[End] = []
-    shared = {bound_of(curve) for curve in curves}
+    # A bound of several lines, or of a colour that two lines have, is grey.
+    is_shared = len({bound_of(curve) for curve in curves}) < len(curves) or len(curves) > len(COLOURS)
     for curve in curves:
         index = places.setdefault(curve.name, len(places))
-        plain(axes, curve, index, FAINT if len(shared) < len(curves) else colour(index))
+        plain(axes, curve, index, FAINT if is_shared else colour(index))
         ends.append(End(index, curve.name, curve.x[-1], curve.y[-1]))
     framed(axes, curves, x, y, ticks=6)
     if len(ends) > 1:
@@ -448,7 +493,7 @@ def plain(axes: Axes, curve: Curve, index: int, bound_colour: str) -> None:
         step: Literal["post"] | None = "post" if curve.is_stepped() else None
         axes.fill_between(curve.x, curve.low, curve.high, color=colour(index), alpha=0.2, linewidth=0, step=step)
     if bound := bound_of(curve):
-        (line,) = axes.plot(*zip(*bound, strict=True), linestyle=(0, (4, 2.5)), linewidth=1.1)
+        (line,) = axes.plot(*zip(*bound, strict=True), linestyle=DOTS, linewidth=1.4)
         line.set(color=bound_colour, drawstyle=curve.drawstyle(), label="bound")
         if len(bound) == 1:
             line.set(marker="_", markersize=12)
@@ -459,7 +504,7 @@ def framed(axes: Axes, curves: Sequence[Curve], x: str, y: str, ticks: int) -> N
     bare(axes)
     scale_across(axes, curves, x, ticks)
     scale_upwards(axes, curves, y)
-    axes.set_xlabel(ACROSS.get(x, x), color=INK)
+    axes.set_xlabel(ACROSS.get(x) or worded(x), color=INK)
 
 
 def scale_across(axes: Axes, curves: Sequence[Curve], x: str, ticks: int) -> None:
@@ -470,6 +515,9 @@ def scale_across(axes: Axes, curves: Sequence[Curve], x: str, ticks: int) -> Non
         return
     powers = len(positive) > 2 and max(positive) > 16 * min(positive) and all(log2(v).is_integer() for v in positive)
     if x != "size_B" and not powers:
+        if len(values) <= ticks and has_room(values):
+            axes.xaxis.set_major_locator(FixedLocator(values))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
         return
     # A size of 0 has a place on the axis, left of 1.
     axes.set_xscale("symlog", base=2, linthresh=1, linscale=0.5) if values[0] == 0 else axes.set_xscale("log", base=2)
@@ -490,6 +538,15 @@ def iec(size: float) -> str:
     return f"{size:g} {UNITS[power]}"
 
 
+def worded(key: str) -> str:
+    """Write a key as an axis's label, without its unit: ``idle_latency_us`` is ``Idle latency``."""
+    money = CURRENCY.fullmatch(key)
+    plain = key.removesuffix(f"_{money['currency']}") if money else key
+    endings = [ending for ending in (*SCALES, "_B", "_s") if plain.endswith(ending)]
+    words = plain.removesuffix(max(endings, key=len, default="")).replace("_", " ").replace(" MBps", " MB/s")
+    return words[:1].upper() + words[1:]
+
+
 def is_logarithmic(curves: Sequence[Curve], y: str) -> bool:
     """Whether values are times, or so far below others or their bounds that a linear axis would press them flat."""
     drawn = [value for curve in curves for value in curve.y]
@@ -503,8 +560,10 @@ def scale_upwards(axes: Axes, curves: Sequence[Curve], y: str) -> None:
     """Logarithmic for times; from zero for rates and shares; in the unit that reads best."""
     values = [value for curve in curves for value in curve.y]
     bounds = [value for curve in curves for value in curve.bound if value == value]
-    unit = unit_of(y, values, is_log=is_logarithmic(curves, y))
-    axes.set_ylabel(unit.label(UPWARDS.get(y, y)), color=INK)
+    bounds += [value for curve in curves if curve.is_range for value in curve.high]
+    money = CURRENCY.fullmatch(y)
+    unit = unit_of(y, values, money and money["currency"], is_log=is_logarithmic(curves, y))
+    axes.set_ylabel(unit.label(UPWARDS.get(y) or worded(y)), color=INK)
     if is_logarithmic(curves, y):
         log_upwards(axes, unit)
     else:
@@ -536,13 +595,25 @@ def distribution(axes: Axes, records: Sequence[Record]) -> None:
     axes.legend(loc="lower right", frameon=False, fontsize=8.5)
 
 
-def title(records: Sequence[Record]) -> str:
-    """Say what all points have in common."""
+def title(records: Sequence[Record], across: dict[str, str]) -> str:
+    """Say what is drawn by what, and what all points have in common."""
+    wording: dict[str, Callable[[str], str]] = {"method": lambda word: FOUND.get(word, word)}
+    wording |= {"via": "over {}".format, "memory": "{} memory".format}
     parts = []
     for key in ("benchmark", "traffic", "fabric", "method", "via", "mpi", "memory"):
         if any(record.get(key) is None for record in records):
             continue
         values = list(dict.fromkeys(str(record[key]) for record in records))
         if 1 <= len(values) <= (3 if key == "benchmark" else 1):
-            parts.append(" and ".join(values))
-    return ", ".join(parts)
+            said = " and ".join(values)
+            parts.append(wording[key](said) if key in wording else said)
+    upwards = " and ".join(bare_label(key, UPWARDS) for key in across)
+    by = ", ".join(dict.fromkeys(bare_label(key, ACROSS) for key in across.values()))
+    drawn = f"{upwards} by {by}".lower() if across else "samples"
+    drawn = drawn[:1].upper() + drawn[1:]
+    return f"{drawn}: {', '.join(parts)}" if parts else drawn
+
+
+def bare_label(key: str, labels: dict[str, str]) -> str:
+    """Give a key's label without what stands in brackets."""
+    return (labels.get(key) or worded(key)).split(" (")[0]

@@ -21,12 +21,17 @@ from matplotlib.transforms import Bbox
 # Dark enough for lines on white, and apart for colour-blind readers, too (a test holds them to it). Later series begin
 # again with other dashes and marks.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#9000F0", "#601800", "#F060F0", "#787890", "#303048"]
-DASHES: list[str | tuple[float, tuple[float, float]]] = ["-", (0, (5, 1.5)), (0, (1.5, 1.2))]
+Dash = str | tuple[float, tuple[float, ...]]
+DASHES: list[Dash] = ["-", (0, (5, 1.5)), (0, (6, 1.5, 1.5, 1.5))]
+# Bounds alone are dotted.
+DOTS: Dash = (0, (1, 2))
 MARKS = "osD^vP*X"
 INK, FAINT, GRID = "#222222", "#8a8a8a", "#e4e4e4"
 LABEL_PT = 8.5
 # The width of a line that only joins its points.
 THIN = 0.8
+# Few numbers across are written as they are, if each has this share of the axis.
+FEW_TICKS, TICK_ROOM = 8, 0.07
 # Longer names take a second line.
 NAME_WIDTH = 26
 # Room for a line of a name, in inches.
@@ -90,7 +95,7 @@ def colour(index: int) -> str:
     return COLOURS[index % len(COLOURS)]
 
 
-def dash(index: int) -> str | tuple[float, tuple[float, float]]:
+def dash(index: int) -> Dash:
     """The dashes of the series with this place."""
     return DASHES[index // len(COLOURS) % len(DASHES)]
 
@@ -140,6 +145,12 @@ def numbers(axes: Axes, unit: Unit) -> None:
 def successive(numbers_across: Sequence[float]) -> bool:
     """Whether ascending whole numbers leave none out: only then does a step say nothing that was not computed."""
     return len(numbers_across) > 1 and all(after - before <= 1 for before, after in pairwise(numbers_across))
+
+
+def has_room(values: Sequence[float]) -> bool:
+    """Whether numbers across, ascending, are few enough that each is written as it is."""
+    room = TICK_ROOM * (values[-1] - values[0])
+    return 1 < len(values) <= FEW_TICKS and all(after - before >= room for before, after in pairwise(values))
 
 
 def name_ends(axes: Axes, ends: Sequence[End], height_in: float) -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FuncFormatter, MultipleLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MultipleLocator
 
 from hotlink.drawing import (
     FAINT,
@@ -27,6 +27,7 @@ from hotlink.drawing import (
     bare,
     colour,
     dash,
+    has_room,
     log_upwards,
     name_ends,
     numbers,
@@ -83,11 +84,24 @@ def save(records: Sequence[Record], folder: Path) -> list[Path]:
     files = []
     folder.mkdir(parents=True, exist_ok=True)
     for name in QUANTITIES:
-        if any(lines_of(records, key).values() for key in keys_of(records, name)):
-            figure = draw(records, name)
-            for suffix in ("png", "svg"):
-                files.append(write(figure, folder / f"{name}.{suffix}"))
+        for year, of_year in years_of(records, name).items():
+            if any(lines_of(of_year, key).values() for key in keys_of(of_year, name)):
+                figure = draw(of_year, name)
+                stem = f"{name}-{year}" if year else name
+                files += [write(figure, folder / f"{stem}.{suffix}") for suffix in ("png", "svg")]
     return files
+
+
+def years_of(records: Sequence[Record], quantity: str) -> dict[str, list[Record]]:
+    """Group the records by the year of their prices, each for a plot of its own: its money is another.
+
+    There is one group where no
+    money is drawn, or where it is of one year.
+    """
+    years = dict.fromkeys(str(record["prices_year"]) for record in records if record.get("prices_year") is not None)
+    if quantity == "bandwidth" or len(years) < 2:
+        return {"": list(records)}
+    return {year: [record for record in records if str(record.get("prices_year")) == year] for year in years}
 
 
 def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:
@@ -100,6 +114,8 @@ def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:
     if len(keys) > 1:
         raise ValueError(f"one plot cannot hold several currencies: {', '.join(keys)}")
     what, key = QUANTITIES[quantity], keys[0]
+    if len(years_of(records, quantity)) > 1:
+        what = replace(what, label=f"{what.label}, years as they are")
     lines = lines_of(records, key)
     # The interval of prices, or of what the inputs' uncertainty does.
     ends = [lines_of(records, f"{key}_{end}") for end in ("low", "high")]
@@ -174,12 +190,15 @@ def style(axes: Axes, lines: dict[str, Line], unit: Unit, what: Quantity, tops: 
     axes.set_xlabel("Nodes", color=INK)
     axes.set_ylabel(unit.label(what.label), color=INK)
     bare(axes)
+    sizes = sorted(set(nodes))
     if max(nodes) > 512 and max(nodes) > 32 * max(1, min(nodes)):
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
     else:
         axes.set_xlim(0, max(nodes) * 1.005)
-        if max(nodes) >= 32:
+        if has_room(sizes):
+            axes.xaxis.set_major_locator(FixedLocator(sizes))
+        elif max(nodes) >= 32:
             axes.xaxis.set_major_locator(MultipleLocator(max(16, 2 ** (max(nodes) // 8).bit_length() // 2)))
     if is_logarithmic(lines):
         log_upwards(axes, unit)

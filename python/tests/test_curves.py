@@ -14,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 import hotlink
-from hotlink import curves
+from hotlink import curves, drawing
 from hotlink.result import Record
 
 
@@ -49,18 +49,56 @@ def test_sizes_have_a_log2_axis_with_iec_labels_and_latencies_a_logarithmic_one(
     assert bandwidth.get_ylim()[0] == 0
 
 
-def test_bounds_are_dashed_and_intervals_shown_also_for_what_is_computed_from_the_time() -> None:
+def test_bounds_are_dotted_and_intervals_shown_also_for_what_is_computed_from_the_time() -> None:
     records = pingpong()
     latency, bandwidth = curves.draw(records).axes
     measured, bound = latency.lines[:2]
     assert measured.get_linestyle() == "-"
-    assert bound.get_linestyle() == "--"
+    assert is_dotted(bound)
+    assert not is_dotted(measured)
     assert np.allclose(np.asarray(bound.get_ydata(), float) * 2, np.asarray(measured.get_ydata(), float))
     assert len(latency.collections) == len(bandwidth.collections) == 1
     low, high = curves.interval(records[2], "bandwidth_MBps")
     assert low is not None
     assert high is not None
     assert low < 65536 / (1.0 + 65536 / 5000) < high
+
+
+def test_no_line_looks_like_a_bound_and_lines_on_their_bounds_are_named() -> None:
+    many = [record | {"fabric": f"f{n}", "latency_us": n + 2.0} for n in range(17) for record in pingpong()]
+    axes = curves.draw(many, None, ["latency_us"], None, curves.Look(panels="one")).axes[0]
+    assert {line.get_label() for line in axes.lines if is_dotted(line)} == {"bound"}
+    assert {line.get_color() for line in axes.lines if line.get_label() == "bound"} == {drawing.FAINT}
+    bounded = [record | {"bound_latency_us": record["latency_us"]} for record in pingpong("tcp")]
+    assert "Every line lies on its bound." in below(curves.draw(bounded + [r | {"via": "mpi"} for r in bounded]))
+    assert "On their bounds: tcp." in below(curves.draw(bounded + pingpong("shm")))
+
+
+def is_dotted(line: Any) -> bool:  # noqa: ANN401
+    dashes = line._dash_pattern[1]
+    return bool(dashes) and dashes[0] < 2 == len(dashes)
+
+
+def below(figure: Any) -> str:  # noqa: ANN401
+    return str(figure.get_supxlabel()).replace("\n", " ")
+
+
+def test_a_cost_has_its_range_its_currency_and_the_numbers_of_nodes() -> None:
+    plain: Record = {"fabric": "a", "method": "load", "idle_latency_us": 1.5}
+    costs = {"cost_USD": 4e3, "cost_USD_low": 3e3, "cost_USD_high": 6e3}
+    offers = [
+        plain | {"nodes": nodes} | {key: each * nodes for key, each in costs.items()} for nodes in (64, 128, 256, 512)
+    ]
+    figure = curves.draw(offers, None, ["cost_USD", "idle_latency_us"])
+    FigureCanvasAgg(figure).draw()
+    cost, latency = figure.axes
+    assert cost.get_ylabel() == "Cost (million USD)"
+    assert latency.get_ylabel() == "Idle latency (µs)"
+    assert len(cost.collections) == 1
+    assert cost.get_ylim()[1] >= 6e3 * 512
+    assert labels(cost) == ["64", "128", "256", "512"]
+    assert figure.get_suptitle() == "Cost and idle latency by nodes: a, by load count"
+    assert "prices and other inputs allow" in below(figure)
 
 
 def test_lines_are_named_by_what_differs() -> None:
@@ -153,7 +191,7 @@ def test_a_title_and_notes_by_option() -> None:
     assert figure.get_supxlabel().splitlines() == [
         "Two ranks.",
         "Idle.",
-        "Dashed: the bound. Shaded: 95 % intervals of the medians.",
+        "Dotted: the bound. Shaded: 95 % intervals of the medians.",
     ]
 
 

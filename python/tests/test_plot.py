@@ -195,3 +195,15 @@ def test_claims_are_drawn_beside_what_was_printed() -> None:
     assert "study=X" in repr(claims)
     with pytest.raises(ValueError, match="no claim"):
         Result([row | {"id": "G2", "published": None}]).plot()
+
+
+def test_money_of_different_years_has_plots_of_its_own(tmp_path: Path) -> None:
+    plain: Record = {"bandwidth_per_node_MBps": 1.0, "prices": "list"}
+    of = [
+        plain | {"fabric": f"of-{year}", "nodes": nodes, "cost_USD": 10.0 * nodes, "prices_year": year}
+        for year in ("2002", "2006")
+        for nodes in (4, 8)
+    ]
+    names = [file.name for file in plot.save(of, tmp_path) if file.suffix == ".png"]
+    assert names == ["bandwidth.png", "cost-2002.png", "cost-2006.png"]
+    assert plot.draw(of, "cost").axes[0].get_ylabel() == "Total cost, years as they are (USD)"

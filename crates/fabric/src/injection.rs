@@ -61,8 +61,7 @@ impl Fabric {
     }
 
     fn limit(&self, node: Node, way: Way, rate: &impl Fn(Resource) -> f64) -> f64 {
-        let roles = self.network.host_roles.iter().filter(|&&role| way == Way::Out || role != Role::Engine);
-        let host = roles.map(|&role| rate(Resource::Host(node, role))).fold(f64::INFINITY, f64::min);
+        let host = self.network.host_parts(node, way == Way::Out).map(rate).fold(f64::INFINITY, f64::min);
         if !self.attachment.has_home(node) {
             return host.min(self.through(node.vertex(), node.vertex(), way, rate));
         }

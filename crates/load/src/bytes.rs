@@ -52,8 +52,6 @@ impl<'a> Serial<'a> {
             let rate = fabric.payload_mbps(resource, capacities, efficiency);
             rate.map_or(0.0, |mbps| bytes as f64 / mbps)
         };
-        let host = |role: &Role| us(Resource::Host(Node(0), *role));
-        let receives = network.host_roles.iter().rev().filter(|role| **role != Role::Engine);
         Serial {
             fabric,
             paths: paths_on(fabric, by.0),
@@ -62,8 +60,8 @@ impl<'a> Serial<'a> {
             vertex: (0..network.vertices() as u32)
                 .map(|v| if v < network.nodes { 0.0 } else { us(Resource::Vertex(Vertex(v))) })
                 .collect(),
-            send: network.host_roles.iter().map(host).collect(),
-            receive: receives.map(host).collect(),
+            send: network.host_parts(Node(0), true).map(us).collect(),
+            receive: network.host_parts(Node(0), false).map(us).collect(),
         }
     }
 

@@ -17,10 +17,9 @@ impl Load {
         let network = &fabric.network;
         let total = |of: &[f64]| of.iter().sum::<f64>();
         let (sent, received) = (total(&self.sent), total(&self.received));
-        let hosts = network.host_roles.iter().map(|&role| {
-            let passed = if role == Role::Engine { sent } else { sent + received };
-            (Resource::Host(Node(0), role), passed)
-        });
+        let hosts = [(true, sent), (false, received)]
+            .into_iter()
+            .flat_map(|(is_sender, passed)| network.host_parts(Node(0), is_sender).map(move |part| (part, passed)));
         let vertices = (network.nodes as usize..network.vertices())
             .map(|vertex| (Resource::Vertex(Vertex(vertex as u32)), self.vertex[vertex]));
         let channels =

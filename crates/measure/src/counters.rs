@@ -72,7 +72,7 @@ impl Counters {
 }
 
 /// The entries of a folder by name; none where it cannot be read.
-fn entries(folder: &Path) -> BTreeMap<String, PathBuf> {
+pub(crate) fn entries(folder: &Path) -> BTreeMap<String, PathBuf> {
     let all = std::fs::read_dir(folder).into_iter().flatten().flatten();
     all.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())).collect()
 }

@@ -1,7 +1,9 @@
 //! What this machine lacks for measuring and building, and how to get it.
 
+use crate::adapters::adapters;
 use crate::environment::{cores, line};
 use hotlink_fabric::catalog::Library;
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -44,6 +46,7 @@ impl Verdict {
 pub fn examine(program: Option<&Path>) -> Vec<Finding> {
     let mut findings =
         vec![cores_found(), governor(), shared_memory(), ptrace_scope(), copy_route(), locked_memory(), calibration()];
+    findings.extend(adapters().iter().map(adapter));
     findings.extend(programs());
     findings.extend(python(program));
     findings
@@ -51,6 +54,15 @@ pub fn examine(program: Option<&Path>) -> Vec<Finding> {
 
 fn finding(check: &'static str, verdict: Verdict, found: impl Into<String>, advice: impl Into<String>) -> Finding {
     Finding { check, verdict, found: found.into(), advice: advice.into() }
+}
+
+/// An adapter with its driver and firmware, which an acceptance must name.
+fn adapter(facts: &Map<String, Value>) -> Finding {
+    let said = facts.iter().map(|(key, fact)| match (key.as_str(), fact.as_str().unwrap_or_default()) {
+        ("name", name) => name.to_owned(),
+        (key, fact) => format!("{} {fact}", key.replace('_', " ")),
+    });
+    finding("adapter", Verdict::Good, said.collect::<Vec<_>>().join(", "), "")
 }
 
 fn cores_found() -> Finding {

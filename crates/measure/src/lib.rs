@@ -4,6 +4,7 @@
 //! This crate starts processes and reads clocks, but reads no command line and prints nothing: what people should see on
 //! the way, it hands to the [`Face`] that asked. `study` puts questions to models; this crate puts them to machines.
 
+mod adapters;
 mod alike;
 mod bench;
 mod clock;

@@ -1,5 +1,6 @@
 //! What may disturb a measurement on this machine, told in the environment and to people.
 
+use crate::adapters::adapters;
 use crate::environment::line;
 use crate::face::Face;
 use serde_json::{Map, Value};
@@ -19,13 +20,18 @@ const STATES: [(&str, &str); 5] = [
     ("huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled"),
 ];
 
-/// Adds the processor's states (null where the system does not tell), affinity and load, and warns of a busy machine.
+/// Adds the processor's states (null where the system does not tell), affinity, adapters and load, and warns of a busy machine.
 pub fn describe(environment: &mut Map<String, Value>, face: &dyn Face) {
     let mut tell = |key: &str, value: Value| _ = environment.insert(key.to_owned(), value);
     for (name, path) in STATES {
         tell(name, line(path).into());
     }
     tell("affinity", affinity().into());
+    // Absent where the kernel shows none: nobody knows then whether there are any.
+    let adapters = adapters();
+    if !adapters.is_empty() {
+        tell("adapters", adapters.into());
+    }
     let load = line("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     if let Some(load) = load {
         tell("load_1min", load.into());

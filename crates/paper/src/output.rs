@@ -16,7 +16,7 @@ use hotlink_study::{Error, words};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -278,7 +278,10 @@ impl Output {
             }
             (Format::Csv, _) => csv(&self.records),
             (Format::Table | Format::Md | Format::Osu, Some(text)) => text.clone(),
-            (Format::Table, None) => self.printed().iter().map(Table::text).collect::<Vec<_>>().join("\n"),
+            (Format::Table, None) => {
+                let text = |table: &Table| screen().map_or_else(|| table.text(), |width| table.text_within(width));
+                self.printed().iter().map(text).collect::<Vec<_>>().join("\n")
+            }
             (Format::Md, None) => self.printed().iter().map(Table::markdown).collect::<Vec<_>>().join("\n"),
             (Format::Osu, None) => osu::text(&self.records).ok_or_else(no_osu_form)?,
         })
@@ -337,6 +340,15 @@ impl Output {
             _ => Vary::No,
         }
     }
+}
+
+/// Letters of a line where the terminal does not tell.
+const SCREEN: usize = 100;
+
+/// Letters of a line on the terminal that stdout is; `None` if it is none.
+fn screen() -> Option<usize> {
+    let told = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    std::io::stdout().is_terminal().then(|| told.unwrap_or(SCREEN))
 }
 
 /// Writes to stdout at once; false where the reader has stopped listening.

@@ -89,6 +89,49 @@ impl Table {
         Table::of_keys(records, &all)
     }
 
+    /// As [`Table::text`], in lines of at most `screen` letters: long texts take several lines, then columns are left out and
+    /// named below, those about the run itself first. A file or a pipe gets all.
+    pub fn text_within(&self, screen: usize) -> String {
+        let mut kept = self.clone();
+        let mut table = kept.narrowed(screen);
+        while table.total() > screen && kept.columns.len() > 2 {
+            let minor = kept.columns.iter().rposition(|head| MINOR.contains(&head.as_str()));
+            let at = minor.unwrap_or(kept.columns.len() - 1);
+            kept.columns.remove(at);
+            for row in kept.rows.iter_mut().filter(|row| at < row.len()) {
+                row.remove(at);
+            }
+            table = kept.narrowed(screen);
+        }
+        let left_out = self.columns.iter().filter(|head| !table.columns.contains(head));
+        let left_out: Vec<&str> = left_out.map(String::as_str).collect();
+        if !left_out.is_empty() {
+            table.notes.insert(0, format!("left out for want of room: {} (--format csv has all)", left_out.join(", ")));
+        }
+        let said = wrapped(&table.title, "   ", screen);
+        table.title = said.iter().flat_map(|line| wrapped(line, " ", screen)).collect::<Vec<_>>().join("\n");
+        table.notes = table.notes.iter().flat_map(|note| wrapped(note, " ", screen)).collect();
+        table.text()
+    }
+
+    /// With long texts in several lines, as far as that helps; a word longer than its line stays whole.
+    fn narrowed(&self, screen: usize) -> Table {
+        let mut table = self.clone();
+        let mut texts: Vec<usize> = (0..self.columns.len()).filter(|at| !self.is_numeric(*at)).collect();
+        texts.sort_by_key(|at| self.width(*at));
+        while let Some(at) = texts.pop().filter(|_| table.total() > screen) {
+            let least = NARROW.max(table.columns[at].chars().count());
+            let width = (table.width(at) + screen).saturating_sub(table.total()).max(least);
+            table.rows = table.rows.into_iter().flat_map(|row| lines_of(row, at, width)).collect();
+        }
+        table
+    }
+
+    /// Letters of a line.
+    fn total(&self) -> usize {
+        (0..self.columns.len()).map(|at| self.width(at) + GAP).sum::<usize>().saturating_sub(GAP)
+    }
+
     /// Aligned columns; numbers to the right.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -149,6 +192,62 @@ impl Table {
     }
 }
 
+/// Letters between columns.
+const GAP: usize = 2;
+/// A text's column is made no narrower.
+const NARROW: usize = 24;
+/// Columns about the run itself, which the records hold for whoever asks.
+const MINOR: [&str; 12] = [
+    "inputs",
+    "bound_is",
+    "statistic_of",
+    "median",
+    "clock_overhead_us",
+    "clock_resolution_us",
+    "inner",
+    "warmup",
+    "ended_by",
+    "buffers",
+    "events",
+    "wall_s",
+];
+
+/// A row as several, of which each holds so many letters of the cell `at`.
+fn lines_of(row: Vec<String>, at: usize, width: usize) -> Vec<Vec<String>> {
+    let Some(cell) = row.get(at) else { return vec![row] };
+    let parts = wrapped(cell, " ", width);
+    let rest = parts.iter().skip(1).map(|part| {
+        let mut line = vec![String::new(); row.len()];
+        line[at].clone_from(part);
+        line
+    });
+    let rest: Vec<Vec<String>> = rest.collect();
+    let mut first = row;
+    first[at] = parts.into_iter().next().unwrap_or_default();
+    std::iter::once(first).chain(rest).collect()
+}
+
+/// A text in lines of at most `width` letters, broken where `gap` stands. What begins further right continues there.
+fn wrapped(text: &str, gap: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let mut now = String::new();
+        for part in line.split(gap) {
+            if !now.trim().is_empty() && now.chars().count() + gap.len() + part.chars().count() > width {
+                lines.push(std::mem::take(&mut now));
+                now.push_str(part);
+            } else {
+                if !now.is_empty() || (part.is_empty() && gap == " ") {
+                    now.push_str(gap);
+                }
+                now.push_str(part);
+            }
+        }
+        lines.push(now);
+    }
+    lines
+}
+
 fn escape(cell: &str) -> String {
     // A line of a table is a row.
     cell.replace('|', "\\|").replace('\n', "<br>")
@@ -192,6 +291,26 @@ mod tests {
         let of = |rows: [Record; 2]| Table::with_choices(&rows, &["fabric", "size_B"], &["zero_copy", "alignment"]);
         assert_eq!(of([row(true), row(false)]).columns, ["zero_copy"]);
         assert!(of([row(true), row(true)]).columns.is_empty());
+    }
+
+    #[test]
+    fn a_screen_gets_what_it_shows_and_hears_of_the_rest() {
+        let row = |size: u64| {
+            let record = Record::new().with("size_B", size).with("latency_us", 0.5 * size as f64).with("inner", size);
+            let said = "a sentence of many words, which is longer than any screen is wide";
+            record.with("what", said).with("p99", size).with("fabric", "one").with("via", "two")
+        };
+        let table =
+            Table { notes: vec!["a note of words that take two lines".into()], ..Table::of(&[row(8), row(64)]) };
+        let text = table.text_within(30);
+        assert!(text.lines().all(|line| line.chars().count() <= 30), "{text}");
+        assert!(text.contains("\nfabric: one   via: two\n"), "{text}");
+        assert!(text.contains("size_B  latency_us"), "{text}");
+        assert!(table.text_within(20).replace('\n', " ").contains("left out for want of room: inner"), "{table:?}");
+        assert_eq!(table.text_within(400), table.text());
+        let wide = Table { columns: vec!["check".into(), "found".into()], ..Table::default() };
+        let wide = Table { rows: vec![vec!["one".into(), "many words in one cell of the table".into()]], ..wide };
+        assert_eq!(wide.text_within(31), "check  found\none    many words in one cell\n       of the table\n");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use hotlink_fabric::input;
 use hotlink_results::anonymous::without_folder;
 use hotlink_results::{Results, are_apart, can_write, is_no_input, read, write_whole};
 use hotlink_study::Error;
+use maud::Markup;
 use std::path::PathBuf;
 
 /// What is asked.
@@ -30,6 +31,11 @@ impl Asked {
     /// # Errors
     /// What is no result or no requirement, by its place; what cannot be written.
     pub fn write(&self) -> Result<Report, Error> {
+        self.write_after(None)
+    }
+
+    /// The same, with what the page says first.
+    pub(crate) fn write_after(&self, lead: Option<Markup>) -> Result<Report, Error> {
         let outputs = [("--out", Some(&self.out)), ("--junit", self.junit.as_ref())];
         are_apart(outputs)?;
         for (option, path) in outputs {
@@ -51,7 +57,7 @@ impl Asked {
             inputs.iter_mut().for_each(Results::make_anonymous);
             acceptance.iter_mut().for_each(|acceptance| acceptance.file = without_folder(&acceptance.file));
         }
-        let report = Report::new(inputs, acceptance, self.title.clone(), self.command());
+        let report = Report { lead, ..Report::new(inputs, acceptance, self.title.clone(), self.command()) };
         write_whole("--out", &self.out, &report.html())?;
         self.junit.as_ref().map_or(Ok(()), |path| write_whole("--junit", path, &report.junit()))?;
         Ok(report)

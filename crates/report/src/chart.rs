@@ -1,4 +1,4 @@
-//! Curves of a page: units scaled, bounds dashed in their curve's colour, intervals as bars, names at the curves' ends.
+//! Curves of a page: units scaled, bounds dotted in their curve's colour, intervals as bars, names at the curves' ends.
 
 use crate::judge;
 use crate::scale::{self, Scale};
@@ -18,7 +18,7 @@ const WIDE: f64 = 20.0;
 pub(crate) fn charts(figure: &Figure) -> Markup {
     let parts: Vec<&[series::Curve]> = figure.curves.chunks(MOST_CURVES).collect();
     let (x, y) = (across(figure), upwards(figure));
-    let value = scale::name(figure.y_key);
+    let value = scale::name(&figure.y_key);
     html! {
         @for (part, curves) in parts.iter().enumerate() {
             @let which = if parts.len() > 1 { format!(" ({} of {})", part + 1, parts.len()) } else { String::new() };
@@ -46,7 +46,7 @@ fn drawn(figure: &Figure, curve: &series::Curve, colour: usize) -> Curve {
         x: *x,
         y: value.value,
         interval: value.is_interval().then_some([value.low, value.high]),
-        told: format!("{}: {}", scale::told(figure.x_key, *x), judge::interval(figure.y_key, *value)),
+        told: format!("{}: {}", scale::told(figure.x_key, *x), judge::interval(&figure.y_key, *value)),
     };
     Curve {
         name: curve.name.clone(),
@@ -80,7 +80,7 @@ fn upwards(figure: &Figure) -> Axis {
         curve.points.iter().map(|(_, y)| y.value).chain(bounds).collect::<Vec<f64>>()
     };
     let values: Vec<f64> = figure.curves.iter().flat_map(ends).filter(|value| value.is_finite()).collect();
-    Range::of(figure.y_key, &values).axis()
+    Range::of(&figure.y_key, &values).axis()
 }
 
 /// An axis from nothing to the greatest of `values`, called `key`.
@@ -153,12 +153,12 @@ fn steps(low: f64, high: f64, by: f64) -> (f64, f64, Vec<f64>) {
 
 /// What a screen reader says of the chart; the table beside it holds the numbers.
 fn label(figure: &Figure, curves: &[series::Curve]) -> String {
-    let mut said = format!("{} by {}.", scale::name(figure.y_key), scale::name(figure.x_key));
+    let mut said = format!("{} by {}.", scale::name(&figure.y_key), scale::name(figure.x_key));
     for curve in curves {
         let (Some((first, from)), Some((last, to))) = (curve.points.first(), curve.points.last()) else { continue };
         let name = if curve.name.is_empty() { String::new() } else { format!("{}: ", curve.name) };
         let point =
-            |at: f64, value: f64| format!("{} at {}", scale::told(figure.y_key, value), scale::told(figure.x_key, at));
+            |at: f64, value: f64| format!("{} at {}", scale::told(&figure.y_key, value), scale::told(figure.x_key, at));
         let _ = write!(said, " {name}{} to {}.", point(*first, from.value), point(*last, to.value));
     }
     said

@@ -29,6 +29,7 @@ pub use judge::{Finding, Outcome, Verdict};
 use hotlink_bench::Record;
 use hotlink_results::Results;
 use hotlink_results::compare_runs::counted;
+use maud::Markup;
 
 /// What a report says of its results.
 pub struct Report {
@@ -37,6 +38,8 @@ pub struct Report {
     command: String,
     inputs: Vec<Results>,
     acceptance: Option<Acceptance>,
+    /// What the page says first where nothing is judged; its results are then folded.
+    pub(crate) lead: Option<Markup>,
     /// What was required, and whether it was reached.
     pub outcomes: Vec<Outcome>,
     /// What stands out in the results themselves.
@@ -51,7 +54,7 @@ impl Report {
         let outcomes = acceptance.as_ref().map_or_else(Vec::new, |acceptance| judge::outcomes(acceptance, &inputs));
         let title = title.or_else(|| acceptance.as_ref().and_then(|acceptance| acceptance.title.clone()));
         let title = title.unwrap_or_else(|| "Network report".to_owned());
-        Report { title, command, inputs, acceptance, outcomes, findings }
+        Report { title, command, inputs, acceptance, lead: None, outcomes, findings }
     }
 
     /// The worst of checks and findings. Without requirements nothing can pass.

@@ -15,6 +15,10 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// Longer tables are cut, and say so: the page stays one that people can open and print.
 const MOST_ROWS: usize = 400;
+/// A table of more columns is printed across the paper.
+const PORTRAIT: usize = 7;
+/// Longer texts take several lines.
+const NAME: usize = 40;
 
 pub(crate) fn html(report: &Report) -> String {
     let page = html! {
@@ -33,14 +37,22 @@ pub(crate) fn html(report: &Report) -> String {
                 a .skip href="#results" { "To the results" }
                 header {
                     h1 { (report.title) }
-                    p .verdict .(report.verdict().name()) { strong { (report.verdict().name()) } " " (report.sentence()) }
+                    @let is_judged = report.verdict() != Verdict::Unjudged;
+                    @if is_judged || report.lead.is_none() {
+                        p .verdict .(report.verdict().name()) { strong { (report.verdict().name()) } " " (report.sentence()) }
+                    }
+                    @if let Some(lead) = &report.lead { (lead) }
                 }
                 main {
                     (checks(report))
-                    (findings(report))
+                    @if report.lead.is_none() || !report.findings.is_empty() { (findings(report)) }
                     section id="results" {
                         h2 { "Results" }
-                        @for (index, results) in report.inputs.iter().enumerate() { (file(index, results)) }
+                        @let files = html! { @for (index, results) in report.inputs.iter().enumerate() { (file(index, results)) } };
+                        @match report.lead {
+                            Some(_) => details { summary { "Every record of these commands" } (files) },
+                            None => (files),
+                        }
                     }
                     (assumptions(&report.inputs))
                     (inputs(report))
@@ -189,6 +201,7 @@ struct Columns {
 impl Columns {
     fn of(records: &[&Record]) -> Columns {
         let differs = |key: &str| records.iter().any(|record| record.get(key) != records[0].get(key));
+        let is_offer = records.iter().any(|record| series::is_offer(record));
         let (mut columns, mut seen) = (Columns { parameters: vec![], numbers: vec![], texts: vec![] }, vec![]);
         for (key, value) in records.iter().flat_map(|record| record.fields()) {
             if seen.contains(&key) || value.is_null() {
@@ -200,7 +213,7 @@ impl Columns {
                 if differs(key) {
                     columns.parameters.push(key.to_owned());
                 }
-            } else if is_result(key) {
+            } else if is_result(key) || is_offer && is_of_offers(key) {
                 columns.numbers.push(key.to_owned());
             } else if SAID.contains(&key) {
                 columns.texts.push(key.to_owned());
@@ -228,6 +241,14 @@ const SAID: [&str; 14] = [
     "verdict",
 ];
 
+/// Whether a number is one by which networks to buy are compared.
+fn is_of_offers(key: &str) -> bool {
+    let parts = ["idle_latency_us", "power_kW", "switches", "routers"];
+    parts.contains(&key)
+        || key.ends_with("_cables")
+        || key.starts_with("cost_per_MBps_") && !key.ends_with("_low") && !key.ends_with("_high")
+}
+
 /// Whether a number is one that people read a result for.
 fn is_result(key: &str) -> bool {
     let shares = [
@@ -254,10 +275,19 @@ fn table(records: &[&Record]) -> Markup {
     if let [record] = records {
         return list(record, &columns);
     }
+    // What is ranked against the rest: the network before anything fails.
+    if let [first, ranked @ ..] = records
+        && !has(first, "rank")
+        && ranked.iter().all(|record| has(record, "rank"))
+    {
+        return html! { (table(&[*first])) (table(ranked)) };
+    }
     let unit = |key: &str| if key.ends_with("_B") { "bytes".to_owned() } else { String::new() };
+    let wide = columns.parameters.len() + columns.numbers.len() + columns.texts.len() > PORTRAIT;
     html! {
         p .note { (shared(records)) }
-        div .scroll tabindex="0" role="region" aria-label="table" {
+        @if let Some(how) = method(records) { p .note { (how) } }
+        div .scroll .wide[wide] tabindex="0" role="region" aria-label="table" {
             table .sortable {
                 thead {
                     tr {
@@ -281,6 +311,50 @@ fn table(records: &[&Record]) -> Markup {
     }
 }
 
+fn has(record: &Record, key: &str) -> bool {
+    record.get(key).is_some_and(|value| !value.is_null())
+}
+
+/// How values were measured, in a sentence or two; `None` where they were not.
+fn method(records: &[&Record]) -> Option<String> {
+    let measured: Vec<&Record> = records.iter().copied().filter(|record| has(record, "n")).collect();
+    let statistic = measured.first()?.statistic()?;
+    let range = |key: &str| {
+        let values: Vec<f64> = measured.iter().filter_map(|record| record.number(key)).collect();
+        let (low, high) = (values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?);
+        let said = |value: f64| scale::told(key, value);
+        Some(if low < high { format!("{} to {}", said(low), said(high)) } else { said(low) })
+    };
+    let mut said = format!("Each {} is the median of {} samples", scale::name(statistic), range("n")?);
+    let parts = [
+        ("blocks", " in ", " blocks"),
+        ("inner", " of ", " operations each"),
+        ("warmup", ", after ", " warm-up samples"),
+    ];
+    for (key, before, after) in parts {
+        if let Some(number) = range(key).filter(|number| key == "warmup" || number != "1") {
+            said += &format!("{before}{number}{after}");
+        }
+    }
+    said.push('.');
+    if measured.iter().any(|record| has(record, "ci95_low")) {
+        said += " The interval is the median's, at 95 %, by the medians of the blocks.";
+    }
+    let words = |key: &str| {
+        let mut all: Vec<&str> = measured.iter().filter_map(|record| record.text(key)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.join(" or ")
+    };
+    for (key, before, after) in [("ended_by", " A point ended by ", "."), ("buffers", " Buffers: ", ".")] {
+        let word = words(key);
+        if !word.is_empty() {
+            said += &format!("{before}{word}{after}");
+        }
+    }
+    Some(said)
+}
+
 /// A record that stands alone, line by line.
 fn list(record: &Record, columns: &Columns) -> Markup {
     let said = |key: &String| record.get(key).map_or_else(String::new, |value| text(key, value));
@@ -296,6 +370,7 @@ fn list(record: &Record, columns: &Columns) -> Markup {
             @for key in &columns.texts { @let said = said(key); @if !said.is_empty() { dt { (scale::name(key)) } dd { (said) } } }
         }
         @if let Some(bound) = record.text("bound_is") { p .note { "The bound is " (bound) "." } }
+        @if let Some(how) = method(&[record]) { p .note { (how) } }
     }
 }
 
@@ -319,6 +394,10 @@ fn text(key: &str, value: &Value) -> String {
         Value::Array(list) => list.iter().map(|one| text(key, one)).collect::<Vec<_>>().join("; "),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
+        Value::Object(facts) => {
+            let facts = facts.iter().map(|(key, value)| format!("{} {}", scale::name(key), text(key, value)));
+            facts.collect::<Vec<_>>().join(", ")
+        }
         other => other.to_string(),
     }
 }
@@ -326,7 +405,9 @@ fn text(key: &str, value: &Value) -> String {
 fn plain(record: &Record, key: &str) -> Markup {
     let value = record.get(key).filter(|value| !value.is_null());
     let sort = value.and_then(Value::as_f64).map(|number| number.to_string());
-    html! { td .name data-sort=[sort] { (value.map_or_else(String::new, |value| text(key, value))) } }
+    let said = value.map_or_else(String::new, |value| text(key, value));
+    let is_name = said.len() <= NAME;
+    html! { td .name[is_name] .said[!is_name] data-sort=[sort] { (said) } }
 }
 
 fn number(record: &Record, key: &str) -> Markup {
@@ -471,6 +552,16 @@ mod tests {
     }
 
     #[test]
+    fn a_fact_of_several_parts_is_told_in_words() {
+        let facts = serde_json::json!([
+            {"level": 1, "size_B": 32768},
+            {"name": "mlx5_0", "driver": "mlx5_core", "firmware": "28.43.1014", "driver_version": "24.10"}
+        ]);
+        let said = "level 1, size 32 KiB; name mlx5_0, driver mlx5_core, firmware 28.43.1014, driver version 24.10";
+        assert_eq!(text("", &facts), said);
+    }
+
+    #[test]
     fn what_a_file_says_cannot_become_markup() {
         let page = report(r#"[{"benchmark": "<script>alert(1)</script>", "fabric": "\"><b>", "latency_us": 1.0, "limiting_resource": "</td>"}]"#, None).html();
         assert!(!page.contains("<script>alert") && !page.contains("<b>") && !page.contains("<n1>"));
@@ -515,6 +606,53 @@ mod tests {
             assert!(page.contains(said), "{said}: {page}");
         }
         assert!(!page.contains("ahead before"));
+    }
+
+    #[test]
+    fn the_network_before_failures_stands_apart_from_the_ranking() {
+        let rows = r#"[{"benchmark": "failures", "part": "nothing", "all_to_all_share": 0.5, "unreachable_pairs": 0},
+            {"benchmark": "failures", "rank": 1, "failed": "leaf1 port 6 -> spine0 port 4", "rerouted_share": 0.25},
+            {"benchmark": "failures", "rank": 2, "failed": "spine0", "rerouted_share": 0.5}]"#;
+        let page = report(rows, None).html();
+        let table = &page[page.find("<table class=\"sortable\">").unwrap()..];
+        assert!(!table.contains("all to all share"), "{table}");
+        assert!(page.contains("<dt>all to all share</dt>") && table.contains("rerouted share"));
+        assert!(table.contains("<td class=\"name\">leaf1 port 6 -&gt; spine0 port 4</td>"), "{table}");
+    }
+
+    #[test]
+    fn a_table_says_how_its_values_were_measured() {
+        let row = |size: u64, n: u64| {
+            format!(
+                r#"{{"benchmark": "pingpong", "size_B": {size}, "latency_us": 0.5, "statistic_of": "latency_us", "n": {n},
+                "blocks": 12, "inner": 1, "warmup": 7, "median": 0.5, "ci95_low": 0.4, "ci95_high": 0.6,
+                "ended_by": "time", "buffers": "kept"}}"#
+            )
+        };
+        let page = report(&format!("[{}, {}]", row(8, 500), row(64, 1872)), None).html();
+        let how = "Each latency is the median of 500 to 1872 samples in 12 blocks, after 7 warm-up samples. The interval is the \
+                   median's, at 95 %, by the medians of the blocks. A point ended by time. Buffers: kept.";
+        assert!(page.contains(how), "{page}");
+    }
+
+    #[test]
+    fn networks_to_buy_have_their_power_latency_parts_and_two_more_curves() {
+        let row = |nodes: u64| {
+            format!(
+                r#"{{"kind": "fabric", "fabric": "tree", "nodes": {nodes}, "traffic": "all-to-all", "method": "load",
+                "bandwidth_per_node_MBps": 5e4, "injection_per_node_MBps": 6e4, "idle_latency_us": 1.5, "power_kW": 11.5,
+                "switches": 6, "switch_cables": 128, "currency": "USD", "cost_USD": 616000, "cost_per_node_USD": 4812.5,
+                "cost_per_MBps_USD": 0.09686}}"#
+            )
+        };
+        let page = report(&format!("[{}, {}, {}]", row(64), row(128), row(256)), None).html();
+        for said in ["power", "idle latency", "switches", "switch cables", "cost per MBps"] {
+            assert!(page.contains(&format!("{said}</th>")), "{said}: {page}");
+        }
+        for curve in ["Bandwidth per node by nodes", "Cost per node by nodes", "Idle latency by nodes"] {
+            assert!(page.contains(curve), "{curve}");
+        }
+        assert!(page.contains("class=\"bound\"") && page.contains("<div class=\"scroll wide\""));
     }
 
     #[test]

@@ -12,12 +12,13 @@ pub(crate) struct Scale {
 }
 
 /// Units by the ending of a key, each with the factor from the key's own.
-const UNITS: [(&str, &[(f64, &str)]); 6] = [
+const UNITS: [(&str, &[(f64, &str)]); 7] = [
     ("_MBps", &[(1e-3, "kB/s"), (1.0, "MB/s"), (1e3, "GB/s"), (1e6, "TB/s")]),
     ("_us", &[(1e-3, "ns"), (1.0, "us"), (1e3, "ms"), (1e6, "s")]),
     ("_per_s", &[(1.0, "1/s"), (1e3, "thousand/s"), (1e6, "million/s")]),
     ("_B", &[(1.0, "B"), (1024.0, "KiB"), (1_048_576.0, "MiB"), (1_073_741_824.0, "GiB")]),
     ("_s", &[(1e-3, "ms"), (1.0, "s")]),
+    ("_kW", &[(1.0, "kW"), (1e3, "MW")]),
     ("_USD", &[(1.0, "USD"), (1e3, "thousand USD"), (1e6, "million USD")]),
 ];
 

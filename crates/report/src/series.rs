@@ -15,7 +15,7 @@ const FEWEST: usize = 3;
 /// Curves of one quantity.
 pub(crate) struct Figure {
     pub(crate) x_key: &'static str,
-    pub(crate) y_key: &'static str,
+    pub(crate) y_key: String,
     pub(crate) curves: Vec<Curve>,
 }
 
@@ -34,11 +34,20 @@ pub(crate) struct Curve {
 /// The figures of one benchmark's records: of each quantity that enough of them have.
 pub(crate) fn figures(records: &[&Record]) -> Vec<Figure> {
     let Some(x_key) = axis(records) else { return Vec::new() };
-    let of = |y_key: &'static str| {
-        let curves = curves(records, x_key, y_key);
+    let of = |y_key: String| {
+        let curves = curves(records, x_key, &y_key);
         curves.iter().any(|curve| curve.points.len() >= FEWEST).then_some(Figure { x_key, y_key, curves })
     };
-    QUANTITIES.iter().filter_map(|(key, _)| of(key)).collect()
+    let offers = records.iter().find(|record| is_offer(record)).map(|record| {
+        let cost = record.text("currency").map(|currency| format!("cost_per_node_{currency}"));
+        cost.into_iter().chain(["idle_latency_us".to_owned()])
+    });
+    QUANTITIES.iter().map(|(key, _)| (*key).to_owned()).chain(offers.into_iter().flatten()).filter_map(of).collect()
+}
+
+/// Whether a record is of a network among others to buy (`hotlink compare`).
+pub(crate) fn is_offer(record: &Record) -> bool {
+    record.text("kind") == Some("fabric")
 }
 
 /// The field with most values.
@@ -51,7 +60,7 @@ fn axis(records: &[&Record]) -> Option<&'static str> {
     (values(most) >= FEWEST).then_some(*most)
 }
 
-fn curves(records: &[&Record], x_key: &str, y_key: &'static str) -> Vec<Curve> {
+fn curves(records: &[&Record], x_key: &str, y_key: &str) -> Vec<Curve> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut groups: BTreeMap<Vec<(String, String)>, Vec<&Record>> = BTreeMap::new();
     let mut order: Vec<Vec<(String, String)>> = Vec::new();
@@ -70,7 +79,11 @@ fn curves(records: &[&Record], x_key: &str, y_key: &'static str) -> Vec<Curve> {
         let mut rows: Vec<&Record> = groups[group].clone();
         rows.sort_by(|a, b| a.number(x_key).partial_cmp(&b.number(x_key)).unwrap_or(std::cmp::Ordering::Equal));
         let at = |record: &Record| record.number(x_key);
-        let bound_key = format!("bound_{y_key}");
+        // No node gets more than its own devices take.
+        let bound_key = match y_key {
+            "bandwidth_per_node_MBps" if rows.iter().any(|row| is_offer(row)) => "injection_per_node_MBps".to_owned(),
+            _ => format!("bound_{y_key}"),
+        };
         Curve {
             name,
             points: rows.iter().filter_map(|record| Some((at(record)?, between(record, y_key)?))).collect(),
@@ -109,7 +122,7 @@ mod tests {
     fn what_varies_is_the_axis_and_what_differs_names_the_curves() {
         let rows = [row("a", 8, 1.0), row("b", 8, 3.0), row("a", 64, 5.0), row("a", 16, 2.0), row("b", 16, 4.0)];
         let found = figures(&rows.iter().collect::<Vec<_>>());
-        assert_eq!((found.len(), found[0].x_key, found[0].y_key), (1, "size_B", "bandwidth_MBps"));
+        assert_eq!((found.len(), found[0].x_key, found[0].y_key.as_str()), (1, "size_B", "bandwidth_MBps"));
         let names: Vec<&str> = found[0].curves.iter().map(|curve| curve.name.as_str()).collect();
         assert_eq!(names, ["a", "b"]);
         let first: Vec<(f64, f64)> = found[0].curves[0].points.iter().map(|(x, y)| (*x, y.value)).collect();

@@ -57,6 +57,10 @@ beforeAll(() => {
   hotlink("report", "large.json", "--out", "large.html", "--title", "Hall of 4,096 hosts");
   const dumps = ["ibnetdiscover.txt", "opensm-lfts.dump"].map((name) => join(SITE, name));
   writeFileSync(join(folder, "groups.json"), hotlink("fabric", ...dumps, "--groups", "--json"));
+  writeFileSync(join(folder, "failures.json"), hotlink("fabric", ...dumps, "--failures", "--json"));
+  hotlink("report", "failures.json", "--out", "failures.html");
+  hotlink("compare", "ib-ndr-fat-tree2", "slingshot-dragonfly", "--nodes", "64,128,256", "--out", "bought");
+  hotlink("report", "bought/compare.json", "--out", "bought.html");
   writeFileSync(join(folder, "sizes.json"), hotlink("simulate", "pingpong", "--fabric", "ib-ndr-fat-tree2", "--nodes", "2", "--size", "8,64,512,4KiB,64KiB", "--json"));
   writeFileSync(join(folder, "acceptance.toml"), ACCEPTANCE);
   const report = ["report", "sizes.json", "groups.json", "--require", "acceptance.toml", "--out", "report.html"];
@@ -122,6 +126,19 @@ given.each(ALL)("%s: dark, at twice the size, and on paper", async (_, file) => 
   expect(await paper()).toBeGreaterThan(240);
   const printed = await page.pdf({ format: "A4" });
   expect(printed.subarray(0, 4).toString()).toBe("%PDF");
+  expect(said).toEqual([]);
+  await page.context().close();
+});
+
+given.each([["failures.html", 700], ["bought.html", 960]] as const)("%s: no column falls off the paper, and facts are in two columns", async (file, across) => {
+  const said = await open(file);
+  await page.emulateMedia({ media: "print" });
+  // What is left between the margins of A4 and Letter: upright, and across for a wide table.
+  await page.setViewportSize({ width: across, height: 900 });
+  const over = await page.evaluate(() => [...document.querySelectorAll(".scroll")].filter((one) => one.scrollWidth > one.clientWidth).length);
+  expect(over).toBe(0);
+  await page.evaluate(() => { document.querySelectorAll("details").forEach((one) => { one.open = true; }); });
+  expect(await page.evaluate(() => [...document.querySelectorAll("details > dl")].map((one) => getComputedStyle(one).display))).toEqual(["grid"]);
   expect(said).toEqual([]);
   await page.context().close();
 });

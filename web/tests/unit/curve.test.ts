@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { written } from "../../src/lib/curve";
+import { over, successive, written } from "../../src/lib/curve";
 
 test("an axis of a few sizes writes all of them, one of many those that have room", () => {
   expect(written([32, 64, 128, 256, 512, 1024])).toEqual([32, 64, 128, 256, 512, 1024]);
@@ -14,4 +14,15 @@ test("an axis of a few sizes writes all of them, one of many those that have roo
 test("an axis without values writes nothing, one with a single value that one", () => {
   expect(written([])).toEqual([]);
   expect(written([64])).toEqual([64]);
+});
+
+test("steps need every number from the first to the last", () => {
+  expect(successive([4, 5, 6])).toBe(true);
+  expect([[64, 128, 192], [64], [2, 3, 5]].some(successive)).toBe(false);
+});
+
+test("a line that another one hides names it", () => {
+  const line = (label: string, values: (number | null)[]): { label: string; values: (number | null)[] } => ({ label, values });
+  const lines = [line("full", [1.91, 1.92, null]), line("half", [1.91, 1.92, 3]), line("apart", [1, 1.5, 3])];
+  expect(lines.map((_, index) => over(lines, index)?.label)).toEqual(["half", undefined, undefined]);
 });

@@ -65,51 +65,49 @@ pub(crate) struct Args {
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Limits")]
 struct LimitArgs {
     /// Most that may be paid in all, in the price list's currency.
-    #[arg(long, value_name = "AMOUNT", value_parser = Limit::most)]
+    #[arg(help_heading = "Limits", long, value_name = "AMOUNT", value_parser = Limit::most)]
     max_cost: Option<f64>,
     /// Most power of the network, in kilowatts.
-    #[arg(long, value_name = "KW", value_parser = Limit::most)]
+    #[arg(help_heading = "Limits", long, value_name = "KW", value_parser = Limit::most)]
     max_power: Option<f64>,
     /// Most racks of hosts and switches.
-    #[arg(long, value_name = "N", value_parser = Limit::most)]
+    #[arg(help_heading = "Limits", long, value_name = "N", value_parser = Limit::most)]
     max_racks: Option<f64>,
     /// Longest cable, in metres.
-    #[arg(long, value_name = "M", value_parser = Limit::most)]
+    #[arg(help_heading = "Limits", long, value_name = "M", value_parser = Limit::most)]
     max_cable: Option<f64>,
     /// Least share of its injection that a node gets under a pattern, such as all-to-all=0.5; repeatable.
-    #[arg(long, value_name = "PATTERN=SHARE", value_parser = Limit::share)]
+    #[arg(help_heading = "Limits", long, value_name = "PATTERN=SHARE", value_parser = Limit::share)]
     min_share: Vec<Limit>,
     /// Least share of the bandwidth that is left after one failed cable or switch, such as switch=0.9; repeatable.
-    #[arg(long, value_name = "PART=SHARE", value_parser = Limit::survive)]
+    #[arg(help_heading = "Limits", long, value_name = "PART=SHARE", value_parser = Limit::survive)]
     survive: Vec<Limit>,
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "Floor")]
 struct FloorArgs {
     /// Hosts of a rack.
-    #[arg(long, value_name = "N", default_value_t = Floor::default().hosts_per_rack)]
+    #[arg(help_heading = "Floor", long, value_name = "N", default_value_t = Floor::default().hosts_per_rack)]
     hosts_per_rack: u32,
     /// Switches of a rack that holds no hosts.
-    #[arg(long, value_name = "N", default_value_t = Floor::default().switches_per_rack)]
+    #[arg(help_heading = "Floor", long, value_name = "N", default_value_t = Floor::default().switches_per_rack)]
     switches_per_rack: u32,
     /// Racks of a row.
-    #[arg(long, value_name = "N", default_value_t = Floor::default().racks_per_row)]
+    #[arg(help_heading = "Floor", long, value_name = "N", default_value_t = Floor::default().racks_per_row)]
     racks_per_row: u32,
     /// From a rack to the next of its row, in metres.
-    #[arg(long, value_name = "M", default_value_t = Floor::default().rack_width_m)]
+    #[arg(help_heading = "Floor", long, value_name = "M", default_value_t = Floor::default().rack_width_m)]
     rack_width: f64,
     /// From a row of racks to the next, in metres.
-    #[arg(long, value_name = "M", default_value_t = Floor::default().row_pitch_m)]
+    #[arg(help_heading = "Floor", long, value_name = "M", default_value_t = Floor::default().row_pitch_m)]
     row_pitch: f64,
     /// What a cable has more at each end, in metres.
-    #[arg(long, value_name = "M", default_value_t = Floor::default().slack_m)]
+    #[arg(help_heading = "Floor", long, value_name = "M", default_value_t = Floor::default().slack_m)]
     slack: f64,
     /// Longest cable of copper, in metres; longer ones are optical.
-    #[arg(long, value_name = "M", default_value_t = Floor::default().copper_m)]
+    #[arg(help_heading = "Floor", long, value_name = "M", default_value_t = Floor::default().copper_m)]
     copper_reach: f64,
 }
 

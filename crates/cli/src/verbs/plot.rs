@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
   hotlink plot raw.json --y samples --out distribution.png      # of `measure ... --raw`
 
 Sizes stand on a log2 axis with IEC labels, latencies on a logarithmic one; medians with their 95 % intervals; bounds
-dashed in the colour of what they bound; values that change at whole numbers only (models over nodes, distributions) as
+dotted in the colour of what they bound; values that change at whole numbers only (models over nodes, distributions) as
 steps. Units are those that read best (50 GB/s), and lines have their names at their ends. Where lines are many or hide each
 other, each has a small chart of its own with the others in grey.")]
 pub(crate) struct Args {

@@ -6,22 +6,24 @@ use hotlink_paper::Output;
 use hotlink_results::timeline;
 use std::path::{Path, PathBuf};
 
+/// Heading of these options in the help.
+const OBSERVERS: &str = "Observers (over this project's message stack)";
+
 /// Options of observers.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Observers (over this project's message stack)")]
 pub(crate) struct WatchOptions {
     /// Write what every rank's port does as a timeline: Chrome trace events, which Perfetto opens.
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = OBSERVERS, long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Add how many operations went through the ports, of all ranks together.
-    #[arg(long)]
+    #[arg(help_heading = OBSERVERS, long)]
     count: bool,
     /// Let ports do what they may, in so many percent of cases [10]: busy (no room for an operation), late (an event comes
     /// later), scarce (a registration or import is refused).
-    #[arg(long, value_name = "FAULT[:PERCENT]", value_delimiter = ',', value_parser = Faults::read)]
+    #[arg(help_heading = OBSERVERS, long, value_name = "FAULT[:PERCENT]", value_delimiter = ',', value_parser = Faults::read)]
     inject: Vec<(String, u64)>,
     /// Of the faults' draws.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "inject")]
+    #[arg(help_heading = OBSERVERS, long, value_name = "N", default_value_t = 1, requires = "inject")]
     inject_seed: u64,
 }
 

@@ -232,6 +232,26 @@ fn every_verb_has_an_example_in_its_help() {
     }
 }
 
+/// A heading of a few options must not stand above those that follow.
+#[test]
+fn main_options_stand_below_no_heading_of_others() {
+    let place = Place::new("headings");
+    for (verb, options) in [
+        ("compare", vec!["--nodes", "--traffic", "--prices", "--out"]),
+        ("design", vec!["--collective", "--size", "--simulate", "--out"]),
+        ("measure pingpong", vec!["--ranks", "--size", "--time", "--raw"]),
+        ("simulate barrier", vec!["--nodes"]),
+    ] {
+        let help = place.run(&format!("{verb} --help")).status(0).out();
+        let main = help.split("\nOptions:\n").nth(1).unwrap();
+        // Headings begin their line, options do not.
+        let main: Vec<&str> = main.lines().take_while(|line| line.is_empty() || line.starts_with(' ')).collect();
+        for option in options {
+            assert!(main.iter().any(|line| line.trim_start().starts_with(option)), "{verb} {option}: {help}");
+        }
+    }
+}
+
 #[test]
 fn the_demo_answers_on_one_screen_and_one_page() {
     let place = Place::new("demo");

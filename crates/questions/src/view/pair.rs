@@ -42,7 +42,7 @@ impl PairView {
         }
         let routes = routes(&seen, Node(self.from), Node(self.to));
         let Some(first) = routes.first() else { return Err(wrong("to", "there is no route between the two")) };
-        let parts: Vec<(String, f64)> = parts(&seen, first);
+        let parts = parts(&seen, first, [Node(self.from), Node(self.to)]);
         let part = |(part, us): &(String, f64)| json!({ "part": part, "latency_us": us });
         let drawn = |route: &Vec<Channel>| route.iter().map(|&channel| link(&seen, channel)).collect::<Vec<_>>();
         Ok(json!({
@@ -61,14 +61,16 @@ fn link(seen: &Seen, channel: Channel) -> Value {
     })
 }
 
-/// Every part of the way that delays a packet's head.
-fn parts(seen: &Seen, route: &[Channel]) -> Vec<(String, f64)> {
+/// Every part of the way that delays a packet's head, from the sender's host to the receiver's.
+fn parts(seen: &Seen, route: &[Channel], [sender, receiver]: [Node; 2]) -> Vec<(String, f64)> {
     let network = &seen.fabric().network;
     let channels = route.iter().flat_map(|&c| [Resource::Channel(c), Resource::Vertex(network.to(c))]);
-    let start = route.first().map(|&c| Resource::Vertex(network.from(c)));
-    let delays = start
-        .into_iter()
-        .chain(channels)
+    // A node's own place in the network stands for its host, whose parts are told by themselves.
+    let is_host = |part: &Resource| matches!(*part, Resource::Vertex(vertex) if network.is_node(vertex));
+    let delays = network
+        .host_parts(sender, true)
+        .chain(channels.filter(|part| !is_host(part)))
+        .chain(network.host_parts(receiver, false))
         .map(|part| (seen.fabric().resource_name(part), seen.fabric().latency(part).us()));
     delays.filter(|(_, us)| *us > 0.0).collect()
 }

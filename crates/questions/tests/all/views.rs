@@ -112,6 +112,21 @@ fn routes_lead_from_one_node_to_the_other() {
     assert!(parts > 0.0 && (parts - pair["latency_us"].as_f64().unwrap()).abs() < 1e-12);
 }
 
+/// The page and the command tell one latency: of the host's parts, too, at both ends.
+#[test]
+fn a_pair_s_latency_is_the_command_s() {
+    for (fabric, nodes) in [("ib-ndr-fat-tree2", 512), ("sci-ring", 2), ("gige", 2), ("qsnet", 16)] {
+        let question = json!({
+            "verb": "analyze", "fabric": fabric, "nodes": nodes, "method": "load",
+            "traffic": format!("permutation:shift:{}", nodes / 2),
+        });
+        let told = ask(question)["records"][0]["idle_latency_us"].as_f64().unwrap();
+        let pair = ask(json!({ "view": "pair", "fabric": fabric, "nodes": nodes, "from": 0, "to": nodes / 2 }));
+        let shown = pair["latency_us"].as_f64().unwrap();
+        assert!((shown / told - 1.0).abs() < 1e-9, "{fabric}: {shown} {told}: {}", pair["parts"]);
+    }
+}
+
 fn ends(link: &Value) -> [&str; 2] {
     [link["from"].as_str().unwrap(), link["to"].as_str().unwrap()]
 }

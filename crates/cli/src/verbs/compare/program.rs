@@ -9,13 +9,15 @@ use hotlink_paper::{Output, job};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// Heading of these options in the help.
+const PROGRAM: &str = "A program on each fabric";
+
 /// Options of a program that is compared.
 #[derive(clap::Args)]
-#[command(next_help_heading = "A program on each fabric")]
 pub(super) struct ProgramArgs {
     /// Run this MPI program on each fabric of --on, in virtual time; its arguments follow after --.
     #[arg(
-        long, value_name = "PROGRAM", requires = "on",
+        help_heading = PROGRAM, long, value_name = "PROGRAM", requires = "on",
         conflicts_with_all = [
             "fabrics", "nodes", "method", "across_eras", "sensitivity", "out", "traffic", "capacities", "size", "seed", "paths",
             "technology", "samples", "hash_seeds",
@@ -24,22 +26,22 @@ pub(super) struct ProgramArgs {
     program: Option<OsString>,
     /// Ranks of the program.
     #[arg(
-        short = 'n', value_name = "N", id = "ranks", default_value_t = 1, requires = "program",
+        help_heading = PROGRAM, short = 'n', value_name = "N", id = "ranks", default_value_t = 1, requires = "program",
         value_parser = clap::value_parser!(u32).range(1..=1024),
     )]
     ranks: u32,
     /// Fabrics that the program runs on, one after the other: names of the catalog, or files.
-    #[arg(long, value_name = "LIST", requires = "program")]
+    #[arg(help_heading = PROGRAM, long, value_name = "LIST", requires = "program")]
     on: Vec<Fabrics>,
     /// What computing between the program's calls costs: none, a factor of the processor time that it takes here, or a file
     /// of `hotlink record` [default: none].
-    #[arg(long, value_name = "none|FACTOR|FILE", requires = "program")]
+    #[arg(help_heading = PROGRAM, long, value_name = "none|FACTOR|FILE", requires = "program")]
     compute_time: Option<String>,
     /// Use this MPI library [default: as `hotlink run`].
-    #[arg(long, value_name = "FILE", requires = "program")]
+    #[arg(help_heading = PROGRAM, long, value_name = "FILE", requires = "program")]
     library: Option<PathBuf>,
     /// Let links and switches fail, come back or degrade while the program runs, on each fabric as this plan says.
-    #[arg(long, value_name = "PLAN.toml", requires = "program")]
+    #[arg(help_heading = PROGRAM, long, value_name = "PLAN.toml", requires = "program")]
     faults: Option<String>,
     /// The program's arguments.
     #[arg(last = true, value_name = "ARGUMENTS", requires = "program")]

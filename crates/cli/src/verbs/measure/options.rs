@@ -112,25 +112,27 @@ impl Repetition {
     }
 }
 
+/// Heading of these options in the help.
+const SEVERAL: &str = "Several machines (with --via tcp or mixed, or sockets; the same command on each)";
+
 /// Ranks on several machines without a launcher. Under mpirun or srun none of this is needed on one machine; across
 /// machines, the variable HOTLINK_MEET=host:port says where rank 0 listens.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Several machines (with --via tcp or mixed, or sockets; the same command on each)")]
 pub(super) struct Hosts {
     /// Be rank 0 and wait for the others at this address.
-    #[arg(long, global = true, value_name = "HOST:PORT", value_parser = address, conflicts_with = "connect")]
+    #[arg(help_heading = SEVERAL, long, global = true, value_name = "HOST:PORT", value_parser = address, conflicts_with = "connect")]
     listen: Option<String>,
     /// Join rank 0 at this address.
-    #[arg(long, global = true, value_name = "HOST:PORT", value_parser = address)]
+    #[arg(help_heading = SEVERAL, long, global = true, value_name = "HOST:PORT", value_parser = address)]
     connect: Option<String>,
     /// This process's rank, with --connect.
-    #[arg(long, global = true, value_name = "RANK", default_value_t = 1)]
+    #[arg(help_heading = SEVERAL, long, global = true, value_name = "RANK", default_value_t = 1)]
     as_rank: u32,
     /// Processes that meet, with --listen and --connect.
-    #[arg(long, global = true, value_name = "N", default_value_t = 2)]
+    #[arg(help_heading = SEVERAL, long, global = true, value_name = "N", default_value_t = 2)]
     processes: u32,
     /// Prove the secret in this file (mode 600, the same on all machines); without it, HOTLINK_SECRET_FILE or HOTLINK_SECRET.
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(help_heading = SEVERAL, long, global = true, value_name = "FILE")]
     secret_file: Option<std::path::PathBuf>,
 }
 
