@@ -29,7 +29,6 @@ mod build;
 mod cabling;
 mod change;
 pub mod concurrent;
-pub mod failed;
 mod failures;
 pub mod hostlist;
 mod iblinkinfo;

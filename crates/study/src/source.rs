@@ -1,13 +1,13 @@
 //! Where a fabric comes from: the catalog, a fabric file, a graph file, a description of cables, or a site's own dumps.
 
-use crate::Error;
 use crate::values::Counts;
+use crate::{Error, failed};
 use hotlink_fabric::catalog::{self, Mistake, variant};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::technology::Technology;
 use hotlink_fabric::topology::Shared;
 use hotlink_fabric::{Fabric, import, input};
-use hotlink_site::{self as site, Site, failed};
+use hotlink_site::{self as site, Site};
 use std::sync::Arc;
 
 /// Largest graph file that is read.
