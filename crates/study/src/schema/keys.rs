@@ -620,6 +620,7 @@ pub const RECORDS: &[Records] = &[
                 key("size_is", Text, "", "What size_B counts"),
                 key("flops", Number, "1/s", "Operations a second where a trace states operations and no time"),
                 key("groups", Text, "", "The file of a trace's groups, where one was named"),
+                key("channels", Count, "", "Channels side by side, of a trace's collectives on GPUs"),
                 key("chunk_B", Count, "B", "Largest piece of a chain, of a trace's collectives"),
                 key("slices", Count, "", "Pieces of a ring's block, of a trace's collectives"),
             ],
