@@ -42,7 +42,7 @@ impl Stage {
         self.word == OPEN
     }
     /// What stands behind such a stage, so that no message need be read: the destination, the phase at the choice, and
-    /// [`RouteBuffer::inner`].
+    /// `inner`.
     #[inline]
     pub fn goal(self) -> (Node, u8, bool) {
         (Node(self.lane), (self.word >> 1) as u8, self.word & 1 != 0)
