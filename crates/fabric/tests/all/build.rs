@@ -25,6 +25,7 @@ fn extents_follow_from_the_number_of_nodes() {
     for (nodes, side) in [(26, 3), (27, 3), (28, 4)] {
         assert_eq!(extents(nodes, 3, &Extents::PaddedCube), [side; 3]);
     }
+    assert!(extents(1, 5, &Extents::PaddedCube).is_empty());
 }
 
 #[test]

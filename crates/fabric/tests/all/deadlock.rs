@@ -120,25 +120,32 @@ fn a_large_torus_is_checked_and_what_is_too_large_is_refused() {
     assert!(error.to_string().contains("smaller size"));
 }
 
-/// From 65 nodes on a ring, short routes stand for all: the graph goes on growing as it did with all routes.
+/// From rings of 65 on, short routes stand for all: the graph goes on growing as it did with all routes.
 #[test]
 fn short_routes_of_a_ring_depend_on_all_that_long_ones_do() {
-    let found = |name: &str, nodes: u32| {
-        let report = check(&Fabric::build(&catalog::load(name).unwrap(), nodes).unwrap()).unwrap();
-        (report.channels as i64, report.dependencies as i64)
+    let graph = |name: &str, others: &[u32], ring: u32| {
+        let spec = catalog::load(name).unwrap();
+        let extents: Vec<u32> = [&[ring], others].concat();
+        let nodes = extents.iter().product();
+        let cube = CubeSpec { extents: Extents::Fixed(extents), ..spec.topology.get::<CubeSpec>().unwrap().clone() };
+        let spec = FabricSpec { topology: TopologySpec::new(cube), ..spec };
+        let report = check(&Fabric::build(&spec, nodes).unwrap()).unwrap();
+        [report.channels as i64, report.dependencies as i64]
     };
-    // Of two rings of one parity after each other.
-    let grows = |name: &str, [less, more]: [u32; 2]| {
-        let ((less_channels, less_edges), (channels, edges)) = (found(name, less), found(name, more));
-        (channels - less_channels, edges - less_edges)
-    };
-    for parity in [0, 1] {
-        let whole = grows("sci-ring", [60, 62].map(|nodes| nodes + parity));
-        assert!(whole.0 > 0 && whole.1 > 0);
-        for short in [[62, 66], [66, 68]].map(|pair| pair.map(|nodes| nodes + parity)) {
-            let grown = grows("sci-ring", short);
-            let pairs = i64::from(short[1] - short[0]) / 2;
-            assert_eq!(grown, (pairs * whole.0, pairs * whole.1), "{short:?}");
+    for (name, others) in [("sci-ring", &[][..]), ("sci-torus2d", &[3]), ("ai-pod-torus3d", &[3, 2])] {
+        let graph = |ring| graph(name, others, ring);
+        // Two rings longer, of one parity.
+        let grows = |from: u32, to: u32| {
+            let (less, more) = (graph(from), graph(to));
+            [0, 1].map(|at| more[at] - less[at])
+        };
+        for parity in [0, 1] {
+            let whole = grows(60 + parity, 62 + parity);
+            assert!(whole.iter().all(|&grown| grown > 0), "{name}: {whole:?}");
+            for (from, to) in [(62 + parity, 66 + parity), (66 + parity, 68 + parity)] {
+                let pairs = i64::from(to - from) / 2;
+                assert_eq!(grows(from, to), whole.map(|grown| pairs * grown), "{name}, rings of {from} and {to}");
+            }
         }
     }
 }

@@ -1,19 +1,21 @@
 //! Senders over one link.
 
-use hotlink_fabric::network::Node;
+use hotlink_fabric::network::{Channel, Node};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_load::sharing::{Sharing, shared_link_pairs};
 
-/// Whether some link between devices carries one of each pair's packets.
+/// Whether some link between devices carries what each pair sends.
 fn have_common_link(fabric: &Fabric, pairs: &[(u32, u32)]) -> bool {
     let flow = |&(from, to): &(u32, u32)| Flow { source: Node(from), destination: Node(to), amount: 1.0 };
     let demand = Demand { nodes: fabric.nodes(), all_pairs: 0.0, flows: pairs.iter().map(flow).collect() };
     let load = hotlink_load::count(fabric, &demand).unwrap();
+    let network = &fabric.network;
     let is_cable = |role: Role| [Role::Link, Role::SwitchLink, Role::GlobalLink].contains(&role);
-    let mut loads = load.channel.iter().zip(&fabric.network.channel_role);
-    loads.any(|(&load, &role)| is_cable(role) && load > pairs.len() as f64 - 1e-6)
+    let is_between = |c: Channel| !network.is_node(network.from(c)) && !network.is_node(network.to(c));
+    let mut loads = (0..).map(Channel).zip(&load.channel).zip(&network.channel_role);
+    loads.any(|((c, &load), &role)| is_cable(role) && is_between(c) && load > pairs.len() as f64 - 1e-6)
 }
 
 /// What is called senders over one link crosses one link, or is refused.
