@@ -8,7 +8,7 @@ use hotlink_fabric::topology::Shape;
 use std::collections::BTreeSet;
 
 /// What stands before each part that fails in a fabric's name.
-pub const MARK: &str = "+fail:";
+pub(crate) const MARK: &str = "+fail:";
 
 /// Ends of a link as views and `--fail` name them: `leaf 0 -> spine 1`, with `#2` behind it for one of several in parallel.
 pub fn ends(fabric: &Fabric, channel: Channel) -> String {
@@ -19,7 +19,7 @@ pub fn ends(fabric: &Fabric, channel: Channel) -> String {
 ///
 /// # Errors
 /// A part that is not there; hosts that would be cut off.
-pub fn without(whole: Fabric, parts: &[String]) -> Result<Fabric, String> {
+pub(crate) fn without(whole: Fabric, parts: &[String]) -> Result<Fabric, String> {
     parts.iter().try_fold(whole, |fabric, part| without_one(fabric, part))
 }
 

@@ -324,6 +324,9 @@ fn bad_requests_are_told() {
         (&["measure", "pingpong", "--size", "1TiB"][..], "allowed are sizes up to"),
         (&["measure", "alltoall", "--size", "1TiB", "--ranks", "2"], "need 8 blocks of 1099511627776 B"),
         (&["measure", "pingpong", "--ranks", "1"][..], "at least 2"),
+        (&["measure", "pingpong", "--radix", "4"], "change a fabric: name one with --fabric"),
+        (&["measure", "pingpong", "--fabric", "label:x", "--radix", "4"], "change a fabric: name one with --fabric"),
+        (&["measure", "pingpong", "--fabric", "sci-ring", "--radix", "4"], "topology.radix: unknown key"),
         (&["measure", "pingpong", "--ranks", "100000"], "1 to 1024"),
         (&["measure", "saturation", "--size", "0"], "empty message"),
         (

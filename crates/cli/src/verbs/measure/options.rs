@@ -95,13 +95,18 @@ fn seconds(text: &str) -> Result<f64, String> {
 impl Repetition {
     pub(super) fn asked(&self, rounds: u32) -> Result<request::Repetition, Failure> {
         let Repetition { fabric, variant, blocks, spread, raw, buffers, .. } = self;
-        let fabric = variant.of_named("--fabric", Some(fabric))?.unwrap_or_default();
+        // The usual one is a mere name, and has no parts to change.
+        let named = Some(fabric.as_str()).filter(|name| *name != usual::FABRIC);
+        let varied = variant.of_named("--fabric", named)?.unwrap_or_else(|| usual::FABRIC.to_owned());
+        if varied != *fabric {
+            fabric_or_label(&varied).map_err(|what| Failure::Input(format!("--fabric {what}")))?;
+        }
         let time_s = match self.time[..] {
             [time] if (0.001..=3600.0).contains(&time) => time,
             _ => return Err(Failure::Input(format!("--time {}: must be one number from 0.001 to 3600", self.time))),
         };
         Ok(request::Repetition {
-            fabric,
+            fabric: varied,
             time_s,
             blocks: *blocks,
             spread_s: *spread,
