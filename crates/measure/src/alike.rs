@@ -4,7 +4,7 @@
 use crate::request::{Carrier, Repetition, Request};
 use crate::session::{Session, failure};
 use hotlink_port::Driver;
-use hotlink_real::{Tcp, TcpPort};
+use hotlink_real::{Seat, Tcp};
 use hotlink_study::Error;
 
 /// Refuses ranks of several commands that do not ask for the same.
@@ -17,7 +17,7 @@ pub(crate) fn check(session: &Session<'_>) -> Result<(), Error> {
     }
     let Some((_, ranks)) = hotlink_real::launched().map_err(failure)? else { return Ok(()) };
     let mine = choices(session.request);
-    let all = Tcp::new(session.limits()).run(ranks, &|_: TcpPort| async { mine.clone() }).map_err(failure)?;
+    let all = Tcp::new(session.limits()).run(ranks, &|_: Seat| async { mine.clone() }).map_err(failure)?;
     match in_words(&differing(&all)) {
         what if what.is_empty() => Ok(()),
         what => Err(Error::Input(format!("--listen, --connect: {what}"))),

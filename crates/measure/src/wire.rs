@@ -8,7 +8,7 @@ use hotlink_bench::Record;
 use hotlink_bound::Peak;
 use hotlink_bound::local::crossing;
 use hotlink_port::Driver;
-use hotlink_real::{Tcp, TcpPort};
+use hotlink_real::{Seat, Tcp};
 use hotlink_study::Error;
 use hotlink_study::bound::measured::Bounds;
 use serde::{Deserialize, Serialize};
@@ -200,7 +200,7 @@ impl Bytes {
 fn met(session: &Session<'_>) -> Result<Vec<Machine>, Error> {
     match hotlink_real::launched().map_err(failure)? {
         Some((_, ranks)) if !hotlink_real::is_one_machine().map_err(failure)? => {
-            Tcp::new(session.limits()).run(ranks, &|_: TcpPort| async { Machine::here() }).map_err(failure)
+            Tcp::new(session.limits()).run(ranks, &|_: Seat| async { Machine::here() }).map_err(failure)
         }
         _ => Ok(Vec::new()),
     }

@@ -1,11 +1,12 @@
 //! The drivers: one kind of port each, ranks as processes.
 
 use crate::crew::{self, Crew};
-use crate::mixed::{Gathering, MixedPort};
+use crate::mixed::Gathering;
 use crate::ranks::{self, Doors, Options};
+use crate::seat::Seat;
 use crate::shm::{MAX_RANKS, ShmPort, World};
 use crate::sys::{self, SharedMemory};
-use crate::tcp::{self, Meeting, TcpPort};
+use crate::tcp::{self, Meeting};
 use crate::transport::Transport;
 use hotlink_port::{Driver, Program, Rank, RunError};
 use hotlink_seats::Waits;
@@ -148,11 +149,11 @@ impl Transport for Tcp {
 }
 
 impl Driver for Tcp {
-    type Port = TcpPort;
+    type Port = Seat;
     fn run<T, R>(&mut self, ranks: u32, program: &R) -> Result<Vec<T>, RunError>
     where
         T: Serialize + DeserializeOwned,
-        R: Program<TcpPort, T>,
+        R: Program<Seat, T>,
     {
         check_ranks(ranks, tcp::MAX_RANKS)?;
         if let Some(mut crew) = launched_crew()? {
@@ -194,11 +195,11 @@ impl Transport for Mixed {
 }
 
 impl Driver for Mixed {
-    type Port = MixedPort;
+    type Port = Seat;
     fn run<T, R>(&mut self, ranks: u32, program: &R) -> Result<Vec<T>, RunError>
     where
         T: Serialize + DeserializeOwned,
-        R: Program<MixedPort, T>,
+        R: Program<Seat, T>,
     {
         check_ranks(ranks, MAX_RANKS.min(tcp::MAX_RANKS))?;
         if let Some(mut crew) = launched_crew()? {

@@ -55,8 +55,8 @@ impl Seat {
                 Err(io::Error::other(why))
             }
             Via::Shm => World::of_crew(crew, ranks)?.open(rank).map(Seat::Shm),
-            Via::Tcp => Meeting::of_crew(crew, ranks)?.open(rank).map(Seat::Tcp),
-            Via::Mixed => Gathering::of_crew(crew, ranks)?.open(rank).map(Seat::Mixed),
+            Via::Tcp => Meeting::of_crew(crew, ranks)?.open(rank),
+            Via::Mixed => Gathering::of_crew(crew, ranks)?.open(rank),
         }
     }
     /// Whether its fabric is simulated: time is virtual, and the program's memory is named piece by piece.

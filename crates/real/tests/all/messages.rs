@@ -13,7 +13,7 @@ fn options() -> Options {
 fn on_every_port<T, R>(ranks: u32, program: R) -> Vec<Vec<T>>
 where
     T: serde::Serialize + serde::de::DeserializeOwned,
-    R: Program<hotlink_real::ShmPort, T> + Program<hotlink_real::TcpPort, T> + Program<hotlink_real::MixedPort, T>,
+    R: Program<hotlink_real::ShmPort, T> + Program<hotlink_real::Seat, T>,
 {
     let shm = Shm::new(options()).run(ranks, &program).unwrap();
     let tcp = Tcp::new(options()).run(ranks, &program).unwrap();

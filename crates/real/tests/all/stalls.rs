@@ -3,7 +3,7 @@
 
 use hotlink_message::{Comm, Error, Request};
 use hotlink_port::{Driver, Kind, Memory, Port, Program, RunError, Span};
-use hotlink_real::{Mixed, MixedPort, Options, Shm, ShmPort, Tcp, TcpPort};
+use hotlink_real::{Mixed, Options, Seat, Shm, ShmPort, Tcp};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -22,9 +22,7 @@ type Results = Result<Vec<Result<(), Error>>, RunError>;
 /// The results of a program over every port.
 fn on_every_port<R>(ranks: u32, program: R) -> [(&'static str, Results); 3]
 where
-    R: Program<ShmPort, Result<(), Error>>
-        + Program<TcpPort, Result<(), Error>>
-        + Program<MixedPort, Result<(), Error>>,
+    R: Program<ShmPort, Result<(), Error>> + Program<Seat, Result<(), Error>>,
 {
     [
         ("shm", Shm::new(options()).run(ranks, &program)),
@@ -36,9 +34,7 @@ where
 /// Every port must report this.
 fn reports<R>(ranks: u32, program: R, told: &[&str])
 where
-    R: Program<ShmPort, Result<(), Error>>
-        + Program<TcpPort, Result<(), Error>>
-        + Program<MixedPort, Result<(), Error>>,
+    R: Program<ShmPort, Result<(), Error>> + Program<Seat, Result<(), Error>>,
 {
     for (port, result) in on_every_port(ranks, program) {
         let Err(RunError::Stuck(why)) = &result else { panic!("{port}: {result:?}") };
