@@ -107,6 +107,7 @@ test-all: test ## everything that `test` runs, then the long suites: five hours 
 	@$(TIMED) "tables of benchmarks, to the last row" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) \
 	    cargo test --locked --quiet --package hotlink-cli --test all -- --ignored to_the_last_row
 	@$(MAKE) --no-print-directory -s prove-messages fuzz-messages fuzz-site conformance blind-cables bench-coverage
+	@$(TIMED) "proofs of the hardware barrier, the larger ones too" $(SUBMAKE) --no-print-directory -s -C rtl/barrier prove
 	@$(TIMED) "mutants of the hardware barrier, both boards" $(SUBMAKE) --no-print-directory -s -C rtl/barrier mutants bitstreams
 
 check: .stamps/check-rust .stamps/check-rustdoc .stamps/check-wasm .stamps/check-python .stamps/check-web .stamps/check-docs ## formats, lints, types and language, with no test run
