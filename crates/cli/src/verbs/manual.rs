@@ -265,6 +265,7 @@ mod tests {
             for line in page.lines() {
                 is_printed = (is_printed || line == ".nf") && line != ".fi";
                 let plain = line.replace("\\-", "-").replace("\\e", "\\").replace("\\(aq", "'");
+                let plain = plain.replace("\\(ti", "~").replace("\\(ga", "`").replace("\\(ha", "^");
                 assert!(!is_printed || plain.chars().count() <= WIDTH, "{name}: {plain}");
             }
         }
