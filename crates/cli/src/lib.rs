@@ -4,6 +4,7 @@
 //! One file per verb in `verbs/`: its `Args` (clap) and `run(args, output)`. Results go to stdout through
 //! [`hotlink_paper::Output`], all else to stderr. Exit status: 0 done, 1 a check or reference failed, 2 bad usage or input.
 
+mod help;
 mod options;
 mod place;
 pub mod values;
@@ -102,7 +103,8 @@ fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
         let allow = |arg: clap::Arg| if takes_values(&arg) { arg.allow_negative_numbers(true) } else { arg };
         command.mut_args(allow).mut_subcommands(with_negative_numbers)
     }
-    Cli::from_arg_matches(&with_negative_numbers(Cli::command()).try_get_matches_from(args)?)
+    let command = help::reflowed(with_negative_numbers(Cli::command()));
+    Cli::from_arg_matches(&command.try_get_matches_from(args)?)
 }
 
 fn run(cli: &Cli, args: &[OsString], plotter: Option<Plotter>) -> (Output, Result<(), Failure>) {

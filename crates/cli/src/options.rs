@@ -7,16 +7,16 @@ use hotlink_paper::{Format, Options, When};
 #[derive(clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Result format on stdout.
+    /// Print results on stdout in this format.
     #[arg(long, global = true, value_parser = word::<Format>(), default_value_t = Format::Table)]
     format: Format,
-    /// Short for --format json.
+    /// Print results as JSON: short for --format json.
     #[arg(long, global = true)]
     json: bool,
-    /// Progress on stderr: a bar on a terminal past two seconds; always: plain lines elsewhere too.
+    /// Show progress on stderr: auto draws a bar on a terminal after two seconds, always also prints plain lines elsewhere.
     #[arg(long, global = true, value_parser = word::<When>(), default_value_t = When::Auto)]
     progress: When,
-    /// Leave out of results what names this machine: host, folders, addresses, values of MPI settings. Names within a
+    /// Leave out of the results what names this machine: host, folders, addresses, values of MPI settings. Names within a
     /// described network (its hosts and switches) stay.
     #[arg(long, global = true)]
     anonymous: bool,

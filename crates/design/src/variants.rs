@@ -230,7 +230,8 @@ fn shapes(nodes: u32, ports: u32, ratio: f64) -> Vec<Result<Shaped, (String, Str
             Err(("hyperx".to_owned(), why))
         }
     });
-    all
+    // Each refusal is of one ratio, too.
+    all.into_iter().map(|one| one.map_err(|(name, why)| (format!("{name}-{ratio}to1"), why))).collect()
 }
 
 /// The Dragonfly+ for so many nodes, where one group is too small.
@@ -274,7 +275,7 @@ fn trees(nodes: u32, ports: u32, ratio: f64) -> Vec<Result<Shaped, (String, Stri
                 let why = format!("fat tree of {levels} levels");
                 Some(Ok(Shaped { name, topology: TopologySpec::new(tree), ratio: Some(ratio), most, why }))
             }
-            Err(why) => Some(Err((format!("{name}-{ratio}to1"), why))),
+            Err(why) => Some(Err((name, why))),
         }
     };
     [2, 3].into_iter().filter_map(tree).collect()

@@ -123,7 +123,7 @@ pub struct Bill {
 }
 
 /// Between two names, dates or years where a list stands over another and both have prices in a bill.
-const OVER: &str = " over ";
+pub const OVER: &str = " over ";
 
 /// Of a bill's year (or date, or name) that of the list below, beside whose prices the others stand; else itself.
 pub fn below(of: &str) -> &str {

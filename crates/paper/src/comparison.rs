@@ -5,7 +5,9 @@ use crate::table::{Table, figure};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::variant;
 use hotlink_fabric::inventory::Inventory;
+use hotlink_fabric::price::OVER;
 use hotlink_fabric::spec::ItemKind;
+use hotlink_report::crossover;
 use hotlink_results::Batch;
 use hotlink_study::Error;
 use hotlink_study::comparison::{Comparison, bought};
@@ -122,7 +124,8 @@ impl Paper<'_> {
             self.0.quantities.iter().map(|(quantity, grid)| self.table(quantity, grid, &shown)).collect();
         tables.insert(1, self.injection(&shown));
         tables.insert(2, self.limits());
-        tables.push(self.crossovers());
+        tables.extend(self.counts(&shown));
+        tables.extend(self.crossovers());
         let notes = self.notes();
         if let Some(last) = tables.last_mut() {
             last.notes.extend(notes);
@@ -174,7 +177,33 @@ impl Paper<'_> {
             .collect();
         let spans: Vec<String> = grid.spans().iter().map(|span| self.span(span)).collect();
         table.notes = vec![format!("* {}: {}", quantity.superlative, spans.join("; "))];
+        table.notes.extend(self.overlaps(quantity, grid));
         table
+    }
+
+    /// Fabrics whose range reaches into that of the best: the middle values alone do not settle who leads.
+    fn overlaps(&self, quantity: &Quantity, grid: &Grid) -> Option<String> {
+        let ends = |row: usize, size: usize| {
+            let end = |end: &str| self.cell(row, size).number(&format!("{}_{end}", quantity.key));
+            let value = grid.values[row][size]?;
+            Some((end("low").unwrap_or(value), end("high").unwrap_or(value)))
+        };
+        let reaches = |row: usize, size: usize| {
+            let best = grid.best(size);
+            let lead = best.first().and_then(|&lead| ends(lead, size)).filter(|_| !best.contains(&row));
+            let (lead, own) = lead.zip(ends(row, size))?;
+            (lead.0.max(own.0) <= lead.1.min(own.1)).then_some(self.0.nodes[size])
+        };
+        let told = |(row, (name, _)): (usize, &(String, String))| {
+            let sizes: Vec<u32> = (0..self.0.nodes.len()).filter_map(|size| reaches(row, size)).collect();
+            let (first, last) = (sizes.first()?, sizes.last()?);
+            let part = self.0.nodes.iter().filter(|nodes| (first..=last).contains(nodes)).count() > sizes.len();
+            Some(format!("{name} at {}{} nodes", if part { "some of " } else { "" }, range(*first, *last)))
+        };
+        let told: Vec<String> = self.0.titles.iter().enumerate().filter_map(told).collect();
+        (!told.is_empty()).then(|| {
+            format!("ranges overlap with the best: {}; there * compares the middle values alone", told.join("; "))
+        })
     }
 
     /// Least and greatest plausible value, where they differ.
@@ -186,7 +215,31 @@ impl Paper<'_> {
 
     fn span(&self, span: &Span) -> String {
         let names: Vec<&str> = span.best.iter().map(|&row| self.0.titles[row].0.as_str()).collect();
-        format!("{} {}", names.join(" and "), range(span.first, span.last))
+        format!("{} at {} nodes", names.join(" and "), range(span.first, span.last))
+    }
+
+    /// Boxes and cables of variants that have no bill; `None` where there are none.
+    fn counts(&self, shown: &[usize]) -> Option<Table> {
+        let all = |cell: &Record, is: fn(&str) -> bool| {
+            let counts = cell.fields().filter(|(key, _)| is(key)).filter_map(|(key, _)| cell.number(key));
+            figure(counts.sum())
+        };
+        let said = |cell: &Record| {
+            let switches = all(cell, |key| ["switches", "routers", "enclosures"].contains(&key));
+            format!("{switches} + {}", all(cell, |key| key.ends_with("_cables")))
+        };
+        let mut table = self.frame("Switches + cables of what has no bill", shown, |row, size| {
+            let cell = self.cell(row, size);
+            if cell.get("note").is_some() { "-".to_owned() } else { said(cell) }
+        });
+        let has_none =
+            |name: &str| unpriced(name).is_some() && self.cells_of(name).all(|cell| cell.get("prices").is_none());
+        table.rows.retain(|row| has_none(&row[0]));
+        (!table.rows.is_empty()).then_some(table)
+    }
+
+    fn cells_of<'c>(&'c self, name: &'c str) -> impl Iterator<Item = &'c Record> {
+        self.0.cells.iter().filter(move |cell| cell.text("fabric") == Some(name))
     }
 
     fn injection(&self, shown: &[usize]) -> Table {
@@ -219,39 +272,33 @@ impl Paper<'_> {
         &self.0.cells[row * self.0.nodes.len() + size]
     }
 
-    fn crossovers(&self) -> Table {
-        let mut rows = Vec::new();
-        for (quantity, grid) in &self.0.quantities {
-            for c in grid.crossovers() {
-                rows.push(vec![
-                    c.nodes.to_string(),
-                    c.after,
-                    c.before,
-                    quantity.superlative.clone(),
-                    c.changes.to_string(),
-                ]);
-            }
-        }
+    /// Who overtakes whom for good; `None` where nobody does.
+    fn crossovers(&self) -> Option<Table> {
+        let row = |record: Record| vec![record.number("nodes").map_or_else(String::new, figure), crossover(&record)];
+        let mut rows: Vec<Vec<String>> = self.0.crossovers().into_iter().map(row).collect();
         let more = rows.len().saturating_sub(MOST_CROSSOVERS);
         rows.truncate(MOST_CROSSOVERS);
-        let columns = ["from nodes", "stays ahead", "of", "in", "lead changes"].map(str::to_owned).to_vec();
+        let columns = ["from nodes", "from there on"].map(str::to_owned).to_vec();
         let notes = if more > 0 { vec![format!("{more} more in --json")] } else { Vec::new() };
-        Table { title: "Crossovers".to_owned(), columns, rows, notes }
+        (!rows.is_empty()).then(|| Table { title: "Crossovers".to_owned(), columns, rows, notes })
     }
 
     /// Where prices come from, and what could not be answered.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for (name, _) in &self.0.titles {
-            let cells = || self.0.cells.iter().filter(|cell| cell.text("fabric") == Some(name));
+            let cells = || self.cells_of(name);
             if let Some(cell) = cells().find(|cell| cell.get("prices").is_some()) {
                 let text = |key| cell.text(key).unwrap_or_default();
                 let (list, date) = (text("prices"), text("prices_date"));
-                notes.push(format!("{name}: prices {list} of {date}, {}", text("prices_status")));
+                let lists = list.split(OVER).zip(date.split(OVER).cycle());
+                let lists: Vec<String> = lists.map(|(list, date)| format!("{list} of {date}")).collect();
+                let (lists, status) = (lists.join(", and for the rest "), text("prices_status"));
+                notes.push(format!("{name}: prices {lists}, {status}"));
                 notes.extend(steps_of(name, cells()));
             } else if cells().any(|cell| cell.get("note").is_none()) {
-                let why = unpriced(name).map_or_else(String::new, |why| format!(": {why}"));
-                notes.push(format!("{name}: no prices{why}"));
+                let why = unpriced(name).map_or_else(|| "no prices".to_owned(), |why| format!("no bill: {why}"));
+                notes.push(format!("{name}: {why}"));
             }
             let split: Vec<&str> = cells().filter_map(|cell| cell.text("fallback")).collect();
             if let [why, ..] = split[..] {
@@ -302,14 +349,20 @@ fn range(first: u32, last: u32) -> String {
     if first == last { first.to_string() } else { format!("{first}..{last}") }
 }
 
-/// Why a fabric of this name has no prices where its base has some; `None`: it is no variant.
-fn unpriced(name: &str) -> Option<&'static str> {
-    match variant::split(name).1 {
-        settings if settings.is_empty() => None,
-        settings if variant::is_relinked(&settings) => Some(
-            "another link has pieces of its own (hotlink new fabric); its switches keep their ports: --radix sets others",
+/// Why a fabric of this name has no bill where its base has one; `None`: it is no variant.
+fn unpriced(name: &str) -> Option<String> {
+    const LIST: &str = "--prices takes a list of all that the fabric buys (hotlink new prices)";
+    let settings = variant::split(name).1;
+    let ports = settings.iter().find(|(key, _)| ["radix", "ports"].contains(key));
+    match ports {
+        _ if settings.is_empty() => None,
+        _ if variant::is_relinked(&settings) => Some(
+            "the pieces of another link have no price; a fabric file of your own states them (hotlink new fabric). Its \
+             switches keep their ports: --radix sets others"
+                .to_owned(),
         ),
-        _ => Some("those of other pieces do not count; --prices takes a list of all that the fabric buys"),
+        Some((_, ports)) => Some(format!("a switch of {ports} ports has no price; {LIST}")),
+        None => Some(format!("pieces that the fabric itself does not buy have no price; {LIST}")),
     }
 }
 
@@ -320,7 +373,8 @@ mod tests {
     #[test]
     fn a_variant_without_prices_says_why() {
         assert_eq!(unpriced("qsnet"), None);
-        assert!(unpriced("ib-ndr-fat-tree2:radix=40").unwrap().contains("--prices"));
+        let radix = unpriced("ib-ndr-fat-tree2:radix=40").unwrap();
+        assert!(radix.starts_with("a switch of 40 ports has no price; --prices"), "{radix}");
         assert!(unpriced("ib-ndr-fat-tree2:radix=40:link=infiniband-hdr").unwrap().contains("another link"));
     }
 

@@ -118,7 +118,9 @@ pub fn tables(found: &Design, request: &Request) -> Vec<Table> {
             ));
         }
         last.notes
-            .push("shares are of a node's own injection; failures of the exchange of all with all before".to_owned());
+            .push("transceivers: two for each optical cable. Shares are of what a node can inject by itself; those after a failure are \
+             of what all-to-all gave before it."
+                .to_owned());
     }
     tables
 }
@@ -126,7 +128,7 @@ pub fn tables(found: &Design, request: &Request) -> Vec<Table> {
 fn table(title: &str, rows: &[&Record], is_beaten: bool) -> Table {
     let currency = rows.iter().find_map(|row| row.text("currency")).unwrap_or_default();
     let heads =
-        ["variant", "switches", "cables", "optics", "racks", "cost", "from..to", "kW", "all-to-all", "bisection"];
+        ["variant", "switches", "cables", "transceivers", "racks", "cost", "from..to", "kW", "all-to-all", "bisection"];
     let more = ["permutation", "cable fails", "switch fails", "hosts lost"];
     let mut columns: Vec<String> = heads.iter().chain(&more).map(|head| (*head).to_owned()).collect();
     columns[5] = format!("cost {currency}");

@@ -66,21 +66,41 @@ fn summary(report: &Report) -> Table {
     let on_file: &[&str] = if has_file { &["predicted", "off %"] } else { &[] };
     let heads = ["id", "quantity", "reading", "published", "reproduced", "unit", "error %"];
     let heads = heads.iter().chain(on_file).chain(&["kind", "holds"]);
-    let percent = |off: Option<f64>| off.map(|off| format!("{off:.1}")).unwrap_or_default();
+    let percent = |off: Option<f64>| off.map(percent).unwrap_or_default();
+    let mut long: Vec<String> = Vec::new();
     let rows = report.claims.iter().map(|row| {
         let reading = row.key("reading").map(text).unwrap_or_default();
-        let error = percent(row.error_pct());
-        let cells = [&row.quantity, &reading, &text(&row.published), &text(&row.reproduced), &row.unit, &error];
-        let cells = cells.map(|cell| shortened(cell));
+        let mut told = Vec::new();
+        let mut placed = |name: &str, said: String, most: usize| match said.chars().count() > most {
+            true => {
+                told.push(format!("{name}: {said}"));
+                BELOW.to_owned()
+            }
+            false => said,
+        };
+        let [reading, published, reproduced] = [
+            placed("reading", reading, READING),
+            placed("published", whole(&row.published), VALUE),
+            placed("reproduced", whole(&row.reproduced), VALUE),
+        ];
+        if !told.is_empty() {
+            long.push(format!("{}: {}", row.id, told.join("; ")));
+        }
+        let quantity = shortened(&row.quantity);
+        let cells = [quantity, reading, published, reproduced, row.unit.clone(), percent(row.error_pct())];
         let predicted =
             row.on_file().map(|number| [figure(number), percent(row.judged_error_pct())]).unwrap_or_default();
         let predicted = predicted.into_iter().filter(|_| has_file);
-        let ends = [row.class().name().to_owned(), row.verdict().to_owned()];
+        // A gap is told by its kind.
+        let verdict = if row.verdict() == row.class().name() { "-" } else { row.verdict() };
+        let ends = [row.class().name().to_owned(), verdict.to_owned()];
         std::iter::once(row.id.clone()).chain(cells).chain(predicted).chain(ends).collect()
     });
+    let rows: Vec<Vec<String>> = rows.collect();
     let count = |verdict| report.claims.iter().filter(|row| row.verdict() == verdict).count();
     let told = report.claims.iter().filter(|row| matches!(row.verdict(), "NO" | "gap"));
     let mut notes: Vec<String> = vec![String::new()];
+    notes.extend(long);
     notes.extend(told.map(|row| {
         let on_file = row.on_file().map(|number| {
             let (off, today) = (percent(row.judged_error_pct()), percent(row.error_pct()));
@@ -103,7 +123,19 @@ fn summary(report: &Report) -> Table {
     ));
     notes.push("--json has every row with its conditions, and the figures' series; --series prints those, --figures draws them.".to_owned());
     let columns = heads.map(|head| (*head).to_owned()).collect();
-    Table { title: format!("{}: {}", report.name, report.title), columns, rows: rows.collect(), notes }
+    Table { title: format!("{}: {}", report.name, report.title), columns, rows, notes }
+}
+
+/// In place of a text that stands in a line below the table.
+const BELOW: &str = "(below)";
+/// Letters of a value and of a reading; longer ones would make the table wider than a page.
+const VALUE: usize = 18;
+const READING: usize = 28;
+
+/// To a tenth; what rounds to nothing has no sign.
+fn percent(off: f64) -> String {
+    let said = format!("{off:.1}");
+    if said == "-0.0" { "0.0".to_owned() } else { said }
 }
 
 /// At most 44 characters.
@@ -112,6 +144,10 @@ fn shortened(text: &str) -> String {
         None => text.to_owned(),
         Some((at, _)) => format!("{}\u{2026}", &text[..at]),
     }
+}
+
+fn whole(value: &Value) -> String {
+    value.as_str().map_or_else(|| text(value), str::to_owned)
 }
 
 fn text(value: &Value) -> String {
@@ -177,5 +213,27 @@ pub fn here(records: &[Record]) -> Table {
         columns: heads.map(str::to_owned).to_vec(),
         rows: records.iter().filter_map(row).collect(),
         notes: vec![note.to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_rounds_to_nothing_has_no_sign() {
+        assert_eq!([-0.04, 0.04, -0.06].map(percent), ["0.0", "0.0", "-0.1"]);
+    }
+
+    #[test]
+    fn a_long_text_stands_below_the_table_in_full() {
+        let study = hotlink_seeds::Study::H06;
+        let report = study.report(None).unwrap();
+        let table = summary(&report);
+        let said = "G067: published: init read; toggle; write; read until toggled; reproduced: 1 write; 1 read";
+        assert!(table.notes.iter().any(|note| note.starts_with(said)), "{:?}", table.notes);
+        let widest =
+            table.text().lines().take_while(|line| !line.starts_with("G065:")).map(|line| line.chars().count()).max();
+        assert!(widest.is_some_and(|widest| widest <= 150), "{widest:?}");
     }
 }

@@ -34,22 +34,10 @@ impl Table {
     /// As [`Table::of`], with these (key, heading) columns only.
     pub fn of_columns(records: &[Record], columns: &[(&str, &str)]) -> Table {
         let keys: Vec<&str> = columns.iter().map(|(key, _)| *key).collect();
-        let mut table = Table::of_keys(records, &keys);
-        let heading = |key: &str| columns.iter().find(|(known, _)| *known == key).map(|(_, head)| (*head).to_owned());
-        for column in &mut table.columns {
-            if let Some(head) = heading(column) {
-                *column = head;
-            }
-        }
-        for (key, head) in columns {
-            table.title = table.title.replace(&format!("{key}: "), &format!("{head}: "));
-        }
-        if let [_] = records {
-            for row in &mut table.rows {
-                row[0] = heading(&row[0]).unwrap_or_default();
-            }
-        }
-        table
+        let heading = |key: &str| {
+            columns.iter().find(|(known, _)| *known == key).map_or_else(String::new, |(_, head)| (*head).to_owned())
+        };
+        Table::headed(records, &keys, heading)
     }
 
     /// A row a record and a column for each of these keys and headings, whatever the records share.
@@ -61,20 +49,26 @@ impl Table {
 
     /// As [`Table::of`], with these keys only.
     pub fn of_keys(records: &[Record], keys: &[&str]) -> Table {
+        Table::headed(records, keys, str::to_owned)
+    }
+
+    /// As [`Table::of_keys`], with what `heading` makes of each key.
+    fn headed(records: &[Record], keys: &[&str], heading: impl Fn(&str) -> String) -> Table {
         let keys: Vec<&str> =
             keys.iter().copied().filter(|key| records.iter().any(|record| record.get(key).is_some())).collect();
         let cells = |key: &str| records.iter().map(|record| cell(record.get(key))).collect::<Vec<_>>();
         if let [record] = records {
-            let rows = keys.iter().map(|key| vec![(*key).to_owned(), cell(record.get(key))]).collect();
+            let rows = keys.iter().map(|key| vec![heading(key), cell(record.get(key))]).collect();
             return Table { columns: vec!["key".to_owned(), "value".to_owned()], rows, ..Table::default() };
         }
         let (shared, own): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(|key| {
             let cells = cells(key);
             !cells.is_empty() && cells.iter().all(|cell| *cell == cells[0])
         });
-        let title = shared.iter().map(|key| format!("{key}: {}", cell(records[0].get(key)))).collect::<Vec<_>>();
+        let title =
+            shared.iter().map(|key| format!("{}: {}", heading(key), cell(records[0].get(key)))).collect::<Vec<_>>();
         let rows = records.iter().map(|record| own.iter().map(|key| cell(record.get(key))).collect()).collect();
-        Table { title: title.join("   "), columns: own.into_iter().map(str::to_owned).collect(), rows, notes: vec![] }
+        Table { title: title.join("   "), columns: own.into_iter().map(heading).collect(), rows, notes: vec![] }
     }
 
     /// As [`Table::of_keys`], and those of `choices` in which the records differ, first but for what is first there.
@@ -135,6 +129,9 @@ impl Table {
     /// Aligned columns; numbers to the right.
     pub fn text(&self) -> String {
         let mut text = String::new();
+        if self.columns.is_empty() {
+            return self.bare("");
+        }
         if !self.title.is_empty() {
             let _ = writeln!(text, "{}\n", self.title);
         }
@@ -156,8 +153,17 @@ impl Table {
         text
     }
 
+    /// Title and notes of a table without columns; `gap` stands before each note.
+    fn bare(&self, gap: &str) -> String {
+        let title = Some(format!("{}\n", self.title)).filter(|_| !self.title.is_empty());
+        title.into_iter().chain(self.notes.iter().map(|note| format!("{gap}{note}\n"))).collect()
+    }
+
     /// A Markdown table under a heading.
     pub fn markdown(&self) -> String {
+        if self.columns.is_empty() {
+            return self.bare("\n");
+        }
         let mut text = String::new();
         if !self.title.is_empty() {
             let _ = writeln!(text, "{}\n", self.title);
@@ -260,6 +266,9 @@ fn cell(value: Option<&Value>) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Bool(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
         Some(Value::Number(number)) if number.is_f64() => number.as_f64().map_or_else(String::new, figure),
+        Some(Value::Array(list)) if list.iter().any(Value::is_f64) => {
+            format!("[{}]", list.iter().map(|one| cell(Some(one))).collect::<Vec<_>>().join(", "))
+        }
         Some(other) => other.to_string(),
     }
 }
@@ -283,6 +292,27 @@ mod tests {
             text,
             "fabric: ring\n\nnodes  bandwidth_MBps  note\n    2           138.9\n   16             7.5  a|b\n"
         );
+    }
+
+    #[test]
+    fn a_title_alone_has_no_empty_lines_below_it() {
+        let table = Table { title: "pass".into(), notes: vec!["one".into()], ..Table::of(&[]) };
+        assert_eq!((table.text(), table.markdown()), ("pass\none\n".into(), "pass\n\none\n".into()));
+    }
+
+    #[test]
+    fn shares_in_a_list_are_rounded_like_others() {
+        let list = serde_json::json!([0.999_999_999_999_999_9, 0.343_749_999_999_999_94, null, 1]);
+        assert_eq!(cell(Some(&list)), "[1, 0.3437, -, 1]");
+        assert_eq!(cell(Some(&serde_json::json!(["a", "b"]))), r#"["a","b"]"#);
+    }
+
+    #[test]
+    fn a_heading_is_of_its_own_key_alone() {
+        let row = |nodes: u64| Record::new().with("nodes", nodes).with("rate_MBps", 8).with("min_rate_MBps", 4);
+        let columns = [("nodes", "nodes"), ("rate_MBps", "MB/s"), ("min_rate_MBps", "least MB/s")];
+        assert_eq!(Table::of_columns(&[row(2), row(4)], &columns).title, "MB/s: 8   least MB/s: 4");
+        assert_eq!(Table::of_columns(&[row(2)], &columns).rows[2], ["least MB/s", "4"]);
     }
 
     #[test]

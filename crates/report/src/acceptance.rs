@@ -17,7 +17,7 @@
 //! A requirement holds for every record that `where` chooses. One that chooses none has failed: what was not shown is not
 //! accepted.
 
-use crate::possible;
+use crate::{possible, scale};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::nearest;
 use hotlink_fabric::units::Bytes;
@@ -89,15 +89,88 @@ impl Limit {
     }
 }
 
-impl Requirement {
-    /// Whether it speaks of a record.
-    pub(crate) fn chooses(&self, record: &Record) -> bool {
-        self.chosen.iter().all(|(key, condition)| match condition {
+impl Condition {
+    /// Whether a record's field is so.
+    fn holds(&self, record: &Record, key: &str) -> bool {
+        match self {
             Condition::Text(text) => record.text(key) == Some(text),
             Condition::Flag(flag) => record.get(key).and_then(serde_json::Value::as_bool) == Some(*flag),
             Condition::Number(number) => record.number(key) == Some(*number),
             Condition::Range(limit) => record.number(key).is_some_and(|value| limit.holds(value)),
-        })
+        }
+    }
+
+    /// As it is asked for, in words.
+    fn said(&self, key: &str) -> String {
+        let number = |value: f64| scale::whole(key, value);
+        match self {
+            Condition::Text(text) => format!("{key} {text}"),
+            Condition::Flag(flag) => format!("{key} {flag}"),
+            Condition::Number(value) => format!("{key} {}", number(*value)),
+            Condition::Range(limit) => {
+                let end = |word: &str, end: Option<f64>| end.map(|end| format!(" {word} {}", number(end)));
+                let ends = [end("at least", limit.at_least), end("at most", limit.at_most)];
+                format!("{key}{}", ends.into_iter().flatten().collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+
+    /// That no record's field is so, and which values there are instead.
+    fn nowhere(&self, key: &str, records: &[&Record]) -> String {
+        let told = |record: &&Record| match record.get(key)? {
+            serde_json::Value::Null => None,
+            serde_json::Value::String(text) => Some(text.clone()),
+            value => Some(value.as_f64().map_or_else(|| value.to_string(), |number| scale::whole(key, number))),
+        };
+        let mut values: Vec<String> = Vec::new();
+        for value in records.iter().filter_map(told) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        if values.is_empty() {
+            return format!("no result has the key {key}");
+        }
+        let near = match self {
+            Condition::Text(text) => nearest(text, values.iter().map(String::as_str)),
+            _ => None,
+        };
+        let instead = match near {
+            Some(near) => format!("did you mean {near}?"),
+            None => {
+                let more = if values.len() > SHOWN { ", ..." } else { "" };
+                format!("the results have {}{more}", values[..values.len().min(SHOWN)].join(", "))
+            }
+        };
+        format!("no result has {}; {instead}", self.said(key))
+    }
+}
+
+/// So many values are named in the place of one that no record has.
+const SHOWN: usize = 6;
+
+impl Requirement {
+    /// Whether it speaks of a record.
+    pub(crate) fn chooses(&self, record: &Record) -> bool {
+        self.chosen.iter().all(|(key, condition)| condition.holds(record, key))
+    }
+
+    /// What it asks for, in words; nothing where it asks for every record.
+    pub(crate) fn sought(&self) -> String {
+        self.chosen.iter().map(|(key, condition)| condition.said(key)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Why it chooses none of these records.
+    pub(crate) fn unmatched(&self, records: &[&Record]) -> String {
+        if records.is_empty() {
+            return "there are no results".to_owned();
+        }
+        let nowhere = self.chosen.iter().filter(|(key, one)| !records.iter().any(|record| one.holds(record, key)));
+        let told: Vec<String> = nowhere.map(|(key, one)| one.nowhere(key, records)).collect();
+        match told.is_empty() {
+            true => "no result meets all conditions of `where` together; each holds for some".to_owned(),
+            false => told.join("; "),
+        }
     }
 }
 

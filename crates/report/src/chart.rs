@@ -159,7 +159,11 @@ fn label(figure: &Figure, curves: &[series::Curve]) -> String {
         let name = if curve.name.is_empty() { String::new() } else { format!("{}: ", curve.name) };
         let point =
             |at: f64, value: f64| format!("{} at {}", scale::told(&figure.y_key, value), scale::told(figure.x_key, at));
-        let _ = write!(said, " {name}{} to {}.", point(*first, from.value), point(*last, to.value));
+        let _ = write!(said, " {name}{} to {}", point(*first, from.value), point(*last, to.value));
+        if let (Some((first, from)), Some((last, to))) = (curve.bound.first(), curve.bound.last()) {
+            let _ = write!(said, "; its bound {} to {}", point(*first, *from), point(*last, *to));
+        }
+        said.push('.');
     }
     said
 }

@@ -33,8 +33,8 @@ pub(crate) fn front(records: &[&Record]) -> Option<Markup> {
         (rows("left-out", &[("fabric", "variant"), ("note", "why it is left out")], "Left out"))
         @if let Some(first) = variants.first() {
             p .note {
-                "Shares are of a node's own injection, by load count on the routes that the technology takes; failures by the "
-                "exchange of all with all. Floor: " (text(first, "floor")) ". Prices: " (text(first, "prices")) " of "
+                "Shares are of what a node can inject by itself, by load count on the routes that the technology takes. Shares after "
+                "a failure are of what all-to-all gave before it. Transceivers are two for each optical cable. Floor: " (text(first, "floor")) ". Prices: " (text(first, "prices")) " of "
                 (text(first, "prices_date")) ", " (text(first, "prices_status")) "."
             }
         }
@@ -163,7 +163,7 @@ fn scatter(hosts: f64, variants: &[&Record]) -> Option<Scatter> {
 const NUMBERS: [(&str, &str); 12] = [
     ("power_kW", "power (kW)"),
     ("switches", "switches"),
-    ("optics", "optics"),
+    ("optics", "transceivers"),
     ("racks", "racks"),
     ("longest_cable_m", "longest cable (m)"),
     ("all_to_all_share", "all-to-all"),

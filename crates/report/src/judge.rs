@@ -53,7 +53,7 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// The requirement's name.
     pub requirement: String,
-    /// Which result; empty where none was chosen.
+    /// Which result; what was asked for where none was chosen.
     pub subject: String,
     /// What is limited.
     pub quantity: String,
@@ -62,6 +62,8 @@ pub struct Outcome {
     limit: Limit,
     pub(crate) reached: Option<Between>,
     file: Option<usize>,
+    /// Why no result was chosen; empty where one was.
+    unmatched: String,
 }
 
 /// What tells a result from others, for people.
@@ -222,7 +224,10 @@ pub(crate) fn outcomes(acceptance: &Acceptance, inputs: &[Results]) -> Vec<Outco
 
 fn of_one(requirement: &Requirement, inputs: &[Results]) -> Vec<Outcome> {
     let all = inputs.iter().enumerate().flat_map(|(file, results)| results.records.iter().map(move |r| (file, r)));
-    let chosen: Vec<(usize, &Record)> = all.filter(|(_, record)| requirement.chooses(record)).collect();
+    let all: Vec<(usize, &Record)> = all.collect();
+    let chosen: Vec<(usize, &Record)> = all.iter().copied().filter(|(_, record)| requirement.chooses(record)).collect();
+    let records: Vec<&Record> = all.iter().map(|(_, record)| *record).collect();
+    let unmatched = if chosen.is_empty() { requirement.unmatched(&records) } else { String::new() };
     let mut outcomes = Vec::new();
     for (key, limit) in &requirement.limits {
         let outcome = |verdict, subject, reached, file| Outcome {
@@ -234,9 +239,10 @@ fn of_one(requirement: &Requirement, inputs: &[Results]) -> Vec<Outcome> {
             limit: *limit,
             reached,
             file,
+            unmatched: unmatched.clone(),
         };
         if chosen.is_empty() {
-            outcomes.push(outcome(Verdict::Fail, String::new(), None, None));
+            outcomes.push(outcome(Verdict::Fail, requirement.sought(), None, None));
         }
         outcomes.extend(chosen.iter().map(|(file, record)| {
             let reached = between(record, key);
@@ -290,7 +296,7 @@ impl Outcome {
     /// What was reached, in words.
     pub(crate) fn reached(&self) -> String {
         match (self.reached, self.file) {
-            (_, None) => "no result shows it".to_owned(),
+            (_, None) => self.unmatched.clone(),
             (None, _) => format!("the result has no {}", self.quantity),
             (Some(Between { value, .. }), _) if self.looks_met() => scale::whole(&self.quantity, value),
             (Some(reached), _) => interval(&self.quantity, reached),
@@ -479,6 +485,29 @@ mod tests {
     }
 
     #[test]
+    fn a_requirement_that_chooses_nothing_says_which_condition_no_result_meets() {
+        let json = r#"{"schema": "hotlink/1", "records": [{"benchmark": "pingpong", "size_B": 8, "latency_us": 2.0},
+            {"benchmark": "bcast", "size_B": 1024, "latency_us": 2.0}]}"#;
+        let inputs = [hotlink_results::parse(Path::new("m.json"), json).unwrap()];
+        for (chosen, subject, told) in [
+            ("benchmark = 'pinpong'", "benchmark pinpong", "no result has benchmark pinpong; did you mean pingpong?"),
+            ("size_B = '64KiB'", "size_B 64 KiB", "no result has size_B 64 KiB; the results have 8 B, 1 KiB"),
+            ("nodes = 4", "nodes 4", "no result has the key nodes"),
+            (
+                "benchmark = 'pingpong', size_B = { at_least = '1KiB' }",
+                "benchmark pingpong, size_B at least 1 KiB",
+                "no result meets all conditions of `where` together; each holds for some",
+            ),
+        ] {
+            let text = format!("[[require]]\nwhere = {{ {chosen} }}\nlatency_us = {{ at_most = 1 }}\n");
+            let acceptance = Acceptance::parse(Path::new("a.toml"), &text).unwrap();
+            let found = outcomes(&acceptance, &inputs);
+            assert_eq!((found.len(), found[0].verdict), (1, Verdict::Fail));
+            assert_eq!((found[0].subject.as_str(), found[0].reached().as_str()), (subject, told));
+        }
+    }
+
+    #[test]
     fn what_no_result_shows_has_failed() {
         let text = "[[require]]\nwhere = { benchmark = 'bcast' }\nlatency_us = { at_most = 1 }\n\
                     [[require]]\nwhere = { benchmark = 'pingpong' }\nlatency_us = { at_most = 3 }\nefficiency = { at_least = 0.5 }\n";
@@ -490,7 +519,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                (Verdict::Fail, "no result shows it".to_owned()),
+                (Verdict::Fail, "no result has benchmark bcast; the results have pingpong".to_owned()),
                 (Verdict::Fail, "the result has no efficiency".to_owned()),
                 (Verdict::Pass, "2 us".to_owned()),
             ]

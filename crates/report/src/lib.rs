@@ -13,6 +13,7 @@ pub mod demo;
 mod front;
 mod judge;
 pub mod junit;
+mod machine;
 mod matrix;
 mod page;
 pub mod possible;
@@ -25,6 +26,7 @@ pub use acceptance::Acceptance;
 pub use asked::Asked;
 pub use front::{LIMITS, STEPS};
 pub use judge::{Finding, Outcome, Verdict};
+pub use page::crossover;
 
 use hotlink_bench::Record;
 use hotlink_results::Results;

@@ -1,5 +1,5 @@
-//! A site's network group by group: hot cells on canvas, the hottest by name in a table, which says the same without
-//! script or sight.
+//! A site's network group by group: its cells on a canvas with names and a scale of colours, and the hottest by name in a
+//! table, which says the same without script or sight.
 
 use crate::scale;
 use hotlink_bench::Record;
@@ -24,8 +24,9 @@ pub(crate) fn matrix(records: &[&Record]) -> Option<Markup> {
         records.iter().map(|record| record.get("shares").and_then(Value::as_array)).collect();
     let rows = rows.filter(|rows| rows.iter().all(|row| row.len() == names.len()))?;
     let cell = |from: usize, to: usize| (from, to, rows[from][to].as_f64());
-    let mut cells: Vec<Cell> =
-        (0..names.len()).flat_map(|a| (0..names.len()).map(move |b| (a, b))).map(|(a, b)| cell(a, b)).collect();
+    let every = (0..names.len()).flat_map(|a| (0..names.len()).map(move |b| (a, b)));
+    let mut cells: Vec<Cell> = every.map(|(a, b)| cell(a, b)).filter(|cell| is_hot(cell.2)).collect();
+    let all = names.len() * names.len();
     cells.sort_by(|a, b| a.2.unwrap_or(-1.0).total_cmp(&b.2.unwrap_or(-1.0)));
     let share =
         |share: Option<f64>| share.map_or_else(|| "unreachable".to_owned(), |share| scale::told("_share", share));
@@ -34,17 +35,20 @@ pub(crate) fn matrix(records: &[&Record]) -> Option<Markup> {
     let data = serde_json::json!({ "names": names, "shares": rows.iter().map(|row| row.iter().map(rounded).collect::<Vec<Value>>()).collect::<Vec<_>>() });
     let data = data.to_string().replace('<', "\\u003c");
     Some(html! {
-        p { "Under all-to-all, hosts get " (share(whole)) " of the usual host link. A cell is what the slowest cable on the ways from the row's switch to the column's hosts would give." }
+        p { "Under all-to-all, hosts get " (share(whole)) " of the usual host link. A cell is the share that the slowest cable on the paths from the row's switch to the column's hosts allows." }
         @if names.len() <= MOST_GROUPS {
             figure .matrix {
-                canvas tabindex="0" role="img" aria-label=(format!("{} by {} groups; the table below names the hottest cells", names.len(), names.len())) {}
+                div .legend aria-hidden="true" {}
+                canvas tabindex="0" role="img" aria-label=(format!("{} by {} groups of hosts; {}", names.len(), names.len(), if cells.is_empty() { "every cell is at 100 %" } else { "the table below names the hottest cells" })) {}
                 p .note aria-live="polite" { "Darker is hotter. Point at a cell, or move by the arrow keys." }
                 script type="application/json" { (PreEscaped(data)) }
             }
         }
-        div .scroll tabindex="0" role="region" aria-label="hottest cells" {
+        @if cells.is_empty() {
+            p { "Every cell is at 100 %: no cable takes anything from any pair of groups." }
+        } @else { div .scroll tabindex="0" role="region" aria-label="hottest cells" {
             table .sortable {
-                caption { "The " (cells.len().min(NAMED)) " hottest of " (cells.len()) " cells" }
+                caption { "The " (cells.len().min(NAMED)) " hottest of " (all) " cells" }
                 thead { tr { th { "from hosts of" } th { "to hosts of" } th .number { "share" } } }
                 tbody {
                     @for (from, to, value) in cells.iter().take(NAMED) {
@@ -52,8 +56,13 @@ pub(crate) fn matrix(records: &[&Record]) -> Option<Markup> {
                     }
                 }
             }
-        }
+        } }
     })
+}
+
+/// Whether a cell is below its whole share, by more than the rounding of sums.
+fn is_hot(share: Option<f64>) -> bool {
+    share.is_none_or(|share| share < 1.0 - 1e-9)
 }
 
 /// To three digits, which is more than a colour shows.
@@ -82,6 +91,10 @@ mod tests {
         assert!(!page.contains("[\"</script>"));
         let (first, second) = (page.find("unreachable").unwrap(), page.rfind("25 %").unwrap());
         assert!(first < second, "what cannot be reached comes before what is slow");
+        assert!(page.contains("The 3 hottest of 4 cells"), "a cell at 100 % is not hot: {page}");
+        let whole = [row("a", vec![Value::from(1.0 - 1e-16); 1])];
+        let page = matrix(&whole.iter().collect::<Vec<_>>()).unwrap().into_string();
+        assert!(page.contains("Every cell is at 100 %") && !page.contains("<table"), "{page}");
         assert!(matrix(&[&Record::new().with("benchmark", "pingpong")]).is_none());
     }
 }

@@ -24,7 +24,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
 }
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
 
-// Matrices: one pixel-exact cell a pair of groups, drawn once; the cell under the pointer or the keys is said below.
+// Matrices: one pixel-exact cell a pair of groups, drawn once, between the groups' names; the cell under the pointer or the
+// keys is said below. Names that have no room are left out, evenly.
 for (const figure of document.querySelectorAll("figure.matrix")) {
   const { names, shares } = JSON.parse(figure.querySelector("script").textContent);
   const canvas = figure.querySelector("canvas");
@@ -38,6 +39,33 @@ for (const figure of document.querySelectorAll("figure.matrix")) {
     const heat = 1 - Math.max(0, Math.min(1, share));
     return `hsl(${45 - 40 * heat} ${60 + 30 * heat}% ${94 - 62 * heat}%)`;
   };
+  const made = (kind, name, text = "") => {
+    const one = document.createElement(kind);
+    one.className = name;
+    one.textContent = text;
+    return one;
+  };
+  const legend = figure.querySelector(".legend");
+  legend.append("Share: ");
+  const steps = [1, 0.75, 0.5, 0.25, 0, null];
+  const words = (share) => share === null ? "unreachable" : `${100 * share} %`;
+  steps.filter((share) => share !== null || shares.flat().includes(null)).forEach((share) => {
+    const swatch = made("span", "swatch");
+    swatch.style.background = colour(share);
+    legend.append(swatch, `${words(share)} `);
+  });
+  const every = Math.ceil(14 / size);
+  const named = (side) => {
+    const list = made("div", side);
+    list.setAttribute("aria-hidden", "true");
+    list.append(...names.filter((_, index) => index % every === 0).map((name) => made("span", "", name)));
+    list.style.setProperty("--step", `${size * every}px`);
+    return list;
+  };
+  const plot = made("div", "plot scroll");
+  plot.append(made("div", "corner", "from \u2193 to \u2192"), named("columns"), named("rows"));
+  canvas.replaceWith(plot);
+  plot.append(canvas);
   shares.forEach((row, from) => row.forEach((share, to) => {
     paint.fillStyle = colour(share);
     paint.fillRect(to * size, from * size, size, size);
@@ -56,8 +84,8 @@ for (const figure of document.querySelectorAll("figure.matrix")) {
     say();
   });
   canvas.addEventListener("keydown", (event) => {
-    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-    const step = steps[event.key];
+    const keys = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    const step = keys[event.key];
     if (step === undefined) { return; }
     event.preventDefault();
     at = [within(at[0] + step[0]), within(at[1] + step[1])];

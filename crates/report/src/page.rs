@@ -3,7 +3,7 @@
 use crate::acceptance::Acceptance;
 use crate::judge::{Verdict, interval};
 use crate::quantity::between;
-use crate::{Report, chart, front, matrix, scale, series};
+use crate::{Report, chart, front, machine, matrix, scale, series};
 use hotlink_bench::Record;
 use hotlink_results::compare_runs::QUANTITIES;
 use hotlink_results::{IMPORTED_ON, Results};
@@ -144,12 +144,12 @@ fn file(index: usize, results: &Results) -> Markup {
                     (front)
                 } @else if name == "crossovers" {
                     p .note { "By the sizes that were asked for; nothing was computed between them." }
-                    ul { @for record in records { li { (crossover(record)) } } }
+                    ul { @for record in records { li { "From " (from(record)) " nodes on, " (crossover(record)) } } }
                 } @else {
                     @for figure in series::figures(records) { (chart::charts(&figure)) }
                     @match matrix::matrix(records) {
                         Some(matrix) => (matrix),
-                        None => (table(records)),
+                        None => (table(records, &format!("{name} of {}", results.file.display()))),
                     }
                 }
             }
@@ -169,8 +169,13 @@ fn kind(record: &Record) -> String {
     }
 }
 
-/// Who overtakes whom for good, in a sentence.
-fn crossover(record: &Record) -> String {
+/// The number of nodes of a crossover.
+fn from(record: &Record) -> String {
+    record.number("nodes").map_or_else(|| "?".to_owned(), |nodes| scale::told("nodes", nodes))
+}
+
+/// Who is ahead of whom from a crossover on, in words.
+pub fn crossover(record: &Record) -> String {
     let text = |key: &str| record.text(key).unwrap_or("?");
     let quantity = text("quantity");
     let is_ahead = match quantity {
@@ -181,13 +186,12 @@ fn crossover(record: &Record) -> String {
         "bandwidth_per_node_MBps" => "gives each node more bandwidth than".to_owned(),
         key => format!("is better in {} than", scale::name(key)),
     };
-    let nodes = record.number("nodes").map_or_else(|| "?".to_owned(), |nodes| scale::told("nodes", nodes));
     let before = match record.number("lead_changes").unwrap_or(1.0) {
         changes if changes > 2.0 => format!(" Before that, the lead changes {} times.", changes - 1.0),
         2.0 => " Before that, the lead changes once.".to_owned(),
         _ => String::new(),
     };
-    format!("From {nodes} nodes on, {} {is_ahead} {}.{before}", text("ahead_after"), text("ahead_before"))
+    format!("{} {is_ahead} {}.{before}", text("ahead_after"), text("ahead_before"))
 }
 
 /// The columns of a table of records, by what tells a reader most: what differs between the rows, then numbers with their
@@ -270,7 +274,8 @@ fn is_result(key: &str) -> bool {
         || shares.contains(&key)
 }
 
-fn table(records: &[&Record]) -> Markup {
+/// `label` names the region of the table for whoever hears the page.
+fn table(records: &[&Record], label: &str) -> Markup {
     let columns = Columns::of(records);
     if let [record] = records {
         return list(record, &columns);
@@ -280,14 +285,14 @@ fn table(records: &[&Record]) -> Markup {
         && !has(first, "rank")
         && ranked.iter().all(|record| has(record, "rank"))
     {
-        return html! { (table(&[*first])) (table(ranked)) };
+        return html! { (table(&[*first], label)) (table(ranked, label)) };
     }
     let unit = |key: &str| if key.ends_with("_B") { "bytes".to_owned() } else { String::new() };
     let wide = columns.parameters.len() + columns.numbers.len() + columns.texts.len() > PORTRAIT;
     html! {
         p .note { (shared(records)) }
         @if let Some(how) = method(records) { p .note { (how) } }
-        div .scroll .wide[wide] tabindex="0" role="region" aria-label="table" {
+        div .scroll .wide[wide] tabindex="0" role="region" aria-label=(label) {
             table .sortable {
                 thead {
                     tr {
@@ -436,7 +441,7 @@ fn environment(results: &Results) -> Markup {
         @if !facts.is_empty() {
             details {
                 summary { @if is_imported { "Where they were imported" } @else { "Environment" } }
-                dl { @for (key, value) in facts { @if !value.is_null() { dt { (scale::name(key)) } dd { (text("", value)) } } } }
+                dl { @for (name, said) in machine::facts(facts, text) { dt { (name) } dd { (said) } } }
             }
         }
     }
@@ -490,7 +495,7 @@ fn inputs(report: &Report) -> Markup {
         section {
             h2 { "How to make it again" }
             p .command { code { (report.command) } }
-            div .scroll {
+            div .scroll tabindex="0" role="region" aria-label="files of this page" {
                 table {
                     caption { "The files that this page was made of" }
                     thead { tr { th { "file" } th { "SHA-256" } th { "command" } } }

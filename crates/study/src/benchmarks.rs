@@ -84,10 +84,10 @@ pub fn table() -> String {
     let mark = |has: bool| if has { "yes" } else { "-" };
     let line = |of: &Benchmark| {
         let [a, b, c] = [of.measured, of.packet, of.loggp].map(mark);
-        format!("{:<13} {a:<8} {b:<9} {c:<6} {}", of.name, of.instead).trim_end().to_owned()
+        format!("  {:<14} {a:<8} {b:<9} {c:<6} {}", of.name, of.instead).trim_end().to_owned()
     };
     let lines: Vec<String> = BENCHMARKS.iter().map(line).collect();
-    format!("{:<13} {:<8} {:<9} {:<6}\n{}", "benchmark", "measure", "simulate", "LogGP", lines.join("\n"))
+    format!("  {:<14} {:<8} {:<9} {:<6}\n{}", "benchmark", "measure", "simulate", "LogGP", lines.join("\n"))
 }
 
 /// Refuses empty messages, which have no bandwidth.

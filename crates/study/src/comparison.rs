@@ -4,7 +4,7 @@ use crate::Error;
 use crate::ask::Answer;
 use crate::inputs::{self, Vary};
 use crate::model::{Method, PatternQuestion};
-use crate::ranking::{Eras, Grid, Quantity};
+use crate::ranking::{Crossover, Eras, Grid, Quantity};
 use crate::{Source, Unwatched, Watch, explain};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::{Library, nearest, status_name, variant};
@@ -234,9 +234,13 @@ impl Comparison {
     /// A record for every fabric and size (`kind` = `fabric`, with a mark where it is best), then the crossovers
     /// (`kind` = `crossover`).
     pub fn records(&self) -> Vec<Record> {
-        let mut records = self.marked_cells();
-        for (quantity, grid) in &self.quantities {
-            records.extend(grid.crossovers().into_iter().map(|crossover| {
+        self.marked_cells().into_iter().chain(self.crossovers()).collect()
+    }
+
+    /// Where one fabric overtakes another for good: a record each.
+    pub fn crossovers(&self) -> Vec<Record> {
+        let of = |(quantity, grid): &(Quantity, Grid)| {
+            let told = |crossover: Crossover| {
                 Record::new()
                     .with("kind", "crossover")
                     .with("method", self.method.name())
@@ -245,9 +249,10 @@ impl Comparison {
                     .with("ahead_before", crossover.before)
                     .with("ahead_after", crossover.after)
                     .with("lead_changes", crossover.changes)
-            }));
-        }
-        records
+            };
+            grid.crossovers().into_iter().map(told).collect::<Vec<_>>()
+        };
+        self.quantities.iter().flat_map(of).collect()
     }
 
     /// The cells, each marked where it is best.

@@ -33,6 +33,10 @@ pub struct Sizes(Vec<u64>);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers(Vec<f64>);
 
+/// Ports towards hosts over ports towards other switches: `2`, or `2:1` as the field writes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio(pub f64);
+
 /// One size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u64);
@@ -94,6 +98,48 @@ impl FromStr for Numbers {
             numbers.push(value.number());
         }
         Ok(Numbers(numbers))
+    }
+}
+
+impl FromStr for Ratio {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Ratio, String> {
+        const ALLOWED: &str =
+            "a number above 0, such as 2, or ports towards hosts to ports towards other switches, such as 2:1";
+        let number = |part: &str| part.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+        let wrong = || format!("`{text}` is no ratio (allowed: {ALLOWED})");
+        let Some((down, up)) = text.split_once(':') else { return number(text).map(Ratio).ok_or_else(wrong) };
+        match (number(down).ok_or_else(wrong)?, number(up).ok_or_else(wrong)?) {
+            (down, up) if down < up => Err(format!(
+                "`{text}`: ports towards hosts come first, as in {up}:{down}; more ports towards other switches than that \
+                 are written as one number, {}",
+                down / up
+            )),
+            (down, up) => Ok(Ratio(down / up)),
+        }
+    }
+}
+
+/// Ratios in a list or range, each as [`Ratio`] takes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratios(Numbers);
+
+impl FromStr for Ratios {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Ratios, String> {
+        let one = |item: &str| match item.contains(':') {
+            true => item.parse().map(|Ratio(ratio)| ratio.to_string()),
+            false => Ok(item.to_owned()),
+        };
+        let items = text.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
+        items.join(",").parse().map(Ratios)
+    }
+}
+
+impl Deref for Ratios {
+    type Target = [f64];
+    fn deref(&self) -> &[f64] {
+        &self.0
     }
 }
 
@@ -279,6 +325,16 @@ impl Decimal {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_ratio_is_a_number_or_ports_to_ports() {
+        let ratio = |text: &str| text.parse::<Ratio>().map(|Ratio(ratio)| ratio);
+        assert_eq!([ratio("2"), ratio("2:1"), ratio("3:2"), ratio("0.5")], [Ok(2.0), Ok(2.0), Ok(1.5), Ok(0.5)]);
+        assert!(ratio("1:2").is_err_and(|what| what.contains("come first, as in 2:1")));
+        assert!(["0", "-1", "x", "2:", ":1", "2:0", "inf"].iter().all(|text| ratio(text).is_err()));
+        assert_eq!(*"1:1,2:1,4".parse::<Ratios>().unwrap(), [1.0, 2.0, 4.0]);
+        assert_eq!(*"1..3".parse::<Ratios>().unwrap(), [1.0, 2.0, 3.0]);
+    }
 
     proptest! {
         #[test]

@@ -111,6 +111,12 @@ given("report: arrow keys walk the matrix, and what they point at is said", asyn
   await matrix.locator("canvas").focus();
   await page.keyboard.press("ArrowRight");
   expect(await matrix.locator("p").textContent()).toMatch(/^from \S+ to \S+: \d/);
+  // Names stand at the rows and columns that they are of.
+  const [rows, columns] = [matrix.locator(".rows span"), matrix.locator(".columns span")];
+  expect(await rows.count()).toBe(await columns.count());
+  const [named, drawn] = [await rows.first().boundingBox(), await matrix.locator("canvas").boundingBox()];
+  expect(Math.abs((named?.y ?? 0) - (drawn?.y ?? 99))).toBeLessThan(2);
+  expect(await matrix.locator(".legend").textContent()).toContain("100 %");
   expect(said).toEqual([]);
   await page.context().close();
 });

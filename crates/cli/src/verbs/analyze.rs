@@ -19,7 +19,7 @@ use hotlink_study::ask::{Detail, Measured, Method, Methods, Question, at_sizes};
   hotlink analyze my-graph.json --traffic permutation:random --samples 200 --seed 1
   hotlink analyze ibnetdiscover.txt --routes opensm-lfts.dump --traffic permutation:shift:3 --links")]
 pub(crate) struct Args {
-    /// A fabric of the catalog, or a file: a fabric (.toml), a graph (.json), or a dump of your InfiniBand network
+    /// Fabric of the catalog, or a file: a fabric (.toml), a graph (.json), or a dump of your InfiniBand network
     /// (ibnetdiscover, iblinkinfo, opensm-subnet.lst).
     #[arg(value_name = "FABRIC|FILE")]
     fabric: String,
@@ -27,25 +27,26 @@ pub(crate) struct Args {
     routes: RoutesArgs,
     #[command(flatten)]
     variant: VariantArgs,
-    /// Sizes: a list or range, such as 4,9,16 or 2..128 (a graph has its own size).
+    /// Numbers of nodes: a list or range, such as 4,9,16 or 2..128. A graph has its own.
     #[arg(long, value_name = "LIST")]
     nodes: Option<Counts>,
     #[command(flatten)]
     question: PatternArgs,
-    /// Which engines answer.
+    /// Choose which engines answer.
     #[arg(long, value_parser = word::<Methods>(), default_value_t = Methods::Both)]
     method: Methods,
     #[command(flatten)]
     measured: MeasuredArgs,
-    /// Say how the bound comes about: what each kind of resource carries, and what that leaves to a node.
+    /// Say how the bound comes about: the load of each kind of resource, and what that leaves to a node.
     #[arg(long)]
     why: bool,
     /// Vary the estimated and assumed inputs within their stated uncertainty: adds the bandwidth's interval and the inputs
     /// that move it, the strongest first.
     #[arg(long)]
     sensitivity: bool,
-    /// Add the mean latency at these shares of what the load count allows, every resource a queue: messages of one packet
-    /// to random nodes (--traffic uniform --size 4KiB), where switches pass packets on as they come.
+    /// Add the mean latency at these shares of the bandwidth that the load count allows, with every resource as a queue.
+    /// Needs messages of one packet to random nodes (--traffic uniform --size 4KiB), and switches that pass packets on as
+    /// they arrive.
     #[arg(long, value_name = "LIST")]
     load: Option<Numbers>,
     /// Add a record for every resource that carries load.

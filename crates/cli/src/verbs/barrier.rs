@@ -14,7 +14,7 @@ use std::process::Command;
   HOTLINK_BARRIER_WIRES=gpio:/dev/gpiochip0:10/20 hotlink barrier check --port 2
   LD_PRELOAD=$(hotlink barrier plugin --mpi auto) mpirun -n 2 ./any-mpi-program
   hotlink measure barrier --device rtl,flags --ranks 2
-Both are compiled from source at first use and kept; docs/barrier.md tells how they work.")]
+Both are compiled from source at first use and kept; docs/barrier.md explains them.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
@@ -22,29 +22,29 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Owns a barrier device: writes its groups, hands them out to MPI jobs and takes them back when processes die.
+    /// Own a barrier device: write its groups, hand them out to MPI jobs, and take them back when processes die.
     Serve(Serve),
-    /// Tries this node's wires (HOTLINK_BARRIER_WIRES) against the daemon's device, and says which wire does not follow.
+    /// Try this node's wires (HOTLINK_BARRIER_WIRES) against the daemon's device, and name the wire that does not follow.
     Check(Check),
-    /// Prints the path of the library that takes MPI_Barrier over, for LD_PRELOAD.
+    /// Print the path of the library that replaces MPI_Barrier, for LD_PRELOAD.
     Plugin(Plugin),
 }
 
 #[derive(clap::Args)]
 struct Check {
-    /// The device's port that this node is wired to. Default: a free one, for the compiled RTL.
+    /// Port of the device that this node is wired to. [default: a free one, for the compiled RTL]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..i64::from(device::MOST_PORTS)))]
     port: Option<u32>,
-    /// Arrivals to try.
+    /// Try this many arrivals.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rounds: u32,
 }
 
 #[derive(clap::Args)]
 struct Serve {
-    /// The device: rtl (the Verilog of rtl/barrier, compiled by Verilator), spi:PATH (a board's registers by SPI), port:BASE
-    /// (the same by a parallel port's control lines), uio:PATH (a card's, memory-mapped), or fabric:NAME (the catalog's model
-    /// of a fabric's own barrier network, such as sharp).
+    /// Device to own: rtl (the Verilog of rtl/barrier, compiled by Verilator), spi:PATH (a board's registers by SPI),
+    /// port:BASE (the same by a parallel port's control lines), uio:PATH (a card's, memory-mapped), or fabric:NAME (the
+    /// catalog's model of a fabric's own barrier network, such as sharp).
     #[arg(
         long,
         value_name = "rtl|spi:PATH|port:BASE|uio:PATH|fabric:NAME",
@@ -52,23 +52,23 @@ struct Serve {
         value_parser = Served::read
     )]
     device: Served,
-    /// Nodes that the device joins, one port each.
+    /// Number of nodes that the device joins, one port each.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(device::MOST_PORTS)))]
     nodes: u32,
-    /// Have MPI jobs of this machine pretend nodes of M consecutive ranks; 0: nodes are what the MPI says.
+    /// Let MPI jobs of this machine act as nodes of this many consecutive ranks. 0 takes the nodes from the MPI.
     #[arg(long, value_name = "M", default_value_t = 0)]
     ranks_per_node: u32,
-    /// Listen at this socket instead of the user's own (/tmp/hotlink-barrier-UID); clients find it by HOTLINK_BARRIER_DEVICE.
+    /// Listen at this socket; clients find it by HOTLINK_BARRIER_DEVICE. [default: the user's own, /tmp/hotlink-barrier-UID]
     #[arg(long, value_name = "PATH")]
     socket: Option<String>,
-    /// End after so many seconds; 0: never.
+    /// End after this many seconds; 0 means never.
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     seconds: u32,
 }
 
 #[derive(clap::Args)]
 struct Plugin {
-    /// MPIs to serve: auto (all that are found), openmpi, mpich, or the path of an mpicc or of an MPI's folder.
+    /// Serve these MPIs: auto (all that are found), openmpi, mpich, or the path of an mpicc or of an MPI's folder.
     #[arg(long, value_name = "auto|openmpi|mpich|PATH", default_value = "auto")]
     mpi: String,
 }

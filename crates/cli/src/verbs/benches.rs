@@ -11,24 +11,24 @@ use hotlink_study::options::{Memory, Side, Spin};
 /// Options of `kernel`.
 #[derive(clap::Args, Clone)]
 pub(crate) struct KernelOptions {
-    /// Share of the run in MPI where the application was observed (Abinit: 0.08).
+    /// Give the share of the observed run that the application spent in MPI. Abinit spent 0.08.
     #[arg(long, value_name = "SHARE", default_value_t = Proportions::ABINIT.mpi)]
     mpi_share: f64,
-    /// Share of that in MPI_Barrier (Abinit: 0.65).
+    /// Give the share of that MPI time that was spent in MPI_Barrier. Abinit spent 0.65.
     #[arg(long, value_name = "SHARE", default_value_t = Proportions::ABINIT.barrier)]
     barrier_share: f64,
-    /// Time in a barrier there, waiting for late ranks included, in microseconds (H06's Gigabit Ethernet: 80 where
-    /// nobody is late, 107.5 with the skew that was fitted to Abinit).
+    /// Give the time of a barrier in the observed run, in microseconds, with the wait for late ranks. On H06's Gigabit
+    /// Ethernet it is 80 where no rank is late, and 107.5 with the skew that was fitted to Abinit.
     #[arg(long, value_name = "US", default_value_t = Proportions::ABINIT.barrier_us)]
     barrier_us: f64,
-    /// Most that a rank computes longer than the others before a barrier, in microseconds; the mean stays
-    /// (fitted to Abinit: 171.5).
+    /// Let each rank compute up to this many microseconds longer than the others before a barrier; the mean stays the same.
+    /// Fitted to Abinit: 171.5.
     #[arg(long, value_name = "US", default_value_t = 0.0)]
     skew: f64,
-    /// Barriers of a run.
+    /// Run this many barriers.
     #[arg(long, value_name = "N", default_value_t = usual::ITERATIONS)]
     iterations: u64,
-    /// Of the skew.
+    /// Draw the skew from this seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -44,10 +44,10 @@ impl KernelOptions {
 /// Options of `stream`.
 #[derive(clap::Args, Clone)]
 pub(crate) struct StreamOptions {
-    /// One way, both ways at once, or each rank to itself.
+    /// Send one way, both ways at once, or from each rank to itself.
     #[arg(long, value_parser = word::<Direction>(), value_delimiter = ',', default_value = "uni,bi")]
     pub(crate) direction: Vec<Direction>,
-    /// Messages of a window all at once, or each in a blocking call of its own.
+    /// Send the messages of a window all at once, or each in a blocking call of its own.
     #[arg(long, value_parser = word::<Calls>(), default_value = "windowed")]
     pub(crate) calls: Calls,
     #[command(flatten)]
@@ -57,7 +57,7 @@ pub(crate) struct StreamOptions {
 /// Options of `stream` and `rate`.
 #[derive(clap::Args, Clone)]
 pub(crate) struct WindowOptions {
-    /// Messages of each sender before the receiver's answer; by default as many as make 4 MiB, from 2 to 64.
+    /// Let each sender send this many messages before the receiver answers. [default: as many as make 4 MiB, from 2 to 64]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub(crate) window: Option<u64>,
 }
@@ -65,7 +65,7 @@ pub(crate) struct WindowOptions {
 /// Options of `pairs`.
 #[derive(clap::Args, Clone)]
 pub(crate) struct SlowOptions {
-    /// A pair is slow that takes this many times the median pair's time.
+    /// Call a pair slow if it takes this many times the median pair's time.
     #[arg(long, value_name = "FACTOR", default_value_t = usual::SLOW, value_parser = factor)]
     pub(crate) slow: f64,
 }
@@ -73,19 +73,19 @@ pub(crate) struct SlowOptions {
 /// Which regions, measured and simulated alike.
 #[derive(clap::Args)]
 pub(crate) struct RegionArgs {
-    /// How a region is reached.
+    /// Choose how other ranks reach a region.
     #[arg(long, value_parser = word::<RegionKind>(), value_delimiter = ',', default_values_t = [RegionKind::Shared, RegionKind::Remote, RegionKind::Rdma])]
     pub(crate) kind: Vec<RegionKind>,
-    /// Who sets it up.
+    /// Choose which ranks set a region up.
     #[arg(long, value_parser = word::<RegionSetup>(), value_delimiter = ',', default_values_t = [RegionSetup::Individual])]
     pub(crate) setup: Vec<RegionSetup>,
-    /// Keep the region imported and the source registered, or set both up for each access.
+    /// Keep the region imported and the source registered, or set both up anew for each access.
     #[arg(long, value_parser = word::<Hold>(), value_delimiter = ',', default_values_t = [Hold::Persistent, Hold::Each])]
     pub(crate) hold: Vec<Hold>,
-    /// Memory that the region is.
+    /// Choose the kind of memory that a region consists of.
     #[arg(long, value_parser = word::<Memory>(), value_delimiter = ',', default_values_t = [Memory::Shared])]
     pub(crate) memory: Vec<Memory>,
-    /// Bytes of the region and of an access: a list or range.
+    /// Bytes of the region and of each access: a list or range.
     #[arg(long, value_name = "LIST", default_value = usual::REGION_SIZES)]
     pub(crate) size: Sizes,
 }
@@ -93,17 +93,17 @@ pub(crate) struct RegionArgs {
 /// What is overlapped with what, measured and simulated alike.
 #[derive(clap::Args)]
 pub(crate) struct CurveArgs {
-    /// Who computes.
+    /// Choose which rank computes.
     #[arg(long, value_parser = word::<Side>(), value_delimiter = ',', default_values_t = [Side::Sender, Side::Receiver])]
     pub(crate) side: Vec<Side>,
-    /// How it computes: on one variable for a fixed time, DAXPY on vectors of the message's size, copies that stress memory, or
-    /// DAXPY by several threads at once.
+    /// Choose the computation: on one variable for a fixed time, DAXPY on vectors of the message's size, copies that stress
+    /// memory, or DAXPY by several threads at once.
     #[arg(long, value_parser = word::<Spin>(), value_delimiter = ',', default_values_t = [Spin::Fixed])]
     pub(crate) spin: Vec<Spin>,
-    /// Threads of `--spin threads`, that of the rank among them, each on vectors of its own. 2 if not given.
+    /// Run this many threads with `--spin threads`, the rank's own included, each on vectors of its own. [default: 2]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<u32>,
-    /// Computation times as shares of the message's own time.
+    /// Compute for these shares of the message's own time.
     #[arg(long, value_name = "LIST", default_value = usual::SHARES)]
     pub(crate) compute: Numbers,
 }

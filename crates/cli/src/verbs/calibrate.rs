@@ -19,41 +19,42 @@ use std::path::PathBuf;
   hotlink measure deposit --memory shared --size 64KiB --json > d.json
   hotlink calibrate m.json --model memory --name my-node --check d.json
 
-What is taken: of saturation, the most bandwidth of one pair and of all pairs; of pingpong at up to 64 B, the latency;
-of memory, the copy rates; the cores, beyond which the fabric is not built. Nothing is fitted: every value is one of the measured ones, and says which.
+The calibration takes: from saturation, the most bandwidth of one pair and of all pairs; from pingpong at up to 64 B, the
+latency; from memory, the copy rates; and the number of cores, beyond which the fabric is not built. Nothing is fitted:
+every value is one of the measured ones, and says which.
 
 --model loggp fits L, o, g and G to ping-pong and stream (or one pair of saturation), with 95 % intervals by the bootstrap.
-These do not tell o from L, only 2 o + L: o is assumed to be as large as g and half of that allow, and the intervals of o and L
-hold all that may be instead (o from 0). For these and the rest
-every third size is held out, and the error on it told. The piecewise form (time and gap at each size) and the costs of
-copies stand beside, and of a sort on one rank the time of a scattered update. Results of this machine that hold no
-copies or no such sort are completed on the spot, which is said: with sorts on as many processors at once as there are
-ranks. --check FILE predicts is, alltoall, alltoallv and bcast by simulation and tells the error. Of what was measured several
-times or in --rounds, the last of the quickest quarter counts: disturbances only lengthen.
+These results determine only 2 o + L: o is assumed to be as large as g and half of that sum allow, and the intervals of o
+and L cover all other splits (o from 0). For these and the rest, every third size is held out, and the error on it is
+reported. The fabric also has the piecewise form (time and gap at each size), the costs of copies and, from a sort on one
+rank, the time of a scattered update. Where results of this machine hold no copies or no such sort, calibrate measures them
+at once and says so: with sorts on as many processors at once as there are ranks. --check FILE predicts is, alltoall,
+alltoallv and bcast by simulation and reports the error. Of points that were measured several times or in --rounds, the 25th
+percentile counts: noise only lengthens.
 
 --model memory takes copies by size and stride (`measure memory`) and writes a part, a node's memory line by line, which a
-fabric names in `parts`: local copies of its programs, strided ones too, then take what the caches, the memory and the
-look-up of pages let them. Values come from four strides: 1, the least above, a line's words, the largest. The error on
-the other strides is told; --check FILE predicts copies, deposits of words and overlap, where processors copy (shared
+fabric names in `parts`. Local copies of its programs, also strided ones, then take the time that the caches, the memory and
+the look-up of pages need. Values come from four strides: 1, the least above, a line's words, the largest. The error on the
+other strides is reported. --check FILE predicts copies, deposits of words and overlap, where processors copy (shared
 memory).")]
 pub(crate) struct Args {
     /// Results of `hotlink measure ... --json`; - is standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Name of the fabric or part.
+    /// Call the fabric or part by this name.
     #[arg(long, value_name = "NAME", default_value = "this-machine")]
     name: String,
-    /// What to make: a fabric for analyze and compare, or also a LogGP machine for simulate goal, is and alltoallv, or the
-    /// memory of a node.
+    /// Make a fabric for analyze and compare, also a LogGP machine for simulate goal, is and alltoallv, or the memory of a
+    /// node.
     #[arg(long, value_parser = word::<Model>(), default_value_t = Model::Fabric)]
     model: Model,
-    /// Results to predict and compare with (with --model loggp or memory): what the calibration has not seen.
+    /// Predict these results, which the calibration has not seen, and compare (with --model loggp or memory).
     #[arg(long, value_name = "FILE")]
     check: Vec<PathBuf>,
-    /// Let it stand before the one of the same name in the catalog that comes with hotlink.
+    /// Let it take the place of the fabric of the same name in the catalog that comes with hotlink.
     #[arg(long)]
     force: bool,
-    /// Where to write it, instead of the user's own catalog.
+    /// Write it to this file. [default: the user's own catalog]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

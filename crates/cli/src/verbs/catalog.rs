@@ -21,21 +21,21 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// One line for each fabric, part and price list.
+    /// List fabrics, parts and price lists, one a line.
     List {
-        /// Only this kind.
+        /// List only this kind.
         #[arg(value_enum)]
         kind: Option<KindArg>,
     },
-    /// Every number of a fabric, part or price list with unit, source and status.
+    /// Show every number of a fabric, part or price list with its unit, source and status.
     Show {
-        /// A name of the catalog, or a file.
+        /// Name of the catalog, or a file.
         name: String,
-        /// Also the line each number stands on, what it is used for, and how capacities follow from it.
+        /// Show also the line that each number stands on, what it is used for, and how capacities follow from it.
         #[arg(long)]
         why: bool,
     },
-    /// Explain every mistake of files with line and key. Exit status 2 if there is one.
+    /// Check files: explain every mistake with line and key. The exit status is 2 if there is one.
     Check {
         /// Files of fabrics, parts, prices or published results, or names of the catalog.
         #[arg(required = true, value_name = "FILE")]

@@ -23,7 +23,7 @@ use std::path::PathBuf;
   hotlink compare sci-torus2d myrinet-clos64 --nodes 16..64..x2 --method formula,load,packet
   hotlink compare --program ./app -n 16 --on gige,ib-ndr-fat-tree2,sci-torus2d -- its own options
 
-With --out: compare.json, compare.csv, summary.md, and where the installed command runs (pip install .) the plots
+With --out, the folder gets compare.json, compare.csv and summary.md. The installed command (pip install .) adds the plots
 bandwidth, cost and cost-per-MBps as PNG and SVG.")]
 pub(crate) struct Args {
     /// Fabrics of the catalog, fabric files (.toml), or variants (ib-ndr-fat-tree2:oversubscription=2).
@@ -33,16 +33,16 @@ pub(crate) struct Args {
     program: program::ProgramArgs,
     #[command(flatten)]
     variant: VariantArgs,
-    /// Sizes: a list or range, such as 16,64 or 2..128.
+    /// Numbers of nodes: a list or range, such as 16,64 or 2..128.
     #[arg(long, value_name = "LIST", default_value = "2..128")]
     nodes: Counts,
     #[command(flatten)]
     question: PatternArgs,
-    /// Engines that judge, one comparison each: load count, closed form where there is one (else the load count), simulated
-    /// packets. Of several, the sizes at which they put another fabric ahead are listed.
+    /// Judge by these engines, one comparison each: load count, closed form where there is one (else the load count),
+    /// simulated packets. With several, the sizes at which they put another fabric ahead are listed.
     #[arg(long, value_name = "LIST", value_parser = word::<Method>(), value_delimiter = ',', default_values_t = [Method::Load])]
     method: Vec<Method>,
-    /// Prices that override the catalog's: a file, or a list of the catalog.
+    /// Override the catalog's prices by those of a file, or of another list of the catalog.
     #[arg(long, value_name = "NAME|FILE")]
     prices: Option<PathBuf>,
     /// Rank prices of different years together, as they are: nothing is converted.
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     /// inputs that move it, the strongest first.
     #[arg(long)]
     sensitivity: bool,
-    /// Folder for tables, data and plots.
+    /// Write tables, data and plots into this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

@@ -15,12 +15,12 @@ use std::path::PathBuf;
   hotlink compare-runs openmpi.json mpich.json --ignore fabric,mpi
   hotlink compare-runs --a 'old/hotlink measure pingpong --json' --b 'new/hotlink measure pingpong --json' --pairs 10
 
-Records are matched by their parameters (benchmark, via, ranks, size_B, ...), those of several hosts or imported files
-also by its name. One host is compared with one of another name. For each pair: the ratio of the medians,
-its 95 % interval (from both medians' intervals, by the MOVER method on logarithms), and the verdict. A regression is
-worse by more than the floor, with an interval that excludes no change. An interval holds the noise of one run; the floor
-must cover what differs from run to run. Exit status 1 where something regressed, where a value is invalid (a time of 0 or
-below), or where AFTER lacks a result of BEFORE: --allow-missing accepts that.
+Records are matched by their parameters (benchmark, via, ranks, size_B, ...), those of several hosts or imported files also
+by name. One host is compared with one of another name. Each pair gives the ratio of the medians, its 95 % interval (from
+both medians' intervals, by the MOVER method on logarithms), and the verdict. A regression is worse by more than the floor,
+with an interval that excludes no change. An interval holds the noise of one run; the floor must cover the differences from
+run to run. The exit status is 1 where something regressed, where a value is invalid (a time of 0 or below), or where AFTER
+lacks a result of BEFORE (--allow-missing accepts that).
 
 With --a and --b, both commands run in turn, each N times, so that what changes on the machine meets both. The ratio is
 the median of the pairs' ratios, its interval inverts Wilcoxon's signed-rank test. Commands run by /bin/sh and print
@@ -41,16 +41,16 @@ pub(crate) struct Args {
     /// Run both commands N times.
     #[arg(long, value_name = "N", default_value_t = 10, requires = "a", value_parser = clap::value_parser!(u32).range(PAIRS_LEAST as i64..=1000))]
     pairs: u32,
-    /// A change smaller than this does not matter: 5% or 0.05.
+    /// Ignore changes smaller than this: 5% or 0.05.
     #[arg(long, value_name = "SHARE", default_value = "5%")]
     floor: Share,
-    /// Parameters that may differ between the two.
+    /// Let these parameters differ between the two.
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     ignore: Vec<String>,
     /// Accept that AFTER lacks results of BEFORE.
     #[arg(long)]
     allow_missing: bool,
-    /// Also write the verdicts as a JUnit report.
+    /// Write the verdicts to this file, too, as JUnit.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 Where a fabric or a price list is meant, names of the catalog are offered, with those that `hotlink calibrate` has written
 so far, and files.")]
 pub(crate) struct Args {
-    /// The shell.
+    /// Shell that the script is for.
     #[arg(value_enum)]
     shell: Shells,
 }

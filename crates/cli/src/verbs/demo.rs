@@ -14,7 +14,7 @@ use std::path::PathBuf;
 Measures two ranks on this machine, compares three networks for 512 nodes, and shows one finding of the studies. It takes
 some ten seconds and prints at most 25 lines. The folder gets the records of each command, and one page of them all.")]
 pub(crate) struct Args {
-    /// Folder for the page and its records.
+    /// Write the page and its records into this folder.
     #[arg(long, value_name = "DIR", default_value = "report")]
     out: PathBuf,
 }

@@ -1,7 +1,7 @@
 //! `hotlink design`: which network to buy for so many hosts, and why not another.
 
 use crate::Failure;
-use crate::values::{Counts, Numbers, Size};
+use crate::values::{Counts, Ratios, Size};
 use hotlink_bench::Which;
 use hotlink_design::{Floor, Limit, Request, collective_named, design};
 use hotlink_paper::{Output, design as paper};
@@ -15,98 +15,105 @@ use std::path::PathBuf;
   hotlink design --hosts 512 --why infiniband-512-hyperx2-1to1
   hotlink design --hosts 128 --gpus-per-host 8 --technology infiniband
 
-With --out: a fabric file for each variant, TECHNOLOGY-HOSTS-VARIANT.toml, which every verb takes, design.json, and the front as a
-page, front.html; the installed command (pip install .) adds it as a picture, PNG and SVG. A fabric file names its price list: give --prices to
-`compare` again for prices of your own. Several numbers of hosts: what each step from one to the next adds and moves. Exit status 1: at some number of hosts no variant keeps to all limits; the binding ones are named.")]
+With --out, the folder gets a fabric file for each variant (TECHNOLOGY-HOSTS-VARIANT.toml, which every verb takes),
+design.json, and the front as a page, front.html. The installed command (pip install .) adds the front as a picture, PNG and
+SVG. A fabric file names its price list: give --prices to `compare` again for prices of your own. With several numbers of
+hosts, the output also says what each step from one to the next adds and moves. The exit status is 1 if no variant meets all
+limits at some number of hosts; the output then names the binding limits.")]
 pub(crate) struct Args {
     /// Numbers of hosts: a list or range.
     #[arg(long, value_name = "LIST")]
     hosts: Counts,
-    /// GPUs of a host, each with a port of its own: nodes are GPUs then, and rails are among the variants.
+    /// Give each host this many GPUs, each with a port of its own. Nodes are GPUs then, and rails are among the variants.
+    /// [default: hosts without GPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus_per_host: Option<u32>,
-    /// Cables of a host, or of each of its GPUs, each to a port of its own in the same network: nodes are these ports then.
+    /// Give each host, or each of its GPUs, this many cables, each to a port of its own in the same network. Nodes are these
+    /// ports then.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     links_per_host: u32,
-    /// Technologies, or fabrics of the catalog or files whose links, switches and prices to take.
+    /// Draw variants of these technologies, or with the links, switches and prices of these fabrics (of the catalog, or
+    /// files).
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "infiniband,roce,slingshot")]
     technology: Vec<String>,
-    /// Ports of a switch towards hosts over those towards other switches: 1 is full bandwidth.
+    /// Ratios of a switch's ports to hosts and its ports to other switches, such as 1,2 or 1:1,2:1. A ratio of 1 gives full
+    /// bandwidth.
     #[arg(long, value_name = "LIST", default_value = "1")]
-    oversubscription: Numbers,
-    /// Prices that override the catalog's: a file, or a list of the catalog.
+    oversubscription: Ratios,
+    /// Override the catalog's prices by those of a file, or of another list of the catalog.
     #[arg(long, value_name = "NAME|FILE")]
     prices: Option<PathBuf>,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
     floor: FloorArgs,
-    /// Collectives whose times are told by the load that their bytes put on the hottest link.
+    /// Estimate the times of these collectives, from the load that their bytes put on the hottest link.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = collective_named, default_values = ["allreduce", "alltoall"])]
     collective: Vec<Which>,
-    /// Bytes of a message and of a collective.
+    /// Bytes of a message, and of a collective.
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     size: Size,
-    /// Draws of random permutations; their median counts.
+    /// Draw this many random permutations; their median counts.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     samples: u64,
-    /// Seed of the draws.
+    /// Draw them from this seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Simulate a random permutation packet by packet on each variant of the front. Takes long for many hosts or bytes.
+    /// Simulate a random permutation packet by packet on each variant of the front. This takes long for many hosts or bytes.
     #[arg(long)]
     simulate: bool,
-    /// Say what beat this variant, or which limit it misses.
+    /// Say which variant beats this one, or which limit it misses.
     #[arg(long, value_name = "VARIANT")]
     why: Option<String>,
-    /// Folder for the variants' fabric files and the data.
+    /// Write the variants' fabric files and the data into this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
 struct LimitArgs {
-    /// Most that may be paid in all, in the price list's currency.
+    /// Limit the total cost, in the price list's currency.
     #[arg(help_heading = "Limits", long, value_name = "AMOUNT", value_parser = Limit::most)]
     max_cost: Option<f64>,
-    /// Most power of the network, in kilowatts.
+    /// Limit the power of the network, in kilowatts.
     #[arg(help_heading = "Limits", long, value_name = "KW", value_parser = Limit::most)]
     max_power: Option<f64>,
-    /// Most racks of hosts and switches.
+    /// Limit the number of racks of hosts and switches.
     #[arg(help_heading = "Limits", long, value_name = "N", value_parser = Limit::most)]
     max_racks: Option<f64>,
-    /// Longest cable, in metres.
+    /// Limit the length of a cable, in metres.
     #[arg(help_heading = "Limits", long, value_name = "M", value_parser = Limit::most)]
     max_cable: Option<f64>,
-    /// Least share of its injection that a node gets under a pattern, such as all-to-all=0.5; repeatable.
+    /// Require that a node gets at least this share of its injection under a pattern, such as all-to-all=0.5; repeatable.
     #[arg(help_heading = "Limits", long, value_name = "PATTERN=SHARE", value_parser = Limit::share)]
     min_share: Vec<Limit>,
-    /// Least share of the bandwidth that is left after one failed cable or switch, such as switch=0.9; repeatable.
+    /// Require that at least this share of the bandwidth remains after one failed cable or switch, such as switch=0.9;
+    /// repeatable.
     #[arg(help_heading = "Limits", long, value_name = "PART=SHARE", value_parser = Limit::survive)]
     survive: Vec<Limit>,
 }
 
 #[derive(clap::Args)]
 struct FloorArgs {
-    /// Hosts of a rack.
+    /// Put this many hosts into a rack.
     #[arg(help_heading = "Floor", long, value_name = "N", default_value_t = Floor::default().hosts_per_rack)]
     hosts_per_rack: u32,
-    /// Switches of a rack that holds no hosts.
+    /// Put this many switches into a rack that holds no hosts.
     #[arg(help_heading = "Floor", long, value_name = "N", default_value_t = Floor::default().switches_per_rack)]
     switches_per_rack: u32,
-    /// Racks of a row.
+    /// Put this many racks into a row.
     #[arg(help_heading = "Floor", long, value_name = "N", default_value_t = Floor::default().racks_per_row)]
     racks_per_row: u32,
-    /// From a rack to the next of its row, in metres.
+    /// Distance from a rack to the next in its row, in metres.
     #[arg(help_heading = "Floor", long, value_name = "M", default_value_t = Floor::default().rack_width_m)]
     rack_width: f64,
-    /// From a row of racks to the next, in metres.
+    /// Distance from a row of racks to the next, in metres.
     #[arg(help_heading = "Floor", long, value_name = "M", default_value_t = Floor::default().row_pitch_m)]
     row_pitch: f64,
-    /// What a cable has more at each end, in metres.
+    /// Add this length to each end of a cable, in metres.
     #[arg(help_heading = "Floor", long, value_name = "M", default_value_t = Floor::default().slack_m)]
     slack: f64,
-    /// Longest cable of copper, in metres; longer ones are optical.
+    /// Use copper for cables up to this length, in metres; longer ones are optical.
     #[arg(help_heading = "Floor", long, value_name = "M", default_value_t = Floor::default().copper_m)]
     copper_reach: f64,
 }

@@ -18,30 +18,30 @@ Takes outputs of OSU, IMB, nccl-tests, perftest and iperf3, hotlink's own --json
 ibstat. A file is recognised by its content. Hosts are read from the file, from a line `# hosts: node[01-02]`, or from the
 file's name after its first dot: osu_bw.node01.node02.txt. The more pairs of hosts, the more can be told apart.
 
-Beliefs rank the explanations of one finding; they are no probabilities. docs/diagnose.md says how often the true cause is
+Beliefs rank the explanations of one finding; they are not probabilities. docs/diagnose.md says how often the true cause is
 among the first three.
 
-Exit status 0 whatever is found. With --fail-on finding it is 1 where something stands out, with --fail-on flag also where a
-file or a number does not count. Bad input is 2.")]
+The exit status is 0 whatever is found. With --fail-on finding it is 1 where something stands out, with --fail-on flag also
+where a file or a number does not count. For bad input it is 2.")]
 pub(crate) struct Args {
-    /// What the site has; - is standard input.
+    /// Files of the site, as listed below; - is standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The fabric that was measured, of the catalog or a file. [default: the network that the files hold]
+    /// Fabric that was measured, of the catalog or a file. [default: the network that the files hold]
     #[arg(long, value_name = "FABRIC")]
     fabric: Option<String>,
     #[command(flatten)]
     variant: VariantArgs,
-    /// Nodes of the machine: how far apart two hosts may lie. [default: of a machine of any size]
+    /// Number of nodes of the machine, which limits how far apart two hosts may be. [default: a machine of any size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     nodes: Option<u32>,
-    /// The benchmark of files that do not tell it, as older nccl-tests do not: allreduce, allgather, ...
+    /// Benchmark of files that do not name it, as those of older nccl-tests: allreduce, allgather, ...
     #[arg(long, value_name = "NAME")]
     benchmark: Option<String>,
-    /// List every number with its bound, too; --json always does.
+    /// List every number with its bound. --json always does.
     #[arg(long)]
     numbers: bool,
-    /// Exit with status 1 where something is found, for scripts that watch a machine.
+    /// Exit with status 1 where a finding reaches this level, for scripts that watch a machine.
     #[arg(long, value_name = "LEVEL", value_parser = word::<FailOn>(), default_value = "never")]
     fail_on: FailOn,
 }

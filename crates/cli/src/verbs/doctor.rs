@@ -14,7 +14,7 @@ use hotlink_standard::{Name, names};
 
 The status is 0 even where something is missing: each line says what it is needed for.")]
 pub(crate) struct Args {
-    /// List MPI's functions by chapter: how many of them libmpi_abi.so.1 has, and the names that it refuses.
+    /// List MPI's functions by chapter: how many of them libmpi_abi.so.1 has, and the names of those that it refuses.
     #[arg(long)]
     mpi: bool,
 }

@@ -17,29 +17,29 @@ The page shows groups and hot links, one link's users, one pair's routes; traffi
 changed, and are computed anew in the page. The server listens on this machine alone (127.0.0.1), and answers only with the
 token in the address. An exported page holds all that it needs, the files of your network included. Stop with Ctrl-C.")]
 pub(crate) struct Args {
-    /// A fabric of the catalog, or a file: a fabric (.toml), a graph (.json), or a dump of your InfiniBand network.
+    /// Fabric of the catalog, or a file: a fabric (.toml), a graph (.json), or a dump of your InfiniBand network.
     #[arg(long, value_name = "FABRIC|FILE", default_value = "ib-ndr-fat-tree2")]
     fabric: String,
     #[command(flatten)]
     routes: RoutesArgs,
     #[command(flatten)]
     variant: VariantArgs,
-    /// Hosts (a graph and a dump have their own).
+    /// Number of hosts. A graph and a dump have their own. [default: NODES]
     #[arg(long, value_name = "N")]
     nodes: Option<u32>,
-    /// Who sends to whom at first, as of analyze.
+    /// Begin with this traffic, as in `hotlink analyze`.
     #[arg(long, value_name = "PATTERN", default_value = "all-to-all", value_parser = pattern)]
     traffic: String,
-    /// Message size at first.
+    /// Begin with this message size.
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     size: Size,
-    /// Write one offline page in place of serving it.
+    /// Write one offline page to this file instead of serving it.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["no_open", "port"])]
     export: Option<PathBuf>,
-    /// Print the address and open no browser.
+    /// Print the address, and open no browser.
     #[arg(long)]
     no_open: bool,
-    /// Port to listen on; 0 takes a free one.
+    /// Listen on this port; 0 takes a free one.
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
 }

@@ -20,7 +20,7 @@ use std::path::PathBuf;
   hotlink fabric ibnetdiscover.txt opensm-lfts.dump --keep site.hotlink
 
 Shares are of the usual host link: 1 means that every host sends at that rate. `cable_bound_share` is proved: no routing
-gives more on these cables; `cable_reached_share` is what a routing was found for.")]
+gives more on these cables. `cable_reached_share` is the share that the best routing found gives.")]
 pub(crate) struct Args {
     /// Dumps of one network: its cables (ibnetdiscover, iblinkinfo, opensm-subnet.lst); if there are any, its forwarding
     /// tables (opensm-lfts.dump, dump_fts, opensm.fdbs), virtual lanes (opensm-sl2vl.dump, ibdiagnet.slvl) and service
@@ -29,17 +29,19 @@ pub(crate) struct Args {
     files: Vec<String>,
     #[command(flatten)]
     failed: FailArgs,
-    /// Let every cable and every switch fail in turn; rank them by what that costs, tables as they are and re-routed.
+    /// Let every cable and every switch fail in turn, and rank them by the cost of that: with the tables as they are, and
+    /// re-routed.
     #[arg(long, conflicts_with_all = ["hosts", "reroute"])]
     failures: bool,
-    /// From each switch with hosts to each other: the share that its hosts reach. `hotlink report` draws it.
+    /// Show the share of the host link that hosts of each switch reach to those of each other switch. `hotlink report` draws
+    /// it.
     #[arg(long, conflicts_with_all = ["failures", "hosts", "reroute"])]
     groups: bool,
-    /// How many failures the table shows; the other formats have all.
+    /// Show this many failures in the table; the other formats have all.
     #[arg(long, value_name = "N", default_value_t = 20, requires = "failures")]
     top: usize,
-    /// Look at a job on these hosts, in order of its ranks: a Slurm host list such as node[001-016], or @FILE with hosts
-    /// or host lists on its lines.
+    /// Examine a job on these hosts, in order of its ranks: a Slurm host list such as node[001-016], or @FILE with hosts or
+    /// host lists on its lines.
     #[arg(long, value_name = "LIST|@FILE", conflicts_with = "reroute")]
     hosts: Option<String>,
     /// Write better tables (balanced by destination, up*/down*) to a file that `opensm -R file -U FILE` loads.
@@ -48,10 +50,10 @@ pub(crate) struct Args {
     /// Write the network to one binary file, which takes the place of its dumps and is read much faster; then inspect it.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["failures", "hosts", "reroute"])]
     keep: Option<PathBuf>,
-    /// Random permutations to draw, and random placements.
+    /// Draw this many random permutations, and as many random placements.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     samples: u64,
-    /// Seed of the draws.
+    /// Draw them from this seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -17,10 +17,11 @@ One record a row, in one set of keys and units: latency_us, bandwidth_MBps (10^6
 print is converted: MB of OSU and of IMB (from 2018) are 10^6 B, of perftest and of older IMB 2^20 B, GB of nccl-tests
 10^9 B, bits of iperf3 and perftest 10^n, bytes of iperf3 2^n.
 
-None of these programs tells how fast the links are, so bound_* and efficiency are absent unless --fabric names what was
-measured. Of nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names, else for
-Ring (bound_algorithm); those of every level and of the other algorithms stand beside, and a result is impossible only
-above the largest. --nodes counts GPUs. What iperf3 was told to send at (-b; of UDP 1 Mbit/s unless told) stands as target_bandwidth_MBps.")]
+None of these programs states how fast the links are, so bound_* and efficiency are absent unless --fabric names what was
+measured. For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names, else for
+Ring (bound_algorithm). The record also has the bounds of every level and of the other algorithms; a result is impossible
+only above the largest. --nodes counts GPUs. target_bandwidth_MBps is the rate at which iperf3 was asked to send (-b; for
+UDP 1 Mbit/s by default).")]
 pub(crate) struct Args {
     #[command(subcommand)]
     program: Chosen,
@@ -39,8 +40,9 @@ impl clap::Subcommand for Chosen {
             let flag = |flag: &'static Flag| {
                 clap::Arg::new(flag.name).long(flag.name).action(clap::ArgAction::SetTrue).help(flag.meaning)
             };
-            let command = clap::Command::new(program.name).about(program.meaning);
-            Options::augment_args(command).args(program.flags.iter().map(flag))
+            // Options of several verbs are described as a whole, too: the program's meaning stands in the place of that.
+            let command = Options::augment_args(clap::Command::new(program.name));
+            command.about(program.meaning).args(program.flags.iter().map(flag))
         };
         command.subcommand_required(true).arg_required_else_help(true).subcommands(PROGRAMS.iter().map(of))
     }
@@ -71,24 +73,25 @@ struct Options {
     /// Files that the program printed; - is standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The fabric that was measured, of the catalog or a file: each record gets its bound; without it, none.
+    /// Fabric that was measured, of the catalog or a file: each record gets its bound. [default: none, and records have no
+    /// bound]
     #[arg(long, value_name = "FABRIC")]
     fabric: Option<String>,
     #[command(flatten)]
     variant: VariantArgs,
-    /// Nodes of that fabric that took part, GPUs for nccl-tests. [default: one for each rank]
+    /// Number of that fabric's nodes that took part; GPUs for nccl-tests. [default: one for each rank]
     #[arg(long, value_name = "N", requires = "fabric", value_parser = clap::value_parser!(u32).range(2..))]
     nodes: Option<u32>,
-    /// The benchmark, where the file does not tell.
+    /// Benchmark, where the file does not name it.
     #[arg(long, value_name = "NAME")]
     benchmark: Option<String>,
-    /// Ranks that took part, where the file does not tell.
+    /// Number of ranks that took part, where the file does not state it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
-    /// NCCL's algorithm, where its log does not tell: ring, tree, nvls, collnet, pairs.
+    /// NCCL's algorithm, where its log does not name it: ring, tree, nvls, collnet, pairs.
     #[arg(long, value_name = "NAME", requires = "fabric")]
     algorithm: Option<String>,
-    /// NCCL's protocol, where its log does not tell: simple, ll128, ll.
+    /// NCCL's protocol, where its log does not name it: simple, ll128, ll.
     #[arg(long, value_name = "NAME", requires = "fabric")]
     protocol: Option<String>,
 }

@@ -15,6 +15,7 @@ mod doctor;
 mod explore;
 mod fabric;
 mod import;
+mod manual;
 mod measure;
 mod mpicc;
 mod new;
@@ -106,7 +107,7 @@ pub(crate) enum Verb {
     Plot(plot::Args),
     /// Run an MPI program on this machine or on a simulated network.
     Run(run::Args),
-    /// The ranks of this host in a job of `hotlink run --hosts`, as the standard input says.
+    /// Start the ranks of this host in a job of `hotlink run --hosts`, as the standard input says.
     #[command(hide = true)]
     HostRanks(run::AgentArgs),
     /// Record what each rank of an MPI program computes between its calls, for `run --on`.
@@ -129,6 +130,8 @@ pub(crate) enum Verb {
     Schema(schema::Args),
     /// Print a script that completes verbs and options in a shell.
     Completion(completion::Args),
+    /// Write the pages of the manual into a folder: one for each verb and each benchmark.
+    Manual(manual::Args),
     /// Check this machine: what is missing, and how to get it.
     Doctor(doctor::Args),
 }
@@ -154,6 +157,7 @@ impl Verb {
             Verb::Report(args) => report::run(args, output),
             Verb::Catalog(args) => catalog::run(args, output),
             Verb::Completion(args) => completion::run(args, output),
+            Verb::Manual(args) => manual::run(args, output),
             Verb::Barrier(args) => barrier::run(args, output),
             Verb::Schema(args) => schema::run(args, output),
             Verb::Doctor(args) => doctor::run(args, output),

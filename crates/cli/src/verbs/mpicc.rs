@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// Write the folder of header, library and scripts here, and compile nothing.
     #[arg(long, value_name = "DIR", conflicts_with = "arguments")]
     layout: Option<PathBuf>,
-    /// Link with this library [default: as `hotlink run`].
+    /// Link with this library. [default: as `hotlink run`]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// The compiler's arguments.

@@ -12,10 +12,10 @@ use hotlink_paper::Output;
   hotlink new jobs > jobs.toml && hotlink simulate jobs jobs.toml --fabric ib-ndr-fat-tree2
   hotlink new acceptance > acceptance.toml && hotlink report m.json --require acceptance.toml
 
-Each file works as it is: change what is other at your site. Options change a fabric of the catalog without a file
-(--oversubscription, --radix, --levels, --link).")]
+Each file works as it is: change the values that differ at your site. The options --oversubscription, --radix, --levels and
+--link of other verbs change a fabric of the catalog without a file.")]
 pub(crate) struct Args {
-    /// What to begin.
+    /// File to print.
     #[arg(value_name = "WHAT", value_parser = word::<Template>())]
     what: Template,
 }

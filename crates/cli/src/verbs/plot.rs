@@ -17,42 +17,43 @@ use std::path::{Path, PathBuf};
   hotlink plot k98.json --where id=G018 --where fabric=k98-sci,k98-myrinet --facet fabric --x stride --y reproduced --out s.svg
   hotlink plot raw.json --y samples --out distribution.png      # of `measure ... --raw`
 
-Sizes stand on a log2 axis with IEC labels, latencies on a logarithmic one; medians with their 95 % intervals; bounds
-dotted in the colour of what they bound; values that change at whole numbers only (models over nodes, distributions) as
-steps. Units are those that read best (50 GB/s), and lines have their names at their ends. Where lines are many or hide each
-other, each has a small chart of its own with the others in grey.")]
+Sizes have a log2 axis with IEC labels, latencies a logarithmic one. Medians have their 95 % intervals. Bounds are dotted in
+the colour of what they bound. Values that change at whole numbers only (models over nodes, distributions) are steps. Units
+are those that read best (50 GB/s), and the names of lines are at their ends. Where lines are many or hide each other, each
+has a small chart of its own with the others in grey.")]
 pub(crate) struct Args {
-    /// Result files (.json, .jsonl, .csv), or folders of a sweep.
+    /// Result files that --json, or --format jsonl, csv or md printed (.json, .jsonl, .csv, .md), or folders of a sweep.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The picture: .png, .svg or .pdf.
+    /// Write the picture to this file: .png, .svg or .pdf.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Key across; by default the swept one, sizes first.
+    /// Draw this key across. [default: the key that differs, sizes first]
     #[arg(long, value_name = "KEY")]
     x: Option<String>,
-    /// Keys upwards, one chart each; `samples` for their distribution. [default: latency and bandwidth where there are]
+    /// Draw these keys upwards, one chart each; `samples` draws their distribution. [default: latency and bandwidth, where
+    /// there are any]
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     y: Vec<String>,
-    /// Only records whose KEY has this value, or one of several: `--where fabric=a,b`. Repeatable: all must hold.
+    /// Draw only records whose KEY has this value, or one of several: `--where fabric=a,b`. Repeatable; all must hold.
     #[arg(long = "where", value_name = "KEY=VALUE", value_parser = Picked::read)]
     wanted: Vec<Picked>,
-    /// One row of charts for each value of this key.
+    /// Draw one row of charts for each value of this key.
     #[arg(long, value_name = "KEY")]
     facet: Option<String>,
-    /// Title of the picture. [default: what all records share]
+    /// Give the picture this title. [default: what all records share]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// A line below the picture. Repeatable.
+    /// Add a line below the picture. Repeatable.
     #[arg(long, value_name = "TEXT")]
     note: Vec<String>,
-    /// Whether lines share a chart.
+    /// Choose whether lines share a chart.
     #[arg(long, value_name = "WHEN", value_parser = word::<Panels>(), default_value = "auto")]
     panels: Panels,
 }
 
 hotlink_study::words! {
-    /// Whether lines share a chart.
+    /// Choose whether lines share a chart.
     enum Panels {
         /// Where they are few and none hides another.
         Auto = "auto",

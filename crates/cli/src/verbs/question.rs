@@ -1,7 +1,7 @@
 //! Options that put a question to the engines, shared by verbs.
 
 use crate::Failure;
-use crate::values::Size;
+use crate::values::{Ratio, Size};
 use crate::words::word;
 use hotlink_bench::Record;
 use hotlink_fabric::technology::{self, Technology};
@@ -13,32 +13,33 @@ use std::path::PathBuf;
 /// Who sends to whom, and by which rates.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PatternArgs {
-    /// Who sends to whom: all-to-all, uniform, permutation:random, permutation:ring, permutation:shift:K,
+    /// Choose who sends to whom: all-to-all, uniform, permutation:random, permutation:ring, permutation:shift:K,
     /// permutation:transpose, permutation:bit-reversal, bisection, nearest-neighbour:D (in a grid of D dimensions; 1 if left
-    /// out, on any network), hot-spot, same-switch:PERCENT (so much to the nodes of the sender's own switch, the rest evenly to
-    /// all nodes, these too), or matrix:FILE.csv.
+    /// out, on any network), hot-spot, same-switch:PERCENT (this share to the nodes of the sender's own switch, the rest
+    /// evenly to all nodes, these included), or matrix:FILE.csv.
     #[arg(long, value_name = "PATTERN", default_value = "all-to-all", value_parser = pattern)]
     traffic: String,
-    /// Rates of the resources: theoretical (gross rate x packet efficiency) or measured where a measurement is known.
+    /// Use theoretical rates of the resources (gross rate x packet efficiency), or measured ones where a measurement is
+    /// known.
     #[arg(long, value_parser = word::<Rates>(), default_value_t = Rates::Measured)]
     capacities: Rates,
-    /// Message size; packet overhead depends on it. Default: 1 MiB, or 64 KiB where `compare` simulates packets.
+    /// Message size; packet overhead depends on it. [default: 1MiB; 64KiB where `compare` simulates packets]
     #[arg(long, value_name = "SIZE")]
     size: Option<Size>,
-    /// Seed of random traffic.
+    /// Draw random traffic from this seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Which of equal paths a packet takes. Default: the technology's.
+    /// Choose among equal paths. [default: the technology's]
     #[arg(long, value_parser = word::<Paths>())]
     paths: Option<Paths>,
-    /// What a graph's network is (infiniband, roce, myrinet, ...), where its file does not state it.
+    /// Name the technology of a graph (infiniband, roce, myrinet, ...) where its file does not state it.
     #[arg(long, value_name = "NAME", value_parser = technology::named)]
     pub(crate) technology: Option<&'static Technology>,
-    /// Draws of random traffic; the records give median, least and greatest.
+    /// Draw random traffic this many times; the records give median, least and greatest.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     samples: u64,
-    /// Draw the hash by which flows choose among equal paths (ECMP) N times; the records give median, least and greatest,
-    /// and what packets get that are spread evenly (spraying).
+    /// Draw the hash by which flows choose among equal paths (ECMP) this many times. The records give median, least and
+    /// greatest, and the bandwidth of packets that are spread evenly over the paths (spraying).
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = clap::value_parser!(u64).range(0..=100_000))]
     hash_seeds: u64,
 }
@@ -81,13 +82,14 @@ impl PatternArgs {
 /// Forwarding tables of a site's network, and what fails there.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct RoutesArgs {
-    /// Forwarding tables of a dumped network (opensm-lfts.dump, dump_fts, opensm.fdbs): packets take these routes. May
-    /// be given again, with its virtual lanes (opensm-sl2vl.dump) and service levels (saquery -p) for the deadlock check.
+    /// Read forwarding tables of a dumped network (opensm-lfts.dump, dump_fts, opensm.fdbs); packets take these routes.
+    /// Repeat the option for its virtual lanes (opensm-sl2vl.dump) and service levels (saquery -p), which the deadlock check
+    /// needs.
     #[arg(long, value_name = "FILE")]
     routes: Vec<String>,
     #[command(flatten)]
     failed: FailArgs,
-    /// Replace the tables of a dumped network, after what fails, by balanced up*/down* ones.
+    /// Replace the tables of a dumped network by balanced up*/down* ones, after the failures.
     #[arg(long)]
     rerouted: bool,
 }
@@ -95,10 +97,10 @@ pub(crate) struct RoutesArgs {
 /// Parts of a network that fail.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct FailArgs {
-    /// Let a part of the network fail before anything else. In a dumped network tables stay, and PART is a cable by one end or
-    /// both ('leaf1 port 5', 'leaf1 port 5 -> spine0 port 3'), a switch or host by its name, or random:K[:SEED], K cables
-    /// between switches. In a fabric of the catalog routes are the shortest that are left, and PART is a cable by its ends
-    /// ('leaf 0 -> spine 1 #2') or a switch ('spine 1'). May be given several times.
+    /// Let a part of the network fail before anything else; repeatable. In a dumped network the tables stay, and PART is a
+    /// cable by one end or both ('leaf1 port 5', 'leaf1 port 5 -> spine0 port 3'), a switch or host by its name, or
+    /// random:K[:SEED], K cables between switches. In a fabric of the catalog the routes are the shortest that remain, and
+    /// PART is a cable by its ends ('leaf 0 -> spine 1 #2') or a switch ('spine 1').
     #[arg(long, value_name = "PART")]
     fail: Vec<String>,
 }
@@ -127,16 +129,18 @@ impl RoutesArgs {
 /// What is other than in the fabric's file.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct VariantArgs {
-    /// Node ports over up ports of a leaf switch: 2 leaves half of full bisection.
-    #[arg(long, value_name = "RATIO", value_parser = clap::value_parser!(f64))]
-    oversubscription: Option<f64>,
-    /// Ports of a switch. Prices are left out: they are of other switches.
+    /// Change the ratio of a leaf switch's ports to nodes and its ports to other switches, such as 2 or 2:1. A ratio of 2
+    /// leaves half of the full bisection.
+    #[arg(long, value_name = "RATIO")]
+    oversubscription: Option<Ratio>,
+    /// Change the number of ports of a switch. Such a switch has no price in the catalog: --prices, where a verb has it,
+    /// gives one.
     #[arg(long, value_name = "PORTS")]
     radix: Option<u32>,
-    /// Most levels of switches.
+    /// Build at most this many levels of switches. [default: the fabric's]
     #[arg(long, value_name = "COUNT")]
     levels: Option<u32>,
-    /// The part of the catalog that says what the links are (infiniband-ndr, ethernet-400g, ...). Prices are left out.
+    /// Change the links to this part of the catalog (infiniband-ndr, ethernet-400g, ...). Prices are left out.
     #[arg(long, value_name = "PART")]
     link: Option<String>,
 }
@@ -145,7 +149,7 @@ impl VariantArgs {
     /// The name of the variant of `fabric`: `NAME:oversubscription=2`, which can stand wherever a fabric is named.
     pub(crate) fn of(&self, fabric: &str) -> String {
         let settings = [
-            ("oversubscription", self.oversubscription.map(|ratio| ratio.to_string())),
+            ("oversubscription", self.oversubscription.map(|Ratio(ratio)| ratio.to_string())),
             ("radix", self.radix.map(|ports| ports.to_string())),
             ("levels", self.levels.map(|levels| levels.to_string())),
             ("link", self.link.clone()),
@@ -176,7 +180,7 @@ impl VariantArgs {
 /// What real ranks answered.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct MeasuredArgs {
-    /// Results of `hotlink measure ... --json`, which are compared with what the engines answer (--method all, measured).
+    /// Compare these results of `hotlink measure ... --json` with the engines' answers (with --method all or measured).
     #[arg(long, value_name = "FILE")]
     measured: Vec<PathBuf>,
 }

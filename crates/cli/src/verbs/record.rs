@@ -13,23 +13,23 @@ use std::path::PathBuf;
 #[command(after_help = "Example:
   hotlink record -n 4 --out run.rec ./app && hotlink run --on gige -n 4 --compute-time run.rec ./app
 
-The program runs over shared memory. Times are those that the system had a rank's thread on a processor.")]
+The program runs over shared memory. Its times are those that a rank's thread spent on a processor.")]
 pub(crate) struct Args {
-    /// Ranks: processes on this machine.
+    /// Start this many ranks, as processes on this machine.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     ranks: u32,
-    /// Write the record here.
+    /// Write the record to this file.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// End ranks that have all waited this many seconds for each other, and tell who waits for whom; 0: let them wait.
+    /// End ranks that have all waited this many seconds for each other, and report who waits for whom. 0 lets them wait.
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = stall_or_none)]
     stall: f64,
     #[command(flatten)]
     limit: LimitArgs,
-    /// Use this library [default: as `hotlink run`].
+    /// Use this library. [default: as `hotlink run`]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
-    /// The program and its arguments.
+    /// Program to run, and its arguments.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
 }

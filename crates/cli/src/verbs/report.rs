@@ -15,23 +15,24 @@ use std::path::PathBuf;
 The page is one HTML file that needs no network: the verdict, what was required and reached, what stands out, curves beside
 their bounds, what the numbers rest on, the commands that make them again, the files' fingerprints, room for signatures.
 
-fail: a requirement is missed by the whole interval, or a result is wrong in itself (a failed check, a credit loop, hosts
-that cannot reach each other). suspicious: an interval reaches over its limit, a number beats its bound, more ranks than
-cores ran, links run below their rate. pass: neither. unjudged: neither, and --require is not given. Exit status 1 for fail; with --require for suspicious, too.")]
+The verdict is fail where a requirement is missed by the whole interval, or a result is wrong in itself: a failed check, a
+credit loop, hosts that cannot reach each other. It is suspicious where an interval reaches over its limit, a number beats
+its bound, more ranks than cores ran, or links run below their rate. Otherwise it is pass with --require, and unjudged
+without. The exit status is 1 for fail, and with --require also for suspicious.")]
 pub(crate) struct Args {
     /// Results: files that `--json` printed, or folders of a sweep; - is standard input.
     #[arg(value_name = "RESULTS", required = true)]
     results: Vec<PathBuf>,
-    /// The page to write.
+    /// Write the page to this file.
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
-    /// What is required of the results, as TOML.
+    /// Check the results against these requirements, a TOML file.
     #[arg(long, value_name = "FILE")]
     require: Option<PathBuf>,
-    /// Also write checks and findings as JUnit.
+    /// Write checks and findings to this file, too, as JUnit.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// What the page is called. [default: the title of --require]
+    /// Give the page this title. [default: the title of --require, else "Network report"]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 }

@@ -14,7 +14,7 @@ use hotlink_study::words::Word;
 use serde_json::Map;
 use std::path::PathBuf;
 
-/// Seconds for each point of K98's measured figures, where nothing is asked for.
+/// Measure each point of K98's figures for this many seconds.
 pub(crate) const SECONDS: f64 = 0.02;
 
 #[derive(clap::Args)]
@@ -26,33 +26,33 @@ pub(crate) const SECONDS: f64 = 0.02;
   hotlink reproduce H06 --score --figures figures/
   hotlink reproduce K98 --measure --json")]
 pub(crate) struct Args {
-    /// The studies: K98 (SCI, Myrinet and T3D at three levels, Kurmann and Stricker 1998), W01 (zero-copy message
-    /// passing over SCI, Worringen, Seifert and Bemmerl 2001), M02 (throughput and cost of SCI and Myrinet, Millich,
-    /// George and Oral 2002), H06 (hardware barrier, Hoefler 2006), P01 (collectives on QsNet, Petrini, Coll, Frachtenberg
-    /// and Hoisie 2001), others (results of the same hardware by others).
+    /// Studies to work out: K98 (SCI, Myrinet and T3D at three levels, Kurmann and Stricker 1998), W01 (zero-copy message
+    /// passing over SCI, Worringen, Seifert and Bemmerl 2001), M02 (throughput and cost of SCI and Myrinet, Millich, George
+    /// and Oral 2002), H06 (hardware barrier, Hoefler 2006), P01 (collectives on QsNet, Petrini, Coll, Frachtenberg and
+    /// Hoisie 2001), others (results of the same hardware by others).
     #[arg(value_parser = word::<Study>(), ignore_case = true, required_unless_present = "score")]
     studies: Vec<Study>,
     /// Print one line for each study (all studies if none is named): predictions, how many of them come within 10 % or lie
-    /// within their own interval where that is within 25 %, orderings, fits, identities, gaps. Then a table for each
-    /// study with the verdict on every claim: what does not hold first, and of that the predictions by their error.
+    /// within their own interval where that is within 25 %, orderings, fits, identities, gaps. A table for each study
+    /// follows with the verdict on every claim: first what does not hold, and of that the predictions by their error.
     #[arg(long, conflicts_with_all = ["series", "measure"])]
     score: bool,
     /// Draw every figure and table as SVG into this folder, on the study's own axes: packets solid, counted loads dotted,
     /// closed forms dashed, LogGP in dashes and dots; printed values as rings, as a black line where one holds at every place.
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
-    /// In the table for people, print the figures' series too (the other formats always have them).
+    /// Print also the series of the figures in the table for people. The other formats always have them.
     #[arg(long)]
     series: bool,
-    /// K98, W01 and H06: measure on this machine too, beside the simulated figures. K98: deposit over shared memory,
-    /// messages over shared memory and TCP, sockets, in a minute or two; W01: the same benchmarks over shared memory; H06: write,
-    /// device and read of a barrier over the compiled RTL.
+    /// Measure on this machine, too, for K98, W01 and H06. K98: deposit over shared memory, messages over shared memory and
+    /// TCP, sockets, in a minute or two. W01: the same benchmarks over shared memory. H06: write, device and read of a
+    /// barrier over the compiled RTL.
     #[arg(long)]
     measure: bool,
-    /// Seconds for each point of K98's measured figures.
+    /// Measure each point of K98's figures for this many seconds.
     #[arg(long, value_name = "SECONDS", requires = "measure", default_value_t = SECONDS)]
     time: f64,
-    /// Blocks of each of those points, as in `measure`.
+    /// Measure each of those points in this many blocks. [default: as in `measure`]
     #[arg(long, value_name = "N", requires = "measure")]
     blocks: Option<u32>,
 }

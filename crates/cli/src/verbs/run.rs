@@ -34,12 +34,13 @@ On a fabric (--on), ranks of a Python script are forked by one interpreter, whic
 its top from Python's own modules and installed packages, numpy and mpi4py among them. The program's own modules are imported
 by each rank. Where that cannot be done, each rank starts an interpreter, and a line says why.")]
 pub(crate) struct Args {
-    /// Ranks, up to 1024, with --on up to 4096: processes on this machine, or on --hosts [default: 1, or what the hosts have].
+    /// Start this many ranks, up to 1024, with --on up to 4096: processes on this machine, or on --hosts. [default: 1, or as
+    /// many as the hosts have]
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     ranks: Option<u32>,
     #[command(flatten)]
     hosts: hosts::HostArgs,
-    /// Carry messages by shared memory, TCP or both [default: what the ranks can share].
+    /// Carry messages by shared memory, TCP or both. [default: what the ranks can share]
     #[arg(long, value_parser = via())]
     via: Option<Via>,
     /// Run on this simulated fabric (of the catalog, or a file), in virtual time.
@@ -49,26 +50,26 @@ pub(crate) struct Args {
     variant: VariantArgs,
     #[command(flatten)]
     also: simulated::Also,
-    /// Check the program: ranks in different collectives end the job, and MPI_Finalize tells what was never freed. The check
-    /// sends messages of its own.
+    /// Check the program: ranks in different collectives end the job, and MPI_Finalize reports what was never freed. The
+    /// check sends messages of its own.
     #[arg(long)]
     check: bool,
     /// Mark each line of output with its rank.
     #[arg(long)]
     tag_output: bool,
-    /// Keep each rank on a core of its own [default: where there are enough cores].
+    /// Bind each rank to a core of its own, or to none.
     #[arg(long, value_enum, default_value_t = Bind::Auto)]
     bind: Bind,
-    /// End ranks of this machine that have all waited this many seconds for each other, and tell who waits for whom; 0: let
-    /// them wait. Of programs whose threads may all call MPI nothing is known.
+    /// End ranks of this machine that have all waited this many seconds for each other, and report who waits for whom. 0
+    /// lets them wait. Programs whose threads may all call MPI are not watched.
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = stall_or_none, conflicts_with_all = ["on", "hosts"])]
     stall: f64,
     #[command(flatten)]
     limit: LimitArgs,
-    /// Use this library [default: HOTLINK_LIBRARY, else libmpi_abi.so.1 beside the command or in ../lib/hotlink].
+    /// Use this library. [default: HOTLINK_LIBRARY, else libmpi_abi.so.1 beside the command or in ../lib/hotlink]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
-    /// The program and its arguments.
+    /// Program to run, and its arguments.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
 }
@@ -76,8 +77,8 @@ pub(crate) struct Args {
 /// How long a job may take.
 #[derive(clap::Args)]
 pub(super) struct LimitArgs {
-    /// End the job with all that its ranks have started, and with status 124, if it has not ended after these seconds of real
-    /// time [default: MPIEXEC_TIMEOUT, else it may take for ever].
+    /// End the job with all that its ranks have started, and with status 124, after this many seconds of real time.
+    /// [default: MPIEXEC_TIMEOUT, else no limit]
     #[arg(long, value_name = "SECONDS", value_parser = time_limit)]
     timeout: Option<Duration>,
 }

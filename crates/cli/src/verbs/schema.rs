@@ -17,13 +17,13 @@ A schema is of one record: an entry of `records` under --json, or a line under -
 `simulate` and `import` alike; doctor, catalog, import, calibrate, compare-runs and reproduce have their own. Each key has
 its unit and its meaning.")]
 pub(crate) struct Args {
-    /// A benchmark or a verb.
+    /// Benchmark or verb whose keys are printed.
     #[arg(value_name = "NAME", required_unless_present_any = ["list", "convert"])]
     name: Option<String>,
-    /// List the names that there are.
+    /// List the names of all benchmarks and verbs.
     #[arg(long, conflicts_with = "name")]
     list: bool,
-    /// Print the results of FILE in this version's keys and words: what `--json` printed before, too. All verbs that take
+    /// Print the results of this file, of this or an earlier version, in this version's keys and words. Verbs that take
     /// results read earlier versions by themselves.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "list"])]
     convert: Option<String>,

@@ -37,57 +37,57 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Benchmark {
-    /// Barriers on a fabric's own barrier network, with arrival skew, or by messages, and what limits them.
+    /// Run barriers on a fabric's own barrier network, with arrival skew, or by messages; report what limits them.
     Barrier(barrier::Args),
-    /// A block into local and remote memory, contiguous and strided: memory, host bus, adapter (K98's first level).
+    /// Store a block into local and remote memory, contiguous and strided: memory, host bus, adapter (K98's first level).
     Deposit(deposit::Args),
-    /// A GOAL schedule on a LogGP machine or a packet network, or generated collectives on a LogGP machine.
+    /// Run a GOAL schedule on a LogGP machine or a packet network, or generated collectives on a LogGP machine.
     Goal(Box<goal::Args>),
-    /// A schedule of any form on a packet network: GOAL, Chakra traces, plans of MSCCL and MSCCL++, JSON.
+    /// Run a schedule of any form on a packet network: GOAL, Chakra traces, plans of MSCCL and MSCCL++, JSON.
     Schedule(Box<schedule::Args>),
-    /// Several jobs on one fabric at once: each one's time beside the others and alone, and where they meet.
+    /// Run several jobs on one fabric at once: the time of each alone and with the others, and the links that they share.
     Jobs(Box<jobs::Args>),
-    /// One message to and fro between two nodes.
+    /// Send a message back and forth between two nodes.
     Pingpong(packet::PingPongArgs),
-    /// Bandwidth of windows of messages between two nodes, one way and both ways.
+    /// Measure the bandwidth of windows of messages between two nodes, one way and both ways.
     Stream(streams::StreamArgs),
-    /// Short messages per second, of one pair of nodes and of many.
+    /// Count short messages per second, of one pair of nodes and of many.
     Rate(streams::RateArgs),
-    /// Ping-pong between every two nodes, one pair at a time; slow pairs are named.
+    /// Run a ping-pong between every two nodes, one pair at a time, and name slow pairs.
     Pairs(streams::PairsArgs),
-    /// An application bound by barriers: H06's Abinit, or proportions of your own.
+    /// Run an application that is bound by barriers: H06's Abinit, or proportions of your own.
     Kernel(streams::KernelArgs),
-    /// A message sent when its receiver waits for it, or at any time (K98's two flavours of message passing).
+    /// Compare messages that wait for their receiver with messages sent at any time (K98's two flavours of message passing).
     Semantics(packet::SemanticsArgs),
-    /// Senders that share a link, pairs that share a bus: the aggregate against their number.
+    /// Let several senders share a link, or pairs a bus: aggregate bandwidth by their number.
     Saturation(packet::SaturationArgs),
-    /// Every node sends to every other node at once.
+    /// Let every node send to every other node at once (all-to-all).
     Alltoall(packet::AllToAllArgs),
-    /// The same with parts of different sizes; on a machine calibrated as LogGP, of one size.
+    /// Run an all-to-all with parts of different sizes; of equal sizes on a machine calibrated as LogGP.
     Alltoallv(packet::CollectiveArgs),
-    /// Computation while a message is under way: how much of it hides (W01).
+    /// Compute while a message is under way, and report how much of the message it hides (W01).
     Overlap(packet::OverlapArgs),
-    /// Memory that another node reaches: set-up, first and further accesses, holds, revocation (W01's SMI regions).
+    /// Reach another node's memory: registration, first and further accesses, holds, revocation (W01's SMI regions).
     Region(region::Args),
-    /// From node 0 to all, by messages or by the fabric's own tree.
+    /// Broadcast from node 0 to all nodes, by messages or by the fabric's own tree.
     Bcast(packet::CollectiveArgs),
-    /// Combined at node 0.
+    /// Combine the values of all nodes at node 0.
     Reduce(packet::CollectiveArgs),
-    /// Combined at all nodes.
+    /// Combine the values of all nodes at every node.
     Allreduce(packet::CollectiveArgs),
-    /// Every node's part to all.
+    /// Send every node's part to all nodes.
     Allgather(packet::CollectiveArgs),
-    /// Every node's part to node 0.
+    /// Collect every node's part at node 0.
     Gather(packet::CollectiveArgs),
-    /// A part from node 0 to every node.
+    /// Send a part from node 0 to every node.
     Scatter(packet::CollectiveArgs),
-    /// Combined, a part at each node; the size is the part's (on GPUs, of all parts: `size_is`).
+    /// Combine the values of all nodes and leave a part at each; the size is the part's (on GPUs, of all parts: `size_is`).
     ReduceScatter(packet::CollectiveArgs),
-    /// Policies of the cache of registrations and connections, under traces of buffer reuse (W01).
+    /// Compare policies of the cache of registrations and connections, under traces of buffer reuse (W01).
     CacheStudy(cache_study::Args),
-    /// NPB's Integer Sort, over the message stack or on a machine calibrated as LogGP.
+    /// Run NPB's Integer Sort, over the message stack or on a machine calibrated as LogGP.
     Is(kernel::IsArgs),
-    /// Open loop: accepted load and latency against offered load.
+    /// Offer load in an open loop: accepted load and latency by offered load.
     Traffic(packet::TrafficArgs),
 }
 

@@ -24,16 +24,16 @@ A plan is a TOML file of studies:
   links = true                           # a flag
 With --out, a finished cell is a file named by the hash of its inputs: run the same line again to go on.")]
 pub(crate) struct Args {
-    /// The plan.
+    /// Plan of the studies (`hotlink new plan` prints one).
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
-    /// Folder that keeps finished cells, one result file each; cells that are there are not run again.
+    /// Keep finished cells in this folder, one result file each. Cells that are there are not run again.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Only every N-th cell, from the I-th.
+    /// Run only every N-th cell, from the I-th on.
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
-    /// Cells that run at once; measurements always run one at a time. [default: all cores]
+    /// Run this many cells at once; measurements always run one at a time. [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
     /// Run nothing: list the cells, and whether each is finished.

@@ -15,14 +15,14 @@ pub(crate) struct WatchOptions {
     /// Write what every rank's port does as a timeline: Chrome trace events, which Perfetto opens.
     #[arg(help_heading = OBSERVERS, long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Add how many operations went through the ports, of all ranks together.
+    /// Add the number of operations that went through the ports of all ranks together.
     #[arg(help_heading = OBSERVERS, long)]
     count: bool,
-    /// Let ports do what they may, in so many percent of cases [10]: busy (no room for an operation), late (an event comes
-    /// later), scarce (a registration or import is refused).
+    /// Inject faults into this percentage of operations: busy (no room for an operation), late (an event comes later),
+    /// scarce (a registration or import is refused). The percentage is 10 if it is left out, as in busy:20,late.
     #[arg(help_heading = OBSERVERS, long, value_name = "FAULT[:PERCENT]", value_delimiter = ',', value_parser = Faults::read)]
     inject: Vec<(String, u64)>,
-    /// Of the faults' draws.
+    /// Draw the faults from this seed.
     #[arg(help_heading = OBSERVERS, long, value_name = "N", default_value_t = 1, requires = "inject")]
     inject_seed: u64,
 }

@@ -178,6 +178,54 @@ fn compare_ranks_prices_and_notes_what_cannot_be_built() {
     assert!(crossovers.iter().any(|c| c["quantity"] == "bandwidth_per_node_MBps" && c["ahead_after"] == "sci-torus2d"));
 }
 
+/// What people read of a comparison: no empty table, sentences, what ranges and missing prices mean.
+#[test]
+fn tables_of_a_comparison_say_what_is_there() {
+    let place = Place::new("compare-tables");
+    let one = place.run("compare ib-ndr-fat-tree2 eth-400g-leaf-spine --nodes 512").status(0).out();
+    assert!(!one.contains("Crossovers"), "one size has none: {one}");
+    assert!(one.contains("* most bandwidth: ib-ndr-fat-tree2 at 512 nodes"), "{one}");
+    assert!(one.contains("ranges overlap with the best: ib-ndr-fat-tree2 at 512 nodes;"), "{one}");
+    let many = place.run("compare sci-ring sci-torus2d --nodes 2..64").status(0).out();
+    let said = "sci-torus2d has a lower latency than sci-ring. Before that, the lead changes 2 times.";
+    assert!(
+        many.contains("sci-torus2d gives each node more bandwidth than sci-ring.") && many.contains(said),
+        "{many}"
+    );
+    let variant = place.run("compare ib-ndr-fat-tree2 --radix 32 --nodes 64,512").status(0).out();
+    for said in [
+        "Switches + cables of what has no bill",
+        "6 + 128",
+        "48 + 1024",
+        "ib-ndr-fat-tree2:radix=32: no bill: a switch of 32 ports has no price; --prices",
+    ] {
+        assert!(variant.contains(said), "{said}: {variant}");
+    }
+}
+
+#[test]
+fn oversubscription_is_written_as_the_field_does() {
+    let place = Place::new("ratio");
+    let at = |ratio: &str| {
+        place
+            .run(&format!("analyze ib-ndr-fat-tree2 --nodes 512 --method load --oversubscription {ratio} --json"))
+            .records()
+    };
+    assert_eq!(at("2:1"), at("2"));
+    let wrong = place.run("analyze ib-ndr-fat-tree2 --nodes 512 --oversubscription 1:2").status(2).err();
+    assert!(wrong.contains("ports towards hosts come first, as in 2:1"), "{wrong}");
+    let few = place.run("analyze ib-ndr-fat-tree2 --nodes 512 --levels 1").status(2).err();
+    assert!(few.contains("1 level of switches"), "{few}");
+}
+
+#[test]
+fn the_table_of_drawn_hashes_shows_what_spraying_gives() {
+    let place = Place::new("sprayed");
+    let line = "analyze eth-400g-leaf-spine --nodes 512 --traffic permutation:shift:256 --method load --hash-seeds 4";
+    let table = place.run(line).status(0).out();
+    assert!(table.contains("least MB/s per node") && table.contains("MB/s per node, sprayed"), "{table}");
+}
+
 #[test]
 fn compare_leaves_whole_results_or_none() {
     let place = Place::new("out");

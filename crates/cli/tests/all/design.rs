@@ -98,6 +98,19 @@ fn people_read_the_front_first_and_why_another_is_beaten() {
 }
 
 #[test]
+fn each_refused_shape_is_named_with_its_ratio_once() {
+    let folder = place("design-refused");
+    let line = "design --hosts 512 --technology infiniband --oversubscription 1:1,2 --json";
+    let records = records_of(&hotlink(line, &folder));
+    let names: Vec<&str> = of(&records, "left-out").iter().map(|one| one["fabric"].as_str().unwrap()).collect();
+    let mut once = names.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(names.len(), once.len(), "{names:?}");
+    assert!(names.contains(&"infiniband-512-dragonfly-2to1"), "{names:?}");
+}
+
+#[test]
 fn what_cannot_be_asked_is_told_with_what_can() {
     let folder = place("design-wrong");
     std::fs::write(folder.join("bad.toml"), "name = \"bad\"\ntitle = \"Bad\"\ncurrency = \"USD\"\ndate = \"x\"\n")

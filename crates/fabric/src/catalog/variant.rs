@@ -137,9 +137,9 @@ fn relink(library: &Library, name: &str, table: &mut Table, link: &str) -> Resul
     Ok(())
 }
 
-/// Whether a part states a technology, and so is what others are joined by.
+/// Whether a part states a technology and its packets, and so is what others are joined by.
 fn is_network(library: &Library, part: &str) -> bool {
     let found = library.find("parts", part).and_then(Result::ok);
     let table = found.and_then(|(_, text)| text.parse::<Table>().ok());
-    table.is_some_and(|table| table.contains_key("technology"))
+    table.is_some_and(|table| ["technology", "packet"].iter().all(|key| table.contains_key(*key)))
 }

@@ -159,7 +159,8 @@ fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
     let allowed = levels.unwrap_or(MAX_LEVELS);
     if needed > allowed || blocks > alone {
         let most = tree.most(allowed);
-        return Err(invalid(format!("{n} nodes: {allowed} levels of switches with {radix} ports hold {most}")));
+        let levels = if allowed == 1 { "1 level".to_owned() } else { format!("{allowed} levels") };
+        return Err(invalid(format!("{n} nodes do not fit: {levels} of switches with {radix} ports can hold {most}")));
     }
     let ups = if needed == 2 { leaf_up } else { k };
     let least = if top_all_down { (blocks * ups).div_ceil(radix) } else { ups };

@@ -64,14 +64,14 @@ impl Programs {
         self.samples.unwrap_or(if self.background.is_some() { 20 } else { 1 })
     }
     /// Programs of a collective by these algorithms, `nic` among them; by one that the cost model picks if none is named.
-    pub fn by(&self, nodes: u32, which: Which, names: &[String]) -> Result<Vec<What>, Error> {
+    pub fn by(&self, fabric: &str, nodes: u32, which: Which, names: &[String]) -> Result<Vec<What>, Error> {
         let bench = ProgramBench::Collective(which);
         let named = |name: &String| match name == Via::Nic.name() {
             true => Ok((Via::Nic, None)),
             false => Way::named(which.collective(), name).map(|way| (Via::Adapter, Some(way))),
         };
         let named: Result<Vec<_>, String> = names.iter().map(named).collect();
-        let named = named.map_err(|what| Error::Input(format!("--algorithm: {what}, and nic")))?;
+        let named = named.map_err(|what| Error::Input(format!("--algorithm: on {fabric}, {what}, and nic")))?;
         if named.is_empty() {
             return Ok(self.of(nodes, &bench, &[None]));
         }

@@ -15,7 +15,7 @@ const PROGRAM: &str = "A program on each fabric";
 /// Options of a program that is compared.
 #[derive(clap::Args)]
 pub(super) struct ProgramArgs {
-    /// Run this MPI program on each fabric of --on, in virtual time; its arguments follow after --.
+    /// Run this MPI program on each fabric of --on, in virtual time. Its arguments follow after --.
     #[arg(
         help_heading = PROGRAM, long, value_name = "PROGRAM", requires = "on",
         conflicts_with_all = [
@@ -24,7 +24,7 @@ pub(super) struct ProgramArgs {
         ],
     )]
     program: Option<OsString>,
-    /// Ranks of the program.
+    /// Run this many ranks of the program.
     #[arg(
         help_heading = PROGRAM, short = 'n', value_name = "N", id = "ranks", default_value_t = 1, requires = "program",
         value_parser = clap::value_parser!(u32).range(1..=1024),
@@ -33,11 +33,11 @@ pub(super) struct ProgramArgs {
     /// Fabrics that the program runs on, one after the other: names of the catalog, or files.
     #[arg(help_heading = PROGRAM, long, value_name = "LIST", requires = "program")]
     on: Vec<Fabrics>,
-    /// What computing between the program's calls costs: none, a factor of the processor time that it takes here, or a file
-    /// of `hotlink record` [default: none].
+    /// Charge the program for computing between its calls: nothing (none), this factor of the processor time that it takes
+    /// here, or the times in a file of `hotlink record`. [default: none]
     #[arg(help_heading = PROGRAM, long, value_name = "none|FACTOR|FILE", requires = "program")]
     compute_time: Option<String>,
-    /// Use this MPI library [default: as `hotlink run`].
+    /// Use this MPI library. [default: as `hotlink run`]
     #[arg(help_heading = PROGRAM, long, value_name = "FILE", requires = "program")]
     library: Option<PathBuf>,
     /// Let links and switches fail, come back or degrade while the program runs, on each fabric as this plan says.

@@ -28,16 +28,17 @@ fn positive(text: &str) -> Result<f64, String> {
 pub(super) struct PingPong {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Ranks; the first and the last play, the others wait. 2 if not given, under a launcher all that it started.
+    /// Number of ranks; the first and the last exchange messages, the others wait. [default: 2; under a launcher, all that
+    /// it started]
     #[arg(long, value_name = "N")]
     ranks: Option<u32>,
     /// Message sizes: a list or range, such as 8,64KiB or 8..1MiB.
     #[arg(long, value_name = "LIST", default_value = usual::PINGPONG_SIZES)]
     size: Sizes,
-    /// Memory that messages lie in.
+    /// Choose the memory that messages lie in.
     #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
-    /// Write each message anew before it is sent; the time of that counts.
+    /// Write each message anew before it is sent, within the time that counts.
     #[arg(long)]
     rewrite: bool,
     #[command(flatten)]
@@ -55,7 +56,7 @@ impl PingPong {
 pub(super) struct Stream {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Ranks; the first sends to the last, the others wait. 2 if not given, under a launcher all that it started.
+    /// Number of ranks; the first sends to the last, the others wait. [default: 2; under a launcher, all that it started]
     #[arg(long, value_name = "N")]
     ranks: Option<u32>,
     /// Message sizes: a list or range.
@@ -63,7 +64,7 @@ pub(super) struct Stream {
     size: Sizes,
     #[command(flatten)]
     stream: StreamOptions,
-    /// Memory that messages lie in.
+    /// Choose the memory that messages lie in.
     #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
@@ -88,7 +89,7 @@ impl Stream {
 pub(super) struct Rate {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Pairs of ranks that send at once: a list or range. 1 if not given, under MPI half of all that were started.
+    /// Let this many pairs of ranks send at once: a list or range. [default: 1; under MPI, half of all ranks]
     #[arg(long, value_name = "LIST")]
     pairs: Option<Counts>,
     /// Message sizes: a list or range.
@@ -96,7 +97,7 @@ pub(super) struct Rate {
     size: Sizes,
     #[command(flatten)]
     window: WindowOptions,
-    /// Memory that messages lie in.
+    /// Choose the memory that messages lie in.
     #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
@@ -114,7 +115,7 @@ impl Rate {
 pub(super) struct Pairs {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Ranks. 4 if not given, under a launcher all that it started.
+    /// Number of ranks. [default: 4; under a launcher, all that it started]
     #[arg(long, value_name = "N")]
     ranks: Option<u32>,
     /// Message sizes: a list or range.
@@ -122,7 +123,7 @@ pub(super) struct Pairs {
     size: Sizes,
     #[command(flatten)]
     slow: SlowOptions,
-    /// Memory that messages lie in.
+    /// Choose the memory that messages lie in.
     #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
@@ -143,7 +144,7 @@ pub(super) struct Semantics {
     /// Message sizes: a list or range.
     #[arg(long, value_name = "LIST", default_value = usual::SEMANTICS_SIZES)]
     size: Sizes,
-    /// Memory that messages lie in.
+    /// Choose the memory that messages lie in.
     #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
@@ -160,13 +161,13 @@ impl Semantics {
 pub(super) struct Saturation {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Pairs of ranks that send at once: a list or range. 1..4 if not given, under MPI half of all that were started.
+    /// Let this many pairs of ranks send at once: a list or range. [default: 1..4; under MPI, half of all ranks]
     #[arg(long, value_name = "LIST")]
     pairs: Option<Counts>,
     /// Message sizes: a list or range, such as 64KiB,1MiB.
     #[arg(long, value_name = "LIST", default_value = usual::SATURATION_SIZES)]
     size: Sizes,
-    /// Memory that messages lie in.
+    /// Choose the memory that messages lie in.
     #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
@@ -187,13 +188,13 @@ pub(super) struct Deposit {
     /// Distances between stored words, in words: a list or range; 1 is contiguous.
     #[arg(long, value_name = "LIST", default_value = usual::DEPOSIT_STRIDES)]
     strides: Counts,
-    /// Bytes of a word: 4 or 8.
+    /// Store words of this many bytes, 4 or 8.
     #[arg(long, value_name = "BYTES", default_value_t = usual::WORD, value_parser = word_bytes)]
     word: u64,
     /// Payload sizes, multiples of the word's: a list or range.
     #[arg(long, visible_alias = "sizes", value_name = "LIST", default_value = usual::DEPOSIT_SIZES)]
     size: Sizes,
-    /// Memory that is stored to.
+    /// Choose the memory that is stored to.
     #[arg(long, value_parser = word::<Memory>(), value_delimiter = ',', default_values_t = [Memory::Private, Memory::Shared])]
     memory: Vec<Memory>,
     #[command(flatten)]
@@ -216,7 +217,7 @@ pub(super) struct Overlap {
     size: Sizes,
     #[command(flatten)]
     curve: CurveArgs,
-    /// Memory that the message lies in.
+    /// Choose the memory that the message lies in.
     #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
@@ -239,28 +240,28 @@ impl Overlap {
   hotlink measure sockets --connect 10.0.0.1:7000            # on the other
   hotlink measure sockets --test latency --nagle on,off --writes 2    # what Nagle and delayed acknowledgement cost")]
 pub(super) struct Sockets {
-    /// Streams (TCP) or datagrams (UDP).
+    /// Measure streams (TCP), datagrams (UDP) or both.
     #[arg(long, value_parser = word::<Protocol>(), value_delimiter = ',', default_values_t = [Protocol::Stream, Protocol::Datagram])]
     protocol: Vec<Protocol>,
-    /// What is measured.
+    /// Choose what is measured.
     #[arg(long, value_parser = word::<Test>(), value_delimiter = ',', default_values_t = [Test::Latency, Test::Bandwidth])]
     test: Vec<Test>,
-    /// Message sizes: a list or range; those from 8 to 65507 as datagrams, too.
+    /// Message sizes: a list or range. Those from 8 to 65507 are also measured as datagrams.
     #[arg(long, value_name = "LIST", default_value = usual::SOCKETS_SIZES)]
     size: Sizes,
-    /// Nagle's algorithm in streams.
+    /// Turn Nagle's algorithm in streams on or off, or measure both.
     #[arg(long, value_parser = word::<Nagle>(), value_delimiter = ',', default_values_t = [Nagle::Off])]
     nagle: Vec<Nagle>,
-    /// Bytes asked for as send and receive buffers; 0: the system's own choice.
+    /// Ask for send and receive buffers of this many bytes. 0 leaves the choice to the system.
     #[arg(long, value_name = "LIST", default_value = "0")]
     socket_buffer: Sizes,
-    /// A message of a stream is written in so many calls.
+    /// Write a message of a stream in this many calls.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     writes: u64,
-    /// Send datagrams at this many MB/s, not as fast as they go.
+    /// Send datagrams at this rate. [default: as fast as possible]
     #[arg(long, value_name = "MB/s", value_parser = positive)]
     pace: Option<f64>,
-    /// The line's rate in MB/s, as the bound; by default what the interface says of itself.
+    /// Take this as the line's rate, which gives the bound. [default: what the interface states]
     #[arg(long, value_name = "MB/s", value_parser = positive)]
     line_rate: Option<f64>,
     #[command(flatten)]
@@ -290,7 +291,7 @@ pub(super) struct Copying {
     /// Distances between stored 8-byte words, in words: a list or range; 1 is contiguous.
     #[arg(long, value_name = "LIST", default_value = usual::MEMORY_STRIDES)]
     strides: Counts,
-    /// Memory to copy in.
+    /// Choose the memory to copy in.
     #[arg(long, value_parser = word::<Memory>(), default_value_t = Memory::Private)]
     memory: Memory,
     #[command(flatten)]
@@ -326,10 +327,10 @@ impl Registration {
   hotlink measure region --size 4KiB,1MiB --json
   hotlink measure region --ranks 4 --setup collective,pair,individual --kind rdma --memory shared,private
 
-Over shared memory. Rank 0 owns the region, rank 1 puts into it, and rank 0 takes it away at last. latency_us is one put,
-with --hold each between an import and its release.")]
+It runs over shared memory. Rank 0 owns the region, rank 1 puts into it, and rank 0 revokes it in the end. latency_us is one
+put; with --hold each, a put between an import and its release.")]
 pub(super) struct Region {
-    /// Ranks; a collective region is set up by all.
+    /// Number of ranks; all of them set up a collective region.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=1024))]
     ranks: u32,
     #[command(flatten)]
@@ -356,25 +357,25 @@ impl Region {
 pub(super) struct Collective {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Ranks: a list or range. 2 if not given, under a launcher all that it started.
+    /// Numbers of ranks: a list or range. [default: 2; under a launcher, all that it started]
     #[arg(long, value_name = "LIST")]
     ranks: Option<Counts>,
     /// Bytes of each rank's part: a list or range, multiples of 8; a barrier has none.
     #[arg(long, value_name = "LIST", default_value = usual::COLLECTIVE_SIZES)]
     size: Sizes,
-    /// How, over this project's messages: an algorithm, or mpich or openmpi for that MPI's own choice; by default what the
-    /// cost model picks; a wrong name is told what there is.
+    /// Run this algorithm over this project's messages, or mpich or openmpi for that MPI's own choice. A wrong name is
+    /// answered with the list. [default: the cost model's choice]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
-    /// How ranks begin together: leaving a barrier before a row of operations or before each, or at an agreed moment of
-    /// synchronised clocks.
+    /// Let ranks begin together when they leave a barrier, before a row of operations or before each, or at an agreed moment
+    /// of synchronised clocks.
     #[arg(long, value_parser = word::<Beginning>(), default_value_t = Beginning::Barrier)]
     start: Beginning,
-    /// Memory of the parts; shared if not given.
+    /// Choose the memory of the parts. [default: shared]
     #[arg(long, value_parser = word::<Memory>())]
     memory: Option<Memory>,
-    /// Other messages under way during each operation: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all, and
-    /// which share of 2 messages from each rank, in the mean, as uniform:1.0 or ring:0.5:64KiB [default: none].
+    /// Send other messages during each operation: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all, with the
+    /// mean load as a share of 2 messages from each rank, as in uniform:1.0 or ring:0.5:64KiB. [default: none]
     #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
     background: Option<BackgroundSpec>,
     #[command(flatten)]
@@ -399,7 +400,7 @@ impl Collective {
 pub(super) struct Barrier {
     #[command(flatten)]
     pub(super) collective: Collective,
-    /// Barrier devices between processes, instead of messages.
+    /// Measure these barrier devices between processes, instead of messages.
     #[arg(long, value_parser = word::<Device>(), value_delimiter = ',')]
     device: Vec<Device>,
 }
@@ -415,7 +416,7 @@ impl Barrier {
 pub(super) struct Kernel {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Ranks: a list or range. 2 if not given, under a launcher all that it started.
+    /// Numbers of ranks: a list or range. [default: 2; under a launcher, all that it started]
     #[arg(long, value_name = "LIST")]
     ranks: Option<Counts>,
     #[command(flatten)]
@@ -435,10 +436,10 @@ impl Kernel {
 pub(super) struct Sort {
     #[command(flatten)]
     pub(super) carrier: Carrier,
-    /// Ranks: a list or range of powers of two. 2 if not given, under a launcher all that it started.
+    /// Numbers of ranks: a list or range of powers of two. [default: 2; under a launcher, all that it started]
     #[arg(long, value_name = "LIST")]
     ranks: Option<Counts>,
-    /// Problem classes, from 2^16 keys (S) to 2^27 (C).
+    /// Choose the problem classes, from 2^16 keys (S) to 2^27 (C).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = word::<ClassName>(), default_value = "S")]
     class: Vec<ClassName>,
     #[command(flatten)]

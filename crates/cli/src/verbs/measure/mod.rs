@@ -27,69 +27,69 @@ pub(crate) struct Args {
     bench: Bench,
     #[command(flatten)]
     hosts: Hosts,
-    /// Repeat all blocks N times, one round after the other; the interval is of the blocks of all rounds, outlying rounds
-    /// are reported.
+    /// Repeat all blocks N times, one round after the other; the interval is of the blocks of all rounds, and outlying
+    /// rounds are reported.
     #[arg(long, global = true, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// End with an error that tells who waits for whom when every rank has waited for this many seconds and no message is
-    /// under way. Without it they wait until they are stopped.
+    /// End with an error that names who waits for whom once every rank has waited for this many seconds and no message is
+    /// under way. [default: ranks wait until they are stopped]
     #[arg(long, global = true, value_name = "SECONDS", value_parser = stall_time)]
     stall: Option<f64>,
     /// Let a waiting rank sleep after it has polled for this many seconds. 0 leaves the cores to others and adds some 0.1 ms
-    /// to each message: for machines in use, and for networks slower than that. Default: 0.02.
+    /// to each message: for machines in use, and for networks slower than that. [default: 0.02]
     #[arg(long, global = true, value_name = "SECONDS")]
     poll: Option<f64>,
 }
 
 #[derive(clap::Subcommand)]
 enum Bench {
-    /// Half round trip and bandwidth of a message between two ranks.
+    /// Measure half round trip and bandwidth of a message between two ranks.
     Pingpong(PingPong),
-    /// Bandwidth of windows of messages between two ranks, one way and both ways.
+    /// Measure the bandwidth of windows of messages between two ranks, one way and both ways.
     Stream(Stream),
-    /// Short messages per second, of one pair of ranks and of many.
+    /// Count short messages per second, of one pair of ranks and of many.
     Rate(Rate),
-    /// Ping-pong between every two ranks, one pair at a time; slow pairs are tried again and named.
+    /// Run a ping-pong between every two ranks, one pair at a time; slow pairs are tried again and named.
     Pairs(Pairs),
-    /// Messages that the receiver waits for (restricted) against messages that may come at any time (full postal).
+    /// Compare messages that the receiver waits for (restricted) with messages that may come at any time (full postal).
     Semantics(Semantics),
-    /// Aggregate bandwidth of several pairs of ranks that send at once.
+    /// Measure the aggregate bandwidth of several pairs of ranks that send at once.
     Saturation(Saturation),
-    /// Remote stores of words, contiguous and strided, beside local ones.
+    /// Measure remote stores of words, contiguous and strided, and local ones.
     Deposit(Deposit),
-    /// How much of a message's time hides behind computation.
+    /// Measure how much of a message's time is hidden behind computation.
     Overlap(Overlap),
-    /// The system's own TCP and UDP: latency, bandwidth, loss; Nagle, buffers; also between hosts.
+    /// Measure the system's own TCP and UDP: latency, bandwidth, loss; Nagle, buffers; also between hosts.
     Sockets(Sockets),
-    /// Copy within memory: contiguous loads to contiguous or strided stores.
+    /// Measure copies within memory: contiguous loads to contiguous or strided stores.
     Memory(Copying),
-    /// What set-ups cost that a cache keeps: mapping and pinning memory for each copy, or once.
+    /// Measure the cost of registrations, which a cache saves: mapping and pinning memory for each copy, or once.
     Registration(Registration),
-    /// Memory that another rank reaches: set-up, first and further accesses, holds, revocation (W01's SMI regions).
+    /// Reach another rank's memory: registration, first and further accesses, holds, revocation (W01's SMI regions).
     Region(Region),
-    /// Time until all ranks have met.
+    /// Measure the time until all ranks have met.
     Barrier(Barrier),
-    /// Time of a broadcast from rank 0.
+    /// Measure the time of a broadcast from rank 0.
     Bcast(Collective),
-    /// Time of a sum of doubles at rank 0.
+    /// Measure the time of a sum of doubles at rank 0.
     Reduce(Collective),
-    /// Time of a sum of doubles on every rank.
+    /// Measure the time of a sum of doubles on every rank.
     Allreduce(Collective),
-    /// Time until every rank has every rank's part.
+    /// Measure the time until every rank has every rank's part.
     Allgather(Collective),
-    /// Time until every rank has a part from every other.
+    /// Measure the time until every rank has a part from every other.
     Alltoall(Collective),
-    /// Time until every rank has a part from every other, parts of different sizes.
+    /// Measure the time until every rank has a part from every other, with parts of different sizes.
     Alltoallv(Collective),
-    /// Time until rank 0 has every rank's part.
+    /// Measure the time until rank 0 has every rank's part.
     Gather(Collective),
-    /// Time until every rank has its part from rank 0.
+    /// Measure the time until every rank has its part from rank 0.
     Scatter(Collective),
-    /// Time until every rank has its part of a sum of doubles; the size is the part's.
+    /// Measure the time until every rank has its part of a sum of doubles; the size is the part's.
     ReduceScatter(Collective),
-    /// An application bound by barriers: H06's Abinit, or proportions of your own.
+    /// Run an application that is bound by barriers: H06's Abinit, or proportions of your own.
     Kernel(Kernel),
-    /// NPB's Integer Sort, verified.
+    /// Run NPB's Integer Sort, and verify its result.
     Is(Sort),
 }
 

@@ -16,20 +16,20 @@ const MPICC: &str = "HOTLINK_MPICC";
 /// Options of every benchmark between ranks.
 #[derive(clap::Args)]
 pub(super) struct Carrier {
-    /// What carries the messages.
+    /// Choose what carries the messages.
     #[arg(long, value_parser = word::<Via>(), default_value_t = request::Carrier::default().via)]
     via: Via,
-    /// How long messages of ordinary memory move over shared memory: auto (what this machine was measured to do, once),
-    /// ring, stream, system or halves.
+    /// Move long messages of ordinary memory over shared memory by this route: auto (the fastest on this machine, measured
+    /// once), ring, stream, system or halves.
     #[arg(long, value_name = "ROUTE", env = hotlink_real::COPY_VARIABLE, default_value = "auto", value_parser = route)]
     copy: Route,
-    /// Which set-up goes when another needs its place; immediate keeps none [default: lru].
+    /// Choose which registration the cache releases when another needs its place; immediate keeps none. [default: lru]
     #[arg(long, value_parser = word::<Cache>())]
     cache: Option<Cache>,
-    /// Which MPI, if not the launcher's own: openmpi, mpich, an mpicc, a libmpi_abi.so, or an MPI's folder.
+    /// Use this MPI: openmpi, mpich, an mpicc, a libmpi_abi.so, or an MPI's folder. [default: the launcher's own]
     #[arg(long, value_name = "MPI", env = MPICC, help_heading = "MPI")]
     pub(super) mpi: Option<String>,
-    /// With --via mpi: start the ranks by this command, anew for each block (`mpirun -n 2`; words for /bin/sh).
+    /// Start the ranks by this command, anew for each block (with --via mpi): `mpirun -n 2`, as words for /bin/sh.
     #[arg(long, value_name = "COMMAND", help_heading = "MPI", conflicts_with = "slurm")]
     pub(super) launcher: Option<String>,
     /// Print a Slurm script that runs this command with --via mpi, instead of running it.
@@ -62,27 +62,27 @@ impl Carrier {
 /// Options of every benchmark.
 #[derive(clap::Args)]
 pub(super) struct Repetition {
-    /// The fabric that is measured: one of the catalog, a file, or label:NAME for a mere name of the results.
+    /// Fabric that is measured: one of the catalog, a file, or label:NAME for a name that only the results carry.
     #[arg(long, value_name = "NAME", default_value = usual::FABRIC, value_parser = fabric_or_label)]
     fabric: String,
     #[command(flatten)]
     variant: VariantArgs,
-    /// Seconds for each point, all blocks of a round together. A block ends before its share of them once it has 10,000
-    /// samples, as those of short operations do (ended_by).
+    /// Measure each point for this many seconds, all blocks of a round together. A block ends before its share of them once
+    /// it has 10,000 samples, as those of short operations do (ended_by).
     #[arg(long, value_name = "SECONDS", default_value = "0.5")]
     time: Numbers,
-    /// Measure all points in N blocks, one block of each point after the other; the 95 % interval is of the blocks' medians
-    /// and needs 6 or more. 1: the interval is of the samples, and holds for one short moment only.
+    /// Measure all points in N blocks, one block of each point after the other. The 95 % interval is of the blocks' medians
+    /// and needs 6 or more. With 1, the interval is of the samples, and holds for one short moment only.
     #[arg(long, value_name = "N", default_value_t = usual::BLOCKS, value_parser = clap::value_parser!(u32).range(1..=1000))]
     blocks: u32,
-    /// Spread the blocks of a round over this many seconds at least, idle in between: the interval does not hold noise
-    /// that lasts longer [default: 20 times --time].
+    /// Spread the blocks of a round over at least this many seconds, idle in between. The interval does not include noise
+    /// that lasts longer. [default: 20 times --time]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     spread: Option<f64>,
     /// Keep every sample and every block's median in the records.
     #[arg(long)]
     raw: bool,
-    /// Send buffers between messages: left as they are, or written anew before each, outside of the time that counts.
+    /// Leave send buffers as they are between messages, or write them anew before each, outside of the time that counts.
     #[arg(long, value_parser = word::<SendBuffers>(), default_value_t = SendBuffers::Kept)]
     buffers: SendBuffers,
 }
@@ -124,19 +124,20 @@ const SEVERAL: &str = "Several machines (with --via tcp or mixed, or sockets; th
 /// machines, the variable HOTLINK_MEET=host:port says where rank 0 listens.
 #[derive(clap::Args)]
 pub(super) struct Hosts {
-    /// Be rank 0 and wait for the others at this address.
+    /// Be rank 0, and wait for the other processes at this address.
     #[arg(help_heading = SEVERAL, long, global = true, value_name = "HOST:PORT", value_parser = address, conflicts_with = "connect")]
     listen: Option<String>,
     /// Join rank 0 at this address.
     #[arg(help_heading = SEVERAL, long, global = true, value_name = "HOST:PORT", value_parser = address)]
     connect: Option<String>,
-    /// This process's rank, with --connect.
+    /// Take this rank, with --connect.
     #[arg(help_heading = SEVERAL, long, global = true, value_name = "RANK", default_value_t = 1)]
     as_rank: u32,
-    /// Processes that meet, with --listen and --connect.
+    /// Let this many processes meet, with --listen and --connect.
     #[arg(help_heading = SEVERAL, long, global = true, value_name = "N", default_value_t = 2)]
     processes: u32,
-    /// Prove the secret in this file (mode 600, the same on all machines); without it, HOTLINK_SECRET_FILE or HOTLINK_SECRET.
+    /// Prove the secret in this file (mode 600, the same on all machines). [default: HOTLINK_SECRET_FILE, else
+    /// HOTLINK_SECRET]
     #[arg(help_heading = SEVERAL, long, global = true, value_name = "FILE")]
     secret_file: Option<std::path::PathBuf>,
 }

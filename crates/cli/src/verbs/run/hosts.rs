@@ -9,14 +9,14 @@ use std::path::PathBuf;
 /// The options.
 #[derive(clap::Args)]
 pub(super) struct HostArgs {
-    /// Run on these hosts, each with its number of ranks, in order; without numbers, `-n` is shared out evenly. Ranks of a host
-    /// share memory; others talk over TCP, and prove a secret of the job. `localhost` needs no `ssh`.
+    /// Run on these hosts, each with its number of ranks, in order. Without numbers, the hosts share `-n` evenly. Ranks of a
+    /// host share memory; others talk over TCP, and prove a secret of the job. `localhost` needs no `ssh`.
     #[arg(long, value_name = "HOST[:N],...", conflicts_with = "on")]
     hosts: Option<String>,
-    /// Start commands on other hosts by this (with --hosts).
+    /// Start commands on other hosts by this command (with --hosts).
     #[arg(long, value_name = "COMMAND", default_value = "ssh", requires = "hosts")]
     remote_shell: String,
-    /// hotlink's own command on the hosts (with --hosts) [default: the path that it has here].
+    /// Run this hotlink command on the hosts (with --hosts). [default: its path here]
     #[arg(long, value_name = "FILE", requires = "hosts")]
     remote_command: Option<PathBuf>,
 }

@@ -14,32 +14,31 @@ use std::path::{Path, PathBuf};
 /// How the program computes, and what is written beside the report.
 #[derive(clap::Args)]
 pub(super) struct Also {
-    /// What computing between calls costs (with --on): none, this factor of the processor time that it takes here, or what
-    /// `hotlink record` wrote to a file [default: none].
+    /// Charge the program for computing between its calls (with --on): nothing (none), this factor of the processor time
+    /// that it takes here, or the times that `hotlink record` wrote to a file. [default: none]
     #[arg(long, value_name = "none|FACTOR|FILE", requires = "on")]
     compute_time: Option<String>,
     /// Write what every rank's port does as a timeline (with --on): Chrome trace events, which Perfetto opens.
     #[arg(long, value_name = "FILE", requires = "on")]
     trace: Option<PathBuf>,
-    /// Write messages and bytes of each pair of ranks (with --on) as CSV: those of the library, its own among them.
+    /// Write messages and bytes of each pair of ranks (with --on) as CSV. The library's own messages are included.
     #[arg(long, value_name = "FILE", requires = "on")]
     matrix: Option<PathBuf>,
     /// Write the messages and the computing of all ranks as a GOAL schedule (with --on), in nanoseconds: `hotlink simulate
     /// goal FILE` runs it on any fabric.
     #[arg(long, value_name = "FILE", requires = "on")]
     goal: Option<PathBuf>,
-    /// Start this many interpreters for a Python script (with --on): once, which forks the ranks, or each rank its own
-    /// [default: once].
+    /// Start interpreters for a Python script (with --on): one, which forks the ranks, or one for each rank. [default: once]
     #[arg(long, value_parser = word::<Interpreter>(), requires = "on")]
     interpreter: Option<Interpreter>,
-    /// Let links and switches fail, come back or degrade while the program runs (with --on), as this plan says. Ranks that it
-    /// cuts off end the run with an error.
+    /// Let links and switches fail, come back or degrade while the program runs (with --on), as this plan says. Ranks that
+    /// are cut off end the run with an error.
     #[arg(long, value_name = "PLAN.toml", requires = "on")]
     faults: Option<String>,
     #[command(flatten)]
     seating: SeatingArgs,
-    /// What the system's clocks and sleeps tell the program (with --on) [default: virtual, where libhotlink_clock.so is
-    /// beside the MPI library].
+    /// Choose the time that the system's clocks and sleeps give the program (with --on). [default: virtual, where
+    /// libhotlink_clock.so is beside the MPI library]
     #[arg(long, value_parser = word::<Clocks>(), requires = "on")]
     clocks: Option<Clocks>,
 }

@@ -21,33 +21,39 @@ use hotlink_study::simulate::request::{Benchmark, Request};
   hotlink simulate barrier --fabric hwbarr --nodes 4 --skew-us 5 --repetitions 1000 --seed 1
   hotlink simulate barrier --fabric hwbarr --nodes 4,64 --write-us 0.3 --read-us 0.3")]
 pub(crate) struct Args {
-    /// Fabrics: names of the catalog or files.
+    /// Fabrics to simulate: names of the catalog, or files.
     #[arg(long, required = true, value_name = "LIST")]
     fabric: Vec<Fabrics>,
     #[command(flatten)]
     variant: VariantArgs,
-    /// Sizes: a list or range, such as 4,9,16 or 2..1024..x2.
+    /// Numbers of nodes: a list or range, such as 4,9,16 or 2..1024..x2.
     #[arg(long, value_name = "LIST")]
     nodes: Counts,
-    /// How; by default hardware where the fabric has a barrier network, else what the cost model picks, which the record names. hardware is the fabric's barrier network; nic is QsNet's adapters; by messages: central, tree, dissemination, n-way, tournament; as other MPIs also recursive-doubling, double-ring; mpich or openmpi: by that MPI's own rules.
+    /// Run this algorithm. hardware is the fabric's own barrier network, nic is QsNet's adapters. By messages: central,
+    /// tree, dissemination, n-way, tournament, and those of other MPIs, recursive-doubling and double-ring; mpich or openmpi
+    /// take that MPI's own rules. [default: hardware where the fabric has a barrier network, else the cost model's choice,
+    /// which the record names]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
-    /// The nodes are a partition with a top of its own, where the network can be cut.
+    /// Make the nodes a partition with a top of its own, where the network can be cut.
     #[arg(long)]
     partition: bool,
-    /// Barriers in a row; each node arrives up to --skew-us after it left the one before.
+    /// Run this many barriers in a row; each node arrives up to --skew-us after it left the one before.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPETITIONS)))]
     repetitions: u32,
-    /// Most delay of a node's arrival in microseconds, each delay equally likely; 0: all arrive as they left.
+    /// Delay each node's arrival by up to this many microseconds, each delay equally likely. With 0 all nodes arrive as they
+    /// left.
     #[arg(long, default_value_t = 0.0)]
     skew_us: f64,
-    /// Time of the processor to signal its arrival in microseconds (H06's o_w), as with registers mapped into memory [default: the fabric's own].
+    /// Set the processor's time to signal its arrival, in microseconds (H06's o_w), as with registers mapped into memory.
+    /// [default: the fabric's own]
     #[arg(long, value_name = "US")]
     write_us: Option<f64>,
-    /// Time of the processor for a polling read in microseconds (H06's o_r) [default: the fabric's own]. The records give the gain over the fabric's own times.
+    /// Set the processor's time for a polling read, in microseconds (H06's o_r). The records give the gain over the fabric's
+    /// own times. [default: the fabric's own]
     #[arg(long, value_name = "US")]
     read_us: Option<f64>,
-    /// Seed of the delays and of other random choices.
+    /// Draw delays and other random choices from this seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

@@ -21,37 +21,38 @@ use std::path::{Path, PathBuf};
 Buffers take the sizes of --buffer-size in turn. --plan runs a plan of such studies as `hotlink sweep` does, which also
 keeps finished cells and shares them among machines.")]
 pub(crate) struct Args {
-    /// A plan of studies of this verb, in place of the options.
+    /// Run the studies of this plan in place of the options.
     #[arg(long, value_name = "FILE", conflicts_with_all = OPTIONS)]
     plan: Option<PathBuf>,
-    /// Fabric: a name of the catalog or a file.
+    /// Fabric to simulate: a name of the catalog, or a file.
     #[arg(long, default_value = "w01-sci-d330")]
     fabric: String,
-    /// In what order buffers are used: loop, hot-cold, phases, stack, uniform, stream.
+    /// Choose the order in which buffers are used: loop, hot-cold, phases, stack, uniform, stream.
     #[arg(long, value_delimiter = ',', default_value = "loop", value_parser = pattern)]
     pattern: Vec<Pattern>,
-    /// What is released when a new set-up does not fit.
+    /// Choose what is released when a new registration or connection does not fit.
     #[arg(long, value_parser = word::<Cache>(), value_delimiter = ',', default_value = "lru")]
     cache: Vec<Cache>,
-    /// Buffers.
+    /// Use this many buffers.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     buffers: u64,
-    /// Bytes of the buffers, in turn.
+    /// Give the buffers these sizes, in turn.
     #[arg(long, value_name = "SIZES", default_value = "64KiB..1MiB")]
     buffer_size: Sizes,
-    /// Messages.
+    /// Send this many messages.
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=MOST))]
     uses: u64,
-    /// Bytes of a message, at the beginning of its buffer.
+    /// Bytes of a message, which lies at the beginning of its buffer.
     #[arg(long, default_value = "32KiB")]
     size: Size,
-    /// Memory that each rank may have registered at a time.
+    /// Let each rank have this much memory registered at a time.
     #[arg(long, value_name = "SIZE", default_value = "8MiB")]
     pinned: Size,
-    /// So many of the first buffers are those of persistent operations: registered ahead of the messages, and released after all others (W01 slide 10).
+    /// Make this many of the first buffers those of persistent operations: they are registered ahead of the messages, and
+    /// released after all others (W01 slide 10).
     #[arg(long, value_name = "BUFFERS", default_value_t = 0)]
     persistent: u64,
-    /// Seed of the random patterns and the random policy.
+    /// Draw the random patterns and the random policy from this seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

@@ -19,28 +19,29 @@ use hotlink_study::simulate::request::{Benchmark, Request};
   hotlink simulate deposit --fabric w01-sci-d330 --size 32KiB..1MiB --series copied --copies 1..3
   hotlink simulate deposit --fabric k98-sci --series dma --operations 8 --completion interrupt")]
 pub(crate) struct Args {
-    /// Fabrics of the catalog, or fabric files (.toml).
+    /// Fabrics to simulate: names of the catalog, or fabric files (.toml).
     #[arg(long, value_name = "LIST", required = true)]
     fabric: Vec<Fabrics>,
-    /// Distances of stored words in words of 8 bytes, of loaded ones where the sender packs or gathers; 1 is contiguous.
+    /// Distances between stored words, in words of 8 bytes; between loaded words where the sender packs or gathers. 1 is
+    /// contiguous.
     #[arg(long, value_name = "LIST", default_value = "1")]
     strides: Counts,
-    /// Payloads of one deposit, up to 64MiB.
+    /// Payload sizes of one deposit, up to 64MiB.
     #[arg(long, visible_alias = "size", value_name = "LIST", default_value = "512KiB")]
     sizes: Sizes,
-    /// Intermediate copies on the way, with `--series copied` (W01 s3).
+    /// Make this many intermediate copies on the way, with `--series copied` (W01 s3).
     #[arg(long, value_name = "LIST", default_value = "1..3")]
     copies: Counts,
-    /// Bytes from a page's boundary to the destination.
+    /// Begin the destination this many bytes after a page boundary.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     offset: Size,
-    /// DMA operations in a row, with `--series dma`.
+    /// Run this many DMA operations in a row, with `--series dma`.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=Host::MOST_OPERATIONS))]
     operations: u64,
-    /// How the processor learns that a DMA operation has ended, with `--series dma`.
+    /// Choose how the processor learns that a DMA operation has ended, with `--series dma`.
     #[arg(long, value_parser = word::<Completion>(), default_value_t = Completion::Poll)]
     completion: Completion,
-    /// How the block gets there [default: local, remote-direct, remote-dma-unpack].
+    /// Choose how the block reaches its destination. [default: local,remote-direct,remote-dma-unpack]
     #[arg(long, value_parser = word::<Series>(), value_delimiter = ',', value_name = "LIST")]
     series: Vec<Series>,
     #[command(flatten)]

@@ -26,33 +26,34 @@ use super::schedule::{NetworkArgs, SeatsArgs, on_packets};
       --loggp L=2us,o=0.5us,g=50ns,G=0.08ns,S=64KiB
   hotlink simulate goal --generate bcast:binomial:64KiB --ranks 2..64..x2 --fabric this-mpi")]
 pub(crate) struct Args {
-    /// A schedule: LogGOPSim's text or binary form, or any other that `simulate schedule` reads.
+    /// Schedule to run: LogGOPSim's text or binary form, or any other that `simulate schedule` reads.
     #[arg(required_unless_present = "generate", conflicts_with = "generate")]
     file: Option<PathBuf>,
-    /// L, o, g (times), G and optionally O (times per byte) and S (bytes; longer messages go by rendezvous).
+    /// Give the parameters of LogGP: L, o, g (times), G and optionally O (times per byte) and S (bytes; longer messages go
+    /// by rendezvous).
     #[arg(long, value_name = "L=..,o=..,g=..,G=..[,S=..][,O=..]")]
     loggp: Option<LogGops>,
-    /// A fabric in place of --loggp: its packet network, or one that `hotlink calibrate --model loggp` wrote.
+    /// Use a fabric in place of --loggp: its packet network, or one that `hotlink calibrate --model loggp` wrote.
     #[arg(long, value_name = "FABRIC", conflicts_with = "loggp")]
     fabric: Option<String>,
-    /// Which of the two [default: LogGP where the fabric is calibrated as such, else packets].
+    /// Choose the engine. [default: loggp where the fabric is calibrated as such, else packet]
     #[arg(long, value_parser = one_of(&[Method::Loggp, Method::Packet]), conflicts_with = "loggp")]
     method: Option<Method>,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
     seats: SeatsArgs,
-    /// What one unit of `calc` stands for, in FILE and in what --write makes.
+    /// Read and write `calc` in this unit of time: in the file, and in what --write makes.
     #[arg(long, value_name = "UNIT", value_parser = word::<CalcUnit>(), default_value_t = CalcUnit::Ns)]
     calc_unit: CalcUnit,
-    /// Collectives instead of a file, one after the other: OPERATION:ALGORITHM[:SIZE[:SEGMENT]]. Recorded from the
-    /// message stack, running on the machine.
+    /// Generate these collectives instead of reading a file, one after the other: OPERATION:ALGORITHM[:SIZE[:SEGMENT]]. They
+    /// are recorded from the message stack as it runs on the machine.
     #[arg(long, value_delimiter = ',', value_name = "LIST", requires = "ranks")]
     generate: Vec<Step>,
-    /// Ranks of the generated collectives: a count, list or range.
+    /// Run the generated collectives on this many ranks: a count, list or range.
     #[arg(long, value_name = "LIST", conflicts_with = "file")]
     ranks: Option<Counts>,
-    /// How often the generated list is run.
+    /// Run the generated list this many times.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with = "file")]
     repeat: u32,
     /// Also write the generated schedule (of one number of ranks) to this file.

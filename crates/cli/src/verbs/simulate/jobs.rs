@@ -13,15 +13,15 @@ use hotlink_workloads::jobs::{Jobs, Placement, Plan};
   hotlink simulate jobs plans/two-jobs.toml --fabric ib-ndr-fat-tree2 --placement contiguous,spread,random
   hotlink new jobs > jobs.toml && hotlink simulate jobs jobs.toml --fabric eth-400g-leaf-spine
 
-A plan names jobs (a schedule, a collective, traffic, training, or an MPI program), the nodes of each, when it begins and
-how often it runs, and what fails meanwhile (docs/jobs.md). Each job runs alone and then beside the others, on the same nodes.")]
+A plan names jobs (a schedule, a collective, traffic, training, or an MPI program), the nodes of each, when it begins, how
+often it runs, and what fails meanwhile (docs/jobs.md). Each job runs alone and then with the others, on the same nodes.")]
 pub(crate) struct Args {
-    /// The plan of jobs: a TOML file, or - for standard input.
+    /// Plan of jobs: a TOML file, or - for standard input.
     plan: String,
-    /// Fabrics: names of the catalog or files.
+    /// Fabrics to simulate: names of the catalog, or files.
     #[arg(long, required = true, value_name = "LIST")]
     fabric: Vec<Fabrics>,
-    /// How jobs that list no nodes get theirs, in place of the plan's word; of several, one answer each.
+    /// Place jobs that list no nodes by this rule. Several rules give one answer each. [default: the plan's]
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = word::<Placement>())]
     placement: Vec<Placement>,
     #[command(flatten)]

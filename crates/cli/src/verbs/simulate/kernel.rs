@@ -15,7 +15,7 @@ use hotlink_study::simulate::request::{Benchmark, Request};
   hotlink simulate is --class A --fabric w01-sci-d330 --ranks 8
   hotlink calibrate m.json --model loggp --name this-mpi && hotlink simulate is --class A --fabric this-mpi --ranks 2")]
 pub(crate) struct IsArgs {
-    /// Problem classes, from 2^16 keys (S) to 2^27 (C).
+    /// Choose the problem classes, from 2^16 keys (S) to 2^27 (C).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = word::<ClassName>(), default_value = "S")]
     class: Vec<ClassName>,
     #[command(flatten)]
@@ -30,10 +30,10 @@ pub(crate) struct IsArgs {
 
 #[derive(clap::Args)]
 struct OnArgs {
-    /// Any fabric; one that `hotlink calibrate --model loggp` wrote is LogGP, others carry the message stack.
+    /// Fabric to simulate. One that `hotlink calibrate --model loggp` wrote runs as LogGP, others run the message stack.
     #[arg(long, value_name = "FABRIC", default_value = "this-mpi")]
     fabric: String,
-    /// Ranks: a list or range.
+    /// Numbers of ranks: a list or range.
     #[arg(long, value_name = "LIST", default_value = "2")]
     ranks: Counts,
 }

@@ -16,41 +16,42 @@ use hotlink_study::transports::Control;
 
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PacketArgs {
-    /// Fabrics: names of the catalog or files.
+    /// Fabrics to simulate: names of the catalog, or files.
     #[arg(long, required = true, value_name = "LIST")]
     fabric: Vec<Fabrics>,
     #[command(flatten)]
     routes: RoutesArgs,
     #[command(flatten)]
     variant: VariantArgs,
-    /// Numbers of nodes: a list or range (a graph and a dumped network have their own).
+    /// Numbers of nodes: a list or range. A graph and a dumped network have their own. [default: as few as the benchmark
+    /// needs; collectives and traffic need a number]
     #[arg(long, alias = "ranks", value_name = "LIST")]
     nodes: Option<Counts>,
-    /// Message sizes: a list or range; of traffic also distributions, such as websearch (`simulate traffic --help`).
+    /// Message sizes: a list or range. Traffic also takes distributions, such as websearch (`simulate traffic --help`).
     #[arg(long, value_name = "LIST", default_value = "64KiB")]
     size: SizesOrLaws,
-    /// Rates of the resources: theoretical (gross), or measured where a measurement is known (a calibration).
+    /// Use theoretical rates of the resources (gross), or measured ones where a measurement is known (a calibration).
     #[arg(long, value_parser = word::<Rates>(), default_value_t = Rates::Measured)]
     capacities: Rates,
-    /// Seed of every random choice.
+    /// Draw every random choice from this seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Largest payload of a packet, within the fabric's limit.
+    /// Limit a packet's payload to this size, up to the fabric's own limit. [default: the fabric's limit]
     #[arg(long, value_name = "SIZE")]
     packet_size: Option<Size>,
-    /// Messages from which a node takes packets in turn.
+    /// Let a node serve this many messages at a time, a packet of each in turn. [default: the technology's]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     streams: Option<u16>,
-    /// Which of equal paths a packet takes, or how it crosses a dragonfly; several: one run for each. Default: the
-    /// technology's paths, the fabric's routing.
+    /// Choose among equal paths, or how packets cross a dragonfly. Several values give one run each. [default: the
+    /// technology's paths, the fabric's routing]
     #[arg(long, value_parser = word::<Ways>(), value_delimiter = ',', value_name = "LIST")]
     paths: Vec<Ways>,
-    /// What a graph's network is (infiniband, roce, myrinet, ...), where its file does not state it.
+    /// Name the technology of a graph (infiniband, roce, myrinet, ...) where its file does not state it.
     #[arg(long, value_name = "NAME", value_parser = technology::named)]
     pub(crate) technology: Option<&'static Technology>,
     #[command(flatten)]
     uncertain: UncertainArgs,
-    /// What Ethernet does when a buffer fills.
+    /// Choose what Ethernet does when a buffer fills.
     #[arg(long, value_parser = word::<Ethernet>(), default_value_t = Ethernet::Pause)]
     ethernet: Ethernet,
     #[command(flatten)]
@@ -58,7 +59,7 @@ pub(crate) struct PacketArgs {
     /// Add a record with the utilisation of every link, bus and adapter.
     #[arg(long)]
     links: bool,
-    /// Which engines answer [default: the simulator alone].
+    /// Choose which engines answer. [default: the simulator alone]
     #[arg(long, value_parser = word::<Methods>())]
     pub(super) method: Option<Methods>,
     #[command(flatten)]
@@ -70,29 +71,31 @@ pub(crate) struct PacketArgs {
 /// What controls flows on Ethernet.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct ControlArgs {
-    /// What decides when packets leave their sender (Ethernet); several: one run for each [default: none].
+    /// Choose the transport that decides when packets leave their sender (Ethernet only). Several values give one run each.
+    /// [default: none]
     #[arg(long, value_parser = word::<Transport>(), value_delimiter = ',', value_name = "LIST")]
     transport: Vec<Transport>,
-    /// What has a transport's state of its own [default: message where --size names a distribution, else pair].
+    /// Choose what has a transport state of its own. [default: message where --size names a distribution, else pair]
     #[arg(long, value_parser = word::<Connections>())]
     connections: Option<Connections>,
-    /// Input buffer of a switch port, per virtual channel [default: the machine's].
+    /// Give each switch port an input buffer of this size per virtual channel. [default: the fabric's]
     #[arg(long, value_name = "SIZE")]
     buffer: Option<Size>,
-    /// Bytes in a port's buffer from which on it pauses its link (Ethernet) [default: the machine's share].
+    /// Pause a link once its port's buffer holds this many bytes (Ethernet only). [default: the fabric's share of the
+    /// buffer]
     #[arg(long, value_name = "SIZE")]
     pfc_pause: Option<Size>,
-    /// Bytes down to which a paused link stays so [default: the machine's share of those].
+    /// Keep a link paused until its port's buffer is down to this many bytes. [default: the fabric's share of --pfc-pause]
     #[arg(long, value_name = "SIZE")]
     pfc_resume: Option<Size>,
-    /// Virtual lanes of a link, each with a buffer of its own: destinations are spread over them, adaptive packets take a
-    /// free one [default: what the routing needs, where packets adapt the machine's].
+    /// Give each link this many virtual lanes, each with a buffer of its own. Destinations are spread over them; adaptive
+    /// packets take a free one. [default: as many as the routing needs; for adaptive packets, the fabric's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
     lanes: Option<u32>,
-    /// Queue from which on switches mark packets for dcqcn, dctcp and nscc [default: the transport's].
+    /// Mark the first packets for dcqcn, dctcp and nscc at this queue length of a switch. [default: the transport's]
     #[arg(long, value_name = "SIZE")]
     ecn_low: Option<Size>,
-    /// Queue from which on they mark every packet [default: the transport's].
+    /// Mark every packet from this queue length on. [default: the transport's]
     #[arg(long, value_name = "SIZE")]
     ecn_high: Option<Size>,
 }

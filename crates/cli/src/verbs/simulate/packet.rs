@@ -21,15 +21,16 @@ use hotlink_study::simulate::request::{Benchmark, LOADS, Request};
 pub(crate) struct PingPongArgs {
     #[command(flatten)]
     packet: PacketArgs,
-    /// The network alone, or a program on ranks; any option of the message stack asks for that.
+    /// Simulate the network alone, or a program on ranks. Any option of the message stack asks for the latter. [default:
+    /// packet, unless an option asks for message]
     #[arg(long, value_parser = word::<Stack>())]
     stack: Option<Stack>,
     #[command(flatten)]
     message: StackArgs,
-    /// Messages in all, both ways.
+    /// Send this many messages in all, counted over both directions.
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
-    /// The two nodes; by default the first and the last.
+    /// Use these two nodes. [default: the first and the last]
     #[arg(long, value_name = "A,B", value_parser = two_nodes)]
     between: Option<[u32; 2]>,
 }
@@ -41,7 +42,7 @@ pub(crate) struct PingPongArgs {
 pub(crate) struct SemanticsArgs {
     #[command(flatten)]
     packet: PacketArgs,
-    /// Which of the two.
+    /// Choose which kinds of send are simulated.
     #[arg(long, value_parser = word::<SendMode>(), value_delimiter = ',', default_value = "restricted,postal")]
     semantics: Vec<SendMode>,
     #[command(flatten)]
@@ -56,17 +57,18 @@ pub(crate) struct SemanticsArgs {
 pub(crate) struct SaturationArgs {
     #[command(flatten)]
     packet: PacketArgs,
-    /// Senders whose messages all cross the same link (M02 Figs. 5, 11).
+    /// Let this many senders send at once across the same link (M02 Figs. 5, 11).
     #[arg(long, value_name = "LIST", conflicts_with = "pairs")]
     senders: Option<Counts>,
-    /// Pairs that all turn at the same node of a 2-D torus (M02 Fig. 7); elsewhere the same as --senders.
+    /// Let this many pairs send at once that all turn at the same node of a 2-D torus (M02 Fig. 7). On other fabrics this is
+    /// the same as --senders.
     #[arg(long, value_name = "LIST", default_value = "1")]
     pairs: Counts,
-    /// Messages of each pair in the measured part, about.
+    /// Let each pair send about this many messages in the measured part.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
-    /// Messages that a pair keeps under way [default: 1, as with blocking sends, where the fabric states what message
-    /// passing takes, else 2].
+    /// Let a pair keep this many messages in flight. [default: 1, as with blocking sends, where the fabric states what
+    /// message passing takes; else 2]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     window: Option<u32>,
 }
@@ -76,19 +78,20 @@ pub(crate) struct SaturationArgs {
 pub(crate) struct AllToAllArgs {
     #[command(flatten)]
     packet: PacketArgs,
-    /// The network alone, or a program on ranks; any option of the message stack asks for that.
+    /// Simulate the network alone, or a program on ranks. Any option of the message stack asks for the latter. [default:
+    /// packet, unless an option asks for message]
     #[arg(long, value_parser = word::<Stack>())]
     stack: Option<Stack>,
-    /// How, over the message stack: linear, pairwise, bruck, ring; mpich or openmpi: by that MPI's own rules; by default what
-    /// the cost model picks.
+    /// Run this algorithm over the message stack: linear, pairwise, bruck or ring; mpich or openmpi take that MPI's own
+    /// rules. [default: the cost model's choice]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
     #[command(flatten)]
     message: StackArgs,
-    /// In what order a node serves the others.
+    /// Choose the order in which a node sends to the others.
     #[arg(long, value_parser = word::<Order>(), default_value_t = Order::LinearShift)]
     schedule: Order,
-    /// Plan of links and switches that fail, come back or degrade.
+    /// Let links and switches fail, come back or degrade as this plan says.
     #[arg(long, value_name = "PLAN.toml")]
     faults: Option<String>,
 }
@@ -106,23 +109,24 @@ file:TABLE (lines of bytes and the percentage of messages of at most as many).")
 pub(crate) struct TrafficArgs {
     #[command(flatten)]
     packet: PacketArgs,
-    /// Who sends to whom, as in `analyze`: uniform, permutation:random, hot-spot:10, ...
+    /// Choose who sends to whom, as in `analyze`: uniform, permutation:random, hot-spot:10, ...
     #[arg(long, default_value = "uniform", value_name = "PATTERN")]
     traffic: String,
-    /// Offered load, as a share of the fair bandwidth, which the load count gives for this pattern.
+    /// Offer these loads, as shares of the fair bandwidth that the load count gives for this pattern.
     #[arg(long, value_name = "LIST", default_value = LOADS)]
     load: Numbers,
-    /// Messages that an average node offers after half as many [default: as many as the statistics need, within 8 million
-    /// packets].
+    /// Count this many messages of an average node, after half as many that do not count. [default: as many as the
+    /// statistics need, within 8 million packets]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     messages: Option<u32>,
-    /// The run goes on until the 95 % intervals of mean and median reach at most this share to either side.
+    /// Run until the 95 % intervals of mean and median reach at most this share to either side.
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, conflicts_with = "messages")]
     precision: f64,
-    /// Look at every server each TIME: its utilisation and its queue, for the eight busiest (with --links: for all).
+    /// Sample every link, bus and adapter at this interval: utilisation and queue of the eight busiest, or of all with
+    /// --links.
     #[arg(long, value_name = "TIME", value_parser = super::schedule::time)]
     series: Option<Time>,
-    /// Plan of links and switches that fail, come back or degrade.
+    /// Let links and switches fail, come back or degrade as this plan says.
     #[arg(long, value_name = "PLAN.toml")]
     faults: Option<String>,
 }
@@ -138,10 +142,12 @@ pub(crate) struct TrafficArgs {
 pub(crate) struct CollectiveArgs {
     #[command(flatten)]
     packet: PacketArgs,
-    /// Over the message stack, on fabrics that describe GPUs too; by default their kernels run there.
+    /// Simulate the network alone or a program on ranks. Fabrics that describe GPUs run the GPUs' own kernels unless message
+    /// is asked for. [default: message, on fabrics of GPUs their kernels]
     #[arg(long, value_parser = word::<Stack>())]
     stack: Option<Stack>,
-    /// How; mpich or openmpi: by that MPI's own rules for size and ranks; by default what the cost model picks, of GPUs ring or pairwise.
+    /// Run this algorithm; mpich or openmpi take that MPI's own rules for size and ranks. A wrong name is answered with the
+    /// list. [default: the cost model's choice; on GPUs ring or pairwise]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
     #[command(flatten)]

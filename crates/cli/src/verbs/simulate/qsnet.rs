@@ -5,10 +5,12 @@ use hotlink_study::simulate::request::Request;
 /// What takes no part in collectives.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Missing {
-    /// Nodes that take no part, with QsNet's own algorithms: the tree takes the hardware's place unless the others are contiguous.
+    /// Leave these nodes out, with QsNet's own algorithms. The tree takes the place of the hardware unless the others are
+    /// contiguous.
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 1)]
     without: Vec<u32>,
-    /// Plan of links and switches that fail, come back or degrade; of QsNet's own algorithms the tree takes the hardware's place.
+    /// Let links and switches fail, come back or degrade as this plan says. Of QsNet's own algorithms, the tree takes the
+    /// place of the hardware.
     #[arg(long, value_name = "PLAN.toml")]
     faults: Option<String>,
 }

@@ -13,18 +13,18 @@ use hotlink_workloads::region::Study;
   hotlink simulate region --fabric w01-sci-d330 --kind rdma --memory shared,private --size 4KiB..1MiB..x4
   hotlink simulate region --fabric w01-sci-d330 --nodes 8 --setup collective,pair,individual --hold persistent
 
-Node 0 owns the region, node 1 puts into it, and node 0 takes it away at last. latency_us is one put, with --hold each
-between an import and its release.")]
+Node 0 owns the region, node 1 puts into it, and node 0 revokes it in the end. latency_us is one put; with --hold each, a
+put between an import and its release.")]
 pub(crate) struct Args {
-    /// Fabrics: names of the catalog or files.
+    /// Fabrics to simulate: names of the catalog, or files.
     #[arg(long, required = true, value_name = "LIST")]
     fabric: Vec<Fabrics>,
-    /// Nodes, a rank each; a collective region is set up by all.
+    /// Run one rank on each of this many nodes; all of them set up a collective region.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..))]
     nodes: u32,
     #[command(flatten)]
     region: RegionArgs,
-    /// Seed of every random choice.
+    /// Draw every random choice from this seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

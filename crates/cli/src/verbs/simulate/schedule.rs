@@ -30,9 +30,9 @@ A schedule is a file of GOAL (text or binary), a plan of MSCCL (XML) or MSCCL++ 
 (docs/schedules.md), or a folder or prefix of Chakra execution traces, NAME.RANK.et for every rank. The form is told by the
 content. Rank i runs on node i, unless --ranks-per-node or --placement says otherwise.")]
 pub(crate) struct Args {
-    /// The schedule: a file, a folder or prefix of traces, or - for standard input.
+    /// Schedule to run: a file, a folder or prefix of traces, or - for standard input.
     path: String,
-    /// Fabrics: names of the catalog or files.
+    /// Fabrics to simulate: names of the catalog, or files.
     #[arg(long, required_unless_present = "write", value_name = "LIST")]
     fabric: Vec<Fabrics>,
     #[command(flatten)]
@@ -41,8 +41,8 @@ pub(crate) struct Args {
     network: NetworkArgs,
     #[command(flatten)]
     seats: SeatsArgs,
-    /// Write the schedule to this file instead: .goal, .bin (binary GOAL), or .json. --fabric says what GPUs take for what
-    /// a trace or plan has them do; without it that takes no time.
+    /// Write the schedule to this file instead of running it: .goal, .bin (binary GOAL), or .json. --fabric says how long
+    /// GPUs take for what a trace or plan lets them do; without it they take no time.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }
@@ -53,10 +53,10 @@ pub(super) struct ReadArgs {
     /// Bytes of the collective of a plan of MSCCL or MSCCL++: the larger of its input and output.
     #[arg(long, value_name = "LIST")]
     size: Option<Sizes>,
-    /// Operations a second of computations that state operations and no time (Chakra).
+    /// Let computations that state operations and no time (Chakra) run at this many operations a second.
     #[arg(long, value_name = "N", value_parser = flops)]
     flops: Option<f64>,
-    /// Groups of Chakra traces, {"NAME": [RANKS]} [default: comm_group.json beside them].
+    /// Read the groups of Chakra traces from this file, {"NAME": [RANKS]}. [default: comm_group.json in the traces' folder]
     #[arg(long, value_name = "FILE")]
     groups: Option<PathBuf>,
 }
@@ -64,14 +64,14 @@ pub(super) struct ReadArgs {
 /// Where the ranks of a schedule are.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct SeatsArgs {
-    /// Ranks on each node, in order: they share its adapter. Messages within a node take no time.
+    /// Put this many ranks on each node, in order; they share its adapter. Messages within a node take no time.
     #[arg(
         long, value_name = "K", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PER_NODE)),
     )]
     ranks_per_node: u32,
     /// Choose the nodes: contiguous, packed, spread, random (by --seed) or rail, as `simulate jobs` does; a list such as
-    /// 0-7,32; or a file with numbers, ranges or host names on its lines [default: from node 0 on].
+    /// 0-7,32; or a file with numbers, ranges or host names on its lines. [default: from node 0 on]
     #[arg(long, value_name = "RULE|LIST|FILE")]
     placement: Option<String>,
 }
@@ -90,31 +90,31 @@ pub(super) struct NetworkArgs {
     routes: RoutesArgs,
     #[command(flatten)]
     variant: VariantArgs,
-    /// Nodes of the fabric [default: one for each rank; of jobs, as the plan says].
+    /// Build the fabric for this many nodes. [default: one for each rank; for jobs, as the plan says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     nodes: Option<u32>,
-    /// A processor's time to send or receive a message, such as 0.5us.
+    /// Set a processor's time to send or receive a message, such as 0.5us.
     #[arg(long, value_name = "TIME", default_value = "0us", value_parser = time)]
     overhead: Time,
-    /// Messages of more bytes ask the receiver first (rendezvous) [default: none do].
+    /// Let messages of more bytes than this ask the receiver first (rendezvous). [default: none do]
     #[arg(long, value_name = "SIZE")]
     eager: Option<Size>,
-    /// Rates of the resources: theoretical (gross), or measured where a measurement is known (a calibration).
+    /// Use theoretical rates of the resources (gross), or measured ones where a measurement is known (a calibration).
     #[arg(long, value_parser = word::<Rates>(), default_value_t = Rates::Measured)]
     capacities: Rates,
-    /// Seed of every random choice.
+    /// Draw every random choice from this seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Largest payload of a packet, within the fabric's limit.
+    /// Limit a packet's payload to this size, up to the fabric's own limit. [default: the fabric's limit]
     #[arg(long, value_name = "SIZE")]
     packet_size: Option<Size>,
-    /// Which of equal paths a packet takes. Default: the technology's.
+    /// Choose among equal paths. [default: the technology's]
     #[arg(long, value_parser = word::<Paths>())]
     paths: Option<Paths>,
-    /// Plan of links and switches that fail, come back or degrade.
+    /// Let links and switches fail, come back or degrade as this plan says.
     #[arg(long, value_name = "PLAN.toml")]
     faults: Option<String>,
-    /// What Ethernet does when a buffer fills.
+    /// Choose what Ethernet does when a buffer fills.
     #[arg(long, value_parser = word::<Ethernet>(), default_value_t = Ethernet::Pause)]
     ethernet: Ethernet,
     #[command(flatten)]

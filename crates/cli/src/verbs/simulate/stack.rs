@@ -9,33 +9,33 @@ use hotlink_study::simulate::programs::Programs;
 /// Options of programs.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct StackArgs {
-    /// Memory that messages lie in.
+    /// Choose the memory that messages lie in. [default: shared]
     #[arg(long, value_parser = word::<Memory>(), value_delimiter = ',')]
     memory: Vec<Memory>,
-    /// Alignment of registered memory: to pages, or none.
+    /// Align registered memory to pages, or not at all. [default: default]
     #[arg(long, value_parser = word::<Alignment>(), value_delimiter = ',')]
     align: Vec<Alignment>,
-    /// Cache of registrations, mappings and connections: what goes when resources run out.
+    /// Choose what the cache of registrations, mappings and connections releases when resources run out. [default: lru]
     #[arg(long, value_parser = word::<Cache>(), value_delimiter = ',')]
     cache: Vec<Cache>,
-    /// Long messages without buffers, or through them.
+    /// Move long messages without buffers, or through them. [default: on]
     #[arg(long, value_parser = word::<ZeroCopy>(), value_delimiter = ',')]
     zero_copy: Vec<ZeroCopy>,
-    /// What carries messages: the adapter itself, or the kernel's TCP/IP over it.
+    /// Carry messages by the adapter itself, or by the kernel's TCP/IP over it. [default: adapter]
     #[arg(long, value_parser = word::<Via>(), value_delimiter = ',')]
     via: Vec<Via>,
-    /// Rounds before the one that counts, so that set-ups are made; by default 1, and none beyond 4096 nodes.
+    /// Run this many rounds before the one that counts, so that registrations exist. [default: 1, above 4096 nodes 0]
     #[arg(long, value_name = "N")]
     warmup: Option<u64>,
-    /// Traffic beside it: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all, and the load, as uniform:1.0
-    /// [default: none].
+    /// Add background traffic: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all, with its load, as in
+    /// uniform:1.0. [default: none]
     #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
     background: Option<BackgroundSpec>,
-    /// Samples, one after another; more than one makes sense beside other traffic [default: 1; with --background 20, fewer
-    /// of long broadcasts, and of QsNet's own algorithms none that would begin after 10 ms of simulated time].
+    /// Take this many samples, one after the other. More than one makes sense with other traffic only. [default: 1; with
+    /// --background 20, fewer of long broadcasts; QsNet's own algorithms begin none after 10 ms of simulated time]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     samples: Option<u32>,
-    /// Give every sample, as `plot --y samples` draws.
+    /// Keep every sample in the records, as `plot --y samples` draws them.
     #[arg(long)]
     raw: bool,
 }

@@ -29,7 +29,7 @@ pub(crate) struct StreamArgs {
 pub(crate) struct RateArgs {
     #[command(flatten)]
     packet: PacketArgs,
-    /// Pairs of nodes that send at once: a list or range [default: 1, or half of --nodes].
+    /// Let this many pairs of nodes send at once: a list or range. [default: 1, or half of --nodes]
     #[arg(long, value_name = "LIST")]
     pairs: Option<Counts>,
     #[command(flatten)]
@@ -54,10 +54,10 @@ pub(crate) struct PairsArgs {
   hotlink simulate kernel --fabric gige,ib-ndr-fat-tree2 --nodes 4,16 --skew 10
   hotlink simulate kernel --fabric gige,hwbarr --nodes 4 --skew 171.5 --barrier-us 107.5 --iterations 2000
 
-The last one has the skew and the time in a barrier that `reproduce H06` fits to Abinit. More is gained than there: the
-simulated barrier on Gigabit Ethernet takes longer than H06's 80 us, of the last rank, too.")]
+The last example has the skew and the time in a barrier that `reproduce H06` fits to Abinit. It gains more than H06 does:
+the simulated barrier on Gigabit Ethernet takes longer than H06's 80 us, for the last rank, too.")]
 pub(crate) struct KernelArgs {
-    /// Fabrics: names of the catalog or files.
+    /// Fabrics to simulate: names of the catalog, or files.
     #[arg(long, required = true, value_name = "LIST")]
     fabric: Vec<Fabrics>,
     /// Numbers of nodes: a list or range.

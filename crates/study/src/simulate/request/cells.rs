@@ -87,9 +87,9 @@ impl Request {
                 Ok(self.fabrics.iter().map(of).collect::<Result<Vec<_>, _>>()?.concat())
             }
             Benchmark::Collective { which, order, .. } => {
-                self.each(|_, nodes| match self.stack_of(is_asked(&self.benchmark, algorithms))? {
+                self.each(|fabric, nodes| match self.stack_of(is_asked(&self.benchmark, algorithms))? {
                     Stack::Packet => Ok(vec![What::AllToAll { order: *order }]),
-                    Stack::Message => self.programs.by(nodes, *which, algorithms),
+                    Stack::Message => self.programs.by(fabric, nodes, *which, algorithms),
                 })
             }
             Benchmark::Overlap { sides, spins, threads, shares } => self.each(|_, nodes| {
@@ -131,9 +131,10 @@ impl Request {
                 Ok(cells)
             }
             Benchmark::Barrier { .. } => {
-                self.programs.by(2, Which::Barrier, algorithms)?;
+                let by = |nodes| self.programs.by(&self.fabrics.join(", "), nodes, Which::Barrier, algorithms);
+                by(2)?;
                 self.nodes_or(None)?;
-                self.plain(0, |nodes| self.programs.by(nodes, Which::Barrier, algorithms).unwrap_or_default())
+                self.plain(0, |nodes| by(nodes).unwrap_or_default())
             }
             Benchmark::Deposit(_) | Benchmark::CacheStudy(_) | Benchmark::Goal(_) => Ok(Vec::new()),
         }
