@@ -50,19 +50,35 @@ pub fn copy_bound_mbps(ranks: &[Vec<Samples>], index: usize) -> Option<f64> {
 /// Bounds of times, which the least of several keeps, and of rates, where the most does.
 const TIME_BOUNDS: [&str; 3] = ["bound_latency_us", "bound_time_s", "bound_total_us"];
 const RATE_BOUNDS: [&str; 2] = ["bound_bandwidth_MBps", "bound_messages_per_s"];
+/// What bounds of messages within a machine are made of.
+const RATES: [&str; 3] = ["copies_MBps", "lines_MBps", "system_copy_MBps"];
 
 /// `record` with the tightest bound that all of `others` keep, records of the same point at other times: a machine that
-/// was faster for a while shows what it can do. Its efficiency follows.
+/// was faster for a while shows what it can do. Its efficiency follows, and what set that bound.
 #[must_use]
 pub fn tightest(mut record: Record, others: &[&Record]) -> Record {
     let mut scale = None;
     let bounds = TIME_BOUNDS.map(|key| (key, true)).into_iter().chain(RATE_BOUNDS.map(|key| (key, false)));
     for (key, is_time) in bounds {
         let Some(own) = record.number(key).filter(|own| *own > 0.0) else { continue };
-        let all = others.iter().filter_map(|other| other.number(key)).filter(|bound| *bound > 0.0);
-        let best = all.fold(own, if is_time { f64::min } else { f64::max });
+        let is_better = |bound: f64, best: f64| if is_time { bound < best } else { bound > best };
+        let (mut best, mut of) = (own, None);
+        for other in others {
+            if let Some(bound) = other.number(key).filter(|bound| *bound > 0.0 && is_better(*bound, best)) {
+                (best, of) = (bound, other.text("limiting_resource"));
+            }
+        }
         record.set(key, best);
+        if let Some(resource) = of.filter(|_| scale.is_none()) {
+            record.set("limiting_resource", resource);
+        }
         scale = scale.or(Some(if is_time { best / own } else { own / best }));
+    }
+    for key in RATES {
+        let all = std::iter::once(&record).chain(others.iter().copied()).filter_map(|other| other.number(key));
+        if let Some(best) = all.reduce(f64::max) {
+            record.set(key, best);
+        }
     }
     match (scale, record.number("efficiency")) {
         (Some(scale), Some(efficiency)) => record.with("efficiency", efficiency * scale),
@@ -137,8 +153,13 @@ mod tests {
         assert_eq!((record.number("bound_latency_us"), record.number("bound_bandwidth_MBps")), (Some(0.8), Some(10.0)));
         assert_eq!(record.number("efficiency"), Some(0.4));
         let rate = |bound: f64| Record::new().with("bound_bandwidth_MBps", bound).with("efficiency", 50.0 / bound);
-        let record = tightest(rate(100.0), &[&rate(80.0), &rate(200.0)]);
+        let set_by = |bound, resource: &str| {
+            rate(bound).with("limiting_resource", resource).with("lines_MBps", 300.0 - bound).with("copies_MBps", bound)
+        };
+        let record = tightest(set_by(100.0, "a"), &[&set_by(80.0, "b"), &set_by(200.0, "c")]);
         assert_eq!((record.number("bound_bandwidth_MBps"), record.number("efficiency")), (Some(200.0), Some(0.25)));
+        assert_eq!(record.text("limiting_resource"), Some("c"), "what set the bound that counts");
+        assert_eq!((record.number("lines_MBps"), record.number("copies_MBps")), (Some(220.0), Some(200.0)));
         assert_eq!(tightest(Record::new(), &[&rate(1.0)]), Record::new());
     }
 
