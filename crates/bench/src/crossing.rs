@@ -31,13 +31,13 @@ impl Crossed {
     }
 }
 
-/// Blocks that a first, a second and a third cache holds, and one beyond most second ones: which is fastest to leave its
-/// core depends on the processor.
-const SIZES: [u64; 4] = [32 << 10, 256 << 10, 1 << 20, 4 << 20];
+/// Blocks that a first and a second cache hold, and one beyond most second ones: which is fastest to leave its core depends
+/// on the processor.
+const SIZES: [u64; 3] = [32 << 10, 256 << 10, 2 << 20];
 const MOST: u64 = SIZES[SIZES.len() - 1];
-/// Each size moves so many bytes, but each block so often at least and at most: some 10 ms in all.
-const MOVED: u64 = 4 << 20;
-const OFTEN: (u64, u64) = (4, 64);
+/// Each size moves so many bytes, but each block so often at least and at most: some 20 ms in all, with the processes that do it.
+const MOVED: u64 = 2 << 20;
+const OFTEN: (u64, u64) = (4, 32);
 /// What is copied to learn what a copy costs beside its bytes.
 const WORD: u64 = 8;
 const TAG: u32 = 5;

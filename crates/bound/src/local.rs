@@ -41,18 +41,20 @@ pub enum Route {
 }
 
 impl Route {
-    /// The most that goes this way, where all cores together copy at `copies_mbps` in their own memory.
-    pub fn peak(self, copies_mbps: Option<f64>) -> Option<Peak> {
+    /// The most that goes this way, where all cores together copy at `copies_mbps` in their own memory. Messages go in so many
+    /// directions at once, 1 or 2, of which each has a core that reads.
+    pub fn peak(self, copies_mbps: Option<f64>, directions: u32) -> Option<Peak> {
         let copies = copies_mbps.filter(|rate| *rate > 0.0).map(|rate| Peak::new(rate, COPY));
         let change = match self {
-            Route::Written { lines_mbps } => {
+            Route::Written { lines_mbps } if directions == 1 => {
                 copies.as_ref().map(|copies| Peak::new(copies.mbps / 2.0 + lines_mbps, LINES))
             }
-            Route::Ordinary { lines_mbps, system_mbps } if system_mbps > lines_mbps => {
-                Some(Peak::new(system_mbps, SYSTEM))
+            Route::Ordinary { lines_mbps, system_mbps } => {
+                let lines = Peak::new(lines_mbps * f64::from(directions), LINES);
+                Some(if system_mbps > lines.mbps { Peak::new(system_mbps, SYSTEM) } else { lines })
             }
-            Route::Ordinary { lines_mbps, .. } => Some(Peak::new(lines_mbps, LINES)),
-            Route::Kept => None,
+            // Each core may copy all that it has written itself.
+            Route::Written { .. } | Route::Kept => None,
         };
         crate::slowest(copies.into_iter().chain(change.filter(|peak| peak.mbps > 0.0)))
     }
@@ -226,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_bound_is_the_larger_or_none() {
-        let of = |hand_off_us, bytes_us: f64| message(hand_off_us, 8, Route::Kept.peak(Some(8.0 / bytes_us)));
+        let of = |hand_off_us, bytes_us: f64| message(hand_off_us, 8, Route::Kept.peak(Some(8.0 / bytes_us), 1));
         assert_eq!((of(1.0, 2.0).latency_us, of(2.0, 1.0).latency_us), (2.0, 2.0));
         assert_eq!((of(1.0, 2.0).resource.as_str(), of(2.0, 1.0).resource.as_str()), (COPY, HAND_OFF));
         let none = message(0.0, 8, None);
@@ -236,7 +238,7 @@ mod tests {
 
     #[test]
     fn lines_that_must_change_cores_bound_where_they_are_slower() {
-        let of = |route: Route, copies| route.peak(Some(copies)).map(|peak| (peak.mbps, peak.resource));
+        let of = |route: Route, copies| route.peak(Some(copies), 1).map(|peak| (peak.mbps, peak.resource));
         let peak = |mbps, resource: &str| Some((mbps, resource.to_owned()));
         let ordinary = |lines_mbps, system_mbps| Route::Ordinary { lines_mbps, system_mbps };
         assert_eq!(of(Route::Kept, 100.0), peak(100.0, COPY));
@@ -247,8 +249,14 @@ mod tests {
         // The sender's core may leave nothing to the other, but then it is alone.
         assert_eq!(of(Route::Written { lines_mbps: 20.0 }, 100.0), peak(70.0, LINES));
         assert_eq!(of(Route::Written { lines_mbps: 60.0 }, 100.0), peak(100.0, COPY));
-        assert_eq!(Route::Kept.peak(None), None);
-        assert_eq!(ordinary(20.0, 0.0).peak(None).map(|peak| peak.mbps), Some(20.0));
+        assert_eq!(Route::Kept.peak(None, 1), None);
+        let both = |route: Route| route.peak(Some(100.0), 2).map(|peak| peak.mbps);
+        assert_eq!(
+            both(ordinary(20.0, 30.0)),
+            Some(40.0),
+            "a core reads in each direction, the system has the same two"
+        );
+        assert_eq!(both(Route::Written { lines_mbps: 20.0 }), Some(100.0));
     }
 
     #[test]

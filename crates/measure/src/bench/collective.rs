@@ -131,7 +131,7 @@ pub(crate) fn record(
     };
     let copy_us = rates.copy_mbps.map_or(0.0, |mbps| bench.which.written(bench.size, ranks) / mbps);
     // Lines that a message of ordinary memory must take; others may be where they are needed.
-    let peak = if matches!(rates.route, Route::Ordinary { .. }) { rates.route.peak(None) } else { None };
+    let peak = if matches!(rates.route, Route::Ordinary { .. }) { rates.route.peak(None, 1) } else { None };
     let moved = bench.which.moved(bench.size as f64, f64::from(ranks));
     let crossing = peak.as_ref().map(|peak| (moved / peak.mbps, peak.resource.as_str()));
     let bound = hotlink_bound::local::collective(ranks, rates.hand_off_us, copy_us, crossing, order);

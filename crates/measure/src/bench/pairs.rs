@@ -131,7 +131,7 @@ fn record(
         .with("size_B", size)
         .with("latency_us", pair.median)
         .with("bandwidth_MBps", size as f64 / pair.median);
-    let bound = hotlink_bound::local::message(hand_off_us, size, route.peak(copy_mbps));
+    let bound = hotlink_bound::local::message(hand_off_us, size, route.peak(copy_mbps, 1));
     with_rates(record.beside_time(&bound, pair.median), copy_mbps, route)
 }
 

@@ -45,7 +45,7 @@ fn record(
     (hand_off_us, copy_mbps, route): (f64, Option<f64>, Route),
 ) -> Result<Record, Error> {
     let summary = summary(samples)?;
-    let bound = message(hand_off_us, size, route.peak(copy_mbps));
+    let bound = message(hand_off_us, size, route.peak(copy_mbps, 1));
     let record = session
         .record()
         .with("memory", asked.memory.name())

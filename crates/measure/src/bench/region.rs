@@ -72,7 +72,7 @@ fn record(
     // Whoever moves them, the bytes are copied: no faster than all ranks that have a part in it copy them together.
     let copies_mbps = session.copy_rate(regions.size, 2)?;
     let route = session.route(memory, false, crossed);
-    let bound = hotlink_bound::local::copies(route.peak(copies_mbps));
+    let bound = hotlink_bound::local::copies(route.peak(copies_mbps, 1));
     let record = head
         .with("latency_us", us)
         .with("bandwidth_MBps", regions.size as f64 / us)

@@ -61,7 +61,7 @@ fn record(
         .with("size_B", size)
         .with("window", stream(asked, pairs, size, session.plan()).window(size))
         .with("bandwidth_MBps", summary.median)
-        .beside_rate(&copies(route.peak(copies_mbps)), summary.median);
+        .beside_rate(&copies(route.peak(copies_mbps, 1)), summary.median);
     let record =
         with_rates(record, copies_mbps, route).with("idle_latency_us", idle_latency_us).with("oversubscribed", over);
     session.finish(record, samples, "bandwidth_MBps")

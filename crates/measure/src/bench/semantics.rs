@@ -20,7 +20,7 @@ pub(crate) fn run(asked: &asked::Semantics, pass: &mut Pass<'_>) -> Result<(), E
     let route = session.route(asked.memory, false, session.crossed(ranks, 1)?);
     for &size in asked.sizes.iter() {
         let copies_mbps = session.copy_rate(size, 2)?;
-        let bound = with_two_words(size as f64, route.peak(copies_mbps), hand_off_us);
+        let bound = with_two_words(size as f64, route.peak(copies_mbps, 1), hand_off_us);
         for postal in [false, true] {
             let (private, plan) = (asked.memory == Memory::Private, session.plan());
             let bench = Semantics { postal, sizes: vec![size], private, plan };

@@ -32,24 +32,18 @@ impl<'a> Point<'a> {
         let bench = Stream { sizes: vec![size], pairs, window, calls, direction, private, plan };
         Ok(Point { session, memory, ranks, bench })
     }
-    /// How its messages get to the other rank at best.
-    fn route(&self, crossed: Option<Crossed>) -> Route {
-        match (self.session.route(self.memory, false, crossed), self.bench.direction) {
-            (route, Direction::Uni) => route,
-            // Each way has a core that reads.
-            (Route::Ordinary { lines_mbps, system_mbps }, Direction::Bi) => {
-                Route::Ordinary { lines_mbps: 2.0 * lines_mbps, system_mbps }
-            }
-            // Each core may copy what it has written itself, and what goes to itself changes no core.
-            _ => Route::Kept,
-        }
-    }
     /// The record, its bandwidth beside the bound.
     fn record(&self, over: bool, crossed: Option<Crossed>) -> Result<(Record, Samples), Error> {
         let (bench, session) = (&self.bench, self.session);
         let results: Vec<Vec<Samples>> = session.run(self.ranks, bench)?;
-        let (copies_mbps, route) = (session.copy_rate(bench.sizes[0], 2 * bench.pairs)?, self.route(crossed));
-        let bound = copies(route.peak(copies_mbps));
+        let copies_mbps = session.copy_rate(bench.sizes[0], 2 * bench.pairs)?;
+        let (route, directions) = match bench.direction {
+            Direction::Uni => (session.route(self.memory, false, crossed), 1),
+            Direction::Bi => (session.route(self.memory, false, crossed), 2),
+            // What a rank sends to itself changes no core.
+            Direction::Own => (Route::Kept, 1),
+        };
+        let bound = copies(route.peak(copies_mbps, directions));
         let head = session.record().with("memory", self.memory.name()).with("ranks", self.ranks);
         let (record, samples) = told(bench, head, &results)?;
         let bandwidth = summary(&samples)?.median;
