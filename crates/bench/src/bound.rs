@@ -3,11 +3,11 @@
 
 use crate::{Bench, Plan, Record, Samples, plan::Repeater};
 use hotlink_message::{Endpoint, Error};
-use hotlink_port::{Kind, Span};
+use hotlink_port::{Kind, STREAM_BYTES, Span};
 use serde::{Deserialize, Serialize};
 
-/// Every rank copies blocks in its own memory at the same time: MB/s per rank and size. No transfer between two ranks
-/// moves data faster than all of them copying it, each its share.
+/// Every rank copies blocks in its own memory at the same time, whole and in parts: MB/s per rank and size. No transfer
+/// between two ranks moves data faster than all of them copying it, each its share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CopyRate {
     /// Block sizes in bytes.
@@ -24,17 +24,26 @@ impl Bench for CopyRate {
         for &size in &self.sizes {
             let (from, to) = (comm.alloc(size, Kind::Private)?, comm.alloc(size, Kind::Private)?);
             comm.write(from, 0, &vec![1; size as usize])?;
-            let (source, target) = (Span::new(from, 0, size), Span::new(to, 0, size));
-            let copies = repeater.run(async |inner| {
-                comm.barrier().await?;
-                let start = comm.now();
-                for _ in 0..inner {
-                    comm.copy(source, target)?;
-                }
-                let time = comm.now() - start;
-                Ok(((size * inner) as f64 / time.us(), time))
-            });
-            all.push(copies.await?);
+            // Long blocks are stored past the caches, but a message of that length may come in parts that are not.
+            let parts = [Some(size), (size >= STREAM_BYTES).then_some(STREAM_BYTES / 2)];
+            let mut copies = Samples::default();
+            for part in parts.into_iter().flatten() {
+                let samples = repeater.run(async |inner| {
+                    comm.barrier().await?;
+                    let start = comm.now();
+                    for _ in 0..inner {
+                        for at in (0..size).step_by(part as usize) {
+                            let bytes = part.min(size - at);
+                            comm.copy(Span::new(from, at, bytes), Span::new(to, at, bytes))?;
+                        }
+                    }
+                    let time = comm.now() - start;
+                    Ok(((size * inner) as f64 / time.us(), time))
+                });
+                let samples = samples.await?;
+                copies = Samples { values: [copies.values, samples.values.clone()].concat(), ..samples };
+            }
+            all.push(copies);
             comm.free(from)?;
             comm.free(to)?;
         }
@@ -133,6 +142,19 @@ pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::OnPort;
+    use hotlink_port::Driver;
+    use hotlink_port::loopback::Loopback;
+
+    #[test]
+    fn blocks_that_go_past_the_caches_are_copied_in_parts_that_do_not_too() {
+        let bench = CopyRate { sizes: vec![4096, STREAM_BYTES], plan: Plan::once() };
+        let ranks: Vec<Result<Vec<Samples>, Error>> = Loopback::default().run(2, &OnPort(&bench)).unwrap();
+        for rank in ranks {
+            let samples = rank.unwrap();
+            assert_eq!([samples[0].values.len(), samples[1].values.len()], [1, 2], "{samples:?}");
+        }
+    }
 
     #[test]
     fn the_bound_is_the_sum_of_the_ranks_best() {
