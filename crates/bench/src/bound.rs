@@ -3,11 +3,11 @@
 
 use crate::{Bench, Plan, Record, Samples, plan::Repeater};
 use hotlink_message::{Endpoint, Error};
-use hotlink_port::{Kind, Span};
+use hotlink_port::{Kind, STREAM_BYTES, Span};
 use serde::{Deserialize, Serialize};
 
-/// Every rank copies blocks in its own memory at the same time: MB/s per rank and size. No transfer between two ranks
-/// moves data faster than all of them copying it, each its share.
+/// Every rank copies blocks in its own memory at the same time, whole and in parts: MB/s per rank and size. No transfer
+/// between two ranks moves data faster than all of them copying it, each its share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CopyRate {
     /// Block sizes in bytes.
@@ -24,17 +24,26 @@ impl Bench for CopyRate {
         for &size in &self.sizes {
             let (from, to) = (comm.alloc(size, Kind::Private)?, comm.alloc(size, Kind::Private)?);
             comm.write(from, 0, &vec![1; size as usize])?;
-            let (source, target) = (Span::new(from, 0, size), Span::new(to, 0, size));
-            let copies = repeater.run(async |inner| {
-                comm.barrier().await?;
-                let start = comm.now();
-                for _ in 0..inner {
-                    comm.copy(source, target)?;
-                }
-                let time = comm.now() - start;
-                Ok(((size * inner) as f64 / time.us(), time))
-            });
-            all.push(copies.await?);
+            // Long blocks are stored past the caches, but a message of that length may come in parts that are not.
+            let parts = [Some(size), (size >= STREAM_BYTES).then_some(STREAM_BYTES / 2)];
+            let mut copies = Samples::default();
+            for part in parts.into_iter().flatten() {
+                let samples = repeater.run(async |inner| {
+                    comm.barrier().await?;
+                    let start = comm.now();
+                    for _ in 0..inner {
+                        for at in (0..size).step_by(part as usize) {
+                            let bytes = part.min(size - at);
+                            comm.copy(Span::new(from, at, bytes), Span::new(to, at, bytes))?;
+                        }
+                    }
+                    let time = comm.now() - start;
+                    Ok(((size * inner) as f64 / time.us(), time))
+                });
+                let samples = samples.await?;
+                copies = Samples { values: [copies.values, samples.values.clone()].concat(), ..samples };
+            }
+            all.push(copies);
             comm.free(from)?;
             comm.free(to)?;
         }
@@ -50,19 +59,35 @@ pub fn copy_bound_mbps(ranks: &[Vec<Samples>], index: usize) -> Option<f64> {
 /// Bounds of times, which the least of several keeps, and of rates, where the most does.
 const TIME_BOUNDS: [&str; 3] = ["bound_latency_us", "bound_time_s", "bound_total_us"];
 const RATE_BOUNDS: [&str; 2] = ["bound_bandwidth_MBps", "bound_messages_per_s"];
+/// What bounds of messages within a machine are made of.
+const RATES: [&str; 3] = ["copies_MBps", "lines_MBps", "system_copy_MBps"];
 
 /// `record` with the tightest bound that all of `others` keep, records of the same point at other times: a machine that
-/// was faster for a while shows what it can do. Its efficiency follows.
+/// was faster for a while shows what it can do. Its efficiency follows, and what set that bound.
 #[must_use]
 pub fn tightest(mut record: Record, others: &[&Record]) -> Record {
     let mut scale = None;
     let bounds = TIME_BOUNDS.map(|key| (key, true)).into_iter().chain(RATE_BOUNDS.map(|key| (key, false)));
     for (key, is_time) in bounds {
         let Some(own) = record.number(key).filter(|own| *own > 0.0) else { continue };
-        let all = others.iter().filter_map(|other| other.number(key)).filter(|bound| *bound > 0.0);
-        let best = all.fold(own, if is_time { f64::min } else { f64::max });
+        let is_better = |bound: f64, best: f64| if is_time { bound < best } else { bound > best };
+        let (mut best, mut of) = (own, None);
+        for other in others {
+            if let Some(bound) = other.number(key).filter(|bound| *bound > 0.0 && is_better(*bound, best)) {
+                (best, of) = (bound, other.text("limiting_resource"));
+            }
+        }
         record.set(key, best);
+        if let Some(resource) = of.filter(|_| scale.is_none()) {
+            record.set("limiting_resource", resource);
+        }
         scale = scale.or(Some(if is_time { best / own } else { own / best }));
+    }
+    for key in RATES {
+        let all = std::iter::once(&record).chain(others.iter().copied()).filter_map(|other| other.number(key));
+        if let Some(best) = all.reduce(f64::max) {
+            record.set(key, best);
+        }
     }
     match (scale, record.number("efficiency")) {
         (Some(scale), Some(efficiency)) => record.with("efficiency", efficiency * scale),
@@ -117,6 +142,19 @@ pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::OnPort;
+    use hotlink_port::Driver;
+    use hotlink_port::loopback::Loopback;
+
+    #[test]
+    fn blocks_that_go_past_the_caches_are_copied_in_parts_that_do_not_too() {
+        let bench = CopyRate { sizes: vec![4096, STREAM_BYTES], plan: Plan::once() };
+        let ranks: Vec<Result<Vec<Samples>, Error>> = Loopback::default().run(2, &OnPort(&bench)).unwrap();
+        for rank in ranks {
+            let samples = rank.unwrap();
+            assert_eq!([samples[0].values.len(), samples[1].values.len()], [1, 2], "{samples:?}");
+        }
+    }
 
     #[test]
     fn the_bound_is_the_sum_of_the_ranks_best() {
@@ -137,8 +175,13 @@ mod tests {
         assert_eq!((record.number("bound_latency_us"), record.number("bound_bandwidth_MBps")), (Some(0.8), Some(10.0)));
         assert_eq!(record.number("efficiency"), Some(0.4));
         let rate = |bound: f64| Record::new().with("bound_bandwidth_MBps", bound).with("efficiency", 50.0 / bound);
-        let record = tightest(rate(100.0), &[&rate(80.0), &rate(200.0)]);
+        let set_by = |bound, resource: &str| {
+            rate(bound).with("limiting_resource", resource).with("lines_MBps", 300.0 - bound).with("copies_MBps", bound)
+        };
+        let record = tightest(set_by(100.0, "a"), &[&set_by(80.0, "b"), &set_by(200.0, "c")]);
         assert_eq!((record.number("bound_bandwidth_MBps"), record.number("efficiency")), (Some(200.0), Some(0.25)));
+        assert_eq!(record.text("limiting_resource"), Some("c"), "what set the bound that counts");
+        assert_eq!((record.number("lines_MBps"), record.number("copies_MBps")), (Some(220.0), Some(200.0)));
         assert_eq!(tightest(Record::new(), &[&rate(1.0)]), Record::new());
     }
 

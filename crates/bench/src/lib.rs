@@ -6,6 +6,7 @@
 mod bound;
 mod clocks;
 mod collective;
+mod crossing;
 mod deposit;
 pub mod distribution;
 pub mod is;
@@ -30,6 +31,7 @@ pub mod words;
 
 pub use bound::{CopyRate, copy_bound_mbps, flag_impossible, tightest};
 pub use collective::{Collected, Collective, Start, Which, part};
+pub use crossing::{Crossed, Crossing};
 pub use deposit::{Deposit, Series};
 pub use kernel::{Kernel, Proportions, Spent};
 pub use memory::{MemoryCopy, MemoryPoint};

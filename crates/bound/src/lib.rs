@@ -23,6 +23,21 @@ pub const DEVICES: &str = "a node's own devices";
 pub const COPY: &str = "memory copy";
 /// See [`COPY`].
 pub const HAND_OFF: &str = "cache-line hand-off";
+/// What the caches set where the lines of a message must change cores.
+pub const LINES: &str = "cache lines between cores";
+/// What the operating system sets where it copies from process to process.
+pub const SYSTEM: &str = "system's copy";
+
+/// What sets a bound within a machine, for readers who meet it for the first time; other resources by their names.
+pub fn in_plain_words(resource: &str) -> &str {
+    match resource {
+        HAND_OFF => "a cache line needs so long from one core to the other",
+        COPY => "the cores together copy no faster, each in its own caches",
+        LINES => "the message must change cores; cache lines do so no faster",
+        SYSTEM => "the operating system copies no faster between processes",
+        other => other,
+    }
+}
 
 /// The least that something can take, or the most that it can carry; what sets that, and how it comes about.
 #[derive(Clone, Debug, PartialEq)]

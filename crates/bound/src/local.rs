@@ -1,13 +1,13 @@
-//! What ranks of one machine, or of a few, cannot beat: every rank's own copies, and the hand-off of a cache line between
-//! two cores, both measured in the same run.
+//! What ranks of one machine, or of a few, cannot beat: every rank's own copies, the hand-off of a cache line between two
+//! cores, and the rate at which lines change cores, all measured in the same run.
 
-use crate::{Bound, COPY, HAND_OFF, Peak};
+use crate::{Bound, COPY, HAND_OFF, LINES, Peak, SYSTEM};
 
-/// The larger of steps and copies in microseconds, 0 where unknown.
-fn larger(steps_us: f64, copy_us: f64, is: &'static str) -> Bound {
-    match (copy_us > steps_us, steps_us.max(copy_us) > 0.0) {
+/// The larger of steps and bytes in microseconds, 0 where unknown.
+fn larger(steps_us: f64, (bytes_us, resource): (f64, &str), is: &'static str) -> Bound {
+    match (bytes_us > steps_us, steps_us.max(bytes_us) > 0.0) {
         (_, false) => Bound::unknown(),
-        (true, _) => Bound::of_time(copy_us, COPY, is),
+        (true, _) => Bound::of_time(bytes_us, resource, is),
         (false, _) => Bound::of_time(steps_us, HAND_OFF, is),
     }
 }
@@ -17,21 +17,81 @@ fn steps(ranks: u32) -> f64 {
     f64::from(ranks.next_power_of_two().trailing_zeros())
 }
 
-/// A message between two ranks; 0 where one of the times is unknown.
-pub fn message(hand_off_us: f64, copy_us: f64) -> Bound {
-    larger(
-        hand_off_us,
-        copy_us,
-        "the larger of a cache line's hand-off between cores and both ranks copying the message",
-    )
+/// How the bytes of messages get from one rank's memory to another's on one machine, at best. Rates are in MB/s.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Route {
+    /// Either core reaches both ends, all of whose lines it may have in its caches: none need change cores. Also where
+    /// nobody measured more, or the ranks share cores.
+    #[default]
+    Kept,
+    /// The same, but that the sender has just written the lines. What its own core copies stays there; what the other
+    /// copies changes cores.
+    Written {
+        /// Rate at which lines do.
+        lines_mbps: f64,
+    },
+    /// Neither core reaches the other's memory. Each byte goes through a shared buffer, whose lines are written by one core
+    /// and read by the other, or the system copies it.
+    Ordinary {
+        /// Rate at which lines change cores.
+        lines_mbps: f64,
+        /// Rate of the system's copy between processes, on all cores; 0: there is none.
+        system_mbps: f64,
+    },
+}
+
+impl Route {
+    /// The most that goes this way, where all cores together copy at `copies_mbps` in their own memory. Messages go in so many
+    /// directions at once, 1 or 2, of which each has a core that reads.
+    pub fn peak(self, copies_mbps: Option<f64>, directions: u32) -> Option<Peak> {
+        let copies = copies_mbps.filter(|rate| *rate > 0.0).map(|rate| Peak::new(rate, COPY));
+        let change = match self {
+            Route::Written { lines_mbps } if directions == 1 => {
+                copies.as_ref().map(|copies| Peak::new(copies.mbps / 2.0 + lines_mbps, LINES))
+            }
+            Route::Ordinary { lines_mbps, system_mbps } => {
+                let lines = Peak::new(lines_mbps * f64::from(directions), LINES);
+                Some(if system_mbps > lines.mbps { Peak::new(system_mbps, SYSTEM) } else { lines })
+            }
+            // Each core may copy all that it has written itself.
+            Route::Written { .. } | Route::Kept => None,
+        };
+        crate::slowest(copies.into_iter().chain(change.filter(|peak| peak.mbps > 0.0)))
+    }
+
+    /// What a bound by this route takes for granted.
+    pub fn assumes(self) -> &'static str {
+        match self {
+            Route::Kept => "all cores that the ranks can use copy at once, with the bytes in the caches where they fit",
+            Route::Written { .. } => {
+                "the sender's core copies what it has just written, the other core takes its share out of those caches"
+            }
+            Route::Ordinary { .. } => {
+                "bytes of ordinary memory go through a shared buffer, whose lines change cores, or by the system's copy \
+                 between processes on all cores, whichever is faster"
+            }
+        }
+    }
+}
+
+/// A message of `size` bytes between two ranks, which go at most at `peak`; no bound where nothing is known.
+pub fn message(hand_off_us: f64, size: u64, peak: Option<Peak>) -> Bound {
+    let bytes_us = peak.as_ref().map_or(0.0, |peak| size as f64 / peak.mbps);
+    let is = "the larger of a cache line's hand-off between cores and the message's bytes at their best rate";
+    match peak {
+        Some(peak) if bytes_us > hand_off_us => Bound::of_time(bytes_us, peak.resource, is),
+        _ if hand_off_us > 0.0 => Bound::of_time(hand_off_us, HAND_OFF, is),
+        _ => Bound::unknown(),
+    }
 }
 
 /// A message with an empty one each way beside it (K98's two semantics).
-pub fn with_two_words(bytes: f64, copy_mbps: f64, hand_off_us: f64) -> Bound {
-    let (bytes_us, words_us) = (bytes / copy_mbps.max(1e-9), 2.0 * hand_off_us);
-    let resource = if bytes_us > words_us { COPY } else { HAND_OFF };
+pub fn with_two_words(bytes: f64, peak: Option<Peak>, hand_off_us: f64) -> Bound {
+    let Some(peak) = peak else { return Bound::unknown() };
+    let (bytes_us, words_us) = (bytes / peak.mbps, 2.0 * hand_off_us);
+    let resource = if bytes_us > words_us { peak.resource } else { HAND_OFF.to_owned() };
     let rate = Peak::new(bytes / (bytes_us + words_us), resource);
-    Bound::of_rate(rate, "both ranks copying the message, and a cache line's hand-off for each empty message")
+    Bound::of_rate(rate, "the message's bytes at their best rate, and a cache line's hand-off for each empty message")
 }
 
 /// How the operations of a collective follow each other.
@@ -46,24 +106,26 @@ pub enum Order {
 }
 
 /// A collective of `ranks`: news of every rank needs so many steps to reach all, and what the ranks must write is copied.
-pub fn collective(ranks: u32, hand_off_us: f64, copy_us: f64, order: Order) -> Bound {
+/// `crossing`: the time of the bytes that one rank must get from others, where they must change cores, and what sets it.
+pub fn collective(ranks: u32, hand_off_us: f64, copy_us: f64, crossing: Option<(f64, &str)>, order: Order) -> Bound {
     let steps_us = steps(ranks) * hand_off_us;
+    let bytes = crossing.filter(|(us, _)| *us > copy_us).unwrap_or((copy_us, COPY));
     match order {
         Order::Together => larger(
             steps_us,
-            copy_us,
+            bytes,
             "the larger of ceil(log2 ranks) hand-offs of a cache line between cores, and every byte that ranks must write, \
              copied by all cores at once",
         ),
         Order::Row(many) => larger(
             steps_us / many as f64,
-            copy_us,
+            bytes,
             "the larger of ceil(log2 ranks) hand-offs of a cache line between cores, once in a row of operations that flow \
              into each other, and every byte that ranks must write, copied by all cores at once",
         ),
         Order::Late => larger(
             0.0,
-            copy_us,
+            (copy_us, COPY),
             "every byte that ranks must write, copied by all cores at once; a rank that leaves the barrier late may find the \
              data there, so hand-offs bound nothing",
         ),
@@ -91,15 +153,11 @@ pub fn device(bare_us: f64, clock_us: f64) -> Bound {
     )
 }
 
-/// Streams between ranks at the rate of all their cores' copies. It holds for any way to move bytes, and is loose: of
-/// several copies each counts as the only one, a message's own cost beside its bytes as none (which for short ones is
-/// nearly all), and the bytes come from the nearest cache.
-pub fn copies(mbps: Option<f64>) -> Bound {
-    Bound::of_rate(
-        Peak::new(mbps.unwrap_or(f64::INFINITY), COPY),
-        "all cores that the ranks can use copying messages in their own memory at once; loose where a message is copied \
-         twice, and for short ones, whose own cost has no bound",
-    )
+/// Streams between ranks, whose bytes go at most at `peak`. It is loose for short messages, of which each costs more than
+/// its bytes, and where memory that either core reaches is copied: of several copies each counts as the only one.
+pub fn copies(peak: Option<Peak>) -> Bound {
+    let peak = peak.unwrap_or_else(|| Peak::new(f64::INFINITY, COPY));
+    Bound::of_rate(peak, "the messages' bytes at their best rate; loose for short ones, whose own cost has no bound")
 }
 
 /// Words stored at a stride by the ranks at their best: by one of them where the block stays with it, else by both.
@@ -170,10 +228,35 @@ mod tests {
 
     #[test]
     fn a_bound_is_the_larger_or_none() {
-        assert_eq!((message(1.0, 2.0).latency_us, message(2.0, 1.0).latency_us), (2.0, 2.0));
-        assert_eq!((message(1.0, 2.0).resource.as_str(), message(2.0, 1.0).resource.as_str()), (COPY, HAND_OFF));
-        assert!(message(0.0, 0.0).latency_us.is_nan() && message(0.0, 0.0).is == "no bound known");
-        assert_eq!(message(2.0, 1.0).in_time(8), 4.0);
+        let of = |hand_off_us, bytes_us: f64| message(hand_off_us, 8, Route::Kept.peak(Some(8.0 / bytes_us), 1));
+        assert_eq!((of(1.0, 2.0).latency_us, of(2.0, 1.0).latency_us), (2.0, 2.0));
+        assert_eq!((of(1.0, 2.0).resource.as_str(), of(2.0, 1.0).resource.as_str()), (COPY, HAND_OFF));
+        let none = message(0.0, 8, None);
+        assert!(none.latency_us.is_nan() && none.is == "no bound known");
+        assert_eq!(of(2.0, 1.0).in_time(8), 4.0);
+    }
+
+    #[test]
+    fn lines_that_must_change_cores_bound_where_they_are_slower() {
+        let of = |route: Route, copies| route.peak(Some(copies), 1).map(|peak| (peak.mbps, peak.resource));
+        let peak = |mbps, resource: &str| Some((mbps, resource.to_owned()));
+        let ordinary = |lines_mbps, system_mbps| Route::Ordinary { lines_mbps, system_mbps };
+        assert_eq!(of(Route::Kept, 100.0), peak(100.0, COPY));
+        assert_eq!(of(ordinary(20.0, 15.0), 100.0), peak(20.0, LINES));
+        assert_eq!(of(ordinary(20.0, 30.0), 100.0), peak(30.0, SYSTEM), "a message takes the faster one");
+        assert_eq!(of(ordinary(20.0, 30.0), 25.0), peak(25.0, COPY), "beyond the caches memory is slower");
+        assert_eq!(of(ordinary(0.0, 0.0), 25.0), peak(25.0, COPY), "nothing was measured");
+        // The sender's core may leave nothing to the other, but then it is alone.
+        assert_eq!(of(Route::Written { lines_mbps: 20.0 }, 100.0), peak(70.0, LINES));
+        assert_eq!(of(Route::Written { lines_mbps: 60.0 }, 100.0), peak(100.0, COPY));
+        assert_eq!(Route::Kept.peak(None, 1), None);
+        let both = |route: Route| route.peak(Some(100.0), 2).map(|peak| peak.mbps);
+        assert_eq!(
+            both(ordinary(20.0, 30.0)),
+            Some(40.0),
+            "a core reads in each direction, the system has the same two"
+        );
+        assert_eq!(both(Route::Written { lines_mbps: 20.0 }), Some(100.0));
     }
 
     #[test]
@@ -188,10 +271,13 @@ mod tests {
 
     #[test]
     fn news_needs_a_step_for_each_doubling() {
-        assert_eq!(collective(5, 1.0, 2.0, Order::Together).latency_us, 3.0);
-        assert_eq!(collective(5, 1.0, 2.0, Order::Row(3)).latency_us, 2.0);
-        assert_eq!(collective(5, 1.0, 2.0, Order::Late).resource, COPY);
-        assert!(collective(5, 1.0, 0.0, Order::Late).latency_us.is_nan());
+        assert_eq!(collective(5, 1.0, 2.0, None, Order::Together).latency_us, 3.0);
+        assert_eq!(collective(5, 1.0, 2.0, None, Order::Row(3)).latency_us, 2.0);
+        assert_eq!(collective(5, 1.0, 2.0, None, Order::Late).resource, COPY);
+        assert!(collective(5, 1.0, 0.0, None, Order::Late).latency_us.is_nan());
+        let crossed = |order| collective(2, 1.0, 2.0, Some((4.0, LINES)), order);
+        assert_eq!((crossed(Order::Row(3)).latency_us, crossed(Order::Row(3)).resource.as_str()), (4.0, LINES));
+        assert_eq!(crossed(Order::Late).resource, COPY, "the other core may have put it there before");
     }
 
     #[test]

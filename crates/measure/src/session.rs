@@ -6,15 +6,18 @@ use crate::mpi::Joined;
 use crate::request::{Carrier, LABEL, Request, Via};
 use crate::room;
 use hotlink_bench::{
-    Bench, Buffers, CopyRate, OnPort, Plan, Record, RegionTimes, Regions, Samples, Seen, Summary, Told, Tuned, Tuning,
-    copy_bound_mbps, with_seen,
+    Bench, Buffers, CopyRate, Crossed, Crossing, OnPort, Plan, Record, RegionTimes, Regions, Samples, Seen, Summary,
+    Told, Tuned, Tuning, copy_bound_mbps, with_seen,
 };
+use hotlink_bound::local::Route;
 use hotlink_message::{Algorithm, Collective, Error as Failed};
 use hotlink_port::{Driver, RunError};
 use hotlink_real::{BarrierDevice, Options, Shm, Transport, With};
 use hotlink_study::Error;
+use hotlink_study::options::Memory;
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -294,6 +297,46 @@ impl Session<'_> {
         };
         Ok(copy_bound_mbps(&copies, 0))
     }
+    /// What pairs of `ranks` ranks do at their best with bytes that one of them has: see [`Crossing`]. `None` where they
+    /// share cores or are on several machines, and of a foreign MPI, whose ranks this project's port does not join.
+    pub(crate) fn crossed(&self, ranks: u32, pairs: u32) -> Result<Option<Crossed>, Error> {
+        let (here, cores) = self.local(ranks);
+        if self.is_mpi() || here > cores || !hotlink_real::is_one_machine().map_err(failure)? {
+            return Ok(None);
+        }
+        let told = of_all(Shm::new(self.limits()).run(ranks, &Crossing { pairs }).map_err(failure)?)?;
+        Ok(Some(Crossed::sum(&told)))
+    }
+    /// How messages in such memory get from rank to rank at best, one way; `rewritten`: each is written before it is sent.
+    pub(crate) fn route(&self, memory: Memory, rewritten: bool, crossed: Option<Crossed>) -> Route {
+        let Some(Crossed { lines_mbps, system_mbps }) = crossed else { return Route::Kept };
+        let is_written = rewritten || self.request.repetition.buffers == Buffers::Rewritten;
+        let is_reached = memory == Memory::Shared && self.request.carrier.via.shares_memory() || is_mapped_by_module();
+        match (is_reached, is_written) {
+            (false, _) => Route::Ordinary { lines_mbps, system_mbps },
+            (true, true) => Route::Written { lines_mbps },
+            (true, false) => Route::Kept,
+        }
+    }
+}
+
+/// Whether the system has a module by which processes map each other's ordinary memory.
+fn is_mapped_by_module() -> bool {
+    ["/dev/xpmem", "/dev/knem"].iter().any(|path| Path::new(path).exists())
+}
+
+/// The record with what its bound was made of.
+pub(crate) fn with_rates(record: Record, copies_mbps: Option<f64>, route: Route) -> Record {
+    let positive = |rate: f64| Some(rate).filter(|rate| *rate > 0.0);
+    let (lines, system) = match route {
+        Route::Kept => (None, None),
+        Route::Written { lines_mbps } => (positive(lines_mbps), None),
+        Route::Ordinary { lines_mbps, system_mbps } => (positive(lines_mbps), positive(system_mbps)),
+    };
+    let all = [("copies_MBps", copies_mbps), ("lines_MBps", lines), ("system_copy_MBps", system)];
+    let known = all.into_iter().filter_map(|(key, rate)| Some((key, rate?)));
+    let record = record.assuming(Some(route.assumes().to_owned()));
+    known.fold(record, |record, (key, rate)| record.with(key, rate))
 }
 
 /// Runs a benchmark on so many ranks of the port that is asked for.

@@ -3,6 +3,7 @@
 
 use crate::{Asked, scale};
 use hotlink_bench::Record;
+use hotlink_bound::in_plain_words;
 use hotlink_study::Error;
 use maud::{Markup, html};
 use serde_json::Value;
@@ -75,9 +76,9 @@ impl Demo<'_> {
         {
             let row = rows.get(row).unwrap_or(&Value::Null);
             let (value, bound) = (number(row, key)? * scale, number(row, &format!("bound_{key}"))? * scale);
-            let (share, limiter) = (100.0 * number(row, "efficiency")?, text(row, "limiting_resource"));
-            self.say(format!("  {value:8.3} {what:15} {share:.1} % of the bound, {bound:.3}, which {limiter} sets"));
-            said.push(format!("{value:.3} {what} ({share:.1} % of the bound, which {limiter} sets)"));
+            let (share, limit) = (100.0 * number(row, "efficiency")?, in_plain_words(text(row, "limiting_resource")));
+            self.say(format!("  {value:8.3} {what:15} {share:.1} % of the bound, {bound:.3}: {limit}"));
+            said.push(format!("{value:.3} {what} ({share:.1} % of the bound: {limit})"));
         }
         let said = format!("Between two processes of this machine, shared memory takes {}.", said.join(" and gives "));
         self.lead.push(html! { p { (said) } });

@@ -119,7 +119,7 @@ fn dependencies_point_one_way() {
         ("results", &["fabric", "port", "event", "memory", "loggp", "bench", "study", "workloads"]),
         ("sweep", &["fabric", "bench", "study", "results"]),
         ("diagnose", &["bound", "fabric", "load", "site", "bench", "study", "results"]),
-        ("report", &["chart", "fabric", "bench", "study", "results"]),
+        ("report", &["bound", "chart", "fabric", "bench", "study", "results"]),
         ("measure", &["bound", "fabric", "port", "message", "real", "bench", "study", "results"]),
         (
             "launch",

@@ -453,6 +453,33 @@ fn streams_rates_and_semantics_stand_beside_their_bounds() {
 }
 
 #[test]
+fn a_message_whose_lines_must_change_cores_has_that_as_its_bound() {
+    let of = |memory: &str, buffers: &str| {
+        let args = ["pingpong", "--size", "256KiB", "--memory", memory, "--buffers", buffers];
+        measured(&args).swap_remove(0)
+    };
+    let (ordinary, kept) = (of("private", "kept"), of("shared", "kept"));
+    let rate = |record: &Value, key: &str| record[key].as_f64();
+    let is_said = |record: &Value, what: &str| record["bound_is"].as_str().unwrap().contains(what);
+    assert!(rate(&ordinary, "copies_MBps") > Some(0.0) && rate(&kept, "copies_MBps") > Some(0.0), "{ordinary} {kept}");
+    assert!(kept["lines_MBps"].is_null() && is_said(&kept, "caches where they fit"), "{kept}");
+    if ordinary["oversubscribed"] == true {
+        // On one core none must.
+        assert!(ordinary["lines_MBps"].is_null(), "{ordinary}");
+        return;
+    }
+    let (lines, system) = (rate(&ordinary, "lines_MBps"), rate(&ordinary, "system_copy_MBps"));
+    let most = lines.unwrap().max(system.unwrap_or(0.0)) * 1.000_001;
+    assert!(rate(&ordinary, "bound_bandwidth_MBps").unwrap() <= most, "{ordinary}");
+    assert!(is_said(&ordinary, "change cores"), "{ordinary}");
+    let written = of("shared", "rewritten");
+    let most = rate(&written, "copies_MBps").unwrap() / 2.0 + rate(&written, "lines_MBps").unwrap();
+    assert!(rate(&written, "bound_bandwidth_MBps").unwrap() <= 1.000_001 * most, "{written}");
+    let tcp = measured(&["pingpong", "--via", "tcp", "--size", "256KiB", "--memory", "shared"]).swap_remove(0);
+    assert!(rate(&tcp, "lines_MBps") > Some(0.0), "nobody reaches the other's memory over TCP: {tcp}");
+}
+
+#[test]
 fn every_pair_is_measured_and_slow_ones_twice() {
     let pairs = measured(&["pairs", "--via", "tcp", "--ranks", "4", "--size", "8"]);
     let names: Vec<_> = pairs.iter().map(|pair| (pair["rank_a"].as_u64(), pair["rank_b"].as_u64())).collect();

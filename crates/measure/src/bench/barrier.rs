@@ -182,7 +182,7 @@ fn composed(
     drop(daemon);
     let least = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.min);
     let bound = local::device(least(&blocks.bare), least(&blocks.clock));
-    let record = collective::record(&bench, session, &results?, (0.0, 0.0), over)?;
+    let record = collective::record(&bench, session, &results?, collective::Rates::default(), over)?;
     let latency_us = record.number("latency_us").unwrap_or(f64::INFINITY);
     Ok(record
         .with("device", Device::Rtl.name())

@@ -2,9 +2,9 @@
 
 use crate::pass::Pass;
 use crate::request as asked;
-use crate::session::{Session, summary};
+use crate::session::{Session, summary, with_rates};
 use hotlink_bench::{Collected, Collective, Record, Samples, Start, Summary, Which};
-use hotlink_bound::local::Order;
+use hotlink_bound::local::{Order, Route};
 use hotlink_message::{Algorithm, Way};
 use hotlink_study::Error;
 use hotlink_study::options::Memory;
@@ -53,12 +53,15 @@ pub(crate) fn by(
     pass.expect(ranks.len() * sizes.len() * ways.len());
     for &ranks in &ranks {
         let over = session.oversubscribed(ranks);
+        // Of more than two, some may be nearer to each other than those that would be probed.
+        let crossed = if ranks == 2 && sizes != [0] { session.crossed(ranks, 1)? } else { None };
+        let route = session.route(asked.memory.unwrap_or(Memory::Shared), false, crossed);
         for &size in sizes {
             let (start, background) = (asked.start, asked.background);
             let private = asked.memory == Some(Memory::Private);
             let bench = Collective { which, size, private, start, background, plan: session.plan() };
             let copy_mbps = session.copy_rate(size, ranks)?;
-            let copy_us = copy_mbps.map_or(0.0, |mbps| which.written(size, ranks) / mbps);
+            let rates = Rates { hand_off_us, copy_mbps, route };
             for &way in ways {
                 let algorithm = way.map(|way| way.algorithm(which.call(ranks, size))).transpose();
                 let algorithm = algorithm.map_err(|what| Error::Input(format!("--algorithm {what}")))?;
@@ -67,7 +70,7 @@ pub(crate) fn by(
                     None => session.run(ranks, &bench)?,
                 };
                 hand_off_us = session.least_hand_off_us(hand_off_us)?;
-                let mut record = record(&bench, session, &results, (hand_off_us, copy_us), over)?;
+                let mut record = record(&bench, session, &results, Rates { hand_off_us, ..rates }, over)?;
                 if let Some(memory) = asked.memory {
                     record.set("memory", memory.name());
                 }
@@ -97,6 +100,14 @@ fn blocks(which: Which, ranks: u32) -> u64 {
     }
 }
 
+/// What is known of the machine, for the bound.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Rates {
+    hand_off_us: f64,
+    copy_mbps: Option<f64>,
+    route: Route,
+}
+
 fn mean(samples: &Samples) -> f64 {
     samples.values.iter().sum::<f64>() / samples.values.len().max(1) as f64
 }
@@ -105,7 +116,7 @@ pub(crate) fn record(
     bench: &Collective,
     session: &Session<'_>,
     results: &[Collected],
-    (hand_off_us, copy_us): (f64, f64),
+    rates: Rates,
     over: bool,
 ) -> Result<Record, Error> {
     let ranks = results.len() as u32;
@@ -118,15 +129,21 @@ pub(crate) fn record(
         (true, true) if bench.start == Start::Window => Order::Together,
         (true, true) => Order::Late,
     };
-    let bound = hotlink_bound::local::collective(ranks, hand_off_us, copy_us, order);
+    let copy_us = rates.copy_mbps.map_or(0.0, |mbps| bench.which.written(bench.size, ranks) / mbps);
+    // Lines that a message of ordinary memory must take; others may be where they are needed.
+    let peak = if matches!(rates.route, Route::Ordinary { .. }) { rates.route.peak(None, 1) } else { None };
+    let moved = bench.which.moved(bench.size as f64, f64::from(ranks));
+    let crossing = peak.as_ref().map(|peak| (moved / peak.mbps, peak.resource.as_str()));
+    let bound = hotlink_bound::local::collective(ranks, rates.hand_off_us, copy_us, crossing, order);
     let per_rank = |of: fn(&Summary) -> f64| {
         let values: Result<Vec<f64>, Error> = each.iter().map(|rank| Ok(of(&summary(rank)?))).collect();
         values
     };
     let most = |of: fn(&Collected) -> f64| results.iter().map(of).fold(0.0, f64::max);
     let record = session.record().with("ranks", ranks).with("size_B", bench.size).with("latency_us", all.median);
+    let record = record.beside_time(&bound, all.median);
+    let record = if bench.size > 0 { with_rates(record, rates.copy_mbps, rates.route) } else { record };
     let record = record
-        .beside_time(&bound, all.median)
         .with("background", bench.background.map(|background| background.to_string()))
         .with("p25", all.p25)
         .with("p75", all.p75)

@@ -2,8 +2,9 @@
 
 use crate::pass::Pass;
 use crate::request::{self as asked, usual};
-use crate::session::{Session, summary};
+use crate::session::{Session, summary, with_rates};
 use hotlink_bench::{Pairs, Record, Samples, Summary, slow};
+use hotlink_bound::local::Route;
 use hotlink_study::Error;
 use hotlink_study::benchmarks::check_pairs;
 use hotlink_study::options::Memory;
@@ -31,10 +32,12 @@ pub(crate) fn run(asked: &asked::Pairs, pass: &mut Pass<'_>) -> Result<(), Error
     let hosts = if session.request.anonymous { numbered(&hosts) } else { hosts };
     let pairs = Pairs::of(ranks);
     let hand_off_us = session.hand_off_us()?.unwrap_or(0.0);
+    // Of more than two, some may be nearer to each other than those that would be probed.
+    let crossed = if ranks == 2 { session.crossed(ranks, 1)? } else { None };
+    let route = session.route(asked.memory, false, crossed);
     pass.expect(asked.sizes.len());
     for &size in asked.sizes.iter() {
         let copy_mbps = session.copy_rate(size, 2)?;
-        let copy_us = copy_mbps.map_or(0.0, |rate| size as f64 / rate);
         let mut found = measure(asked, session, ranks, &pairs, size)?;
         let medians = |found: &[Found]| found.iter().map(|pair| pair.median).collect::<Vec<_>>();
         let again = slow(&medians(&found), asked.slow);
@@ -52,7 +55,7 @@ pub(crate) fn run(asked: &asked::Pairs, pass: &mut Pass<'_>) -> Result<(), Error
                 Some(host) => format!("rank {rank} on {host}"),
                 None => format!("rank {rank}"),
             };
-            let record = record(asked, session, (ranks, size), (a, b), pair, (hand_off_us, copy_us))
+            let record = record(asked, session, (ranks, size), (a, b), pair, (hand_off_us, copy_mbps, route))
                 .with("from", name(a))
                 .with("to", name(b))
                 .with("times_median", pair.median / typical)
@@ -117,7 +120,7 @@ fn record(
     (ranks, size): (u32, u64),
     (a, b): (u32, u32),
     pair: &Found,
-    (hand_off_us, copy_us): (f64, f64),
+    (hand_off_us, copy_mbps, route): (f64, Option<f64>, Route),
 ) -> Record {
     let record = session
         .record()
@@ -128,7 +131,8 @@ fn record(
         .with("size_B", size)
         .with("latency_us", pair.median)
         .with("bandwidth_MBps", size as f64 / pair.median);
-    record.beside_time(&hotlink_bound::local::message(hand_off_us, copy_us), pair.median)
+    let bound = hotlink_bound::local::message(hand_off_us, size, route.peak(copy_mbps, 1));
+    with_rates(record.beside_time(&bound, pair.median), copy_mbps, route)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use crate::pass::Pass;
 use crate::request as asked;
-use crate::session::{Session, summary};
+use crate::session::{Session, summary, with_rates};
 use hotlink_bench::{PingPong, Record, Samples};
-use hotlink_bound::local::message;
+use hotlink_bound::local::{Route, message};
 use hotlink_study::Error;
 use hotlink_study::options::Memory;
 
@@ -17,6 +17,7 @@ pub(crate) fn run(asked: &asked::PingPong, pass: &mut Pass<'_>) -> Result<(), Er
     session.fits(&asked.sizes, 2, 2)?;
     let over = session.oversubscribed(ranks);
     let mut hand_off_us = session.hand_off_us()?.unwrap_or(0.0);
+    let route = session.route(asked.memory, asked.rewrite, session.crossed(ranks, 1)?);
     pass.expect(asked.sizes.len());
     for &size in asked.sizes.iter() {
         let bench = PingPong {
@@ -28,7 +29,7 @@ pub(crate) fn run(asked: &asked::PingPong, pass: &mut Pass<'_>) -> Result<(), Er
         let results: Vec<Vec<Samples>> = session.run(ranks, &bench)?;
         let copy_mbps = session.copy_rate(size, 2)?;
         hand_off_us = session.least_hand_off_us(hand_off_us)?;
-        pass.push(record(asked, session, ranks, size, &results[0][0], over, (hand_off_us, copy_mbps))?);
+        pass.push(record(asked, session, ranks, size, &results[0][0], over, (hand_off_us, copy_mbps, route))?);
         pass.step();
     }
     Ok(())
@@ -41,11 +42,10 @@ fn record(
     size: u64,
     samples: &Samples,
     over: bool,
-    (hand_off_us, copy_mbps): (f64, Option<f64>),
+    (hand_off_us, copy_mbps, route): (f64, Option<f64>, Route),
 ) -> Result<Record, Error> {
     let summary = summary(samples)?;
-    let copy_us = copy_mbps.map_or(0.0, |rate| size as f64 / rate);
-    let bound = message(hand_off_us, copy_us);
+    let bound = message(hand_off_us, size, route.peak(copy_mbps, 1));
     let record = session
         .record()
         .with("memory", asked.memory.name())
@@ -54,7 +54,8 @@ fn record(
         .with("latency_us", summary.median)
         .with("bandwidth_MBps", size as f64 / summary.median)
         .also_bounded("bound_bandwidth_MBps", bound.in_time(size));
-    let mut record = record.beside_time(&bound, summary.median).with("oversubscribed", over);
+    let record = with_rates(record.beside_time(&bound, summary.median), copy_mbps, route);
+    let mut record = record.with("oversubscribed", over);
     if asked.rewrite {
         record.set("rewritten", true);
     }

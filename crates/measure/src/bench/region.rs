@@ -2,8 +2,8 @@
 
 use crate::pass::Pass;
 use crate::request as asked;
-use crate::session::{Session, summary};
-use hotlink_bench::{Record, RegionTimes, Regions};
+use crate::session::{Session, summary, with_rates};
+use hotlink_bench::{Crossed, Record, RegionTimes, Regions};
 use hotlink_study::Error;
 use hotlink_study::benchmarks::check_sizes;
 use hotlink_study::options::Memory;
@@ -17,11 +17,13 @@ pub(crate) fn run(asked: &asked::Region, pass: &mut Pass<'_>) -> Result<(), Erro
         return Err(Error::Input(format!("--ranks {}: a region needs an owner and a user, 2 or more", asked.ranks)));
     }
     let over = session.oversubscribed(asked.ranks);
+    // The owner and its user are the first two ranks; of more, the first and the last would be probed.
+    let crossed = if asked.ranks == 2 { session.crossed(2, 1)? } else { None };
     let all = all(asked, session);
     pass.expect(all.len());
     for (regions, memory) in all {
         let times = session.regions(asked.ranks, &regions)?;
-        pass.push(record(session, (&regions, memory, asked.ranks), &times, over)?);
+        pass.push(record(session, (&regions, memory, asked.ranks), &times, (over, crossed))?);
         pass.step();
     }
     Ok(())
@@ -49,7 +51,7 @@ fn record(
     session: &Session<'_>,
     (regions, memory, ranks): (&Regions, Memory, u32),
     times: &[RegionTimes],
-    over: bool,
+    (over, crossed): (bool, Option<Crossed>),
 ) -> Result<Record, Error> {
     let head = session
         .bare_record()
@@ -68,13 +70,15 @@ fn record(
     }
     let us = summary(&user.access)?.median;
     // Whoever moves them, the bytes are copied: no faster than all ranks that have a part in it copy them together.
-    let bound = hotlink_bound::local::copies(session.copy_rate(regions.size, 2)?);
+    let copies_mbps = session.copy_rate(regions.size, 2)?;
+    let route = session.route(memory, false, crossed);
+    let bound = hotlink_bound::local::copies(route.peak(copies_mbps, 1));
     let record = head
         .with("latency_us", us)
         .with("bandwidth_MBps", regions.size as f64 / us)
         .followed_by(RegionTimes::parts(owner, user))
         .beside_rate(&bound, regions.size as f64 / us)
-        .also_bounded("bound_latency_us", regions.size as f64 / bound.mbps)
-        .with("oversubscribed", over);
+        .also_bounded("bound_latency_us", regions.size as f64 / bound.mbps);
+    let record = with_rates(record, copies_mbps, route).with("oversubscribed", over);
     session.finish(record, &user.access, "latency_us")
 }

@@ -2,9 +2,9 @@
 
 use crate::pass::Pass;
 use crate::request as asked;
-use crate::session::{Session, summary};
+use crate::session::{Session, summary, with_rates};
 use hotlink_bench::{Calls, Direction, PingPong, Plan, Record, Samples, Stream};
-use hotlink_bound::Bound;
+use hotlink_bound::local::{Route, copies};
 use hotlink_study::Error;
 use hotlink_study::benchmarks::check_sizes;
 use hotlink_study::options::Memory;
@@ -25,13 +25,14 @@ pub(crate) fn run(asked: &asked::Saturation, pass: &mut Pass<'_>) -> Result<(), 
     let idle_latency_us = summary(&idle[0][0])?.median;
     pass.expect(pairs.len() * asked.sizes.len());
     for &pairs in &pairs {
-        let over = session.oversubscribed(2 * pairs);
+        let (over, ranks) = (session.oversubscribed(2 * pairs), session.least(2 * pairs)?);
+        let route = session.route(asked.memory, false, session.crossed(ranks, pairs)?);
         for &size in asked.sizes.iter() {
             let bench = stream(asked, pairs, size, session.plan());
-            let results: Vec<Vec<Samples>> = session.run(session.least(2 * pairs)?, &bench)?;
+            let results: Vec<Vec<Samples>> = session.run(ranks, &bench)?;
             let aggregate = bench.aggregate(&results);
-            let bound = hotlink_bound::local::copies(session.copy_rate(size, 2 * pairs)?);
-            pass.push(record(asked, session, (pairs, size), &aggregate[0], over, (&bound, idle_latency_us))?);
+            let of = (session.copy_rate(size, 2 * pairs)?, route, idle_latency_us);
+            pass.push(record(asked, session, (pairs, size), &aggregate[0], over, of)?);
             pass.step();
         }
     }
@@ -49,7 +50,7 @@ fn record(
     (pairs, size): (u32, u64),
     samples: &Samples,
     over: bool,
-    (bound, idle_latency_us): (&Bound, f64),
+    (copies_mbps, route, idle_latency_us): (Option<f64>, Route, f64),
 ) -> Result<Record, Error> {
     let summary = summary(samples)?;
     let record = session
@@ -60,8 +61,8 @@ fn record(
         .with("size_B", size)
         .with("window", stream(asked, pairs, size, session.plan()).window(size))
         .with("bandwidth_MBps", summary.median)
-        .beside_rate(bound, summary.median)
-        .with("idle_latency_us", idle_latency_us)
-        .with("oversubscribed", over);
+        .beside_rate(&copies(route.peak(copies_mbps, 1)), summary.median);
+    let record =
+        with_rates(record, copies_mbps, route).with("idle_latency_us", idle_latency_us).with("oversubscribed", over);
     session.finish(record, samples, "bandwidth_MBps")
 }

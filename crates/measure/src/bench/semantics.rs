@@ -2,7 +2,7 @@
 
 use crate::pass::Pass;
 use crate::request as asked;
-use crate::session::summary;
+use crate::session::{summary, with_rates};
 use hotlink_bench::{Samples, Semantics};
 use hotlink_bound::local::with_two_words;
 use hotlink_study::Error;
@@ -17,9 +17,10 @@ pub(crate) fn run(asked: &asked::Semantics, pass: &mut Pass<'_>) -> Result<(), E
     let over = session.oversubscribed(ranks);
     pass.expect(2 * asked.sizes.len());
     let hand_off_us = session.hand_off_us()?.unwrap_or(0.0);
+    let route = session.route(asked.memory, false, session.crossed(ranks, 1)?);
     for &size in asked.sizes.iter() {
-        let copy_mbps = session.copy_rate(size, 2)?.unwrap_or(0.0);
-        let bound = with_two_words(size as f64, copy_mbps, hand_off_us);
+        let copies_mbps = session.copy_rate(size, 2)?;
+        let bound = with_two_words(size as f64, route.peak(copies_mbps, 1), hand_off_us);
         for postal in [false, true] {
             let (private, plan) = (asked.memory == Memory::Private, session.plan());
             let bench = Semantics { postal, sizes: vec![size], private, plan };
@@ -33,8 +34,8 @@ pub(crate) fn run(asked: &asked::Semantics, pass: &mut Pass<'_>) -> Result<(), E
                 .with("ranks", ranks)
                 .with("size_B", size)
                 .with("bandwidth_MBps", bandwidth)
-                .beside_rate(&bound, bandwidth)
-                .with("oversubscribed", over);
+                .beside_rate(&bound, bandwidth);
+            let record = with_rates(record, copies_mbps, route).with("oversubscribed", over);
             pass.push(session.finish(record, samples, "bandwidth_MBps")?);
             pass.step();
         }

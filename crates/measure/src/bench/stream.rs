@@ -2,9 +2,9 @@
 
 use crate::pass::Pass;
 use crate::request as asked;
-use crate::session::{Session, no_sample, summary};
-use hotlink_bench::{Calls, Direction, Record, Samples, Stream};
-use hotlink_bound::local::copies;
+use crate::session::{Session, no_sample, summary, with_rates};
+use hotlink_bench::{Calls, Crossed, Direction, Record, Samples, Stream};
+use hotlink_bound::local::{Route, copies};
 use hotlink_study::Error;
 use hotlink_study::benchmarks::check_sizes;
 use hotlink_study::options::Memory;
@@ -33,14 +33,22 @@ impl<'a> Point<'a> {
         Ok(Point { session, memory, ranks, bench })
     }
     /// The record, its bandwidth beside the bound.
-    fn record(&self, over: bool) -> Result<(Record, Samples), Error> {
+    fn record(&self, over: bool, crossed: Option<Crossed>) -> Result<(Record, Samples), Error> {
         let (bench, session) = (&self.bench, self.session);
         let results: Vec<Vec<Samples>> = session.run(self.ranks, bench)?;
-        let bound = copies(session.copy_rate(bench.sizes[0], 2 * bench.pairs)?);
+        let copies_mbps = session.copy_rate(bench.sizes[0], 2 * bench.pairs)?;
+        let (route, directions) = match bench.direction {
+            Direction::Uni => (session.route(self.memory, false, crossed), 1),
+            Direction::Bi => (session.route(self.memory, false, crossed), 2),
+            // What a rank sends to itself changes no core.
+            Direction::Own => (Route::Kept, 1),
+        };
+        let bound = copies(route.peak(copies_mbps, directions));
         let head = session.record().with("memory", self.memory.name()).with("ranks", self.ranks);
         let (record, samples) = told(bench, head, &results)?;
         let bandwidth = summary(&samples)?.median;
-        Ok((record.beside_rate(&bound, bandwidth).with("oversubscribed", over), samples))
+        let record = with_rates(record.beside_rate(&bound, bandwidth), copies_mbps, route);
+        Ok((record.with("oversubscribed", over), samples))
     }
 }
 
@@ -55,12 +63,13 @@ pub(crate) fn run(asked: &asked::Stream, pass: &mut Pass<'_>) -> Result<(), Erro
     let ranks = session.ranks(asked.ranks.map(|ranks| vec![ranks]), &[2])?[0];
     session.fits(&asked.sizes, 2, 2)?;
     let over = session.oversubscribed(ranks);
+    let crossed = session.crossed(ranks, 1)?;
     pass.expect(asked.directions.len() * asked.sizes.len());
     for &direction in &asked.directions {
         for &size in asked.sizes.iter() {
             let how = (direction, asked.calls, asked.window);
             let point = Point::new(session, asked.memory, (ranks, 1), size, how)?;
-            let (record, samples) = point.record(over)?;
+            let (record, samples) = point.record(over, crossed)?;
             pass.push(session.finish(record, &samples, "bandwidth_MBps")?);
             pass.step();
         }
@@ -79,11 +88,11 @@ pub(crate) fn run_rate(asked: &asked::Rate, pass: &mut Pass<'_>) -> Result<(), E
     pass.expect(ranks.len() * asked.sizes.len());
     for &ranks in &ranks {
         session.fits(&asked.sizes, ranks, 2)?;
-        let over = session.oversubscribed(ranks);
+        let (over, crossed) = (session.oversubscribed(ranks), session.crossed(ranks, ranks / 2)?);
         for &size in asked.sizes.iter() {
             let how = (Direction::Uni, Calls::Windowed, asked.window);
             let point = Point::new(session, asked.memory, (ranks, ranks / 2), size, how)?;
-            let (record, samples) = point.record(over)?;
+            let (record, samples) = point.record(over, crossed)?;
             let per_message = 1e6 / size as f64;
             let rates = Samples { values: samples.values.iter().map(|mbps| mbps * per_message).collect(), ..samples };
             let record = record.bounded_messages(size);

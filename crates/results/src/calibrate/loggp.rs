@@ -79,9 +79,13 @@ fn is_blocking(record: &Record) -> bool {
 /// Copies while every processor of a pair copies: the bound that stands beside streams and ping-pong.
 fn beside(measured: &[Measured]) -> Vec<Point> {
     let of = |record: &Record| {
-        let one_pair = (is(record, "saturation") || is(record, "stream")) && record.number("pairs") == Some(1.0);
+        let is_stream = is(record, "saturation") || is(record, "stream");
+        let one_pair = is_stream && record.number("pairs") == Some(1.0);
+        // Results of before copies had a key of their own: where they were the bound.
         let copied = is(record, "pingpong") && record.text("limiting_resource") == Some("memory copy");
-        let rate = record.number("bound_bandwidth_MBps").filter(|rate| (one_pair || copied) && *rate > 0.0)?;
+        let bound = || record.number("bound_bandwidth_MBps").filter(|_| one_pair || copied);
+        let told = record.number("copies_MBps").filter(|_| one_pair || is(record, "pingpong"));
+        let rate = told.or_else(bound).filter(|rate| *rate > 0.0)?;
         let size = record.number("size_B").filter(|size| (1.0..1e15).contains(size))?;
         let us = 2.0 * size / rate;
         Some(Point { size: size as u64, us, low: us, high: us })
