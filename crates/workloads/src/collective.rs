@@ -76,23 +76,46 @@ pub fn algorithms(which: Which, names: &[String]) -> Result<Vec<Algorithm>, Erro
 /// Choices that collectives on GPUs do not have.
 const OF_MESSAGES: &str = "--memory, --align, --cache, --zero-copy, --via, --warmup, --samples, --raw, --background, --trace, --count and --inject are the message stack's, which --stack message runs in their place";
 
-impl Collective {
-    /// What a request asks of GPU clusters, with their names: a collective that their kernels run, on fabrics whose files
-    /// describe GPUs. `None`: the message stack answers, which `--stack` asks for.
+/// Who answers a request on some of its fabrics, as on each of them alone.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// The kernels of GPUs, on these fabrics.
+    Gpus(Collective, Vec<String>),
+    /// All others.
+    Others(Request),
+}
+
+impl Asked {
+    /// A request by who answers it, in the order of its fabrics: a collective is run by the kernels of GPUs where a fabric's
+    /// file describes GPUs, and by the message stack elsewhere, or where `--stack` asks for it.
     ///
     /// # Errors
     /// A fabric that cannot be opened; an algorithm or choice that GPUs do not have.
-    pub fn of(request: &Request) -> Result<Option<(Collective, Vec<String>)>, Error> {
-        let Benchmark::Collective { which, algorithms: names, .. } = &request.benchmark else { return Ok(None) };
-        let Some(which) = named(which.name()) else { return Ok(None) };
-        if request.stack.is_some() {
-            return Ok(None);
-        }
+    pub fn of(request: Request) -> Result<Vec<Asked>, Error> {
+        let which = match &request.benchmark {
+            Benchmark::Collective { which, .. } if request.stack.is_none() => named(which.name()),
+            _ => None,
+        };
+        let Some(which) = which else { return Ok(vec![Asked::Others(request)]) };
+        let mut groups: Vec<(bool, Vec<String>)> = Vec::new();
         for fabric in &request.fabrics {
-            if !gpu::is(Source::open_as(fabric, request.network.technology)?.spec()) {
-                return Ok(None);
+            let has_gpus = gpu::is(Source::open_as(fabric, request.network.technology)?.spec());
+            match groups.last_mut() {
+                Some((alike, fabrics)) if *alike == has_gpus => fabrics.push(fabric.clone()),
+                _ => groups.push((has_gpus, vec![fabric.clone()])),
             }
         }
+        let of_group = |(has_gpus, fabrics): (bool, Vec<String>)| match has_gpus {
+            true => Ok(Asked::Gpus(Collective::of(&request, which)?, fabrics)),
+            false => Ok(Asked::Others(Request { fabrics, ..request.clone() })),
+        };
+        groups.into_iter().map(of_group).collect()
+    }
+}
+
+impl Collective {
+    /// What a request asks of GPU clusters.
+    fn of(request: &Request, which: Which) -> Result<Collective, Error> {
         // Another engine answers by another machine: it must be asked for.
         if request.programs.is_asked_for() || request.programs.repeats() {
             return Err(Error::Input(format!("{} on GPUs runs their kernels: {OF_MESSAGES}", name(which))));
@@ -109,8 +132,11 @@ impl Collective {
         };
         let network = network.clone();
         let (sizes, vary) = (request.sizes.clone(), request.sensitivity);
-        let algorithms = algorithms(which, names)?;
-        Ok(Some((Collective { which, algorithms, nodes, sizes, network, vary }, request.fabrics.clone())))
+        let algorithms = match &request.benchmark {
+            Benchmark::Collective { algorithms: names, .. } => algorithms(which, names)?,
+            _ => Vec::new(),
+        };
+        Ok(Collective { which, algorithms, nodes, sizes, network, vary })
     }
 }
 
