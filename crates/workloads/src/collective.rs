@@ -6,7 +6,7 @@ use crate::replay::{self, Network, of_processor};
 use hotlink_bench::{Record, distribution};
 use hotlink_bound::gpu::{self as bounds, Level, Protocol, least_us};
 use hotlink_fabric::units::Time;
-use hotlink_schedule::collective::{Algorithm, Job, Machine, Which, processor};
+use hotlink_schedule::collective::{Algorithm, Job, Machine, Which};
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::simulate::request::{Benchmark, Request};
 use hotlink_study::{Error, Source, Watch, parallel};
@@ -216,12 +216,12 @@ impl Collective {
             return Err(wrong(format!("--algorithm {}: its scale-up switches do not combine data", algorithm.name())));
         }
         let rails = match algorithm {
-            Algorithm::CollNet => gpu::rail_switches(source.spec(), nodes).map_err(wrong)?,
+            Algorithm::Nvls | Algorithm::CollNet => gpu::rail_switches(source.spec(), nodes).map_err(wrong)?,
             _ => None,
         };
         let job = Job { which: self.which, algorithm, bytes, machine: Machine { rails, ..gpus.machine(nodes) } };
         let schedule = job.schedule().map_err(wrong)?;
-        let spec = gpu::with_switches(source.spec(), &[algorithm]);
+        let spec = gpu::with_switches(source.spec(), [algorithm.is_by_switch(), job.network().is_some()]);
         let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes)).map_err(wrong)?;
         // Switches stand after the GPUs of whole domains, of which a job may use fewer.
         let switches = job.ranks() - nodes;
@@ -232,10 +232,11 @@ impl Collective {
         let level = usual_bound(algorithm).and_then(|of| {
             cluster.levels(name(self.which), of, Protocol::Simple).and_then(|levels| levels.first().copied())
         });
-        Ok(self.record(&ran, &job, level))
+        let named = gpu::processors(&built, nodes, &job);
+        Ok(self.record(&ran, &job, level, &|rank, cpu| named(places[rank as usize], cpu)))
     }
 
-    fn record(&self, ran: &replay::Ran, job: &Job, level: Option<Level>) -> Record {
+    fn record(&self, ran: &replay::Ran, job: &Job, level: Option<Level>, named: &dyn Fn(u32, u32) -> String) -> Record {
         let Job { which, algorithm, bytes, machine } = *job;
         let (latency, factor) = (ran.latency(), factor(which, machine.ranks));
         let record = Record::new()
@@ -257,10 +258,6 @@ impl Collective {
         let rate = |time: Time| bytes as f64 / time.us().max(f64::MIN_POSITIVE);
         record.set("algorithm_bandwidth_MBps", rate(latency));
         record.set("bus_bandwidth_MBps", factor * rate(latency));
-        let named = |rank: u32, cpu: u32| match machine.rails.filter(|_| rank >= machine.ranks) {
-            Some(switches) => format!("reduction in {}", switches.name(machine.domain, rank - machine.ranks)),
-            None => format!("{} of GPU {rank}", processor(cpu)),
-        };
         record = of_processor(record, &ran.replayed, named);
         let mut least = ran.least.time;
         if let Some((rank, cpu)) = ran.least.processor {
@@ -269,7 +266,8 @@ impl Collective {
         // Where a level of the cluster allows less than the routes that were counted, that is the bound.
         if let Some(level) = level.filter(|level| bytes > 0 && level.mbps > 0.0) {
             let time = Time::from_us(least_us(&level, factor, bytes));
-            if time > least {
+            // Pieces of the counted work are whole bytes and picoseconds each.
+            if time.0 > least.0 + least.0 / 10_000 {
                 least = time;
                 record.set("limiting_resource", level.name);
                 record = record.without("hot_link");
