@@ -293,10 +293,10 @@ mod tests {
         // Eight adapters carry the bytes once each way, which count 2 x 31/32 times.
         assert_eq!((nvls.name, nvls.mbps.round()), ("NIC", 744_000.0));
         // The leaf of each rail combines an eighth of the bytes.
-        let slow = Cluster { combining: Some(40_000.0), ..both };
+        let slow = Cluster { combining: Some(20_000.0), ..both };
         for algorithm in [Algorithm::Nvls, Algorithm::CollNet] {
             let level = first(&slow, "allreduce", algorithm);
-            assert_eq!((level.name, level.mbps.round()), ("network reduction", 620_000.0));
+            assert_eq!((level.name, level.mbps.round()), ("network reduction", 310_000.0));
         }
         assert_eq!(first(&slow, "allgather", Algorithm::CollNet).name, "NIC");
         assert_eq!(first(&Cluster { gpus: 8, ..slow }, "allreduce", Algorithm::Nvls).name, "scale-up network");

@@ -115,6 +115,11 @@ pub fn has_too_many_pairs(fabric: &Fabric) -> bool {
     is_hashed && u64::from(fabric.nodes()).pow(2) > MOST_PAIRS
 }
 
+/// Whether the fabric is one of rails of GPU hosts whose all-to-all is counted leaf by leaf, in a step or so for each link.
+pub fn counts_leaves(fabric: &Fabric) -> bool {
+    Rails::of(fabric).is_some()
+}
+
 /// The first node, and the first that it does not reach. Nodes pass nothing on: a GPU's own links may end in its host.
 pub fn apart(network: &Network) -> Option<[Node; 2]> {
     let first = network.node_iter().next()?;

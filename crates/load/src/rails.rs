@@ -314,24 +314,3 @@ impl<'d> Climbing<'d> {
         self.each * (held * (self.all - own) - (same - own))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
-
-    /// With one switch a rail, spines, or cores, full or not, on rails that meet and that do not.
-    #[test]
-    fn rails_of_every_level_are_found() {
-        for (joined, nodes) in [(true, 4), (true, 18), (true, 30), (true, 100), (false, 10), (false, 34), (false, 120)]
-        {
-            let rail = Rail { gpus_per_host: 2, radix: 8, joined, mesh: false };
-            let spec = FabricSpec::bare("test", TopologySpec::new(rail), RoutingSpec::ShortestEcmp);
-            assert!(Rails::of(&Fabric::build(&spec, nodes).unwrap()).is_some(), "{joined} {nodes}");
-        }
-        for (name, nodes) in [("hgx-h100-rail", 1024), ("hgx-h100-pod", 4096), ("gpu-rail", 600), ("mi300x-rail", 64)] {
-            let spec = hotlink_fabric::catalog::load(name).unwrap();
-            assert!(Rails::of(&Fabric::build(&spec, nodes).unwrap()).is_some(), "{name} {nodes}");
-        }
-    }
-}

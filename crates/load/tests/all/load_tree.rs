@@ -8,7 +8,7 @@ use hotlink_fabric::routing::{Hop, Paths, Routing, State, Trip};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{Clos64, FatTree, Rail};
 use hotlink_fabric::traffic::{Demand, Traffic};
-use hotlink_load::{count_every_destination, count_paths};
+use hotlink_load::{count_every_destination, count_paths, counts_leaves};
 use proptest::prelude::*;
 
 fn fat_tree(radix: u32, oversubscription: f64, top_all_down: bool) -> TopologySpec {
@@ -107,6 +107,22 @@ proptest! {
         prop_assert_eq!(differ(&load.channel, &channel), None);
         prop_assert_eq!(differ(&load.vertex, &vertex), None);
     }
+}
+
+/// With one switch a rail, spines, or cores, full or not, on rails that meet and that do not.
+#[test]
+fn rails_of_every_level_are_counted_leaf_by_leaf() {
+    for (joined, nodes) in [(true, 4), (true, 18), (true, 30), (true, 100), (false, 10), (false, 34), (false, 120)] {
+        let rail = Rail { gpus_per_host: 2, radix: 8, joined, mesh: false };
+        let spec = FabricSpec::bare("test", TopologySpec::new(rail), RoutingSpec::ShortestEcmp);
+        assert!(counts_leaves(&Fabric::build(&spec, nodes).unwrap()), "{joined} {nodes}");
+    }
+    for (name, nodes) in [("hgx-h100-rail", 1024), ("hgx-h100-pod", 4096), ("gpu-rail", 600), ("mi300x-rail", 64)] {
+        let spec = hotlink_fabric::catalog::load(name).unwrap();
+        assert!(counts_leaves(&Fabric::build(&spec, nodes).unwrap()), "{name} {nodes}");
+    }
+    let spec = hotlink_fabric::catalog::load("ib-ndr-fat-tree2").unwrap();
+    assert!(!counts_leaves(&Fabric::build(&spec, 64).unwrap()));
 }
 
 #[test]
