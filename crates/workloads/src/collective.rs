@@ -80,9 +80,9 @@ const OF_MESSAGES: &str = "--memory, --align, --cache, --zero-copy, --via, --war
 #[derive(Clone, Debug)]
 pub enum Asked {
     /// The kernels of GPUs, on these fabrics.
-    Gpus(Collective, Vec<String>),
+    Gpus(Box<Collective>, Vec<String>),
     /// All others.
-    Others(Request),
+    Others(Box<Request>),
 }
 
 impl Asked {
@@ -96,7 +96,7 @@ impl Asked {
             Benchmark::Collective { which, .. } if request.stack.is_none() => named(which.name()),
             _ => None,
         };
-        let Some(which) = which else { return Ok(vec![Asked::Others(request)]) };
+        let Some(which) = which else { return Ok(vec![Asked::Others(Box::new(request))]) };
         let mut groups: Vec<(bool, Vec<String>)> = Vec::new();
         for fabric in &request.fabrics {
             let has_gpus = gpu::is(Source::open_as(fabric, request.network.technology)?.spec());
@@ -106,8 +106,8 @@ impl Asked {
             }
         }
         let of_group = |(has_gpus, fabrics): (bool, Vec<String>)| match has_gpus {
-            true => Ok(Asked::Gpus(Collective::of(&request, which)?, fabrics)),
-            false => Ok(Asked::Others(Request { fabrics, ..request.clone() })),
+            true => Ok(Asked::Gpus(Box::new(Collective::of(&request, which)?), fabrics)),
+            false => Ok(Asked::Others(Box::new(Request { fabrics, ..request.clone() }))),
         };
         groups.into_iter().map(of_group).collect()
     }
