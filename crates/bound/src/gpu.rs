@@ -73,6 +73,10 @@ pub struct Cluster {
     pub spine: Option<f64>,
     /// Whether the scale-up switches combine data, and whether the network's do.
     pub reduces: [bool; 2],
+    /// The share of the scale-up links' rate at which their switches combine and copy.
+    pub switch_share: f64,
+    /// At which a switch of the network combines what a GPU's NIC sends, where that is known.
+    pub combining: Option<f64>,
 }
 
 /// GPUs that scale-up links join with each other, and not with the others: what they exchange with these passes PCIe.
@@ -95,6 +99,11 @@ impl Cluster {
         f64::from(self.gpus) / f64::from(self.domain)
     }
 
+    /// The same as if switches combined at all of their links' rate: theirs is what others measured, which a result may beat.
+    pub fn of_links(self) -> Cluster {
+        Cluster { switch_share: 1.0, combining: None, ..self }
+    }
+
     /// Levels of a collective by an algorithm, the least first; `None` where it is none of the collective's or the machine
     /// cannot do it.
     pub fn levels(&self, collective: &str, algorithm: Algorithm, protocol: Protocol) -> Option<Vec<Level>> {
@@ -103,14 +112,20 @@ impl Cluster {
             let mbps = factor * rate.filter(|_| times > 0.0)? / times * protocol.share();
             Some(Level { name, mbps })
         };
+        let by_switch = if algorithm == Algorithm::Nvls { self.switch_share } else { 1.0 };
+        let by_network = matches!(algorithm, Algorithm::Nvls | Algorithm::CollNet) && self.reduces[1];
+        // All that a rail's adapters send passes its leaves; of an allgather, each of them has a part of it.
+        let is_whole = self.domains() > 1.0 && collective != "allgather";
+        let combined = if is_whole { 1.0 / f64::from(self.domain) } else { 0.0 };
         let found = [
-            level(self.scale_up_is, self.scale_up, scale_up),
+            level(self.scale_up_is, self.scale_up.map(|rate| rate * by_switch), scale_up),
             self.part.and_then(|part| {
                 level(BETWEEN_GPUS, Some(part.mbps), self.out_of_part(collective, algorithm, part.gpus, factor))
             }),
             level("PCIe", self.pcie, nic),
             level("NIC", self.nic, nic),
             level("spine", self.spine, spine),
+            level("network reduction", self.combining.filter(|_| by_network), combined),
         ];
         let mut levels: Vec<Level> = found.into_iter().flatten().collect();
         levels.sort_by(|one, other| one.mbps.total_cmp(&other.mbps));
@@ -219,7 +234,8 @@ mod tests {
         let domain = 8.min(gpus);
         let (scale_up, pcie, nic) = (Some(450_000.0), Some(63_000.0), Some(50_000.0));
         let (scale_up_is, part) = (SCALE_UP, None);
-        Cluster { gpus, domain, scale_up, scale_up_is, part, pcie, nic, spine: None, reduces: [true, false] }
+        let (reduces, switch_share, combining) = ([true, false], 1.0, None);
+        Cluster { gpus, domain, scale_up, scale_up_is, part, pcie, nic, spine: None, reduces, switch_share, combining }
     }
 
     fn first(cluster: &Cluster, collective: &str, algorithm: Algorithm) -> Level {
@@ -263,6 +279,9 @@ mod tests {
         // Eight GPUs: 2 x 7/8 of the bytes in the time of 1 + 1/8 of them.
         let nvls = first(&hgx(8), "allreduce", Algorithm::Nvls);
         assert_eq!((nvls.name, nvls.mbps.round()), ("scale-up network", 700_000.0));
+        let shared = Cluster { switch_share: 0.85, ..hgx(8) };
+        assert_eq!(first(&shared, "allreduce", Algorithm::Nvls).mbps.round(), 595_000.0);
+        assert_eq!(first(&shared, "allreduce", Algorithm::Ring).mbps.round(), 450_000.0);
         let none = Cluster { reduces: [false; 2], ..hgx(8) };
         assert_eq!(none.levels("allreduce", Algorithm::Nvls, Protocol::Simple), None);
     }
@@ -273,6 +292,15 @@ mod tests {
         let nvls = first(&both, "allreduce", Algorithm::Nvls);
         // Eight adapters carry the bytes once each way, which count 2 x 31/32 times.
         assert_eq!((nvls.name, nvls.mbps.round()), ("NIC", 744_000.0));
+        // The leaf of each rail combines an eighth of the bytes.
+        let slow = Cluster { combining: Some(20_000.0), ..both };
+        for algorithm in [Algorithm::Nvls, Algorithm::CollNet] {
+            let level = first(&slow, "allreduce", algorithm);
+            assert_eq!((level.name, level.mbps.round()), ("network reduction", 310_000.0));
+        }
+        assert_eq!(first(&slow, "allgather", Algorithm::CollNet).name, "NIC");
+        assert_eq!(first(&Cluster { gpus: 8, ..slow }, "allreduce", Algorithm::Nvls).name, "scale-up network");
+        assert_eq!(first(&slow, "allreduce", Algorithm::Ring), first(&both, "allreduce", Algorithm::Ring));
         let pairs = Cluster { gpus: 16, ..both };
         // Of two hosts, a ring between them moves no more.
         let alone = Cluster { reduces: [true, false], ..pairs };

@@ -2,7 +2,7 @@
 //!
 //! Routes are made anew over all shortest paths, as `analyze --fail` makes them, and packets choose among them as they do in
 //! the whole network: a share times the bandwidth of the whole is the bandwidth that `analyze --fail` counts. Tried are the
-//! busiest cable of each kind, and the busiest switch with hosts and without.
+//! busiest cable of each kind, and the busiest switch with hosts and without. Hosts that reach one rail no longer are out.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
@@ -37,17 +37,17 @@ pub struct Left {
 /// The network cannot be routed.
 pub fn left(fabric: &Fabric, (before, load): (f64, &Load), size: u64, routes: (Paths, u64)) -> Result<Left, String> {
     let spec = FabricSpec { routing: RoutingSpec::ShortestEcmp, ..fabric.spec.clone() };
-    let tried = |name: String, damaged: Network| -> Result<Worst, String> {
-        let after = assemble(&spec, damaged)?;
+    let share = |damaged: Network| -> Result<Option<f64>, String> {
         // Without a route between some pair nothing is exchanged among all.
         // The fewer nodes that are left may have more each: what failed gives them nothing.
-        Ok((name, exchange(&after, size, routes).map_or(0.0, |(after, _)| (after / before).min(1.0))))
+        let after = exchange(&assemble(&spec, damaged)?, size, routes).ok();
+        Ok(after.map(|(after, _)| (after / before).min(1.0)))
     };
     let mut left = Left::default();
     for role in [Role::SwitchLink, Role::GlobalLink] {
         let Some(cable) = busiest_cable(fabric, load, role) else { continue };
-        let one = tried(ends(fabric, cable), without_cable(&fabric.network, cable))?;
-        left.after_cable = worse(left.after_cable, one);
+        let after = share(without_cable(&fabric.network, cable))?.unwrap_or(0.0);
+        left.after_cable = worse(left.after_cable, (ends(fabric, cable), after));
     }
     let hanging = nodes_of_switches(fabric);
     // Of equals the first.
@@ -55,12 +55,19 @@ pub fn left(fabric: &Fabric, (before, load): (f64, &Load), size: u64, routes: (P
     for has_hosts in [true, false] {
         let fits = |v: usize| hanging[v].is_empty() != has_hosts;
         let Some(switch) = busiest_switch(fabric, load, fits) else { continue };
-        let damaged = without_switch(fabric, switch, &hanging[switch.0 as usize]);
+        let nodes = &hanging[switch.0 as usize];
+        let damaged = without_switch(fabric, switch, nodes);
         if damaged.nodes < 2 {
             continue;
         }
-        let one = tried(fabric.shape.vertex_name(&fabric.network, switch, "router"), damaged)?;
-        left.after_switch = worse(left.after_switch, one);
+        let mut after = share(damaged)?;
+        // Where rails do not meet, the others of a host do not reach the rail elsewhere: the host is out.
+        let hosts = hosts_of(&fabric.network, nodes);
+        if after.is_none() && hosts.len() > nodes.len() && hosts.len() as u32 + 2 <= fabric.nodes() {
+            after = share(without_switch(fabric, switch, &hosts))?;
+        }
+        let name = fabric.shape.vertex_name(&fabric.network, switch, "router");
+        left.after_switch = worse(left.after_switch, (name, after.unwrap_or(0.0)));
     }
     Ok(left)
 }
@@ -123,6 +130,21 @@ fn nodes_of_switches(fabric: &Fabric) -> Vec<Vec<Node>> {
         }
     }
     nodes
+}
+
+/// All nodes of the hosts of some: links within a host join them.
+fn hosts_of(network: &Network, nodes: &[Node]) -> Vec<Node> {
+    let mut seen = vec![false; network.vertices()];
+    let mut open: Vec<Vertex> = nodes.iter().map(|node| node.vertex()).collect();
+    while let Some(at) = open.pop() {
+        if !std::mem::replace(&mut seen[at.0 as usize], true) {
+            let inside = |channel: &Channel| {
+                matches!(network.role(Resource::Channel(*channel)), Role::Internal | Role::LocalLink)
+            };
+            open.extend(network.out(at).filter(inside).map(|channel| network.to(channel)));
+        }
+    }
+    network.node_iter().filter(|node| seen[node.0 as usize]).collect()
 }
 
 fn without_cable(network: &Network, cable: Channel) -> Network {

@@ -5,7 +5,8 @@
 //! no table of pairs is kept. Homes are shared out over the cores in chunks whose sums are added in
 //! order: the same bytes on any machine. On a cube with all its nodes and dimension-order routing, uniform traffic looks
 //! the same from everywhere: one home is counted and the sums spread over the translations (a million nodes in a second or
-//! so). In a complete folded tree it is summed block by block (`tree.rs`), on a dragonfly group by group (`dragonfly.rs`).
+//! so). In a complete folded tree it is summed block by block (`tree.rs`), on rails of GPU hosts leaf by leaf (`rails.rs`),
+//! on a dragonfly group by group (`dragonfly.rs`).
 //!
 //! ```
 //! # fn demo(spec: &hotlink_fabric::spec::FabricSpec) -> Result<(), Box<dyn std::error::Error>> {
@@ -22,6 +23,7 @@ mod bytes;
 mod dragonfly;
 mod latency;
 mod pairs;
+mod rails;
 mod regional;
 pub mod sharing;
 pub mod split;
@@ -40,6 +42,7 @@ use hotlink_fabric::routing::{Hop, Paths, Routing, State, Toward};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::topology::{Cube, Shape};
 use hotlink_fabric::traffic::{Demand, Flow};
+use rails::Rails;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use tree::Folded;
@@ -57,7 +60,7 @@ pub enum LoadError {
     },
     /// A path for each pair, and too many pairs to follow.
     #[error(
-        "{pairs} pairs of nodes, each with a path of its own: at most {most} are followed; count fewer nodes, or an even split (--paths packet)"
+        "{pairs} pairs of nodes, each with a path of its own: at most {most} are followed; count fewer nodes, or an even split (paths: packet)"
     )]
     Pairs {
         /// Pairs of the demand.
@@ -112,6 +115,11 @@ pub fn has_too_many_pairs(fabric: &Fabric) -> bool {
     is_hashed && u64::from(fabric.nodes()).pow(2) > MOST_PAIRS
 }
 
+/// Whether the fabric is one of rails of GPU hosts whose all-to-all is counted leaf by leaf, in a step or so for each link.
+pub fn counts_leaves(fabric: &Fabric) -> bool {
+    Rails::of(fabric).is_some()
+}
+
 /// The first node, and the first that it does not reach. Nodes pass nothing on: a GPU's own links may end in its host.
 pub fn apart(network: &Network) -> Option<[Node; 2]> {
     let first = network.node_iter().next()?;
@@ -142,11 +150,14 @@ pub fn count_paths(fabric: &Fabric, demand: &Demand, paths: Paths, seed: u64) ->
     if demand.nodes != fabric.nodes() {
         return Err(LoadError::Nodes { demand: demand.nodes, fabric: fabric.nodes() });
     }
-    let counts = match (paths, Folded::of(fabric)) {
-        (Paths::Destination, Some(tree)) if demand.all_pairs > 0.0 => {
-            with_flows(fabric, demand, tree.by_table(demand.all_pairs), by_table)?
-        }
-        (Paths::Destination, _) => by_table(&Injections::new(fabric, demand))?,
+    let counts = match paths {
+        Paths::Destination => match Some(demand.all_pairs).filter(|&amount| amount > 0.0).and_then(|amount| {
+            let tree = || Folded::of(fabric).map(|tree| tree.by_table(amount));
+            tree().or_else(|| Rails::of(fabric).map(|rails| rails.by_table(amount)))
+        }) {
+            Some(all) => with_flows(fabric, demand, all, by_table)?,
+            None => by_table(&Injections::new(fabric, demand))?,
+        },
         _ => pairs::count(fabric, demand, seed)?,
     };
     finish(fabric, demand, counts)
@@ -164,7 +175,9 @@ fn evenly(injections: &Injections) -> Result<Counts, LoadError> {
 
 /// All-to-all split evenly over equal paths, where its sum over the parts of the network is known.
 fn by_parts(fabric: &Fabric, amount: f64) -> Option<Counts> {
-    Folded::of(fabric).map(|tree| tree.evenly(amount)).or_else(|| dragonfly::count(fabric, amount))
+    let tree = Folded::of(fabric).map(|tree| tree.evenly(amount));
+    let rails = || Rails::of(fabric).map(|rails| rails.evenly(amount));
+    tree.or_else(rails).or_else(|| dragonfly::count(fabric, amount))
 }
 
 /// Adds the demand's flows of single pairs to what goes from everywhere to everywhere.

@@ -13,7 +13,7 @@ use hotlink_study::sizes::SizesOrLaws;
 use hotlink_study::transports::Control;
 use hotlink_study::words::Word;
 use hotlink_study::{Error, Watch};
-use hotlink_workloads::collective::Collective;
+use hotlink_workloads::collective::Asked;
 use hotlink_workloads::replay::Network as Replayed;
 use hotlink_workloads::schedule::Scheduled;
 use hotlink_workloads::seating::{MOST_PER_NODE, Wanted};
@@ -415,19 +415,23 @@ impl Simulation {
                 return Ok(each.collect::<Result<Vec<_>, _>>()?.concat());
             }
         }
-        match (Collective::of(&request)?, methods) {
-            (Some(_), Some(methods)) if methods != Methods::One(Method::Packet) => {
-                Err(wrong("method", "only packets answer collectives of GPUs"))
-            }
-            (Some((collective, fabrics)), _) => collective.records(&fabrics, watch),
-            (None, Some(Methods::One(Method::Measured))) => {
-                Err(wrong("method", "no results of a measurement can be given here"))
-            }
-            (None, methods) => {
-                self.check_parts(&request.benchmark, &request.parts()?)?;
-                methods.map_or_else(|| request.run(watch), |methods| methods.records(&request, watch))
-            }
+        let mut records = Vec::new();
+        for asked in Asked::of(request)? {
+            records.extend(match (asked, methods) {
+                (Asked::Gpus(..), Some(methods)) if methods != Methods::One(Method::Packet) => {
+                    return Err(wrong("method", "only packets answer collectives of GPUs"));
+                }
+                (Asked::Gpus(collective, fabrics), _) => collective.records(&fabrics, watch)?,
+                (Asked::Others(_), Some(Methods::One(Method::Measured))) => {
+                    return Err(wrong("method", "no results of a measurement can be given here"));
+                }
+                (Asked::Others(request), methods) => {
+                    self.check_parts(&request.benchmark, &request.parts()?)?;
+                    methods.map_or_else(|| request.run(watch), |methods| methods.records(&request, watch))?
+                }
+            });
         }
+        Ok(records)
     }
 }
 

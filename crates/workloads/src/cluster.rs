@@ -41,6 +41,8 @@ pub fn of(fabric: &Fabric, gpus: u32, on_host: Option<u32>, capacities: Capaciti
         nic,
         spine: share_of_spine(fabric, capacities, full).map(|rate| rate * adapters),
         reduces: [gpu::switch_reduces(spec).unwrap_or(false), spec.reduction.is_some()],
+        switch_share: gpu::switch_share(spec),
+        combining: spec.reduction.as_ref().map(|network| network.rate.value.0 as f64 / 1e6 * adapters),
     }
 }
 
@@ -60,6 +62,8 @@ pub fn of_hosts(host: &GpuHost, gpus: u32, on_host: Option<u32>) -> Cluster {
         nic: host.nics.map(|rate| rate / f64::from(domain)),
         spine: None,
         reduces: [host.switch_reduces, host.network_reduces],
+        switch_share: 1.0,
+        combining: None,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::replay::{self, Network, of_processor};
 use hotlink_bench::{Record, distribution};
 use hotlink_bound::gpu::{self as bounds, Level, Protocol, least_us};
 use hotlink_fabric::units::Time;
-use hotlink_schedule::collective::{Algorithm, Job, Machine, Which, processor};
+use hotlink_schedule::collective::{Algorithm, Job, Machine, Which};
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::simulate::request::{Benchmark, Request};
 use hotlink_study::{Error, Source, Watch, parallel};
@@ -76,23 +76,46 @@ pub fn algorithms(which: Which, names: &[String]) -> Result<Vec<Algorithm>, Erro
 /// Choices that collectives on GPUs do not have.
 const OF_MESSAGES: &str = "--memory, --align, --cache, --zero-copy, --via, --warmup, --samples, --raw, --background, --trace, --count and --inject are the message stack's, which --stack message runs in their place";
 
-impl Collective {
-    /// What a request asks of GPU clusters, with their names: a collective that their kernels run, on fabrics whose files
-    /// describe GPUs. `None`: the message stack answers, which `--stack` asks for.
+/// Who answers a request on some of its fabrics, as on each of them alone.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// The kernels of GPUs, on these fabrics.
+    Gpus(Box<Collective>, Vec<String>),
+    /// All others.
+    Others(Box<Request>),
+}
+
+impl Asked {
+    /// A request by who answers it, in the order of its fabrics: a collective is run by the kernels of GPUs where a fabric's
+    /// file describes GPUs, and by the message stack elsewhere, or where `--stack` asks for it.
     ///
     /// # Errors
     /// A fabric that cannot be opened; an algorithm or choice that GPUs do not have.
-    pub fn of(request: &Request) -> Result<Option<(Collective, Vec<String>)>, Error> {
-        let Benchmark::Collective { which, algorithms: names, .. } = &request.benchmark else { return Ok(None) };
-        let Some(which) = named(which.name()) else { return Ok(None) };
-        if request.stack.is_some() {
-            return Ok(None);
-        }
+    pub fn of(request: Request) -> Result<Vec<Asked>, Error> {
+        let which = match &request.benchmark {
+            Benchmark::Collective { which, .. } if request.stack.is_none() => named(which.name()),
+            _ => None,
+        };
+        let Some(which) = which else { return Ok(vec![Asked::Others(Box::new(request))]) };
+        let mut groups: Vec<(bool, Vec<String>)> = Vec::new();
         for fabric in &request.fabrics {
-            if !gpu::is(Source::open_as(fabric, request.network.technology)?.spec()) {
-                return Ok(None);
+            let has_gpus = gpu::is(Source::open_as(fabric, request.network.technology)?.spec());
+            match groups.last_mut() {
+                Some((alike, fabrics)) if *alike == has_gpus => fabrics.push(fabric.clone()),
+                _ => groups.push((has_gpus, vec![fabric.clone()])),
             }
         }
+        let of_group = |(has_gpus, fabrics): (bool, Vec<String>)| match has_gpus {
+            true => Ok(Asked::Gpus(Box::new(Collective::of(&request, which)?), fabrics)),
+            false => Ok(Asked::Others(Box::new(Request { fabrics, ..request.clone() }))),
+        };
+        groups.into_iter().map(of_group).collect()
+    }
+}
+
+impl Collective {
+    /// What a request asks of GPU clusters.
+    fn of(request: &Request, which: Which) -> Result<Collective, Error> {
         // Another engine answers by another machine: it must be asked for.
         if request.programs.is_asked_for() || request.programs.repeats() {
             return Err(Error::Input(format!("{} on GPUs runs their kernels: {OF_MESSAGES}", name(which))));
@@ -109,8 +132,11 @@ impl Collective {
         };
         let network = network.clone();
         let (sizes, vary) = (request.sizes.clone(), request.sensitivity);
-        let algorithms = algorithms(which, names)?;
-        Ok(Some((Collective { which, algorithms, nodes, sizes, network, vary }, request.fabrics.clone())))
+        let algorithms = match &request.benchmark {
+            Benchmark::Collective { algorithms: names, .. } => algorithms(which, names)?,
+            _ => Vec::new(),
+        };
+        Ok(Collective { which, algorithms, nodes, sizes, network, vary })
     }
 }
 
@@ -190,12 +216,12 @@ impl Collective {
             return Err(wrong(format!("--algorithm {}: its scale-up switches do not combine data", algorithm.name())));
         }
         let rails = match algorithm {
-            Algorithm::CollNet => gpu::rail_switches(source.spec(), nodes).map_err(wrong)?,
+            Algorithm::Nvls | Algorithm::CollNet => gpu::rail_switches(source.spec(), nodes).map_err(wrong)?,
             _ => None,
         };
         let job = Job { which: self.which, algorithm, bytes, machine: Machine { rails, ..gpus.machine(nodes) } };
         let schedule = job.schedule().map_err(wrong)?;
-        let spec = gpu::with_switches(source.spec(), &[algorithm]);
+        let spec = gpu::with_switches(source.spec(), [algorithm.is_by_switch(), job.network().is_some()]);
         let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes)).map_err(wrong)?;
         // Switches stand after the GPUs of whole domains, of which a job may use fewer.
         let switches = job.ranks() - nodes;
@@ -206,10 +232,11 @@ impl Collective {
         let level = usual_bound(algorithm).and_then(|of| {
             cluster.levels(name(self.which), of, Protocol::Simple).and_then(|levels| levels.first().copied())
         });
-        Ok(self.record(&ran, &job, level))
+        let named = gpu::processors(&built, nodes, &job);
+        Ok(self.record(&ran, &job, level, &|rank, cpu| named(places[rank as usize], cpu)))
     }
 
-    fn record(&self, ran: &replay::Ran, job: &Job, level: Option<Level>) -> Record {
+    fn record(&self, ran: &replay::Ran, job: &Job, level: Option<Level>, named: &dyn Fn(u32, u32) -> String) -> Record {
         let Job { which, algorithm, bytes, machine } = *job;
         let (latency, factor) = (ran.latency(), factor(which, machine.ranks));
         let record = Record::new()
@@ -231,10 +258,6 @@ impl Collective {
         let rate = |time: Time| bytes as f64 / time.us().max(f64::MIN_POSITIVE);
         record.set("algorithm_bandwidth_MBps", rate(latency));
         record.set("bus_bandwidth_MBps", factor * rate(latency));
-        let named = |rank: u32, cpu: u32| match machine.rails.filter(|_| rank >= machine.ranks) {
-            Some(switches) => format!("reduction in {}", switches.name(machine.domain, rank - machine.ranks)),
-            None => format!("{} of GPU {rank}", processor(cpu)),
-        };
         record = of_processor(record, &ran.replayed, named);
         let mut least = ran.least.time;
         if let Some((rank, cpu)) = ran.least.processor {
@@ -243,7 +266,8 @@ impl Collective {
         // Where a level of the cluster allows less than the routes that were counted, that is the bound.
         if let Some(level) = level.filter(|level| bytes > 0 && level.mbps > 0.0) {
             let time = Time::from_us(least_us(&level, factor, bytes));
-            if time > least {
+            // Pieces of the counted work are whole bytes and picoseconds each.
+            if time.0 > least.0 + least.0 / 10_000 {
                 least = time;
                 record.set("limiting_resource", level.name);
                 record = record.without("hot_link");

@@ -1,9 +1,10 @@
 //! A GPU cluster as its catalog file describes it: domains of GPUs, and what a collective's kernels take.
 
+use hotlink_fabric::Fabric;
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::topology::{Rail, Reducing, ReducingRail, TopologySpec};
-use hotlink_schedule::collective::{Algorithm, Home, Machine, RailSwitches, Wiring};
+use hotlink_schedule::collective::{Home, Job, Machine, RailSwitches, Wiring, processor};
 use hotlink_schedule::{Costs, Cut, Domains, Options};
 
 /// What the catalog says of a cluster's GPUs.
@@ -53,6 +54,14 @@ pub(crate) fn switch_reduces(spec: &FabricSpec) -> Option<bool> {
     stated.or((!has_switch).then_some(false))
 }
 
+/// The share of its links' rate at which a scale-up switch combines and copies; all of it where its file does not say.
+pub(crate) fn switch_share(spec: &FabricSpec) -> f64 {
+    spec.parameters.get("gpu_switch_share").map_or(1.0, |share| share.value.clamp(LEAST_SHARE, 1.0))
+}
+
+/// The least that such a share can be.
+const LEAST_SHARE: f64 = 0.01;
+
 /// How its GPUs and domains are wired.
 fn wiring(spec: &FabricSpec) -> Wiring {
     let of = |rail: &Rail| Wiring { mesh: rail.mesh, joined: rail.joined };
@@ -86,7 +95,7 @@ impl Gpus {
                 copy_ps_per_byte: per_byte(value("gpu_copy_rate")?),
                 proxy_ps: value("gpu_proxy_time")?.round() as u64,
                 switch_launch_ps: by_switch("gpu_switch_launch_time", 0.0)?.round() as u64,
-                switch_extra: 1.0 / by_switch("gpu_switch_share", 1.0)?.clamp(0.01, 1.0) - 1.0,
+                switch_extra: 1.0 / by_switch("gpu_switch_share", 1.0)?.clamp(LEAST_SHARE, 1.0) - 1.0,
                 switch_chunk: by_switch("gpu_switch_chunk", 0.0)?.round() as u64,
             },
             switch_reduces,
@@ -148,9 +157,21 @@ pub(crate) fn rail_switches(spec: &FabricSpec, ranks: u32) -> Result<Option<Rail
     }))
 }
 
-/// The same fabric with the switches that take part in some algorithms as nodes beyond the GPUs; `None`: none do.
-pub fn with_switches(spec: &FabricSpec, algorithms: &[Algorithm]) -> Option<FabricSpec> {
-    let reducing = match [Algorithm::Nvls, Algorithm::CollNet].map(|algorithm| algorithms.contains(&algorithm)) {
+/// What processors of a collective's schedule are called, by the nodes that its ranks are on: the first are GPUs, the rails'
+/// switches that combine data the last.
+pub(crate) fn processors(fabric: &Fabric, gpus: u32, job: &Job) -> impl Fn(u32, u32) -> String + use<> {
+    let rails = domain(&fabric.spec);
+    let network = job.network().map(|switches| (switches, fabric.nodes() - switches.count(rails)));
+    move |node, cpu| match network.filter(|_| node >= gpus) {
+        Some((switches, first)) => format!("reduction in {}", switches.name(rails, node.saturating_sub(first))),
+        None => format!("{} of GPU {node}", processor(cpu)),
+    }
+}
+
+/// The same fabric with switches that combine data as nodes beyond the GPUs: those of the scale-up networks, those of the
+/// rails, or both; `None`: neither.
+pub fn with_switches(spec: &FabricSpec, [scale_up, rails]: [bool; 2]) -> Option<FabricSpec> {
+    let reducing = match [scale_up, rails] {
         [true, false] => Reducing::ScaleUp,
         [false, true] => Reducing::Rails,
         [true, true] => Reducing::All,

@@ -4,13 +4,11 @@ use crate::gpu;
 use crate::replay::{self, Failed, Network};
 use crate::seating::Wanted;
 use hotlink_bench::Record;
-use hotlink_bench::words::Word;
 use hotlink_fabric::units::Time;
 use hotlink_schedule::{Cut, Format, Options, Read, check, place, read};
 use hotlink_study::ask::{Method, Methods};
 use hotlink_study::inputs::{self, Vary};
-use hotlink_study::options::CalcUnit;
-use hotlink_study::simulate::goal::{Goal, Scheduled as GoalOf};
+use hotlink_study::simulate::goal::{Goal, Scheduled as GoalOf, with_reading};
 use hotlink_study::simulate::loggp::is_calibrated;
 use hotlink_study::simulate::request::Request;
 use hotlink_study::{Error, Source, Watch};
@@ -166,22 +164,9 @@ impl Scheduled {
                 },
             )?;
         let head = Record::new().with("fabric", source.name()).with("benchmark", benchmark);
-        let head = head.with("method", "packet").with("schedule", self.path.as_str()).with("format", format.name());
-        let mut record = seats.told(head);
-        if let Some(bytes) = self.options.bytes {
-            record = record.with("size_B", bytes).with("size_is", "the larger of the collective's input and output");
-        }
-        let unit = CalcUnit::ALL.iter().find(|unit| Time::from(**unit) == self.calc_unit);
-        if let Some(unit) = unit.filter(|_| found.unit_ps.is_none()) {
-            record.set("calc_unit", unit.name());
-        }
-        if let Some(flops) = self.options.flops {
-            record.set("flops", flops);
-        }
-        if let Some(groups) = &self.options.groups {
-            record.set("groups", groups.display().to_string());
-        }
-        let mut record = record.followed_by(ran.record);
+        let head = seats.told(head.with("method", "packet").with("schedule", self.path.as_str()));
+        let head = with_reading(head, found, &self.options, self.calc_unit);
+        let mut record = head.followed_by(ran.record);
         if seats.shares_nodes() {
             record.set("left_out", "messages within a node");
         }

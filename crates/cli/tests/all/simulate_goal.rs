@@ -31,6 +31,8 @@ fn a_written_schedule_runs_as_it_did() {
         let made = hotlink(&line).unwrap();
         let read = hotlink(&format!("simulate goal {file} {MACHINE}{unit}")).unwrap();
         std::fs::remove_file(&path).unwrap();
+        let asked = unit.strip_prefix(" --calc-unit ").unwrap_or("ns");
+        assert_eq!((&read[0]["calc_unit"], &read[0]["format"]), (&asked.into(), &"goal".into()));
         let [made, read] = [&made[0], &read[0]].map(|record| record["latency_us"].as_f64().unwrap());
         assert!((read / made - 1.0).abs() <= near, "{unit}: {made} and {read}");
     }

@@ -85,7 +85,7 @@ fn collectives_of_gpus_are_monotone_and_within_their_bounds() {
     }
     assert!(new.iter().zip(&old).all(|(new, old)| *new <= old * 1.001), "{new:?} {old:?}");
     // Rails that meet: a ring leaves each host once, and its switches combine.
-    asked("hgx-h100-sharp", "--size 8,1MiB,256MiB --algorithm ring,collnet");
+    asked("hgx-h100-sharp", "--size 8,1MiB,256MiB --algorithm ring,nvls,collnet");
     let short = asked("hgx-h100-sharp", "--size 8 --algorithm ring,hierarchical,collnet");
     assert!(short[2] < short[1] && short[1] < short[0], "{short:?}");
     // At sizes that fill whole pieces, 8 B more are a piece more: no time falls by more than its share of the pipeline.
@@ -218,6 +218,18 @@ fn collectives_of_gpus_run_by_every_algorithm_below_their_bounds() {
     let line = "simulate allreduce --fabric hgx-h100-rail --nodes 8 --size 64 --warmup 1 --stack message";
     let stack = &records(line, &folder)[0];
     assert_eq!(stack["stack"], "message", "{stack}");
+    // Of a list each fabric is answered as it is alone, and says by which engine.
+    let alone = |fabric: &str| {
+        let line = format!("simulate allreduce --fabric {fabric} --nodes 8 --size 64 --algorithm ring");
+        records(&line, &folder).into_iter().map(|record| (record["latency_us"].clone(), record["stack"].clone()))
+    };
+    let fabrics = ["ib-ndr-fat-tree2", "hgx-h100-rail", "hgx-h100-pod", "ib-hdr-sharp"];
+    let each: Vec<_> = fabrics.into_iter().flat_map(alone).collect();
+    assert_eq!(alone(&fabrics.join(",")).collect::<Vec<_>>(), each);
+    assert_eq!(
+        each.iter().map(|(_, stack)| stack.as_str().unwrap()).collect::<Vec<_>>(),
+        ["message", "gpu", "gpu", "message"]
+    );
     refuses(
         &folder,
         &[

@@ -7,7 +7,8 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{self, load};
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::routing::Paths;
-use hotlink_fabric::spec::ItemKind;
+use hotlink_fabric::spec::{FabricSpec, ItemKind, TopologySpec};
+use hotlink_fabric::topology::Rail;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_study::model::PatternQuestion;
 use hotlink_study::options::Rates;
@@ -121,6 +122,20 @@ fn hosts_with_gpus_have_rails() {
     assert!(
         found.files.iter().any(|(name, text)| name == "infiniband-16-rail.toml" && text.contains("as in gpu-rail"))
     );
+}
+
+/// Rails of two leaves that do not meet: hosts of the one that fails are out, and the others have what they had.
+#[test]
+fn hosts_that_lose_a_rail_of_several_leaves_are_out() {
+    let spec = FabricSpec { topology: TopologySpec::new(Rail::apart(2, 8)), ..load("hgx-h100-rail").unwrap() };
+    let fabric = Fabric::build(&spec, 24).unwrap();
+    let routes = (Paths::Packet, 0);
+    let (before, counted) = failure::exchange(&fabric, 1 << 20, routes).unwrap();
+    let left = failure::left(&fabric, (before, &counted), 1 << 20, routes).unwrap();
+    // That of a spine costs more: half of what leaves a leaf.
+    let (name, share) = left.after_switch.unwrap();
+    assert!(name.contains("spine") && share > 0.4, "{name} {share}");
+    assert_eq!(left.nodes_of_switch.len(), 4);
 }
 
 /// 128 hosts on four leaves of 32, two spines: 16 links from each leaf to each spine.

@@ -1,13 +1,14 @@
-//! All-to-all in folded trees, which is summed block by block, against every pair carried hop by hop.
+//! All-to-all in folded trees and on rails, which is summed block by block or leaf by leaf, against every pair carried hop by
+//! hop.
 
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::routing::choice::Draw;
 use hotlink_fabric::routing::{Hop, Paths, Routing, State, Trip};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
-use hotlink_fabric::topology::{Clos64, FatTree};
+use hotlink_fabric::topology::{Clos64, FatTree, Rail};
 use hotlink_fabric::traffic::{Demand, Traffic};
-use hotlink_load::{count_every_destination, count_paths};
+use hotlink_load::{count_every_destination, count_paths, counts_leaves};
 use proptest::prelude::*;
 
 fn fat_tree(radix: u32, oversubscription: f64, top_all_down: bool) -> TopologySpec {
@@ -84,6 +85,44 @@ proptest! {
         prop_assert_eq!(differ(&load.channel, &channel), None);
         prop_assert_eq!(differ(&load.vertex[devices.clone()], &vertex[devices]), None);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn rails_carry_what_carrying_every_pair_gives(
+        (gpus_per_host, half, joined, mesh) in (1u32..=5, 1u32..=4, any::<bool>(), any::<bool>()),
+        traffic in prop_oneof![Just(Traffic::AllToAll), Just(Traffic::Uniform), Just(Traffic::HotSpot(40))],
+        paths in prop_oneof![Just(Paths::Packet), Just(Paths::Destination)],
+        n in 1u32..120,
+    ) {
+        let rail = Rail { gpus_per_host, radix: (2 * half).max(gpus_per_host), joined, mesh };
+        let built = Fabric::build(&FabricSpec::bare("test", TopologySpec::new(rail), RoutingSpec::ShortestEcmp), n);
+        prop_assume!(built.is_ok());
+        let fabric = built.unwrap();
+        prop_assume!(fabric.nodes() > 1);
+        let demand = traffic.demand(fabric.nodes(), 5).unwrap();
+        let (channel, vertex) = pair_by_pair(&fabric, &demand, paths);
+        let load = count_paths(&fabric, &demand, paths, 0).unwrap();
+        prop_assert_eq!(differ(&load.channel, &channel), None);
+        prop_assert_eq!(differ(&load.vertex, &vertex), None);
+    }
+}
+
+/// With one switch a rail, spines, or cores, full or not, on rails that meet and that do not.
+#[test]
+fn rails_of_every_level_are_counted_leaf_by_leaf() {
+    for (joined, nodes) in [(true, 4), (true, 18), (true, 30), (true, 100), (false, 10), (false, 34), (false, 120)] {
+        let rail = Rail { gpus_per_host: 2, radix: 8, joined, mesh: false };
+        let spec = FabricSpec::bare("test", TopologySpec::new(rail), RoutingSpec::ShortestEcmp);
+        assert!(counts_leaves(&Fabric::build(&spec, nodes).unwrap()), "{joined} {nodes}");
+    }
+    for (name, nodes) in [("hgx-h100-rail", 1024), ("hgx-h100-pod", 4096), ("gpu-rail", 600), ("mi300x-rail", 64)] {
+        let spec = hotlink_fabric::catalog::load(name).unwrap();
+        assert!(counts_leaves(&Fabric::build(&spec, nodes).unwrap()), "{name} {nodes}");
+    }
+    let spec = hotlink_fabric::catalog::load("ib-ndr-fat-tree2").unwrap();
+    assert!(!counts_leaves(&Fabric::build(&spec, 64).unwrap()));
 }
 
 #[test]

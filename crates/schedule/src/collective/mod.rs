@@ -9,7 +9,8 @@
 //! - **tree**: chains within the domains, two complementary binary trees between them; reduction up and broadcast down run
 //!   at the same time.
 //! - **hierarchical**: reduce-scatter within the domain, a ring a rail between the domains, allgather within the domain.
-//! - **nvls**: the same, but the scale-up switch reduces and replicates: a rank beyond the GPUs for each domain.
+//! - **nvls**: the same, but the scale-up switch reduces and replicates: a rank beyond the GPUs for each domain. Where the
+//!   rails' switches combine data, too, they do so between the domains as in collnet, in place of the rings.
 //! - **collnet**: as hierarchical, but between the domains the rails' switches reduce and replicate: ranks beyond the GPUs.
 //! - all-to-all: **pairwise**, and **hierarchical** (to the domain's GPU on the right rail first).
 
@@ -171,40 +172,53 @@ pub(crate) const MOST_OPERATIONS: u64 = 100_000_000;
 impl Job {
     /// Ranks of its schedule: the GPUs, and the switches where they take part.
     pub fn ranks(&self) -> u32 {
+        self.first_of_network() + self.network().map_or(0, |switches| switches.count(self.machine.domain))
+    }
+
+    /// The first rank of the rails' switches: those of the scale-up switches stand before it.
+    fn first_of_network(&self) -> u32 {
+        let Machine { ranks, domain, .. } = self.machine;
+        ranks + if self.algorithm.is_by_switch() { ranks.div_ceil(domain) } else { 0 }
+    }
+
+    /// The rails' switches, where they take part.
+    pub fn network(&self) -> Option<RailSwitches> {
         let Machine { ranks, domain, rails, .. } = self.machine;
-        let switches = match self.algorithm {
-            Algorithm::Nvls => ranks.div_ceil(domain),
-            Algorithm::CollNet => rails.map_or(0, |switches| switches.count(domain)),
-            _ => 0,
-        };
-        ranks + switches
+        rails.filter(|_| match self.algorithm {
+            Algorithm::CollNet => true,
+            Algorithm::Nvls => ranks > domain,
+            _ => false,
+        })
     }
 
     /// Operations of its schedule, at most about.
     fn operations(&self) -> u64 {
-        let Machine { ranks, domain, channels, chunk, slices, rails, .. } = self.machine;
+        let Machine { ranks, domain, channels, slices, .. } = self.machine;
         let [ranks, domain, channels] = [ranks, domain, channels].map(u64::from);
         let (part, domains) = (self.bytes.div_ceil(channels), ranks / domain);
+        let chunk = self.chunk();
         let of_each_rank = match self.algorithm {
             Algorithm::Ring => 16 * ranks * channels * part.div_ceil((slices * chunk).saturating_mul(ranks)),
             Algorithm::Tree => 10 * channels * part.div_ceil(pipelined(part, chunk, domain + domains)),
             Algorithm::Pairwise => 5 * (ranks + self.bytes / chunk),
-            Algorithm::CollNet => {
-                let stages = rails.map_or(1, |switches| switches.stages());
-                let piece = domain.saturating_mul(pipelined(part / domain, chunk, stages));
-                channels * (6 * domain + 20) * part.div_ceil(piece)
-            }
             Algorithm::Hierarchical if self.which == Which::Alltoall => {
                 channels * 5 * (domain + domains + self.bytes / channels / chunk)
             }
-            Algorithm::Hierarchical | Algorithm::Nvls => {
-                let by_switch = self.algorithm.is_by_switch() && self.machine.costs.switch_chunk > 0;
-                let chunk = if by_switch { chunk.min(self.machine.costs.switch_chunk) } else { chunk };
-                let piece = domain.saturating_mul(pipelined(part / domain, chunk, domains));
-                channels * (6 * domain + 16 * domains) * part.div_ceil(piece)
+            Algorithm::Hierarchical | Algorithm::Nvls | Algorithm::CollNet => {
+                let network = self.network();
+                let stages = network.map_or(domains, |switches| switches.stages());
+                let piece = domain.saturating_mul(pipelined(part / domain, chunk, stages));
+                let between = if network.is_some() { 20 } else { 16 * domains };
+                channels * (6 * domain + between) * part.div_ceil(piece)
             }
         };
         of_each_rank.saturating_mul(ranks)
+    }
+
+    /// The largest piece that a channel passes on.
+    fn chunk(&self) -> u64 {
+        let Machine { chunk, costs, .. } = self.machine;
+        if self.algorithm.is_by_switch() && costs.switch_chunk > 0 { chunk.min(costs.switch_chunk) } else { chunk }
     }
 
     /// The schedule, in picoseconds.
@@ -247,7 +261,7 @@ impl Job {
             (Which::Alltoall, _) => exchange::by_rail(&mut draft, &machine, bytes),
             (_, Algorithm::Ring) => ring::all(&mut draft, &machine, which, bytes),
             (_, Algorithm::Tree) => tree::all(&mut draft, &machine, bytes),
-            (_, algorithm) => rails::all(&mut draft, &machine, which, bytes, algorithm, places),
+            _ => rails::all(&mut draft, self, places),
         }
         Ok(draft.builder(crate::form::NONE).build())
     }

@@ -72,7 +72,7 @@ impl RailSwitches {
     }
 
     /// The leaf of a GPU, counted from the first switch on: of its rail, and of the place of its domain.
-    fn leaf(&self, rail: u32, place: u32) -> u32 {
+    pub(super) fn leaf(&self, rail: u32, place: u32) -> u32 {
         rail * self.leaves + place / self.held
     }
 
@@ -125,11 +125,6 @@ impl Parts {
     }
 }
 
-/// The rank of the leaf to which a GPU sends; `place` is that of its domain.
-pub(super) fn leaf_of(machine: &Machine, switches: &RailSwitches, rank: u32, place: u32) -> u32 {
-    machine.ranks + switches.leaf(rank % machine.domain, place)
-}
-
 /// A switch or GPU below another switch: its rank, and what it sends up and gets back.
 #[derive(Clone, Copy)]
 struct Below {
@@ -138,17 +133,17 @@ struct Below {
     down: u64,
 }
 
-/// The switches' side of a piece of a channel: `block` is the part of each rail, `places` those of the domains. Pieces do not
-/// wait for one another, but for the rate at which a switch combines.
+/// The switches' side of a piece of a channel: `block` is the part of each rail, `first` the rank of the first switch, `places`
+/// those of the domains. Pieces do not wait for one another, but for the rate at which a switch combines.
 pub(super) fn combine(
     draft: &mut Draft,
     machine: &Machine,
-    (switches, places): (&RailSwitches, &[u32]),
+    (switches, first, places): (&RailSwitches, u32, &[u32]),
     channel: u32,
     which: Which,
     block: impl Fn(u32) -> u64,
 ) {
-    let Machine { ranks, domain: rails, .. } = *machine;
+    let rails = machine.domain;
     let parts = Parts::of(machine, which);
     let in_group = switches.leaves.div_ceil(switches.groups);
     // Domains by their leaf, and leaves by their group: those that the collective has.
@@ -163,13 +158,13 @@ pub(super) fn combine(
             let [up, down] = [parts.combines, parts.gathers].map(|whole| parts.whole(whole, block, homes));
             Below { rank, up, down }
         };
-        let core = (switches.groups > 1).then(|| ranks + switches.core(rails, rail, channel));
+        let core = (switches.groups > 1).then(|| first + switches.core(rails, rail, channel));
         let mut spines = Vec::new();
         for (group, leaves) in &groups {
-            let spine = (switches.leaves > 1).then(|| ranks + switches.spine(rails, rail, channel, *group));
+            let spine = (switches.leaves > 1).then(|| first + switches.spine(rails, rail, channel, *group));
             let mut own = Vec::new();
             for (index, homes) in leaves {
-                let leaf = below(ranks + rail * switches.leaves + index, homes);
+                let leaf = below(first + rail * switches.leaves + index, homes);
                 let gpus = homes.iter().map(|&home| Below {
                     rank: home * rails + rail,
                     up: parts.sent(block, home),

@@ -2,24 +2,18 @@
 //! switches of the rails.
 
 use super::lane::Lane;
-use super::network::{Parts, combine, leaf_of};
+use super::network::{Parts, combine};
 use super::ring::{Seat, round};
-use super::{Algorithm, Machine, STAGE, Which, chunks, pipelined, share};
+use super::{Job, Machine, STAGE, Which, chunks, pipelined, share};
 use crate::draft::Draft;
 
 /// `places` are those of the domains, by which the rails' switches know their leaves.
-pub(super) fn all(
-    draft: &mut Draft,
-    machine: &Machine,
-    which: Which,
-    bytes: u64,
-    algorithm: Algorithm,
-    places: &[u32],
-) {
-    let Machine { ranks, domain, channels, chunk, slices, costs, .. } = *machine;
+pub(super) fn all(draft: &mut Draft, job: &Job, places: &[u32]) {
+    let Job { which, algorithm, bytes, machine } = job;
+    let (which, bytes) = (*which, *bytes);
+    let Machine { ranks, domain, channels, slices, costs, .. } = *machine;
     let by_switch = algorithm.is_by_switch();
-    let network = machine.rails.filter(|_| algorithm == Algorithm::CollNet);
-    let chunk = if by_switch && costs.switch_chunk > 0 { costs.switch_chunk.min(chunk) } else { chunk };
+    let (network, first, chunk) = (job.network(), job.first_of_network(), job.chunk());
     let domains = ranks / domain;
     let (combines, gathers) = (which != Which::Allgather, which != Which::ReduceScatter);
     let channels = channels.min(u32::from(STAGE));
@@ -74,7 +68,7 @@ pub(super) fn all(
                 }
                 if let Some(switches) = &network {
                     let (parts, home) = (Parts::of(machine, which), rank / domain);
-                    let leaf = leaf_of(machine, switches, rank, places[home as usize]);
+                    let leaf = first + switches.leaf(own, places[home as usize]);
                     let mut up = lane.beside(STAGE | channel as u8, stages[3]);
                     done.into_iter().for_each(|op| up.also_after(op));
                     up.send_far(leaf, parts.sent(block(own), home));
@@ -119,7 +113,7 @@ pub(super) fn all(
         for channel in 0..channels {
             for piece in pieces(channel) {
                 let block = |rail: u32| share(piece, rail.into(), domain.into());
-                combine(draft, machine, (&switches, places), channel, which, block);
+                combine(draft, machine, (&switches, first, places), channel, which, block);
             }
         }
     }

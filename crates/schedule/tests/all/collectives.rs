@@ -20,7 +20,8 @@ fn job(which: Which, algorithm: Algorithm, [ranks, domain, channels]: [u32; 3], 
     let groups = leaves.div_ceil(3);
     let (cores, joined) = (if groups > 1 { 2 } else { 0 }, ranks > 30);
     let switches = RailSwitches { held: 2, leaves, groups, spines, cores, joined, gate_ps: 400_000, ps_per_byte: 20.0 };
-    let rails = (algorithm == Algorithm::CollNet).then_some(switches);
+    // Switches that take part in nothing but some algorithms.
+    let rails = (algorithm == Algorithm::CollNet || ranks == 24).then_some(switches);
     let wiring = Wiring::default();
     let machine = Machine { ranks, domain, channels, chunk: 4096, slices: 2, costs, wiring, rails };
     Job { which, algorithm, bytes, machine }
@@ -96,6 +97,21 @@ fn bytes_moved_are_those_of_the_algorithm() {
     assert_eq!(collnet(Which::Allreduce), 2 * h * bytes + 2 * 2 * bytes);
     assert_eq!(collnet(Which::ReduceScatter), h * bytes + bytes + 2 * bytes + bytes);
     assert_eq!(collnet(Which::Allgather), collnet(Which::ReduceScatter));
+    // By both: within the domains as the scale-up switch has it, between them as the rails' switches do.
+    let both = |which| {
+        let rails = job(which, Algorithm::CollNet, [ranks, domain, 8], bytes, COSTS).machine.rails;
+        let mut job = job(which, Algorithm::Nvls, [ranks, domain, 8], bytes, COSTS);
+        job.machine.rails = rails;
+        let schedule = job.schedule().unwrap();
+        assert_eq!((check(&schedule), schedule.ranks()), (Ok(()), job.ranks()));
+        let network = |rank: u32| rank >= ranks + ranks / domain;
+        let far = |op: &hotlink_schedule::Op| network(op.rank) || network(op.peer);
+        let sends = || schedule.ops().filter(|op| op.kind == Kind::Send);
+        let [total, far] = [sends().map(|op| op.size).sum::<u64>(), sends().filter(far).map(|op| op.size).sum::<u64>()];
+        (total - far, far)
+    };
+    assert_eq!(both(Which::Allreduce), (nvls.0, collnet(Which::Allreduce)));
+    assert_eq!(both(Which::Allgather).1, collnet(Which::Allgather));
     // Eight domains a rail: four leaves in groups of two under spines, and a core above both spines of a channel.
     let in_groups = |which| {
         let mut job = job(which, Algorithm::CollNet, [64, domain, 8], bytes, COSTS);

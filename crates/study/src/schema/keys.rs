@@ -104,7 +104,7 @@ pub(super) const COMMON: &[Key] = &[
     key("resource", Text, "", "The server that the row is about"),
     key("utilisation", Number, "1", "Share of the time that this server was busy"),
     key("messages", Count, "", "Messages that were sent"),
-    key("stack", Text, "", "Whether bare packets or the message stack ran"),
+    key("stack", Text, "", "Which engine ran: bare packets, the message stack, kernels of GPUs, the adapter"),
     key("adapter", Text, "", "Model of the adapter"),
     key("via", Text, "", "What carries messages"),
     key("post_us", Number, "us", "Of an empty message between neighbours: the processor that sends it"),

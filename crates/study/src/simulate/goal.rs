@@ -3,11 +3,13 @@
 use super::limiter;
 use super::loggp::recorded;
 use crate::inputs::{self, Vary};
+use crate::options::CalcUnit;
 use crate::{Error, Source, Watch};
+use hotlink_bench::words::Word;
 use hotlink_bench::{Record, Step, distribution};
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, MOST_RANKS, Machine, Missing, Outcome, Schedule, simulate};
-use hotlink_schedule::{Options, check, place, read};
+use hotlink_schedule::{Options, Read, check, place, read};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
@@ -50,7 +52,7 @@ pub enum Scheduled {
 
 /// What is simulated: one schedule, or what it is recorded from.
 enum Work<'a> {
-    Read { file: &'a str, options: &'a Options, schedule: Schedule, calc_unit: Time },
+    Read { file: &'a str, options: &'a Options, read: Read, calc_unit: Time },
     Recorded { steps: &'a [Step], repeat: u32, ranks: u32 },
 }
 
@@ -63,12 +65,13 @@ impl Work<'_> {
         watch: &dyn Watch,
     ) -> Result<(Cow<'_, Schedule>, Record, Vec<Missing>), Error> {
         match self {
-            Work::Read { file, options, schedule, calc_unit } => {
-                let messages = LogGops { calc_unit: *calc_unit, ..machine.messages };
+            Work::Read { file, options, read, calc_unit } => {
+                let (schedule, unit) = (&read.schedule, read.unit_ps.map_or(*calc_unit, Time));
+                let messages = LogGops { calc_unit: unit, ..machine.messages };
                 let ran = simulated(fabric, file, schedule, &messages, watch);
                 // What can never end on any machine is told with its place.
                 let record = ran.or_else(|error| sound(file, options, schedule).and(Err(error)))?;
-                Ok((Cow::Borrowed(schedule), record, Vec::new()))
+                Ok((Cow::Borrowed(schedule), with_reading(record, read, options, *calc_unit), Vec::new()))
             }
             Work::Recorded { steps, repeat, ranks } => {
                 let names: Vec<String> = steps.iter().map(Step::to_string).collect();
@@ -126,19 +129,37 @@ impl Goal {
         match &self.schedule {
             Scheduled::File { file, calc_unit, options } => {
                 let read = read(file, options).map_err(|error| input(error.to_string()))?;
-                let (schedule, calc_unit) = (read.schedule, read.unit_ps.map_or(*calc_unit, Time));
                 // Which receive takes a message may decide whether all end. Where that is no matter of time, what ends on this
                 // machine can end, so that running it checks it.
-                if !schedule.is_in_order() {
-                    sound(file, options, &schedule)?;
+                if !read.schedule.is_in_order() {
+                    sound(file, options, &read.schedule)?;
                 }
-                Ok(vec![Work::Read { file, options, schedule, calc_unit }])
+                Ok(vec![Work::Read { file, options, read, calc_unit: *calc_unit }])
             }
             Scheduled::Generated { steps, repeat } => {
                 Ok(ranks.iter().map(|&ranks| Work::Recorded { steps, repeat: *repeat, ranks }).collect())
             }
         }
     }
+}
+
+/// The record with how the file was read: its form, and what it does not tell.
+pub fn with_reading(record: Record, read: &Read, options: &Options, calc_unit: Time) -> Record {
+    let mut record = record.with("format", read.format.name());
+    if let Some(bytes) = options.bytes {
+        record = record.with("size_B", bytes).with("size_is", "the larger of the collective's input and output");
+    }
+    let unit = CalcUnit::ALL.iter().find(|unit| Time::from(**unit) == calc_unit);
+    if let Some(unit) = unit.filter(|_| read.unit_ps.is_none()) {
+        record.set("calc_unit", unit.name());
+    }
+    if let Some(flops) = options.flops {
+        record.set("flops", flops);
+    }
+    if let Some(groups) = &options.groups {
+        record.set("groups", groups.display().to_string());
+    }
+    record
 }
 
 /// What can never end, with its place in the file.

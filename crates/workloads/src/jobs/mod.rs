@@ -106,8 +106,11 @@ impl Jobs {
         let nodes = self.nodes.or(source.own_nodes()).or(plan.nodes).ok_or_else(|| {
             of_plan(format!("how many nodes {} has is not said: nodes = 64, or --nodes 64", source.name()))
         })?;
-        let algorithms: Vec<Algorithm> = plan.jobs.iter().filter_map(work::of_switches).collect();
-        let spec = gpu::with_switches(source.spec(), &algorithms);
+        let has = |algorithm| plan.jobs.iter().any(|job| work::of_switches(job) == Some(algorithm));
+        let [nvls, collnet] = [Algorithm::Nvls, Algorithm::CollNet].map(has);
+        // Between hosts, the former takes the rails' switches where they combine.
+        let rails = collnet || nvls && source.spec().reduction.is_some();
+        let spec = gpu::with_switches(source.spec(), [nvls, rails]);
         let per_host = spec.as_ref().map(gpu::domain);
         let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes));
         let built = built.map_err(|what| of_plan(format!("{}: {what}", source.name())))?;

@@ -4,6 +4,7 @@ use super::plan::{Plan, Repeat};
 use super::shared::{Hot, Loads};
 use super::work::Placed;
 use super::{ALL, Setting, place};
+use crate::gpu;
 use crate::replay::{self, Least};
 use hotlink_bench::Record;
 use hotlink_bench::distribution::{ascending_us, median, quantile};
@@ -63,7 +64,7 @@ impl<'a> Stage<'a> {
         for job in &jobs {
             let (ran, outcomes) = self.run(&[job], self.settings)?;
             let busiest = limiter::of_packets(Record::new(), &self.packets, &ran.run);
-            let busiest = replay::of_processor(busiest, &ran, replay::processor);
+            let busiest = self.with_processor(busiest, &ran, &[job]);
             alone.push(((self.least(job, &ran)?, outcomes[0]), busiest));
             last = Some((ran, outcomes));
         }
@@ -94,8 +95,37 @@ impl<'a> Stage<'a> {
         }
         let leasts: Vec<&Least> = alone.iter().map(|((least, _), _)| least).collect();
         let record = self.of_all(&jobs, &leasts, &beside, loads.hottest(None)).with("wall_s", wall_s);
-        records.push(limiter::of_packets(with_run(record, &ran.run), &self.packets, &ran.run));
+        let record = limiter::of_packets(with_run(record, &ran.run), &self.packets, &ran.run);
+        records.push(self.with_processor(record, &ran, &all));
         Ok(records)
+    }
+
+    /// The record with the busiest processor as what held the run back, where it was. What traffic waits between messages is
+    /// no work.
+    fn with_processor(&self, record: Record, ran: &Replayed, jobs: &[&Whole<'_>]) -> Record {
+        let mut first = 0;
+        for job in jobs {
+            let own = first..first + job.placed.nodes.len() as u32;
+            if !job.placed.job.is_traffic() && ran.busiest.is_some_and(|(rank, ..)| own.contains(&rank)) {
+                return replay::of_processor(record, ran, |rank, cpu| {
+                    let name = self.processor(job, rank - own.start, cpu);
+                    if jobs.len() > 1 { format!("job {}: {name}", job.placed.job.name) } else { name }
+                });
+            }
+            first = own.end;
+        }
+        record
+    }
+
+    /// What a processor of a job's rank is called.
+    fn processor(&self, job: &Whole<'_>, rank: u32, cpu: u32) -> String {
+        match &job.placed.of_gpus {
+            Some(collective) => {
+                let named = gpu::processors(self.fabric, self.setting.nodes, collective);
+                named(job.placed.nodes[rank as usize], cpu)
+            }
+            None => replay::processor(rank, cpu),
+        }
     }
 
     /// A job with as many rounds as it has, or as take long enough when it is alone and nothing fails.
@@ -166,8 +196,12 @@ impl<'a> Stage<'a> {
 
     fn least(&self, job: &Whole<'_>, ran: &Replayed) -> Result<Least, Error> {
         let on = (&job.schedule, &job.placed.nodes[..]);
-        replay::least(self.fabric, on, self.settings, self.setting.network, ran)
-            .map_err(|what| self.plan.wrong(job.placed.job, "", what))
+        let least = replay::least(self.fabric, on, self.settings, self.setting.network, ran)
+            .map_err(|what| self.plan.wrong(job.placed.job, "", what))?;
+        Ok(match least.processor {
+            Some((rank, cpu)) => Least { resource: self.processor(job, rank, cpu), ..least },
+            None => least,
+        })
     }
 
     /// The loads of all jobs, in messages of the largest size.

@@ -33,6 +33,8 @@ pub(super) struct Placed<'p> {
     pub(super) left_out: Option<String>,
     /// Parts of the time of a step of training.
     pub(super) training: Option<Training>,
+    /// A collective as GPUs run it.
+    pub(super) of_gpus: Option<gpus::Job>,
 }
 
 /// A machine on which the message stack records what it does: no time of its own enters the record.
@@ -149,6 +151,7 @@ fn write<'p>(
         placement: "",
         left_out: None,
         training: None,
+        of_gpus: None,
     };
     match &job.work {
         // Of a trace, what the GPUs of a collective do depends on which of them share a host.
@@ -212,24 +215,25 @@ fn of_gpus(
     let domain = even(&hosts, room.per_host).map_err(|what| plan.wrong(job, key, what))?;
     placed.nodes = hosts.concat();
     let rails = match algorithm {
-        Algorithm::CollNet => gpu::rail_switches(setting.spec, room.nodes).map_err(Error::Input)?,
+        Algorithm::Nvls | Algorithm::CollNet => gpu::rail_switches(setting.spec, room.nodes).map_err(Error::Input)?,
         _ => None,
     };
     let machine = gpus::Machine { domain, rails, ..found.machine(placed.ranks) };
     let collective = gpus::Job { which, algorithm, bytes, machine };
     let places: Vec<u32> = hosts.iter().map(|host| host[0] / room.per_host).collect();
     placed.schedule = collective.schedule_at(&places).map_err(|what| plan.wrong(job, "collective", what))?;
-    if let Some(switches) = rails {
+    placed.of_gpus = Some(collective);
+    if algorithm.is_by_switch() {
+        placed.nodes.extend(hosts.iter().map(|host| room.switch_of(host[0])));
+    }
+    if let Some(switches) = collective.network() {
         let of = |host: &[u32]| host.iter().map(|node| node % room.per_host).collect::<Vec<u32>>();
         let own = of(&hosts[0]);
         if hosts.iter().any(|host| of(host) != own) {
-            let what = "collnet combines by rail: must be the same GPUs of each host";
+            let what = format!("{} combines by rail: must be the same GPUs of each host", algorithm.name());
             return Err(plan.wrong(job, "nodes", what));
         }
         placed.nodes.extend(room.switches_of(&switches, &own));
-    }
-    if algorithm.is_by_switch() {
-        placed.nodes.extend(hosts.iter().map(|host| room.switch_of(host[0])));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use hotlink_study::transports::Control;
 use hotlink_study::{Error, Unwatched};
 use hotlink_workloads::collective::Collective;
 use hotlink_workloads::jobs::{Chosen, Jobs, Placement, Plan, Program, Programs, nodes_of};
+use hotlink_workloads::measured::{Bus, Told};
 use hotlink_workloads::replay::Network;
 use hotlink_workloads::schedule::Scheduled;
 use proptest::prelude::*;
@@ -533,15 +534,82 @@ fn a_collective_by_scale_up_switches_is_bound_by_its_domain() {
 }
 
 fn collnet(fabric: &str, nodes: u32, bytes: u64) -> Record {
+    by(Algorithm::CollNet, fabric, (nodes, bytes), NETWORK)
+}
+
+fn by(algorithm: Algorithm, fabric: &str, (nodes, bytes): (u32, u64), network: Network) -> Record {
     let asked = Collective {
         which: Which::Allreduce,
-        algorithms: vec![Algorithm::CollNet],
+        algorithms: vec![algorithm],
         nodes: vec![nodes],
         sizes: vec![bytes],
-        network: NETWORK,
+        network,
         vary: Vary::No,
     };
     asked.records(&[fabric.to_owned()], &Unwatched).unwrap().remove(0)
+}
+
+/// Both switches combine: NVLink carries each byte once and a block of it, an adapter its block. Closed form, counted load and
+/// the bound of a log agree, and the simulation comes near them.
+#[test]
+fn nvls_across_hosts_combines_in_the_switches_of_both_networks() {
+    let network = Network { capacities: hotlink_study::options::Rates::Theoretical, ..NETWORK };
+    let long = by(Algorithm::Nvls, "hgx-h100-sharp", (32, 256 << 20), network);
+    let bound = number(&long, "bound_bus_bandwidth_MBps");
+    let expected = |rate: f64| 0.85 * rate * 2.0 * (31.0 / 32.0) / (1.0 + 1.0 / 8.0);
+    let measured = by(Algorithm::Nvls, "hgx-h100-sharp", (32, 32 << 20), NETWORK);
+    let counted = number(&measured, "bound_bus_bandwidth_MBps") / expected(370.8e3);
+    assert!((counted - 1.0).abs() < 1e-3, "{measured:?}");
+    // At theoretical rates the count has the packets' headers on NVLink, too: 26 B of 4 KiB.
+    assert!((bound / expected(450e3) * (4122.0 / 4096.0) - 1.0).abs() < 1e-3, "{bound}");
+    assert!(long.text("limiting_resource").is_some_and(|name| name.contains("NVLink")), "{long:?}");
+    assert!((0.6..=1.0).contains(&number(&long, "efficiency")), "{long:?}");
+    let row = Record::new().with("benchmark", "allreduce").with("size_B", 256u64 << 20).with("algorithm", "nvls");
+    let told = Told { gpus: Some(32), ..Told::default() };
+    let log = Bus::open("hgx-h100-sharp", &told).unwrap().add(row.with("bus_bandwidth_MBps", 480e3)).unwrap();
+    assert!((number(&log, "bound_bus_bandwidth_MBps") / expected(450e3) - 1.0).abs() < 1e-3, "{log:?}");
+    // Without switches that combine between hosts, rings take their place: they carry nearly twice as much.
+    let rings = by(Algorithm::Nvls, "hgx-h100-pod", (32, 256 << 20), NETWORK);
+    assert!(number(&rings, "bus_bandwidth_MBps") < 0.75 * number(&long, "bus_bandwidth_MBps"), "{rings:?}");
+    // One host has nothing between hosts.
+    let [one, same] =
+        ["hgx-h100-sharp", "hgx-h100-pod"].map(|fabric| by(Algorithm::Nvls, fabric, (8, 1 << 20), NETWORK));
+    assert_eq!(number(&one, "latency_us"), number(&same, "latency_us"));
+    // A leaf that combines at a fifth of a link's rate bounds both ways to combine there.
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/fabrics/hgx-h100-sharp.toml");
+    let text = std::fs::read_to_string(file).unwrap().replace("rate = { value = 47.5", "rate = { value = 10");
+    let slow = std::env::temp_dir().join(format!("hotlink-{}-slow-sharp.toml", std::process::id()));
+    std::fs::write(&slow, text.replace("uncertainty = [40, 50]", "uncertainty = [5, 50]")).unwrap();
+    let name = slow.display().to_string();
+    for algorithm in [Algorithm::Nvls, Algorithm::CollNet] {
+        let record = by(algorithm, &name, (32, 16 << 20), NETWORK);
+        assert!(record.text("limiting_resource").is_some_and(|name| name.contains("reduction in leaf")), "{record:?}");
+        let row = Record::new().with("benchmark", "allreduce").with("algorithm", algorithm.name());
+        let log = Bus::open(&name, &told).unwrap().add(row.with("bus_bandwidth_MBps", 100e3)).unwrap();
+        let both = [&record, &log].map(|record| number(record, "bound_bus_bandwidth_MBps"));
+        assert!((both[0] / both[1] - 1.0).abs() < 1e-3, "{both:?}");
+        assert_eq!(log.text("limiting_resource"), Some("network reduction"));
+    }
+    std::fs::remove_file(&slow).unwrap();
+}
+
+/// A job by itself is bound and held back by what the collective alone is, by the same names.
+#[test]
+fn jobs_name_what_limits_them_as_collectives_do() {
+    for (algorithm, name) in [(Algorithm::Ring, "ring"), (Algorithm::Nvls, "nvls"), (Algorithm::CollNet, "collnet")] {
+        let alone = by(algorithm, "hgx-h100-sharp", (32, 1 << 20), NETWORK);
+        let plan = format!(
+            "nodes = 32\n[[job]]\nname = \"a\"\ncollective = \"allreduce\"\nsize = \"1MiB\"\nranks = 32\nalgorithm = {name:?}\n"
+        );
+        let records = told(&plan, "hgx-h100-sharp");
+        assert_eq!(number(&records[0], "latency_us"), number(&alone, "latency_us"), "{name}");
+        assert_eq!(records[0].text("alone_limiter"), alone.text("limiter"), "{name}");
+        assert_eq!(records[1].text("limiter"), alone.text("limiter"), "{name}");
+    }
+    // Traffic waits between its messages, which is no processor's work.
+    let text = "nodes = 32\n[[job]]\nname = \"a\"\ntraffic = \"uniform\"\nsize = \"32KiB\"\nload = 0.2\nfor_us = 30\nranks = 16\n";
+    let limiter = told(text, "hgx-h100-sharp")[0].text("alone_limiter").map(str::to_owned);
+    assert!(limiter.as_ref().is_some_and(|name| !name.contains("processor")), "{limiter:?}");
 }
 
 /// One leaf a rail, leaves under spines, and groups of these under cores: each level is as far and combines once more.

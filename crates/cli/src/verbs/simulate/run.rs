@@ -8,7 +8,7 @@ use hotlink_results::timeline::{self, Recorder};
 use hotlink_study::ask::{Measured, Method, Methods};
 use hotlink_study::cell::Cell;
 use hotlink_study::simulate::request::{Part, Request};
-use hotlink_workloads::collective::Collective;
+use hotlink_workloads::collective::{Asked, Collective};
 
 /// Options that ask for a simulation.
 pub(crate) trait Ask {
@@ -37,33 +37,58 @@ pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
     if let Some(packet) = ask.packet() {
         packet.fits()?;
     }
-    if let Some((collective, fabrics)) = Collective::of(&request)? {
-        if ask.packet().and_then(|packet| packet.method).is_some_and(|method| method != Methods::One(Method::Packet)) {
-            return Err(Failure::Input("--method: only packets answer collectives of GPUs".to_owned()));
-        }
-        return on_gpus(&collective, &fabrics, output);
-    }
-    for part in request.parts()? {
-        match (&part, ask.packet(), ask.packet().and_then(|packet| packet.method)) {
-            (Part::Cells(cells), Some(packet), Some(methods)) if methods.answer(cells) => {
-                runs.extend(by_methods(packet, methods, cells, output)?);
+    let method = ask.packet().and_then(|packet| packet.method);
+    // All is checked before anything runs.
+    let mut asked = Vec::new();
+    for one in Asked::of(request)? {
+        let parts = match &one {
+            Asked::Gpus(..) if method.is_some_and(|method| method != Methods::One(Method::Packet)) => {
+                return Err(Failure::Input("--method: only packets answer collectives of GPUs".to_owned()));
             }
-            _ => runs.extend(simulate(part, ask.shown(), output)?),
+            Asked::Gpus(..) => Vec::new(),
+            Asked::Others(request) => request.parts()?,
+        };
+        asked.push((one, parts));
+    }
+    // Of several engines, each table says whose answers it has.
+    let with_engine = |shown: &[&'static str], is_mixed: bool| {
+        let engine = is_mixed.then_some("stack");
+        shown.iter().copied().take(1).chain(engine).chain(shown.iter().copied().skip(1)).collect::<Vec<_>>()
+    };
+    let is_mixed = asked.len() > 1;
+    for (one, parts) in asked {
+        if let Asked::Gpus(collective, fabrics) = one {
+            on_gpus(&collective, &fabrics, &with_engine(columns::PACKETS, is_mixed), output)?;
+        }
+        for part in parts {
+            match (&part, ask.packet(), method) {
+                (Part::Cells(cells), Some(packet), Some(methods)) if methods.answer(cells) => {
+                    runs.extend(by_methods(packet, methods, cells, output)?);
+                }
+                _ => runs.extend(simulate(part, &with_engine(ask.shown(), is_mixed), output)?),
+            }
         }
     }
     ask.watching().map_or(Ok(()), |watching| watching.write(&runs, output))
 }
 
 /// A collective as the kernels of GPU clusters run it.
-fn on_gpus(collective: &Collective, fabrics: &[String], output: &mut Output) -> Result<(), Failure> {
+fn on_gpus(
+    collective: &Collective,
+    fabrics: &[String],
+    shown: &[&'static str],
+    output: &mut Output,
+) -> Result<(), Failure> {
     let progress = output.ticking("simulate", collective.steps() * fabrics.len() as u64);
+    let mut records = Vec::new();
     for fabric in fabrics {
         collective.each(fabric, &*progress, &mut |record| {
+            records.push(record.clone());
             output.push(record);
             !output.is_closed()
         })?;
     }
-    output.tabulate(columns::PACKETS);
+    output.table(Table::of_keys(&records, shown));
     Ok(())
 }
 
