@@ -3,7 +3,7 @@
 use crate::crew::{self, Crew};
 use crate::mixed::Gathering;
 use crate::ranks::{self, Doors, Options};
-use crate::seat::Seat;
+use crate::seat::{Seat, Seated};
 use crate::shm::{MAX_RANKS, ShmPort, World};
 use crate::sys::{self, SharedMemory};
 use crate::tcp::{self, Meeting};
@@ -138,13 +138,14 @@ impl Tcp {
 }
 
 impl Transport for Tcp {
-    type Shared = Meeting;
+    type Shared = Seated<Meeting>;
     fn with(options: Options) -> Tcp {
         Tcp::new(options)
     }
-    fn share(&self, ranks: u32) -> Result<Meeting, RunError> {
+    fn share(&self, ranks: u32) -> Result<Seated<Meeting>, RunError> {
         check_ranks(ranks, tcp::MAX_RANKS)?;
-        Meeting::new(ranks, is_oversubscribed(ranks)).map_err(|error| RunError::Start(error.to_string()))
+        let meeting = Meeting::new(ranks, is_oversubscribed(ranks));
+        meeting.map(Seated).map_err(|error| RunError::Start(error.to_string()))
     }
 }
 
@@ -157,7 +158,13 @@ impl Driver for Tcp {
     {
         check_ranks(ranks, tcp::MAX_RANKS)?;
         if let Some(mut crew) = launched_crew()? {
-            return ranks::run_launched(&mut crew, ranks, &self.options, |crew| Meeting::of_crew(crew, ranks), program);
+            return ranks::run_launched(
+                &mut crew,
+                ranks,
+                &self.options,
+                |crew| Meeting::of_crew(crew, ranks).map(Seated),
+                program,
+            );
         }
         ranks::run(ranks, &self.options, &self.share(ranks)?, program)
     }
@@ -183,14 +190,14 @@ impl Mixed {
 }
 
 impl Transport for Mixed {
-    type Shared = Gathering;
+    type Shared = Seated<Gathering>;
     const SHARES_MEMORY: bool = true;
     fn with(options: Options) -> Mixed {
         Mixed::new(options)
     }
-    fn share(&self, ranks: u32) -> Result<Gathering, RunError> {
+    fn share(&self, ranks: u32) -> Result<Seated<Gathering>, RunError> {
         check_ranks(ranks, MAX_RANKS.min(tcp::MAX_RANKS))?;
-        Gathering::new(ranks, self.hosts).map_err(|error| RunError::Start(error.to_string()))
+        Gathering::new(ranks, self.hosts).map(Seated).map_err(|error| RunError::Start(error.to_string()))
     }
 }
 
@@ -207,7 +214,7 @@ impl Driver for Mixed {
                 &mut crew,
                 ranks,
                 &self.options,
-                |crew| Gathering::of_crew(crew, ranks),
+                |crew| Gathering::of_crew(crew, ranks).map(Seated),
                 program,
             );
         }

@@ -68,7 +68,7 @@ pub use proof::{fresh_secret, use_secret_file};
 pub use ranks::{Doors, Options, die_with};
 pub use registration::{Reach, Registration};
 pub use route::{CopyWay, Copying};
-pub use seat::Seat;
+pub use seat::{Seat, Seated};
 pub use shm::{ShmPort, World};
 pub use sockets::{
     DATAGRAM_MAX, DATAGRAM_MIN, Flood, Pings, SocketBuffers, SocketOptions, Sockets, WARMUP, interface_of, serve,

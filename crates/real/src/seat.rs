@@ -1,21 +1,20 @@
 //! A rank's seat: its port for as long as the process wants it, of whichever kind the job needs. Drivers run one program
 //! and take the port back; a library whose calls come one at a time keeps a [`Seat`].
 
-use crate::crew::{self, Crew};
-use crate::mixed::{Gathering, MixedPort};
+use crate::mixed::MixedPort;
 use crate::ranks::Doors;
-use crate::shm::{ShmPort, World};
+use crate::shm::ShmPort;
 use crate::store::Lend;
 use crate::sys;
-use crate::tcp::{Meeting, TcpPort};
-use crate::via::Via;
+use crate::tcp::TcpPort;
 use hotlink_fabric::units::Time;
 use hotlink_port::{
     Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Operation, Port, Posted, Rank,
-    Refusal, RunError, Span, Work,
+    Refusal, Span, Work,
 };
-use hotlink_seats::{Door, Entry};
+use hotlink_seats::{Door, Entry, Waits};
 use std::io;
+use std::sync::Arc;
 
 /// A port of any real kind. One more `match` a call is what keeping it open costs.
 #[allow(clippy::large_enum_variant)]
@@ -31,34 +30,6 @@ pub enum Seat {
 }
 
 impl Seat {
-    /// This process's seat in the job that a launcher started, or as the only rank of its own. Without a word, ranks of one
-    /// machine share memory, and others have connections as well.
-    ///
-    /// # Errors
-    /// The ranks did not find each other; the system's.
-    pub fn take(via: Option<Via>) -> Result<Seat, RunError> {
-        let start = |error: io::Error| RunError::Start(error.to_string());
-        if hotlink_seats::is_simulated() {
-            return Door::open().map(Seat::Fabric);
-        }
-        match crew::crew()? {
-            None => World::new(1).and_then(|world| world.open(0)).map(Seat::Shm).map_err(start),
-            Some(mut crew) => Seat::in_crew(&mut crew, via).map_err(start),
-        }
-    }
-    fn in_crew(crew: &mut Crew, via: Option<Via>) -> io::Result<Seat> {
-        let (rank, ranks) = (crew.rank, crew.ranks);
-        let chosen = via.unwrap_or(if crew.is_local() { Via::Shm } else { Via::Mixed });
-        match chosen {
-            Via::Shm if !crew.is_local() => {
-                let why = "shared memory is one machine's, and the ranks are on several; allowed are mixed and tcp";
-                Err(io::Error::other(why))
-            }
-            Via::Shm => World::of_crew(crew, ranks)?.open(rank).map(Seat::Shm),
-            Via::Tcp => Meeting::of_crew(crew, ranks)?.open(rank),
-            Via::Mixed => Gathering::of_crew(crew, ranks)?.open(rank),
-        }
-    }
     /// Whether its fabric is simulated: time is virtual, and the program's memory is named piece by piece.
     pub fn is_simulated(&self) -> bool {
         matches!(self, Seat::Fabric(_))
@@ -134,6 +105,34 @@ impl Seat {
         if self.ranks() as usize <= cores.len() {
             sys::pin(cores[self.rank() as usize]);
         }
+    }
+}
+
+/// What ranks share whose ports take seats: all that has no port of its own kind is compiled once for these.
+pub struct Seated<D>(pub(crate) D);
+
+impl<D: Doors<Port: Into<Seat>>> Doors for Seated<D> {
+    type Port = Seat;
+    fn open(&self, rank: Rank) -> io::Result<Seat> {
+        self.0.open(rank).map(Into::into)
+    }
+    fn bury(&self, rank: Rank) {
+        self.0.bury(rank);
+    }
+    fn waits(&self) -> Option<Arc<Waits>> {
+        self.0.waits()
+    }
+}
+
+impl From<TcpPort> for Seat {
+    fn from(port: TcpPort) -> Seat {
+        Seat::Tcp(port)
+    }
+}
+
+impl From<MixedPort> for Seat {
+    fn from(port: MixedPort) -> Seat {
+        Seat::Mixed(port)
     }
 }
 

@@ -3,9 +3,17 @@
 //! To add a port: a file with its driver, which implements [`Transport`], and a line in the list below. `measure --via`,
 //! Python's `via` and their help have it from then on.
 
+use crate::crew::{self, Crew};
 use crate::drivers::{Mixed, Shm, Tcp};
-use crate::ranks::Options;
+use crate::mixed::Gathering;
+use crate::ranks::{Doors, Options};
+use crate::seat::Seat;
+use crate::shm::World;
+use crate::tcp::Meeting;
 use crate::transport::{Transport, With};
+use hotlink_port::RunError;
+use hotlink_seats::Door;
+use std::io;
 
 macro_rules! transports {
     ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)+) => {
@@ -63,11 +71,41 @@ transports! {
     Mixed = "mixed",
 }
 
+impl Seat {
+    /// This process's seat in the job that a launcher started, or as the only rank of its own. Without a word, ranks of one
+    /// machine share memory, and others have connections as well.
+    ///
+    /// # Errors
+    /// The ranks did not find each other; the system's.
+    pub fn take(via: Option<Via>) -> Result<Seat, RunError> {
+        let start = |error: io::Error| RunError::Start(error.to_string());
+        if hotlink_seats::is_simulated() {
+            return Door::open().map(Seat::Fabric);
+        }
+        match crew::crew()? {
+            None => World::new(1).and_then(|world| world.open(0)).map(Seat::Shm).map_err(start),
+            Some(mut crew) => Seat::in_crew(&mut crew, via).map_err(start),
+        }
+    }
+    fn in_crew(crew: &mut Crew, via: Option<Via>) -> io::Result<Seat> {
+        let (rank, ranks) = (crew.rank, crew.ranks);
+        let chosen = via.unwrap_or(if crew.is_local() { Via::Shm } else { Via::Mixed });
+        match chosen {
+            Via::Shm if !crew.is_local() => {
+                let why = "shared memory is one machine's, and the ranks are on several; allowed are mixed and tcp";
+                Err(io::Error::other(why))
+            }
+            Via::Shm => World::of_crew(crew, ranks)?.open(rank).map(Seat::Shm),
+            Via::Tcp => Meeting::of_crew(crew, ranks)?.open(rank).map(Seat::Tcp),
+            Via::Mixed => Gathering::of_crew(crew, ranks)?.open(rank).map(Seat::Mixed),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ranks::Doors;
-    use hotlink_port::{Port, Program, RunError};
+    use hotlink_port::{Port, Program};
 
     struct Ranks;
 

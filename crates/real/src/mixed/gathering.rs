@@ -4,7 +4,6 @@ use super::{MixedPort, limits};
 use crate::crew::{Crew, Lost};
 use crate::drivers::is_oversubscribed;
 use crate::ranks::Doors;
-use crate::seat::Seat;
 use crate::shm::World;
 use crate::sys;
 use crate::tcp::Meeting;
@@ -106,8 +105,8 @@ fn host_name() -> String {
 }
 
 impl Doors for Gathering {
-    type Port = Seat;
-    fn open(&self, rank: Rank) -> io::Result<Seat> {
+    type Port = MixedPort;
+    fn open(&self, rank: Rank) -> io::Result<MixedPort> {
         let host = self.hosts[rank as usize];
         let group = group(&self.hosts, host);
         let mut place = vec![None; self.hosts.len()];
@@ -124,9 +123,7 @@ impl Doors for Gathering {
         }
         let streams = self.meeting.streams(rank, |other| self.hosts[other as usize] != host)?;
         let limits = limits(shm.limits());
-        let looked = Instant::now();
-        let port = MixedPort { rank, limits, shm, streams, place, group, is_far: false, until_far: 0, looked };
-        Ok(Seat::Mixed(port))
+        Ok(MixedPort { rank, limits, shm, streams, place, group, is_far: false, until_far: 0, looked: Instant::now() })
     }
     fn bury(&self, rank: Rank) {
         let host = self.hosts[rank as usize];

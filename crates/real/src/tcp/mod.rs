@@ -10,7 +10,6 @@ pub(crate) use streams::Streams;
 use crate::clock::Clock;
 use crate::idle::Idler;
 use crate::ranks::Doors;
-use crate::seat::Seat;
 use crate::store::{Lend, Store};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_port::{
@@ -37,17 +36,25 @@ const CONNECT_LIMIT: Duration = crate::crew::MEET_LIMIT;
 const OWN_MAX: usize = 256;
 
 impl Doors for Meeting {
-    type Port = Seat;
-    fn open(&self, rank: Rank) -> io::Result<Seat> {
+    type Port = TcpPort;
+    fn open(&self, rank: Rank) -> io::Result<TcpPort> {
         let ranks = self.addresses.len() as u32;
         // Where launched ranks run, only their launcher knows.
         let here = if self.board.is_some() { ranks } else { 1 };
         let account = self.waits.as_ref().map(|waits| Account::new(waits, rank));
         let mut idler = Idler::new(self.oversubscribed).sharing(here).telling(account);
         idler.look_by_calls();
-        let streams = self.streams(rank, |_| true)?;
-        let (limits, clock, store, own) = (limits(), self.clock, Store::new(None), VecDeque::new());
-        Ok(Seat::Tcp(TcpPort { rank, ranks, limits, clock, store, streams, own, current: None, idler }))
+        Ok(TcpPort {
+            rank,
+            ranks,
+            limits: limits(),
+            clock: self.clock,
+            store: Store::new(None),
+            streams: self.streams(rank, |_| true)?,
+            own: VecDeque::new(),
+            current: None,
+            idler,
+        })
     }
     fn bury(&self, rank: Rank) {
         self.mark_dead(rank);
