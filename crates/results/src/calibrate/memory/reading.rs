@@ -29,11 +29,11 @@ pub(super) const MISSES: (u64, [f64; 2], &str) = (16, [8.0, 64.0], "lines under 
 const ROW: u64 = 8 << 10;
 /// By how much a word must take longer than one of a line's stride for its set to count as crowded.
 const CROWDED: f64 = 1.5;
-/// Of a word's time at the largest stride, what look-ups of pages must come to to be told from noise.
+/// The share of a word's time by which the largest stride must take longer than one of two lines for look-ups to show.
 const SHOWN: f64 = 0.05;
 /// How many pages a processor may know, where look-ups show; and by how much worse a number may agree with the copies
 /// than the best one to be possible.
-const KNOWN: [u64; 6] = [256, 512, 1024, 2048, 4096, 8192];
+const KNOWN: [u64; 7] = [256, 512, 1024, 2048, 4096, 8192, 16_384];
 const POSSIBLY: f64 = 1.25;
 
 /// What copies beyond the caches tell, in nanoseconds.
@@ -50,6 +50,11 @@ pub(super) struct Beyond {
 fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     values
+}
+
+/// The median time of a word.
+fn middle(points: &[Point]) -> f64 {
+    median(&sorted(points.iter().map(Point::each).collect()))
 }
 
 /// The shortest and the longest time of a word.
@@ -107,9 +112,10 @@ impl Reading<'_> {
         let from = if level == 1 { 4 * low } else { 2 * low };
         let most = if level == 1 { high / 4 * 3 } else { (high / 2).min(6 * low) };
         let by_line = self.used[2];
-        let inside = self.of(by_line).filter(|point| (from..=most).contains(&self.footprint(point)));
-        let each = sorted(inside.map(|point| point.each() / (1.0 + self.source())).collect());
-        each.get(each.len() / 2).copied().ok_or_else(|| {
+        let inside: Vec<Point> =
+            self.of(by_line).filter(|point| (from..=most).contains(&self.footprint(point))).copied().collect();
+        // The cache gives its lines at one pace: what took longer was disturbed.
+        Some(ends(&inside).0 / (1.0 + self.source())).filter(|quickest| quickest.is_finite()).ok_or_else(|| {
             let what = format!("no copy at stride {by_line} shows cache {}: its blocks and what they touch", level + 1);
             wrong(format!("{what} must come to {from} to {most} B; measure all sizes from 64 B to 64 MiB"))
         })
@@ -175,8 +181,7 @@ impl Reading<'_> {
                 let pair = ((stride * WORD) as f64 / self.geometry.line as f64).min(2.0);
                 [self.source() + if pairs { pair } else { 1.0 }, 1.0, 0.0]
             };
-            let all = || points.iter().map(Point::each).collect();
-            let each = median(&sorted(if gone_past.is_empty() { all() } else { gone_past }));
+            let each = if gone_past.is_empty() { middle(points) } else { median(&sorted(gone_past)) };
             ([read, write, if looks_up { pages(stride) } else { 0.0 }, stream], each)
         };
         let solved = |pairs: bool, looks_up: bool| {
@@ -191,7 +196,9 @@ impl Reading<'_> {
         let (longest, quickest) = (ends(&beyond[4]).1, ends(&beyond[3]).0);
         // What the times leave room for, the look-ups at both strides taken from them.
         let unseen = ((longest - quickest) / (pages(largest) - pages(pair)).max(f64::MIN_POSITIVE)).max(0.0);
-        let shows = found[2] * pages(largest) >= SHOWN * longest;
+        // These two strides differ in their look-ups alone.
+        let [few, many] = [3, 4].map(|at: usize| middle(&beyond[at]));
+        let shows = many - few >= SHOWN * many;
         let ([read, write, miss, stream], pairs) = if shows { (found, pairs) } else { better(false) };
         Ok(Beyond { read, write, miss, stream, pairs, unseen })
     }
