@@ -123,7 +123,7 @@ impl Reading<'_> {
 
     /// Of the copies beyond all caches at a stride, those of which caches keep next to nothing: of four times the last cache
     /// and more, and smaller ones that are no quicker than these. All of them where none is so large.
-    fn from_memory(&self, stride: u64) -> Result<Vec<Point>, Error> {
+    fn uncached(&self, stride: u64) -> Result<Vec<Point>, Error> {
         let all = self.beyond(stride)?;
         let far = 4 * self.cache(self.geometry.caches.len() - 1);
         let is_far = |point: &&Point| self.footprint(point) >= far;
@@ -167,7 +167,7 @@ impl Reading<'_> {
     pub fn memory(&self) -> Result<Beyond, Error> {
         let page = self.geometry.page as f64;
         let pages = |stride: u64| (WORD as f64 + ((stride * WORD) as f64).min(page)) / page;
-        let beyond = self.used.into_iter().map(|stride| self.from_memory(stride)).collect::<Result<Vec<_>, _>>()?;
+        let beyond = self.used.into_iter().map(|stride| self.uncached(stride)).collect::<Result<Vec<_>, _>>()?;
         let row = |pairs: bool, looks_up: bool, points: &Vec<Point>| {
             let stride = points[0].stride;
             let past = |point: &&Point| stride == 1 && point.size >= STREAM_BYTES;
