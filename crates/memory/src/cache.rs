@@ -12,22 +12,24 @@ pub(crate) struct Cache {
     lines: Vec<u64>,
     /// Of a cache that cores share: what chooses the line that makes room.
     chance: Option<SplitMix64>,
+    /// Whether its sets are found by all bits of an address.
+    hashes: bool,
 }
 
 impl Cache {
     pub fn new(level: &Level, line: u64) -> Cache {
         let ways = level.ways.min((level.size / line).max(1));
         let sets = (level.size / line / ways).max(1);
-        Cache { ways: ways as usize, sets, lines: vec![0; (sets * ways) as usize], chance: None }
+        Cache { ways: ways as usize, sets, lines: vec![0; (sets * ways) as usize], chance: None, hashes: false }
     }
 
-    /// One that cores share: its sets are found by all bits of an address, and any line of a set makes room.
-    pub fn shared(level: &Level, line: u64) -> Cache {
-        Cache { chance: Some(SplitMix64::new(level.size)), ..Cache::new(level, line) }
+    /// One that cores share: any line of a set makes room; its sets are found by all bits of an address or by the low ones.
+    pub fn shared(level: &Level, line: u64, hashes: bool) -> Cache {
+        Cache { chance: Some(SplitMix64::new(level.size)), hashes, ..Cache::new(level, line) }
     }
 
     fn set(&mut self, line: u64) -> &mut [u64] {
-        let number = if self.chance.is_some() { SplitMix64::new(line).next_u64() } else { line };
+        let number = if self.hashes { SplitMix64::new(line).next_u64() } else { line };
         let start = (number % self.sets) as usize * self.ways;
         &mut self.lines[start..start + self.ways]
     }
@@ -109,7 +111,7 @@ mod tests {
             (0..1200).filter(|&line| cache.touch(line, false)).count()
         };
         assert_eq!(kept(Cache::new(&level, 64)), 1024);
-        assert!(kept(Cache::shared(&level, 64)) > 800);
+        assert!(kept(Cache::shared(&level, 64, true)) > 800);
     }
 
     #[test]

@@ -50,13 +50,18 @@ impl Dram {
 
     /// A line, or a part of one, that is asked for at `at`: when its last byte has passed.
     pub fn access(&mut self, at: u64, address: u64, write: bool) -> u64 {
+        self.access_in(at, address, if write { self.values.write.0 } else { self.values.read.0 })
+    }
+
+    /// The same where it takes so long of the data path.
+    pub fn access_in(&mut self, at: u64, address: u64, line: u64) -> u64 {
         let values = &self.values;
         let place = address / values.row;
         let (bank, row) = (&mut self.banks[(place % values.banks) as usize], place / values.banks);
         let begun = at.max(self.recent[self.next]).max(bank.1);
         let opens = bank.0 != Some(row);
         let ready = begun + values.open.0 + if opens { values.opening.0 } else { 0 };
-        let done = ready.max(self.path_free) + if write { values.write.0 } else { values.read.0 };
+        let done = ready.max(self.path_free) + line;
         *bank = (Some(row), done);
         self.opened += u64::from(opens);
         self.path_free = done;

@@ -115,7 +115,7 @@ impl Kernel {
     pub(crate) fn pass(&self, machine: &Machine, processor: &mut Processor<'_>, dram: &mut Dram) -> u64 {
         let start = processor.now;
         if let Kernel::Copy { stride, .. } | Kernel::Pack { stride, .. } = self {
-            processor.call(*stride > 1);
+            processor.call(*stride);
         }
         for turn in 0..self.turns() {
             self.turn(turn, machine, processor, dram);

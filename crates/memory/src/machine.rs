@@ -32,7 +32,7 @@ pub struct Translation {
 /// What a processor is like that goes on while lines come from its caches, as those that work out of order do.
 ///
 /// Each cache hands over one line after the other; the processor waits only where as many lines are under way as may be.
-/// Its last of three caches is shared: sets are found by all bits of an address, and any line of a set makes room.
+/// Its last of three caches is shared: any line of a set makes room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
     /// Time of a load or store of a word by itself. Words of a block move several at a time, as the first cache's line
@@ -46,6 +46,11 @@ pub struct Ahead {
     pub past_from: u64,
     /// Whether a line that comes from memory brings the other one of its pair into the last cache.
     pub pairs: bool,
+    /// Whether the shared cache finds its sets by all bits of an address, rather than by the low ones.
+    pub hashes: bool,
+    /// Time of a line read from or written to memory where words share lines: the processor asks for the next ones then.
+    /// `None` where that is the memory's own.
+    pub stream: Option<Time>,
     /// Lines that stores ask for before their turn. One that had to leave its set again before so many others had come is
     /// asked for once more.
     pub stores: u64,
@@ -172,6 +177,8 @@ impl Machine {
                 scatter_call: parameters.time("scatter_call_time")?,
                 past_from: parameters.capacity("copy_past_from")?,
                 pairs: parameters.clocks("memory_pairs")? > 0,
+                hashes: !parameters.has("l3_hashes") || parameters.clocks("l3_hashes")? > 0,
+                stream: parameters.time_if("memory_stream_time")?,
                 stores: parameters.count("stores_ahead")?,
                 again: parameters.time("store_again_time")?,
             }),

@@ -51,6 +51,8 @@ pub(crate) struct Processor<'m> {
     /// Its clock: when it may begin the next access.
     pub now: u64,
     issue_ps: u64,
+    /// What a line takes of the memory's data path instead, read or written, while words share lines.
+    stream: Option<u64>,
     /// From when on each cache hands over another line, where the processor goes on meanwhile.
     free: Vec<u64>,
     /// Of the first cache, where stores ask for lines ahead.
@@ -82,7 +84,7 @@ impl<'m> Processor<'m> {
     /// One whose program's memory begins at `base`.
     pub fn at(machine: &'m Machine, streams: u32, base: u64) -> Processor<'m> {
         let cache = |(at, level)| match machine.ahead {
-            Some(_) if at == SHARED => Cache::shared(level, machine.line),
+            Some(ahead) if at == SHARED => Cache::shared(level, machine.line, ahead.hashes),
             _ => Cache::new(level, machine.line),
         };
         let crowded = machine.ahead.is_some_and(|ahead| ahead.stores > 0);
@@ -94,6 +96,7 @@ impl<'m> Processor<'m> {
             translation: Translation::new(machine.translation),
             now: 0,
             issue_ps: machine.issue_ps(),
+            stream: machine.ahead.and_then(|ahead| ahead.stream).map(|time| time.0),
             free: vec![0; machine.caches.len()],
             crowding,
             slots: vec![0; machine.misses as usize],
@@ -118,11 +121,21 @@ impl<'m> Processor<'m> {
         self.now += ps;
     }
 
-    /// A call that copies a block, or one that scatters words, begins.
-    pub fn call(&mut self, scatters: bool) {
+    /// A call that copies a block, or one that scatters words `stride` apart, begins.
+    pub fn call(&mut self, stride: u64) {
         let Some(ahead) = self.machine.ahead else { return };
-        self.now += if scatters { ahead.scatter_call.0 } else { ahead.copy_call.0 };
-        self.issue_ps = if scatters { ahead.word.0 } else { self.machine.issue_ps() };
+        self.now += if stride > 1 { ahead.scatter_call.0 } else { ahead.copy_call.0 };
+        self.issue_ps = if stride > 1 { ahead.word.0 } else { self.machine.issue_ps() };
+        let shares = stride * crate::WORD < self.machine.line;
+        self.stream = ahead.stream.filter(|_| shares).map(|time| time.0);
+    }
+
+    /// A line at the memory: when it has passed.
+    fn at_memory(&self, dram: &mut Dram, at: u64, address: u64, write: bool) -> u64 {
+        match self.stream {
+            Some(line) => dram.access_in(at, address, line),
+            None => dram.access(at, address, write),
+        }
     }
 
     /// Loads the word at `address`.
@@ -238,7 +251,7 @@ impl<'m> Processor<'m> {
         self.counts.written += 1;
         // Written back once what drove it out has come; nobody waits for that but the banks.
         let at = self.now.max(self.slots[(self.next + self.slots.len() - 1) % self.slots.len()]);
-        dram.access(at, left * self.machine.line, true);
+        self.at_memory(dram, at, left * self.machine.line, true);
     }
 
     /// Waits for one of the lines under way; from when on another may be.
@@ -264,11 +277,11 @@ impl<'m> Processor<'m> {
             Some(instead) if self.reads_ahead && self.ahead.0 == line => {
                 (self.now + instead.0).max(self.ahead.1) + path
             }
-            _ => dram.access(self.now + path / 2, physical, false) + path - path / 2,
+            _ => self.at_memory(dram, self.now + path / 2, physical, false) + path - path / 2,
         };
         self.under_way(done);
         if self.reads_ahead && self.machine.read_ahead.is_some() {
-            self.ahead = (line + 1, dram.access(done - path, (line + 1) * self.machine.line, false));
+            self.ahead = (line + 1, self.at_memory(dram, done - path, (line + 1) * self.machine.line, false));
         }
         done
     }
@@ -277,7 +290,7 @@ impl<'m> Processor<'m> {
     fn fetch_other(&mut self, dram: &mut Dram, line: u64) {
         if !self.caches.iter_mut().any(|cache| cache.touch(line, false)) {
             self.counts.fetched += 1;
-            dram.access(self.now, line * self.machine.line, false);
+            self.at_memory(dram, self.now, line * self.machine.line, false);
             self.take_in(dram, self.caches.len() - 1, line, false);
         }
     }
@@ -326,7 +339,7 @@ impl<'m> Processor<'m> {
         }
         self.counts.written += 1;
         let begun = self.slot(self.now.max(self.loaded));
-        let done = dram.access(begun, line * self.machine.line, true);
+        let done = self.at_memory(dram, begun, line * self.machine.line, true);
         self.under_way(done);
         self.writing.push_back(done);
     }

@@ -38,7 +38,7 @@ impl<'m> Team<'m> {
         for processor in &mut self.processors {
             processor.now = start;
             if let Kernel::Copy { stride, .. } | Kernel::Pack { stride, .. } = self.kernel {
-                processor.call(stride > 1);
+                processor.call(stride);
             }
         }
         let first = |(at, processor): (usize, &Processor<'_>)| Reverse((processor.now, at, 0));

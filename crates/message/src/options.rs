@@ -90,7 +90,7 @@ impl Options {
             zero_copy_bytes: limits.registration.zero_copy_min,
             // Two cores copy faster than one; an adapter's engine needs no help.
             halves_bytes: if limits.real_time && limits.segments && limits.fetch.is_some() && limits.deposit.is_some() {
-                64 << 10
+                hotlink_port::HALVES_BYTES
             } else {
                 u64::MAX
             },

@@ -62,3 +62,6 @@ pub type Rank = u32;
 
 /// Copies beyond the caches: from this size on, stores bypass them (the target is not read, nothing is evicted).
 pub const STREAM_BYTES: u64 = 4 << 20;
+
+/// Contiguous messages in memory that both ranks reach: from this size on, each moves a half.
+pub const HALVES_BYTES: u64 = 64 << 10;

@@ -34,9 +34,9 @@ percentile counts: noise only lengthens.
 
 --model memory takes copies by size and stride (`measure memory`) and writes a part, a node's memory line by line, which a
 fabric names in `parts`. Local copies of its programs, also strided ones, then take the time that the caches, the memory and
-the look-up of pages need. Values come from four strides: 1, the least above, a line's words, the largest. The error on the
-other strides is reported. --check FILE predicts copies, deposits of words and overlap, where processors copy (shared
-memory).")]
+the look-up of pages need. Values come from five strides: 1, the least above, a line's words, two lines' words, the largest.
+The error on the other strides is reported. --check FILE predicts copies, deposits of words and overlap, where processors
+copy (shared memory).")]
 pub(crate) struct Args {
     /// Results of `hotlink measure ... --json`; - is standard input.
     #[arg(value_name = "FILE", required = true)]

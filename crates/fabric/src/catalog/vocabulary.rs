@@ -128,6 +128,7 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("l2_line_time", Time, "time to read or write a line of the second-level cache"),
     parameter("l2_size", Size, "second-level cache"),
     parameter("l2_ways", Count, "lines of a set of the second-level cache"),
+    parameter("l3_hashes", Count, "1 (or not stated) if all bits of an address find a set of it, 0 if the low ones do"),
     parameter("l3_line_time", Time, "time to read or write a line of the third-level cache"),
     parameter("l3_size", Size, "third-level cache: the share that one core finds"),
     parameter("l3_ways", Count, "lines of a set of the third-level cache"),
@@ -171,6 +172,11 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("memory_requests", Count, "requests that the memory controller works on at a time"),
     parameter("memory_row", Size, "bytes of the row that a bank of memory holds open"),
     parameter("memory_row_time", Time, "time to close a row and open another"),
+    parameter(
+        "memory_stream_time",
+        Time,
+        "time of a line at memory, read or written, where words share lines (missing: its own)",
+    ),
     parameter(
         "memory_write_time",
         Time,

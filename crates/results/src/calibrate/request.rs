@@ -163,14 +163,14 @@ impl Calibration {
         site: &dyn Site,
     ) -> Result<Calibrated, Error> {
         can_write("--out", &path)?;
-        site.note("the copies are simulated word by word: with caches of 32 MiB that takes half a minute");
+        site.note("the copies are simulated word by word: with caches of 32 MiB that takes a minute");
         let fit = memory::Fit::of(measured)?;
         let (parameters, ranges) = fit.parameters(measured);
         let file = path.display().to_string();
         let record = |(key, value): (&String, &Value<f64>)| parameter_record(&self.name, key, value, &file);
         let mut records: Vec<Record> = parameters.iter().map(record).collect();
-        let (beside, note) = fit.records(&self.name);
-        site.note(&note);
+        let (beside, notes) = fit.records(&self.name);
+        notes.iter().for_each(|note| site.note(note));
         records.extend(beside);
         if !seen.is_empty() {
             let (checked, notes) = fit.check(&self.name, seen)?;

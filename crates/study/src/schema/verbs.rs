@@ -245,6 +245,7 @@ pub const VERBS: &[Records] = &[
             key("held_out", Flag, "", "Whether the fit did without this point"),
             key("predicted_us", Number, "us", "What was predicted"),
             key("error", Number, "1", "The prediction over the measurement, less 1"),
+            key("without", Text, "", "What was measured with it and is not in the prediction, since no copy tells it"),
             key("note", Text, "", "What is assumed of L and o, which ping-pong and stream do not tell apart"),
         ]],
     },

@@ -1,9 +1,10 @@
 //! `hotlink calibrate --model memory`: copies measured by size and stride become the values of a machine's memory system,
 //! checked on strides that were held out and on deposits that it has not seen.
 //!
-//! Four strides are used: contiguous, the least above, a line's words, and the largest. Each value is read where one
-//! thing alone decides (a block within a cache, lines from one cache); the memory's read, write and look-up of a page
-//! come from the largest blocks by least squares; the last cache's share is the one that the model agrees with best.
+//! Five strides are used: contiguous, the least above, a line's words, two lines' words, and the largest. Each value is
+//! read where one thing alone decides (a block within a cache, lines from one cache); the memory's times and the look-up
+//! of a page come from all blocks beyond the caches by least squares; the last cache's share, how it finds its sets, and
+//! the pages that the processor knows are those with which the model agrees best.
 
 mod reading;
 
@@ -13,7 +14,8 @@ use hotlink_bench::distribution::median;
 use hotlink_fabric::spec::{Status, Value};
 use hotlink_fabric::units::Time;
 use hotlink_memory::machine::LEVELS;
-use hotlink_memory::{Machine, Memory, WORD};
+use hotlink_memory::{Kernel, Machine, Memory, WORD};
+use hotlink_port::HALVES_BYTES;
 use hotlink_study::Error;
 use hotlink_study::parallel::each;
 use hotlink_study::text::figure;
@@ -114,8 +116,14 @@ fn geometry(measured: &[Measured]) -> Result<Geometry, Error> {
 pub struct Fit {
     points: Vec<Point>,
     /// The strides that values were taken from.
-    used: [u64; 4],
+    used: [u64; 5],
     memory: Memory,
+    /// The least and the largest number of pages that the processor may know, where look-ups show.
+    known: Option<[f64; 2]>,
+    /// The longest look-up of a page that would not show, in nanoseconds.
+    unseen: f64,
+    /// Strides at which copies beyond the caches contradict each other, with the least and the longest time of a word.
+    contradictions: Vec<(u64, f64, f64)>,
 }
 
 impl Fit {
@@ -128,16 +136,19 @@ impl Fit {
         let by_line = geometry.line / WORD;
         let strides: BTreeSet<u64> = points.iter().map(|point| point.stride).collect();
         let above = strides.range(2..by_line).next().copied();
-        let largest = strides.last().copied().filter(|largest| *largest > by_line);
-        let (Some(above), Some(largest), true) = (above, largest, strides.contains(&1) && strides.contains(&by_line))
-        else {
-            let what = format!("strides 1, {by_line}, one between and one beyond are needed");
+        let pair = 2 * by_line;
+        let largest = strides.last().copied().filter(|largest| *largest > pair);
+        let has_all = [1, by_line, pair].iter().all(|stride| strides.contains(stride));
+        let (Some(above), Some(largest), true) = (above, largest, has_all) else {
+            let between = format!("one between 1 and {by_line}, and one beyond {pair}");
+            let what = format!("strides 1, {by_line}, {pair}, {between} are needed");
             return Err(wrong(format!("{what}: `hotlink measure memory --strides 1..64..x2 --json`")));
         };
-        let used = [1, above, by_line, largest];
+        let used = [1, above, by_line, pair, largest];
         let reading = Reading { points: &points, geometry: &geometry, used };
-        let memory = Memory::new(reading.shared_last(&reading.machine()?));
-        Ok(Fit { points, used, memory })
+        let (machine, known) = reading.known_pages(reading.shared_last(&reading.machine()?));
+        let (unseen, contradictions) = (reading.memory()?.unseen, reading.contradictions(CLOSE)?);
+        Ok(Fit { points, used, memory: Memory::new(machine), known, unseen, contradictions })
     }
 
     /// The machine that was found.
@@ -179,14 +190,20 @@ impl Fit {
             };
             put(time, ps(level.line_time), "ns", fitted, what);
         }
-        let largest = "largest blocks, least relative squares over four strides";
+        let largest = "blocks beyond the caches, least relative squares over five strides";
         put("memory_line_time", ps(machine.dram.read), "ns", fitted, largest);
         put("memory_write_time", ps(machine.dram.write), "ns", fitted, largest);
         if let Some(translation) = machine.translation {
             put("tlb_page", translation.page as f64, "B", measured, system);
-            put("tlb_miss_time", ps(translation.miss), "ns", fitted, largest);
-            put("tlb_entries", translation.entries as f64, "entries", estimated, PAGES.2);
-            ranges.insert("parameter.tlb_entries".to_owned(), PAGES.1);
+            let agrees = "the number with which the model agrees best at the largest stride";
+            let none = "no look-up shows in blocks beyond the caches; a longer one than the range tells would";
+            let (look_up, status) = self.known.map_or((none, estimated), |_| (largest, fitted));
+            put("tlb_miss_time", ps(translation.miss), "ns", status, look_up);
+            put("tlb_entries", translation.entries as f64, "entries", status, self.known.map_or(PAGES.2, |_| agrees));
+            ranges.insert("parameter.tlb_entries".to_owned(), self.known.unwrap_or(PAGES.1));
+            if self.known.is_none() {
+                ranges.insert("parameter.tlb_miss_time".to_owned(), [0.0, 1e3 * self.unseen]);
+            }
             put("tlb_ways", translation.ways as f64, "entries", estimated, PLACES.2);
             ranges.insert("parameter.tlb_ways".to_owned(), PLACES.1);
         }
@@ -228,6 +245,13 @@ impl Fit {
             put("scatter_call_time", ps(ahead.scatter_call), "ns", fitted, "the same of the least stride above 1");
             put("copy_past_from", ahead.past_from as f64, "B", measured, "how this version of hotlink copies");
             put("memory_pairs", f64::from(u8::from(ahead.pairs)), "lines", fitted, largest);
+            if let Some(stream) = ahead.stream {
+                put("memory_stream_time", ps(stream), "ns", fitted, largest);
+            }
+            if machine.caches.len() == LEVELS.len() {
+                let agrees = "the way with which the model agrees best";
+                put("l3_hashes", f64::from(u8::from(ahead.hashes)), "lines", fitted, agrees);
+            }
             let crowded = "the largest stride, where a set's lines leave before their turn";
             put("stores_ahead", ahead.stores as f64, "lines", fitted, crowded);
             put("store_again_time", ps(ahead.again), "ns", fitted, crowded);
@@ -235,14 +259,14 @@ impl Fit {
         (parameters, ranges)
     }
 
-    /// Each point beside the model, and how well those held out are met, which the note says for people.
-    pub fn records(&self, name: &str) -> (Vec<Record>, String) {
+    /// Each point beside the model, and notes for people: how well those held out are met, and what contradicts itself.
+    pub fn records(&self, name: &str) -> (Vec<Record>, Vec<String>) {
         let mut records = Vec::new();
         let mut errors = [Vec::new(), Vec::new()];
         self.work_out(&self.points);
         for point in &self.points {
             let is_held = !self.used.contains(&point.stride);
-            let (record, error) = self.beside(name, "memory", *point, 0.0);
+            let (record, error) = self.beside(name, "memory", *point, self.copied(*point));
             if point.size >= TOLD_FROM {
                 errors[usize::from(is_held)].push(error);
             }
@@ -250,12 +274,18 @@ impl Fit {
         }
         let strides = self.used.map(|stride| stride.to_string()).join(", ");
         let [used, held] = errors.map(summed);
-        (
-            records,
-            format!(
-                "copies of 4 KiB and more, strides {strides}, which values were taken from: {used}; strides held out: {held}"
-            ),
-        )
+        let mut notes = vec![format!(
+            "copies of 4 KiB and more, strides {strides}, which values were taken from: {used}; strides held out: {held}"
+        )];
+        if !self.contradictions.is_empty() {
+            let told = |&(stride, least, longest): &(u64, f64, f64)| {
+                format!("stride {stride}: {} to {} ns a word", figure(least), figure(longest))
+            };
+            let told: Vec<String> = self.contradictions.iter().map(told).collect();
+            let what = "the machine changed meanwhile, or has something that the model has not";
+            notes.push(format!("copies beyond the caches contradict each other ({}): {what}", told.join("; ")));
+        }
+        (records, notes)
     }
 
     /// Runs all of them, on all cores: the memory keeps what it has worked out.
@@ -263,8 +293,11 @@ impl Fit {
         each(points, |point| self.memory.copy(point.size, point.stride));
     }
 
-    fn beside(&self, name: &str, benchmark: &str, point: Point, computing_ns: f64) -> (Record, f64) {
-        let predicted = (self.memory.copy(point.size, point.stride).s() * 1e9).max(computing_ns);
+    fn copied(&self, point: Point) -> f64 {
+        self.memory.copy(point.size, point.stride).s() * 1e9
+    }
+
+    fn beside(&self, name: &str, benchmark: &str, point: Point, predicted: f64) -> (Record, f64) {
         // Of the rates, which stand beside it.
         let rate = |ns: f64| 1e3 * point.size as f64 / ns;
         let error = rate(predicted) / rate(point.ns) - 1.0;
@@ -292,11 +325,15 @@ impl Fit {
             let what = "copies of `measure memory`, deposits of 8-byte words, or overlap in shared memory";
             return Err(Error::Input(format!("--check: holds nothing that a memory tells: {what}")));
         }
-        self.work_out(&predicted.iter().map(|(_, seen)| seen.point).collect::<Vec<Point>>());
+        each(&predicted, |(_, seen)| seen.time(&self.memory));
         let (mut records, mut errors) = (Vec::new(), BTreeMap::<&str, Vec<f64>>::new());
-        for (record, Seen { kind, point, computing_ns }) in &predicted {
+        for (record, seen) in &predicted {
+            let Seen { kind, point, without, .. } = seen;
             let benchmark = record.text("benchmark").unwrap_or_default();
-            let (mut line, error) = self.beside(name, benchmark, *point, *computing_ns);
+            let (mut line, error) = self.beside(name, benchmark, *point, seen.time(&self.memory));
+            if let Some(without) = without {
+                line.set("without", *without);
+            }
             for key in ["memory", "series", "side", "spin"] {
                 if let Some(text) = record.text(key) {
                     line.set(key, text);
@@ -310,7 +347,12 @@ impl Fit {
             }
             records.push(line.with("kind", "prediction"));
         }
-        let told = |(kind, errors)| format!("--check: {kind} of 4 KiB and more: {}", summed(errors));
+        let without =
+            |kind: &str| predicted.iter().find(|(_, seen)| seen.kind == kind).and_then(|(_, seen)| seen.without);
+        let told = |(kind, errors)| {
+            let without = without(kind).map_or(String::new(), |what| format!(", without {what}"));
+            format!("--check: {kind} of 4 KiB and more{without}: {}", summed(errors))
+        };
         let mut notes: Vec<String> = errors.into_iter().map(told).collect();
         let left = seen.len() - predicted.len();
         if left > 0 {
@@ -327,6 +369,10 @@ struct Seen {
     point: Point,
     /// The computation beside it, as measured; 0 without.
     computing_ns: f64,
+    /// Processors that move it, a part each.
+    movers: u32,
+    /// What it takes besides, which no copy tells.
+    without: Option<&'static str>,
 }
 
 impl Seen {
@@ -349,7 +395,26 @@ impl Seen {
         };
         let is_modelled = MODELLED.0.contains(&point.size) && MODELLED.1.contains(&point.stride) && point.ns > 0.0;
         let computing_ns = 1e3 * record.number("compute_us").unwrap_or(0.0);
-        is_modelled.then_some(Seen { kind, point, computing_ns })
+        let is_shared_out = kind == "unpacked deposits" && point.stride == 1 && point.size >= HALVES_BYTES;
+        let without = match kind {
+            "direct deposits" => Some("the call that stores"),
+            "unpacked deposits" => Some("the message's calls and hand-off"),
+            _ => None,
+        };
+        is_modelled.then_some(Seen { kind, point, computing_ns, movers: if is_shared_out { 2 } else { 1 }, without })
+    }
+
+    /// Nanoseconds that it takes on a machine with this memory.
+    fn time(&self, memory: &Memory) -> f64 {
+        let Point { size, stride, .. } = self.point;
+        let copied = match self.movers {
+            1 => memory.copy(size, stride),
+            movers => {
+                let bytes = size.div_ceil(u64::from(movers));
+                memory.run_on(movers, Kernel::Copy { bytes, stride, offset: 0 })
+            }
+        };
+        (copied.s() * 1e9).max(self.computing_ns)
     }
 }
 
@@ -379,7 +444,7 @@ mod tests {
             4096,
         );
         let mut measured = Vec::new();
-        for stride in [1u64, 2, 8, 64] {
+        for stride in [1u64, 2, 8, 16, 64] {
             for size in (6..=24).map(|bits| 1u64 << bits) {
                 let each = 0.1 + 0.05 * stride.min(8) as f64 + if size > 1 << 15 { 0.3 } else { 0.0 };
                 let record = Record::new()
@@ -392,13 +457,13 @@ mod tests {
                 measured.push(Measured { record, source: String::new(), is_here: false, host: None });
             }
         }
-        let (records, note) = Fit::of(&measured).unwrap().records("x");
+        let (records, notes) = Fit::of(&measured).unwrap().records("x");
         for record in &records {
             let [measured, predicted, error] =
                 ["measured_MBps", "predicted_MBps", "error"].map(|key| record.number(key).unwrap());
             assert!((predicted / measured - 1.0 - error).abs() < 1e-9, "{record:?}");
         }
-        assert!(note.ends_with("strides held out: none was measured"), "{note}");
+        assert!(notes.len() == 1 && notes[0].ends_with("strides held out: none was measured"), "{notes:?}");
         let keys = schema::named("calibrate").unwrap();
         assert!(keys.keys().any(|key| key.name == "error" && key.meaning.contains("prediction over the measurement")));
     }

@@ -1,6 +1,7 @@
 //! Where in measured copies each value of a memory system shows.
 
 use super::{Point, wrong};
+use hotlink_bench::distribution::median;
 use hotlink_fabric::maths::{ln, powi};
 use hotlink_fabric::units::Time;
 use hotlink_memory::machine::{Ahead, Dram, Level, Translation};
@@ -21,19 +22,52 @@ pub(super) struct Geometry {
 /// What copies do not tell apart, with what it may be: pages that the processor knows, the places for one of them, and
 /// lines under way.
 pub(super) const PAGES: (u64, [f64; 2], &str) =
-    (2048, [512.0, 4096.0], "pages that today's processors know, by analogy");
+    (2048, [512.0, 4096.0], "pages that today's processors know, by analogy: the copies show no look-ups");
 pub(super) const PLACES: (u64, [f64; 2], &str) = (8, [4.0, 16.0], "sets of today's processors' last TLB, by analogy");
 pub(super) const MISSES: (u64, [f64; 2], &str) = (16, [8.0, 64.0], "lines under way of today's processors, by analogy");
 /// A row that is always open: what opening costs is in the lines' times.
 const ROW: u64 = 8 << 10;
 /// By how much a word must take longer than one of a line's stride for its set to count as crowded.
 const CROWDED: f64 = 1.5;
+/// The share of a word's time by which the largest stride must take longer than one of two lines for look-ups to show.
+const SHOWN: f64 = 0.05;
+/// How many pages a processor may know, where look-ups show; and by how much worse a number may agree with the copies
+/// than the best one to be possible.
+const KNOWN: [u64; 7] = [256, 512, 1024, 2048, 4096, 8192, 16_384];
+const POSSIBLY: f64 = 1.25;
+
+/// What copies beyond the caches tell, in nanoseconds.
+pub(super) struct Beyond {
+    read: f64,
+    write: f64,
+    miss: f64,
+    stream: f64,
+    pairs: bool,
+    /// The longest look-up of a page that would not show.
+    pub unseen: f64,
+}
+
+fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The median time of a word.
+fn middle(points: &[Point]) -> f64 {
+    median(&sorted(points.iter().map(Point::each).collect()))
+}
+
+/// The shortest and the longest time of a word.
+fn ends(points: &[Point]) -> (f64, f64) {
+    points.iter().map(Point::each).fold((f64::INFINITY, 0.0), |(low, high), each| (each.min(low), each.max(high)))
+}
 
 /// Measured copies, and where in them each value shows.
 pub(super) struct Reading<'a> {
     pub points: &'a [Point],
     pub geometry: &'a Geometry,
-    pub used: [u64; 4],
+    /// 1, the least above, a line's words, two lines' words, and the largest.
+    pub used: [u64; 5],
 }
 
 impl Reading<'_> {
@@ -67,8 +101,8 @@ impl Reading<'_> {
             let what = format!("two sizes or more at stride {stride} that the first cache holds are needed");
             return Err(wrong(format!("{what}: `hotlink measure memory --size 64..64MiB..x2 --json`")));
         }
-        let rows: Vec<Row> = inside.iter().map(|point| ([1.0, point.words(), 0.0], point.ns)).collect();
-        let ([fixed, each, _], _) = least(&rows);
+        let rows: Vec<Row> = inside.iter().map(|point| ([1.0, point.words(), 0.0, 0.0], point.ns)).collect();
+        let ([fixed, each, ..], _) = least(&rows);
         Ok((fixed, each))
     }
 
@@ -78,46 +112,95 @@ impl Reading<'_> {
         let from = if level == 1 { 4 * low } else { 2 * low };
         let most = if level == 1 { high / 4 * 3 } else { (high / 2).min(6 * low) };
         let by_line = self.used[2];
-        let inside = self.of(by_line).filter(|point| (from..=most).contains(&self.footprint(point)));
-        let mut each: Vec<f64> = inside.map(|point| point.each() / (1.0 + self.source())).collect();
-        each.sort_by(f64::total_cmp);
-        each.get(each.len() / 2).copied().ok_or_else(|| {
+        let inside: Vec<Point> =
+            self.of(by_line).filter(|point| (from..=most).contains(&self.footprint(point))).copied().collect();
+        // The cache gives its lines at one pace: what took longer was disturbed.
+        Some(ends(&inside).0 / (1.0 + self.source())).filter(|quickest| quickest.is_finite()).ok_or_else(|| {
             let what = format!("no copy at stride {by_line} shows cache {}: its blocks and what they touch", level + 1);
             wrong(format!("{what} must come to {from} to {most} B; measure all sizes from 64 B to 64 MiB"))
         })
     }
 
-    /// Read, write and look-up of a page, from the largest copy at each stride; and whether lines come in pairs.
-    fn memory(&self) -> Result<([f64; 3], bool), Error> {
+    /// Of the copies beyond all caches at a stride, those of which caches keep next to nothing: of four times the last cache
+    /// and more, and smaller ones that are no quicker than these. All of them where none is so large.
+    fn uncached(&self, stride: u64) -> Result<Vec<Point>, Error> {
+        let all = self.beyond(stride)?;
+        let far = 4 * self.cache(self.geometry.caches.len() - 1);
+        let is_far = |point: &&Point| self.footprint(point) >= far;
+        let quickest = all.iter().filter(is_far).map(Point::each).fold(f64::INFINITY, f64::min);
+        if quickest.is_infinite() {
+            return Ok(all);
+        }
+        Ok(all.into_iter().filter(|point| is_far(&point) || point.each() >= quickest).collect())
+    }
+
+    /// Copies at a stride that are beyond all caches.
+    fn beyond(&self, stride: u64) -> Result<Vec<Point>, Error> {
         let beyond = 2 * self.cache(self.geometry.caches.len() - 1);
-        let largest = |stride: u64| {
-            let point = self.of(stride).last().filter(|point| self.footprint(point) >= beyond);
-            point.copied().ok_or_else(|| {
-                let what = format!("no copy at stride {stride} is beyond all caches ({beyond} B)");
-                wrong(format!("{what}: measure to twice the last cache and more"))
-            })
-        };
-        let largest = self.used.into_iter().map(largest).collect::<Result<Vec<Point>, Error>>()?;
+        let points: Vec<Point> = self.of(stride).filter(|point| self.footprint(point) >= beyond).copied().collect();
+        if points.is_empty() {
+            let what = format!("no copy at stride {stride} is beyond all caches ({beyond} B)");
+            return Err(wrong(format!("{what}: measure to twice the last cache and more")));
+        }
+        Ok(points)
+    }
+
+    /// Strides at which a copy beyond the caches takes less time a word than a smaller one, by more than `most`, with both
+    /// times: caches, which keep some of the smaller one, cannot be the reason.
+    pub fn contradictions(&self, most: f64) -> Result<Vec<(u64, f64, f64)>, Error> {
+        let mut found = Vec::new();
+        for stride in self.used {
+            let mut slowest = 0.0;
+            let fall = |point: Point| {
+                slowest = point.each().max(slowest);
+                (stride, point.each(), slowest)
+            };
+            let falls = self.beyond(stride)?.into_iter().map(fall);
+            let deepest = falls.max_by(|a, b| (a.2 / a.1).total_cmp(&(b.2 / b.1)));
+            found.extend(deepest.filter(|(_, quick, slow)| *slow > quick * (1.0 + most)));
+        }
+        Ok(found)
+    }
+
+    /// Read, write, look-up of a page, and a line where words share lines, from the median of all copies from memory at each
+    /// stride; whether lines come in pairs; and the longest look-up that would not show.
+    pub fn memory(&self) -> Result<Beyond, Error> {
         let page = self.geometry.page as f64;
-        let row = |pairs: bool| {
-            move |point: &Point| {
-                let bytes = (point.stride * WORD) as f64;
-                let (lines, past) = (self.lines(point.stride), point.stride == 1 && point.size >= STREAM_BYTES);
-                let pair = 2.0 * (bytes / (2.0 * self.geometry.line as f64)).min(1.0);
-                let read = if past {
-                    0.0
-                } else if pairs {
-                    pair
-                } else {
-                    lines
-                };
-                let pages = (WORD as f64 + bytes.min(page)) / page;
-                ([self.source() + read, lines, pages], point.each())
-            }
+        let pages = |stride: u64| (WORD as f64 + ((stride * WORD) as f64).min(page)) / page;
+        let beyond = self.used.into_iter().map(|stride| self.uncached(stride)).collect::<Result<Vec<_>, _>>()?;
+        let row = |pairs: bool, looks_up: bool, points: &Vec<Point>| {
+            let stride = points[0].stride;
+            let past = |point: &&Point| stride == 1 && point.size >= STREAM_BYTES;
+            let gone_past: Vec<f64> = points.iter().filter(past).map(Point::each).collect();
+            let lines = self.lines(stride);
+            let [read, write, stream] = if !gone_past.is_empty() {
+                [0.0, lines, self.source()]
+            } else if lines < 1.0 {
+                [0.0, 0.0, self.source() + 2.0 * lines]
+            } else {
+                let pair = ((stride * WORD) as f64 / self.geometry.line as f64).min(2.0);
+                [self.source() + if pairs { pair } else { 1.0 }, 1.0, 0.0]
+            };
+            let each = if gone_past.is_empty() { middle(points) } else { median(&sorted(gone_past)) };
+            ([read, write, if looks_up { pages(stride) } else { 0.0 }, stream], each)
         };
-        let solved = |pairs: bool| least(&largest.iter().map(row(pairs)).collect::<Vec<Row>>());
-        let (alone, paired) = (solved(false), solved(true));
-        Ok(if paired.1 < alone.1 { (paired.0, true) } else { (alone.0, false) })
+        let solved = |pairs: bool, looks_up: bool| {
+            least(&beyond.iter().map(|points| row(pairs, looks_up, points)).collect::<Vec<Row>>())
+        };
+        let better = |looks_up: bool| {
+            let (alone, paired) = (solved(false, looks_up), solved(true, looks_up));
+            if paired.1 < alone.1 { (paired.0, true) } else { (alone.0, false) }
+        };
+        let [.., pair, largest] = self.used;
+        let (found, pairs) = better(true);
+        let (longest, quickest) = (ends(&beyond[4]).1, ends(&beyond[3]).0);
+        // What the times leave room for, the look-ups at both strides taken from them.
+        let unseen = ((longest - quickest) / (pages(largest) - pages(pair)).max(f64::MIN_POSITIVE)).max(0.0);
+        // These two strides differ in their look-ups alone.
+        let [few, many] = [3, 4].map(|at: usize| middle(&beyond[at]));
+        let shows = many - few >= SHOWN * many;
+        let ([read, write, miss, stream], pairs) = if shows { (found, pairs) } else { better(false) };
+        Ok(Beyond { read, write, miss, stream, pairs, unseen })
     }
 
     /// Lines that stores ask for ahead, and the time to ask once more; none where the largest stride shows no such thing.
@@ -125,7 +208,7 @@ impl Reading<'_> {
         let (size, ways) = self.geometry.caches[0];
         let line = self.geometry.line;
         let sets = (size / line / ways).max(1);
-        let largest = self.used[3];
+        let largest = self.used[4];
         let between = (largest * WORD / line).max(1);
         // As many sets as a step of so many lines visits.
         let visited = sets / greatest_common(between, sets);
@@ -155,7 +238,7 @@ impl Reading<'_> {
         for level in 1..self.geometry.caches.len() {
             times.push(self.line_of(level)?);
         }
-        let ([read, write, miss], pairs) = self.memory()?;
+        let Beyond { read, write, miss, stream, pairs, .. } = self.memory()?;
         let (stores, again) = self.crowding(times[1], word / 2.0);
         let caches = self.geometry.caches.iter().zip(&times);
         Ok(Machine {
@@ -184,6 +267,8 @@ impl Reading<'_> {
                 scatter_call: time(scatter_call),
                 past_from: STREAM_BYTES,
                 pairs,
+                hashes: true,
+                stream: Some(time(stream)),
                 stores,
                 again: time(again),
             }),
@@ -194,38 +279,67 @@ impl Reading<'_> {
         })
     }
 
-    /// The same with the share of the last cache that agrees best with copies at a line's stride and at the largest: other
-    /// cores, and on a rented machine other tenants, use the rest.
+    /// How far a machine is from these copies: the mean square of the ratios' logarithms, so that twice as long is as far off
+    /// as half.
+    fn off(&self, machine: Machine, shown: &[&Point]) -> f64 {
+        let memory = Memory::new(machine);
+        let off = |point: &&Point| {
+            let ratio = memory.copy(point.size, point.stride).s() * 1e9 / point.ns;
+            powi(ln(ratio.max(f64::MIN_POSITIVE)), 2)
+        };
+        shown.iter().map(off).sum::<f64>() / shown.len().max(1) as f64
+    }
+
+    /// The same with the share of the last cache that agrees best with copies a line and more apart, and with the way to find
+    /// its sets that does: other cores, and on a rented machine other tenants, use the rest.
     pub fn shared_last(&self, machine: &Machine) -> Machine {
         let last = machine.caches.len() - 1;
         let (before, most) = (self.cache(last - 1), self.cache(last));
         let shows = |point: &&Point| (before..2 * most).contains(&self.footprint(point));
-        let strides = [self.used[2], self.used[3]];
-        let shown: Vec<&Point> = strides.into_iter().flat_map(|stride| self.of(stride).filter(shows)).collect();
-        let of = |&size: &u64| {
-            let mut machine = machine.clone();
-            machine.caches[last].size = size;
-            let memory = Memory::new(machine.clone());
-            // Twice as long is as far off as half.
-            let off = |point: &&Point| {
-                let ratio = memory.copy(point.size, point.stride).s() * 1e9 / point.ns;
-                powi(ln(ratio.max(f64::MIN_POSITIVE)), 2)
+        let shown: Vec<&Point> = self.used[2..].iter().flat_map(|&stride| self.of(stride).filter(shows)).collect();
+        let best = |choices: Vec<(u64, bool)>| {
+            let of = |&(size, hashes): &(u64, bool)| {
+                let mut machine = machine.clone();
+                machine.caches[last].size = size;
+                machine.ahead.iter_mut().for_each(|ahead| ahead.hashes = hashes);
+                (self.off(machine.clone(), &shown), machine)
             };
-            (shown.iter().map(off).sum::<f64>(), machine)
+            each(&choices, of).into_iter().min_by(|a, b| a.0.total_cmp(&b.0))
         };
-        let best = |sizes: Vec<u64>| each(&sizes, of).into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
-        // By halves, then by quarters around the best half.
+        // By halves, then by quarters around the best half. Only a third cache is one that cores share.
         let halves = (0..).map(|step| (most >> step) / machine.line * machine.line);
-        let Some(found) = best(halves.take_while(|size| *size >= 2 * before).collect()) else { return machine.clone() };
+        let ways = |size: u64| [(size, true), (size, false)].into_iter().take(last.max(1));
+        let Some(found) = best(halves.take_while(|size| *size >= 2 * before).flat_map(ways).collect()) else {
+            return machine.clone();
+        };
         let size = found.1.caches[last].size;
+        let hashes = found.1.ahead.is_none_or(|ahead| ahead.hashes);
         let around = [size / 8 * 5, size / 4 * 3, size / 8 * 7, size / 4 * 5, size / 2 * 3];
         let around = around.into_iter().map(|size| size / machine.line * machine.line);
-        let nearer = best(around.filter(|size| (before + 1..=most).contains(size)).collect());
+        let nearer =
+            best(around.filter(|size| (before + 1..=most).contains(size)).map(|size| (size, hashes)).collect());
         nearer
             .into_iter()
             .chain([found])
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .map_or_else(|| machine.clone(), |best| best.1)
+    }
+
+    /// The same with the number of pages known that agrees best with the largest stride, and the least and the largest number
+    /// that agree nearly as well; nothing where look-ups do not show.
+    pub fn known_pages(&self, mut machine: Machine) -> (Machine, Option<[f64; 2]>) {
+        let Some(translation) = machine.translation.filter(|translation| translation.miss > Time::ZERO) else {
+            return (machine, None);
+        };
+        let shown: Vec<&Point> = self.of(self.used[4]).filter(|point| self.footprint(point) > self.cache(0)).collect();
+        let with =
+            |entries: u64| Machine { translation: Some(Translation { entries, ..translation }), ..machine.clone() };
+        let off: Vec<(f64, u64)> = each(&KNOWN, |&entries| (self.off(with(entries), &shown), entries));
+        let Some(&(least, entries)) = off.iter().min_by(|a, b| a.0.total_cmp(&b.0)) else { return (machine, None) };
+        let possible = off.iter().filter(|(off, _)| *off <= POSSIBLY * least).map(|(_, entries)| *entries as f64);
+        let range = possible.fold([f64::INFINITY, 0.0], |[low, high], at| [at.min(low), at.max(high)]);
+        machine.translation = Some(Translation { entries, ..translation });
+        (machine, Some(range))
     }
 }
 
@@ -233,13 +347,13 @@ fn greatest_common(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common(b, a % b) }
 }
 
-/// Three factors, and what they come to.
-type Row = ([f64; 3], f64);
+/// Factors, and what they come to.
+type Row = ([f64; 4], f64);
 
 /// The values, none below zero, with the least sum of squared relative errors, and that sum.
-fn least(rows: &[Row]) -> ([f64; 3], f64) {
-    let of = |free: [bool; 3]| {
-        let used: Vec<usize> = (0..3).filter(|&at| free[at]).collect();
+fn least(rows: &[Row]) -> ([f64; 4], f64) {
+    let of = |bits: u8| {
+        let used: Vec<usize> = (0..4).filter(|at| bits >> at & 1 > 0).collect();
         let mut table = vec![vec![0.0; used.len() + 1]; used.len()];
         for (factors, value) in rows {
             for (line, &a) in table.iter_mut().zip(&used) {
@@ -250,7 +364,7 @@ fn least(rows: &[Row]) -> ([f64; 3], f64) {
             }
         }
         let solved = solve(table)?;
-        let mut values = [0.0; 3];
+        let mut values = [0.0; 4];
         used.iter().zip(solved).for_each(|(&at, value)| values[at] = value);
         let error = |(factors, value): &Row| {
             let sum: f64 = factors.iter().zip(values).map(|(factor, value)| factor * value).sum();
@@ -259,8 +373,8 @@ fn least(rows: &[Row]) -> ([f64; 3], f64) {
         let is_sound = values.iter().all(|value| value.is_finite() && *value >= 0.0);
         is_sound.then(|| (values, rows.iter().map(error).sum::<f64>()))
     };
-    let choices = (1..8u8).filter_map(|bits| of([bits & 1 > 0, bits & 2 > 0, bits & 4 > 0]));
-    choices.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(([0.0; 3], f64::INFINITY))
+    let choices = (1..16u8).filter_map(of);
+    choices.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(([0.0; 4], f64::INFINITY))
 }
 
 /// Linear equations, the right side last in each; nothing where they do not tell.
@@ -287,7 +401,7 @@ mod tests {
 
     fn times(memory: &Memory) -> Vec<Point> {
         let mut points = Vec::new();
-        for stride in [1, 2, 8, 24, 64] {
+        for stride in [1, 2, 8, 16, 24, 64] {
             for size in (6..=22).map(|bits| 1u64 << bits) {
                 points.push(Point { size, stride, ns: memory.copy(size, stride).s() * 1e9 });
             }
@@ -310,6 +424,8 @@ mod tests {
             pairs: true,
             stores: 9,
             again: ns(3.0),
+            hashes: false,
+            stream: Some(ns(1.5)),
         };
         let [open, opening] = [Time::ZERO; 2];
         let dram = Dram { row: ROW, banks: 1, open, opening, read: ns(2.0), write: ns(4.0), requests: 1 };
@@ -333,8 +449,8 @@ mod tests {
     fn a_machine_is_found_again_from_its_copies() {
         let (geometry, truth) = machine();
         let points = times(&Memory::new(truth.clone()));
-        let reading = Reading { points: &points, geometry: &geometry, used: [1, 2, 8, 64] };
-        let found = reading.shared_last(&reading.machine().unwrap());
+        let reading = Reading { points: &points, geometry: &geometry, used: [1, 2, 8, 16, 64] };
+        let (found, pages) = reading.known_pages(reading.shared_last(&reading.machine().unwrap()));
         let near = |found: Time, truth: Time, what: &str| {
             let off = found.0 as f64 / truth.0 as f64 - 1.0;
             assert!(off.abs() < 0.15, "{what}: {found:?} for {truth:?}");
@@ -352,6 +468,11 @@ mod tests {
         // The largest stride keeps to two sets of four lines: more than that does not show.
         assert!(ahead.pairs && ahead.stores == 9, "{ahead:?}");
         near(ahead.again, known.again, "again");
+        // Low bits find the shared cache's sets; look-ups show, and so does how many pages are known.
+        assert!(!ahead.hashes, "{ahead:?}");
+        assert!(pages.is_some_and(|[low, high]| (low..=high).contains(&2048.0)), "{pages:?}");
+        near(ahead.stream.unwrap(), known.stream.unwrap(), "stream");
+        assert!(reading.contradictions(0.2).unwrap().is_empty());
         // Strides that were held out.
         let memory = Memory::new(found);
         let far = |point: &&Point| {
@@ -363,12 +484,44 @@ mod tests {
     }
 
     #[test]
+    fn the_pages_that_are_known_are_those_of_the_largest_stride() {
+        let (geometry, mut truth) = machine();
+        truth.translation.as_mut().unwrap().miss = Time(60_000);
+        let points = times(&Memory::new(truth.clone()));
+        let reading = Reading { points: &points, geometry: &geometry, used: [1, 2, 8, 16, 64] };
+        let mut asked = truth.clone();
+        asked.translation.as_mut().unwrap().entries = 512;
+        assert_eq!(reading.known_pages(asked), (truth, Some([2048.0; 2])));
+    }
+
+    #[test]
+    fn look_ups_that_do_not_show_are_left_out_and_how_long_they_may_be_is_told() {
+        let (geometry, mut truth) = machine();
+        truth.translation.as_mut().unwrap().miss = Time::ZERO;
+        let mut points = times(&Memory::new(truth));
+        let found = |points: &[Point]| {
+            let reading = Reading { points, geometry: &geometry, used: [1, 2, 8, 16, 64] };
+            let (machine, pages) = reading.known_pages(reading.machine().unwrap());
+            assert!(pages.is_none() && machine.ahead.unwrap().pairs, "{machine:?}");
+            assert_eq!(machine.translation.unwrap().miss, Time::ZERO);
+            (reading.memory().unwrap().unseen, reading.contradictions(0.2).unwrap())
+        };
+        let (unseen, contradictions) = found(&points);
+        assert!(unseen < 4.0 && contradictions.is_empty(), "{unseen}");
+        // The machine is quicker for a while.
+        let last = points.iter_mut().rfind(|point| point.stride == 8).unwrap();
+        last.ns *= 0.6;
+        let contradictions = found(&points).1;
+        assert!(contradictions.len() == 1 && contradictions[0].0 == 8, "{contradictions:?}");
+    }
+
+    #[test]
     fn what_is_missing_is_told_with_what_to_measure() {
         let (geometry, truth) = machine();
         let all = times(&Memory::new(truth));
         let told = |keep: &dyn Fn(&Point) -> bool| {
             let points: Vec<Point> = all.iter().copied().filter(|point| keep(point)).collect();
-            let reading = Reading { points: &points, geometry: &geometry, used: [1, 2, 8, 64] };
+            let reading = Reading { points: &points, geometry: &geometry, used: [1, 2, 8, 16, 64] };
             reading.machine().unwrap_err().to_string()
         };
         assert!(told(&|point| point.size >= 4096).contains("--size 64..64MiB..x2"));
