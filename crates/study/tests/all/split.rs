@@ -23,5 +23,5 @@ fn too_many_pairs_are_split_evenly_where_nobody_says_how_and_the_record_says_so(
     assert_eq!(asked(8_256, None).unwrap(), (Some("flow".to_owned()), None));
     assert_eq!(asked(256, None).unwrap(), (Some("flow".to_owned()), None));
     assert_eq!(asked(65_600, Some(Paths::Packet)).unwrap().1, None);
-    assert!(asked(65_600, Some(Paths::Flow)).unwrap_err().contains("--paths packet"));
+    assert!(asked(65_600, Some(Paths::Flow)).unwrap_err().contains("paths: packet"));
 }
