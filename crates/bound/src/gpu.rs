@@ -73,8 +73,8 @@ pub struct Cluster {
     pub spine: Option<f64>,
     /// Whether the scale-up switches combine data, and whether the network's do.
     pub reduces: [bool; 2],
-    /// The share of the scale-up links' rate at which their switches combine and copy.
-    pub switch_share: f64,
+    /// The share of the scale-up links' rate at which their switches combine and copy; `None`: only the links bound them.
+    pub switch_share: Option<f64>,
     /// At which a switch of the network combines what a GPU's NIC sends, where that is known.
     pub combining: Option<f64>,
 }
@@ -101,7 +101,7 @@ impl Cluster {
 
     /// The same as if switches combined at all of their links' rate: theirs is what others measured, which a result may beat.
     pub fn of_links(self) -> Cluster {
-        Cluster { switch_share: 1.0, combining: None, ..self }
+        Cluster { switch_share: None, combining: None, ..self }
     }
 
     /// Levels of a collective by an algorithm, the least first; `None` where it is none of the collective's or the machine
@@ -112,13 +112,14 @@ impl Cluster {
             let mbps = factor * rate.filter(|_| times > 0.0)? / times * protocol.share();
             Some(Level { name, mbps })
         };
-        let by_switch = if algorithm == Algorithm::Nvls { self.switch_share } else { 1.0 };
+        let shared = self.switch_share.filter(|_| algorithm == Algorithm::Nvls);
+        let by_switch = |rate: f64| shared.map_or(rate, |share| rate * share);
         let by_network = matches!(algorithm, Algorithm::Nvls | Algorithm::CollNet) && self.reduces[1];
         // All that a rail's adapters send passes its leaves; of an allgather, each of them has a part of it.
         let is_whole = self.domains() > 1.0 && collective != "allgather";
         let combined = if is_whole { 1.0 / f64::from(self.domain) } else { 0.0 };
         let found = [
-            level(self.scale_up_is, self.scale_up.map(|rate| rate * by_switch), scale_up),
+            level(self.scale_up_is, self.scale_up.map(by_switch), scale_up),
             self.part.and_then(|part| {
                 level(BETWEEN_GPUS, Some(part.mbps), self.out_of_part(collective, algorithm, part.gpus, factor))
             }),
@@ -234,7 +235,7 @@ mod tests {
         let domain = 8.min(gpus);
         let (scale_up, pcie, nic) = (Some(450_000.0), Some(63_000.0), Some(50_000.0));
         let (scale_up_is, part) = (SCALE_UP, None);
-        let (reduces, switch_share, combining) = ([true, false], 1.0, None);
+        let (reduces, switch_share, combining) = ([true, false], None, None);
         Cluster { gpus, domain, scale_up, scale_up_is, part, pcie, nic, spine: None, reduces, switch_share, combining }
     }
 
@@ -279,7 +280,7 @@ mod tests {
         // Eight GPUs: 2 x 7/8 of the bytes in the time of 1 + 1/8 of them.
         let nvls = first(&hgx(8), "allreduce", Algorithm::Nvls);
         assert_eq!((nvls.name, nvls.mbps.round()), ("scale-up network", 700_000.0));
-        let shared = Cluster { switch_share: 0.85, ..hgx(8) };
+        let shared = Cluster { switch_share: Some(0.85), ..hgx(8) };
         assert_eq!(first(&shared, "allreduce", Algorithm::Nvls).mbps.round(), 595_000.0);
         assert_eq!(first(&shared, "allreduce", Algorithm::Ring).mbps.round(), 450_000.0);
         let none = Cluster { reduces: [false; 2], ..hgx(8) };

@@ -3,6 +3,7 @@
 //! Each case is built and counted from nothing. With a case's number as argument only that one runs, so that the peak
 //! memory is its own; without, each runs in a process of its own.
 
+use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{CubeSpec, DragonflySpec, Extents, FatTree, Rail};
 use hotlink_fabric::traffic::Traffic;
@@ -18,6 +19,13 @@ struct Case {
     nodes: u32,
     traffic: Traffic,
     count: Count,
+}
+
+fn hashed(
+    fabric: &Fabric,
+    demand: &hotlink_fabric::traffic::Demand,
+) -> Result<hotlink_load::Load, hotlink_load::LoadError> {
+    hotlink_load::count_paths(fabric, demand, Paths::Flow, 0)
 }
 
 fn torus() -> TopologySpec {
@@ -60,6 +68,8 @@ fn cases() -> Vec<Case> {
         ),
         case("3-D torus, random permutation", &torus(), DimensionOrder, 65_536, Traffic::Random, hotlink_load::count),
         case("3-level fat tree, all-to-all", &tree, ShortestEcmp, 65_536, all.clone(), hotlink_load::count),
+        case("3-level fat tree, all-to-all, hashed flows", &tree, ShortestEcmp, 16_384, all.clone(), hashed),
+        case("3-level fat tree, all-to-all, hashed flows", &tree, ShortestEcmp, 65_536, all.clone(), hashed),
         case("dragonfly minimal, all-to-all", &dragonfly, DragonflyMinimal, 16_512, all.clone(), hotlink_load::count),
         case("dragonfly Valiant, all-to-all", &dragonfly, DragonflyValiant, 16_512, all.clone(), hotlink_load::count),
         case("GPU rails, all-to-all", &rail, ShortestEcmp, 4_096, all.clone(), hotlink_load::count),

@@ -158,7 +158,8 @@ impl Paper<'_> {
     fn table(&self, quantity: &Quantity, grid: &Grid, shown: &[usize]) -> Table {
         let cell = |row: usize, size: usize| {
             let mark = if grid.best(size).contains(&row) { "*" } else { "" };
-            grid.values[row][size].map_or_else(|| "-".to_owned(), |value| format!("{}{mark}", figure(value)))
+            let split = if quantity.key.contains("bandwidth") { self.split(row, size) } else { "" };
+            grid.values[row][size].map_or_else(|| "-".to_owned(), |value| format!("{split}{}{mark}", figure(value)))
         };
         let mut table = self.frame(&quantity.title, shown, cell);
         table.rows = table
@@ -245,8 +246,14 @@ impl Paper<'_> {
     fn injection(&self, shown: &[usize]) -> Table {
         self.frame("Share of a node's own injection limit that it gets", shown, |row, size| {
             let share = self.cell(row, size).number("injection_share");
-            share.map_or_else(|| "-".to_owned(), |share| format!("{:.0}%", 100.0 * share))
+            let split = self.split(row, size);
+            share.map_or_else(|| "-".to_owned(), |share| format!("{split}{:.0}%", 100.0 * share))
         })
+    }
+
+    /// The sign at numbers of flows that are split evenly for want of their hash.
+    fn split(&self, row: usize, size: usize) -> &'static str {
+        if self.cell(row, size).get("fallback").is_some() { SPLIT } else { "" }
     }
 
     /// What limits each fabric, sizes in a row with the same limit joined.
@@ -300,10 +307,7 @@ impl Paper<'_> {
                 let why = unpriced(name).map_or_else(|| "no prices".to_owned(), |why| format!("no bill: {why}"));
                 notes.push(format!("{name}: {why}"));
             }
-            let split: Vec<&str> = cells().filter_map(|cell| cell.text("fallback")).collect();
-            if let [why, ..] = split[..] {
-                notes.push(format!("{name}: at {}: {why}", sizes(split.len())));
-            }
+            notes.extend(split_evenly(cells()).map(|told| format!("{SPLIT} {name}: {told}")));
             let built = cells().filter(|cell| cell.number("nodes_built") > cell.number("nodes")).count();
             if built > 0 {
                 notes.push(format!("{name}: at {} the model is the next full cube (nodes_built)", sizes(built)));
@@ -341,6 +345,17 @@ fn steps(inventories: &[Inventory]) -> Vec<(u64, ItemKind, u64)> {
     inventories.windows(2).flat_map(of).collect()
 }
 
+/// The sign at what is split evenly.
+const SPLIT: &str = "~";
+
+/// At which sizes flows are split evenly for want of their hash, and what that means for the numbers.
+pub fn split_evenly<'r>(rows: impl Iterator<Item = &'r Record>) -> Option<String> {
+    let told = |row: &'r Record| Some((row.number("nodes")?, row.text("fallback")?));
+    let split: Vec<(f64, &str)> = rows.filter_map(told).collect();
+    let nodes: Vec<String> = split.iter().map(|(nodes, _)| figure(*nodes)).collect();
+    split.first().map(|(_, why)| format!("at {} nodes {why}; hashed flows get less", nodes.join(", ")))
+}
+
 fn sizes(count: usize) -> String {
     if count == 1 { "1 size".to_owned() } else { format!("{count} sizes") }
 }
@@ -376,6 +391,15 @@ mod tests {
         let radix = unpriced("ib-ndr-fat-tree2:radix=40").unwrap();
         assert!(radix.starts_with("a switch of 40 ports has no price; --prices"), "{radix}");
         assert!(unpriced("ib-ndr-fat-tree2:radix=40:link=infiniband-hdr").unwrap().contains("another link"));
+    }
+
+    #[test]
+    fn sizes_of_an_even_split_are_named() {
+        let row = |nodes: u32| Record::new().with("nodes", nodes);
+        let rows = [row(64), row(70_000).with("fallback", "flows are split evenly"), row(80_000).with("fallback", "-")];
+        let told = split_evenly(rows.iter()).unwrap();
+        assert_eq!(told, "at 70000, 80000 nodes flows are split evenly; hashed flows get less");
+        assert_eq!(split_evenly(rows[..1].iter()), None);
     }
 
     #[test]

@@ -127,9 +127,8 @@ pub fn tables(found: &Design, request: &Request) -> Vec<Table> {
 
 fn table(title: &str, rows: &[&Record], is_beaten: bool) -> Table {
     let currency = rows.iter().find_map(|row| row.text("currency")).unwrap_or_default();
-    let heads =
-        ["variant", "switches", "cables", "transceivers", "racks", "cost", "from..to", "kW", "all-to-all", "bisection"];
-    let more = ["permutation", "cable fails", "switch fails", "hosts lost"];
+    let heads = ["variant", "switches", "cables", "transceivers", "racks", "cost", "from..to", "kW", "all-to-all"];
+    let more = ["pairs across the middle", "permutation", "cable fails", "switch fails", "hosts lost"];
     let mut columns: Vec<String> = heads.iter().chain(&more).map(|head| (*head).to_owned()).collect();
     columns[5] = format!("cost {currency}");
     if is_beaten {

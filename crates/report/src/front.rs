@@ -167,7 +167,7 @@ const NUMBERS: [(&str, &str); 12] = [
     ("racks", "racks"),
     ("longest_cable_m", "longest cable (m)"),
     ("all_to_all_share", "all-to-all"),
-    ("bisection_share", "bisection"),
+    ("bisection_share", "pairs across the middle"),
     ("permutation_share", "permutation"),
     ("failed_cable_share", "cable fails"),
     ("failed_switch_share", "switch fails"),

@@ -172,6 +172,11 @@ fn faults(record: &Record, is_limited: impl Fn(&str) -> bool) -> Vec<(Verdict, S
             100.0 * ROUNDED
         ));
     }
+    if record.text("paths") == Some("packet")
+        && let Some(why) = record.text("fallback")
+    {
+        look(format!("{why}: hashed flows get less than its bandwidth"));
+    }
     if is("oversubscribed", true) {
         look("more ranks than cores: it measured the scheduler, too".to_owned());
     }
@@ -393,6 +398,7 @@ mod tests {
             (base().with("verdict", "regression"), Verdict::Fail),
             (base().with("credit_loop", true), Verdict::Fail),
             (base().with("unreachable_pairs", 3), Verdict::Fail),
+            (base().with("paths", "packet").with("fallback", "flows are split evenly"), Verdict::Suspicious),
             (base().with("efficiency", 1.2), Verdict::Suspicious),
             (base().with("oversubscribed", true), Verdict::Suspicious),
             (base().with("holds", false), Verdict::Suspicious),

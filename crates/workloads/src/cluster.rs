@@ -8,7 +8,16 @@ use hotlink_site::outline::{Apart, GpuHost};
 
 /// Of a fabric, its packets as full as those of messages of `bytes`; `on_host` GPUs on the fullest host, where that is
 /// known.
-pub fn of(fabric: &Fabric, gpus: u32, on_host: Option<u32>, capacities: Capacities, bytes: u64) -> Cluster {
+///
+/// # Errors
+/// Its file does not say how fast its scale-up switches combine.
+pub fn of(
+    fabric: &Fabric,
+    gpus: u32,
+    on_host: Option<u32>,
+    capacities: Capacities,
+    bytes: u64,
+) -> Result<Cluster, String> {
     let spec = &fabric.spec;
     let whole = gpu::domain(spec);
     // What a log counts by host names is a part of the domain, where several hosts share one.
@@ -28,7 +37,7 @@ pub fn of(fabric: &Fabric, gpus: u32, on_host: Option<u32>, capacities: Capaciti
         1 => fabric.injection_mbps(capacities, full),
         _ => least(rate(Role::Nic, 1.0), rate(Role::Link, full)).map(|rate| rate * adapters),
     };
-    Cluster {
+    Ok(Cluster {
         gpus,
         domain,
         // Its packets are not the network's: no header of these bounds it.
@@ -41,9 +50,9 @@ pub fn of(fabric: &Fabric, gpus: u32, on_host: Option<u32>, capacities: Capaciti
         nic,
         spine: share_of_spine(fabric, capacities, full).map(|rate| rate * adapters),
         reduces: [gpu::switch_reduces(spec).unwrap_or(false), spec.reduction.is_some()],
-        switch_share: gpu::switch_share(spec),
+        switch_share: gpu::switch_share(spec)?,
         combining: spec.reduction.as_ref().map(|network| network.rate.value.0 as f64 / 1e6 * adapters),
-    }
+    })
 }
 
 /// Of equal hosts, as NCCL's topology file describes one; `on_host` GPUs on the fullest, where that is known. It says nothing
@@ -62,7 +71,7 @@ pub fn of_hosts(host: &GpuHost, gpus: u32, on_host: Option<u32>) -> Cluster {
         nic: host.nics.map(|rate| rate / f64::from(domain)),
         spine: None,
         reduces: [host.switch_reduces, host.network_reduces],
-        switch_share: 1.0,
+        switch_share: None,
         combining: None,
     }
 }
@@ -101,4 +110,25 @@ fn share_of_spine(fabric: &Fabric, capacities: Capacities, efficiency: f64) -> O
         }
     }
     if down > 0.0 { rate.filter(|_| up > 0.0).map(|rate| rate * up / down) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hotlink_fabric::spec::FabricSpec;
+
+    /// A switch that combines at an unknown rate is an error, and no switch that combines at all of its links'.
+    #[test]
+    fn a_combining_switch_has_a_share() {
+        let mut spec = hotlink_fabric::catalog::load("hgx-h100-rail").unwrap();
+        let share = |spec: &FabricSpec| {
+            let fabric = Fabric::build(spec, 16).unwrap();
+            of(&fabric, 16, None, Capacities::Theoretical, 1 << 20).map(|cluster| cluster.switch_share)
+        };
+        assert_eq!(share(&spec), Ok(Some(0.85)));
+        spec.parameters.remove("gpu_switch_share");
+        assert!(share(&spec).unwrap_err().contains("gpu_switch_share"));
+        spec.parameters.remove("gpu_switch_reduces");
+        assert_eq!(share(&spec), Ok(None));
+    }
 }

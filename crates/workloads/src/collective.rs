@@ -228,7 +228,7 @@ impl Collective {
         let places: Vec<u32> = (0..nodes).chain(built.nodes() - switches..built.nodes()).collect();
         let ran = replay::run((source.spec(), &built), (&schedule, &places), 1, &self.network, watch)
             .map_err(|failed| wrong(failed.to_string()))?;
-        let cluster = cluster::of(&built, nodes, None, self.network.capacities.into(), bytes);
+        let cluster = cluster::of(&built, nodes, None, self.network.capacities.into(), bytes).map_err(wrong)?;
         let level = usual_bound(algorithm).and_then(|of| {
             cluster.levels(name(self.which), of, Protocol::Simple).and_then(|levels| levels.first().copied())
         });

@@ -54,9 +54,14 @@ pub(crate) fn switch_reduces(spec: &FabricSpec) -> Option<bool> {
     stated.or((!has_switch).then_some(false))
 }
 
-/// The share of its links' rate at which a scale-up switch combines and copies; all of it where its file does not say.
-pub(crate) fn switch_share(spec: &FabricSpec) -> f64 {
-    spec.parameters.get("gpu_switch_share").map_or(1.0, |share| share.value.clamp(LEAST_SHARE, 1.0))
+/// The share of its links' rate at which a scale-up switch combines and copies; `None` where it does neither.
+///
+/// # Errors
+/// Its file says that it does, and not how fast.
+pub(crate) fn switch_share(spec: &FabricSpec) -> Result<Option<f64>, String> {
+    let reduces = switch_reduces(spec).unwrap_or(false);
+    let share = reduces.then(|| Inputs::new(spec).require("gpu_switch_share")).transpose();
+    share.map(|share| share.map(|share| share.clamp(LEAST_SHARE, 1.0))).map_err(|missing| missing.to_string())
 }
 
 /// The least that such a share can be.

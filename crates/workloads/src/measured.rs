@@ -115,7 +115,8 @@ impl Bus {
                     }
                 };
                 // A result may beat what others measured of a link, and not the link.
-                Ok(cluster::of(fabric, gpus, on_host, Rates::Theoretical.into(), size))
+                let cluster = cluster::of(fabric, gpus, on_host, Rates::Theoretical.into(), size);
+                cluster.map_err(|what| Error::Input(format!("--fabric {}: {what}", self.name)))
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::Failure;
 use crate::values::{Counts, Numbers};
 use crate::words::word;
 use hotlink_bench::Record;
+use hotlink_paper::comparison::split_evenly;
 use hotlink_paper::{Output, Table, columns};
 use hotlink_study::Source;
 use hotlink_study::ask::{Detail, Measured, Method, Methods, Question, at_sizes};
@@ -76,7 +77,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     })?;
     let unanswered = |row: &Record| Some(format!("{} nodes: {}", row.number("nodes")?, row.text("note")?));
     let unanswered: Vec<String> = rows.iter().filter_map(unanswered).collect();
-    let notes = deadlocks(&rows).into_iter().chain(unreachable(&rows)).chain(unanswered).chain(notes).collect();
+    let notes = deadlocks(&rows)
+        .into_iter()
+        .chain(unreachable(&rows))
+        .chain(split_evenly(rows.iter()))
+        .chain(unanswered)
+        .chain(notes)
+        .collect();
     output.table(Table { notes, ..Table::of_columns(&rows, columns::ANALYZE) });
     let (queued, links): (Vec<Record>, Vec<Record>) =
         resources.iter().cloned().partition(|record| record.get("offered_per_node_MBps").is_some());

@@ -54,6 +54,7 @@ impl Paths {
 }
 
 /// The lot of a pair of nodes under a seed: what [`Paths::Flow`] hashes.
+#[inline]
 pub fn pair_lot(seed: u64, from: u32, to: u32) -> u64 {
     mix(seed ^ (u64::from(from) << 32 | u64::from(to)))
 }
@@ -69,11 +70,13 @@ pub struct Draw {
 
 impl Draw {
     /// For a packet with this lot (32 bits count) and place in turn.
+    #[inline]
     pub fn new(paths: Paths, destination: Node, lot: u64, turn: u64) -> Draw {
         Draw { lot, turn, paths, destination }
     }
 
     /// For every packet of a pair under a static policy.
+    #[inline]
     pub fn of_pair(paths: Paths, seed: u64, from: Node, to: Node) -> Draw {
         Draw::new(paths, to, pair_lot(seed, from.0, to.0) & 0xffff_ffff, 0)
     }
@@ -91,14 +94,19 @@ impl Draw {
     }
 
     /// The same by their number alone, which [`Paths::Destination`] cannot do.
+    #[inline]
     pub fn place(&mut self, ways: u32) -> u32 {
         if ways < 2 {
             return 0;
         }
-        let ways = u64::from(ways);
         // Every choice goes on with every packet, and one more when those before it have come round: a few packets
         // already spread over every stage, and many take every combination.
         self.lot = mix(self.lot);
+        // The first packet's division takes half the time: it is of half as many digits.
+        if self.turn == 0 {
+            return (self.lot >> 32) as u32 % ways;
+        }
+        let ways = u64::from(ways);
         let way = (self.lot >> 32) + self.turn;
         self.turn += self.turn / ways;
         (way % ways) as u32

@@ -3,6 +3,7 @@
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
+use hotlink_fabric::routing::choice::Draw;
 use hotlink_fabric::routing::{Paths, State, Trip};
 use hotlink_fabric::spec::{FabricSpec, Role, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::hyperx::HyperX;
@@ -199,6 +200,49 @@ proptest! {
         for load in [hotlink_load::count(&fabric, &demand).unwrap(), hotlink_load::count_every_destination(&fabric, &demand).unwrap()] {
             assert_close(&load.channel, &expected.channel, "channel")?;
             assert_close(&load.vertex[devices.clone()], &expected.vertex[devices.clone()], "vertex")?;
+        }
+    }
+}
+
+/// Every pair's one path, hop by hop, as its hash draws it.
+fn flow_by_flow(fabric: &Fabric, demand: &Demand, seed: u64) -> (Vec<f64>, Vec<f64>) {
+    let (mut channel, mut vertex) = (vec![0.0; fabric.network.channels()], vec![0.0; fabric.network.vertices()]);
+    let mut hops = Vec::new();
+    demand.pairs(|source, destination, amount| {
+        let mut state = State::start(source);
+        let mut draw = Draw::of_pair(Paths::Flow, seed, source, destination);
+        vertex[source.0 as usize] += amount;
+        while state.at != destination.vertex() {
+            fabric.hops(state, Trip::new(source, destination), &mut hops);
+            let hop = hops[draw.pick(&fabric.network, fabric.tables(), &hops).unwrap()];
+            channel[hop.channel.0 as usize] += amount;
+            state = State { at: fabric.network.to(hop.channel), phase: hop.phase };
+            if state.at != destination.vertex() {
+                vertex[state.at.0 as usize] += amount;
+            }
+        }
+    });
+    (channel, vertex)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn hashed_flows_are_counted_to_the_last((topology, routing) in any_fabric(), traffic in any_traffic(), n in 1u32..90, seed in 0u64..9) {
+        let built = Fabric::build(&FabricSpec::bare("test", topology, routing), n);
+        prop_assume!(built.is_ok());
+        let fabric = built.unwrap();
+        prop_assume!(fabric.nodes() <= 130 && fabric.offers_choices() && !fabric.routing.is_valiant());
+        let demand = traffic.demand(fabric.nodes(), 5).unwrap();
+        let (channel, vertex) = flow_by_flow(&fabric, &demand, seed);
+        let load = hotlink_load::count_paths(&fabric, &demand, Paths::Flow, seed).unwrap();
+        let devices = fabric.network.nodes as usize..;
+        if demand.all_pairs == 1.0 && demand.flows.is_empty() {
+            prop_assert_eq!(&load.channel, &channel);
+            prop_assert_eq!(&load.vertex[devices], &vertex[fabric.network.nodes as usize..]);
+        } else {
+            assert_close(&load.channel, &channel, "channel")?;
+            assert_close(&load.vertex[devices], &vertex[fabric.network.nodes as usize..], "vertex")?;
         }
     }
 }
