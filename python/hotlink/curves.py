@@ -77,6 +77,8 @@ FOUND = {
 }
 # The ending of a cost's key: its currency.
 CURRENCY = re.compile(r"cost(?:_\w+)?_(?P<currency>[A-Z]{3})")
+# The year that money is of: that of another year is another money.
+YEAR = "prices_year"
 MOST_LINES = 24
 MOST_ROWS = 8
 Panels = Literal["auto", "one", "each"]
@@ -206,6 +208,8 @@ def draw(
     known = sorted({key for record in records for key in record if has(records, key)})
     if not wanted or not all(key == "samples" or has(records, key) for key in wanted):
         raise ValueError(f"nothing to draw of {', '.join(wanted) or 'these records'}; allowed: {', '.join(known)}")
+    if money_is_mixed(rows, wanted, facet):
+        facet, rows = YEAR, rows_of(records, YEAR)
     across = {key: x or swept(records, key) for key in wanted if key != "samples"}
     points = [record for key in across for record in drawn(records, across[key], key)]
     differing = [key for key in differing_keys(points, across.values()) if key != facet]
@@ -219,9 +223,34 @@ def draw(
         figure = small_multiples({key: curves[None, key] for key in wanted}, across)
     else:
         figure = rows_of_charts(rows, wanted, curves, across, facet)
-    notes = [*look.notes, *explained([curve for all_of in curves.values() for curve in all_of])]
+    notes = [*look.notes]
+    if any(has_years(records, key) for key in wanted):
+        notes += ["Money of another year is another: each year's chart has a scale of its own."]
+    notes += [*explained([curve for all_of in curves.values() for curve in all_of])]
     surround(figure, look.title or title(records, across), "\n".join(notes))
     return figure
+
+
+def years_of(records: Iterable[Record], key: str) -> list[str]:
+    """The years that the money under a key is of; none where it is no money."""
+    if not CURRENCY.fullmatch(key):
+        return []
+    return sorted({str(r[YEAR]) for r in records if number(r, key) is not None and r.get(YEAR) is not None})
+
+
+def has_years(records: Iterable[Record], key: str) -> bool:
+    """Whether there is money of several years under a key."""
+    return len(years_of(records, key)) > 1
+
+
+def money_is_mixed(rows: dict[Value, list[Record]], wanted: Sequence[str], facet: str | None) -> bool:
+    """Whether a chart would hold money of several years. Raises ValueError where no chart for each year helps."""
+    for key in wanted:
+        for group in rows.values():
+            if has_years(group, key) and (facet is not None or len(wanted) > 1):
+                years = ", ".join(years_of(group, key))
+                raise ValueError(f"{key} is of several years ({years}): draw it alone and without --facet")
+    return any(has_years(group, key) for group in rows.values() for key in wanted)
 
 
 def surround(figure: Figure, above: str, below: str) -> None:
@@ -307,14 +336,22 @@ def rows_of_charts(
     figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1))
     charts = figure.subplots(len(rows), len(wanted), squeeze=False)
     places: dict[str, int] = {}
+    every = {key: [curve for (_, of), lines in curves.items() if of == key for curve in lines] for key in wanted}
+    # Rows are compared: a quantity has one scale in all of them, but for money of several years.
+    shared = {key for key in wanted if not has_years((record for group in rows.values() for record in group), key)}
     for row, (value, group) in zip(charts, rows.items(), strict=True):
         for axes, key in zip(row, wanted, strict=True):
             if key == "samples":
                 distribution(axes, group)
             elif (value, key) in curves:
-                chart(axes, curves[value, key], across[key], key, places)
+                scaled = every[key] if key in shared else curves[value, key]
+                chart(axes, curves[value, key], scaled, (across[key], key), places)
             if facet is not None:
-                axes.set_title(f"{facet} {value}", loc="left", fontsize=9, color=INK)
+                said = f"{facet} {value}"
+                if facet == YEAR:
+                    lines = curves.get((value, key), [])
+                    said = ": ".join([f"Prices of {value}", *(line.name for line in lines if len(lines) == 1)])
+                axes.set_title(said, loc="left", fontsize=9, color=INK)
     return figure
 
 
@@ -465,8 +502,13 @@ def interval(record: Record, y: str) -> tuple[float | None, float | None]:
     return None, None
 
 
-def chart(axes: Axes, curves: Sequence[Curve], x: str, y: str, places: dict[str, int]) -> None:
-    """Draw curves, intervals and bounds on one set of axes, with names; the place of a name gives its colour."""
+def chart(
+    axes: Axes, curves: Sequence[Curve], scaled: Sequence[Curve], keys: tuple[str, str], places: dict[str, int]
+) -> None:
+    """Draw curves, intervals and bounds on one set of axes, with names; the place of a name gives its colour.
+
+    The axes have room for all of ``scaled``: charts of the same ones have the same axes.
+    """
     ends: list[End] = []
     # A bound of several lines, or of a colour that two lines have, is grey.
     is_shared = len({bound_of(curve) for curve in curves}) < len(curves) or len(curves) > len(COLOURS)
@@ -474,7 +516,11 @@ def chart(axes: Axes, curves: Sequence[Curve], x: str, y: str, places: dict[str,
         index = places.setdefault(curve.name, len(places))
         plain(axes, curve, index, FAINT if is_shared else colour(index))
         ends.append(End(index, curve.name, curve.x[-1], curve.y[-1]))
-    framed(axes, curves, x, y, ticks=6)
+    for curve in scaled:
+        for heights in (curve.y, curve.low, curve.high, curve.bound):
+            axes.update_datalim(list(zip(curve.x, heights, strict=True)))
+    axes.autoscale_view()
+    framed(axes, scaled, *keys, ticks=6)
     if len(ends) > 1:
         name_ends(axes, ends, HIGH_IN * 0.72)
 

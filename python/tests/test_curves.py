@@ -354,6 +354,44 @@ def test_a_facet_is_a_row_of_charts_with_the_same_colours() -> None:
         curves.draw(records, facet="nodes")
 
 
+def test_rows_of_a_facet_have_one_scale() -> None:
+    records: list[Record] = [
+        {"fabric": fabric, "nodes": nodes, "bandwidth_per_node_MBps": rate}
+        for fabric, rate, sizes in (("a", 50_000.0, (64, 128, 256)), ("b", 25_000.0, (64, 128)))
+        for nodes in sizes
+    ]
+    first, second = curves.draw(records, facet="fabric").axes
+    assert first.get_ylim() == second.get_ylim()
+    assert first.get_xlim() == second.get_xlim()
+
+
+def test_money_of_each_year_has_a_chart_and_a_scale_of_its_own() -> None:
+    prices = (("sci", 2002, 9e4), ("gige", 2006, 2e3), ("myri", 2006, 4e3))
+    records: list[Record] = [
+        {
+            "fabric": fabric,
+            "nodes": nodes,
+            "prices": f"{fabric}-{year}",
+            "prices_year": str(year),
+            "cost_USD": cost * nodes,
+            "idle_latency_us": 1.0 * nodes,
+        }
+        for fabric, year, cost in prices
+        for nodes in (16, 32, 64)
+    ]
+    figure = curves.draw(records, y=["cost_USD"])
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Prices of 2002: sci", "Prices of 2006"]
+    assert [len(axes.get_lines()) for axes in figure.axes] == [1, 4], "two lines, and a mark at the end of each"
+    assert figure.axes[0].get_ylim() != figure.axes[1].get_ylim()
+    assert "a scale of its own" in str(figure.get_supxlabel())
+    assert "a scale of its own" in str(curves.draw(records, y=["cost_USD"], facet="fabric").get_supxlabel())
+    one = [record for record in records if record["prices_year"] == "2006"]
+    assert len(curves.draw(one, y=["cost_USD"]).axes) == 1
+    for y, facet in ((["cost_USD", "idle_latency_us"], None), (["cost_USD"], "nodes")):
+        with pytest.raises(ValueError, match=r"cost_USD is of several years \(2002, 2006\)"):
+            curves.draw(records, y=y, facet=facet)
+
+
 def test_dollars_are_no_formulas(tmp_path: Path) -> None:
     records: list[Record] = [record | {"fabric": r"$\foo{ $ x"} for record in pingpong()]
     look = curves.Look(title=r"cost $\frac{ $ x", notes=["a $y$"])

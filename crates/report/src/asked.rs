@@ -31,11 +31,11 @@ impl Asked {
     /// # Errors
     /// What is no result or no requirement, by its place; what cannot be written.
     pub fn write(&self) -> Result<Report, Error> {
-        self.write_after(None)
+        self.write_as(None, self.command())
     }
 
-    /// The same, with what the page says first.
-    pub(crate) fn write_after(&self, lead: Option<Markup>) -> Result<Report, Error> {
+    /// The same, with what the page says first, and the command that makes it again.
+    pub(crate) fn write_as(&self, lead: Option<Markup>, command: String) -> Result<Report, Error> {
         let outputs = [("--out", Some(&self.out)), ("--junit", self.junit.as_ref())];
         are_apart(outputs)?;
         for (option, path) in outputs {
@@ -57,7 +57,7 @@ impl Asked {
             inputs.iter_mut().for_each(Results::make_anonymous);
             acceptance.iter_mut().for_each(|acceptance| acceptance.file = without_folder(&acceptance.file));
         }
-        let report = Report { lead, ..Report::new(inputs, acceptance, self.title.clone(), self.command()) };
+        let report = Report { lead, ..Report::new(inputs, acceptance, self.title.clone(), command) };
         write_whole("--out", &self.out, &report.html())?;
         self.junit.as_ref().map_or(Ok(()), |path| write_whole("--junit", path, &report.junit()))?;
         Ok(report)
@@ -77,7 +77,7 @@ impl Asked {
         }
     }
 
-    /// The command that makes the page again.
+    /// The command that makes the page of these results alone.
     fn command(&self) -> String {
         let told =
             |path: &PathBuf| if self.anonymous { without_folder(path) } else { path.clone() }.display().to_string();

@@ -18,7 +18,7 @@ const WIDE: f64 = 20.0;
 pub(crate) fn charts(figure: &Figure) -> Markup {
     let parts: Vec<&[series::Curve]> = figure.curves.chunks(MOST_CURVES).collect();
     let (x, y) = (across(figure), upwards(figure));
-    let value = scale::name(&figure.y_key);
+    let value = called(figure);
     html! {
         @for (part, curves) in parts.iter().enumerate() {
             @let which = if parts.len() > 1 { format!(" ({} of {})", part + 1, parts.len()) } else { String::new() };
@@ -34,6 +34,12 @@ pub(crate) fn charts(figure: &Figure) -> Markup {
             }
         }
     }
+}
+
+/// What a figure shows: money with its year.
+fn called(figure: &Figure) -> String {
+    let year = figure.year.as_ref().map_or_else(String::new, |year| format!(" in prices of {year}"));
+    format!("{}{year}", scale::name(&figure.y_key))
 }
 
 fn capital(text: &str) -> String {
@@ -73,11 +79,13 @@ fn across(figure: &Figure) -> Axis {
     range.axis()
 }
 
-/// By the values and bounds: an interval that reaches beyond them is cut at the frame, lest it flatten the curves.
+/// By the values and bounds. An interval of a measurement that reaches beyond them is cut at the frame, lest it flatten the
+/// curves; what prices and other inputs allow is drawn to its ends.
 fn upwards(figure: &Figure) -> Axis {
     let ends = |curve: &series::Curve| {
         let bounds = curve.bound.iter().map(|(_, y)| *y);
-        curve.points.iter().map(|(_, y)| y.value).chain(bounds).collect::<Vec<f64>>()
+        let ranges = curve.points.iter().filter(|_| figure.is_range).flat_map(|(_, y)| [y.low, y.high]);
+        curve.points.iter().map(|(_, y)| y.value).chain(bounds).chain(ranges).collect::<Vec<f64>>()
     };
     let values: Vec<f64> = figure.curves.iter().flat_map(ends).filter(|value| value.is_finite()).collect();
     Range::of(&figure.y_key, &values).axis()
@@ -153,7 +161,7 @@ fn steps(low: f64, high: f64, by: f64) -> (f64, f64, Vec<f64>) {
 
 /// What a screen reader says of the chart; the table beside it holds the numbers.
 fn label(figure: &Figure, curves: &[series::Curve]) -> String {
-    let mut said = format!("{} by {}.", scale::name(&figure.y_key), scale::name(figure.x_key));
+    let mut said = format!("{} by {}.", called(figure), scale::name(figure.x_key));
     for curve in curves {
         let (Some((first, from)), Some((last, to))) = (curve.points.first(), curve.points.last()) else { continue };
         let name = if curve.name.is_empty() { String::new() } else { format!("{}: ", curve.name) };
@@ -171,6 +179,21 @@ fn label(figure: &Figure, curves: &[series::Curve]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_axis_holds_what_prices_allow_and_the_year_is_told() {
+        let mut figure = Figure {
+            x_key: "nodes",
+            y_key: "cost_per_node_USD".to_owned(),
+            year: Some("2025".to_owned()),
+            is_range: true,
+            curves: series::drawn_for_tests(&[(64.0, [3000.0, 5500.0, 6875.0])]),
+        };
+        assert!(upwards(&figure).holds(6875.0));
+        assert!(charts(&figure).into_string().contains("Cost per node in prices of 2025 by nodes"));
+        figure.is_range = false;
+        assert!(!upwards(&figure).holds(6875.0), "a measurement's interval is cut");
+    }
 
     #[test]
     fn ticks_are_round_and_hold_all_values() {

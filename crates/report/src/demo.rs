@@ -167,7 +167,9 @@ impl Demo<'_> {
         let results = std::mem::take(&mut self.files);
         let asked = Asked { results, out, require: None, junit: None, title, anonymous: false };
         let lead = std::mem::take(&mut self.lead);
-        asked.verdict(&asked.write_after(Some(html! { @for part in lead { (part) } }))?)
+        // The page says more than its results do: only the demo writes it again.
+        let command = format!("hotlink demo --out {}", self.folder.display());
+        asked.verdict(&asked.write_as(Some(html! { @for part in lead { (part) } }), command)?)
     }
 }
 

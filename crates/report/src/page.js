@@ -1,12 +1,15 @@
 // Tables sort by their heads; what is folded prints unfolded. Without script the page says the same.
 "use strict";
+// Chromium repeats a table's head on each printed page, but no button in it: on paper heads are plain text.
+const dressed = [];
+const dress = ([head, button]) => { button.append(...head.childNodes); head.append(button); };
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.append(...head.childNodes);
-    head.append(button);
+    dressed.push([head, button]);
+    dress([head, button]);
     button.addEventListener("click", () => {
       const down = head.getAttribute("aria-sort") === "ascending";
       heads.forEach((other) => other.removeAttribute("aria-sort"));
@@ -22,7 +25,11 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+addEventListener("beforeprint", () => {
+  document.querySelectorAll("details").forEach((one) => { one.open = true; });
+  dressed.forEach(([head, button]) => { if (button.parentNode === head) { head.replaceChildren(...button.childNodes); } });
+});
+addEventListener("afterprint", () => dressed.filter(([, button]) => !button.isConnected).forEach(dress));
 
 // Matrices: one pixel-exact cell a pair of groups, drawn once, between the groups' names; the cell under the pointer or the
 // keys is said below. Names that have no room are left out, evenly.

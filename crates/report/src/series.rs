@@ -16,6 +16,10 @@ const FEWEST: usize = 3;
 pub(crate) struct Figure {
     pub(crate) x_key: &'static str,
     pub(crate) y_key: String,
+    /// The year of its prices, where it shows money: that of another year is another, and has a figure of its own.
+    pub(crate) year: Option<String>,
+    /// Whether its intervals are what prices and other inputs allow: both ends are to be seen.
+    pub(crate) is_range: bool,
     pub(crate) curves: Vec<Curve>,
 }
 
@@ -29,20 +33,31 @@ pub(crate) struct Curve {
     pub(crate) bound: Vec<(f64, f64)>,
     /// Whether the value holds up to the next x: a count of load by whole nodes, each of which was computed.
     pub(crate) steps: bool,
+    /// The year of its prices.
+    year: Option<String>,
 }
 
-/// The figures of one benchmark's records: of each quantity that enough of them have.
+/// The figures of one benchmark's records: of each quantity that enough of them have, and of each year that money is of.
 pub(crate) fn figures(records: &[&Record]) -> Vec<Figure> {
     let Some(x_key) = axis(records) else { return Vec::new() };
     let of = |y_key: String| {
-        let curves = curves(records, x_key, &y_key);
-        curves.iter().any(|curve| curve.points.len() >= FEWEST).then_some(Figure { x_key, y_key, curves })
+        let is_range = records.iter().any(|record| record.number(&format!("{y_key}_high")).is_some());
+        let mut figures: Vec<Figure> = Vec::new();
+        for curve in curves(records, x_key, &y_key) {
+            let year = curve.year.clone().filter(|_| y_key.starts_with("cost_"));
+            match figures.iter_mut().find(|figure| figure.year == year) {
+                Some(figure) => figure.curves.push(curve),
+                None => figures.push(Figure { x_key, y_key: y_key.clone(), year, is_range, curves: vec![curve] }),
+            }
+        }
+        figures.retain(|figure| figure.curves.iter().any(|curve| curve.points.len() >= FEWEST));
+        figures
     };
     let offers = records.iter().find(|record| is_offer(record)).map(|record| {
         let cost = record.text("currency").map(|currency| format!("cost_per_node_{currency}"));
         cost.into_iter().chain(["idle_latency_us".to_owned()])
     });
-    QUANTITIES.iter().map(|(key, _)| (*key).to_owned()).chain(offers.into_iter().flatten()).filter_map(of).collect()
+    QUANTITIES.iter().map(|(key, _)| (*key).to_owned()).chain(offers.into_iter().flatten()).flat_map(of).collect()
 }
 
 /// Whether a record is of a network among others to buy (`hotlink compare`).
@@ -72,9 +87,9 @@ fn curves(records: &[&Record], x_key: &str, y_key: &str) -> Vec<Curve> {
         }
         groups.entry(own).or_default().push(record);
     }
-    let shared = |pair: &(String, String)| order.iter().all(|group| group.contains(pair));
+    let telling = telling(&order);
     let curve = |group: &Vec<(String, String)>| {
-        let name = group.iter().filter(|pair| !shared(pair)).map(|(_, value)| value.as_str());
+        let name = group.iter().filter(|(key, _)| telling.contains(key)).map(|(_, value)| value.as_str());
         let name = name.collect::<Vec<_>>().join(", ");
         let mut rows: Vec<&Record> = groups[group].clone();
         rows.sort_by(|a, b| a.number(x_key).partial_cmp(&b.number(x_key)).unwrap_or(std::cmp::Ordering::Equal));
@@ -91,9 +106,35 @@ fn curves(records: &[&Record], x_key: &str, y_key: &str) -> Vec<Curve> {
             steps: x_key == "nodes"
                 && rows.iter().all(|record| matches!(record.text("method"), Some("load" | "formula")))
                 && rows.windows(2).all(|pair| at(pair[1]).zip(at(pair[0])).is_some_and(|(b, a)| b - a <= 1.0)),
+            year: rows.iter().find_map(|row| row.get("prices_year").filter(|year| !year.is_null()).map(text)),
         }
     };
     order.iter().map(curve).collect()
+}
+
+/// The keys that tell all groups apart, those that every group has first: each tells more than those before it.
+fn telling(groups: &[Vec<(String, String)>]) -> Vec<String> {
+    let mut keys: Vec<&String> = Vec::new();
+    for (key, _) in groups.iter().flatten() {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys.sort_by_key(|key| !groups.iter().all(|group| group.iter().any(|(own, _)| own == *key)));
+    let parts = |chosen: &[String]| {
+        let told = |group: &Vec<(String, String)>| -> Vec<(String, String)> {
+            group.iter().filter(|(key, _)| chosen.contains(key)).cloned().collect()
+        };
+        groups.iter().map(told).collect::<BTreeSet<_>>().len()
+    };
+    let mut chosen: Vec<String> = Vec::new();
+    for key in keys {
+        let with_it = [chosen.as_slice(), std::slice::from_ref(key)].concat();
+        if parts(&with_it) > parts(&chosen) {
+            chosen = with_it;
+        }
+    }
+    chosen
 }
 
 /// The parameters that name a result: words, and the counts that people ask for. Other whole numbers came out. The file
@@ -106,6 +147,13 @@ pub(crate) fn named(record: &Record) -> impl Iterator<Item = (&str, &Value)> {
 /// Whether a parameter changes with the axis, and so tells no curves apart.
 fn follows_axis(key: &str) -> bool {
     ["packet_B", "nodes_built", "algorithm", "algorithm_by", "seed"].contains(&key)
+}
+
+#[cfg(test)]
+pub(crate) fn drawn_for_tests(points: &[(f64, [f64; 3])]) -> Vec<Curve> {
+    let between = |[low, value, high]: [f64; 3]| Between { low, value, high };
+    let points = points.iter().map(|(x, ends)| (*x, between(*ends))).collect();
+    vec![Curve { name: "a".to_owned(), points, bound: Vec::new(), steps: false, year: None }]
 }
 
 #[cfg(test)]
@@ -149,6 +197,34 @@ mod tests {
         let found = figures(&rows.iter().collect::<Vec<_>>());
         let curves: Vec<_> = found[0].curves.iter().map(|curve| (curve.name.as_str(), curve.points.len())).collect();
         assert_eq!(curves, [("n1.txt", 3), ("n2.txt", 3)]);
+    }
+
+    #[test]
+    fn money_of_each_year_has_a_figure_and_a_curve_its_network_s_name() {
+        let offer = |fabric: &str, year: u64, nodes: u64| {
+            let row = Record::new().with("kind", "fabric").with("fabric", fabric).with("nodes", nodes);
+            let row = row
+                .with("currency", "USD")
+                .with("prices", format!("{fabric}-{year}"))
+                .with("prices_year", year.to_string());
+            row.with("bandwidth_per_node_MBps", 1.0).with("cost_per_node_USD", 5.0).with("cost_per_node_USD_high", 9.0)
+        };
+        let of = |(fabric, year): (&'static str, u64)| [16, 32, 64].map(|nodes| offer(fabric, year, nodes));
+        let rows: Vec<Record> = [("sci", 2002), ("gige", 2006), ("myri", 2006)].into_iter().flat_map(of).collect();
+        let found = figures(&rows.iter().collect::<Vec<_>>());
+        let told = |figure: &Figure| {
+            let names: Vec<&str> = figure.curves.iter().map(|curve| curve.name.as_str()).collect();
+            format!("{} {:?} {}", figure.y_key, figure.year.as_deref().unwrap_or("no year"), names.join("+"))
+        };
+        assert_eq!(
+            found.iter().map(told).collect::<Vec<_>>(),
+            [
+                "bandwidth_per_node_MBps \"no year\" sci+gige+myri",
+                "cost_per_node_USD \"2002\" sci",
+                "cost_per_node_USD \"2006\" gige+myri"
+            ]
+        );
+        assert_eq!(found.iter().map(|figure| figure.is_range).collect::<Vec<_>>(), [false, true, true]);
     }
 
     #[test]

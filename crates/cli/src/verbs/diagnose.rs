@@ -35,7 +35,8 @@ pub(crate) struct Args {
     /// Number of nodes of the machine, which limits how far apart two hosts may be. [default: a machine of any size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     nodes: Option<u32>,
-    /// Benchmark of files that do not name it, as those of older nccl-tests: allreduce, allgather, ...
+    /// Benchmark of files that do not name it, as those of older nccl-tests: allreduce, allgather, reduce-scatter,
+    /// alltoall, bcast, reduce, gather, scatter, sendrecv.
     #[arg(long, value_name = "NAME")]
     benchmark: Option<String>,
     /// List every number with its bound. --json always does.

@@ -24,7 +24,7 @@ pub(crate) struct Args {
     routes: RoutesArgs,
     #[command(flatten)]
     variant: VariantArgs,
-    /// Number of hosts. A graph and a dump have their own. [default: NODES]
+    /// Number of hosts, which a fabric of the catalog needs. A graph and a dump have their own.
     #[arg(long, value_name = "N")]
     nodes: Option<u32>,
     /// Begin with this traffic, as in `hotlink analyze`.

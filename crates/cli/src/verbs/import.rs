@@ -82,7 +82,8 @@ struct Options {
     /// Number of that fabric's nodes that took part; GPUs for nccl-tests. [default: one for each rank]
     #[arg(long, value_name = "N", requires = "fabric", value_parser = clap::value_parser!(u32).range(2..))]
     nodes: Option<u32>,
-    /// Benchmark, where the file does not name it.
+    /// Benchmark, where the file does not name it: allreduce, allgather, reduce-scatter, alltoall, bcast, reduce, gather,
+    /// scatter, sendrecv, pingpong, ...
     #[arg(long, value_name = "NAME")]
     benchmark: Option<String>,
     /// Number of ranks that took part, where the file does not state it.

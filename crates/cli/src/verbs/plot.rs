@@ -18,9 +18,10 @@ use std::path::{Path, PathBuf};
   hotlink plot raw.json --y samples --out distribution.png      # of `measure ... --raw`
 
 Sizes have a log2 axis with IEC labels, latencies a logarithmic one. Medians have their 95 % intervals. Bounds are dotted in
-the colour of what they bound. Values that change at whole numbers only (models over nodes, distributions) are steps. Units
-are those that read best (50 GB/s), and the names of lines are at their ends. Where lines are many or hide each other, each
-has a small chart of its own with the others in grey.")]
+the colour of what they bound, or in grey where lines share one. Models over nodes are steps if every number of nodes was
+computed; distributions are steps. Units are those that read best (50 GB/s), and the names of lines are at their ends. Where
+lines are many or hide each other, each has a small chart of its own with the others in grey. Costs of several years are a
+chart each.")]
 pub(crate) struct Args {
     /// Result files that --json, or --format jsonl, csv or md printed (.json, .jsonl, .csv, .md), or folders of a sweep.
     #[arg(value_name = "FILE", required = true)]

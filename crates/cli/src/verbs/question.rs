@@ -133,14 +133,15 @@ pub(crate) struct VariantArgs {
     /// leaves half of the full bisection.
     #[arg(long, value_name = "RATIO")]
     oversubscription: Option<Ratio>,
-    /// Change the number of ports of a switch. Such a switch has no price in the catalog: --prices, where a verb has it,
-    /// gives one.
+    /// Change the number of ports of a switch. A switch of another number has no price in the catalog: --prices, where a
+    /// verb has it, gives one.
     #[arg(long, value_name = "PORTS")]
     radix: Option<u32>,
     /// Build at most this many levels of switches. [default: the fabric's]
     #[arg(long, value_name = "COUNT")]
     levels: Option<u32>,
-    /// Change the links to this part of the catalog (infiniband-ndr, ethernet-400g, ...). Prices are left out.
+    /// Change the links to this part of the catalog (infiniband-ndr, ethernet-400g, ...). Rates and latencies of links
+    /// and switches change with it. Prices are left out.
     #[arg(long, value_name = "PART")]
     link: Option<String>,
 }

@@ -73,3 +73,18 @@ fn check_explains_every_mistake_and_leaves_status_2() {
     assert!(hotlink(&["catalog", "check", "sci-ring", "m02-2002", "myrinet-1280"]).status.success());
     assert_eq!(hotlink(&["catalog", "show", "sci-rong"]).status.code(), Some(2));
 }
+
+#[test]
+fn a_file_of_another_kind_is_called_by_its_name() {
+    for (what, told) in [
+        ("plan", "is a plan of studies, which `hotlink sweep FILE --list` checks"),
+        ("jobs", "is a plan of jobs, which `hotlink simulate jobs FILE` checks"),
+        ("acceptance", "is a list of requirements, which `hotlink report RESULTS --require FILE` checks"),
+    ] {
+        let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("other-{what}.toml"));
+        std::fs::write(&file, hotlink(&["new", what]).stdout).unwrap();
+        let done = hotlink(&["catalog", "check", &file.to_string_lossy()]);
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert!(done.status.code() == Some(2) && said.contains(told) && !said.contains("topology"), "{said}");
+    }
+}

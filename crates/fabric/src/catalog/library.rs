@@ -6,8 +6,7 @@ use super::read::{Parts, References, Stated, read_fabric, read_part};
 use super::variant;
 use crate::input;
 use crate::price::PriceList;
-use crate::sheet::{Entry, Sheet, Table, unknown};
-use crate::sheet::{Mistake, nearest};
+use crate::sheet::{Entry, Mistake, Sheet, Table, nearest, unknown};
 use crate::spec::FabricSpec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use std::{env, fs};
 /// `(folder/name, text)` of every file of `catalog/`, sorted.
 const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog_files.rs"));
 
+const LISTED: &str = "a path, or a name that `hotlink catalog list` shows";
 /// Largest catalog file that is read.
 const MOST_BYTES: u64 = 4 << 20;
 
@@ -171,11 +171,15 @@ impl Library {
             }
             let listed = self.list(folder);
             let names: Vec<&str> = listed.iter().map(|listed| listed.name.as_str()).collect();
-            let what = match nearest(name_or_path, names.iter().copied()) {
-                Some(near) => format!("not in the catalog; did you mean `{near}`?"),
-                None => "not in the catalog".to_owned(),
+            let begins = |name: &&str| !name_or_path.is_empty() && name.starts_with(name_or_path);
+            let begun = names.iter().copied().filter(begins).collect::<Vec<_>>().join("`, `");
+            let near = if begun.is_empty() { nearest(name_or_path, names.iter().copied()) } else { Some(&*begun) };
+            let (what, allowed) = match near {
+                _ if name_or_path.contains(',') => ("is a list, where one name is due".to_owned(), LISTED.to_owned()),
+                Some(near) => (format!("not in the catalog; did you mean `{near}`?"), LISTED.to_owned()),
+                None => ("not in the catalog".to_owned(), format!("a path, or one of {}", names.join(", "))),
             };
-            Err(Mistake::of_file(name_or_path, what, format!("a path, or one of {}", names.join(", "))))
+            Err(Mistake::of_file(name_or_path, what, allowed))
         })
     }
 
@@ -191,8 +195,14 @@ impl Library {
             return Ok(loaded);
         }
         let text = variant::text(self, name_or_path, &text, &settings)?;
+        let kind = loaded.spec.topology.kind();
         // Its lines are those of no file.
-        let unplaced = |mistake: Mistake| Mistake { line: 0, column: 0, ..mistake };
+        let unplaced = |mistake: Mistake| match mistake.key.strip_prefix("topology.") {
+            Some(key) if mistake.what == "unknown key" => {
+                Mistake::of_file(name_or_path, format!("the topology {kind} has no {key} to change"), mistake.allowed)
+            }
+            _ => Mistake { line: 0, column: 0, ..mistake },
+        };
         let varied = self.parse_fabric(name_or_path, &text);
         let mut varied = varied.map_err(|mistakes| mistakes.into_iter().map(unplaced).collect::<Vec<_>>())?;
         if variant::is_repriced(&loaded.spec, &varied.spec, &settings) {

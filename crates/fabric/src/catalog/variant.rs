@@ -16,13 +16,16 @@ const FIXED: [&str; 3] = ["kind", "source", "status"];
 
 /// A fabric's name, and what is other in the variant: keys and values as they were written.
 pub fn split(name: &str) -> (&str, Vec<(&str, &str)>) {
-    let mut words = name.split(':');
-    let base = words.next().unwrap_or_default();
-    let settings: Option<Vec<_>> = words.map(|word| word.split_once('=').filter(|(key, _)| is_key(key))).collect();
-    match settings {
-        Some(settings) if !settings.is_empty() => (base, settings),
-        _ => (name, Vec::new()),
+    let (base, mut rest) = name.split_once(':').unwrap_or((name, ""));
+    let mut settings = Vec::new();
+    while let Some((key, more)) = rest.split_once('=').filter(|(key, _)| is_key(key)) {
+        // Before a digit stands the `:` of a ratio, `2:1`.
+        let mut ends = more.match_indices(':').map(|(at, _)| at);
+        let end = ends.find(|at| !more[at + 1..].starts_with(|next: char| next.is_ascii_digit())).unwrap_or(more.len());
+        settings.push((key, &more[..end]));
+        rest = more.get(end + 1..).unwrap_or_default();
     }
+    if rest.is_empty() && !settings.is_empty() { (base, settings) } else { (name, Vec::new()) }
 }
 
 /// The names in a list. What stands in brackets is a variant's own list: `a:groups=[8,3],b` names two fabrics.
@@ -65,10 +68,12 @@ pub(super) fn text(
         if FIXED.contains(&key) {
             return Err(wrong(format!("{key}: a variant has its fabric's own"), "counts of the topology, or link"));
         }
-        let number = format!("value = {value}").parse::<Table>().ok().and_then(|mut line| line.remove("value"));
-        let number = number.ok_or_else(|| {
-            wrong(format!("{key} = {value}: is no number"), "a number, true or false, or a list such as [8, 3, 6]")
-        })?;
+        let ratio = value.split_once(':').filter(|_| key == "oversubscription");
+        let ratio = ratio.and_then(|(down, up)| Some(down.parse::<f64>().ok()? / up.parse::<f64>().ok()?));
+        let number = ratio.filter(|ratio| *ratio >= 1.0).map_or_else(|| value.to_owned(), |ratio| ratio.to_string());
+        let number = format!("value = {number}").parse::<Table>().ok().and_then(|mut line| line.remove("value"));
+        let allowed = "a number, a ratio such as 2:1, true or false, or a list such as [8, 3, 6]";
+        let number = number.ok_or_else(|| wrong(format!("{key} = {value}: is no number"), allowed))?;
         topology.insert(key.to_owned(), number);
         let source = topology.get("source").and_then(Value::as_str).unwrap_or_default();
         topology.insert("source".to_owned(), Value::String(format!("{source}; {key} = {value} as asked")));

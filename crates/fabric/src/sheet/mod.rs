@@ -446,10 +446,8 @@ impl<'s> Table<'s> {
         for (key, _) in self.items.iter() {
             let name = key.get_ref().as_ref();
             if !allowed.contains(&name) {
-                let what = match nearest(name, allowed.iter().copied()) {
-                    Some(near) => format!("unknown key; did you mean `{near}`?"),
-                    None => "unknown key".to_owned(),
-                };
+                let near = nearest(name, allowed.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
+                let what = format!("unknown key{}", near.unwrap_or_default());
                 self.sheet.mistake(&key.span(), &self.dotted(name), what, allowed.join(", "));
             }
         }
@@ -462,10 +460,8 @@ fn find<'t, 'i>(items: &'t DeTable<'i>, key: &str) -> Option<&'t Spanned<DeValue
 
 /// `"x" is unknown; did you mean "y"?`
 pub(super) fn unknown<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
-    match nearest(text, candidates) {
-        Some(near) => format!("{text:?} is unknown; did you mean {near:?}?"),
-        None => format!("{text:?} is unknown"),
-    }
+    let near = nearest(text, candidates).map(|near| format!("; did you mean {near:?}?"));
+    format!("{text:?} is unknown{}", near.unwrap_or_default())
 }
 
 fn one_of<T>(choices: &[(&str, T)]) -> String {

@@ -9,6 +9,8 @@ use hotlink_fabric::spec::{ItemKind, Role};
 #[test]
 fn names_are_split_into_fabric_and_settings() {
     assert_eq!(split("a:radix=32:levels=2"), ("a", vec![("radix", "32"), ("levels", "2")]));
+    assert_eq!(split("a:oversubscription=2:1"), ("a", vec![("oversubscription", "2:1")]));
+    assert_eq!(split("a:oversubscription=3:2:levels=3"), ("a", vec![("oversubscription", "3:2"), ("levels", "3")]));
     for name in ["a", "a:b", "C:/x.toml", "a:=2", "a.txt+b.dump", "a:radix=2:x"] {
         assert_eq!(split(name), (name, Vec::new()));
     }
@@ -29,6 +31,14 @@ fn a_variant_has_other_counts_and_says_so() {
 }
 
 /// A switch may have ports left over, but none that it lacks; a card for more rings is another card.
+#[test]
+fn a_ratio_is_written_as_the_field_does() {
+    for (ratio, number) in [("2:1", "2"), ("3:2", "1.5")] {
+        let of = |value: &str| load(&format!("ib-ndr-fat-tree2:oversubscription={value}")).unwrap().topology;
+        assert_eq!(format!("{:?}", of(ratio)), format!("{:?}", of(number)));
+    }
+}
+
 #[test]
 fn a_variant_keeps_prices_while_its_switches_do() {
     for (name, is_priced) in [
@@ -119,7 +129,20 @@ fn what_cannot_be_is_told_with_what_can() {
     let told = |name: &str| load(name).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert!(told("ib-ndr-fat-tree2:radix=32:radix=64").contains("radix: is said twice"));
     assert!(told("ib-ndr-fat-tree2:radix=3").contains("an even number"), "{}", told("ib-ndr-fat-tree2:radix=3"));
-    assert!(told("ib-ndr-fat-tree2:dims=3").contains("dims"));
+    assert!(told("ib-ndr-fat-tree2:dims=3").contains("the topology fat-tree has no dims to change (allowed: "));
+    let dragonfly = told("slingshot-dragonfly:oversubscription=2");
+    assert!(
+        dragonfly.contains("oversubscription=2: the topology dragonfly has no oversubscription to change"),
+        "{dragonfly}"
+    );
+    assert!(dragonfly.contains("nodes_per_router") && dragonfly.lines().count() == 1, "{dragonfly}");
+    assert!(told("ib-ndr-fat-tree2:oversubscription=1:2").contains("a ratio such as 2:1"));
+    assert!(told("ib-ndr-fat-tree2,gige").contains("is a list, where one name is due"));
+    let begun = told("ib-ndr");
+    assert!(
+        begun.contains("did you mean `ib-ndr-") && begun.contains("`, `ib-ndr-") && !begun.contains("qdr"),
+        "{begun}"
+    );
     assert!(told("ib-ndr-fat-tree2:radix=many").contains("is no number"));
     assert!(told("ib-ndr-fat-tree2:kind=torus").contains("its fabric's own"));
     assert!(told("ib-ndr-fat-tree2:link=copper").contains("infiniband-qdr"));
