@@ -131,9 +131,9 @@ fn a_random_permutation_collides_on_tables_and_not_on_an_even_split() {
 
 #[test]
 fn too_many_pairs_are_an_error_that_names_the_way_out() {
-    let topology = TopologySpec::new(FatTree { radix: 64, levels: Some(3), oversubscription: 1.0, top_all_down: true });
-    let fabric = Fabric::build(&FabricSpec::bare("tree", topology, RoutingSpec::ShortestEcmp), 8193).expect("built");
-    let demand = Traffic::AllToAll.demand(8193, 1).expect("all-to-all");
+    let topology = TopologySpec::new(FatTree { radix: 72, levels: Some(3), oversubscription: 1.0, top_all_down: true });
+    let fabric = Fabric::build(&FabricSpec::bare("tree", topology, RoutingSpec::ShortestEcmp), 65_600).expect("built");
+    let demand = Traffic::AllToAll.demand(65_600, 1).expect("all-to-all");
     let error = hotlink_load::count_paths(&fabric, &demand, Paths::Flow, 1).map(|_| ()).expect_err("too many pairs");
-    assert!(matches!(error, LoadError::Pairs { .. }) && error.to_string().contains("paths packet"), "{error}");
+    assert!(matches!(error, LoadError::Pairs { .. }) && error.to_string().contains("paths: packet"), "{error}");
 }
