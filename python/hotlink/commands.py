@@ -106,6 +106,7 @@ def measure(
     time: float = 0.5,
     blocks: int = 12,
     spread: float | None = None,
+    limit: float | None = None,
     rounds: int = 1,
     raw: bool = False,
     buffers: Literal["kept", "rewritten"] = "kept",
@@ -135,8 +136,9 @@ def measure(
 
     ``size`` is bytes, text (``"64KiB"``, ``"8..1MiB"``), or several; ``ranks`` a number, several, or text. ``time`` is
     in seconds for each point, in ``blocks`` that are spread over ``spread`` seconds (20 times ``time`` if not given),
-    all ``rounds`` times. ``fabric`` is the fabric that is measured, for its bound, or ``"label:NAME"``. ``copy`` says
-    how long messages move over shared memory (else ``HOTLINK_COPY``, or as this machine was measured to do best).
+    all ``rounds`` times; no block begins after ``limit`` seconds. ``fabric`` is the fabric that is measured,
+    for its bound, or ``"label:NAME"``. ``copy`` says how long messages move over shared memory (else
+    ``HOTLINK_COPY``, or as this machine was measured to do best).
     ``cache`` says which set-up goes when another needs its place.
     ``poll`` is the time in seconds for which a waiting rank polls before it sleeps (0.02).
     ``stall`` is the time in seconds after which ranks that all wait end with an error. ``via="mpi"`` needs an MPI's
@@ -160,6 +162,7 @@ def measure(
         "time": time,
         "blocks": blocks,
         "spread": spread,
+        "limit": limit,
         "rounds": rounds,
         "raw": raw,
         "buffers": buffers,

@@ -62,6 +62,13 @@ const RATE_BOUNDS: [&str; 2] = ["bound_bandwidth_MBps", "bound_messages_per_s"];
 /// What bounds of messages within a machine are made of.
 const RATES: [&str; 3] = ["copies_MBps", "lines_MBps", "system_copy_MBps"];
 
+/// How far apart the cores were beside a record's samples, and at the least in its run: a cache line's hand-off.
+pub const HAND_OFF_US: &str = "hand_off_us";
+/// The least of the run, which its bound takes.
+pub const HAND_OFF_LEAST_US: &str = "hand_off_least_us";
+/// Why a record with a bound has no efficiency.
+pub const NO_EFFICIENCY: &str = "no_efficiency";
+
 /// `record` with the tightest bound that all of `others` keep, records of the same point at other times: a machine that
 /// was faster for a while shows what it can do. Its efficiency follows, and what set that bound.
 #[must_use]
@@ -83,6 +90,13 @@ pub fn tightest(mut record: Record, others: &[&Record]) -> Record {
         }
         scale = scale.or(Some(if is_time { best / own } else { own / best }));
     }
+    let least = |key: &str| {
+        let all = std::iter::once(&record).chain(others.iter().copied());
+        all.filter_map(|other| other.number(key)).reduce(f64::min)
+    };
+    if let Some(least) = least(HAND_OFF_LEAST_US) {
+        record.set(HAND_OFF_LEAST_US, least);
+    }
     for key in RATES {
         let all = std::iter::once(&record).chain(others.iter().copied()).filter_map(|other| other.number(key));
         if let Some(best) = all.reduce(f64::max) {
@@ -93,6 +107,29 @@ pub fn tightest(mut record: Record, others: &[&Record]) -> Record {
         (Some(scale), Some(efficiency)) => record.with("efficiency", efficiency * scale),
         _ => record,
     }
+}
+
+/// Hand-offs beside the samples that are so many times the least of the run are of another machine: virtual cores that moved
+/// to other cores, or far cores after near ones. The least of hundreds of hand-offs varies by some per cent otherwise.
+const OTHER_MODE: f64 = 2.0;
+
+/// Takes the efficiency from a measured record whose samples were taken while the cores were much farther apart than
+/// in the part of the run that gave the bound, and says so in the record and in a sentence.
+#[must_use]
+pub fn without_misleading(mut record: Record) -> (Record, Option<String>) {
+    let number = |key: &str| record.number(key);
+    let (Some(beside), Some(least)) = (number(HAND_OFF_US), number(HAND_OFF_LEAST_US)) else { return (record, None) };
+    if beside < OTHER_MODE * least || record.get("efficiency").is_none() {
+        return (record, None);
+    }
+    let why = format!(
+        "a cache line took {beside:.3} us from core to core beside the samples, and {least:.3} us in another part of the run: \
+         the bound is of a faster machine than the samples are"
+    );
+    let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
+    let told = format!("{}{size}: no efficiency: {why}", record.text("benchmark").unwrap_or("?"));
+    record = record.without("efficiency").with(NO_EFFICIENCY, why);
+    (record, Some(told))
 }
 
 /// What rounding of numbers may add to an efficiency of one.
@@ -183,6 +220,34 @@ mod tests {
         assert_eq!(record.text("limiting_resource"), Some("c"), "what set the bound that counts");
         assert_eq!((record.number("lines_MBps"), record.number("copies_MBps")), (Some(220.0), Some(200.0)));
         assert_eq!(tightest(Record::new(), &[&rate(1.0)]), Record::new());
+    }
+
+    #[test]
+    fn samples_of_a_slower_machine_than_the_bound_s_have_no_efficiency() {
+        let block = |median: f64, beside: f64, least: f64| {
+            Record::new()
+                .with("benchmark", "pingpong")
+                .with("size_B", 8)
+                .with("latency_us", median)
+                .with("bound_latency_us", least)
+                .with("efficiency", least / median)
+                .with(HAND_OFF_US, beside)
+                .with(HAND_OFF_LEAST_US, least)
+        };
+        let (slow, fast) = (block(0.3, 0.18, 0.18), block(0.1, 0.05, 0.04));
+        for alone in [&slow, &fast] {
+            assert_eq!(without_misleading(alone.clone()), (alone.clone(), None), "of one mode");
+        }
+        let (record, told) = without_misleading(tightest(slow.clone(), &[&fast, &slow]));
+        assert_eq!((record.number("bound_latency_us"), record.get("efficiency")), (Some(0.04), None));
+        let why = record.text(NO_EFFICIENCY).unwrap();
+        assert!(
+            why.starts_with("a cache line took 0.180 us from core to core beside the samples, and 0.040 us"),
+            "{why}"
+        );
+        assert_eq!(told.unwrap(), format!("pingpong of 8 B: no efficiency: {why}"));
+        let (record, told) = without_misleading(tightest(fast, &[&slow]));
+        assert_eq!((record.number("efficiency"), told), (Some(0.04 / 0.1), None), "the samples are of the faster mode");
     }
 
     #[test]

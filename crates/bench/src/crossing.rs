@@ -24,6 +24,14 @@ pub struct Crossed {
 }
 
 impl Crossed {
+    /// The better of two, each rate by itself.
+    #[must_use]
+    pub fn or(self, other: Crossed) -> Crossed {
+        Crossed {
+            lines_mbps: self.lines_mbps.max(other.lines_mbps),
+            system_mbps: self.system_mbps.max(other.system_mbps),
+        }
+    }
     /// All ranks together.
     pub fn sum(ranks: &[Crossed]) -> Crossed {
         let of = |part: fn(&Crossed) -> f64| ranks.iter().map(part).sum();

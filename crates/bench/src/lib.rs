@@ -29,7 +29,10 @@ mod tuned;
 mod watched;
 pub mod words;
 
-pub use bound::{CopyRate, copy_bound_mbps, flag_impossible, tightest};
+pub use bound::{
+    CopyRate, HAND_OFF_LEAST_US, HAND_OFF_US, NO_EFFICIENCY, copy_bound_mbps, flag_impossible, tightest,
+    without_misleading,
+};
 pub use collective::{Collected, Collective, Start, Which, part};
 pub use crossing::{Crossed, Crossing};
 pub use deposit::{Deposit, Series};

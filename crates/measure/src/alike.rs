@@ -46,7 +46,7 @@ fn in_words(differing: &[String]) -> String {
 /// Choices by name, as this process has them.
 fn choices(request: &Request) -> Vec<(String, String)> {
     let Carrier { via, copy, cache, watching, .. } = &request.carrier;
-    let Repetition { fabric, time_s, blocks, spread_s, rounds, raw: _, buffers } = &request.repetition;
+    let Repetition { fabric, time_s, blocks, spread_s, limit_s, rounds, raw: _, buffers } = &request.repetition;
     let mut choices = leaves(&format!("{:?}", request.benchmark));
     let mut tell = |name: &str, value: String| choices.push((name.to_owned(), value));
     tell("via", format!("{via:?}"));
@@ -57,6 +57,7 @@ fn choices(request: &Request) -> Vec<(String, String)> {
     tell("time", time_s.to_string());
     tell("blocks", blocks.to_string());
     tell("spread", format!("{spread_s:?}"));
+    tell("limit", format!("{limit_s:?}"));
     tell("rounds", rounds.to_string());
     // Sockets have buffers of their own.
     tell("message buffers", buffers.name().to_owned());

@@ -22,9 +22,13 @@ impl Pace {
     pub(crate) fn start(step: Duration) -> Pace {
         Pace { began: Instant::now(), step }
     }
+    /// How long it is until block `index` may begin.
+    pub(crate) fn left(&self, index: u32) -> Duration {
+        (self.step * index).saturating_sub(self.began.elapsed())
+    }
     /// Sleeps until block `index` may begin.
     pub(crate) fn wait(&self, index: u32) {
-        let left = (self.step * index).saturating_sub(self.began.elapsed());
+        let left = self.left(index);
         if !left.is_zero() {
             std::thread::sleep(left);
         }

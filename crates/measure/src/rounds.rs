@@ -48,6 +48,8 @@ struct Course {
     blocks: u32,
     /// From one block's start to the next, at least.
     step: Duration,
+    /// How long after the session's start the last block may begin.
+    limit: Option<Duration>,
     raw: bool,
 }
 
@@ -60,7 +62,8 @@ impl Course {
             _ => repetition.spread_s.unwrap_or(SPREAD * repetition.time_s),
         };
         let step = Duration::from_secs_f64(spread_s / f64::from(blocks));
-        Course { name: session.request.benchmark.name(), rounds, blocks, step, raw: repetition.raw }
+        let limit = repetition.limit_s.map(Duration::from_secs_f64);
+        Course { name: session.request.benchmark.name(), rounds, blocks, step, limit, raw: repetition.raw }
     }
 
     /// Takes all passes, each by `take`, and puts their records together.
@@ -83,6 +86,13 @@ impl Course {
         let pace = Pace::start(self.step);
         let (mut passes, mut taken) = (Vec::new(), Ok(()));
         for index in 0..count {
+            let is_over = |limit: Duration| session.began.elapsed() + pace.left(index) > limit;
+            if index > 0 && self.limit.is_some_and(is_over) {
+                if session.is_speaker() {
+                    session.face.say(&format!("--limit: {index} of {count} blocks were measured"));
+                }
+                break;
+            }
             pace.wait(index);
             let mut pass = Pass::new(session, false);
             taken = take(&mut pass);
@@ -184,7 +194,7 @@ mod tests {
     use super::*;
 
     fn course(rounds: u32, blocks: u32, raw: bool) -> Course {
-        Course { name: "is", rounds, blocks, step: Duration::ZERO, raw }
+        Course { name: "is", rounds, blocks, step: Duration::ZERO, limit: None, raw }
     }
 
     #[test]

@@ -10,9 +10,9 @@ use crate::mpi;
 use crate::request::usual::FABRIC;
 use crate::request::{Benchmark, Request, Via};
 use crate::rounds;
-use crate::session::{Session, failure};
+use crate::session::{Session, failure, launched};
 use crate::wire::Wire;
-use hotlink_bench::{Record, flag_impossible};
+use hotlink_bench::{HAND_OFF_LEAST_US, HAND_OFF_US, Record, flag_impossible, without_misleading};
 use hotlink_real::Launched;
 use hotlink_results::timeline;
 use hotlink_study::Error;
@@ -140,6 +140,11 @@ impl Request {
 impl Session<'_> {
     fn measure(&self, measured: &mut Measured) -> Result<(), Error> {
         let is_carried = self.request.carried().is_some();
+        let is_one_block = self.request.blocks() * self.request.repetition.rounds == 1;
+        if self.request.repetition.limit_s.is_some() && !is_one_block && (self.mpi.is_some() || launched()?.is_some()) {
+            let what = "--limit: ranks that a launcher or another host started must take as many blocks as each other";
+            return Err(Error::Input(format!("{what}; allowed for them is --blocks")));
+        }
         if is_carried {
             self.check()?;
             alike::check(self)?;
@@ -154,7 +159,7 @@ impl Session<'_> {
         self.judge_pairs(&mut measured.records);
         if is_carried {
             match Wire::of(self)? {
-                Some(mut wire) => revise(&mut measured.records, |record| wire.beside(record))?,
+                Some(mut wire) => revise(&mut measured.records, |record| wire.beside(without_hand_offs(record)))?,
                 None => self.hold_to_fabric(&measured.records),
             }
         }
@@ -181,8 +186,8 @@ impl Session<'_> {
         }
     }
 
-    /// Says which results between ranks of one machine are beyond what the fabric allows that names them: such ranks use
-    /// none of its links.
+    /// Says that results between ranks of one machine tell nothing of the fabric that names them, for such ranks use none of
+    /// its links; and which are beyond what it allows.
     fn hold_to_fabric(&self, records: &[Record]) {
         let fabric = &self.request.repetition.fabric;
         if fabric == FABRIC || !self.is_speaker() {
@@ -197,14 +202,15 @@ impl Session<'_> {
         let is_beyond =
             |record: &&Record| bounds.add(bare(record)).is_ok_and(|record| flag_impossible(record).1.is_some());
         let (beyond, all) = (records.iter().filter(is_beyond).count(), records.len());
-        if beyond > 0 {
-            let why = "ranks of one machine do not use its links; for a mere name of the results say label:NAME";
-            self.face.say(&format!("impossible: {beyond} of {all} results are beyond what {fabric} allows: {why}"));
-        }
+        let why = "ranks of one machine do not use its links; for a mere name of the results say label:NAME";
+        self.face.say(&match beyond {
+            0 => format!("--fabric {fabric}: the results are of this machine, not of that fabric: {why}"),
+            _ => format!("impossible: {beyond} of {all} results are beyond what {fabric} allows: {why}"),
+        });
     }
 }
 
-/// Marks what exceeds its bound, and says so.
+/// Marks what exceeds its bound, takes away efficiencies that mislead, and says so.
 fn flag(measured: &mut Measured, face: &dyn Face) -> Result<(), Error> {
     let speaks = measured.speaks;
     revise(&mut measured.records, |record| {
@@ -212,8 +218,17 @@ fn flag(measured: &mut Measured, face: &dyn Face) -> Result<(), Error> {
         if let Some(told) = told.filter(|_| speaks) {
             face.say(&format!("impossible: {told}"));
         }
+        let (record, told) = without_misleading(record);
+        if let Some(told) = told.filter(|_| speaks) {
+            face.say(&told);
+        }
         Ok(record)
     })
+}
+
+/// Without what only bounds of one machine rest on.
+fn without_hand_offs(record: Record) -> Record {
+    record.without(HAND_OFF_US).without(HAND_OFF_LEAST_US)
 }
 
 fn revise(records: &mut Vec<Record>, with: impl FnMut(Record) -> Result<Record, Error>) -> Result<(), Error> {

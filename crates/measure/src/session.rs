@@ -6,8 +6,8 @@ use crate::mpi::Joined;
 use crate::request::{Carrier, LABEL, Request, Via};
 use crate::room;
 use hotlink_bench::{
-    Bench, Buffers, CopyRate, Crossed, Crossing, OnPort, Plan, Record, RegionTimes, Regions, Samples, Seen, Summary,
-    Told, Tuned, Tuning, copy_bound_mbps, with_seen,
+    Bench, Buffers, CopyRate, Crossed, Crossing, HAND_OFF_LEAST_US, HAND_OFF_US, OnPort, Plan, Record, RegionTimes,
+    Regions, Samples, Seen, Summary, Told, Tuned, Tuning, copy_bound_mbps, with_seen,
 };
 use hotlink_bound::local::Route;
 use hotlink_message::{Algorithm, Collective, Error as Failed};
@@ -17,15 +17,28 @@ use hotlink_study::Error;
 use hotlink_study::options::Memory;
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where a pass keeps the samples of a record.
 pub(crate) const SAMPLES: &str = "samples";
 
 /// Of the choices of the policy `random`, as for simulated ranks.
 const CACHE_SEED: u64 = 1;
+
+/// The best that each probe of the machine saw in this run: between two points or blocks the machine may become faster or
+/// slower, and a bound is what it can do.
+#[derive(Default)]
+struct Probed {
+    /// Hand-offs of a cache line in microseconds, in the order of the probes.
+    hand_offs_us: Vec<f64>,
+    /// By ranks and pairs.
+    crossed: BTreeMap<(u32, u32), Crossed>,
+    /// By size and ranks, in MB/s.
+    copies_mbps: BTreeMap<(u64, u32), f64>,
+}
 
 pub(crate) struct Session<'a> {
     pub(crate) request: &'a Request,
@@ -36,12 +49,23 @@ pub(crate) struct Session<'a> {
     pub(crate) seen: RefCell<Vec<Vec<Seen>>>,
     /// What barriers go by between nodes, in the runs to come.
     pub(crate) device: RefCell<Option<Arc<BarrierDevice>>>,
+    probed: RefCell<Probed>,
+    /// When it began, for a limit of its time.
+    pub(crate) began: Instant,
 }
 
 /// How often and how long.
 impl<'a> Session<'a> {
     pub(crate) fn new(request: &'a Request, face: &'a dyn Face) -> Session<'a> {
-        Session { request, face, mpi: None, seen: RefCell::default(), device: RefCell::default() }
+        Session {
+            request,
+            face,
+            mpi: None,
+            seen: RefCell::default(),
+            device: RefCell::default(),
+            probed: RefCell::default(),
+            began: Instant::now(),
+        }
     }
     /// Of one block.
     pub(crate) fn plan(&self) -> Plan {
@@ -271,20 +295,26 @@ impl Session<'_> {
     pub(crate) fn regions(&self, ranks: u32, regions: &Regions) -> Result<Vec<RegionTimes>, Error> {
         of_all(Shm::new(self.limits()).run(ranks, regions).map_err(failure)?)
     }
-    /// The least time of any message between the first and the last rank, in microseconds: a cache line's hand-off.
-    /// `None` where they share no memory.
+    /// The least time of any message between the first and the last rank, in microseconds: a cache line's hand-off, now and
+    /// at any time of this run before. `None` where they share no memory.
     pub(crate) fn hand_off_us(&self) -> Result<Option<f64>, Error> {
         if let Some(joined) = &self.mpi {
-            return joined.hand_off_us();
+            self.probed.borrow_mut().hand_offs_us.extend(joined.hand_off_us()?);
+        } else {
+            let samples = hotlink_real::hand_off(&self.limits()).map_err(failure)?;
+            self.probed.borrow_mut().hand_offs_us.extend(Summary::of(&samples).map(|summary| summary.min));
         }
-        let samples = hotlink_real::hand_off(&self.limits()).map_err(failure)?;
-        Ok(Summary::of(&samples).map(|summary| summary.min))
+        Ok(self.least_hand_off_us())
     }
-    /// The lesser of that and what it is now: between two points the system may move ranks closer together.
-    pub(crate) fn least_hand_off_us(&self, before_us: f64) -> Result<f64, Error> {
-        Ok(self.hand_off_us()?.map_or(before_us, |now_us| now_us.min(before_us)))
+    /// The least of all probes so far.
+    pub(crate) fn least_hand_off_us(&self) -> Option<f64> {
+        self.probed.borrow().hand_offs_us.iter().copied().reduce(f64::min)
     }
-    /// The rate at which `ranks` ranks together copy blocks of `size`, in their own memory: MB/s.
+    /// The longer one of the last two probes: of those before and after the samples that were taken between.
+    pub(crate) fn hand_off_beside_us(&self) -> Option<f64> {
+        self.probed.borrow().hand_offs_us.iter().rev().take(2).copied().reduce(f64::max)
+    }
+    /// The most at which `ranks` ranks together copied blocks of `size` in this run, in their own memory: MB/s.
     pub(crate) fn copy_rate(&self, size: u64, ranks: u32) -> Result<Option<f64>, Error> {
         if size == 0 {
             return Ok(None);
@@ -295,9 +325,13 @@ impl Session<'_> {
             // The bound of TCP is what it is without the network: the machine's memory.
             false => self.on_shm(ranks.min(hotlink_real::cores()), &bench)?,
         };
-        Ok(copy_bound_mbps(&copies, 0))
+        let Some(now) = copy_bound_mbps(&copies, 0) else { return Ok(None) };
+        let mut probed = self.probed.borrow_mut();
+        let best = probed.copies_mbps.entry((size, ranks)).or_insert(now);
+        *best = best.max(now);
+        Ok(Some(*best))
     }
-    /// What pairs of `ranks` ranks do at their best with bytes that one of them has: see [`Crossing`]. `None` where they
+    /// What pairs of `ranks` ranks did at their best in this run with bytes that one of them has: see [`Crossing`]. `None` where they
     /// share cores or are on several machines, and of a foreign MPI, whose ranks this project's port does not join.
     pub(crate) fn crossed(&self, ranks: u32, pairs: u32) -> Result<Option<Crossed>, Error> {
         let (here, cores) = self.local(ranks);
@@ -305,7 +339,10 @@ impl Session<'_> {
             return Ok(None);
         }
         let told = of_all(Shm::new(self.limits()).run(ranks, &Crossing { pairs }).map_err(failure)?)?;
-        Ok(Some(Crossed::sum(&told)))
+        let mut probed = self.probed.borrow_mut();
+        let best = probed.crossed.entry((ranks, pairs)).or_default();
+        *best = best.or(Crossed::sum(&told));
+        Ok(Some(*best))
     }
     /// How messages in such memory get from rank to rank at best, one way; `rewritten`: each is written before it is sent.
     pub(crate) fn route(&self, memory: Memory, rewritten: bool, crossed: Option<Crossed>) -> Route {
@@ -337,6 +374,14 @@ pub(crate) fn with_rates(record: Record, copies_mbps: Option<f64>, route: Route)
     let known = all.into_iter().filter_map(|(key, rate)| Some((key, rate?)));
     let record = record.assuming(Some(route.assumes().to_owned()));
     known.fold(record, |record, (key, rate)| record.with(key, rate))
+}
+
+/// The record with how far apart the cores were beside its samples, and at the least in the run so far.
+pub(crate) fn with_hand_offs(record: Record, beside_us: Option<f64>, least_us: Option<f64>) -> Record {
+    match beside_us.zip(least_us) {
+        Some((beside_us, least_us)) => record.with(HAND_OFF_US, beside_us).with(HAND_OFF_LEAST_US, least_us),
+        None => record,
+    }
 }
 
 /// Runs a benchmark on so many ranks of the port that is asked for.

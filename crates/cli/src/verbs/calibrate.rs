@@ -23,20 +23,7 @@ The calibration takes: from saturation, the most bandwidth of one pair and of al
 latency; from memory, the copy rates; and the number of cores, beyond which the fabric is not built. Nothing is fitted:
 every value is one of the measured ones, and says which.
 
---model loggp fits L, o, g and G to ping-pong and stream (or one pair of saturation), with 95 % intervals by the bootstrap.
-These results determine only 2 o + L: o is assumed to be as large as g and half of that sum allow, and the intervals of o
-and L cover all other splits (o from 0). For these and the rest, every third size is held out, and the error on it is
-reported. The fabric also has the piecewise form (time and gap at each size), the costs of copies and, from a sort on one
-rank, the time of a scattered update. Where results of this machine hold no copies or no such sort, calibrate measures them
-at once and says so: with sorts on as many processors at once as there are ranks. --check FILE predicts is, alltoall,
-alltoallv and bcast by simulation and reports the error. Of points that were measured several times or in --rounds, the 25th
-percentile counts: noise only lengthens.
-
---model memory takes copies by size and stride (`measure memory`) and writes a part, a node's memory line by line, which a
-fabric names in `parts`. Local copies of its programs, also strided ones, then take the time that the caches, the memory and
-the look-up of pages need. Values come from five strides: 1, the least above, a line's words, two lines' words, the largest.
-The error on the other strides is reported. --check FILE predicts copies, deposits of words and overlap, where processors
-copy (shared memory).")]
+docs/how-to/calibrate.md says what --model loggp and memory take, assume and hold out, and what --check predicts.")]
 pub(crate) struct Args {
     /// Results of `hotlink measure ... --json`; - is standard input.
     #[arg(value_name = "FILE", required = true)]

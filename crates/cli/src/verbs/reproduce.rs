@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// passing over SCI, Worringen, Seifert and Bemmerl 2001), M02 (throughput and cost of SCI and Myrinet, Millich, George
     /// and Oral 2002), H06 (hardware barrier, Hoefler 2006), P01 (collectives on QsNet, Petrini, Coll, Frachtenberg and
     /// Hoisie 2001), others (results of the same hardware by others).
-    #[arg(value_parser = word::<Study>(), ignore_case = true, required_unless_present = "score")]
+    #[arg(value_parser = word::<Study>(), hide_possible_values = true, ignore_case = true, required_unless_present = "score")]
     studies: Vec<Study>,
     /// Print one line for each study (all studies if none is named): predictions, how many of them come within 10 % or lie
     /// within their own interval where that is within 25 %, orderings, fits, identities, gaps. A table for each study

@@ -301,9 +301,21 @@ fn main_options_stand_below_no_heading_of_others() {
 }
 
 #[test]
+fn help_says_a_thing_once_and_leaves_methods_to_pages() {
+    let place = Place::new("help-once");
+    let help = |verb: &str| place.run(&format!("{verb} --help")).status(0).out();
+    assert_eq!(help("reproduce").matches("K98 (SCI").count(), 1);
+    assert!(!help("reproduce").contains("- K98:"));
+    let calibrate = help("calibrate");
+    assert!(calibrate.contains("docs/how-to/calibrate.md") && !calibrate.contains("bootstrap"), "{calibrate}");
+}
+
+#[test]
 fn the_demo_answers_on_one_screen_and_one_page() {
     let place = Place::new("demo");
     let out = place.run("demo --out report").status(0).out();
+    let line = |part: &str| out.lines().position(|line| line.contains(part));
+    assert!(line("Three networks of today") < line("This machine:"), "what takes a known time comes first: {out}");
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines.len() <= 25 && lines.iter().all(|line| line.chars().count() <= 120), "{out}");
     for fabric in ["ib-ndr-fat-tree2", "eth-400g-leaf-spine", "slingshot-dragonfly"] {

@@ -20,6 +20,7 @@ mod meeting;
 mod mpi;
 mod mpicc;
 mod ns3;
+mod recorded;
 mod report;
 mod reproduce;
 mod reproduce_k98;

@@ -13,6 +13,13 @@ fn records(args: &[&str]) -> Vec<Value> {
     records_of(&hotlink(args))
 }
 
+/// An efficiency, or why there is none, by how far apart the cores were.
+fn assert_efficient(record: &Value) {
+    let apart = record["hand_off_us"].as_f64().unwrap() / record["hand_off_least_us"].as_f64().unwrap();
+    let (efficiency, why) = (record["efficiency"].as_f64(), record["no_efficiency"].as_str());
+    assert_eq!((efficiency > Some(0.0), why.is_some()), (apart < 2.0, apart >= 2.0), "{record}");
+}
+
 fn assert_sound(record: &Value) {
     for key in ["fabric", "benchmark", "method", "bandwidth_MBps", "n", "blocks", "median", "min", "p99"] {
         assert!(!record[key].is_null(), "{key} is missing in {record}");
@@ -51,7 +58,7 @@ fn options_that_would_do_nothing_are_refused() {
 }
 
 #[test]
-fn a_result_of_one_machine_that_beats_the_named_fabric_is_told() {
+fn a_result_of_one_machine_that_names_a_fabric_is_told() {
     // So slow that no machine is too busy to be faster.
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("snail.toml");
     let origin = "source = \"a test\", status = \"published\"";
@@ -71,7 +78,19 @@ fn a_result_of_one_machine_that_beats_the_named_fabric_is_told() {
     let name = file.display().to_string();
     let ((named, _), (label, fabric)) = (said(&name), said("label:gige"));
     assert!(named.contains("impossible: 1 of 1 results are beyond what"), "{named}");
-    assert!(!label.contains("impossible: 1 of 1") && fabric == "gige", "{fabric}: {label}");
+    assert!(!label.contains("--fabric") && !label.contains("its links") && fabric == "gige", "{fabric}: {label}");
+    // Within what a fabric allows they are not of it either.
+    let (within, fabric) = said("ib-ndr-fat-tree2");
+    assert!(within.contains("ranks of one machine do not use its links") && fabric == "ib-ndr-fat-tree2", "{within}");
+}
+
+#[test]
+fn no_block_begins_after_the_limit() {
+    let line = "measure pingpong --size 8 --time 0.012 --spread 0 --limit 0 --json";
+    let output = hotlink(&line.split(' ').collect::<Vec<_>>());
+    let (record, said) = (records_of(&output).remove(0), String::from_utf8_lossy(&output.stderr).into_owned());
+    assert!(record["blocks"] == 1 && record["latency_us"].as_f64() > Some(0.0), "{record}");
+    assert!(said.contains("--limit: 1 of 12 blocks were measured"), "{said}");
 }
 
 #[test]
@@ -85,7 +104,8 @@ fn pingpong_gives_half_round_trip_with_its_bound() {
         assert_eq!(records.len(), 2);
         for record in &records {
             assert_sound(record);
-            assert!(record["bound_latency_us"].as_f64().unwrap() > 0.0 && record["efficiency"].as_f64().unwrap() > 0.0);
+            assert!(record["bound_latency_us"].as_f64().unwrap() > 0.0);
+            assert_efficient(record);
             let product = record["latency_us"].as_f64().unwrap() * record["bandwidth_MBps"].as_f64().unwrap();
             assert!((product / record["size_B"].as_f64().unwrap() - 1.0).abs() < 1e-9);
         }
@@ -406,7 +426,8 @@ fn collectives_give_the_slowest_ranks_time() {
         ]);
         assert_eq!(records.len(), 2);
         for record in records {
-            assert!(record["latency_us"].as_f64().unwrap() > 0.0 && record["efficiency"].as_f64().unwrap() > 0.0);
+            assert!(record["latency_us"].as_f64().unwrap() > 0.0);
+            assert_efficient(&record);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::pass::Pass;
 use crate::request as asked;
-use crate::session::{Session, summary, with_rates};
+use crate::session::{Session, summary, with_hand_offs, with_rates};
 use hotlink_bench::{Collected, Collective, Record, Samples, Start, Summary, Which};
 use hotlink_bound::local::{Order, Route};
 use hotlink_message::{Algorithm, Way};
@@ -49,7 +49,7 @@ pub(crate) fn by(
     for &ranks in &ranks {
         session.fits(sizes, ranks, blocks(which, ranks))?;
     }
-    let mut hand_off_us = session.hand_off_us()?.unwrap_or(0.0);
+    session.hand_off_us()?;
     pass.expect(ranks.len() * sizes.len() * ways.len());
     for &ranks in &ranks {
         let over = session.oversubscribed(ranks);
@@ -61,7 +61,7 @@ pub(crate) fn by(
             let private = asked.memory == Some(Memory::Private);
             let bench = Collective { which, size, private, start, background, plan: session.plan() };
             let copy_mbps = session.copy_rate(size, ranks)?;
-            let rates = Rates { hand_off_us, copy_mbps, route };
+            let rates = Rates { hand_off_us: 0.0, copy_mbps, route };
             for &way in ways {
                 let algorithm = way.map(|way| way.algorithm(which.call(ranks, size))).transpose();
                 let algorithm = algorithm.map_err(|what| Error::Input(format!("--algorithm {what}")))?;
@@ -69,8 +69,9 @@ pub(crate) fn by(
                     Some(algorithm) => session.run_by(ranks, &bench, (which.collective(), algorithm))?,
                     None => session.run(ranks, &bench)?,
                 };
-                hand_off_us = session.least_hand_off_us(hand_off_us)?;
-                let mut record = record(&bench, session, &results, Rates { hand_off_us, ..rates }, over)?;
+                let hand_off_us = session.hand_off_us()?.unwrap_or(0.0);
+                let record = record(&bench, session, &results, Rates { hand_off_us, ..rates }, over)?;
+                let mut record = with_hand_offs(record, session.hand_off_beside_us(), session.least_hand_off_us());
                 if let Some(memory) = asked.memory {
                     record.set("memory", memory.name());
                 }

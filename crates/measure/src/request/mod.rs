@@ -80,6 +80,8 @@ pub struct Repetition {
     pub blocks: u32,
     /// Seconds over which the blocks of a round are spread; by default 20 times `time_s`.
     pub spread_s: Option<f64>,
+    /// No block begins after so many seconds; the first always does.
+    pub limit_s: Option<f64>,
     /// Rounds of all blocks.
     pub rounds: u32,
     /// Whether records keep every sample.
@@ -442,6 +444,7 @@ impl Default for Repetition {
             time_s: usual::TIME_S,
             blocks: usual::BLOCKS,
             spread_s: None,
+            limit_s: None,
             rounds: 1,
             raw: false,
             buffers: Buffers::Kept,
@@ -546,7 +549,7 @@ impl Request {
     /// # Errors
     /// The choice that cannot be, and what is allowed.
     pub fn check(&self) -> Result<(), Error> {
-        let Repetition { time_s, blocks, rounds, spread_s, .. } = self.repetition;
+        let Repetition { time_s, blocks, rounds, spread_s, limit_s, .. } = self.repetition;
         let within = |option: &str, value: f64, least: f64, most: f64| match (least..=most).contains(&value) {
             true => Ok(()),
             false => input(format!("{option} {value}: must be {least} to {most}")),
@@ -555,6 +558,7 @@ impl Request {
         within("--blocks", blocks.into(), 1.0, 1000.0)?;
         within("--rounds", rounds.into(), 1.0, 1000.0)?;
         within("--spread", spread_s.unwrap_or(0.0), 0.0, 86_400.0)?;
+        within("--limit", limit_s.unwrap_or(0.0), 0.0, 86_400.0)?;
         within("--stall", self.stall_s.unwrap_or(1.0), 0.1, 86_400.0)?;
         within("--poll", self.poll_s.unwrap_or(0.0), 0.0, 3600.0)?;
         if rounds > 1 && matches!(self.benchmark, Benchmark::Sockets(_)) && self.hosts.are_several() {

@@ -79,6 +79,9 @@ pub(super) struct Repetition {
     /// that lasts longer. [default: 20 times --time]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     spread: Option<f64>,
+    /// Begin no block after this many seconds. The record then has fewer of them (blocks), and fewer than 6 hold no interval.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    limit: Option<f64>,
     /// Keep every sample and every block's median in the records.
     #[arg(long)]
     raw: bool,
@@ -94,7 +97,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 impl Repetition {
     pub(super) fn asked(&self, rounds: u32) -> Result<request::Repetition, Failure> {
-        let Repetition { fabric, variant, blocks, spread, raw, buffers, .. } = self;
+        let Repetition { fabric, variant, blocks, spread, limit, raw, buffers, .. } = self;
         // The usual one is a mere name, and has no parts to change.
         let named = Some(fabric.as_str()).filter(|name| *name != usual::FABRIC);
         let varied = variant.of_named("--fabric", named)?.unwrap_or_else(|| usual::FABRIC.to_owned());
@@ -110,6 +113,7 @@ impl Repetition {
             time_s,
             blocks: *blocks,
             spread_s: *spread,
+            limit_s: *limit,
             rounds,
             raw: *raw,
             buffers: (*buffers).into(),
