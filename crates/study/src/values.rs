@@ -12,6 +12,7 @@
 //! assert_eq!(*"0.1..0.3".parse::<Numbers>().unwrap(), [0.1, 0.2, 0.3]);
 //! ```
 
+use hotlink_fabric::catalog::variant;
 use hotlink_fabric::units::{Bytes, whole};
 use std::collections::HashSet;
 use std::fmt;
@@ -104,19 +105,7 @@ impl FromStr for Numbers {
 impl FromStr for Ratio {
     type Err = String;
     fn from_str(text: &str) -> Result<Ratio, String> {
-        const ALLOWED: &str =
-            "a number above 0, such as 2, or ports towards hosts to ports towards other switches, such as 2:1";
-        let number = |part: &str| part.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-        let wrong = || format!("`{text}` is no ratio (allowed: {ALLOWED})");
-        let Some((down, up)) = text.split_once(':') else { return number(text).map(Ratio).ok_or_else(wrong) };
-        match (number(down).ok_or_else(wrong)?, number(up).ok_or_else(wrong)?) {
-            (down, up) if down < up => Err(format!(
-                "`{text}`: ports towards hosts come first, as in {up}:{down}; more ports towards other switches than that \
-                 are written as one number, {}",
-                down / up
-            )),
-            (down, up) => Ok(Ratio(down / up)),
-        }
+        variant::ratio(text).map(Ratio).map_err(|what| format!("{what} (allowed: {})", variant::RATIO))
     }
 }
 

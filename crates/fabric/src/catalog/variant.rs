@@ -28,6 +28,28 @@ pub fn split(name: &str) -> (&str, Vec<(&str, &str)>) {
     if rest.is_empty() && !settings.is_empty() { (base, settings) } else { (name, Vec::new()) }
 }
 
+/// What [`ratio`] takes.
+pub const RATIO: &str =
+    "a number above 0, such as 2, or ports towards hosts to ports towards other switches, such as 2:1";
+
+/// Ports towards hosts over ports towards other switches: `2`, or `2:1` as the field writes it.
+///
+/// # Errors
+/// What is wrong with the text; [`RATIO`] is allowed.
+pub fn ratio(text: &str) -> Result<f64, String> {
+    let number = |part: &str| part.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+    let wrong = || format!("`{text}` is no ratio");
+    let Some((down, up)) = text.split_once(':') else { return number(text).ok_or_else(wrong) };
+    match (number(down).ok_or_else(wrong)?, number(up).ok_or_else(wrong)?) {
+        (down, up) if down < up => Err(format!(
+            "`{text}`: ports towards hosts come first, as in {up}:{down}; more ports towards other switches than that \
+             are written as one number, {}",
+            down / up
+        )),
+        (down, up) => Ok(down / up),
+    }
+}
+
 /// The names in a list. What stands in brackets is a variant's own list: `a:groups=[8,3],b` names two fabrics.
 pub fn names(list: &str) -> Vec<String> {
     let mut depth = 0;
@@ -68,11 +90,11 @@ pub(super) fn text(
         if FIXED.contains(&key) {
             return Err(wrong(format!("{key}: a variant has its fabric's own"), "counts of the topology, or link"));
         }
-        let ratio = value.split_once(':').filter(|_| key == "oversubscription");
-        let ratio = ratio.and_then(|(down, up)| Some(down.parse::<f64>().ok()? / up.parse::<f64>().ok()?));
-        let number = ratio.filter(|ratio| *ratio >= 1.0).map_or_else(|| value.to_owned(), |ratio| ratio.to_string());
-        let number = format!("value = {number}").parse::<Table>().ok().and_then(|mut line| line.remove("value"));
+        let is_ratio = key == "oversubscription" && value.contains(':');
+        let number = if is_ratio { ratio(value).map(|ratio| ratio.to_string()) } else { Ok(value.to_owned()) };
         let allowed = "a number, a ratio such as 2:1, true or false, or a list such as [8, 3, 6]";
+        let number = number.map_err(|what| wrong(format!("{key} = {what}"), allowed))?;
+        let number = format!("value = {number}").parse::<Table>().ok().and_then(|mut line| line.remove("value"));
         let number = number.ok_or_else(|| wrong(format!("{key} = {value}: is no number"), allowed))?;
         topology.insert(key.to_owned(), number);
         let source = topology.get("source").and_then(Value::as_str).unwrap_or_default();

@@ -30,15 +30,19 @@ fn a_variant_has_other_counts_and_says_so() {
     assert!(Fabric::build(&small, 128).is_ok() && Fabric::build(&small, 129).is_err());
 }
 
-/// A switch may have ports left over, but none that it lacks; a card for more rings is another card.
 #[test]
 fn a_ratio_is_written_as_the_field_does() {
     for (ratio, number) in [("2:1", "2"), ("3:2", "1.5")] {
         let of = |value: &str| load(&format!("ib-ndr-fat-tree2:oversubscription={value}")).unwrap().topology;
         assert_eq!(format!("{:?}", of(ratio)), format!("{:?}", of(number)));
     }
+    for (ratio, told) in [("1:2", "come first, as in 2:1"), ("2:0", "is no ratio"), ("x:1", "such as 2:1")] {
+        let wrong = load(&format!("ib-ndr-fat-tree2:oversubscription={ratio}")).unwrap_err();
+        assert!(format!("{wrong:?}").contains(told), "{wrong:?}");
+    }
 }
 
+/// A switch may have ports left over, but none that it lacks; a card for more rings is another card.
 #[test]
 fn a_variant_keeps_prices_while_its_switches_do() {
     for (name, is_priced) in [
