@@ -453,7 +453,7 @@ fn a_script_for_slurm_is_one_in_every_format() {
 /// What one format says is read back, as far as it says it: rounded values count as the same.
 #[test]
 fn every_format_of_results_is_read_back() {
-    let place = Place::new("formats");
+    let place = Place::new("formats-read-back");
     let asked = "simulate pingpong --fabric ib-qdr,gige --size 8,64KiB";
     // What the short forms leave out.
     let ignored = "method,packet_B,capacities,seed,messages,paths,kind";
