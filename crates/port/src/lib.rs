@@ -45,6 +45,7 @@ mod limits;
 pub mod loopback;
 mod memory;
 pub mod middleware;
+mod object;
 mod op;
 mod random;
 mod reduction;
@@ -54,6 +55,7 @@ pub use busy::{Busy, Counting, Moment, Part, Task};
 pub use contract::{Call, Driver, Host, Lodge, Note, Port, Program, RunError, wait, yield_once};
 pub use limits::{DepositLimits, Limits, ReductionLimits, RegistrationLimits};
 pub use memory::{Align, Attachment, Key, Kind, Layout, Memory, Span};
+pub use object::{AnyPort, OnAny, any};
 pub use op::{Edge, Engine, Event, Head, Op, Payload, Posted, Refusal, RemoteSpan, Token, Work};
 pub use reduction::{Combine, Element, Operation, Share, Value, With};
 

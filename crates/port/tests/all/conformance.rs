@@ -3,6 +3,29 @@
 use hotlink_port::conformance::check;
 use hotlink_port::loopback::Loopback;
 use hotlink_port::middleware::{Count, Fault, Layered, Trace};
+use hotlink_port::{AnyPort, Driver, Program, RunError, any};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// The loopback's ports as objects.
+struct Objects(Loopback);
+
+impl Driver for Objects {
+    type Port = AnyPort<'static>;
+    fn run<T, R>(&mut self, ranks: u32, program: &R) -> Result<Vec<T>, RunError>
+    where
+        T: Serialize + DeserializeOwned,
+        R: Program<AnyPort<'static>, T>,
+    {
+        self.0.run(ranks, &|port| program.run(any(port)))
+    }
+}
+
+#[test]
+fn a_port_conforms_as_any_port() {
+    for seed in 0..10 {
+        assert_eq!(check(&mut Objects(Loopback { seed, ..Loopback::default() })), [""; 0], "seed {seed}");
+    }
+}
 
 #[test]
 fn loopback() {

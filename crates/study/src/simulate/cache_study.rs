@@ -5,7 +5,7 @@ use crate::options::Cache;
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::{Pattern, Record, Reuse, ReuseTime, Told, Tuned, Tuning};
 use hotlink_message::Error as MessageError;
-use hotlink_port::Driver;
+use hotlink_port::{Driver, OnAny};
 use hotlink_sim::port::VirtualTime;
 use hotlink_sim::{Plan, Settings};
 
@@ -152,7 +152,7 @@ impl Run {
             ..Tuning::default()
         };
         let told: Vec<Result<Told<ReuseTime>, MessageError>> =
-            driver.run(2, &Tuned { bench: &self.reuse, tuning }).map_err(|error| error.to_string())?;
+            driver.run(2, &OnAny(&Tuned { bench: &self.reuse, tuning })).map_err(|error| error.to_string())?;
         let told: Vec<Told<ReuseTime>> =
             told.into_iter().collect::<Result<_, _>>().map_err(|error| error.to_string())?;
         let [sender, receiver] = &told[..] else { return Err("two ranks give two results".to_owned()) };

@@ -16,7 +16,7 @@ use hotlink_bound::Bound;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_loggp::{LogGp, Machine, Missing, Outcome, Ran, Schedule, simulate};
 use hotlink_message::{Algorithm, Collective as Kind, Error};
-use hotlink_port::Driver;
+use hotlink_port::{Driver, OnAny};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Whether a fabric is a LogGP machine.
@@ -109,7 +109,7 @@ fn collective_on(
 pub fn recorded(machine: &Machine, steps: &[Step], repeat: u32, ranks: u32) -> Result<(Schedule, Ran), String> {
     let mut driver = LogGp::new(machine.clone()).recording();
     let ended: Vec<Result<(), Error>> =
-        driver.run(ranks, &Script { steps, repeat }).map_err(|error| error.to_string())?;
+        driver.run(ranks, &OnAny(&Script { steps, repeat })).map_err(|error| error.to_string())?;
     ended.into_iter().collect::<Result<Vec<()>, Error>>().map_err(|error| error.to_string())?;
     let schedule = driver.schedule().ok_or("nothing was recorded")?;
     Ok((schedule, driver.ran().cloned().ok_or("the run did not end")?))
@@ -171,7 +171,7 @@ where
     }
     let watching = stage.watching;
     let tuned = Tuned { bench, tuning: Tuning { algorithms, watching, ..Tuning::default() } };
-    let results = stage.driver.run(ranks, &tuned).map_err(|error| error.to_string())?;
+    let results = stage.driver.run(ranks, &OnAny(&tuned)).map_err(|error| error.to_string())?;
     let told: Result<Vec<_>, Error> = results.into_iter().collect();
     let told = told.map_err(|error| error.to_string())?;
     stage.seen = told.iter().filter_map(|told| told.seen.clone()).collect();

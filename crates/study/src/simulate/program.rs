@@ -22,7 +22,7 @@ use hotlink_bench::{Seen, Told, Tuned, Tuning, Which, with_seen};
 use hotlink_bound::network::{barrier_port, reduced};
 use hotlink_fabric::ledger::Unfit;
 use hotlink_message::{Algorithm, Counters, Error, SetupStats};
-use hotlink_port::{Align, Driver, Kind};
+use hotlink_port::{Align, Driver, Kind, OnAny};
 use hotlink_sim::port::{Family, Split, VirtualTime};
 use hotlink_sim::{Plan as NetPlan, Settings};
 use serde::{Serialize, de::DeserializeOwned};
@@ -206,7 +206,7 @@ impl Course<'_> {
             watching: self.watching,
         };
         let results: Vec<Result<Told<B::Result>, Error>> =
-            driver.run(ranks, &Tuned { bench, tuning }).map_err(|error| error.to_string())?;
+            driver.run(ranks, &OnAny(&Tuned { bench, tuning })).map_err(|error| error.to_string())?;
         let told: Result<Vec<Told<B::Result>>, Error> = results.into_iter().collect();
         let told = told.map_err(|error| error.to_string())?;
         *self.seen.borrow_mut() = told.iter().filter_map(|told| told.seen.clone()).collect();
