@@ -12,7 +12,7 @@ use hotlink_load::Load;
 use hotlink_study::comparison::Priced;
 use hotlink_study::model::{Counted, PatternQuestion, traffic};
 use hotlink_study::options::Rates;
-use hotlink_study::{Error, Source};
+use hotlink_study::{Error, Source, Unwatched};
 use std::collections::BTreeSet;
 
 /// A variant with its answers.
@@ -132,7 +132,7 @@ fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Rec
         Some(of.bounds.bandwidth_per_node_mbps / injection?).filter(|share| share.is_finite())
     };
     let counted = |name: &str, built: Fabric| -> Result<(Record, Counted), String> {
-        let asked = question(name, request).and_then(|question| question.by_load(built, &|| ()));
+        let asked = question(name, request).and_then(|question| question.by_load(built, &Unwatched));
         asked.map_err(|why| format!("{name}: {why}"))
     };
     let ask = |name: &str, built: Fabric| {
@@ -275,7 +275,7 @@ impl Evaluated {
             .with("method", "packet");
         let is_rail = self.record.text("topology") == Some("rail");
         let asked = question("permutation:random", request);
-        match asked.and_then(|question| question.by_packets(&self.source, self.nodes)) {
+        match asked.and_then(|question| question.by_packets(&self.source, self.nodes, &Unwatched)) {
             // A rail's own injection is not that of the other variants.
             Ok(answer) => {
                 SHOWN.iter().filter(|key| !is_rail || !key.starts_with("injection")).fold(head, |head, &key| {

@@ -143,9 +143,29 @@ pub fn apart(network: &Network) -> Option<[Node; 2]> {
 /// # Errors
 /// [`LoadError`]: wrong number of nodes, a pair without a route, or more pairs than are followed.
 pub fn count_paths(fabric: &Fabric, demand: &Demand, paths: Paths, seed: u64) -> Result<Load, LoadError> {
+    count_paths_heard(fabric, demand, paths, seed, UNHEARD)
+}
+
+/// Hears how far a count is: so many of all its parts are done.
+pub type Heard<'a> = &'a (dyn Fn(u64, u64) + Sync);
+
+/// Nobody hears.
+const UNHEARD: Heard<'_> = &|_, _| ();
+
+/// As [`count_paths`]; tells `heard` how far it is.
+///
+/// # Errors
+/// As [`count_paths`].
+pub fn count_paths_heard(
+    fabric: &Fabric,
+    demand: &Demand,
+    paths: Paths,
+    seed: u64,
+    heard: Heard<'_>,
+) -> Result<Load, LoadError> {
     let paths = paths_on(fabric, paths);
     if !paths.is_static() || !fabric.offers_choices() {
-        return count(fabric, demand);
+        return count_by(fabric, demand, true, heard);
     }
     if demand.nodes != fabric.nodes() {
         return Err(LoadError::Nodes { demand: demand.nodes, fabric: fabric.nodes() });
@@ -156,9 +176,9 @@ pub fn count_paths(fabric: &Fabric, demand: &Demand, paths: Paths, seed: u64) ->
             tree().or_else(|| Rails::of(fabric).map(|rails| rails.by_table(amount)))
         }) {
             Some(all) => with_flows(fabric, demand, all, by_table)?,
-            None => by_table(&Injections::new(fabric, demand))?,
+            None => by_table(&Injections::new(fabric, demand, heard))?,
         },
-        _ => pairs::count(fabric, demand, seed)?,
+        _ => pairs::count(fabric, demand, seed, heard)?,
     };
     finish(fabric, demand, counts)
 }
@@ -189,7 +209,7 @@ fn with_flows(
 ) -> Result<Counts, LoadError> {
     if !demand.flows.is_empty() {
         let flows = Demand { all_pairs: 0.0, ..demand.clone() };
-        counts.add(&push(&Injections::new(fabric, &flows))?);
+        counts.add(&push(&Injections::new(fabric, &flows, UNHEARD))?);
     }
     Ok(counts)
 }
@@ -199,7 +219,7 @@ fn with_flows(
 /// # Errors
 /// [`LoadError`]: wrong number of nodes, or a pair without a route.
 pub fn count(fabric: &Fabric, demand: &Demand) -> Result<Load, LoadError> {
-    count_by(fabric, demand, true)
+    count_by(fabric, demand, true, UNHEARD)
 }
 
 /// As [`count`], without the short cut by symmetry: every destination is counted.
@@ -207,7 +227,7 @@ pub fn count(fabric: &Fabric, demand: &Demand) -> Result<Load, LoadError> {
 /// # Errors
 /// As [`count`].
 pub fn count_every_destination(fabric: &Fabric, demand: &Demand) -> Result<Load, LoadError> {
-    count_by(fabric, demand, false)
+    count_by(fabric, demand, false, UNHEARD)
 }
 
 /// Counts the load of the pairs that have a route under the fabric's forwarding tables, and the pairs with traffic that
@@ -216,13 +236,21 @@ pub fn count_every_destination(fabric: &Fabric, demand: &Demand) -> Result<Load,
 /// # Errors
 /// As [`count`]; without forwarding tables a pair without a route is an error.
 pub fn count_reachable(fabric: &Fabric, demand: &Demand) -> Result<(Load, u64), LoadError> {
+    count_reachable_heard(fabric, demand, UNHEARD)
+}
+
+/// As [`count_reachable`]; tells `heard` how far it is.
+///
+/// # Errors
+/// As [`count_reachable`].
+pub fn count_reachable_heard(fabric: &Fabric, demand: &Demand, heard: Heard<'_>) -> Result<(Load, u64), LoadError> {
     let Routing::Tables(tables) = &fabric.routing else {
-        return count_paths(fabric, demand, fabric.spec.paths, 0).map(|load| (load, 0));
+        return count_paths_heard(fabric, demand, fabric.spec.paths, 0, heard).map(|load| (load, 0));
     };
     if demand.nodes != fabric.nodes() {
         return Err(LoadError::Nodes { demand: demand.nodes, fabric: fabric.nodes() });
     }
-    let (counts, lost) = tables::count_reachable(fabric, tables, demand)?;
+    let (counts, lost) = tables::count_reachable(fabric, tables, demand, heard)?;
     let mut load = finish(fabric, demand, counts)?;
     for node in fabric.network.node_iter().filter(|&node| lost > 0 && fabric.attachment.has_home(node)) {
         let n = node.0 as usize;
@@ -253,15 +281,15 @@ impl LoadError {
     }
 }
 
-fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool) -> Result<Load, LoadError> {
+fn count_by(fabric: &Fabric, demand: &Demand, by_symmetry: bool, heard: Heard<'_>) -> Result<Load, LoadError> {
     if demand.nodes != fabric.nodes() {
         return Err(LoadError::Nodes { demand: demand.nodes, fabric: fabric.nodes() });
     }
     if let Routing::Tables(tables) = &fabric.routing {
-        let counts = tables::count(fabric, tables, demand)?;
+        let counts = tables::count(fabric, tables, demand, heard)?;
         return finish(fabric, demand, counts);
     }
-    let injections = Injections::new(fabric, demand);
+    let injections = Injections::new(fabric, demand, heard);
     let symmetric = by_symmetry && demand.flows.is_empty() && matches!(fabric.routing, Routing::Cube(_));
     let counts = match &fabric.shape {
         Shape::Cube(cube) if symmetric && cube.is_full() => {
@@ -302,19 +330,20 @@ fn in_groups(
 ) -> Result<Counts, LoadError> {
     let is_idle = |group: usize| to.all_pairs == 0.0 && to.start[group] == to.start[group + 1];
     let work = |counter: &mut Counter, group: usize| if is_idle(group) { Ok(()) } else { work(counter, group) };
-    in_chunks(to.fabric, to.fabric.attachment.homes.len(), work)
+    in_chunks(to.fabric, to.fabric.attachment.homes.len(), to.heard, work)
 }
 
 /// Runs `work` for 0..count on all cores and sums the counts in order.
 fn in_chunks(
     fabric: &Fabric,
     count: usize,
+    heard: Heard<'_>,
     work: impl Fn(&mut Counter, usize) -> Result<(), LoadError> + Sync,
 ) -> Result<Counts, LoadError> {
     let items: Vec<usize> = (0..count).collect();
     let chunk = count.div_ceil(PARTS).max(1);
     let round = chunk * rayon::current_num_threads().max(1) * 4;
-    let mut total = Counts::new(fabric);
+    let (mut total, mut done) = (Counts::new(fabric), 0);
     for batch in items.chunks(round) {
         let parts: Vec<Result<Counts, LoadError>> = batch
             .par_chunks(chunk)
@@ -327,6 +356,8 @@ fn in_chunks(
         for part in parts {
             total.add(&part?);
         }
+        done += batch.len();
+        heard(done as u64, count as u64);
     }
     Ok(total)
 }
@@ -361,6 +392,7 @@ impl Counts {
 /// The demand, arranged by the destination's home.
 struct Injections<'a> {
     fabric: &'a Fabric,
+    heard: Heard<'a>,
     all_pairs: f64,
     /// Flows by home: (group, source, amount, destination).
     flows: Vec<(u32, Node, f64, Node)>,
@@ -373,7 +405,7 @@ struct Injections<'a> {
 }
 
 impl<'a> Injections<'a> {
-    fn new(fabric: &'a Fabric, demand: &Demand) -> Injections<'a> {
+    fn new(fabric: &'a Fabric, demand: &Demand, heard: Heard<'a>) -> Injections<'a> {
         let group = |node: Node| fabric.attachment.group[node.0 as usize];
         let routes = fabric.routing.explicit();
         let is_routed = |flow: &Flow| routes.is_some_and(|r| r.contains_key(&(flow.source, flow.destination)));
@@ -386,7 +418,7 @@ impl<'a> Injections<'a> {
             *routed.entry((group(source), group(destination))).or_insert(0) += 1;
             *explicit.entry((group(source), destination)).or_insert(0) += 1;
         }
-        Injections { fabric, all_pairs: demand.all_pairs, flows, start, routed, explicit }
+        Injections { fabric, heard, all_pairs: demand.all_pairs, flows, start, routed, explicit }
     }
 
     /// Calls `inject(home of the source, amount, a source)` for all that goes to one node of `group` without an explicit

@@ -4,7 +4,7 @@
 //! asked for once a home, and a pair only draws there: a hash and a counter for each choice. What passed each way is carried
 //! along the links up to the next choice when all pairs of the home are through.
 
-use crate::{Counter, Counts, LoadError, in_chunks};
+use crate::{Counter, Counts, Heard, LoadError, in_chunks};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Node, Vertex};
 use hotlink_fabric::routing::choice::Draw;
@@ -16,7 +16,7 @@ use hotlink_fabric::traffic::{Demand, Flow};
 pub const MOST_PAIRS: u64 = if cfg!(target_family = "wasm") { 1 << 28 } else { 1 << 32 };
 
 /// Follows every pair's own path, one home of destinations after another.
-pub(crate) fn count(fabric: &Fabric, demand: &Demand, seed: u64) -> Result<Counts, LoadError> {
+pub(crate) fn count(fabric: &Fabric, demand: &Demand, seed: u64, heard: Heard<'_>) -> Result<Counts, LoadError> {
     let nodes = u64::from(fabric.nodes());
     let all = if demand.all_pairs > 0.0 { nodes * nodes } else { 0 };
     let pairs = all + demand.flows.len() as u64;
@@ -27,7 +27,7 @@ pub(crate) fn count(fabric: &Fabric, demand: &Demand, seed: u64) -> Result<Count
     let group = |flow: &Flow| attachment.group[flow.destination.0 as usize] as usize;
     let mut flows: Vec<&Flow> = demand.flows.iter().collect();
     flows.sort_by_key(|flow| (group(flow), flow.destination, flow.source));
-    in_chunks(fabric, attachment.homes.len(), |counter, to| {
+    in_chunks(fabric, attachment.homes.len(), heard, |counter, to| {
         let own = flows.partition_point(|flow| group(flow) < to)..flows.partition_point(|flow| group(flow) <= to);
         let own = &flows[own];
         if demand.all_pairs == 0.0 && own.is_empty() {

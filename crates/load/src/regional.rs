@@ -23,11 +23,12 @@ pub(crate) fn count(fabric: &Fabric, injections: &Injections) -> Result<Counts, 
         return Err(LoadError::Cells { cells, most: MOST_CELLS });
     }
     let plan = Plan { fabric, valiant, flows: flows(fabric, injections), landed: vec![OnceLock::new(); homes.len()] };
-    let mut total = in_chunks(fabric, homes.len(), |counter, from| {
+    let heard = injections.heard;
+    let mut total = in_chunks(fabric, homes.len(), &|done, all| heard(done, 2 * all), |counter, from| {
         plan.first_legs(counter, from);
         Ok(())
     })?;
-    let second = in_chunks(fabric, homes.len(), |counter, to| {
+    let second = in_chunks(fabric, homes.len(), &|done, all| heard(all + done, 2 * all), |counter, to| {
         plan.second_legs(counter, to);
         Ok(())
     })?;

@@ -4,7 +4,7 @@
 //! nowhere or goes in a circle. Flows are summed from the leaves of that tree: a step for each switch, however many
 //! nodes send.
 
-use crate::{Counts, LoadError, in_chunks};
+use crate::{Counts, Heard, LoadError, in_chunks};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Node};
 use hotlink_fabric::routing::forwarding::Forwarding;
@@ -12,8 +12,13 @@ use hotlink_fabric::traffic::Demand;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts everything on the switches and between them.
-pub(crate) fn count(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> Result<Counts, LoadError> {
-    let (counts, lost) = count_reachable(fabric, tables, demand)?;
+pub(crate) fn count(
+    fabric: &Fabric,
+    tables: &Forwarding,
+    demand: &Demand,
+    heard: Heard<'_>,
+) -> Result<Counts, LoadError> {
+    let (counts, lost) = count_reachable(fabric, tables, demand, heard)?;
     match lost {
         0 => Ok(counts),
         _ => Err(first_lost(fabric, tables, demand)),
@@ -26,10 +31,11 @@ pub(crate) fn count_reachable(
     fabric: &Fabric,
     tables: &Forwarding,
     demand: &Demand,
+    heard: Heard<'_>,
 ) -> Result<(Counts, u64), LoadError> {
     let lost = AtomicU64::new(0);
     let mut counts = match demand.all_pairs > 0.0 {
-        true => in_chunks(fabric, fabric.nodes() as usize, |counter, node| {
+        true => in_chunks(fabric, fabric.nodes() as usize, heard, |counter, node| {
             for address in 0..tables.addresses() {
                 let tree = Tree::new(fabric, tables, Node(node as u32), address);
                 let pairs = tree.add_to(demand.all_pairs, &mut counter.counts);

@@ -11,14 +11,16 @@ use hotlink_fabric::topology::Dragonfly;
 
 pub(crate) fn count(fabric: &Fabric, shape: &Dragonfly, injections: &Injections) -> Result<Counts, LoadError> {
     let plan = Plan::new(fabric, shape, injections);
-    let mut total = in_chunks(fabric, shape.regions() as usize, |counter, via| {
+    let heard = injections.heard;
+    let mut total = in_chunks(fabric, shape.regions() as usize, &|done, all| heard(done, 2 * all), |counter, via| {
         plan.first_legs(counter, via as u32);
         Ok(())
     })?;
-    let second = in_chunks(fabric, fabric.attachment.homes.len(), |counter, home| {
-        plan.second_legs(counter, injections, home);
-        Ok(())
-    })?;
+    let second =
+        in_chunks(fabric, fabric.attachment.homes.len(), &|done, all| heard(all + done, 2 * all), |counter, home| {
+            plan.second_legs(counter, injections, home);
+            Ok(())
+        })?;
     total.add(&second);
     Ok(total)
 }

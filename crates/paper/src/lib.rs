@@ -30,5 +30,5 @@ mod table;
 
 pub use face::Terminal;
 pub use output::{Format, Options, Output, Plotter, line, pretty};
-pub use progress::{Progress, Stopwatch, Ticking, When, Within, heeding};
+pub use progress::{Progress, Stopwatch, Ticking, When, heeding};
 pub use table::Table;

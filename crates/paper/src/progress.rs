@@ -129,18 +129,6 @@ impl Watch for Progress {
     }
 }
 
-/// Watches a step of a task: how far it is moves the task, and its own steps are none of the task's.
-pub struct Within<'a>(pub &'a Progress);
-
-impl Watch for Within<'_> {
-    fn gauge(&self) -> Gauge {
-        self.0.gauge()
-    }
-    fn seconds(&self) -> f64 {
-        self.0.seconds()
-    }
-}
-
 /// A clock for what takes no steps.
 pub struct Stopwatch;
 

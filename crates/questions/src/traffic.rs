@@ -9,7 +9,7 @@ use hotlink_study::inputs::Vary;
 use hotlink_study::judged::Judged;
 use hotlink_study::model::{self, PatternQuestion, traffic};
 use hotlink_study::ranking::Eras;
-use hotlink_study::{Error, Source, Watch};
+use hotlink_study::{Error, Source};
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -220,9 +220,8 @@ impl Compare {
         let eras = if self.across_eras { Eras::Together } else { Eras::Apart };
         let sizes = self.nodes.list()?;
         let steps = Steps::of(heard, (sizes.len() * sources.len() * methods.len()) as u64);
-        let step = || steps.step();
         let vary = if self.sensitivity { Vary::Yes } else { Vary::No };
-        let make = |method| Comparison::make(&sources, &sizes, &question, method, eras, vary, &step);
+        let make = |method| Comparison::make(&sources, &sizes, &question, method, eras, vary, &steps);
         Ok(Judged::new(methods.into_iter().map(make).collect::<Result<_, _>>()?))
     }
 }

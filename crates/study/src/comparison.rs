@@ -191,7 +191,7 @@ impl Comparison {
         method: Method,
         eras: Eras,
         vary: Vary,
-        step: &(dyn Fn() + Sync),
+        watch: &dyn Watch,
     ) -> Result<Comparison, Error> {
         let (mut cells, mut answers, mut sizes) = (Vec::new(), Vec::new(), sizes.to_vec());
         // Who leads from where on is asked of ascending sizes.
@@ -201,14 +201,14 @@ impl Comparison {
             for &nodes in &sizes {
                 let first = OnceCell::new();
                 let one = |source: &Source, _: &dyn Watch| {
-                    let (record, mbps) = cell(priced, source, nodes, question, method, step).map_err(Error::Input)?;
+                    let (record, mbps) = cell(priced, source, nodes, question, method, watch).map_err(Error::Input)?;
                     // What is asked again with other inputs is no answer of its own.
                     let _ = first.set((record.text("method").unwrap_or_default().to_owned(), mbps));
                     Ok(vec![record])
                 };
                 let cell = inputs::told(&priced.source, vary, &Unwatched, &one);
                 cells.extend(cell.unwrap_or_else(|why| {
-                    (0..question.draws()).for_each(|_| step());
+                    (0..question.draws()).for_each(|_| watch.step());
                     vec![question.unanswered(priced.source.name(), nodes, &why.to_string())]
                 }));
                 answers.push(first.into_inner().and_then(|(by, mbps)| {
@@ -277,23 +277,23 @@ fn cell(
     nodes: u32,
     question: &PatternQuestion,
     method: Method,
-    step: &(dyn Fn() + Sync),
+    watch: &dyn Watch,
 ) -> Result<(Record, Option<f64>), String> {
     let fabric = source.build(nodes)?;
     let other = match method {
         Method::Formula if source.is_damaged() => None,
         Method::Formula => question.by_formula(source.spec(), nodes),
-        Method::Packet => Some(question.by_packets(source, nodes)?),
+        Method::Packet => Some(question.by_packets(source, nodes, watch)?),
         Method::Load => None,
     };
     let (mut record, fabric, mbps) = match other {
         Some(record) => {
-            (0..question.draws()).for_each(|_| step());
+            (0..question.draws()).for_each(|_| watch.step());
             let mbps = record.number("bandwidth_per_node_MBps");
             (record, fabric, mbps)
         }
         None => {
-            let (record, counted) = question.by_load(fabric, step)?;
+            let (record, counted) = question.by_load(fabric, watch)?;
             // Of the first draw, as the simulator's.
             (record, counted.fabric, Some(counted.first_mbps))
         }

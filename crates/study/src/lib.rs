@@ -37,4 +37,4 @@ pub use hotlink_bench::words;
 pub use hotlink_sim::{Gauge, Halt, Halted};
 pub use simulated::{Ran, Seating, on_fabric, recorded_on_fabric};
 pub use source::{Source, explain, is_graph};
-pub use watch::{Unwatched, Watch};
+pub use watch::{Unwatched, Watch, Within};

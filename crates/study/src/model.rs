@@ -3,7 +3,7 @@
 use crate::ask::{Asked, Question};
 use crate::bound::pattern::{Lost, Pattern, derivation, need_a_rate};
 use crate::options::{Paths, Rates};
-use crate::{Source, Unwatched};
+use crate::{Source, Unwatched, Watch, Within};
 use hotlink_bench::Record;
 use hotlink_bound::Bounds;
 use hotlink_fabric::flow_control::Passage;
@@ -121,12 +121,12 @@ impl PatternQuestion {
     }
 
     /// The simulated network's record.
-    pub fn by_packets(&self, source: &Source, nodes: u32) -> Result<Record, String> {
+    pub fn by_packets(&self, source: &Source, nodes: u32, watch: &dyn Watch) -> Result<Record, String> {
         let cell = self.asked(source.name(), nodes).cell()?;
-        let record = cell.run_from(source, &Unwatched)?.into_iter().next();
+        let record = cell.run_from(source, &Within(watch))?.into_iter().next();
         let record = record.ok_or_else(|| "the simulation gave no record".to_owned())?;
         // What a packet takes alone, over the routes of the same traffic.
-        let counted = self.count(source.build(nodes)?, 0)?;
+        let counted = self.count(source.build(nodes)?, 0, &Unwatched)?;
         let idle_us = counted.load.idle_us(&counted.fabric).filter(|_| counted.lost.is_none());
         Ok(idle_us.into_iter().fold(record, |record, us| record.with("idle_latency_us", us)))
     }
@@ -176,12 +176,12 @@ impl PatternQuestion {
     }
 
     /// The load of one draw of the traffic.
-    fn count(&self, fabric: Fabric, draw: u64) -> Result<Counted, String> {
+    fn count(&self, fabric: Fabric, draw: u64, watch: &dyn Watch) -> Result<Counted, String> {
         let seed = sample_seed(self.seed, draw);
         let demand = self.traffic.clone().on(&fabric).demand(fabric.nodes(), seed).map_err(|e| e.to_string())?;
         let routes = (self.paths_on(&fabric), seed);
         let (Pattern { load, bounds }, lost) =
-            Pattern::of_reachable(&fabric, &demand, self.capacities, self.size, routes)?;
+            Pattern::of_reachable(&fabric, &demand, self.capacities, self.size, routes, &watch.gauge())?;
         need_a_rate(&fabric, &bounds, self.capacities)?;
         let first_mbps = bounds.bandwidth_per_node_mbps;
         Ok(Counted { fabric, demand, seed, load, bounds, lost, first_mbps })
@@ -190,20 +190,20 @@ impl PatternQuestion {
     /// The load count's record, and the load of the draw in the middle. Random traffic is drawn `samples` times, and
     /// the hash of flows `hash_seeds` times: the bandwidth is the median, and all else is of the draw whose bandwidth
     /// is that or next below.
-    pub fn by_load(&self, fabric: Fabric, step: &(dyn Fn() + Sync)) -> Result<(Record, Counted), String> {
+    pub fn by_load(&self, fabric: Fabric, watch: &dyn Watch) -> Result<(Record, Counted), String> {
         self.check_hashes(&fabric)?;
-        let mut counted = self.count(fabric, 0)?;
+        let mut counted = self.count(fabric, 0, watch)?;
         let first_mbps = counted.first_mbps;
-        step();
+        watch.step();
         let mut draws = vec![first_mbps];
         for draw in 1..self.draws() {
-            counted = self.count(counted.fabric, draw)?;
+            counted = self.count(counted.fabric, draw, watch)?;
             draws.push(counted.bounds.bandwidth_per_node_mbps);
-            step();
+            watch.step();
         }
         let middle = middle(&draws);
         if self.draws() > 1 && middle + 1 != draws.len() {
-            counted = self.count(counted.fabric, middle as u64)?;
+            counted = self.count(counted.fabric, middle as u64, watch)?;
         }
         counted.first_mbps = first_mbps;
         let mut record = self.of_load(&counted);
@@ -218,7 +218,7 @@ impl PatternQuestion {
             record.set("hash_seeds", self.hash_seeds);
             record.set("seed", self.seed);
             let (even, by) = ((&counted.fabric, &counted.demand), (routing::Paths::Packet, self.seed));
-            let (sprayed, _) = Pattern::of_reachable(even.0, even.1, self.capacities, self.size, by)?;
+            let (sprayed, _) = Pattern::of_reachable(even.0, even.1, self.capacities, self.size, by, &watch.gauge())?;
             record.set("sprayed_bandwidth_per_node_MBps", sprayed.bounds.bandwidth_per_node_mbps);
         }
         Ok((record, counted))

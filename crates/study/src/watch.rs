@@ -26,6 +26,18 @@ pub trait Watch: Sync {
     }
 }
 
+/// Watches a step of a task: how far it is moves the task, and its own steps are none of the task's.
+pub struct Within<'a>(pub &'a dyn Watch);
+
+impl Watch for Within<'_> {
+    fn gauge(&self) -> Gauge {
+        self.0.gauge()
+    }
+    fn seconds(&self) -> f64 {
+        self.0.seconds()
+    }
+}
+
 /// Nobody watches, and nobody has a clock.
 pub struct Unwatched;
 

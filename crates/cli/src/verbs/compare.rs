@@ -83,14 +83,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         question.size = args.question.size_or(PACKETS_SIZE);
     }
     let steps = (args.method.len() * sources.len() * sizes.len()) as u64 * question.draws();
-    let progress = output.progress("compare", steps);
+    let progress = output.ticking("compare", steps);
     let judged = {
         let eras = if args.across_eras { Eras::Together } else { Eras::Apart };
         let vary = output.vary_all(args.sensitivity);
         let made = args
             .method
             .iter()
-            .map(|&method| Comparison::make(&sources, &sizes, &question, method, eras, vary, &|| progress.step()));
+            .map(|&method| Comparison::make(&sources, &sizes, &question, method, eras, vary, &*progress));
         Judged::new(made.collect::<Result<_, _>>()?)
     };
     drop(progress);

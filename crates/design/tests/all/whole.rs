@@ -194,7 +194,7 @@ fn failures_are_those_of_the_written_file() {
                     hash_seeds: 0,
                     paths: None,
                 };
-                let (answer, _) = question.by_load(fabric, &|| ()).unwrap();
+                let (answer, _) = question.by_load(fabric, &Unwatched).unwrap();
                 assert_eq!(answer.text("paths"), record.text("all_to_all_paths"), "{file}");
                 let after = answer.number("bandwidth_per_node_MBps").unwrap();
                 let whole = record.number("all_to_all_MBps").unwrap();

@@ -312,3 +312,28 @@ fn forwarding_tables_spread_the_gpus_of_a_leaf_over_its_cables() {
         assert!(table < 1.3 * even, "{name}: {table} on the hottest cable, {even} where packets take turns");
     }
 }
+
+#[test]
+fn a_long_count_tells_how_far_it_is() {
+    for (name, paths) in [
+        ("eth-400g-leaf-spine", Paths::Flow),
+        ("ib-ndr-fat-tree2", Paths::Flow),
+        ("slingshot-dragonfly", Paths::Packet),
+        ("ib-ndr-fat-tree2", Paths::Destination),
+    ] {
+        let mut spec = catalog::load(name).unwrap();
+        if name.ends_with("dragonfly") {
+            spec.routing = RoutingSpec::DragonflyValiant;
+        }
+        let fabric = Fabric::build(&spec, 512).unwrap();
+        // A flow of its own is pushed by itself.
+        let demand = Traffic::Random.demand(fabric.nodes(), 1).unwrap();
+        let told = std::sync::Mutex::new(Vec::new());
+        let heard = |done, all| told.lock().unwrap().push(done as f64 / all as f64);
+        let load = hotlink_load::count_paths_heard(&fabric, &demand, paths, 1, &heard).unwrap();
+        assert_eq!(load, hotlink_load::count_paths(&fabric, &demand, paths, 1).unwrap());
+        let told = told.into_inner().unwrap();
+        assert!(told.is_sorted() && told.len() > 1, "{name}: {told:?}");
+        assert_eq!(told.last(), Some(&1.0), "{name}");
+    }
+}

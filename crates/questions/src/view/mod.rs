@@ -16,8 +16,8 @@ use crate::values::{Numbers, wrong};
 use crate::{Heard, Steps};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Resource};
+use hotlink_study::Error;
 use hotlink_study::failed::ends;
-use hotlink_study::{Error, Watch};
 use serde_json::{Value, json};
 use std::rc::Rc;
 
@@ -36,7 +36,7 @@ impl Seen {
         let question = pattern.pattern()?;
         let steps = Steps::of(heard, question.draws());
         let built = source.build(nodes).map_err(Error::Input)?;
-        let (_, counted) = question.by_load(built, &|| steps.step()).map_err(Error::Input)?;
+        let (_, counted) = question.by_load(built, &steps).map_err(Error::Input)?;
         Ok(seen::remember(question, counted))
     }
 

@@ -109,7 +109,7 @@ impl Engine for Load {
         let at = |what: String| Error::Input(format!("{} with {} nodes: {what}", source.name(), question.nodes));
         let pattern = question.pattern().map_err(|why| at(why.0))?;
         let fabric = source.build(question.nodes).map_err(at)?;
-        let (mut record, counted) = pattern.by_load(fabric, &|| watch.step()).map_err(at)?;
+        let (mut record, counted) = pattern.by_load(fabric, watch).map_err(at)?;
         if question.detail.deadlock {
             add_deadlock(&counted, &mut record);
         }

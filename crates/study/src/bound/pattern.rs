@@ -11,7 +11,8 @@ use hotlink_fabric::routing::{Paths, Routing};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::topology::Graph;
 use hotlink_fabric::traffic::{Demand, Flow};
-use hotlink_load::Load;
+use hotlink_load::{Heard, Load};
+use hotlink_sim::Gauge;
 
 /// A pattern counted over the routes of a fabric.
 pub struct Pattern {
@@ -66,7 +67,7 @@ impl Pattern {
         size: u64,
         (paths, seed): (Paths, u64),
     ) -> Result<Pattern, String> {
-        match Pattern::of_reachable(fabric, demand, capacities, size, (paths, seed))? {
+        match Pattern::of_reachable(fabric, demand, capacities, size, (paths, seed), &Gauge::default())? {
             (pattern, None) => Ok(pattern),
             (_, Some(lost)) => Err(format!(
                 "{} pairs have no route: {}; only `analyze` leaves them out; --rerouted makes tables that reach all that \
@@ -76,7 +77,8 @@ impl Pattern {
         }
     }
 
-    /// The same for the pairs that have a route under forwarding tables, and those that have none.
+    /// The same for the pairs that have a route under forwarding tables, and those that have none; `gauge` is told how far it
+    /// is.
     ///
     /// # Errors
     /// As [`Pattern::of`].
@@ -86,11 +88,13 @@ impl Pattern {
         capacities: Rates,
         size: u64,
         (paths, seed): (Paths, u64),
+        gauge: &Gauge,
     ) -> Result<(Pattern, Option<Lost>), String> {
         effort::check_count(fabric, demand)?;
+        let heard: Heard<'_> = &|done, all| gauge.tell(done, all);
         let counted = match &fabric.routing {
-            Routing::Tables(_) => hotlink_load::count_reachable(fabric, demand),
-            _ => hotlink_load::count_paths(fabric, demand, paths, seed).map(|load| (load, 0)),
+            Routing::Tables(_) => hotlink_load::count_reachable_heard(fabric, demand, heard),
+            _ => hotlink_load::count_paths_heard(fabric, demand, paths, seed, heard).map(|load| (load, 0)),
         };
         let (load, pairs) = counted.map_err(|error| error.told(fabric))?;
         let lost = (pairs > 0).then(|| Lost::new(fabric, demand, pairs));

@@ -1,8 +1,8 @@
 //! Exchanges of more pairs than are followed one by one.
 
-use hotlink_study::Source;
 use hotlink_study::model::PatternQuestion;
 use hotlink_study::options::{Paths, Rates};
+use hotlink_study::{Source, Unwatched};
 
 fn asked(nodes: u32, paths: Option<Paths>) -> Result<(Option<String>, Option<String>), String> {
     let traffic = hotlink_study::model::traffic("all-to-all")?;
@@ -10,7 +10,7 @@ fn asked(nodes: u32, paths: Option<Paths>) -> Result<(Option<String>, Option<Str
     let question = PatternQuestion { traffic, capacities: Rates::Measured, size, seed: 1, samples, hash_seeds, paths };
     let source = Source::open(if nodes > 65_536 { "eth-400g-leaf-spine:levels=4" } else { "eth-400g-leaf-spine" })
         .map_err(|error| error.to_string())?;
-    let (record, _) = question.by_load(source.build(nodes)?, &|| ())?;
+    let (record, _) = question.by_load(source.build(nodes)?, &Unwatched)?;
     let text = |key| record.text(key).map(str::to_owned);
     Ok((text("paths"), text("fallback")))
 }

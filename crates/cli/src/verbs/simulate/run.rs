@@ -3,8 +3,9 @@
 use super::options::PacketArgs;
 use crate::Failure;
 use crate::verbs::watching::WatchOptions;
-use hotlink_paper::{Output, Table, Within, columns};
+use hotlink_paper::{Output, Table, columns};
 use hotlink_results::timeline::{self, Recorder};
+use hotlink_study::Within;
 use hotlink_study::ask::{Measured, Method, Methods};
 use hotlink_study::cell::Cell;
 use hotlink_study::simulate::request::{Part, Request};
@@ -102,7 +103,7 @@ fn by_methods(
     let measured = Measured(packet.measured.records(Some(methods))?);
     let progress = output.ticking("simulate", cells.len() as u64);
     // What an engine steps through is not the points of the study.
-    let within = Within(&progress);
+    let within = Within(&*progress);
     let recorder = Recorder::new(&within);
     let mut records = Vec::new();
     let notes = methods.each(cells, &measured, &recorder, &mut |given| {

@@ -5,12 +5,12 @@ use crate::values::{Size, Sizes};
 use crate::verbs::question::{RoutesArgs, VariantArgs};
 use crate::words::{Fabrics, word};
 use hotlink_fabric::units::Time;
-use hotlink_paper::{Output, Within, columns};
+use hotlink_paper::{Output, columns};
 use hotlink_results::{can_write, is_no_input, write_with};
 use hotlink_schedule::{Costs, Format, Options, Read};
-use hotlink_study::Source;
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Ethernet, Paths, Rates};
+use hotlink_study::{Source, Within};
 use hotlink_workloads::replay::Network;
 use hotlink_workloads::schedule::Scheduled;
 use hotlink_workloads::seating::{MOST_PER_NODE, Wanted};
@@ -256,7 +256,7 @@ pub(super) fn on_packets(
             if output.is_closed() {
                 return Ok(());
             }
-            output.push_all(scheduled.run(fabric, benchmark, &Within(&progress))?);
+            output.push_all(scheduled.run(fabric, benchmark, &Within(&*progress))?);
             progress.step();
         }
     }
