@@ -15,7 +15,7 @@ VENV    := .venv/bin
 RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f) \
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
 DOCS    := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md tools/docs/language tools/docs/banned.txt $(shell find docs -name '*.md')
-SCRIPTS := .ci/tests tools/docs/language tools/docs/commands tools/docs/reference tools/docs/worked tools/dist/build tools/dist/release tools/dist/sbom tools/published-transports/run tools/published-transports/causes examples/python
+SCRIPTS := .ci/tests .ci/rustdoc tools/docs/language tools/docs/commands tools/docs/reference tools/docs/worked tools/dist/build tools/dist/release tools/dist/sbom tools/published-transports/run tools/published-transports/causes examples/python
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
@@ -48,9 +48,13 @@ test: .stamps/tools ## check everything, then run every test
 	@# Ranks of these wait busily, on every core.
 	@$(MAKE) --no-print-directory test-plugins
 
+# Clippy's compiler compiles as rustc does, and lints on the way; these are its words for `-D warnings`.
+LINTED := env RUSTC_WORKSPACE_WRAPPER="$$(ls "$$(rustc --print sysroot)/bin/clippy-driver" 2>/dev/null)" \
+          CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"
+
 # In this order where they may choose: first what is quick to fail, and what others wait for.
 test-steps: .stamps/check-docs .stamps/format test-needs $(HOTLINK) test-programs .stamps/check-python .stamps/check-web .stamps/wheel \
-            test-rust test-abi test-python test-page test-barrier test-plugin-programs .stamps/lints test-examples
+            test-rust test-abi test-python test-page test-barrier test-plugin-programs test-examples
 
 # What only tests need. One after the other: Debian's packages are installed by one program at a time.
 test-needs:
@@ -60,18 +64,18 @@ test-needs:
 	@$(TIMED) "tools of the hardware barrier" $(SUBMAKE) --no-print-directory -s -C rtl/barrier tools
 	@$(TIMED) "a compiler for the standard ABI" tools/conformance/need mpich
 
-# Without examples, which the lints check.
-test-programs:
-	@$(TIMED) "Rust tests: compilation" .ci/tests build cargo test --workspace --locked --quiet --tests
+test-programs: .stamps/format
+	@$(TIMED) "Rust tests: compilation, lints" .ci/tests build $(LINTED) cargo test --workspace --locked --quiet \
+	    --tests --examples --bench '*'
+	@touch .stamps/check-rust
 test-rust: test-programs test-needs $(HOTLINK)
 	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) \
 	    HOTLINK_PROVE_STATES=250000 \
 	    .ci/tests run --without "wasm: test doors"
-# These use the folder of the tests' programs, one after the other.
-.stamps/lints: | test-programs
-.stamps/rustdoc: | .stamps/lints
-test-examples: .stamps/rustdoc
-	@$(TIMED) "Rust tests: examples of the documentation" cargo test --workspace --locked --quiet --doc
+test-examples: test-programs
+	@$(TIMED) "Rust documentation, its examples" $(LINTED) RUSTDOC=$(CURDIR)/.ci/rustdoc \
+	    cargo test --workspace --locked --quiet --doc
+	@touch .stamps/check-rustdoc
 test-barrier: test-needs
 	@$(TIMED) "hardware barrier: lint, proofs, benches" $(SUBMAKE) --no-print-directory -s -C rtl/barrier test
 test-plugin-programs: test-needs
@@ -102,10 +106,11 @@ docs-pictures: build explorer ## make the pictures of the documents anew, in hea
 
 test-all: test ## everything that `test` runs, then the long suites: five hours or more
 	@$(MAKE) --no-print-directory test-engine
-	@$(TIMED) "a million states of small message programs" cargo test --locked --quiet --package hotlink-message --lib a_million_states
+	@$(TIMED) "Rust documentation, that of libraries for other programs too" $(DOC) --workspace
+	@$(TIMED) "a million states of small message programs" $(LINTED) cargo test --locked --quiet --package hotlink-message --lib a_million_states
 	@$(TIMED) "worked examples of a topology, a benchmark, an importer" tools/docs/worked
 	@$(TIMED) "tables of benchmarks, to the last row" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) \
-	    cargo test --locked --quiet --package hotlink-cli --test all -- --ignored to_the_last_row
+	    $(LINTED) cargo test --locked --quiet --package hotlink-cli --test all -- --ignored to_the_last_row
 	@$(MAKE) --no-print-directory -s prove-messages fuzz-messages fuzz-site conformance blind-cables bench-coverage
 	@$(TIMED) "proofs of the hardware barrier, the larger ones too" $(SUBMAKE) --no-print-directory -s -C rtl/barrier prove
 	@$(TIMED) "mutants of the hardware barrier, both boards" $(SUBMAKE) --no-print-directory -s -C rtl/barrier mutants bitstreams
@@ -231,24 +236,15 @@ LINT := env CARGO_INCREMENTAL=1 cargo clippy --profile test --all-targets --lock
 # Of the crates whose files changed, or all where more did.
 TOUCHED = $(if $(filter-out crates/%,$?),--workspace,$(sort $(foreach file,$?,--package=hotlink-$(word 2,$(subst /, ,$(file))))))
 
-.stamps/lints: .stamps/tools $(RUST) | .stamps/format
-	@$(TIMED) "Rust lints" $(LINT) --workspace -- -D warnings
-	@touch $@ .stamps/check-rust
-
 # `make test` lints all; that other crates' libraries still compile, .stamps/check-wasm sees of most.
 .stamps/check-rust: .stamps/tools $(RUST) | .stamps/format
 	@$(TIMED) "Rust lints of what changed" $(LINT) $(TOUCHED) -- -D warnings
 	@touch $@
 
-# Clippy's compiler and its words for `-D warnings`: the crates that the lints have checked are not checked again.
-DRIVER := $$(ls "$$(rustc --print sysroot)/bin/clippy-driver" 2>/dev/null)
-DOC := env CARGO_INCREMENTAL=1 RUSTDOCFLAGS="-D warnings" RUSTC_WORKSPACE_WRAPPER="$(DRIVER)" \
-       CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__" cargo doc --profile test --no-deps --locked --quiet
-.stamps/rustdoc: .stamps/tools $(RUST)
-	@$(TIMED) "Rust documentation" $(DOC) --workspace
-	@touch $@ .stamps/check-rustdoc
+# The crates that `make check` has linted are not checked again.
+DOC := $(LINTED) CARGO_INCREMENTAL=1 RUSTDOCFLAGS="-D warnings" cargo doc --profile test --no-deps --locked --quiet
 
-# `make test` documents all.
+# `make test` documents all but libraries that no crate uses (mpi, clock, python).
 .stamps/check-rustdoc: .stamps/tools $(RUST)
 	@$(TIMED) "Rust documentation of what changed" $(DOC) $(TOUCHED)
 	@touch $@
