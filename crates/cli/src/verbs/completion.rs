@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
   hotlink completion zsh > \"${fpath[1]}/_hotlink\"
   hotlink completion fish > ~/.config/fish/completions/hotlink.fish
 
-Where a fabric or a price list is meant, names of the catalog are offered, with those that `hotlink calibrate` has written
-so far, and files.")]
+For a fabric or a price list, the shell offers names of the catalog, names that `hotlink calibrate` has written so far, and
+files.")]
 pub(crate) struct Args {
     /// Shell that the script is for.
     #[arg(value_enum)]

@@ -11,8 +11,9 @@ use std::path::PathBuf;
   hotlink demo
   hotlink demo --out report/      # then open report/index.html
 
-Measures two ranks on this machine, compares three networks for 512 nodes, and shows one finding of the studies. It takes
-some ten seconds and prints at most 25 lines. The folder gets the records of each command, and one page of them all.")]
+The demo measures two ranks on this machine, compares three networks for 512 nodes, and shows one finding of the studies.
+It takes some ten seconds and prints at most 25 lines. The folder gets the records of each command, and one page of them
+all.")]
 pub(crate) struct Args {
     /// Write the page and its records into this folder.
     #[arg(long, value_name = "DIR", default_value = "report")]

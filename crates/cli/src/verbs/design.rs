@@ -17,9 +17,10 @@ use std::path::PathBuf;
 
 With --out, the folder gets a fabric file for each variant (TECHNOLOGY-HOSTS-VARIANT.toml, which every verb takes),
 design.json, and the front as a page, front.html. The installed command (pip install .) adds the front as a picture, PNG and
-SVG. A fabric file names its price list: give --prices to `compare` again for prices of your own. With several numbers of
-hosts, the output also says what each step from one to the next adds and moves. The exit status is 1 if no variant meets all
-limits at some number of hosts; the output then names the binding limits.")]
+SVG. A fabric file names its price list: give --prices to `compare` again for prices of your own.
+
+With several numbers of hosts, the output also says what each step from one to the next adds and moves. The exit status is 1
+if no variant meets all limits at some number of hosts; the output then names the binding limits.")]
 pub(crate) struct Args {
     /// Numbers of hosts: a list or range.
     #[arg(long, value_name = "LIST")]

@@ -13,15 +13,16 @@ use std::path::PathBuf;
   hotlink import nccl-tests all_reduce.log --fabric hgx-h100-rail --nodes 32
   ib_write_bw -a server | tee bw.txt; hotlink import perftest bw.txt --format csv
 
-One record a row, in one set of keys and units: latency_us, bandwidth_MBps (10^6 B/s), messages_per_s. What the programs
-print is converted: MB of OSU and of IMB (from 2018) are 10^6 B, of perftest and of older IMB 2^20 B, GB of nccl-tests
-10^9 B, bits of iperf3 and perftest 10^n, bytes of iperf3 2^n.
+Each row becomes one record, in one set of keys and units: latency_us, bandwidth_MBps (10^6 B/s), messages_per_s. The
+programs' units are converted. MB are 10^6 B for OSU and IMB (from 2018), and 2^20 B for perftest and older IMB. GB of
+nccl-tests are 10^9 B. Prefixes of bits are powers of 10, those of iperf3's bytes powers of 2.
 
-None of these programs states how fast the links are, so bound_* and efficiency are absent unless --fabric names what was
-measured. For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names, else for
-Ring (bound_algorithm). The record also has the bounds of every level and of the other algorithms; a result is impossible
-only above the largest. --nodes counts GPUs. target_bandwidth_MBps is the rate at which iperf3 was asked to send (-b; for
-UDP 1 Mbit/s by default).")]
+None of these programs states the speed of the links. So bound_* and efficiency are absent unless --fabric names the network
+that was measured. For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names,
+else for Ring (bound_algorithm). The record also has the bounds of every level and of the other algorithms; a result is
+impossible only above the largest. --nodes counts GPUs.
+
+target_bandwidth_MBps is iperf3's requested rate (-b; for UDP 1 Mbit/s by default).")]
 pub(crate) struct Args {
     #[command(subcommand)]
     program: Chosen,

@@ -30,12 +30,12 @@ pub(super) use hosts::{AgentArgs, serve};
 The program must be compiled for MPI's standard ABI (mpicc_abi of MPICH 5; mpi4py built with it). Its status is that of the
 first rank that fails, and 0 if none does. Rank 0 has the standard input.
 
-On a fabric (--on), ranks of a Python script are forked by one interpreter, which first imports what the script imports at
-its top from Python's own modules and installed packages, numpy and mpi4py among them. The program's own modules are imported
-by each rank. Where that cannot be done, each rank starts an interpreter, and a line says why.")]
+On a fabric (--on), one interpreter forks the ranks of a Python script. It first imports the modules of Python and of
+installed packages that the script imports at its top, numpy and mpi4py among them. Each rank imports the program's own
+modules. Where that cannot be done, each rank starts an interpreter, and a line says why.")]
 pub(crate) struct Args {
-    /// Start this many ranks, up to 1024, with --on up to 4096: processes on this machine, or on --hosts. [default: 1, or as
-    /// many as the hosts have]
+    /// Start this many ranks, up to 1024, or up to 4096 with --on. They are processes on this machine, or on --hosts.
+    /// [default: 1, or as many as the hosts have]
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     ranks: Option<u32>,
     #[command(flatten)]
@@ -77,7 +77,7 @@ pub(crate) struct Args {
 /// How long a job may take.
 #[derive(clap::Args)]
 pub(super) struct LimitArgs {
-    /// End the job with all that its ranks have started, and with status 124, after this many seconds of real time.
+    /// End the job after this many seconds of real time, with all that its ranks have started; the exit status is 124.
     /// [default: MPIEXEC_TIMEOUT, else no limit]
     #[arg(long, value_name = "SECONDS", value_parser = time_limit)]
     timeout: Option<Duration>,
@@ -137,7 +137,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let (tags, bind) = (args.tag_output, args.bind == Bind::Auto);
     let apart = args.on.is_some() && output.format() != Format::Table;
     if let Some(ranks) = args.ranks.filter(|&ranks| ranks > MOST_REAL && args.on.is_none()) {
-        return Err(Failure::Input(format!("-n {ranks}: allowed are 1 to {MOST_REAL}, and up to 4096 with --on")));
+        return Err(Failure::Input(format!("-n {ranks}: must be 1 to {MOST_REAL}, or up to 4096 with --on")));
     }
     let forks = args.on.as_ref().and_then(|_| args.also.forks());
     // A simulation sees by itself that nothing can go on.

@@ -15,13 +15,15 @@ use words::Words;
   hotlink sweep plans/load-curves.toml --out /shared/cells --finished --json  # then gather
 
 A plan is a TOML file of studies:
+
   [[study]]
-  name = \"all-to-all\"                    # optional; stands in the records
+  name = \"all-to-all\"                    # optional; goes into the records
   verb = \"simulate alltoall\"             # analyze, compare, measure BENCH, reproduce, simulate BENCH
   fabric = [\"sci-ring\", \"sci-torus2d\"]   # a list: one cell for each value, crossed with the other lists
   nodes = { each = \"4..64..x2\" }         # a range: one cell for each value
-  size = \"8,64KiB\"                       # a text stands as on the command line: one cell
+  size = \"8,64KiB\"                       # a text, as on the command line: one cell
   links = true                           # a flag
+
 With --out, a finished cell is a file named by the hash of its inputs: run the same line again to go on.")]
 pub(crate) struct Args {
     /// Plan of the studies (`hotlink new plan` prints one).

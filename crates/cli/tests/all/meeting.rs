@@ -1,5 +1,5 @@
-//! Processes that people start on several machines, `--listen` on one and `--connect` on the other: who does not belong is
-//! told, and nobody waits for what cannot come.
+//! Processes that people start on several machines, `--listen` on one and `--connect` on the other. A process that does
+//! not belong gets an error, and none waits for what cannot come.
 
 #[path = "../../../real/tests/all/free_port.rs"]
 mod free_port;

@@ -149,8 +149,8 @@ fn a_program_takes_a_plan_of_failures() {
     );
 }
 
-/// An agent a host, started by what takes the place of `ssh`: ranks know their places, the first reads what the command reads,
-/// and a rank that fails ends those of the other host.
+/// One agent for each host, started by a stand-in for `ssh`. Ranks know their places, the first reads the command's
+/// input, and a rank that fails ends those of the other host.
 #[test]
 fn ranks_run_on_several_hosts() {
     let folder = with_script("run-hosts", "echo \"$HOTLINK_RANK of $HOTLINK_RANKS at $HOTLINK_MEET\"; cat");

@@ -327,8 +327,8 @@ impl Registration {
   hotlink measure region --size 4KiB,1MiB --json
   hotlink measure region --ranks 4 --setup collective,pair,individual --kind rdma --memory shared,private
 
-It runs over shared memory. Rank 0 owns the region, rank 1 puts into it, and rank 0 revokes it in the end. latency_us is one
-put; with --hold each, a put between an import and its release.")]
+It runs over shared memory. Rank 0 owns the region, rank 1 puts into it, and rank 0 revokes it in the end. The field
+`latency_us` is one put; with --hold each, a put between an import and its release.")]
 pub(super) struct Region {
     /// Number of ranks; all of them set up a collective region.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=1024))]
@@ -374,8 +374,9 @@ pub(super) struct Collective {
     /// Choose the memory of the parts. [default: shared]
     #[arg(long, value_parser = word::<Memory>())]
     memory: Option<Memory>,
-    /// Send other messages during each operation: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all, with the
-    /// mean load as a share of 2 messages from each rank, as in uniform:1.0 or ring:0.5:64KiB. [default: none]
+    /// Send other messages during each operation: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all. A
+    /// number after the colon is the mean load, as a share of 2 messages from each rank, as in uniform:1.0 or
+    /// ring:0.5:64KiB. [default: none]
     #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
     background: Option<BackgroundSpec>,
     #[command(flatten)]

@@ -31,12 +31,12 @@ pub(crate) struct Args {
     /// rounds are reported.
     #[arg(long, global = true, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// End with an error that names who waits for whom once every rank has waited for this many seconds and no message is
-    /// under way. [default: ranks wait until they are stopped]
+    /// End with an error once every rank has waited for this many seconds and no message is under way. The error names
+    /// which rank waits for which. [default: ranks wait until they are stopped]
     #[arg(long, global = true, value_name = "SECONDS", value_parser = stall_time)]
     stall: Option<f64>,
-    /// Let a waiting rank sleep after it has polled for this many seconds. 0 leaves the cores to others and adds some 0.1 ms
-    /// to each message: for machines in use, and for networks slower than that. [default: 0.02]
+    /// Let a waiting rank sleep after it has polled for this many seconds. 0 leaves the cores to other programs and
+    /// adds some 0.1 ms to each message. It suits machines in use, and networks slower than that. [default: 0.02]
     #[arg(long, global = true, value_name = "SECONDS")]
     poll: Option<f64>,
 }

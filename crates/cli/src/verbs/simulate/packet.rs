@@ -104,8 +104,8 @@ pub(crate) struct AllToAllArgs {
   hotlink simulate traffic --fabric slingshot-dragonfly --nodes 512 --traffic permutation:group-shift --paths minimal,valiant,ugal
   hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 80 --load 0.5 --faults plan.toml
 
-Sizes: bytes, or distributions: websearch, datamining, storage (tables of the catalog), uniform:MIN..MAX, exponential:MEAN,
-file:TABLE (lines of bytes and the percentage of messages of at most as many).")]
+A size is a number of bytes or a distribution: websearch, datamining, storage (tables of the catalog), uniform:MIN..MAX,
+exponential:MEAN or file:TABLE. A line of TABLE has a number of bytes and the percentage of messages of at most as many.")]
 pub(crate) struct TrafficArgs {
     #[command(flatten)]
     packet: PacketArgs,

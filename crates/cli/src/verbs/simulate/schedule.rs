@@ -26,9 +26,9 @@ use super::options::{ControlArgs, UncertainArgs};
   hotlink simulate schedule trace.goal --write trace.json
   hotlink simulate schedule traces/ --fabric hgx-h100-rail --write trace.bin
 
-A schedule is a file of GOAL (text or binary), a plan of MSCCL (XML) or MSCCL++ (JSON), a JSON file in hotlink's own form
-(docs/schedules.md), or a folder or prefix of Chakra execution traces, NAME.RANK.et for every rank. The form is told by the
-content. Rank i runs on node i, unless --ranks-per-node or --placement says otherwise.")]
+A schedule is a file of GOAL (text or binary), a plan of MSCCL (XML) or MSCCL++ (JSON), or a JSON file in hotlink's own form
+(docs/schedules.md). Or it is a folder or prefix of Chakra execution traces, NAME.RANK.et for every rank. The content decides
+which form it is. Rank i runs on node i, unless --ranks-per-node or --placement says otherwise.")]
 pub(crate) struct Args {
     /// Schedule to run: a file, a folder or prefix of traces, or - for standard input.
     path: String,
@@ -41,8 +41,8 @@ pub(crate) struct Args {
     network: NetworkArgs,
     #[command(flatten)]
     seats: SeatsArgs,
-    /// Write the schedule to this file instead of running it: .goal, .bin (binary GOAL), or .json. --fabric says how long
-    /// GPUs take for what a trace or plan lets them do; without it they take no time.
+    /// Write the schedule to this file instead of running it: .goal, .bin (binary GOAL), or .json. --fabric gives the
+    /// time of what a trace or plan lets GPUs do; without it GPUs take no time.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }
@@ -70,8 +70,8 @@ pub(super) struct SeatsArgs {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PER_NODE)),
     )]
     ranks_per_node: u32,
-    /// Choose the nodes: contiguous, packed, spread, random (by --seed) or rail, as `simulate jobs` does; a list such as
-    /// 0-7,32; or a file with numbers, ranges or host names on its lines. [default: from node 0 on]
+    /// Choose the nodes: contiguous, packed, spread, random (by --seed) or rail, as `simulate jobs` does. Or give a
+    /// list such as 0-7,32, or a file with numbers, ranges or host names on its lines. [default: from node 0 on]
     #[arg(long, value_name = "RULE|LIST|FILE")]
     placement: Option<String>,
 }

@@ -31,8 +31,9 @@ pub(crate) struct StackArgs {
     /// uniform:1.0. [default: none]
     #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
     background: Option<BackgroundSpec>,
-    /// Take this many samples, one after the other. More than one makes sense with other traffic only. [default: 1; with
-    /// --background 20, fewer of long broadcasts; QsNet's own algorithms begin none after 10 ms of simulated time]
+    /// Take this many samples, one after the other. More than one makes sense with other traffic only. [default: 1.
+    /// With --background 20, but fewer of long broadcasts: QsNet's own algorithms begin none after 10 ms of simulated
+    /// time]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     samples: Option<u32>,
     /// Keep every sample in the records, as `plot --y samples` draws them.
