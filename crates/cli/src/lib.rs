@@ -114,7 +114,7 @@ fn run(cli: &Cli, args: &[OsString], plotter: Option<Plotter>) -> (Output, Resul
 }
 
 /// Rayon's threads belong to the process that first used them. A process forked from it, such as a worker of a sweep in
-/// Python, has none of them and would wait forever, so it gets a pool of its own.
+/// Python, has none of them. It would wait forever, so it gets a pool of its own.
 pub fn on_threads_of_this_process<T: Send>(what: impl FnOnce() -> T + Send) -> T {
     static FIRST: OnceLock<u32> = OnceLock::new();
     let this = std::process::id();

@@ -24,8 +24,8 @@ pub fn expand(list: &str) -> Result<Vec<String>, String> {
     Ok(hosts)
 }
 
-/// The hosts of a file: on each line a host list, of which only the first word counts (`slots=4` of a machine file may
-/// follow), and `:4` after a host is left out. `#` begins a comment. Each host counts once.
+/// The hosts of a file. Each line has a host list, of which only the first word counts (`slots=4` of a machine file may
+/// follow). `:4` after a host is left out. `#` begins a comment. Each host counts once.
 ///
 /// # Errors
 /// The first mistake, with its line; a file without hosts.

@@ -79,9 +79,9 @@ impl Collector {
     }
 }
 
-/// `dump_fts`, `dump_lfts.sh`, `ibroute`, `opensm-lfts.dump`: a heading with the switch's GUID, entries `0x0002 001 ...`
-/// (LID in hexadecimal, port in decimal), and the number of entries, by which a file that was cut short is told. OpenSM's
-/// number counts entries that it leaves out, those without a route.
+/// `dump_fts`, `dump_lfts.sh`, `ibroute`, `opensm-lfts.dump`: a heading with the switch's GUID, entries `0x0002 001
+/// ...` (LID in hexadecimal, port in decimal), and the number of entries. That number reveals a file that was cut
+/// short. OpenSM's number counts entries without a route, which it leaves out.
 pub(super) fn read_lfts<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Tables, ImportError> {
     let mut found = Collector::default();
     // Entries since the last heading, until their number has been checked.

@@ -118,8 +118,8 @@ pub fn check_pairs(ranks: u32) -> Result<(), Error> {
 /// Most threads that compute beside a message.
 const MOST_THREADS: u32 = 256;
 
-/// Refuses what has no curve of overlap: sizes, computation times as `shares` of a message's own time, and threads of a form
-/// that is not asked for.
+/// Refuses inputs that have no curve of overlap. They are sizes, computation times as `shares` of a message's own time,
+/// and threads of a form that is not asked for.
 ///
 /// # Errors
 /// What is allowed.

@@ -13,10 +13,10 @@ use std::path::PathBuf;
 /// Who sends to whom, and by which rates.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PatternArgs {
-    /// Choose which nodes send to which: all-to-all, uniform, permutation:random, permutation:ring,
-    /// permutation:shift:K, permutation:transpose, permutation:bit-reversal, bisection, hot-spot or matrix:FILE.csv.
-    /// nearest-neighbour:D takes a grid of D dimensions (1 if left out) on any network. same-switch:PERCENT sends this
-    /// share to the nodes of the sender's own switch and the rest evenly to all nodes, these included.
+    /// Choose which nodes send to which: all-to-all, uniform, bisection, hot-spot, or matrix:FILE.csv. Permutations:
+    /// permutation:random, permutation:ring, permutation:shift:K, permutation:transpose, permutation:bit-reversal. On
+    /// any network, nearest-neighbour:D takes a grid of D dimensions (1 if left out). With same-switch:PERCENT, each
+    /// node sends this share to the nodes of its own switch and the rest evenly to all nodes, these included.
     #[arg(long, value_name = "PATTERN", default_value = "all-to-all", value_parser = pattern)]
     traffic: String,
     /// Use theoretical rates of the resources (gross rate x packet efficiency), or measured ones where a measurement is
@@ -98,9 +98,9 @@ pub(crate) struct RoutesArgs {
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct FailArgs {
     /// Let a part of the network fail before anything else; repeatable. In a dumped network the tables stay. PART is
-    /// then a cable by one end or both ('leaf1 port 5', 'leaf1 port 5 -> spine0 port 3'), a switch or host by its name,
-    /// or random:K[:SEED], K cables between switches. In a fabric of the catalog the routes are the shortest that
-    /// remain. PART is then a cable by its ends ('leaf 0 -> spine 1 #2') or a switch ('spine 1').
+    /// then a cable by one end or both ('leaf1 port 5', 'leaf1 port 5 -> spine0 port 3'). Or it is a switch or host by
+    /// its name, or random:K[:SEED], K cables between switches. In a fabric of the catalog the routes are the shortest
+    /// that remain. PART is then a cable by its ends ('leaf 0 -> spine 1 #2') or a switch ('spine 1').
     #[arg(long, value_name = "PART")]
     fail: Vec<String>,
 }

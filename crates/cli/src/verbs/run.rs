@@ -77,7 +77,7 @@ pub(crate) struct Args {
 /// How long a job may take.
 #[derive(clap::Args)]
 pub(super) struct LimitArgs {
-    /// End the job after this many seconds of real time, with all that its ranks have started; the exit status is 124.
+    /// End the job with all that its ranks have started after this many seconds of real time. The exit status is 124.
     /// [default: MPIEXEC_TIMEOUT, else no limit]
     #[arg(long, value_name = "SECONDS", value_parser = time_limit)]
     timeout: Option<Duration>,

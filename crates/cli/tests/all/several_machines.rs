@@ -1,4 +1,4 @@
-//! Ranks on several machines: two sets of namespaces joined by a cable, each with a network, a host name and a machine
+//! Ranks on several machines: two sets of namespaces joined by a cable. Each has a network, a host name and a machine
 //! identity of its own. Bounds are the network's, not those of one machine's memory.
 
 use crate::common::program;

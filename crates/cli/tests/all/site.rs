@@ -118,8 +118,8 @@ fn tables_steer_analyze_and_simulate() {
     assert!(simulated <= bound * 1.001 && simulated > 0.6 * bound, "simulated {simulated}, bound {bound}");
 }
 
-/// By hand: leaf0's cable to spine0 carries the messages of its 4 hosts to 2 hosts of leaf 1 and 2 of leaf 2, and those
-/// of 8 hosts to some.
+/// By hand: leaf0's cable to spine0 carries the messages of its 4 hosts to 2 hosts of leaf 1 and 2 of leaf 2. It also
+/// carries those of 8 hosts to some.
 #[test]
 fn failures_are_ranked() {
     let records = run("fabric ibnetdiscover.txt opensm-lfts.dump --failures").unwrap();

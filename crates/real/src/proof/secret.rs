@@ -60,8 +60,8 @@ impl Secret {
     pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
-    /// The secret that was given by a file or a variable; else, if all ranks are on this machine (`local`), the one that
-    /// the machine keeps for the user.
+    /// The secret from a file or a variable. If there is none and all ranks are on this machine (`local`), it is the
+    /// one that the machine keeps for the user.
     ///
     /// # Errors
     /// A file that others may read or that cannot be used; none was given, and ranks may be on other machines.

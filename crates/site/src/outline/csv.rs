@@ -1,10 +1,10 @@
 //! Tables of links. Columns are known by their heads, in any order; the first row is the heads'. A comma, semicolon or tab
 //! separates.
 //!
-//! A device is a host where a column of kinds says so (`server`, `host`, `compute`, ...), or where one of its ports has
-//! the name of an adapter's (`eth0`, `ens1f0`, `ib0`, `mlx5_0`, `HCA-1`); else where it has one link. In a table that names
-//! adapters' ports, a device with one link and a port called as a switch's is a switch that lost its other cables. A cable may
-//! be listed from both ends.
+//! A device is a host where a column of kinds says so, such as `server`, `host` or `compute`. It is one also where one
+//! of its ports has an adapter's name (`eth0`, `ens1f0`, `ib0`, `mlx5_0`, `HCA-1`), else where it has one link. In a
+//! table that names adapters' ports, a device with one link whose port is named like a switch's is a switch. It lost
+//! its other cables. A cable may be listed from both ends.
 
 use super::{Outline, rate_mbps, wrong};
 use hotlink_fabric::import::ImportError;

@@ -9,9 +9,10 @@
 //! | GraphML | nodes and edges |
 //! | NCCL's topology XML, `nvidia-smi topo -m` | devices inside one host |
 //!
-//! Each becomes an [`Outline`], which is written as the graph file that [`hotlink_fabric::import`] reads. What a file does
-//! not state stays unstated: `+rate:400Gbit/s` behind the file's name gives links without a rate theirs, `+technology:roce`
-//! says what the network is, `+nvlink:25GB/s` gives NVLinks theirs (`+xgmi:64GB/s` AMD's), `+latency:700ns` gives one to links without.
+//! Each becomes an [`Outline`], which is written as the graph file that [`hotlink_fabric::import`] reads. Words after
+//! the file's name add values that it does not state. `+rate:400Gbit/s` sets the rate of links without one,
+//! `+latency:700ns` the latency, and `+technology:roce` names the network's technology. `+nvlink:25GB/s` sets the rate
+//! of NVLinks, and `+xgmi:64GB/s` that of AMD's links.
 
 mod csv;
 mod graphml;
@@ -246,8 +247,9 @@ const HEAD: u64 = 1 << 16;
 /// Largest description that is read.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// The graph file of the description that `name` spells: a file, or several of `lldpctl` with `+` between them, and
-/// `+rate:400Gbit/s` for links without a rate, `+latency:700ns` for those without one, `+technology:roce`. `None`: it is none of these forms. Beside it stands the first file's name.
+/// The graph file of the description that `name` spells, with the first file's name. `name` is a file, or several of
+/// `lldpctl` with `+` between them. `+rate:400Gbit/s` and `+latency:700ns` serve links without one, and
+/// `+technology:roce` may follow. `None`: it has none of these forms.
 ///
 /// # Errors
 /// The first mistake, with its place.

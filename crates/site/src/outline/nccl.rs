@@ -140,8 +140,8 @@ pub fn gpu_host(name: &str) -> Result<Option<GpuHost>, ImportError> {
     host_of(file, &super::text_of(file)?, &rates).map(Some)
 }
 
-/// Whether `name` spells a matrix of `nvidia-smi topo -m`: its adapters are nodes as its GPUs are, so that it says of no host
-/// what it offers its GPUs.
+/// Whether `name` spells a matrix of `nvidia-smi topo -m`. Its adapters are nodes as its GPUs are, so that it names no
+/// host and no host's GPUs.
 pub fn is_matrix(name: &str) -> bool {
     super::form_of(crate::words(name)[0]) == Some(super::Form::Nvidia)
 }
@@ -329,8 +329,8 @@ fn inside(
     Ok(())
 }
 
-/// MB/s of `link_speed="16.0 GT/s PCIe" link_width="16"`; none where the file has no speed (0 or empty), or does not know it,
-/// as in virtual machines ("Unknown", a width of 255).
+/// MB/s of `link_speed="16.0 GT/s PCIe" link_width="16"`. None where the file has no speed (0 or empty), or does not
+/// know it, as in virtual machines ("Unknown", a width of 255).
 fn rate(file: &str, pci: Node<'_, '_>) -> Result<Option<f64>, ImportError> {
     let speed = pci.attribute("link_speed").unwrap_or_default().trim();
     let width = pci.attribute("link_width").unwrap_or_default().trim();
@@ -341,7 +341,8 @@ fn rate(file: &str, pci: Node<'_, '_>) -> Result<Option<f64>, ImportError> {
         let allowed = "allowed are 16.0 GT/s PCIe and 16, or 0 and Unknown for what is not known";
         return wrong(file, line(pci), format!("'{speed}' and '{width}' are no link: {allowed}"));
     };
-    // Up to 5 GT/s a byte takes ten bits on the wire, then 128 bits take 130 (PCI Express 1 to 5; 6 has no line code).
+    // Up to 5 GT/s a byte takes ten bits on the wire. Faster generations send 128 bits as 130 (PCI Express 3 to 5; 6
+    // has no line code).
     let code = match transfers {
         low if low <= 5.0 => 0.8,
         high if high > 32.0 => 1.0,

@@ -1,9 +1,9 @@
 //! `nvidia-smi topo -m`: how GPUs and adapters inside one host reach each other.
 //!
-//! The matrix gives classes, not devices: what shares a PCI Express switch (`PIX`), several of them (`PXB`), a host bridge
-//! (`PHB`), a NUMA node (`NODE`) or the machine (`SYS`). Each class that joins two devices, or two classes, becomes a
-//! switch. `NV#` is a number of NVLinks: between the two GPUs where a GPU's links to all others are no more than a GPU has,
-//! else to a switch of NVLinks, to which each GPU has that number.
+//! The matrix gives classes, not devices. Two ends share a PCI Express switch (`PIX`), several of them (`PXB`), a host
+//! bridge (`PHB`), a NUMA node (`NODE`) or the machine (`SYS`). Each class that joins two devices, or two classes,
+//! becomes a switch. `NV#` is a number of NVLinks. They join the two GPUs where a GPU's links to all others are no more
+//! than a GPU has. Otherwise they lead to a switch of NVLinks, to which each GPU has that number.
 
 use super::{NVLINK_SWITCH, Outline, wrong};
 use hotlink_fabric::import::ImportError;

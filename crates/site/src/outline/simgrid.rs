@@ -1,8 +1,8 @@
 //! SimGrid's platform XML: hosts, routers, links, and the routes between them; clusters with a backbone.
 //!
-//! A platform states routes as lists of links, not which device each link joins. A link with one host's routes alone is
-//! that host's; every other link is a switch of its own between those that its routes pass before and after it. `FATPIPE`
-//! links carry any number of flows at the full rate: they have latency and never limit here.
+//! A platform states routes as lists of links, not the devices that each link joins. A link with one host's routes
+//! alone is that host's. Every other link is a switch of its own between the links before and after it on its routes.
+//! `FATPIPE` links carry any number of flows at the full rate: they have latency and never limit here.
 
 use super::xml::{line, needed, parse};
 use super::{Link, Outline, rate_mbps, wrong};

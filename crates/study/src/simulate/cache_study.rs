@@ -128,7 +128,8 @@ impl CacheStudy {
 }
 
 impl Run {
-    /// What keeps set-ups from being hit; `falls_short`: of the bound, which knows no limit of memory and keeps all.
+    /// What limits hits in the registration cache. `falls_short`: of the bound, which knows no limit of memory and
+    /// keeps all.
     fn limiting(&self, falls_short: bool) -> &'static str {
         match self.cache {
             _ if !falls_short => "first uses",

@@ -33,8 +33,8 @@ pub(super) struct ProgramArgs {
     /// Fabrics that the program runs on, one after the other: names of the catalog, or files.
     #[arg(help_heading = PROGRAM, long, value_name = "LIST", requires = "program")]
     on: Vec<Fabrics>,
-    /// Charge the program for computing between its calls: none charges nothing, a number is a factor of the processor
-    /// time that it takes here, and a file of `hotlink record` gives the times. [default: none]
+    /// Charge the program for computing between its calls. none charges nothing; a number is a factor of the processor
+    /// time used here. A file of `hotlink record` gives the times. [default: none]
     #[arg(help_heading = PROGRAM, long, value_name = "none|FACTOR|FILE", requires = "program")]
     compute_time: Option<String>,
     /// Use this MPI library. [default: as `hotlink run`]

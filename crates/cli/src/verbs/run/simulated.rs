@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// How the program computes, and what is written beside the report.
 #[derive(clap::Args)]
 pub(super) struct Also {
-    /// Charge the program for computing between its calls (with --on). none charges nothing, a number is a factor of
-    /// the processor time that it takes here, and a file of `hotlink record` gives the times. [default: none]
+    /// Charge the program for computing between its calls (with --on). none charges nothing; a number is a factor of
+    /// the processor time used here. A file of `hotlink record` gives the times. [default: none]
     #[arg(long, value_name = "none|FACTOR|FILE", requires = "on")]
     compute_time: Option<String>,
     /// Write what every rank's port does as a timeline (with --on): Chrome trace events, which Perfetto opens.

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     nodes: Counts,
     /// Run this algorithm. hardware is the fabric's own barrier network, nic is QsNet's adapters. Algorithms by
     /// messages: central, tree, dissemination, n-way, tournament. Algorithms of other MPIs: recursive-doubling,
-    /// double-ring; mpich or openmpi follow that MPI's own rules. [default: hardware where the fabric has a barrier
+    /// double-ring. The rules of another MPI: mpich, openmpi. [default: hardware where the fabric has a barrier
     /// network, else the cost model's choice, which the record names]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,

@@ -115,7 +115,7 @@ pub(crate) struct TrafficArgs {
     /// Offer these loads, as shares of the fair bandwidth that the load count gives for this pattern.
     #[arg(long, value_name = "LIST", default_value = LOADS)]
     load: Numbers,
-    /// Count this many messages of an average node, after half as many that do not count. [default: as many as the
+    /// Count this many messages of an average node. Half as many run before and do not count. [default: as many as the
     /// statistics need, within 8 million packets]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     messages: Option<u32>,

@@ -26,7 +26,7 @@ use super::options::{ControlArgs, UncertainArgs};
   hotlink simulate schedule trace.goal --write trace.json
   hotlink simulate schedule traces/ --fabric hgx-h100-rail --write trace.bin
 
-A schedule is a file of GOAL (text or binary), a plan of MSCCL (XML) or MSCCL++ (JSON), or a JSON file in hotlink's own form
+A schedule is a file of GOAL (text or binary), a plan of MSCCL (XML) or MSCCL++ (JSON), or JSON in hotlink's own form
 (docs/schedules.md). Or it is a folder or prefix of Chakra execution traces, NAME.RANK.et for every rank. The content decides
 which form it is. Rank i runs on node i, unless --ranks-per-node or --placement says otherwise.")]
 pub(crate) struct Args {
@@ -41,8 +41,8 @@ pub(crate) struct Args {
     network: NetworkArgs,
     #[command(flatten)]
     seats: SeatsArgs,
-    /// Write the schedule to this file instead of running it: .goal, .bin (binary GOAL), or .json. --fabric gives the
-    /// time of what a trace or plan lets GPUs do; without it GPUs take no time.
+    /// Write the schedule to this file instead of running it: .goal, .bin (binary GOAL), or .json. The fabric
+    /// (--fabric) gives the time of what a trace or plan lets GPUs do; without it GPUs take no time.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }

@@ -105,8 +105,8 @@ impl Case {
     }
 
     /// Finds runs that the machine under the cables spoiled. Short messages take 1 ms more than the cable's own delay,
-    /// or the stream lacks more than an eighth of the cable's own rate (headers are a twentieth). Lost packets and
-    /// other senders on the cable do that too and do not count. Such a case is not judged, whatever the diagnosis says.
+    /// or the stream lacks over an eighth of the rate (headers are a twentieth). Lost packets and other senders on the
+    /// cable do that too and do not count. Such a case is not judged, whatever the diagnosis says.
     fn spoiled(&self, folder: &Path) -> Option<String> {
         let number = |benchmark: &str, [a, b]: [u32; 2], size: u64, key: &str| {
             let file = folder.join(format!("{benchmark}.{}.{}.json", name(a), name(b)));
