@@ -124,8 +124,8 @@ pub fn without_misleading(mut record: Record) -> (Record, Option<String>) {
         return (record, None);
     }
     let why = format!(
-        "a cache line took {beside:.3} us from core to core beside the samples, and {least:.3} us in another part of the run: \
-         the bound is of a faster machine than the samples are"
+        "a cache line took {beside:.3} us from core to core next to the samples, and {least:.3} us in another part of the \
+         run. The bound is of a faster machine than the samples"
     );
     let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
     let told = format!("{}{size}: no efficiency: {why}", record.text("benchmark").unwrap_or("?"));
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!((record.number("bound_latency_us"), record.get("efficiency")), (Some(0.04), None));
         let why = record.text(NO_EFFICIENCY).unwrap();
         assert!(
-            why.starts_with("a cache line took 0.180 us from core to core beside the samples, and 0.040 us"),
+            why.starts_with("a cache line took 0.180 us from core to core next to the samples, and 0.040 us"),
             "{why}"
         );
         assert_eq!(told.unwrap(), format!("pingpong of 8 B: no efficiency: {why}"));

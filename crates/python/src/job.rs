@@ -149,8 +149,8 @@ struct Opened {
 
 #[pymethods]
 impl Job {
-    /// By shared memory, connections or both, as `via` names; `via` may also name a fabric to be simulated, on which the
-    /// file `faults` says what fails.
+    /// By shared memory, connections or both, as `via` names. `via` may also name a fabric to simulate; the file
+    /// `faults` then lists its failures.
     #[new]
     #[pyo3(signature = (via, ranks, stall = None, faults = None))]
     fn new(via: &str, ranks: u32, stall: Option<f64>, faults: Option<String>) -> PyResult<Job> {

@@ -176,12 +176,12 @@ pub fn less_is_better(quantity: &str) -> bool {
     QUANTITIES.iter().any(|(key, less)| *key == quantity && *less)
 }
 
-/// What a record is about, as sorted text: two records with the same are partners. Where several hosts or imported files
-/// say the same of themselves, their name is part of it; what is left is told apart by its order.
+/// The subject of a record, as sorted text: two records with the same are partners. Where several hosts or imported
+/// files have the same subject, their name is part of it. The order tells the rest apart.
 pub type Identity = (BTreeMap<String, String>, usize);
 
-/// One quantity of a record: median and the 95 % interval around it; the value thrice where it is computed, and exact, or
-/// where nothing is known of its spread.
+/// One quantity of a record: its median and the 95 % interval around it. All three are the value where it is computed,
+/// and exact, or where its spread is unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Its lower end.
@@ -426,8 +426,9 @@ const LEAST: f64 = 1e-9;
 /// Times of a measured operation that takes some time, however short.
 const TAKE_TIME: [&str; 3] = ["latency_us", "time_s", "time_us"];
 
-/// Why the value of `quantity` in a record cannot be: a time or rate below 0, or an operation that took no time, where it was
-/// measured or has a bound. A rate of 0 can be: nothing arrived, or the program printed too few digits.
+/// Why the value of `quantity` in a record is impossible. It is a time or rate below 0, or an operation that took no
+/// time, where it was measured or has a bound. A rate of 0 is possible: nothing arrived, or the program printed too few
+/// digits.
 pub fn invalid(record: &Record, quantity: &str) -> Option<String> {
     let value = record.number(quantity).filter(|_| QUANTITIES.iter().any(|(key, _)| *key == quantity))?;
     // An overlap is a difference: noise takes it below 0.

@@ -105,8 +105,8 @@ fn read_file(file: &Path) -> Result<Results, Error> {
     parse(file, &text)
 }
 
-/// The results that `text` holds, called `file` in messages; a name that ends in `.jsonl`, `.csv` or `.md` has that form, as
-/// has what begins as OSU's output. These state no version: their records are read as today's.
+/// The results that `text` holds, called `file` in messages. A name that ends in `.jsonl`, `.csv` or `.md` has that
+/// form, as has text that begins as OSU's output. These state no version: their records are read as today's.
 pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
     let sha256 = sha256(text);

@@ -373,8 +373,8 @@ impl Order {
             }
             if lid != 0 && lid % 64 == 0 && usize::from(lid) >= longest {
                 return wrong(format!(
-                    "no table has LID {lid:#x} of '{}': dump_fts leaves out the last LID where it is a multiple of 64; \
-                     use OpenSM's own opensm-lfts.dump, or add the entries of `dump_fts {lid:#x} {lid:#x}`",
+                    "no table has LID {lid:#x} of '{}': dump_fts leaves out the last LID where it is a multiple of 64. \
+                     Use OpenSM's own opensm-lfts.dump, or add the entries of `dump_fts {lid:#x} {lid:#x}`",
                     self.names[node]
                 ));
             }

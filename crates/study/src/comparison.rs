@@ -119,7 +119,7 @@ fn check_own(list: &PriceList, own: &PriceList, spec: &FabricSpec) -> Result<(),
     if own.currency != list.currency && !missing.is_empty() {
         return Err(Error::Input(format!(
             "price list {}: prices are in {}, those of the catalog's list {} in {}, so the list must hold all that {} \
-             buys; missing: {}",
+             buys. It lacks {}",
             own.name,
             own.currency,
             list.name,

@@ -50,7 +50,7 @@ pub struct Carrier {
     pub via: Via,
     /// How long messages of ordinary memory move over shared memory; by default as this machine was measured to do best.
     pub copy: Option<CopyWay>,
-    /// Which set-up goes when another needs its place; by default the one used longest ago.
+    /// Which registration goes when another needs its place; by default the one used longest ago.
     pub cache: Option<Cache>,
     /// Which MPI, if not the launcher's own.
     pub mpi: Option<String>,
@@ -209,7 +209,7 @@ pub enum Benchmark {
     Sockets(Sockets),
     /// Copy within memory.
     Memory(Copying),
-    /// What set-ups cost that a cache keeps.
+    /// The cost of registrations that a cache keeps.
     Registration(Registration),
     /// Memory that other ranks reach.
     Region(Region),

@@ -76,9 +76,9 @@ impl Secret {
             return kept().map_err(|error| format!("this machine's secret for the user: {error}; or set {TEXT}"));
         }
         Err(format!(
-            "ranks on other machines must prove a secret, and none was given: make one with \
+            "ranks on other machines must prove a secret, and none was given. Make one with \
              `(umask 077; head -c 32 /dev/urandom >secret)`, bring the file to all machines, and set {FILE} or \
-             --secret-file; or have the launcher pass {TEXT} on"
+             --secret-file. Or have the launcher pass {TEXT} on"
         ))
     }
     pub(super) fn read(path: &Path) -> Result<Secret, String> {

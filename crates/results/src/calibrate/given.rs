@@ -1,5 +1,5 @@
-//! What a record may say that a calibration is made of: numbers that a fabric file can hold, and that a simulation can add
-//! up without end.
+//! The records from which a calibration may be made. Their numbers must fit into a fabric file, and a simulation must
+//! be able to add them up without end.
 
 use hotlink_bench::Record;
 use serde_json::Value as Json;

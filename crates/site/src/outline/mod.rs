@@ -218,7 +218,7 @@ impl Outline {
                 };
                 let [from, to] = &link.ends;
                 let what = format!(
-                    "the link from '{from}' to '{to}' has no rate, and others have one: state it in the file, or put \
+                    "the link from '{from}' to '{to}' has no rate, and others have one. State it in the file, or put \
                      {how} behind the file's name for all such links"
                 );
                 wrong(file, link.line, what)

@@ -1,10 +1,10 @@
-//! `hotlink calibrate --model memory`: copies measured by size and stride become the values of a machine's memory system,
-//! checked on strides that were held out and on deposits that it has not seen.
+//! `hotlink calibrate --model memory`: copies measured by size and stride become the values of a machine's memory
+//! system. They are checked on strides that were held out and on deposits that it has not seen.
 //!
 //! Five strides are used: contiguous, the least above, a line's words, two lines' words, and the largest. Each value is
-//! read where one thing alone decides (a block within a cache, lines from one cache); the memory's times and the look-up
-//! of a page come from all blocks beyond the caches by least squares; the last cache's share, how it finds its sets, and
-//! the pages that the processor knows are those with which the model agrees best.
+//! read where one effect alone decides (a block within a cache, lines from one cache). The memory's times and the
+//! look-up of a page come from all blocks beyond the caches by least squares. Three values are those with which the
+//! model agrees best: the last cache's share, how it finds its sets, and the known pages.
 
 mod reading;
 
@@ -376,8 +376,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Copies, and what a processor copies itself: deposits in its own memory or in memory that both share, messages in such
-    /// memory while the other side computes. The longer of the two then counts.
+    /// Copies, and those that a processor makes itself. These are deposits in its own or in shared memory, and messages
+    /// in such memory while the other side computes. The longer of the two then counts.
     fn of(record: &Record) -> Option<Seen> {
         let is_shared = record.text("memory") == Some("shared");
         let kind = match (record.text("benchmark")?, record.text("series")) {
