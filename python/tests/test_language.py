@@ -63,5 +63,6 @@ def test_strings_code_and_tables_are_no_prose(tmp_path: Path, name: str, text: s
 
 def test_phrases_and_paragraphs_are_held_in_comments(tmp_path: Path) -> None:
     assert wrong(tmp_path / "a.rs", "// We utilize it.\n") == ["1: `utilize`: write"]
-    sentences = "// This is short, and true.\n" * 19
-    assert wrong(tmp_path / "a.rs", sentences) == ["1: a paragraph"]
+    sentences = "//! This is short, and true.\n" * 12
+    assert wrong(tmp_path / "a.rs", f"{sentences}//!\n{sentences}") == []
+    assert wrong(tmp_path / "a.rs", sentences * 2) == ["1: a paragraph"]

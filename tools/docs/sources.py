@@ -31,7 +31,7 @@ PYTHON = re.compile(rf"{PYTHON_STRINGS}|{HASH}|{DOUBLE}|{SINGLE}", re.DOTALL)
 SHELL = re.compile(rf"{HASH}|{DOUBLE}|{SINGLE}")
 
 # The marks of a comment, at the beginning and end of its lines.
-OPENING = re.compile(r"^\s*(///?|//!|/\*[*!]?|\*(?!/)|<!--|#!.*|#+)?[ ]?")
+OPENING = re.compile(r"^\s*(//[/!]?|/\*[*!]?|\*(?!/)|<!--|#!.*|#+)?[ ]?")
 CLOSING = re.compile(r"\s*(\*/|-->)\s*$")
 # Lines that show code or a table's columns, or say where a link of Rust's documentation leads.
 SHOWN = re.compile(r"^(    |>>> |\.\.\. |\[[^\]]+\]: \S+$|\S.*\S {3,}\S)")
