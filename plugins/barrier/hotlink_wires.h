@@ -1,5 +1,5 @@
-/* The wires between a node and a barrier device: OUT, which the node drives, and IN, which shows the released level
- * (hotlink_barrier.h says how they are used). One pair for each group of the device. C11 or C++, Linux.
+/* The wires between a node and a barrier device: OUT, which the node drives, and IN, which shows the released level.
+ * Their use is in hotlink_barrier.h. One pair for each group of the device. C11 or C++, Linux.
  *
  *     pins   shared memory: the compiled RTL in the daemon's process
  *     port   a PC's parallel port, as H06 had (ioperm, inb, outb): the first group

@@ -119,7 +119,7 @@ static void start(void) {
     usable = usable && mpi.Comm_create_keyval(no_copy, release, &keyval, NULL) == MPI_SUCCESS;
 }
 
-/* ---- set-up: collective over the communicator ------------------------------------------------------------------ */
+/* ---- preparation: collective over the communicator ------------------------------------------------------------- */
 
 /* All ranks on one node, by memory that rank 0 made and named in the reduction before. */
 static int set_up_near(struct state *s, int rank, const int names[3], struct node *known, int slot, MPI_Group *group) {

@@ -1,5 +1,5 @@
 /**
- * The tutorials' steps on the page, done as they say: those of the explorer, and the part of each role's tutorial
+ * The tutorials' steps on the page, done as they say. They are those of the explorer, and the part of each role's tutorial
  * that uses the page (`docs/tutorials/`). Pictures are those of the documents.
  */
 import { execFileSync, spawn } from "node:child_process";
