@@ -71,8 +71,8 @@ impl Ways<'_> {
         hops.get(nth(hops.len())? as usize).copied()
     }
 
-    /// Every next hop of a packet at `state`, with the share of the flow that takes it; empty at the destination,
-    /// and where no route exists. Clears `hops` first and allocates nothing once `hops` is large enough.
+    /// Every next hop of a packet at `state`, with the share of the flow that takes it. Empty at the destination, and
+    /// where no route exists. Clears `hops` first and allocates nothing once `hops` is large enough.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         hops.clear();
         if state.at == self.destination {

@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// The tables of all switches.
 #[derive(Clone, Debug)]
 pub struct Forwarding {
-    /// Place of the next channel among those that leave the switch: all switches for node 0's first address, then for its
-    /// next, then for node 1, and so on.
+    /// Index of the next channel among those that leave the switch. The order is all switches for node 0's first
+    /// address, then for its next, then for node 1, and so on.
     next: Arc<[u8]>,
     addresses: u32,
     nodes: u32,

@@ -20,8 +20,8 @@ pub(crate) struct Packet {
     pub next: u32,
     /// Room that this next one needs.
     pub next_need: i32,
-    /// The stage that its head waits for or crosses: a copy from the route, as are the two that follow, so that a step
-    /// waits for one line and the route is only read ahead.
+    /// The stage that the packet's head waits for or crosses. This stage and the two that follow are copies from the
+    /// route. A step therefore waits for one line, and reads the route only ahead of time.
     pub here: Stage,
     /// The stage after it; means nothing after the last.
     pub ahead: Stage,

@@ -1,8 +1,8 @@
 //! From which size on messages move without buffers: where an adapter's own costs say that they are then faster.
 //!
-//! Both ways are closed forms of what the adapter charges (set-up, feeding, copies, an empty message's latency) between
-//! two idle nodes, with the memory's set-ups in the cache and the send before its receive. They choose; what a message
-//! takes is simulated.
+//! Both costs are closed forms of what the adapter charges (setup, feeding, copies, an empty message's latency) between
+//! two idle nodes. The memory's registrations are in the cache, and the send is posted before its receive. The forms
+//! only choose; the time of a message is simulated.
 
 use super::adapter::Adapter;
 use super::pace::Pace;
@@ -33,8 +33,8 @@ impl Adapter {
             None => sizes().next().unwrap_or(MOST),
         }
     }
-    /// Offer, answer, the data by the adapter's engine or the processor's stores, as the message engine chooses, the news
-    /// of their end; `None` where the adapter cannot.
+    /// An offer, its answer, the data, and the notice of their end. The adapter's engine or the processor's stores move
+    /// the data, as the message engine chooses. `None` where the adapter cannot.
     fn without_buffers(&self, bytes: u64, private: bool) -> Option<Time> {
         let claim = self.limits.fetch.or(self.limits.deposit)?;
         let engine = claim.mover(!private || self.limits.registration.private_mappable);

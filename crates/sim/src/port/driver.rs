@@ -46,7 +46,7 @@ pub struct VirtualTime<'a> {
     background: Option<BackgroundSpec>,
     /// The node of each rank; none: that of its number.
     places: Vec<u32>,
-    /// Payload of a whole run, about: how far it is, is told by that.
+    /// About the payload of a whole run; progress is reported against it.
     expected: u64,
     outcome: Option<Outcome>,
     lost: Option<Lost>,

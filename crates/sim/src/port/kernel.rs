@@ -1,8 +1,8 @@
 //! The kernel's TCP/IP: what each side's processor does for a message, whatever adapter is below (K98's third level).
 //!
-//! The sender copies from the program into the kernel, adds the checksum up, and works for every segment, which then
-//! enters the network while the next is made. The receiver is interrupted for every segment, adds its checksum up and
-//! works for it; the copy to the program is the receive's. Buffers of the kernel are in no cache.
+//! The sender copies from the program into the kernel, computes the checksum, and works for every segment. A segment
+//! enters the network while the next is made. The receiver is interrupted for every segment, computes its checksum and
+//! works for it. The receive pays for the copy to the program. Buffers of the kernel are in no cache.
 
 use super::local::Local;
 use super::pace::Pace;

@@ -122,7 +122,7 @@ impl Seat {
         self.stressed = (self.now, self.now + took as u64, (slowed.transfer * 1024.0) as u64);
         took as u64
     }
-    /// The computation that a transfer into this memory, from `start` on, finds under way: it was booked whole before the
+    /// The computation that a transfer into this memory finds under way at `start`. It was booked whole before the
     /// transfer was known, and the program has done nothing since.
     pub fn works_during(&self, start: u64) -> Option<Work> {
         let (work, _, until) = self.working?;
