@@ -16,9 +16,9 @@
 //! the inter-switch links: the middle link of a linear array carries more, which the load count shows. This module
 //! never looks at routes, so that each can check the other.
 //!
-//! M02's k is the number of node ports of a switch, where all switches are alike. Where they are not, it has two
-//! readings: the mean over nodes of the nodes on a node's own switch, sum k_i^2 / N; and the mean over switches, N/S.
-//! This module takes the first: N - k and k - 1 are then what a node sends to others and to its own switch.
+//! M02's k is the number of node ports of a switch, where all switches are alike. Otherwise it has two readings. One is
+//! the mean over nodes of the nodes on a node's own switch, sum k_i^2 / N, the other the mean over switches, N/S. This
+//! module takes the first: N - k and k - 1 are then what a node sends to others and to its own switch.
 //! [`FormResult::by_switches`] has the second.
 //!
 //! h is the mean over pairs of switches (Eqs. 7 and 8). Where the nodes of each switch are stated (`groups`), the first

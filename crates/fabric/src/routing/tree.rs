@@ -102,8 +102,8 @@ impl Tree {
         block != NONE && self.blocks[block as usize].level + 1 == level
     }
 
-    /// Names the block above each block. `None` if its devices do not agree, if one leads into a block that does not
-    /// lead back, or if some homes are not below the top.
+    /// Names the block above each block. `None` if its devices do not agree, a block does not lead back, or some homes
+    /// are not below the top.
     fn join(&mut self, network: &Network, upward: &[Vertex]) -> Option<()> {
         let mut seen = vec![false; self.blocks.len()];
         for &v in upward {

@@ -73,8 +73,8 @@ impl LogGp {
     pub fn ran(&self) -> Option<&Ran> {
         self.ran.as_ref()
     }
-    /// What the ranks of the last run did, if it was [`LogGp::recording`]: units of `calc` are picoseconds, and a message
-    /// that a processor carries is a `calc` and the news of it.
+    /// What the ranks of the last run did, if it was [`LogGp::recording`]. Units of `calc` are picoseconds. A message
+    /// that a processor carries is a `calc` and its notice.
     pub fn schedule(&mut self) -> Option<Schedule> {
         self.schedule.take()
     }

@@ -162,7 +162,7 @@ impl World {
         let turn = self.turn(rank);
         self.push_worked(end, rank, turn);
     }
-    /// What it takes to move a message that begins now, and whether the other side moves one at the same time; if it
+    /// The time to move a message that begins now, and whether the other side moves one at the same time. If that side
     /// does so already, its message takes as long.
     fn carry(&mut self, rank: Rank, place: u32, working: u64) -> (u64, bool) {
         let Flight { to, bytes, .. } = self.flights[place as usize];

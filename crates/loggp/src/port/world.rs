@@ -1,7 +1,7 @@
 //! Everything that the ranks of one run share: the clock, what is under way, and each rank's seat.
 //!
-//! A rank's clock runs ahead of the common one by the local work that it has done since it was last resumed; what it
-//! sends then leaves when the common clock has come as far. An arrival is seen by the first poll after the rank was resumed.
+//! A rank's clock runs ahead of the common one by the local work that it has done since it was last resumed. What it
+//! sends leaves when the common clock reaches that time. The first poll after the rank was resumed sees an arrival.
 
 use super::seat::{Flight, Seat, State};
 use crate::machine::{Machine, Missing};
