@@ -2,9 +2,9 @@
 //!
 //! A barrier network is a tree of combining devices next to the fabric's data network. A node signals its arrival
 //! (`enter`). Every device passes the signal up once all its inputs have it. The top device returns the result, and the
-//! devices pass it down; a node polls for it (`read`). One device is H06's two-state machine, with `t_b = o_w + o_p(P)
-//! + o_r` (H06 s22). A single device for all nodes with a time per arrival is a counter. A tree with a machine's full
-//! depth is BlueGene/L's.
+//! devices pass it down; a node polls for it (`read`). One device is H06's two-state machine, with
+//! `t_b = o_w + o_p(P) + o_r` (H06 s22). A single device for all nodes with a time per arrival is a counter. A tree with a
+//! machine's full depth is BlueGene/L's.
 
 use crate::terms::{Origin, Value};
 use crate::units::Time;

@@ -215,8 +215,8 @@ fn swift_and_nscc_hold_their_targets() {
     }
 }
 
-/// The middle of the queue in packets (Alizadeh et al. 2010, s3.3). W = (C RTT + K) / N, and alpha satisfies alpha^2 (1
-/// - alpha / 4) = (2 W + 1) / (W + 1)^2. The queue saws from K + N down by N (W + 1) alpha / 2.
+/// The middle of the queue in packets (Alizadeh et al. 2010, s3.3). W = (C RTT + K) / N, and alpha satisfies
+/// alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2. The queue saws from K + N down by N (W + 1) alpha / 2.
 fn dctcp_middle(flows: f64, fills: f64, k: f64) -> f64 {
     let window = (fills + k) / flows;
     let marks = (2.0 * window + 1.0) / ((window + 1.0) * (window + 1.0));
