@@ -277,8 +277,8 @@ pub enum Ending {
 pub fn fork(body: impl FnOnce()) -> io::Result<Child> {
     // SAFETY: plain system calls.
     let parent = unsafe { libc::getpid() };
-    // SAFETY: the child uses only memory of its own copy, the shared mapping, and calls that are sound after a fork
-    // with threads. (glibc makes its allocator so.) It ends by `exit_now` and runs no exit handler.
+    // SAFETY: the child uses only memory of its own copy, the shared mapping, and calls that are sound after a fork.
+    // With threads, glibc makes its allocator so. It ends by `exit_now` and runs no exit handler.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
