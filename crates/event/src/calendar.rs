@@ -5,7 +5,7 @@ use super::{BinaryHeap, Event, Queue};
 
 /// Buckets of more events than this are sorted by digits, others by insertion.
 const FEW: usize = 40;
-/// Pushes between two looks at the width, at least.
+/// Pushes between two checks of the width, at least.
 const LOOK: usize = 4096;
 
 /// A ring of buckets `2^shift` ps wide, from the last one opened. Later events wait in a heap until the ring reaches

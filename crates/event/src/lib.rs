@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Pushes and pops as told; the reference is a stable sort.
+    /// Pushes and pops as given; the reference is a stable sort.
     fn agrees_with_stable_sort<Q: Queue>(steps: &[(u64, bool)]) {
         let (mut queue, mut reference) = (Q::default(), Vec::<(u64, u32)>::new());
         let mut now = 0;

@@ -124,8 +124,8 @@ const DONE: u8 = 2;
 /// A server at run time.
 #[derive(Default)]
 struct Server {
-    /// For each of its steps the items that wait, with the event at which they came. A window keeps out all items of
-    /// a step or none, so that only the first of each need be looked at.
+    /// For each of its steps the items that wait, with the event at which they came. A window keeps out all items of a
+    /// step or none, so only the first of each needs a check.
     waiting: Vec<(usize, VecDeque<(u64, u32)>)>,
     busy: bool,
     work: Time,

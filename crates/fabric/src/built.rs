@@ -32,7 +32,7 @@ pub struct Fabric {
     pub(crate) incoming: OnceLock<Incoming>,
 }
 
-/// The ways of one trip through a fabric: what depends on its ends alone, looked up once.
+/// The paths of one trip through a fabric: what depends on its ends alone, looked up once.
 #[derive(Debug)]
 pub struct Ways<'a> {
     fabric: &'a Fabric,

@@ -47,7 +47,7 @@ pub struct Report {
     pub cycle: Option<Vec<VirtualChannel>>,
     /// What prevents deadlock in spite of a cycle.
     pub protection: Option<Protection>,
-    /// Virtual channels of each channel that were told apart.
+    /// Virtual channels of each channel that were distinguished.
     pub lanes: u8,
 }
 

@@ -158,9 +158,9 @@ pub struct FabricSpec {
     /// Least and greatest plausible value by dotted key (`resource.link.latency`, `parameter.copy_rate`), in base units,
     /// of the values that state an uncertainty.
     pub ranges: BTreeMap<String, [f64; 2]>,
-    /// A barrier network beside the data network.
+    /// A barrier network next to the data network.
     pub barrier: Option<BarrierSpec>,
-    /// A network beside the data network that combines data.
+    /// A network next to the data network that combines data.
     pub reduction: Option<ReductionSpec>,
     /// Which price list and which of its items, if the fabric has prices.
     pub prices: Option<PriceRef>,
@@ -205,8 +205,8 @@ impl PriceRef {
 }
 
 impl FabricSpec {
-    /// What is known of a role. Links between switches, groups or enclosures that the description does not tell
-    /// apart are like the next plainer kind of link.
+    /// What is known of a role. Links between switches, groups or enclosures that the description does not distinguish
+    /// are like the next plainer kind of link.
     pub fn resource(&self, role: Role) -> Option<Asked<'_>> {
         let plainer = match role {
             Role::GlobalLink => Some(Role::SwitchLink),

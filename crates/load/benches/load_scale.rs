@@ -84,7 +84,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Peak resident memory of this process in MiB, where the system tells it.
+/// Peak resident memory of this process in MiB, where the system reports it.
 fn peak_mib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -40,7 +40,7 @@ impl Missing {
 /// Processor time, or what had to be known for it.
 pub type Cost = Result<u64, Missing>;
 
-/// How processors of ranks that share a memory move messages: no adapter does it beside their work.
+/// How processors of ranks that share a memory move messages: no adapter does it while they work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Carried {
     /// Time of a message in a row of blocking calls, and of an exchange in a row of them.
@@ -68,7 +68,7 @@ pub struct Machine {
     local: Option<Local>,
     /// Processors move messages themselves, as over shared memory.
     pub(super) carried: Option<Carried>,
-    /// Time of a message to oneself.
+    /// Time of a rank's message to itself.
     to_self: Curve,
     /// Picoseconds that a call of a collective adds to its messages, on each rank.
     collective: u64,
@@ -171,8 +171,8 @@ impl Machine {
         self.local.is_none()
     }
 
-    /// Time of a copy on each of `ranks` ranks at once, within a working set: no longer than that of a message to
-    /// oneself. (The library's copies may bypass the caches from another size on than those that were measured; its
+    /// Time of a copy on each of `ranks` ranks at once, within a working set. It is at most that of a rank's message to
+    /// itself. (The library's copies may bypass the caches from another size on than those that were measured; its
     /// messages show that.)
     pub(super) fn copy(&self, bytes: u64, ranks: u32, working: u64) -> Cost {
         let plain = self.plain_copy(bytes, ranks, working)?;
@@ -202,7 +202,7 @@ impl Machine {
         let longer = copies.and_then(|curve| Some(within(curve, bytes, working)?.saturating_sub(curve.at(bytes)?)));
         longer.unwrap_or(0)
     }
-    /// Time of a message to oneself, where one was measured.
+    /// Time of a rank's message to itself, where it was measured.
     pub(super) fn message_to_self(&self, bytes: u64, working: u64) -> Option<u64> {
         self.to_self.at(bytes).map(|ps| ps + self.colder(bytes, working))
     }
@@ -250,7 +250,7 @@ impl Machine {
             Window { count: window, whole: whole + answer, both }.least(self.messages.occupancy(bytes), work);
         (Time(least), if by_adapter { "adapter (g and G)" } else { "processor (o)" })
     }
-    /// The same of messages to oneself: each as long as one was measured to take, else as an exchange with another rank.
+    /// The same for a rank's messages to itself. Each takes as long as measured, else as an exchange with another rank.
     pub fn least_of_own_window(&self, bytes: u64, window: u64) -> (Time, &'static str) {
         match self.message_to_self(bytes, 0) {
             Some(ps) => (Time(window_moved(window, ps, 0)), "processor that moves its own messages"),
@@ -318,7 +318,7 @@ mod tests {
         let (large, small) = (2 * STREAM_BYTES, STREAM_BYTES / 2);
         assert_eq!((machine.copy(large, 1, 0), machine.copy(large, 2, 0)), (Ok(10 * large), Ok(20 * large)));
         assert_eq!([machine.alone(large), machine.alone(small)], [0.5, 1.0], "what the caches hold is no faster alone");
-        // Messages to oneself show that the library's copies are faster.
+        // A rank's messages to itself show that the library's copies are faster.
         let quick = Machine { to_self: line(5), ..machine.clone() };
         let slow = Machine { to_self: line(50), ..machine.clone() };
         assert_eq!([quick.copy(small, 2, 0), slow.copy(small, 2, 0)], [Ok(5 * small), Ok(20 * small)]);

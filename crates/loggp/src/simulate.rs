@@ -423,7 +423,7 @@ impl<'a> Machine<'a> {
         if self.late || self.now > LATEST || self.finish.iter().any(|&at| at > LATEST) {
             return Err(Stuck::Late);
         }
-        // Where all have ended and as many messages were taken as sent, nothing is left to look for.
+        // Where all have ended and as many messages were taken as sent, nothing is left to find.
         if self.left > 0 || self.messages < self.sends {
             let received = |id: u32| self.states[id as usize].partner().is_some();
             Stuck::at_the_end(self.schedule, |id| self.ended.has(id), received)?;

@@ -9,7 +9,7 @@ use crate::sheet::Mistake;
 use crate::spec::{FabricSpec, ItemKind, PriceRef};
 use toml::{Table, Value};
 
-/// What the values of a variant may be called, beside the keys of the topology.
+/// The key of a variant's values, in addition to the keys of the topology.
 const LINK: &str = "link";
 /// Keys of `[topology]` that say what it is, not how large.
 const FIXED: [&str; 3] = ["kind", "source", "status"];

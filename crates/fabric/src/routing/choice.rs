@@ -171,9 +171,9 @@ impl Tables {
         let apart = parallel.map_or(1, |place| place as u64 + 1);
         let own = self.up[v.0 as usize];
         (self.apart[v.0 as usize], self.ups[v.0 as usize]) = (apart, ups.len() as u64);
-        // What is told apart is the device above. Which of its parallel channels leads there is not, where these lie a
-        // round apart: the next level spreads that, too. It has no more in a group that is not full, whose leaves then have
-        // several channels to each device above.
+        // The digits distinguish the device above. They do not distinguish its parallel channels where these lie a
+        // round apart: the next level spreads that, too. It has no more in a group that is not full, whose leaves then
+        // have several channels to each device above.
         let is_round = apart > 1 && (apart as usize..ups.len()).all(|at| to(ups[at]) == to(ups[at - apart as usize]));
         let devices = if is_round && (ups.len() as u64).is_multiple_of(apart) { apart } else { ups.len() as u64 };
         // Only switches spread: what else leads on in several ways leads to different places.

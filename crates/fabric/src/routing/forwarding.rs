@@ -3,7 +3,7 @@
 //! A node may have several addresses (InfiniBand's LIDs under an LMC), each with entries of its own. A sender uses one of
 //! them for all its packets to a node: sender i the address i modulo their number.
 //!
-//! Nothing is worked out here: a table may lead nowhere, or in a circle. [`Forwarding::walk`] tells.
+//! Nothing is computed here. A table may lead nowhere, or in a circle: [`Forwarding::walk`] finds out.
 
 use super::lanes::Lanes;
 use super::{Hop, State};
@@ -35,7 +35,7 @@ impl Forwarding {
         Forwarding::addressed(network, 1, |node, _, switch| place(node, switch))
     }
 
-    /// The same for nodes with several addresses each, which `place` is told as numbers from 0.
+    /// The same for nodes with several addresses each, which `place` receives as numbers from 0.
     pub fn addressed(
         network: &Network,
         addresses: u32,

@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// What a run shows beside the programs' results.
+/// What a run shows in addition to the programs' results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ran {
     /// When the last program ended.
@@ -29,7 +29,7 @@ pub struct Ran {
     pub events: u64,
     /// Times that a program was resumed.
     pub resumptions: u64,
-    /// Barriers told of and seen to be safe.
+    /// Barriers that were reported and found safe.
     pub barriers: u64,
     /// Fingerprint of the course taken.
     pub trace_hash: u64,

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 pub(super) enum Job {
     /// Takes this long.
     Fixed(u64, Task),
-    /// A long copy: its time beside others, and what is left of that alone.
+    /// A long copy: its time with concurrent copies, and the fraction of that time when it runs alone.
     Copy { beside: u64, alone: f64 },
     /// Moves a message to another rank, within a working set.
     Carry { place: u32, working: u64 },

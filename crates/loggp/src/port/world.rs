@@ -83,7 +83,7 @@ impl World {
     fn push(&mut self, at: u64, kind: u8, id: u32, extra: u32) {
         self.queue.push(at.max(self.now), Event::new(kind, id, extra));
     }
-    /// A rank's processor is looked at when it is done with what it does, unless that has changed by then.
+    /// A rank's processor is checked when it has done its work, unless that has changed by then.
     pub fn push_worked(&mut self, at: u64, rank: Rank, turn: u32) {
         self.push(at, WORKED, rank, turn);
     }

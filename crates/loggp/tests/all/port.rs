@@ -162,7 +162,7 @@ fn an_exchange_takes_what_is_known_by_hand() {
     assert_eq!(bcast.latency(&plain(MESSAGES), 4), Time(2 * 4_000_000));
 }
 
-/// Algorithms of other MPIs, by hand and beside those that do the same there.
+/// Algorithms of other MPIs, by hand and against those that do the same there.
 #[test]
 fn what_other_mpis_do_takes_what_is_known_by_hand() {
     let machine = plain(MESSAGES);
@@ -181,7 +181,7 @@ fn what_other_mpis_do_takes_what_is_known_by_hand() {
     assert!(both > Time(3 * left.0) && both < Time(6 * left.0), "{left:?} {both:?}");
     // Half each way down, then the halves: less than the whole.
     assert!(time(Collective::Bcast, SplitBinary, 1 << 20, 15) < time(Collective::Bcast, Binary, 1 << 20, 15));
-    // Two exchanges of halves and quarters beside whole vectors.
+    // Two exchanges of halves and quarters, against whole vectors.
     for ranks in [4, 7, 8] {
         let [short, long] = [8, 1 << 20].map(|bytes| {
             let by = |algorithm| time(Collective::Bcast, algorithm, bytes, ranks);

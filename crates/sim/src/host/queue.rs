@@ -8,7 +8,7 @@ use hotlink_fabric::units::Time;
 /// How the processor learns that an operation has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Completion {
-    /// It looks until it sees it: no time of its own.
+    /// The processor polls until it sees the end, which takes no time of its own.
     Poll,
     /// The adapter interrupts it (`interrupt_time`).
     Interrupt,

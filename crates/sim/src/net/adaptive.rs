@@ -157,8 +157,8 @@ impl Net<'_> {
         self.keep_way(packet, u32::from(stage));
     }
 
-    /// Writes down the way found as a packet's own from `stage` on. The first two are in its record; where choices see all
-    /// room, nobody looks back at them.
+    /// Writes the chosen path down as a packet's own from `stage` on. The first two stages are in its record; where
+    /// choices see all room, nobody reads them again.
     #[inline]
     pub(super) fn keep_way(&mut self, packet: u32, stage: u32) {
         let held = if self.sees_room { self.buffer.stages.len().min(2) } else { 0 };
@@ -221,7 +221,7 @@ impl Net<'_> {
             let shut =
                 self.admission == Admission::UntilPaused && self.servers[server as usize].closed >> channel & 1 != 0;
             let crowd = (crowds[server as usize] / CROWD) as u32 + u32::from(shut);
-            // Most ways are told apart by those that wait there: the room behind comes from elsewhere in memory.
+            // The packets that wait decide between most paths; the room behind comes from elsewhere in memory.
             if least.is_some_and(|(fewest, ..)| crowd > fewest) {
                 continue;
             }

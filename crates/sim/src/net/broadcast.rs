@@ -39,7 +39,7 @@ struct Replica {
     bound: u64,
     /// Bytes that fit into the buffers from here on, on the way with the least room; 0 until the head has started here.
     fits: u64,
-    /// The copy that started here; its delivery is told once all of it can arrive.
+    /// The copy that started here; its delivery is reported once all of it can arrive.
     packet: u32,
     /// Stages after it whose heads have not started.
     waiting: u32,

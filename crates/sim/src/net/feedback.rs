@@ -166,7 +166,7 @@ impl Net<'_> {
     fn by_pair(&self, message: u32) -> bool {
         self.pairs.is_some() && !self.messages.items[message as usize].inner
     }
-    /// A message wants to begin. `false`: others of its queue pair are before it, and it is told when they have left.
+    /// A message wants to begin. `false`: others of its queue pair are before it, and it starts when they have left.
     pub(super) fn takes_pair(&mut self, message: u32) -> bool {
         let Some(stream) = self.stream_of(message) else { return true };
         let Some(pairs) = &mut self.pairs else { return true };
@@ -300,7 +300,7 @@ impl Net<'_> {
             self.resume_flow(message);
         }
     }
-    /// Whether the next packet of a flow has to wait; it is then looked at again in time.
+    /// Whether the next packet of a flow has to wait. The flow is then checked again in time.
     pub(super) fn holds_back(&mut self, message: u32) -> bool {
         let Some(feedback) = &mut self.feedback else { return false };
         let flow = self.asides[message as usize].flow;

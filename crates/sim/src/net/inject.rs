@@ -20,7 +20,7 @@ impl<'a> Net<'a> {
     /// Posts a message of `bytes` from node `from` to node `to` now; `tag` comes back with it.
     ///
     /// # Errors
-    /// A node that does not exist, a message to oneself, or 2^31 packets or more.
+    /// A node that does not exist, a message to the same node, or 2^31 packets or more.
     pub fn post(&mut self, from: u32, to: u32, bytes: u64, tag: u64) -> Result<u32, SimError> {
         let message = self.add_message(from, to, bytes, tag)?;
         self.begin(message);

@@ -24,7 +24,7 @@ const SHIFT: u32 = 16;
 pub(super) struct Heeding {
     /// Time between two packets after a mark over that before.
     slower: u64,
-    /// Of its pause that a packet without a mark takes away, and of a packet's time.
+    /// Share of its pause that a packet without a mark removes, and of a packet's time.
     recovery: u64,
     least: u64,
     /// Longest pause, in packet times.

@@ -103,7 +103,7 @@ struct Server {
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     queue: List,
-    /// Room that the first packet needs ([`Net::need`]): kept here so that a look at what can start touches no packet.
+    /// Room that the first packet needs ([`Net::need`]). A copy here lets a check of what can start touch no packet.
     need: i32,
     /// Bytes free in the buffer behind the server; below zero in the headroom of a paused Ethernet link.
     room: i32,
@@ -204,7 +204,7 @@ pub struct Net<'a> {
     passage: Passage,
     /// How long a packet waits for a server of each class before it is marked (ECN only).
     patience: Vec<u64>,
-    /// What packets wait for is looked at as they go (ECN, transports).
+    /// Waits of packets are noted as they happen (ECN, transports).
     watches: bool,
     feedback: Option<Box<feedback::Feedback>>,
     pairs: Option<feedback::Pairs>,
@@ -246,7 +246,7 @@ pub struct Net<'a> {
     /// Of messages whose packets share one: one for each place of `messages`.
     ways: Rows<Stage>,
     senders: Vec<Sender>,
-    /// Servers that may be able to start, to be looked at before the next event.
+    /// Servers that may be able to start, checked before the next event.
     pokes: Vec<u32>,
     buffer: RouteBuffer,
     hops: Vec<Hop>,
@@ -255,7 +255,7 @@ pub struct Net<'a> {
     supplied_at: u64,
     outage: Option<Box<Outage>>,
     casts: Casts,
-    /// Events until those to come are looked at again ([`ahead`]).
+    /// Events until the next prefetch for future ones ([`ahead`]).
     looked: u32,
     /// Packets alone may cross in one step; timers pending; channels of a worm that does.
     expresses: bool,

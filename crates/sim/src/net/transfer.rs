@@ -235,7 +235,7 @@ impl Net<'_> {
         }
         let tail = if self.crossbars { self.tail_time(packet, &p, took) } else { took };
         if last && copied {
-            // Its arrival is told when all copies can arrive.
+            // Its arrival is reported when all copies can arrive.
         } else if last {
             self.queue.push(self.now + tail + here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
         } else {
@@ -380,7 +380,7 @@ impl Net<'_> {
         }
     }
 
-    /// Gives back room behind `lane` and looks whether its server can start.
+    /// Gives back room behind `lane` and checks whether its server can start.
     #[inline(always)]
     pub(super) fn free_room(&mut self, lane: u32, bytes: u32) {
         self.lanes[lane as usize].room += bytes as i32;

@@ -427,7 +427,8 @@ fn alike(fabric: &Fabric, settings: &Settings) -> Result<u32, SimError> {
     }
 }
 
-/// Lanes that the fabric needs: virtual channels, sending beside receiving on a shared bus, ways out of a B-Link.
+/// Lanes that the fabric needs: virtual channels, a lane for sending and one for receiving on a shared bus, paths out
+/// of a B-Link.
 fn lanes(fabric: &Fabric) -> u32 {
     let network = &fabric.network;
     let rated = |role| fabric.spec.resource(role).is_some_and(|r| r.is_rated());

@@ -409,7 +409,7 @@ impl Adapter {
             (None, Carrier::Copy) => Task::Copy,
         }
     }
-    /// Processor time for a control message that has come, beside the poll overhead.
+    /// Processor time for a control message that has arrived, in addition to the poll overhead.
     pub(super) fn take_over(&self, bytes: u64) -> Time {
         self.kernel.map_or(Time::ZERO, |kernel| kernel.receive(&self.local, bytes))
     }

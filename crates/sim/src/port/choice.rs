@@ -9,12 +9,13 @@ use super::pace::Pace;
 use hotlink_fabric::units::Time;
 use hotlink_port::{Engine, Layout};
 
-/// Sizes looked at, in order: four to each doubling from 256 B to 1 MiB, and the shortest message that is not eager.
+/// Sizes that are tried, in order: four to each doubling from 256 B to 1 MiB, and the shortest message that is not
+/// eager.
 fn sizes() -> impl DoubleEndedIterator<Item = u64> {
     let doublings = (6..18).flat_map(|exponent| (4..8).map(move |quarters| quarters << exponent)).chain([MOST]);
     doublings.flat_map(|bytes| [Some(bytes), (bytes == EAGER).then_some(EAGER + 1)]).flatten()
 }
-/// Past the largest size that is looked at nothing changes.
+/// Past the largest size that is tried nothing changes.
 const MOST: u64 = 1 << 20;
 /// Longest eager message on simulated ports.
 const EAGER: u64 = 16 << 10;

@@ -31,7 +31,7 @@ pub(super) enum Phase {
     Back,
     /// It reaches its rank by a timer, without the network.
     Local,
-    /// Nothing is left but to tell its poster.
+    /// Only the report to its poster is left.
     Ack,
 }
 

@@ -51,7 +51,7 @@ pub(super) struct World<'a> {
     background: Option<Beside>,
 }
 
-/// Traffic beside the ranks', and how often it has been heard of.
+/// Background traffic, and how often it was noticed.
 struct Beside {
     background: Background,
     notes: u32,
@@ -218,13 +218,13 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Starts traffic beside the ranks'.
+    /// Starts background traffic.
     pub fn put_beside(&mut self, mut background: Background) {
         background.start(&mut self.net);
         self.background = Some(Beside { background, notes: 0 });
     }
 
-    /// Something concerns a rank, a flight or the traffic beside; false if only that goes on, and for ever.
+    /// Something concerns a rank, a flight or the background traffic. False if only that goes on, and for ever.
     pub fn on_note(&mut self, note: Note) -> bool {
         let Some(beside) = &mut self.background else {
             self.on_own_note(note);

@@ -13,9 +13,9 @@
 //! translated (`translation`). What threads send does not wait there. Background traffic is therefore a closed loop. A
 //! node has one DMA under way and one of its packets in the network, for any number of programs that want to send.
 //!
-//! All of them run on the packet network beside the same background traffic. Every barrier is checked: nobody leaves before
-//! all have arrived. Parameters are the catalog's ([`Elan::of`]); the network itself (virtual channels, adaptive ascent,
-//! 320-byte packets, acknowledgements, replication and its freedom from deadlock) is [`crate::net`]'s.
+//! All of them run on the packet network with the same background traffic. Every barrier is checked: nobody leaves
+//! before all have arrived. Parameters are the catalog's ([`Elan::of`]). The network itself is [`crate::net`]'s:
+//! virtual channels, adaptive ascent, 320-byte packets, acknowledgements, replication and its freedom from deadlock.
 
 mod dma;
 mod hardware;
@@ -84,7 +84,7 @@ pub struct Elan {
     pub retry: Time,
     /// Payload of a full packet.
     pub packet_bytes: u32,
-    /// What each packet has beside its payload.
+    /// Overhead of each packet, in addition to its payload.
     pub overhead_bytes: u32,
 }
 
@@ -149,7 +149,7 @@ pub struct Collective {
     pub samples: u32,
     /// Virtual time after which no further sample begins.
     pub limit: Option<Time>,
-    /// Traffic beside it, on all nodes.
+    /// Background traffic, on all nodes.
     pub background: Option<BackgroundSpec>,
 }
 
@@ -190,8 +190,8 @@ pub fn run(plan: &Plan<'_>, settings: &Settings, elan: Elan, what: &Collective) 
 /// does this.
 ///
 /// # Errors
-/// Fewer than two nodes, not ascending, or beyond those that there are; a collective that does not end; and what
-/// [`crate::Net::advance`] tells.
+/// Fewer than two nodes, not ascending, or beyond the existing ones; a collective that does not end; and the errors of
+/// [`crate::Net::advance`].
 pub fn run_among(
     plan: &Plan<'_>,
     settings: &Settings,

@@ -183,7 +183,7 @@ impl Software {
             self.put(world, node, Put { to, bytes: 8, tag: ROUND | u64::from(round) << PLACE });
         }
     }
-    /// The adapter tells its host by a store over the bus; a host that forwards leaves once it has posted all.
+    /// The adapter reports to its host by a store over the bus. A host that forwards leaves once it has posted all.
     fn leaves(&self, world: &mut World<'_>, node: u32) {
         let now = world.net.now();
         let at =
@@ -206,7 +206,7 @@ impl Software {
         agent.missing = agent.missing.saturating_sub(bytes.max(1));
         if agent.missing == 0 {
             let at = agent.free.max(world.net.now());
-            // The adapter tells its host by a store over the bus.
+            // The adapter reports to its host by a store over the bus.
             let told = if self.nic { self.elan.bus + self.elan.receive } else { Time::ZERO };
             world.net.timer(at + told, LEAVE + node);
         }
@@ -224,7 +224,7 @@ impl Phase for Software {
             if self.bytes.is_some() {
                 continue;
             }
-            // Its own arrival: the host acts at once, or tells its adapter.
+            // Its own arrival: the host acts at once, or notifies its adapter.
             let at = if self.nic { now + self.elan.send + self.elan.bus } else { now };
             if self.nic {
                 world.host(node, self.elan.send);

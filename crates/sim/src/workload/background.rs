@@ -1,4 +1,4 @@
-//! Traffic beside what is measured: uniform, permutation, hot spot, bursty, from 0 to a flood.
+//! Background traffic: uniform, permutation, hot spot, bursty, from 0 to a flood.
 //!
 //! A generator drives this traffic in the network; it is no task. Each node posts messages at random (Poisson) instants
 //! whose mean gives the load. It keeps at most [`WINDOW`] of them under way, as a program with a bounded queue does.

@@ -121,7 +121,7 @@ impl<'a> OpenLoop<'a> {
         }
     }
 
-    /// From now on every server is looked at each `interval`.
+    /// From now on every server is sampled each `interval`.
     pub fn watch(&mut self, interval: Time) {
         self.series = Some(Series::new(&self.net, interval));
         self.net.timer(self.net.now() + interval, SAMPLE);

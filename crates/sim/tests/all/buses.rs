@@ -106,7 +106,7 @@ fn the_engines_reads_and_what_it_receives_share_the_bus() {
     assert!(near(both, 320.0 / 86.0 * 66.67), "{both}");
 }
 
-/// What a bus transaction pays beside its data counts in programs, too.
+/// The overhead of a bus transaction counts in programs, too.
 #[test]
 fn turnarounds_cost_both_directions() {
     let spec = catalog::load("k98-myrinet").expect("in the catalog");

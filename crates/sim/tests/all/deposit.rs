@@ -287,7 +287,7 @@ proptest! {
     }
 }
 
-/// Also when the staging memory is full and words queue before it. (A simulation that looked at every waiting word would
+/// Also when the staging memory is full and words queue before it. (A simulation that visited every waiting word would
 /// take minutes here.)
 #[test]
 fn events_are_as_many_as_the_words_need() {

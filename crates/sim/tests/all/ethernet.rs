@@ -7,7 +7,7 @@ use hotlink_sim::flow::Congestion;
 use hotlink_sim::workload::{Schedule, all_to_all};
 use hotlink_sim::{Net, Note, Plan, Settings};
 
-/// What an incast and a flow beside it get.
+/// The results of an incast and of another flow.
 #[derive(Debug)]
 struct Shared {
     /// Payload rate of the incast while it lasts, in MB/s.

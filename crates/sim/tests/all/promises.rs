@@ -113,7 +113,7 @@ fn an_open_loop_at_half_load_is_accepted_whole() {
     }
 }
 
-/// However short the interval is beside a packet's time, and however often neighbours were merged.
+/// However short the interval is compared with a packet's time, and however often neighbours were merged.
 #[test]
 fn a_series_of_utilisation_has_the_runs_mean() {
     let spec = named("gige");

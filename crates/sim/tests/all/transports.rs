@@ -83,7 +83,7 @@ fn bottleneck_of(bytes: u64, transport: Config, flows: u32, total_us: f64, seed:
     let settings = Settings { seed, ..settings(&spec, transport) };
     let plan = Plan::new(&fabric, &settings).expect("plan");
     let mut net = Net::new(&plan, &settings);
-    // Chunks of one flow cannot be told apart on the way: shares follow from `busy`.
+    // Chunks of one flow are not distinguished under way: shares follow from `busy`.
     let mut endless = vec![bytes == 1 << 40; flows as usize + 1];
     let supply = move |from: u32| match endless.get_mut(from as usize)? {
         _ if from == 0 => None,

@@ -152,7 +152,7 @@ fn detours_lose_nothing_and_are_the_same_again() {
     }
 }
 
-/// Ways one by one, against a look at every link between the two groups.
+/// Paths one by one, against a scan of every link between the two groups.
 #[test]
 fn ways_by_number_are_those_of_all_links() {
     let mut seen = 0;
