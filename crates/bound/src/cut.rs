@@ -18,8 +18,8 @@ struct Cut {
 }
 
 impl Bounds {
-    /// The same where packets may go any way: what nodes' own devices and links allow, and what leaves or enters each of the
-    /// groups that detours go by.
+    /// The same where packets may take any path. It counts what nodes' own devices and links allow, and what leaves or
+    /// enters each of the groups that detours use.
     #[must_use]
     pub fn of_any_way(self, fabric: &Fabric, demand: &Demand, capacities: Capacities) -> Bounds {
         let tightest = self.tightest(fabric, demand, capacities);

@@ -1,8 +1,8 @@
 //! What flows that share resources carry together, whatever the share of each.
 //!
-//! The hot link's R N / L ([`Bounds`]) holds while every flow gets the same: once more is offered, those
-//! that do not cross the hot link go on. Each bound here adds up what the flows bring at most, and takes away what a
-//! resource cannot carry of it.
+//! The hot link's R N / L ([`Bounds`]) holds while every flow gets the same. With a higher offered load, flows that do
+//! not cross the hot link go on. Each bound here sums the most that the flows send, and subtracts what a resource
+//! cannot carry of it.
 
 use crate::Bounds;
 use hotlink_fabric::Fabric;

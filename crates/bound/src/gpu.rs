@@ -1,9 +1,9 @@
 //! What bandwidth no collective of a GPU cluster can exceed, by algorithm, protocol and level.
 //!
-//! Each algorithm moves so many times the collective's bytes over the busiest resource of a level; that resource's rate
-//! divided by this is the bound of the level, the least of which is the algorithm's. Bandwidths are nccl-tests' *bus
-//! bandwidth*: bytes over time, times what makes the collectives comparable (`2 (n-1)/n` for allreduce).
-//! Latencies, kernels and overlap are left out: each can only make a collective slower.
+//! Each algorithm moves so many times the collective's bytes over the busiest resource of a level. That resource's rate
+//! divided by this factor is the bound of the level. The least of these is the algorithm's bound. Bandwidths are
+//! nccl-tests' *bus bandwidth*: bytes over time, times a factor that makes the collectives comparable (`2 (n-1)/n` for
+//! allreduce). Latencies, kernels and overlap are left out: each can only make a collective slower.
 
 pub use hotlink_schedule::Protocol;
 use hotlink_schedule::collective::halves;

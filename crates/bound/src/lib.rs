@@ -1,9 +1,9 @@
 //! What no answer can beat: the least time or the most bandwidth, and the resource that sets it. Every bound of this
 //! project is worked out here and nowhere else; engines and benchmarks bring what they know of a machine.
 //!
-//! [`load`] bounds what nodes send under a pattern, [`flows`] what flows of any shares bring together, [`network`] messages
-//! and collectives between nodes, [`schedule`] what runs in an order, [`gpu`] the collectives of GPU clusters, [`local`] what
-//! ranks of one machine do.
+//! [`load`] bounds what nodes send under a pattern, and [`flows`] the sum of flows with any shares. [`network`] bounds
+//! messages and collectives between nodes, [`schedule`] operations in an order, and [`gpu`] the collectives of GPU
+//! clusters. [`local`] bounds what ranks of one machine do.
 
 mod cut;
 pub mod flows;

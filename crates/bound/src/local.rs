@@ -1,5 +1,5 @@
-//! What ranks of one machine, or of a few, cannot beat: every rank's own copies, the hand-off of a cache line between two
-//! cores, and the rate at which lines change cores, all measured in the same run.
+//! What ranks of one machine, or of a few, cannot beat. The limits are every rank's own copies, the hand-off of a cache
+//! line between two cores, and the rate at which lines change cores. All are measured in the same run.
 
 use crate::{Bound, COPY, HAND_OFF, LINES, Peak, SYSTEM};
 
@@ -153,8 +153,9 @@ pub fn device(bare_us: f64, clock_us: f64) -> Bound {
     )
 }
 
-/// Streams between ranks, whose bytes go at most at `peak`. It is loose for short messages, of which each costs more than
-/// its bytes, and where memory that either core reaches is copied: of several copies each counts as the only one.
+/// Streams between ranks, whose bytes move at most at `peak`. It is loose for short messages, which cost more than
+/// their bytes. It is also loose where memory that either core reaches is copied: each of several copies counts as the
+/// only one.
 pub fn copies(peak: Option<Peak>) -> Bound {
     let peak = peak.unwrap_or_else(|| Peak::new(f64::INFINITY, COPY));
     Bound::of_rate(peak, "the messages' bytes at their best rate; loose for short ones, whose own cost has no bound")
@@ -176,7 +177,7 @@ pub fn strided(contiguous_mbps: f64) -> Bound {
     Bound::of_rate(Peak::new(contiguous_mbps, "strided stores"), "the contiguous copy of as many bytes")
 }
 
-/// A copy whose set-up is made each time beside one whose set-up is kept (W01 slide 10).
+/// A copy that registers its memory each time, compared with one that keeps the registration (W01 slide 10).
 pub fn kept(kept_us: f64, by_pinning: bool) -> Bound {
     let resource = if by_pinning { "pinning pages" } else { "mapping and touching pages" };
     Bound::of_time(kept_us, resource, "the same copy with the set-up kept, as a cache of set-ups does")
@@ -198,7 +199,7 @@ pub fn sent(by: &Bound, size: u64) -> Bound {
     Bound { latency_us: by.latency_us + size as f64 / by.mbps, ..by.clone() }
 }
 
-/// What crosses between machines: the busiest one's bytes at the rate that a machine takes in or gives away, of `bytes`
+/// What crosses between machines: the busiest one's bytes at the rate of a machine's input or output. `bytes` are those
 /// that the benchmark counts in all.
 pub fn crossing(busiest_bytes: f64, bytes: f64, machine: Peak, is: &'static str) -> Bound {
     let us = busiest_bytes / machine.mbps;

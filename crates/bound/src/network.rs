@@ -114,8 +114,9 @@ pub fn reduced(own: &ReductionSpec, nodes: u32, size: u64) -> Result<Bound, Stri
     Ok(Bound { latency_us: way_us.max(bytes_us), mbps, resource: resource.to_owned(), is })
 }
 
-/// The least of a broadcast or barrier by the network's own means: the news crosses it from the last to arrive to the
-/// node farthest off, and the bytes, which take `wire`, cross a link. Whether the bytes set it stands beside.
+/// The least time of a broadcast or barrier by the network's own means. The signal crosses the network from the last to
+/// arrive to the farthest node, and the bytes, which take `wire`, cross a link. Also returns whether the bytes set the
+/// time.
 pub fn broadcast(way: Time, wire: Time) -> (Time, bool) {
     (way + wire, wire > way)
 }

@@ -25,7 +25,7 @@ pub(crate) struct Evaluated {
     nodes: u32,
 }
 
-/// The collectives whose times are told, each with the pattern that its bytes take: all among all, or from each rank to
+/// The collectives whose times are reported, each with the pattern of its bytes. That is all among all, or each rank to
 /// the next in the order of the hosts.
 pub const COLLECTIVES: [(Which, &str); 6] = [
     (Which::Alltoall, "all-to-all"),

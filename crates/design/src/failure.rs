@@ -1,8 +1,9 @@
 //! What one failed cable or switch costs: the exchange of all with all on the network without it.
 //!
-//! Routes are made anew over all shortest paths, as `analyze --fail` makes them, and packets choose among them as they do in
-//! the whole network: a share times the bandwidth of the whole is the bandwidth that `analyze --fail` counts. Tried are the
-//! busiest cable of each kind, and the busiest switch with hosts and without. Hosts that reach one rail no longer are out.
+//! Routes are made anew over all shortest paths, as `analyze --fail` makes them. Packets choose among them as in the
+//! whole network, so a share times the whole network's bandwidth is the bandwidth that `analyze --fail` counts. The
+//! failures are the busiest cable of each kind, and the busiest switch with hosts and without. Hosts that no longer
+//! reach one rail are out.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;

@@ -1,8 +1,8 @@
 //! Where racks stand, and how long cables get: what decides between copper and optics.
 //!
-//! Hosts fill racks in order. A switch with hosts stands in the rack of the host in the middle of its own; the others
-//! share racks in the middle of the hosts'. Racks fill rows. A cable runs along the rows and across them, never through
-//! a rack, with some slack at both ends.
+//! Hosts fill racks in order. A switch with hosts stands in the rack of its middle host. The other switches share racks
+//! in the middle of the hosts' racks. Racks fill rows. A cable runs along the rows and across them, never through a
+//! rack, with some slack at both ends.
 
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
@@ -32,8 +32,8 @@ pub struct Floor {
 }
 
 impl Default for Floor {
-    /// Assumed where nothing is said, and told in every record: racks of 600 mm, rows with an aisle, passive copper of
-    /// 400 Gb/s up to three metres.
+    /// Assumed by default, and stated in every record: racks of 600 mm, rows with an aisle, passive copper of 400 Gb/s
+    /// up to three metres.
     fn default() -> Floor {
         Floor {
             hosts_per_rack: 32,

@@ -1,10 +1,11 @@
-//! Which network to buy: for a number of hosts, every variant that the asked technologies allow, what each costs and
-//! gives, and which of them nothing beats.
+//! Which network to buy: for a number of hosts, every variant that the given technologies allow. Gives the cost and
+//! performance of each, and which of them nothing beats.
 //!
-//! A variant is a fabric file like any other ([`variants`]). Its racks and cables come from a plan of the floor
-//! ([`floor`]), its bandwidth from the load count of `study`, its price from the same bill that `compare` uses. What one
-//! failed cable or switch costs is counted on the network without it ([`failure`]). [`judge`] holds the variants to
-//! limits and finds the front, and `steps` says how a network grows from one number of hosts to the next. Nothing here has an engine of its own.
+//! A variant is a fabric file like any other ([`variants`]). A plan of the floor gives its racks and cables
+//! ([`floor`]), the load count of `study` its bandwidth, and the bill of `compare` its price. The cost of one failed
+//! cable or switch is counted on the network without it ([`failure`]). [`judge`] holds the variants to limits and finds
+//! the front. `steps` plans how a network grows from one number of hosts to the next. Nothing here has an engine of its
+//! own.
 //!
 //! ```
 //! use hotlink_design::{Request, design};
@@ -89,8 +90,8 @@ impl Default for Request {
 /// What was found.
 #[derive(Clone, Debug, Default)]
 pub struct Design {
-    /// By `kind`: `variant`, `item` (a line of its bill), `cables` (those of a length class), `step` (from one number of
-    /// hosts to the next), `left-out`, `constraint`, `simulated`.
+    /// By `kind`: `variant`, `item` (a line of its bill), `cables` (those of a length class), `left-out`, `constraint`
+    /// and `simulated`. A `step` leads from one number of hosts to the next.
     pub records: Vec<Record>,
     /// Name and text of a fabric file for each variant.
     pub files: Vec<(String, String)>,

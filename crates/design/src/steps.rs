@@ -57,8 +57,8 @@ fn step(earlier: &Evaluated, later: &Evaluated) -> Result<Record, String> {
     Ok(priced(head, earlier, later))
 }
 
-/// Adds what the pieces cost that the earlier network has not: each item of the bill by itself, so that a switch or a cable
-/// of the same item is bought once.
+/// Adds the cost of the pieces that the earlier network lacks. It compares each item of the bill by itself, so that a
+/// switch or a cable of the same item is bought once.
 fn priced(mut row: Record, earlier: &Evaluated, later: &Evaluated) -> Record {
     let Some(currency) = later.record.text("currency") else { return row };
     let (before, after) = (pieces(earlier, currency), pieces(later, currency));

@@ -296,8 +296,8 @@ pub fn most_of_dragonfly(fly: &DragonflySpec) -> u64 {
     p * a * (a * h + 1)
 }
 
-/// The largest dragonfly of such switches with a = 2p routers in a group (Kim, Dally, Scott, Abts 2008) and p global
-/// ports a router, or fewer by the oversubscription.
+/// The largest dragonfly of such switches with a = 2p routers in a group (Kim, Dally, Scott, Abts 2008). A router has p
+/// global ports, or fewer by the oversubscription.
 pub fn dragonfly(ports: u32, ratio: f64) -> Option<DragonflySpec> {
     let of = |p: u32| {
         let global_per_router = ((f64::from(p) / ratio).round() as u32).max(1);
@@ -313,9 +313,9 @@ pub fn most_of_dragonfly_plus(plus: &DragonflyPlus) -> u64 {
     p * l * (s * g + 1)
 }
 
-/// The balanced Dragonfly+ of such switches (Shpiner et al., HiPINEB 2017: half of a leaf's ports to nodes, half of a
-/// spine's to other groups), with more nodes on a leaf by the oversubscription. Of the fewest groups that hold the nodes;
-/// where they need fewer leaves, spines have as many global links as leaves.
+/// The balanced Dragonfly+ of such switches, with more nodes on a leaf by the oversubscription. Half of a leaf's ports
+/// lead to nodes, half of a spine's to other groups (Shpiner et al., HiPINEB 2017). It has the fewest groups that hold
+/// the nodes. Where they need fewer leaves, spines have as many global links as leaves.
 pub fn dragonfly_plus(nodes: u32, ports: u32, ratio: f64) -> Option<DragonflyPlus> {
     let nodes_per_leaf = (f64::from(ports) * ratio / (1.0 + ratio)).round() as u32;
     let (spines, half) = (ports.checked_sub(nodes_per_leaf)?, ports / 2);
@@ -327,8 +327,8 @@ pub fn dragonfly_plus(nodes: u32, ports: u32, ratio: f64) -> Option<DragonflyPlu
     Some(DragonflyPlus { nodes_per_leaf, leaves, spines, global_per_spine: leaves })
 }
 
-/// The HyperX of the fewest switches, then the fewest links, in up to three dimensions, whose relative bisection
-/// K x S / 2T (Ahn et al., SC 2009) is at least that of the ratio in every dimension.
+/// The HyperX of the fewest switches, then the fewest links, in up to three dimensions. Its relative bisection K x S /
+/// 2T (Ahn et al., SC 2009) is at least that of the ratio in every dimension.
 pub fn hyperx(nodes: u32, ports: u32, ratio: f64) -> Option<HyperX> {
     let mut best: Option<HyperX> = None;
     for dimensions in 1..=3_usize {

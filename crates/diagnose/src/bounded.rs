@@ -88,8 +88,9 @@ impl Bounded {
     }
 }
 
-/// By how many microseconds a short message between the farthest two hosts takes longer than between the nearest two: what
-/// the places of unknown hosts may explain. None on a site's own network, where the path of each pair is known.
+/// By how many microseconds a short message between the farthest two hosts takes longer than between the nearest two.
+/// The places of unknown hosts may explain that much. Zero on a site's own network, where the path of each pair is
+/// known.
 pub fn distance(source: &Source, nodes: Option<u32>) -> f64 {
     if source.own_nodes().is_some() {
         return 0.0;

@@ -1,8 +1,13 @@
 //! Which hosts a file is of: by its content, else by its name.
 //!
-//! Few programs print the hosts that they ran on. In order: a line `# hosts: node[01-02]`; the devices of nccl-tests; the
-//! two ends of iperf3; the host options of a launcher's command line in the same file; the parts of the file's name after
-//! the first dot (`osu_bw.node01.node02.txt`). The first host sends where one side sends.
+//! Few programs print the hosts that they ran on. The sources, in order:
+//! - a line `# hosts: node[01-02]`
+//! - the devices of nccl-tests
+//! - the two ends of iperf3
+//! - the host options of a launcher's command line in the same file
+//! - the parts of the file's name after the first dot (`osu_bw.node01.node02.txt`).
+//!
+//! The first host sends where one side sends.
 
 use hotlink_results::import::Program;
 use hotlink_site::hostlist;

@@ -39,8 +39,8 @@ pub struct Question {
     pub files: Vec<String>,
     /// The fabric that was measured; by default the network that the files hold.
     pub fabric: Option<String>,
-    /// Nodes of the machine: they decide how far apart two hosts may lie, and the bounds of runs on more than two ranks; by
-    /// default unknown, and one for each rank.
+    /// Nodes of the machine. They decide how far apart two hosts may lie, and the bounds of runs on more than two
+    /// ranks. By default they are unknown, and one for each rank.
     pub nodes: Option<u32>,
     /// The benchmark of outputs that do not tell theirs.
     pub benchmark: Option<String>,

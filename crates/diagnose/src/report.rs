@@ -124,8 +124,8 @@ impl Reporter<'_> {
         record.with("file", finding.files.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(" "))
     }
 
-    /// What other files say of the hosts that stand out; where they say something of a host that no run shows, that is a
-    /// finding, too.
+    /// What other files report about the hosts that stand out. A report about a host that no run shows is a finding,
+    /// too.
     fn with_hardware(&self, found: &mut Vec<Finding>) {
         for (fact, host, what, place) in self.hardware() {
             let is_of = |finding: &Finding| {

@@ -145,7 +145,7 @@ pub struct Numbers {
     pub impossible: Vec<(String, String)>,
 }
 
-/// Puts the bound beside every number.
+/// Adds the bound to every number.
 ///
 /// # Errors
 /// The fabric cannot be built for the nodes.

@@ -5,8 +5,9 @@ use super::{Event, Queue};
 /// Most events of the row: as many as are moved one by one in the time in which a heap takes one.
 const MOST: usize = 16;
 
-/// Few events stand in a row, the next one last; with more, all are in the queue `Q` until it is empty. One rank's chain of
-/// operations or messages has two or three events at a time, which the row takes in a fraction of a heap's time.
+/// Few events stand in a row, the next one last; with more, all are in the queue `Q` until it is empty. One rank's
+/// chain of operations or messages has two or three events at a time. For these a row takes a fraction of a heap's
+/// time.
 pub struct Few<Q> {
     row: [(u64, Event); MOST],
     len: usize,

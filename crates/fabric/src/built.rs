@@ -32,7 +32,7 @@ pub struct Fabric {
     pub(crate) incoming: OnceLock<Incoming>,
 }
 
-/// The ways of one trip through a fabric: what depends on its ends alone, looked up once.
+/// The paths of one trip through a fabric: what depends on its ends alone, looked up once.
 #[derive(Debug)]
 pub struct Ways<'a> {
     fabric: &'a Fabric,
@@ -71,8 +71,8 @@ impl Ways<'_> {
         hops.get(nth(hops.len())? as usize).copied()
     }
 
-    /// Every next hop of a packet at `state`, with the share of the flow that takes it; empty at the destination,
-    /// and where no route exists. Clears `hops` first and allocates nothing once `hops` is large enough.
+    /// Every next hop of a packet at `state`, with the share of the flow that takes it. Empty at the destination, and
+    /// where no route exists. Clears `hops` first and allocates nothing once `hops` is large enough.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         hops.clear();
         if state.at == self.destination {

@@ -2,11 +2,11 @@
 //!
 //! A packet that holds one virtual channel may wait for the next on its route. If no cycle of such dependencies can
 //! form, packets cannot deadlock; a cycle means that blocked packets of the right lengths may. Every route that the
-//! routing allows is followed. On a cube in dimension order, rings of one dimension are copies of each other and
-//! dependencies between dimensions only ascend, so one ring of each dimension tells all.
+//! routing allows is followed. On a cube in dimension order, rings of one dimension are copies of each other, and
+//! dependencies between dimensions only ascend. One ring of each dimension therefore suffices.
 //!
-//! What the graph does not see is told beside it: SCI rings have cycles but their access protocol (bypass FIFO, echo,
-//! busy retry) keeps packets moving, and unbounded buffers never block.
+//! The graph does not see two things. SCI rings have cycles, but their access protocol (bypass FIFO, echo, busy retry)
+//! keeps packets moving. Unbounded buffers never block.
 
 use crate::built::Fabric;
 use crate::flow_control::Admission;
@@ -47,7 +47,7 @@ pub struct Report {
     pub cycle: Option<Vec<VirtualChannel>>,
     /// What prevents deadlock in spite of a cycle.
     pub protection: Option<Protection>,
-    /// Virtual channels of each channel that were told apart.
+    /// Virtual channels of each channel that were distinguished.
     pub lanes: u8,
 }
 

@@ -24,9 +24,9 @@ impl Fabric {
         .map(|bytes_per_s| bytes_per_s / 1e6)
     }
 
-    /// What a node's own devices let it inject, in MB/s (10^6 bytes per second) of payload: its host, its link, and where it
-    /// has a router or B-Link for itself, that and all the links that leave it. Of the median node: a failed link or a slow
-    /// host of another is no measure. `None` if none of them has a rate.
+    /// What a node's own devices let it inject, in MB/s (10^6 bytes per second) of payload: its host and its link. A
+    /// router or B-Link of the node alone counts too, with all the links that leave it. The median node counts, so that
+    /// a failed link or another node's slow host does not. `None` if none of these devices has a rate.
     pub fn injection_mbps(&self, capacities: Capacities, efficiency: f64) -> Option<f64> {
         self.usual(&|resource| self.payload_mbps(resource, capacities, efficiency).unwrap_or(f64::INFINITY))
     }
@@ -75,8 +75,8 @@ impl Fabric {
         }
     }
 
-    /// Rates of the channels that leave `vertex`, or come to it, other than those of `back`; a device behind an internal
-    /// connection or a host bus (a ring stop, a NIC) counts by what leaves it or comes to it.
+    /// Rates of the channels that leave `vertex`, or arrive at it, other than those of `back`. A device behind an
+    /// internal connection or a host bus (a ring stop, a NIC) counts by its own channels.
     fn through(&self, vertex: Vertex, back: Vertex, way: Way, rate: &impl Fn(Resource) -> f64) -> f64 {
         let one = |(channel, next): (Channel, Vertex)| {
             let (own, role) = (rate(Resource::Channel(channel)), self.network.role(Resource::Channel(channel)));

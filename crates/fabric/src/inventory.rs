@@ -21,9 +21,9 @@ impl Inventory {
         self.pieces.get(&kind).copied().unwrap_or(0)
     }
 
-    /// What a built fabric consists of. A cube needs an adapter for each node asked for and a cable for each of a
-    /// router's rings (one more position, one more of each: rings are cut to length). Its routers are parts of the nodes,
-    /// unless hosts have links to them or the fabric names a switch to buy. Clos64 crossbars and the cables
+    /// What a built fabric consists of. A cube needs an adapter for each node asked for, and a cable for each of a
+    /// router's rings. (One more position needs one more of each: rings are cut to length.) Its routers are parts of
+    /// the nodes, unless hosts have links to them or the fabric names a switch to buy. Clos64 crossbars and the cables
     /// among them come inside their enclosures; a GPU fabric has whole hosts. Scale-up links and processes of one
     /// machine need nothing.
     pub fn of(fabric: &Fabric) -> Inventory {

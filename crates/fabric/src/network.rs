@@ -1,9 +1,8 @@
 //! A fabric built for a number of nodes: vertices and directed channels, each possibly a resource with a capacity.
 //!
-//! Vertices are devices (node, bus, router, ring stop, switch), channels are directed. A resource is a vertex, a
-//! channel or a part of a node's host whose role has a rate; a route is a sequence of channels and the vertices
-//! between them. Channels are numbered in order of their source, so that those leaving a vertex lie together, in
-//! port order.
+//! Vertices are devices (node, bus, router, ring stop, switch); channels are directed. A resource is a vertex, a
+//! channel or a part of a node's host whose role has a rate. A route is a sequence of channels and the vertices between
+//! them. Channels are numbered by their source, so those leaving a vertex lie together, in port order.
 
 use crate::terms::Role;
 use crate::units::{Rate, Time};
@@ -70,7 +69,7 @@ pub struct Network {
     /// topology has no such order.
     pub order: Vec<u8>,
     /// Region of each vertex, where packets may go by a random one (Valiant routing): a group, or a switch by itself.
-    /// [`NO_REGION`] of nodes; empty where the topology has none.
+    /// Nodes have [`NO_REGION`]. Empty where the topology has no regions.
     pub region: Vec<u32>,
     /// Roles that sit in every node's host and have a rate in the fabric's description.
     pub host_roles: Vec<Role>,

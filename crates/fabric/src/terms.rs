@@ -88,8 +88,8 @@ pub enum RoutingSpec {
     UpDown,
     /// Every shortest path, split evenly at each hop.
     ShortestEcmp,
-    /// The same, each hop in a lane (virtual channel) of its own, so that no circle of waiting packets can close (Günther,
-    /// IEEE Transactions on Communications 1981).
+    /// The same, with each hop in a lane (virtual channel) of its own. No cycle of waiting packets can then close
+    /// (Günther, IEEE Transactions on Communications 1981).
     ShortestLanes,
     /// One shortest path per destination (lowest channel first).
     ShortestSingle,

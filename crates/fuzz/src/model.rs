@@ -88,11 +88,12 @@ enum What {
     Receive(u32),
 }
 
-/// Plays a script in a random order of the ranks' steps and of arrivals: what each rank's receives get, in the order in
-/// which they are posted. Messages of one sender to one receiver keep their order. All, none or some of the standard sends
-/// end before their receives: a sender that went on may be what lets messages meet so that others wait for ever. The order
-/// is drawn anew before every step, or seldom, so that a rank or a message may stay behind all others for long (after
-/// Burckhardt and others, "A randomized scheduler with probabilistic guarantees of finding bugs", 2010).
+/// Plays a script in a random order of the ranks' steps and of arrivals. Returns what each rank's receives get, in the
+/// order of their posts. Messages of one sender to one receiver keep their order. All, none or some of the standard
+/// sends end before their receives. A sender that went on may let messages meet so that others wait for ever.
+///
+/// The order is drawn anew before every step, or seldom. A rank or a message may then stay behind all others for long.
+/// (After Burckhardt and others, "A randomized scheduler with probabilistic guarantees of finding bugs", 2010.)
 ///
 /// # Errors
 /// The ranks cannot go on.

@@ -1,5 +1,5 @@
-//! Parts of scripts with wildcards of source: between two barriers, each rank starts all its sends before it waits, and
-//! its receives are such that every matching that MPI allows gives each of them a message.
+//! Parts of scripts with wildcards of source. Between two barriers, each rank starts all its sends before it waits.
+//! Every matching of its receives that MPI allows gives each of them a message.
 
 use super::draw::{Draw, Open, What};
 use super::model::takes;

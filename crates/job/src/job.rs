@@ -94,8 +94,8 @@ pub(crate) fn may_read_terminal() -> bool {
     unsafe { libc::isatty(0) == 0 || libc::tcgetpgrp(0) == libc::getpgrp() }
 }
 
-/// Ends this process by the signal that it passed on to a job to end it, as a process ends that runs none: whoever waits
-/// for it sees that it was interrupted. Without such a signal nothing happens.
+/// Ends this process by the signal that it passed on to a job to end it. A process without a job ends the same way, so
+/// its parent sees that it was interrupted. Without such a signal nothing happens.
 pub fn end_if_interrupted() {
     let signal = ENDED.load(Ordering::Relaxed);
     if signal != 0 {

@@ -124,8 +124,8 @@ fn is_spread(variable: &dyn Fn(&str) -> Option<String>, ranks: u32) -> bool {
     here.is_some_and(|here| here < ranks) || number("SLURM_STEP_NUM_NODES").is_some_and(|machines| machines > 1)
 }
 
-/// Where the ranks of a Slurm step on several machines meet: at the first machine of the step, where Slurm puts task 0,
-/// at a port that follows from the step's number.
+/// Where the ranks of a Slurm step on several machines meet. It is the first machine of the step, where Slurm puts task
+/// 0, at a port that follows from the step's number.
 fn meet_of_step(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
     number("SLURM_STEP_NUM_NODES").filter(|&machines| machines > 1)?;

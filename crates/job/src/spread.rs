@@ -1,5 +1,5 @@
-//! A job on several hosts: one agent a host, started through `ssh` or what takes its place, starts that host's ranks and ends
-//! them when it is told to, or when who told it is gone.
+//! A job on several hosts. One agent a host, started through `ssh` or its replacement, starts that host's ranks. It
+//! ends them on request, or when its parent is gone.
 
 use crate::job::{Job, JobEnd, Order, Process, Supervised, Until, supervise};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! How long the bytes of a message take through the idle network, way by way.
 //!
-//! A link sends a packet without a gap. So it starts only when it will not run out of bytes: before a faster link a
-//! switch first gathers what the slower one brings, and a packet that goes from slow to fast to slow is sent twice. A
+//! A link sends a packet without a gap, so it starts only when it will not run out of bytes. Before a faster link a
+//! switch first gathers what the slower one delivers. A packet that goes from slow to fast to slow is sent twice. A
 //! switch with a rate of its own passes bytes on as they come. The simulator does the same, packet by packet.
 
 use crate::paths_on;
@@ -38,8 +38,8 @@ pub struct Serial<'a> {
 type Known = BTreeMap<(State, u64), f64>;
 
 impl<'a> Serial<'a> {
-    /// For messages of `bytes` under `capacities`, at a packet efficiency, whose packets choose among equal paths by `by`: a
-    /// policy and the seed of the pairs' hash.
+    /// For messages of `bytes` under `capacities`, at a packet efficiency. `by` holds the policy by which packets
+    /// choose among equal paths, and the seed of the pairs' hash.
     pub fn new(
         fabric: &'a Fabric,
         by: (Paths, u64),
@@ -159,8 +159,8 @@ impl<'a> Serial<'a> {
     }
 }
 
-/// What a stage of `us` adds to the time of a packet's bytes, whose stage before took `tail`; a crossbar is no faster than
-/// what brings them.
+/// What a stage of `us` adds to the time of a packet's bytes, whose stage before took `tail`. A crossbar is no faster
+/// than its input.
 fn gather(tail: &mut f64, us: f64, crossbar: bool) -> f64 {
     let more = (us - *tail).max(0.0);
     *tail = match us > 0.0 && !crossbar {

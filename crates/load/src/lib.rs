@@ -1,12 +1,13 @@
 //! The load count: flows over routes give the load of every resource, hence the hot link. `hotlink-bound` makes a bound of
 //! it.
 //!
-//! Flows are pushed towards one home at a time, farthest first, so that all that share a destination share the work and
-//! no table of pairs is kept. Homes are shared out over the cores in chunks whose sums are added in
-//! order: the same bytes on any machine. On a cube with all its nodes and dimension-order routing, uniform traffic looks
-//! the same from everywhere: one home is counted and the sums spread over the translations (a million nodes in a second or
-//! so). In a complete folded tree it is summed block by block (`tree.rs`), on rails of GPU hosts leaf by leaf (`rails.rs`),
-//! on a dragonfly group by group (`dragonfly.rs`).
+//! Flows are pushed towards one home at a time, farthest first. All flows to a destination share the work, and no table
+//! of pairs is kept. The cores share the homes in chunks, whose sums are added in order: the same bytes on any machine.
+//!
+//! On a cube with all its nodes and dimension-order routing, uniform traffic looks the same from everywhere. One home
+//! is counted and the sums spread over the translations (a million nodes in a second or so). A complete folded tree is
+//! summed block by block (`tree.rs`), rails of GPU hosts leaf by leaf (`rails.rs`), a dragonfly group by group
+//! (`dragonfly.rs`).
 //!
 //! ```
 //! # fn demo(spec: &hotlink_fabric::spec::FabricSpec) -> Result<(), Box<dyn std::error::Error>> {
@@ -504,8 +505,8 @@ impl<'a> Counter<'a> {
         *waiting += amount;
     }
 
-    /// Pushes all that waits to its end; `arrivals` says whether what arrives counts on the last vertex, `table` whose
-    /// entries of the forwarding tables choose among equal hops (without one they share the flow).
+    /// Pushes all that waits to its end. With `arrivals`, what arrives counts on the last vertex. `table` names the
+    /// node whose entries of the forwarding tables choose among equal hops; without one they share the flow.
     fn drain(&mut self, toward: &Toward, arrivals: bool, table: Option<Node>) {
         let phases = usize::from(self.fabric.routing.phases());
         let mut hops = std::mem::take(&mut self.hops);
@@ -562,7 +563,7 @@ fn walk_source_routes(fabric: &Fabric, demand: &Demand, counts: &mut Counts) {
     }
 }
 
-/// Spreads the counts of one destination over all translations of a full cube: each resource carries the sum over its
+/// Spreads the counts of one destination over all translations of a full cube. Each resource carries the sum over its
 /// own kind (same port, same dimension).
 fn spread(fabric: &Fabric, cube: &Cube, one: &Counts) -> Counts {
     let network = &fabric.network;
@@ -597,8 +598,8 @@ fn spread(fabric: &Fabric, cube: &Cube, one: &Counts) -> Counts {
 }
 
 impl Load {
-    /// Load of one resource; of a part of a host, what the node sends and receives (the greater of the two where each
-    /// direction has the rate for itself).
+    /// Load of one resource. For a part of a host it is what the node sends and receives. Where each direction has the
+    /// rate for itself, it is the greater of the two.
     pub fn of(&self, fabric: &Fabric, resource: Resource) -> f64 {
         let half = |role| fabric.spec.resource(role).is_some_and(|spec| spec.half_duplex());
         match resource {

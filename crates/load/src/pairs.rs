@@ -1,7 +1,7 @@
 //! Flows whose path a hash of the pair chooses: each pair is followed by itself.
 //!
-//! What lies ahead of a switch depends on it and on the destination's home alone. So the switches that offer a choice are
-//! asked for once a home, and a pair only draws there: a hash and a counter for each choice. What passed each way is carried
+//! What lies ahead of a switch depends on it and on the destination's home alone. Each home therefore asks the switches
+//! that offer a choice once. A pair only draws there: a hash and a counter for each choice. The counts are carried
 //! along the links up to the next choice when all pairs of the home are through.
 
 use crate::{Counter, Counts, LoadError, in_chunks};
@@ -11,8 +11,8 @@ use hotlink_fabric::routing::choice::Draw;
 use hotlink_fabric::routing::{Hop, Paths, State, Trip};
 use hotlink_fabric::traffic::{Demand, Flow};
 
-/// Most pairs of nodes whose paths are followed one by one (under [`Paths::Flow`]): all of 65,536 nodes, which takes a
-/// quarter of a minute or so on two cores. In a browser, which has one, all of 16,384.
+/// Most pairs of nodes whose paths are followed one by one (under [`Paths::Flow`]): all of 65,536 nodes. That takes a
+/// quarter of a minute or so on two cores. In a browser, which has one, it is all of 16,384.
 pub const MOST_PAIRS: u64 = if cfg!(target_family = "wasm") { 1 << 28 } else { 1 << 32 };
 
 /// Follows every pair's own path, one home of destinations after another.

@@ -1,8 +1,7 @@
 //! Load under forwarding tables: what goes to one destination flows together, switch by switch.
 //!
-//! Each switch has one way on to a destination, so that the flows to it form a tree, besides switches whose way ends
-//! nowhere or goes in a circle. Flows are summed from the leaves of that tree: a step for each switch, however many
-//! nodes send.
+//! Each switch has one path to a destination, so the flows to it form a tree. Switches whose path ends nowhere or in a
+//! circle are apart. Flows are summed from the leaves of that tree: a step for each switch, for any number of senders.
 
 use crate::{Counts, LoadError, in_chunks};
 use hotlink_fabric::Fabric;

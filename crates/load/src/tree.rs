@@ -1,9 +1,9 @@
 //! All-to-all in a complete folded tree, in a step or so for each link.
 //!
-//! What climbs from a home spreads alike whatever its destination outside the block, and what comes down to a block spreads
-//! alike whatever its source. So nodes are summed upwards once, and turn where a destination's block begins. Under
-//! forwarding tables the same holds for destinations whose numbers choose the same links everywhere: a class of them
-//! climbs together, and each descends by itself.
+//! Traffic that climbs from a home spreads alike for every destination outside the block. Traffic that descends to a
+//! block spreads alike for every source. Nodes are therefore summed upwards once, and turn where a destination's block
+//! begins. Under forwarding tables the same holds for a class of destinations whose numbers choose the same links
+//! everywhere. A class climbs together, and each destination descends by itself.
 //!
 //! Amounts are numbers of nodes and pairs, multiplied by the flow of a pair at the end.
 

@@ -1,5 +1,5 @@
-//! Valiant load on a dragonfly. Every intermediate group gets an equal share of each pair's flow, so the first legs to
-//! a group add up whatever their destinations, and the second legs to a router start where the first ones land. In a
+//! Valiant load on a dragonfly. Every intermediate group gets an equal share of each pair's flow. The first legs to a
+//! group therefore add up for all destinations, and the second legs to a router start where the first ones end. In a
 //! single group the intermediate places are its routers.
 
 use crate::{Counter, Counts, Injections, LoadError, in_chunks};

@@ -1,8 +1,8 @@
 //! The run: operations that are ready ask for their adapter, then for their processor, first come first served.
 //!
-//! All messages spend the same o + L between the start of their send and their head's arrival, so heads arrive in the
-//! order in which sends start; the receiving adapter is therefore booked when the send starts, and a message costs one
-//! event. An operation that nothing waits for costs none at its end.
+//! All messages spend the same o + L between the start of their send and their head's arrival. Heads therefore arrive
+//! in the order in which sends start. The receiving adapter is booked when the send starts, and a message costs one
+//! event. An operation that nothing waits for has no event at its end.
 
 use super::outcome::{Limit, Outcome};
 use super::parameters::LogGops;
@@ -423,7 +423,7 @@ impl<'a> Machine<'a> {
         if self.late || self.now > LATEST || self.finish.iter().any(|&at| at > LATEST) {
             return Err(Stuck::Late);
         }
-        // Where all have ended and as many messages were taken as sent, nothing is left to look for.
+        // Where all have ended and as many messages were taken as sent, nothing is left to find.
         if self.left > 0 || self.messages < self.sends {
             let received = |id: u32| self.states[id as usize].partner().is_some();
             Stuck::at_the_end(self.schedule, |id| self.ended.has(id), received)?;

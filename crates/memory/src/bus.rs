@@ -1,9 +1,9 @@
 //! The host bus: a clocked bus of bursts, shared by both directions (PCI).
 //!
-//! Every transaction pays clocks that move no data. PCI 2.1's least, with a target that decodes at medium speed: a
-//! write takes an address phase, a wait for DEVSEL#, then a data phase each clock, then an idle turnaround; a read has
-//! the turn of the address/data lines in the place of the wait. So 64 data phases (a burst of 256 bytes on 32 bits)
-//! take 67 clocks: 132 MB/s become 126.1.
+//! Every transaction pays clocks that move no data. PCI 2.1's least holds for a target that decodes at medium speed. A
+//! write takes an address phase, a wait for DEVSEL#, a data phase each clock, and an idle turnaround. A read has the
+//! turn of the address/data lines in place of the wait. So 64 data phases (a burst of 256 bytes on 32 bits) take 67
+//! clocks: 132 MB/s become 126.1.
 
 use crate::WORD;
 use crate::engine::waits;

@@ -23,7 +23,7 @@ impl Cache {
         Cache { ways: ways as usize, sets, lines: vec![0; (sets * ways) as usize], chance: None, hashes: false }
     }
 
-    /// One that cores share: any line of a set makes room; its sets are found by all bits of an address or by the low ones.
+    /// A cache that cores share. Any line of a set makes room. All bits of an address select its set, or the low ones.
     pub fn shared(level: &Level, line: u64, hashes: bool) -> Cache {
         Cache { chance: Some(SplitMix64::new(level.size)), hashes, ..Cache::new(level, line) }
     }

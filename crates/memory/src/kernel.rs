@@ -44,8 +44,8 @@ pub enum Kernel {
     },
 }
 
-/// Where the second block begins: pages away from the first, and a row further, so that blocks of a machine without
-/// translation do not meet in a bank all the time.
+/// Where the second block begins: pages away from the first, and one row further. Blocks of a machine without
+/// translation then do not always meet in a bank.
 fn second(machine: &Machine) -> u64 {
     (1 << 40) / machine.dram.row * machine.dram.row + machine.dram.row
 }

@@ -66,8 +66,8 @@ impl Memory {
         Machine::is_stated(fabric).then(|| Memory::of(fabric)).transpose()
     }
 
-    /// That of a machine. One that was made before shares what that has worked out: a sweep has many simulations of a machine,
-    /// and each is to step through its loops once.
+    /// The memory of a machine. An earlier one for the same machine shares its computed times. A sweep has many
+    /// simulations of a machine, and each loop is stepped through only once.
     pub fn new(machine: Machine) -> Memory {
         static MADE: Mutex<VecDeque<Memory>> = Mutex::new(VecDeque::new());
         let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,8 +116,8 @@ impl Memory {
         self.time(self.copying(bytes, stride, offset), Before::Nothing)
     }
 
-    /// Time to take `bytes` that an adapter has put into memory, whose lines no cache holds, to words `stride` words
-    /// apart in a block of `held` bytes that the program has used before.
+    /// Time to copy `bytes` that an adapter has put into memory, whose lines no cache holds. The destination is words
+    /// `stride` words apart in a block of `held` bytes that the program has used before.
     pub fn copy_arrived(&self, bytes: u64, stride: u64, held: u64) -> Time {
         // What does not fit is as if nothing had been there.
         let fits = held.saturating_mul(2) <= self.machine.largest_cache();
@@ -146,8 +146,8 @@ impl Memory {
         Time((bytes * self.line_ps).div_ceil(self.machine.line))
     }
 
-    /// The same while the processor stores what it reads to an adapter: its buffers, in which lines wait for memory, are
-    /// those in which combined stores wait for the bus, so that one line is under way at a time.
+    /// The same while the processor stores what it reads to an adapter. Lines that wait for memory share its buffers
+    /// with combined stores that wait for the bus, so one line is under way at a time.
     pub fn read_to_store(&self, bytes: u64) -> Time {
         Time((bytes * self.line_alone_ps).div_ceil(self.machine.line))
     }
@@ -162,8 +162,8 @@ impl Memory {
         self.machine.dram.open + self.machine.dram.write
     }
 
-    /// Time that the memory takes, word after word `stride` words apart, for a word that an adapter or an engine stores:
-    /// the more stride, the more words open a row.
+    /// Time that the memory takes for each word that an adapter or an engine stores, `stride` words apart. The larger
+    /// the stride, the more words open a row.
     pub fn store_word(&self, stride: u64) -> Time {
         self.store_line() + self.opening(stride)
     }

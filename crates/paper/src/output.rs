@@ -332,7 +332,8 @@ impl Output {
     pub fn vary_all(&self, is_asked_for: bool) -> Vary {
         if is_asked_for { Vary::Yes } else { Vary::No }
     }
-    /// Whether uncertain inputs are varied of the first answer: where it is asked for, else for a table's last line if that takes but a moment.
+    /// Whether uncertain inputs are varied of the first answer: on request, else for a table's last line if that takes
+    /// but a moment.
     pub fn vary(&self, is_asked_for: bool) -> Vary {
         match self.format {
             _ if is_asked_for => Vary::Yes,

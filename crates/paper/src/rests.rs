@@ -15,8 +15,8 @@ pub fn is_told_below(key: &str) -> bool {
         || interval.is_some_and(|of| ANSWERS.contains(&of))
 }
 
-/// The interval of each answer that has one, and at the end one line that says how much was estimated or assumed and which
-/// of these moves the answer most.
+/// The interval of each answer that has one. A last line says how much was estimated or assumed, and which of these
+/// inputs moves the answer most.
 pub fn lines(records: &[Record]) -> Vec<String> {
     told(records, Some("--sensitivity tells which moves the answer most"))
 }

@@ -83,8 +83,8 @@ impl Table {
         Table::of_keys(records, &all)
     }
 
-    /// As [`Table::text`], in lines of at most `screen` letters: long texts take several lines, then columns are left out and
-    /// named below, those about the run itself first. A file or a pipe gets all.
+    /// As [`Table::text`], in lines of at most `screen` letters. Long texts take several lines. If that is not enough,
+    /// columns are left out and named below, those about the run itself first. A file or a pipe gets all.
     pub fn text_within(&self, screen: usize) -> String {
         let mut kept = self.clone();
         let mut table = kept.narrowed(screen);

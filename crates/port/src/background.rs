@@ -72,8 +72,8 @@ impl Pattern {
 pub struct BackgroundSpec {
     /// Who sends to whom.
     pub pattern: Pattern,
-    /// What a node offers: in a simulation as a share of what the load count allows it under this pattern; between real
-    /// processes as the share of [`WINDOW`] messages that it has under way during each operation, in the mean.
+    /// What a node offers. In a simulation it is a share of what the load count allows under this pattern. Between real
+    /// processes it is the mean share of [`WINDOW`] messages that the node has under way during each operation.
     pub load: f64,
     /// Bytes of a message.
     pub size: u64,

@@ -96,8 +96,8 @@ pub struct Moment {
     pub servers: Vec<u64>,
 }
 
-/// The part of a run that a benchmark counts: from the first moment at which all its ranks had begun to the last at which
-/// all had ended. What they did before, such as registering memory, is no part of its answer.
+/// The part of a run that a benchmark counts. It lasts from the first moment at which all its ranks had begun to the
+/// last at which all had ended. Earlier work, such as registering memory, is no part of its answer.
 #[derive(Clone, Debug, Default)]
 pub struct Counting {
     ranks: Vec<[Option<Busy>; 2]>,

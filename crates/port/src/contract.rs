@@ -29,7 +29,7 @@ pub trait Host {
     fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Refusal>;
     /// The program writes its memory from byte `offset`. Free of charge. Ghosts ignore it.
     fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal>;
-    /// Copies, packs or unpacks: the bytes of `from` in order to the bytes of `to`, as many. They must not overlap.
+    /// Copies, packs or unpacks the bytes of `from`, in order, to as many bytes of `to`. They must not overlap.
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal>;
     /// `into` becomes `into` combined with `other`, element by element: rows of equal length that do not overlap. Free of
     /// charge; ghosts stay as they are.
@@ -113,15 +113,14 @@ pub trait Port: Host {
     /// Takes the program's account of how it ends: after this the rank's silence is not a death. What is posted to a rank
     /// that has closed is accepted and lost, or refused: it does not find the port busy for ever.
     fn close(&mut self);
-    /// Whether it wants to hear now what the program waits for ([`Note::Waits`]): a simulated port always, one of real time
-    /// once a wait has taken long.
+    /// Whether the port wants to hear now what the program waits for ([`Note::Waits`]). A simulated port always does, a
+    /// port of real time once a wait has taken long.
     #[inline]
     fn listens(&self) -> bool {
         !self.limits().real_time
     }
-    /// Hears what the program is at. Nothing depends on it but what a simulated port can tell afterwards: who waits
-    /// for what when nobody can go on, whether anybody left a barrier too early, and what a calibrated machine's calls
-    /// cost.
+    /// Hears what the program does. Only a simulated port's later reports depend on it. They say who waits for what
+    /// when nobody can go on, whether anybody left a barrier too early, and what a calibrated machine's calls cost.
     #[inline]
     fn note(&mut self, note: Note) {
         let _ = note;

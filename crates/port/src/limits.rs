@@ -15,8 +15,8 @@ pub struct Limits {
     pub clock_step: Time,
     /// Largest payload of a control message.
     pub control_bytes_max: u64,
-    /// A message's cost already holds the protocol that moves it, as a calibrated MPI's does: layers above send every
-    /// message whole, and add no handshake, however long it is.
+    /// A message's cost already includes the protocol that moves it, as a calibrated MPI's does. Layers above send
+    /// every message whole, and add no handshake for any length.
     pub whole_messages: bool,
     /// Payload that travels with the head at (almost) no further cost.
     pub inline_bytes: u64,
@@ -48,8 +48,9 @@ pub struct Limits {
     pub rate: Rate,
     /// Rate of a local copy.
     pub copy_rate: Rate,
-    /// Bytes of a long message that leave before another one's: a packet where an adapter or processor serves several in
-    /// turns, all where it ends one before the next, or where each receiver moves its own.
+    /// Bytes of a long message that leave before another one's. That is a packet where an adapter or processor serves
+    /// several round-robin. It is all bytes where messages leave one after the other, or where each receiver moves its
+    /// own.
     pub turn_bytes: u64,
 }
 
@@ -136,7 +137,7 @@ pub struct ReductionLimits {
     pub shares: bool,
 }
 
-/// Limited resources of set-up, which a cache of registrations, mappings and connections lives within.
+/// Limits of registration. A cache of registrations, mappings and connections stays within them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegistrationLimits {
     /// Private memory can be exported at all.
@@ -145,10 +146,10 @@ pub struct RegistrationLimits {
     pub private_mappable: bool,
     /// Blocks of private memory shorter than this move faster through buffers than by strided transfers.
     pub private_block_min: u64,
-    /// Transfers shorter than this move faster through buffers than by set-up and zero-copy.
+    /// Transfers shorter than this move faster through buffers than by registration and zero-copy.
     pub zero_copy_min: u64,
-    /// As `zero_copy_min`, for private memory between ranks that both wait: where the system must copy, buffers may
-    /// be faster at every size, and zero-copy pays only by letting one side compute.
+    /// As `zero_copy_min`, for private memory between ranks that both wait. Where the system must copy, buffers may be
+    /// faster at every size, and zero-copy pays only by letting one side compute.
     pub private_zero_copy_min: u64,
     /// The same from above: private memory of so many bytes and more moves faster through buffers again.
     pub private_zero_copy_max: u64,
@@ -169,7 +170,7 @@ pub struct RegistrationLimits {
 }
 
 impl RegistrationLimits {
-    /// Of a port that exports no private memory: no transfer is worth a set-up.
+    /// Of a port that exports no private memory: no transfer is worth a registration.
     pub const NONE: RegistrationLimits = RegistrationLimits {
         private: false,
         private_mappable: false,

@@ -304,7 +304,8 @@ impl Layer for Count {
     }
 }
 
-/// Does what a port may do: is busy, is late, refuses set-ups for want of resources. Each in so many percent of cases.
+/// Does what a port may do: is busy, is late, refuses registrations for lack of resources. Each field is a percentage
+/// of cases.
 #[derive(Clone, Debug)]
 pub struct Fault {
     random: Random,

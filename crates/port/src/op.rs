@@ -79,8 +79,8 @@ pub enum Op<'a> {
         /// At most [`crate::Limits::control_bytes_max`].
         payload: Payload<'a>,
     },
-    /// A remote store. [`Event::Done`] when the data is visible at the target and the source may be reused; if the
-    /// limits are `ordered`, a control message posted later to the same rank arrives after the data in any case.
+    /// A remote store. [`Event::Done`] when the data is visible at the target and the source may be reused. If the
+    /// limits are `ordered`, a control message posted later to the same rank always arrives after the data.
     Deposit {
         /// Source.
         from: Span,
@@ -107,9 +107,10 @@ pub enum Op<'a> {
         /// Returned with the end.
         token: Token,
     },
-    /// Combine every rank's `from` element by element by the fabric, into the `to` of the ranks that `share` names:
-    /// elements lie in a row, as many on each rank. `to` may be `from`, but for [`Share::Parts`]. [`Event::Done`] when
-    /// the result is there; until then the memory is the port's. All ranks post the same reductions in the same order.
+    /// The fabric combines every rank's `from` element by element, into the `to` of the ranks that `share` names.
+    /// Elements lie in a row, as many on each rank. `to` may be `from`, except for [`Share::Parts`]. [`Event::Done`]
+    /// when the result is there; until then the memory is the port's. All ranks post the same reductions in the same
+    /// order.
     Reduce {
         /// How, and of what.
         operation: Operation,

@@ -1,9 +1,9 @@
 //! Which receive takes which message, in constant time each.
 //!
-//! Every (receiver, source, tag) that occurs gets a number before the run, so that matching is an array access and the
-//! queues are lists threaded through the operations: nothing is searched however much is posted at once. Where a
-//! receiver uses wildcards, a message stands in the queue of each pattern that fits it (at most four) and leaves the
-//! others when it is met there again as already taken.
+//! Every (receiver, source, tag) that occurs gets a number before the run. Matching is then an array access, and the
+//! queues are lists threaded through the operations. Nothing is searched, however much is posted at once. With
+//! wildcards, a message stands in the queue of each pattern that fits it (at most four). It leaves the other queues
+//! when they find it already taken.
 
 use crate::form::{ANY, Kind, NONE, Op, Schedule};
 use crate::state::{Line, Marks, State};

@@ -1,7 +1,8 @@
 //! What ranks do, as a schedule.
 //!
-//! An operation waits for the one before it on its rank to have begun, as the program called for them in that order, and
-//! for the ends of the messages that the program had taken before: what it sends or computes may depend on them.
+//! An operation waits until the one before it on its rank has begun, as the program called them in that order. It also
+//! waits for the ends of the messages that the program had taken before, because what it sends or computes may depend
+//! on them.
 
 use crate::form::{Builder, Kind, Op, Schedule};
 

@@ -35,7 +35,7 @@ thread_local! {
 /// From or to whom a thread waits for something, if that is one, and with which tag, if that is the program's.
 pub(crate) type Awaits = Option<(Option<Rank>, Option<u32>)>;
 
-/// This thread enters a function of the library: who waits there is told by its name.
+/// This thread enters a function of the library. Its name is reported if the thread waits there.
 pub fn goes_into(name: &'static str) {
     WITHIN.set(name);
     AWAITS.set(None);
@@ -98,8 +98,8 @@ pub struct Door {
     entered: u64,
 }
 
-/// What a call of a [`Door`] unwinds with, by [`std::panic::resume_unwind`], where the simulation was halted and the process
-/// goes on ([`Door::surviving`]); the rank that failed, if one did.
+/// A call of a [`Door`] unwinds with this, by [`std::panic::resume_unwind`], where the simulation was halted and the
+/// process goes on ([`Door::surviving`]). It names the rank that failed, if one did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halted(pub Option<Rank>);
 
@@ -238,8 +238,8 @@ impl Door {
     pub fn leaves(&mut self, token: u64) {
         self.say(Ask::Leaves, |words| words.push(token));
     }
-    /// The program has looked for something, in vain, and goes on: that takes some time, which its clock shows from the next
-    /// thing on that it asks for.
+    /// The program has polled for something in vain, and goes on. That takes some time, which its clock shows from its
+    /// next request on.
     pub fn pass(&mut self) {
         self.go_on(Ask::Pass);
     }
@@ -270,8 +270,8 @@ impl Door {
             self.empty = self.next.is_none();
         }
     }
-    /// A thread that takes turns waits: until when it has nothing to do, if it says so, and whether something has happened since
-    /// this was last asked, which others may wait for.
+    /// A thread that takes turns waits. Returns until when it has nothing to do, if it says so. Also returns whether
+    /// something has happened since the last call, which others may wait for.
     pub(crate) fn rests(&mut self) -> (Option<Time>, bool) {
         if self.stirred {
             self.vain = (0, Time::ZERO);

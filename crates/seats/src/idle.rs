@@ -3,7 +3,8 @@
 /// Calls in a row after which time goes on beside them, and so many picoseconds at first.
 const CALLS: u32 = 10_000;
 const FIRST_PS: u64 = 1_000_000;
-/// Later it is this part of all that it has gone on so: long waits take few steps, and none is much longer than it must be.
+/// Later it is this fraction of all such time so far. Long waits take few steps, and none is much longer than
+/// necessary.
 const PART: u64 = 64;
 
 /// Calls of a process since it last waited for something; it starts anew where it waits.

@@ -82,8 +82,8 @@ impl Office {
             calls: Rc::default(),
         }
     }
-    /// Makes an office of the same seats on a thread of this process: one that simulates while this one tells it which
-    /// processes have ended, and may halt it. This one must stay until that is over.
+    /// Makes an office of the same seats on a thread of this process. That office simulates while this one reports
+    /// which processes have ended, and may halt it. This one must stay until that is over.
     ///
     /// # Errors
     /// As [`Office::new`].

@@ -200,7 +200,7 @@ pub fn send_file(socket: BorrowedFd<'_>, file: BorrowedFd<'_>) -> io::Result<()>
     let mut byte = [1u8];
     let mut room = Ancillary([0; 64]);
     let mut iov = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
-    // SAFETY: a zeroed header is valid; its pointers are to locals that outlive the call; the room holds one
+    // SAFETY: a zeroed header is valid, and its pointers are to locals that outlive the call. The room holds one
     // descriptor (CMSG_SPACE of an int is 24).
     unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
@@ -277,8 +277,8 @@ pub enum Ending {
 pub fn fork(body: impl FnOnce()) -> io::Result<Child> {
     // SAFETY: plain system calls.
     let parent = unsafe { libc::getpid() };
-    // SAFETY: the child keeps to memory of its own copy, the shared mapping, and calls that are sound after a fork in
-    // a process with threads (glibc makes its allocator so); it ends by `exit_now` and runs no exit handler.
+    // SAFETY: the child uses only memory of its own copy, the shared mapping, and calls that are sound after a fork.
+    // With threads, glibc makes its allocator so. It ends by `exit_now` and runs no exit handler.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {

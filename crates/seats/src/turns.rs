@@ -1,10 +1,10 @@
-//! Turns of the threads of a rank's process. A rank has one place in the simulation: its threads have the library one after the
-//! other, and virtual time goes on when all of them wait.
+//! Turns of the threads of a rank's process. A rank has one place in the simulation. Its threads use the library one
+//! after the other, and virtual time advances when all of them wait.
 //!
-//! A thread that calls the library waits for its turn, and one whose call cannot go on gives its turn up. A turn is given only
-//! when every other thread of the process sleeps, in the library or elsewhere, so that the order of turns is that of the
-//! program, not of the system. Then it is the turn of the thread whose last one is the longest ago; of two new ones, of the
-//! one that was made first. When nobody can go on, one of those that wait hands over to the simulator for all.
+//! A thread that calls the library waits for its turn, and one whose call cannot go on gives its turn up. A turn is
+//! given only when every other thread of the process sleeps, in the library or elsewhere. The program then decides the
+//! order of turns, not the system. The turn goes to the thread whose last one is the longest ago; of two new threads,
+//! to the older. When nobody can go on, one of those that wait hands over to the simulator for all.
 //!
 //! No thread tells when it falls asleep elsewhere. One of those that wait looks for that: often at first, then every
 //! millisecond. A thread that neither sleeps nor calls holds the rank up; after [`Turns::limit`] of its processor time the
@@ -237,9 +237,9 @@ pub struct Turns {
 
 static TURNS: OnceLock<Turns> = OnceLock::new();
 
-/// From now on this process's threads take turns, and this one has the first; `tell` says why the process must end, and `sleeps` is
-/// how threads sleep, also by the system's functions where clocks are virtual. `false`: the system does not tell what threads
-/// do.
+/// From now on this process's threads take turns, and this one has the first. `tell` reports why the process must end.
+/// `sleeps` is how threads sleep, also by the system's functions where clocks are virtual. Returns `false` if the
+/// system does not show what threads do.
 pub fn take_turns(tell: fn(&str), sleeps: Sleeps) -> bool {
     let Ok(tasks) = Tasks::of_process() else { return false };
     let limit = std::env::var(LIMIT).ok().and_then(|word| word.parse().ok()).unwrap_or(LIMIT_S);

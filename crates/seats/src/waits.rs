@@ -1,11 +1,12 @@
 //! What ranks wait for, told when a wait has taken long; and how one sees that no rank can go on.
 //!
-//! Each rank has a line. A rank whose wait has lasted its idling's first naps gives the wait a number and says what it
-//! waits for; from then on it counts each of its polls in vain (*beats*). An event ends the wait without a word: the next
-//! long wait has another number. So a wait costs nothing before it is long, and nothing when it ends.
+//! Each rank has a line. A wait becomes long after the first naps of its rank's idling. The rank then gives it a
+//! number, notes what it waits for, and counts each of its polls in vain (*beats*). An event ends the wait without a
+//! note: the next long wait has another number. A wait thus costs nothing before it is long, and nothing when it ends.
 //!
-//! No rank can go on if all that are not over wait, no number changes, and after that was seen once every rank has polled
-//! several times more in vain: whatever had been sent by then would have come. A rank that computes does not beat.
+//! No rank can go on if three things hold. All ranks that are not over wait, and no number changes. After both were
+//! seen, every rank has polled several times more in vain: all earlier messages would have arrived by then. A rank that
+//! computes does not beat.
 #![allow(unsafe_code)]
 
 use crate::name;

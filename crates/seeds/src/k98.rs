@@ -1,8 +1,8 @@
 //! K98: SCI, Myrinet and T3D at three levels of support by the operating system.
 //!
-//! Of K98's curves only the axes, the orderings stated in the text and one label (126 MB/s) are left; they are held
-//! against simulated hosts whose parameters were not fitted to any of them: deposits by the hosts' model (s19-24),
-//! message passing and TCP/IP by the message stack on simulated ports (s25-27).
+//! Of K98's curves only the axes, the orderings stated in the text and one label (126 MB/s) are left. They are compared
+//! with simulated hosts whose parameters were not fitted to any of them. Deposits use the hosts' model (s19-24);
+//! message passing and TCP/IP use the message stack on simulated ports (s25-27).
 
 mod claims;
 mod figures;

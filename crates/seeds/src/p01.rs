@@ -22,9 +22,9 @@ use rayon::prelude::*;
 const NODES: u32 = 64;
 /// Barriers and short broadcasts under load.
 const SAMPLES: u32 = 100;
-/// What the abstract says of its flood: "flooded with a background traffic of unicast messages". Full load, a random
-/// partner for each message; of the length nothing is said, so that it is the one that floods have where none is given. It
-/// stands in every row under load.
+/// The abstract describes its flood as "flooded with a background traffic of unicast messages". This is full load, with
+/// a random partner for each message. The abstract gives no length, so floods have their default length. It stands in
+/// every row under load.
 const FLOOD: &str = "uniform:1";
 /// Other floods at full load, shown as points: the abstract picks none of them.
 const OTHER_FLOODS: [&str; 3] = ["uniform:1:320", "uniform:1:1024", "permutation:1"];
@@ -175,7 +175,7 @@ fn barriers_under_load(spec: &FabricSpec, claim: &Claim) -> Rows {
     Ok(vec![row.known_not_to_hold().under(why)])
 }
 
-/// The same beside every flood that was tried.
+/// The same with every flood that was tried.
 fn floods(spec: &FabricSpec) -> Rows {
     let point = |flood: &str| {
         let told: BackgroundSpec = flood.parse()?;

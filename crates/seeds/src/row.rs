@@ -201,9 +201,9 @@ impl Row {
         self.told.is_some()
     }
 
-    /// Whether the claim holds in the model; `None`: nothing to hold (a point of a series, a gap). Of two numbers, those of
-    /// inputs must agree to a unit of the last printed place; others must be near. A prediction is held to the number that
-    /// stood before the datum was known, if there is one: a model that was mended since predicts nothing.
+    /// Whether the claim holds in the model. `None`: nothing to hold (a point of a series, a gap). Of two numbers,
+    /// those of inputs must agree to a unit of the last printed place; others must be near. If a number was predicted
+    /// before the datum was known, the prediction is held to that one: a model that was changed since predicts nothing.
     pub fn is_held(&self) -> Option<bool> {
         match self.on_file() {
             Some(number) => self.error_of(number).map(|_| self.is_near(number, ["predicted_low", "predicted_high"])),

@@ -1,5 +1,5 @@
-//! What the studies print, figure by figure and table by table: which of our points belong there, on which axes, and which
-//! printed values stand with them. The axes are the study's own where they survived.
+//! What the studies print, figure by figure and table by table. Each sheet says which of our points belong there, on
+//! which axes, and which printed values stand with them. The axes are the study's own where they survived.
 
 use crate::Study;
 use Across::{Linear, Powers, Ratios, Words};

@@ -1,4 +1,5 @@
-//! How fast the packet network runs, on CPU time of one thread, beside the bare rate of its event core in the same run.
+//! How fast the packet network runs on CPU time of one thread, compared with the bare rate of its event core in the
+//! same run.
 //!
 //! `cargo run --release -p hotlink-sim --example network_rates [WORD]`: only the lines that contain WORD.
 

@@ -58,8 +58,8 @@ pub struct Settings {
     /// Packets of a node's hosts that may be in a wormhole network without an acknowledgement; `u16::MAX`: no limit, and
     /// none is sent.
     pub unacknowledged: u16,
-    /// From the start of a full packet's head on its last link to its acknowledgement on the way back, in picoseconds;
-    /// for a shorter packet in proportion.
+    /// Picoseconds from the start of a full packet's head on its last link to its acknowledgement on the path back. A
+    /// shorter packet takes proportionally less.
     pub acknowledge_ps: u64,
     /// Which of equal paths a packet takes.
     pub paths: Paths,

@@ -158,8 +158,8 @@ impl Sum {
     }
 }
 
-/// What ranks of a communicator, whose numbers are `rows` by rank, give differently to the function `name`: the gravest
-/// difference, and a sentence that names all ranks with their values.
+/// What ranks of a communicator, whose numbers are `rows` by rank, give differently to the function `name`. Returns the
+/// gravest difference, and a sentence that names all ranks with their values.
 ///
 /// ```
 /// use hotlink_standard::{Alike, Difference, difference};

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// How many that share a lock may pass one that waits to have it alone. If none could, that one might wait for a holder
-/// that itself waits for one of those behind: ranks that lock all for as long as they run do.
+/// How many that share a lock may pass one that waits for it exclusively. If none could, that one might wait for a
+/// holder that itself waits for one behind it. Ranks that lock all for as long as they run do so.
 const PASSES: u32 = 1000;
 
-/// A lock that several may share or one have alone. It is granted in the order in which they came, except that those who
-/// share it pass one that waits to have it alone: while any holder is older than that one, and then 1,000 times.
+/// A lock that several may share or one have exclusively. It is granted in the order of requests. But those who share
+/// it pass one that waits for it exclusively, while any holder is older than that one, and then 1,000 times.
 #[derive(Debug)]
 pub struct LockQueue<T> {
     holders: BTreeMap<u32, Holder>,

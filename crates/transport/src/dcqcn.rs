@@ -1,5 +1,5 @@
-//! DCQCN (Zhu et al., SIGCOMM 2015): the receiver turns marks into at most one notification each interval, upon which the
-//! sender cuts its rate; time and bytes without one bring it back.
+//! DCQCN (Zhu et al., SIGCOMM 2015). The receiver turns marks into at most one notification each interval, upon which
+//! the sender cuts its rate. Time and bytes without a notification restore it.
 
 use crate::{Ack, Allowance, Path, Room, Transport, put};
 

@@ -1,10 +1,10 @@
 //! Congestion control as state machines without a network: acknowledgements and times go in, how much a flow may send comes
 //! out. No clock, no input or output, no random numbers.
 //!
-//! A [`Transport`] keeps the state of all flows, by place. Whoever drives it says when a flow opens ([`Transport::open`]), when
-//! a packet leaves ([`Transport::sent`]) and when its acknowledgement has come back ([`Transport::heard`]): feedback is as
-//! late as the driver makes it. Before each packet it asks for the [`Allowance`]. [`Flows`] does that bookkeeping for a network;
-//! a [`Config`] says which transport with which numbers, and how switches mark packets.
+//! A [`Transport`] keeps the state of all flows, by place. Its driver reports when a flow opens ([`Transport::open`]),
+//! when a packet leaves ([`Transport::sent`]) and when its acknowledgement returns ([`Transport::heard`]). Feedback is
+//! as late as the driver makes it. Before each packet the driver asks for the [`Allowance`]. [`Flows`] does that
+//! bookkeeping for a network. A [`Config`] gives the transport with its numbers, and how switches mark packets.
 //!
 //! ```
 //! use hotlink_transport::{Ack, Path, Transport, swift::{Swift, Parameters}};
@@ -120,7 +120,8 @@ pub trait Transport {
     fn allowance(&mut self, flow: u32, now_ps: u64) -> Allowance;
 }
 
-/// When a port of a switch marks a packet that leaves (RED: Floyd and Jacobson 1993; on the bytes that wait now, as DCQCN has it).
+/// When a port of a switch marks a packet that leaves (RED: Floyd and Jacobson 1993). It uses the bytes that wait now,
+/// as DCQCN does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ecn {
     /// Queue up to which no packet is marked, in bytes.

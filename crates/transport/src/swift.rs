@@ -1,9 +1,9 @@
-//! Swift (Kumar et al., SIGCOMM 2020): the delay of each packet against a target; additive increase below it, a cut in
-//! proportion to the excess above it, at most once a round trip.
+//! Swift (Kumar et al., SIGCOMM 2020) compares the delay of each packet with a target. Below it the window grows
+//! additively. Above it the window is cut in proportion to the excess, at most once a round trip.
 //!
-//! The target is the idle round trip, what is allowed beyond, and the paper's scaling by flows (s3.5): the smaller a window, the
-//! more flows share its link, and their queue grows with the square root of their number. The paper's scaling by hops is in
-//! the idle round trip. A window below one packet paces packets.
+//! The target is the idle round trip, the allowed delay beyond it, and the paper's scaling by flows (s3.5). The smaller
+//! a window, the more flows share its link, and their queue grows with the square root of their number. The paper's
+//! scaling by hops is in the idle round trip. A window below one packet paces packets.
 
 use crate::{Ack, Allowance, Path, Room, Transport, put};
 

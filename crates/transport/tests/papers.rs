@@ -21,7 +21,8 @@ fn ack(now_ps: u64, rtt_ps: u64, marked: bool) -> Ack<'static> {
     Ack { now_ps, arrived_ps: now_ps.saturating_sub(US), rtt_ps, bytes: PACKET as u32, marked, hops: &[] }
 }
 
-/// Zhu et al. 2015, Fig. 14 and s4: g 1/256, N 50 us, K and T 55 us, B 10 MB, F 5, R_AI 40 Mbit/s.
+/// Zhu et al. 2015, Fig. 14 and s4: `g = 1/256`, `N = 50 us`, `K = T = 55 us`, `B = 10 MB`, `F = 5`, `R_AI = 40
+/// Mbit/s`.
 fn dcqcn() -> dcqcn::Parameters {
     dcqcn::Parameters {
         gain: 1.0 / 256.0,
@@ -451,12 +452,12 @@ fn a_window_above_a_packet_ends_the_wait_of_its_pace() {
     };
     // Far above the target a window of 30 packets is halved each time; below a packet it paces.
     assert_eq!((0..7).map(|_| after(500)).collect::<Vec<_>>(), [true, true, true, true, true, false, false]);
-    // Below the target it grows by a packet, so that the next one leaves at once, though the last one asked for 2 ms or more.
+    // Below the target it grows by a packet. The next one leaves at once, though the last one asked for 2 ms or more.
     assert!(after(12));
 }
 
-/// Flows over one queue, in steps of a microsecond, with feedback a round trip late: the queue's delay at the end, each
-/// flow's share of what was sent in the second half, and how much of the link that was.
+/// Flows over one queue, in steps of a microsecond, with feedback a round trip late. Returns the queue's delay at the
+/// end, each flow's share of the second half, and how much of the link that half took.
 fn bottleneck(all: &mut dyn Transport, flows: u32, base_us: u64, mark_bytes: f64) -> (f64, Vec<f64>, f64) {
     (0..flows).for_each(|flow| all.open(flow, &path(base_us)));
     let steps = 40_000u64;
@@ -505,8 +506,8 @@ fn bottleneck(all: &mut dyn Transport, flows: u32, base_us: u64, mark_bytes: f64
     (delays / (steps / 2) as f64, shares, total / (LINE * 1e-6 * (steps / 2) as f64))
 }
 
-/// Alizadeh et al. 2010, s3.3: the least and the greatest queue in packets of N flows in step, where `fills` packets fill
-/// the way there and back.
+/// Alizadeh et al. 2010, s3.3: the least and the greatest queue in packets of N flows in step. `fills` packets fill the
+/// path both ways.
 fn dctcp_queue(flows: f64, fills: f64, k: f64) -> [f64; 2] {
     let window = (fills + k) / flows;
     let marks = (2.0 * window + 1.0) / ((window + 1.0) * (window + 1.0));
@@ -518,7 +519,7 @@ fn dctcp_queue(flows: f64, fills: f64, k: f64) -> [f64; 2] {
     [k + flows - flows * (window + 1.0) * low / 2.0, k + flows]
 }
 
-/// Swift's delay stays about the target whatever the number of flows, DCQCN and NSCC keep a queue; all fill the link and
+/// Swift's delay stays near the target for any number of flows; DCQCN and NSCC keep a queue. All fill the link and
 /// share it about evenly.
 #[test]
 fn flows_share_a_link_and_hold_the_queue_where_their_papers_say() {

@@ -86,8 +86,8 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// A request by who answers it, in the order of its fabrics: a collective is run by the kernels of GPUs where a fabric's
-    /// file describes GPUs, and by the message stack elsewhere, or where `--stack` asks for it.
+    /// Requests by engine, in the order of its fabrics. GPUs' kernels run a collective where a fabric's file describes
+    /// GPUs. The message stack runs it elsewhere, or where `--stack` asks for it.
     ///
     /// # Errors
     /// A fabric that cannot be opened; an algorithm or choice that GPUs do not have.

@@ -121,9 +121,9 @@ impl Bus {
         }
     }
 
-    /// The record with its bounds: those of the algorithm that ran (said, told by the log, or the usual one:
-    /// `bound_algorithm`) as `bound_bus_bandwidth_MBps`, `efficiency` and `limiting_resource`; beside it the bound of
-    /// every level of it and of every other algorithm, and the largest of all.
+    /// The record with its bounds. `bound_bus_bandwidth_MBps`, `efficiency` and `limiting_resource` are those of the
+    /// algorithm that ran (`bound_algorithm`): the stated one, the log's, or the usual one. The record also has the
+    /// bound of every level of it and of every other algorithm, and the largest of all.
     ///
     /// # Errors
     /// The cluster cannot be built, or has not the algorithm that was said.

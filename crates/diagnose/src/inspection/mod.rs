@@ -1,7 +1,7 @@
 //! `hotlink fabric`: what a site's own network is, what its routing gives, and what its cables would allow.
 //!
-//! Shares are of the usual host link's rate (the median over the hosts): 1 means that every host sends at the full rate of
-//! such a link. Packet overhead takes the same part of both and cancels out.
+//! Shares are of the usual host link's rate, the median over the hosts. 1 means that every host sends at the full rate
+//! of such a link. Packet overhead takes the same part of both and cancels out.
 
 mod balance;
 mod failures;

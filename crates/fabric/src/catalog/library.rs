@@ -264,8 +264,8 @@ impl Library {
         parse_price_list(&file, &text)
     }
 
-    /// Whatever `name_or_path` is: a fabric or a variant of one, else a part, else a price list, else something published;
-    /// a path by what stands in the file.
+    /// Finds a fabric or a variant of one, else a part, else a price list, else something published. The content of the
+    /// file decides for a path.
     ///
     /// # Errors
     /// Every mistake of the file and of the parts it names.

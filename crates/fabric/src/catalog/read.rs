@@ -166,7 +166,7 @@ impl Stated {
         resources.finish();
     }
 
-    /// The resources, complete; what is missing is told at the fabric's `[resource.ROLE]` or its top.
+    /// The resources, complete. A missing value is reported at the fabric's `[resource.ROLE]` or its top.
     fn resources(&self, root: &Table<'_>) -> BTreeMap<Role, ResourceSpec> {
         let mut complete = BTreeMap::new();
         for (key, role) in ROLES {
@@ -302,7 +302,7 @@ pub(super) fn read_part(name: &str, sheet: &Sheet<'_>, stated: &mut Stated) -> O
     title
 }
 
-/// Names in a fabric file of things that stand in other files; the library looks them up.
+/// Names in a fabric file that refer to other files; the library looks them up.
 pub(super) trait References {
     /// Reads part `name` over `stated`; false if there is none.
     fn part(&mut self, name: &str, stated: &mut Stated) -> bool;

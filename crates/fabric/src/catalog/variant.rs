@@ -9,7 +9,7 @@ use crate::sheet::Mistake;
 use crate::spec::{FabricSpec, ItemKind, PriceRef};
 use toml::{Table, Value};
 
-/// What the values of a variant may be called, beside the keys of the topology.
+/// The key of a variant's values, in addition to the keys of the topology.
 const LINK: &str = "link";
 /// Keys of `[topology]` that say what it is, not how large.
 const FIXED: [&str; 3] = ["kind", "source", "status"];
@@ -114,8 +114,8 @@ pub(super) fn text(
     Ok(table.to_string())
 }
 
-/// Whether `base` says nothing of what the pieces of the variant cost: other cables, other switches or adapters (a switch
-/// may have ports left over, but none that it lacks), or nodes whose price holds their share of so many switches.
+/// Whether `base` has no price for the variant's pieces: other cables, switches or adapters, or nodes whose price holds
+/// their share of so many switches. A switch may have ports left over, but none that it lacks.
 pub(super) fn is_repriced(base: &FabricSpec, variant: &FabricSpec, settings: &[(&str, &str)]) -> bool {
     let [before, after] = [base, variant].map(|spec| spec.topology.ports());
     let share = base.prices.as_ref().is_some_and(|prices| !prices.items.contains_key(&ItemKind::Switch));

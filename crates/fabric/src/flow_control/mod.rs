@@ -1,8 +1,8 @@
 //! Flow controls: how packets behave where they cannot go on, stated once each.
 //!
-//! A record says by which mechanics a packet takes room, how it passes a switch, and what stands in for buffers that nobody
-//! states. The simulator knows the mechanics and no names. To add a flow control of mechanics that there are, write a file
-//! with a `pub const RECORD: FlowControl` and add one line to [`FLOW_CONTROLS`]; a technology's record names it.
+//! A record states how a packet takes room, how it passes a switch, and what stands in for buffers that nobody states.
+//! The simulator knows the mechanics and no names. To add a flow control of existing mechanics, write a file with a
+//! `pub const RECORD: FlowControl` and add one line to [`FLOW_CONTROLS`]. A technology's record names it.
 //!
 //! ```
 //! use hotlink_fabric::{flow_control::Passage, technology};

@@ -2,9 +2,9 @@
 //! half-way split evenly.
 //!
 //! A ring of routers deadlocks without virtual channels. Here a packet uses virtual channel 0 while the ring's
-//! wrap-around still lies ahead of it in this dimension, and 1 from then on (Dally and Seitz 1987): which of the two
-//! follows from where it is and where it goes. SCI rings need none: their access protocol (bypass FIFO, echo, retry)
-//! keeps packets moving.
+//! wrap-around still lies ahead of it in this dimension. From then on it uses 1 (Dally and Seitz 1987). Its position
+//! and destination decide between the two. SCI rings need none: their access protocol (bypass FIFO, echo, retry) keeps
+//! packets moving.
 
 use super::{Hop, State};
 use crate::network::{Network, Vertex};

@@ -1,5 +1,5 @@
-//! Dragonfly routing by formula: minimal (local, global, local) and Valiant (minimal to a random intermediate group, then
-//! minimal to the destination; Kim, Dally, Scott, Abts 2008).
+//! Dragonfly routing by formula: minimal (local, global, local) and Valiant (Kim, Dally, Scott, Abts 2008). Valiant is
+//! minimal to a random intermediate group, then minimal to the destination.
 //!
 //! A router with a global link of its own to the wanted group takes it; any other spreads evenly over the group's
 //! links there. Virtual channels rise along the way (local 0, global 0, local 1, global 1, local 2), so that no cycle

@@ -3,7 +3,7 @@
 //! A node may have several addresses (InfiniBand's LIDs under an LMC), each with entries of its own. A sender uses one of
 //! them for all its packets to a node: sender i the address i modulo their number.
 //!
-//! Nothing is worked out here: a table may lead nowhere, or in a circle. [`Forwarding::walk`] tells.
+//! Nothing is computed here. A table may lead nowhere, or in a circle: [`Forwarding::walk`] finds out.
 
 use super::lanes::Lanes;
 use super::{Hop, State};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// The tables of all switches.
 #[derive(Clone, Debug)]
 pub struct Forwarding {
-    /// Place of the next channel among those that leave the switch: all switches for node 0's first address, then for its
-    /// next, then for node 1, and so on.
+    /// Index of the next channel among those that leave the switch. The order is all switches for node 0's first
+    /// address, then for its next, then for node 1, and so on.
     next: Arc<[u8]>,
     addresses: u32,
     nodes: u32,
@@ -35,7 +35,7 @@ impl Forwarding {
         Forwarding::addressed(network, 1, |node, _, switch| place(node, switch))
     }
 
-    /// The same for nodes with several addresses each, which `place` is told as numbers from 0.
+    /// The same for nodes with several addresses each, which `place` receives as numbers from 0.
     pub fn addressed(
         network: &Network,
         addresses: u32,

@@ -1,5 +1,5 @@
-//! Virtual lanes under forwarding tables: each pair of nodes has a service level, each switch a lane for a level by the ports
-//! that a packet comes and goes by.
+//! Virtual lanes under forwarding tables. Each pair of nodes has a service level. Each switch maps a level to a lane by
+//! the ports through which a packet enters and leaves.
 
 use crate::network::{Channel, Network, Node, Vertex};
 use std::collections::BTreeMap;
@@ -30,9 +30,9 @@ impl Lanes {
     pub const DROP: u8 = 15;
     const UNKNOWN: u8 = u8::MAX;
 
-    /// From the level of each pair (source first) that has one; the row of each pair of channels that leave a switch, the
-    /// one back to where a packet came from and the one it takes; and of each channel the place of the one back, which is
-    /// the other direction of the same cable.
+    /// `level` gives the level of each pair (source first) that has one. `row` gives the row of two channels that leave
+    /// a switch: back to where a packet came from, and onward. `back` gives each channel's index of the other direction
+    /// of its cable.
     pub fn new(
         network: &Network,
         level: impl Fn(Node, Node) -> Option<u8>,

@@ -2,10 +2,11 @@
 //!
 //! A routing answers one question: where may a packet at a [`State`] go next on its [`Trip`]? A deterministic routing
 //! gives one [`Hop`], a spreading one several with their shares. The load count asks per destination
-//! ([`Routing::toward`], with the hops still to go, so that flows can be pushed farthest first); the simulator asks
-//! per packet ([`crate::Fabric::ways`]). Structured topologies answer by formula, any other graph from distances to the
-//! destination's home, worked out once per home and kept ([`paths::ShortestPaths`]), or without a table where it is a
-//! complete folded tree ([`tree::Tree`]).
+//! ([`Routing::toward`], with the hops still to go, so that flows can be pushed farthest first). The simulator asks per
+//! packet ([`crate::Fabric::ways`]).
+//!
+//! Structured topologies answer by formula. Any other graph uses distances to the destination's home, computed once per
+//! home and kept ([`paths::ShortestPaths`]). A complete folded tree needs no table ([`tree::Tree`]).
 
 pub mod choice;
 pub mod cube;
@@ -195,8 +196,8 @@ impl Routing {
         }
     }
 
-    /// The intermediate group for a packet, chosen by `random` among those of neither end; `None` where the route is
-    /// minimal (other routings, both ends in one group, no third group).
+    /// The intermediate group for a packet, which `random` chooses among those of neither end. `None` where the route
+    /// is minimal (other routings, both ends in one group, no third group).
     pub fn choose_via(&self, attachment: &Attachment, source: Node, destination: Node, random: u64) -> Option<u32> {
         let (from, to) = self.group_ends(attachment, source, destination);
         let (low, high) = (from.min(to), from.max(to));
@@ -384,8 +385,8 @@ pub enum Toward<'a> {
 }
 
 impl Toward<'_> {
-    /// A number that falls with every hop (for most routings the hops still to go) and is 0 at the home; `None` if there
-    /// is no way.
+    /// A number that falls with every hop (for most routings the hops still to go) and is 0 at the home. `None` if no
+    /// path exists.
     pub fn rank(&self, state: State) -> Option<u32> {
         match self {
             Toward::Cube(cube) => Some(cube.distance(state.at)),

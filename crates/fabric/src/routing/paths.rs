@@ -1,8 +1,8 @@
 //! Shortest paths on any graph: every one (ECMP), a single one, or the shortest that climb before they descend
 //! (up*/down*).
 //!
-//! One array of distances per home is the whole table: the ways on from a device are the channels whose far end is one
-//! hop nearer. A complete folded tree needs no table ([`Tree`]). Packets do not pass through nodes.
+//! One array of distances per home is the whole table: the next channels of a device are those whose far end is one hop
+//! nearer. A complete folded tree needs no table ([`Tree`]). Packets do not pass through nodes.
 
 use super::tree::Tree;
 use super::{Alike, Hop, State};
@@ -80,9 +80,9 @@ impl ShortestPaths {
         paths.with_lanes(u8::try_from(lanes).unwrap_or(u8::MAX))
     }
 
-    /// The shortest paths that never climb after a descent. Up is towards a higher tier where tiers have levels, else
-    /// towards the root of a breadth-first tree (the device with most channels, lowest number first); then towards the
-    /// lower number. No cycle of channels can then wait for each other.
+    /// The shortest paths that never climb after a descent. Up is towards a higher tier where tiers have levels.
+    /// Elsewhere it is towards the root of a breadth-first tree (the device with most channels, lowest number first),
+    /// then towards the lower number. No cycle of channels can then wait for each other.
     pub fn up_down(network: &Network, attachment: &Attachment, shape: &Shape) -> ShortestPaths {
         let depth = match shape {
             Shape::Tiers(tiers) if tiers.iter().any(|tier| tier.level > 0) => {

@@ -1,5 +1,5 @@
-//! Valiant routing on any graph whose switches lie in regions ([`Network::region`]): shortest to the nearest switch of a
-//! random other region, then shortest to the destination (Valiant and Brebner, STOC 1981).
+//! Valiant routing on any graph whose switches lie in regions ([`Network::region`]; Valiant and Brebner, STOC 1981). It
+//! is shortest to the nearest switch of a random other region, then shortest to the destination.
 //!
 //! A region is a group of a Dragonfly+, or one switch of a Slim Fly or HyperX. Each hop has a lane of its own: first legs
 //! begin with lane 0, second legs with the one after the longest first leg. Lanes rise along every way, so that no cycle of

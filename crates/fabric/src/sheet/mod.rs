@@ -361,7 +361,7 @@ impl<'s> Table<'s> {
         let source = table.text("source");
         let status = table.choice("status", STATUSES);
         let number = table.stated_number("value", factor, &unit, range);
-        // Looked at all the same: beside a wrong value it is no unknown key.
+        // Read in any case: next to a wrong value it is no unknown key.
         let is_uncertain = table.has("uncertainty");
         let uncertain = number.filter(|_| is_uncertain).and_then(|number| table.uncertainty(number));
         let more = more(&table);
@@ -403,7 +403,7 @@ impl<'s> Table<'s> {
         range
     }
 
-    /// The number of a value, checked in base units, told in the unit that the file states.
+    /// The number of a value, checked in base units, and reported in the unit that the file states.
     fn stated_number(
         &self,
         key: &str,

@@ -1,8 +1,8 @@
 //! Technologies: what a network of some make does, stated once and with its source.
 //!
 //! A part of the catalog says which technology it is (`technology = "infiniband"`), and so does a graph. The record of
-//! that technology says how blocked packets behave, what model of adapters fits, how packets are framed, which routing
-//! is usual and which of equal paths a packet takes. Nothing is guessed from another value.
+//! that technology says how blocked packets behave, how packets are framed, and what model of adapters fits. It also
+//! says which routing is usual, and which of equal paths a packet takes. Nothing is guessed from another value.
 //!
 //! To add a technology, write a file with a `pub const RECORD: Technology` and add one line to [`TECHNOLOGIES`].
 //!

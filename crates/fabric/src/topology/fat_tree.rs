@@ -1,11 +1,13 @@
 //! Folded Clos networks: leaf-spine, three-level and deeper fat trees, k-ary n-trees; with oversubscribed leaves and
 //! partial populations.
 //!
-//! A block of level 0 is a leaf. A block of a higher level joins up to k = radix / 2 blocks of the level below by
-//! switches with k ports down and k up, one for every up port of a lower block, and each lower block has one link to
-//! each of them. The top level has no up ports to keep: where a vendor turns them down, it joins up to `radix` blocks,
-//! and where there are fewer, it has fewer switches with parallel links. Nodes fill leaves in order, leaves fill blocks
-//! in order. Where an oversubscription does not divide a leaf's ports, the leaf has the next port up, not one less.
+//! A block of level 0 is a leaf. A block of a higher level joins up to k = radix / 2 blocks below by switches with k
+//! ports down and k up. It has one switch for every up port of a lower block, and each lower block has one link to each
+//! switch. The top level needs no up ports. Where a vendor turns them down, it joins up to `radix` blocks. Where there
+//! are fewer, it has fewer switches with parallel links.
+//!
+//! Nodes fill leaves in order, leaves fill blocks in order. Where an oversubscription does not divide a leaf's ports,
+//! the leaf has the next port up, not one less.
 
 use super::switches::{MAX_PORTS, RADIX};
 use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
@@ -18,8 +20,8 @@ use crate::terms::Role;
 pub(crate) const ENTRY: Registered =
     Registered { kind: "fat-tree", meaning: "folded Clos in any number of levels; k-ary n-tree", read };
 
-/// Folded Clos of switches with `radix` ports in `levels` levels, as small as the number of nodes allows; also the k-ary
-/// n-tree (`top_all_down = false`, k = radix / 2).
+/// Folded Clos of switches with `radix` ports in `levels` levels, as small as the number of nodes allows. Also the
+/// k-ary n-tree (`top_all_down = false`, k = radix / 2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct FatTree {
     /// Ports of a switch.
@@ -165,8 +167,8 @@ fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
     let ups = if needed == 2 { leaf_up } else { k };
     let least = if top_all_down { (blocks * ups).div_ceil(radix) } else { ups };
     check_channels(2 * (u64::from(n) + u64::from(needed) * u64::from(leaves) * u64::from(leaf_up)))?;
-    // The links of a switch spread evenly over the switches above where their number can divide its up ports and no more
-    // than double; else the first ones get a link more each.
+    // The links of a switch spread evenly over the switches above where their number can divide its up ports and at
+    // most double. Otherwise the first ones get one more link each.
     let even = (least..=ups).find(|&c| ups.is_multiple_of(c)).unwrap_or(ups);
     let fits = |c: u32| blocks * ups.div_ceil(c) <= if top_all_down { radix } else { k };
     let uneven = (least..=ups).find(|&c| fits(c)).unwrap_or(ups);

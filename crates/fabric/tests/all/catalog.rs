@@ -1,4 +1,4 @@
-//! The embedded catalog is whole, and files with mistakes are told all of them, with their places.
+//! The embedded catalog is whole. All mistakes of a file are reported, with their places.
 
 use hotlink_fabric::catalog::{self, Library, Lines, Mistake, nearest};
 use hotlink_fabric::flow_control::{FLOW_CONTROLS, FlowControl};

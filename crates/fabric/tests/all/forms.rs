@@ -61,7 +61,7 @@ fn theory_uses_gross_rates_and_packet_efficiency() {
     assert!((clos.efficiency - efficiency).abs() < 1e-15);
 }
 
-/// Eq. 2 by counting turns one by one: a packet from 0 crosses a B-Link at its source, at its target, and where it
+/// Eq. 2 by counting turns one by one. A packet from 0 crosses a B-Link at its source, at its target, and where it
 /// passes from one ring to the next.
 #[test]
 fn hot_b_link_is_what_counting_turns_gives() {

@@ -294,7 +294,7 @@ fn gpu_traffic_to_another_rail_goes_by_the_scale_up_switch_and_the_right_gpus_ni
     assert_eq!(route(0, 2), "memory of GPU 0, scale-up switch 0, memory of GPU 2, node 2");
 }
 
-/// GPUs of a host are numbered in a row and hang from a leaf each: tables that took the number of a GPU would lead all GPUs
+/// GPUs of a host have consecutive numbers and hang from a leaf each. Tables by the number of a GPU would lead all GPUs
 /// of a leaf down by a few of its cables.
 #[test]
 fn forwarding_tables_spread_the_gpus_of_a_leaf_over_its_cables() {

@@ -51,7 +51,7 @@ impl LogGpPort {
         }
         Ok(())
     }
-    /// A message to oneself: as long as one was measured to take, all of it the processor's; else as to any other.
+    /// A rank's message to itself. It takes as long as measured, all of it the processor's; else as to any other rank.
     fn send_own(&self, world: &mut World, place: u32, working: u64) {
         let bytes = world.flights[place as usize].bytes;
         match world.machine.message_to_self(bytes, working) {

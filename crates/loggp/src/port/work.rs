@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 pub(super) enum Job {
     /// Takes this long.
     Fixed(u64, Task),
-    /// A long copy: its time beside others, and what is left of that alone.
+    /// A long copy: its time with concurrent copies, and the fraction of that time when it runs alone.
     Copy { beside: u64, alone: f64 },
     /// Moves a message to another rank, within a working set.
     Carry { place: u32, working: u64 },
@@ -162,7 +162,7 @@ impl World {
         let turn = self.turn(rank);
         self.push_worked(end, rank, turn);
     }
-    /// What it takes to move a message that begins now, and whether the other side moves one at the same time; if it
+    /// The time to move a message that begins now, and whether the other side moves one at the same time. If that side
     /// does so already, its message takes as long.
     fn carry(&mut self, rank: Rank, place: u32, working: u64) -> (u64, bool) {
         let Flight { to, bytes, .. } = self.flights[place as usize];

@@ -1,7 +1,7 @@
 //! Everything that the ranks of one run share: the clock, what is under way, and each rank's seat.
 //!
-//! A rank's clock runs ahead of the common one by the local work that it has done since it was last resumed; what it
-//! sends then leaves when the common clock has come as far. An arrival is seen by the first poll after the rank was resumed.
+//! A rank's clock runs ahead of the common one by the local work that it has done since it was last resumed. What it
+//! sends leaves when the common clock reaches that time. The first poll after the rank was resumed sees an arrival.
 
 use super::seat::{Flight, Seat, State};
 use crate::machine::{Machine, Missing};
@@ -83,7 +83,7 @@ impl World {
     fn push(&mut self, at: u64, kind: u8, id: u32, extra: u32) {
         self.queue.push(at.max(self.now), Event::new(kind, id, extra));
     }
-    /// A rank's processor is looked at when it is done with what it does, unless that has changed by then.
+    /// A rank's processor is checked when it has done its work, unless that has changed by then.
     pub fn push_worked(&mut self, at: u64, rank: Rank, turn: u32) {
         self.push(at, WORKED, rank, turn);
     }

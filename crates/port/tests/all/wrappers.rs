@@ -96,7 +96,7 @@ fn a_fault_of_a_hundred_percent_is_sure() {
     }
 }
 
-/// Notes what it is told, and when; refuses set-ups where it is to.
+/// Notes what it hears, and when; refuses registrations if `refuses`.
 #[derive(Clone, Default)]
 struct Watch {
     told: Rc<RefCell<Vec<String>>>,

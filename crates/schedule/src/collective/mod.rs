@@ -1,8 +1,8 @@
 //! Collectives as GPU clusters run them, written as schedules from a description of the machine.
 //!
-//! Data is cut into channels that run side by side, each on a processor of its own (a block of a GPU's kernel), and each
-//! channel's part into chunks that follow one another. A receive, its reduction or copy and the next send form a chain, as
-//! the kernels of NCCL and RCCL run them; a message to another domain waits for the proxy that hands it to the adapter.
+//! Data is cut into concurrent channels, each on a processor of its own (a block of a GPU's kernel). Each channel's
+//! part is cut into chunks that follow one another. A receive, its reduction or copy and the next send form a chain, as
+//! the kernels of NCCL and RCCL run them. A message to another domain waits for the proxy that hands it to the adapter.
 //!
 //! - **ring**: channel c enters each domain at its GPU c, passes all GPUs of it over the scale-up network and leaves on
 //!   rail c again. Where rails are joined, it stays on the rail of the last GPU; in a mesh, rings use every link.
@@ -273,8 +273,8 @@ pub(crate) fn share(bytes: u64, index: u64, parts: u64) -> u64 {
     upto(index + 1) - upto(index)
 }
 
-/// The chunk of a pipeline of `depth` stages: halved until it fills, but not below sizes at which each takes as long as a
-/// smaller one (NCCL does so for trees).
+/// The chunk of a pipeline of `depth` stages. It is halved until the pipeline fills, but not below sizes at which a
+/// smaller chunk takes as long (NCCL does so for trees).
 pub(crate) fn pipelined(bytes: u64, mut chunk: u64, depth: u64) -> u64 {
     for (fill, least) in [(8 * depth, 128 << 10), (4 * depth, 64 << 10), (depth, 32 << 10)] {
         while bytes / chunk < fill && chunk > least {

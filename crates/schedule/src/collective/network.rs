@@ -1,5 +1,5 @@
-//! Between the domains by the network's switches: each GPU sends its block to the leaf of its rail, leaves have spines
-//! combine what theirs combined, and every GPU gets the result back (NCCL's CollNet, by InfiniBand's SHARP).
+//! Between the domains the network's switches combine the data (NCCL's CollNet, by InfiniBand's SHARP). Each GPU sends
+//! its block to the leaf of its rail, spines combine what leaves combined, and every GPU receives the result.
 
 use super::{Machine, Which, share};
 use crate::draft::{Draft, Local};
@@ -133,8 +133,8 @@ struct Below {
     down: u64,
 }
 
-/// The switches' side of a piece of a channel: `block` is the part of each rail, `first` the rank of the first switch, `places`
-/// those of the domains. Pieces do not wait for one another, but for the rate at which a switch combines.
+/// The switches' side of a piece of a channel. `block` is the part of each rail, `first` the rank of the first switch,
+/// `places` those of the domains. Pieces do not wait for one another, but for the rate at which a switch combines.
 pub(super) fn combine(
     draft: &mut Draft,
     machine: &Machine,

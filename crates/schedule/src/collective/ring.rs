@@ -16,8 +16,8 @@ pub(super) struct Seat {
     pub slices: u64,
 }
 
-/// The place of a GPU in its domain, counted from the channel's entry, that comes as number `at` of it. In a mesh the rings
-/// of as many channels as there are GPUs turn to and fro, so that together they use every link once (Walecki's paths).
+/// The place, counted from the channel's entry, of the GPU that is number `at` of its domain. In a mesh the rings of as
+/// many channels as there are GPUs zigzag, so that together they use every link once (Walecki's paths).
 pub(super) fn step(machine: &Machine, at: u32) -> u32 {
     match machine.wiring.mesh {
         true if at % 2 == 1 => at.div_ceil(2),
@@ -26,15 +26,16 @@ pub(super) fn step(machine: &Machine, at: u32) -> u32 {
     }
 }
 
-/// Rings of a domain that is a mesh and stands alone, of an even number of GPUs: so many together use every link twice
-/// each way. `None`: it is none of these.
+/// Rings of a domain that is a mesh and stands alone, of an even number of GPUs. So many together use every link twice
+/// each way. `None` for other domains.
 fn closed(machine: &Machine) -> Option<u32> {
     let Machine { ranks, domain, wiring, .. } = *machine;
     (wiring.mesh && ranks == domain && domain >= 4 && domain.is_multiple_of(2)).then_some(2 * (domain - 1))
 }
 
-/// The GPU at a place of the closed ring of a channel: the last GPU, then the others to and fro from another start for each
-/// ring, every second ring backwards (RCCL's rings of eight GPUs, `src/graph/rome_models.cc`, cover the links alike).
+/// The GPU at a place of the closed ring of a channel: the last GPU, then the others in a zigzag. Each ring has another
+/// start, and every second ring runs backwards. (RCCL's rings of eight GPUs, `src/graph/rome_models.cc`, cover the
+/// links alike.)
 fn around(machine: &Machine, channel: u32, place: u32) -> u32 {
     let others = machine.domain - 1;
     let place = if channel.is_multiple_of(2) { place } else { (machine.domain - place) % machine.domain };

@@ -1,10 +1,10 @@
 //! A step of parallel training: pipelines of stages, each a group of GPUs, that share their gradients at its end.
 //!
-//! GPUs stand in order of the tensor-parallel rank, then the data-parallel rank, then the stage. Stages work by 1F1B: each
-//! does as many forward passes first as stages follow it, then a backward and a forward pass in turn (Narayanan et al.,
-//! SC 2021, section 2.2). Collectives that a pass waits for are part of its time; messages between stages and the
-//! reduction of gradients are messages. A layer's gradients are reduced once its last backward pass is over, while
-//! the layers before it go on.
+//! GPUs stand in order of the tensor-parallel rank, then the data-parallel rank, then the stage. Stages work by 1F1B
+//! (Narayanan et al., SC 2021, section 2.2). Each first does as many forward passes as stages follow it, then a
+//! backward and a forward pass in turn. Collectives that a pass waits for are part of its time. Messages between stages
+//! and the reduction of gradients are messages. A layer's gradients are reduced once its last backward pass is over,
+//! while the layers before it go on.
 
 use super::groups::{Home, homes_of, ring_pieces, within};
 use super::lane::Lane;

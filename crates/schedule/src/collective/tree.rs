@@ -1,5 +1,6 @@
-//! Two binary trees between the domains, of which each carries half (Sanders, Speck, Träff: Two-tree algorithms for full
-//! bandwidth broadcast, reduction and scan, 2009), and a chain of the GPUs within each domain, in a mesh as rings turn.
+//! Two binary trees between the domains, of which each carries half. Within each domain, the GPUs form a chain, which
+//! turns in a mesh as rings do. (Sanders, Speck, Träff: Two-tree algorithms for full bandwidth broadcast, reduction and
+//! scan, 2009.)
 
 use super::lane::Lane;
 use super::ring::step;

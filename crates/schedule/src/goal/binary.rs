@@ -6,10 +6,13 @@
 //! | 4, 1, 1 | ranks, largest processor, largest adapter |
 //! | 16 a rank | where its operations begin and end, counted from the 9th byte of the file |
 //!
-//! A rank has its number of operations (4), of those that wait for nothing (4) and the list of these (4 each); then 39
-//! bytes an operation: dependencies (4), kind (1), other rank (4), size (8), tag (4), processor (1), adapter (1), how many
-//! wait for its end (4) and where they stand in the list behind (4), how many wait for its start (4) and where (4); then
-//! that list (4 each).
+//! A rank has its number of operations (4), of those that wait for nothing (4) and the list of these (4 each). Then
+//! each operation has 39 bytes:
+//! - dependencies (4), kind (1), other rank (4), size (8), tag (4), processor (1), adapter (1)
+//! - how many operations wait for its end (4), and their place in the list (4)
+//! - how many operations wait for its start (4), and their place (4).
+//!
+//! That list follows (4 each).
 
 use super::window::{Input, Window};
 use crate::form::{ANY, Builder, Kind, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, Op, Place, Schedule};

@@ -1,9 +1,10 @@
 //! MSCCL++'s execution plans: `gpus`, `threadblocks`, `ops`.
 //!
-//! A `put` becomes a message of its bytes, a `signal` an empty one; the `wait` that takes the signal receives what was put
-//! on the channel before it. A remote read (`get`, `rre`, `rres`) becomes an empty message there and its bytes back.
-//! Read: `nop`, `barrier`, `put`, `pws`, `pwsf`, `get`, `copy`, `signal`, `rlxsignal`, `wait`, `rlxwait`, `flush`, `re`,
-//! `res`, `rre`, `rres`, `sem_acquire`, `sem_release`. Packets with flags, multicast and pipelines are errors that say so.
+//! A `put` becomes a message of its bytes, a `signal` an empty one. The `wait` that takes the signal receives what was
+//! put on the channel before it. A remote read (`get`, `rre`, `rres`) becomes an empty message there and its bytes
+//! back. The reader knows `nop`, `barrier`, `put`, `pws`, `pwsf`, `get`, `copy`, `signal`, `rlxsignal`, `wait`,
+//! `rlxwait`, `flush`, `re`, `res`, `rre`, `rres`, `sem_acquire` and `sem_release`. Packets with flags, multicast and
+//! pipelines are errors that say so.
 
 use super::{Wrong, size};
 use crate::collective::Costs;

@@ -156,8 +156,8 @@ impl<'a> Plan<'a> {
         number.ok_or_else(|| self.wrong(node, format!("{key}=\"{text}\" (allowed: {least} to {most})")))
     }
 
-    /// Whether the chunks that the size is cut into are those of the buffers: as many as the largest input or output has
-    /// (MSCCL's compiler writes no others). A plan of one's own (`custom`) need not use all of them.
+    /// Whether the size is cut into the chunks of the buffers: as many as the largest input or output has. MSCCL's
+    /// compiler writes no others. A custom plan (`custom`) need not use all of them.
     fn fits(&self, root: Node<'a, 'a>, parts: i64) -> Result<(), Wrong> {
         let stated = |gpu: Node<'a, 'a>| -> Result<Option<i64>, Wrong> {
             let room = Room::of(self, gpu)?;

@@ -208,9 +208,9 @@ pub(super) fn senders(claim: &Claim, series: &[Row]) -> Vec<Row> {
 /// A run, what its steps allow one after the other, and what it rests on.
 type Exchange = Result<(Run, Option<f64>, Evidence), SimError>;
 
-/// Bandwidth per node in MB/s of an exchange that ends each step before the next: in step k every node sends to the k-th
-/// after it, and the loads of that step alone decide, over the paths that packets take. The bound of the whole exchange adds
-/// all steps' loads first.
+/// Bandwidth per node in MB/s of an exchange that ends each step before the next. In step k every node sends to the
+/// k-th after it. The loads of that step alone decide, over the paths that packets take. The bound of the whole
+/// exchange adds all steps' loads first.
 fn by_steps(fabric: &Fabric, plan: &Plan) -> Option<f64> {
     let nodes = fabric.nodes();
     let step = |by: u32| {

@@ -1,10 +1,10 @@
 //! Myrinet: host DMA, a processor (LANai) that handles every packet, and staging memory (K98 s12, s18).
 //!
-//! A block leaves in packets of a page: host DMA brings a page into staging memory, the LANai sends it, the network
-//! DMA of the receiver takes it in, host DMA writes it to memory; all engines work at the same time. The host DMA is one
-//! for both directions, on the host bus; the two network DMAs have a channel each. A strided deposit makes the
-//! receiver's LANai start one DMA for each word, and the sender's where it gathers words (K98 s13). There are no remote
-//! loads.
+//! A block leaves in packets of a page. Host DMA brings a page into staging memory, and the LANai sends it. The
+//! receiver's network DMA takes it in, and host DMA writes it to memory. All engines work at the same time. One host
+//! DMA serves both directions on the host bus; the two network DMAs have a channel each. A strided deposit makes the
+//! receiver's LANai start one DMA for each word, and the sender's too where it gathers words (K98 s13). There are no
+//! remote loads.
 
 use super::{Bus, Channel};
 use hotlink_bound::Peak;

@@ -1,10 +1,12 @@
 //! Adaptive routing: at each device with several ways on, the least occupied one.
 //!
-//! The choice falls when a packet's head is at the front of its input (QsNet's Elite switches choose an output on the way
-//! up like this) and stands: the packet then waits for that output. Least occupied: fewest packets that wait for the
-//! server or hold it, then the most room behind it, then by lot. Where a link has more virtual channels than the routing
-//! tells apart, a packet takes one that is free. Only ways that the routing offers are chosen from, so
-//! the routing's freedom from deadlock holds; packets of a message may overtake one another.
+//! A packet chooses when its head is at the front of its input, as QsNet's Elite switches choose an output on the
+//! ascent. The choice stands: the packet then waits for that output. The least occupied path has the fewest packets
+//! that wait for the server or hold it, then the most room behind it. A lot decides between equals.
+//!
+//! Where a link has more virtual channels than the routing distinguishes, a packet takes one that is free. A packet
+//! chooses only among paths that the routing offers, so the routing stays free of deadlock. Packets of a message may
+//! overtake one another.
 
 use super::pool::{AGAIN, Packet};
 use super::{CROWD, Net};
@@ -15,8 +17,8 @@ use hotlink_fabric::rng::mix;
 use hotlink_fabric::routing::{Hop, State, Trip};
 use std::ops::Range;
 
-/// Ways on a tree that differ in their channels alone: a choice is known by any of its ways, and reads what it compares from
-/// one place.
+/// Paths on a tree that differ in their channels alone. Any of its paths identifies a choice, which reads what it
+/// compares from one place.
 #[derive(Debug, Default)]
 pub(super) struct Sets {
     /// Those of a set lie together, and so do their places in [`Net::crowds`].
@@ -155,8 +157,8 @@ impl Net<'_> {
         self.keep_way(packet, u32::from(stage));
     }
 
-    /// Writes down the way found as a packet's own from `stage` on. The first two are in its record; where choices see all
-    /// room, nobody looks back at them.
+    /// Writes the chosen path down as a packet's own from `stage` on. The first two stages are in its record; where
+    /// choices see all room, nobody reads them again.
     #[inline]
     pub(super) fn keep_way(&mut self, packet: u32, stage: u32) {
         let held = if self.sees_room { self.buffer.stages.len().min(2) } else { 0 };
@@ -219,7 +221,7 @@ impl Net<'_> {
             let shut =
                 self.admission == Admission::UntilPaused && self.servers[server as usize].closed >> channel & 1 != 0;
             let crowd = (crowds[server as usize] / CROWD) as u32 + u32::from(shut);
-            // Most ways are told apart by those that wait there: the room behind comes from elsewhere in memory.
+            // The packets that wait decide between most paths; the room behind comes from elsewhere in memory.
             if least.is_some_and(|(fewest, ..)| crowd > fewest) {
                 continue;
             }

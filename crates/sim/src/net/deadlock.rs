@@ -46,8 +46,8 @@ impl Net<'_> {
         }
     }
 
-    /// The error for packets that are left when no event is: the cycle of resources that wait for one another, from a lane
-    /// on that waits.
+    /// The error for packets that are left when no event is: the cycle of resources that wait for one another. The
+    /// search starts at the lane `from`, if given.
     pub(super) fn deadlock(&self, from: Option<u32>) -> SimError {
         let wants = self.wants();
         let any = || wants.iter().position(|&want| want != NONE).unwrap_or(0) as u32;

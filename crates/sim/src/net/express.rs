@@ -1,13 +1,14 @@
 //! A packet alone in the network crosses it in one step.
 //!
-//! When a packet's head arrives and no other packet, message or timer exists, nothing can happen before its delivery but
-//! its own way: every server ahead is idle, every buffer empty, and the workload is not asked. Its starts, and how long a
-//! worm holds each channel, then follow one from another without the queue, by the same rules as in
-//! [`transfer`](super::transfer) and [`worm`](super::worm). Only its delivery is an event, and the end of what it holds
-//! already. Counts other than that of events, times and the busy time of servers are the same as step by step.
+//! When a packet's head arrives and no other packet, message or timer exists, only its own course can happen before its
+//! delivery. Every server ahead is idle, every buffer is empty, and the workload is not asked. Each start, and how long
+//! a worm holds each channel, then follow without the queue, by the rules of [`transfer`](super::transfer) and
+//! [`worm`](super::worm). Only the delivery, and the end of what the packet already holds, are events. Times, the busy
+//! time of servers and the other counts are the same.
 //!
-//! Not for networks in which an arrival decides anything (SCI receivers, dropping switches, adaptive ways, marks,
-//! broadcasts), that something may fail in, or whose ways may come by the same link twice (Valiant routing).
+//! This does not apply where an arrival decides anything (SCI receivers, dropping switches, adaptive paths, marks,
+//! broadcasts). Nor does it apply where something may fail, or where a path may use the same link twice (Valiant
+//! routing).
 
 use super::{Net, Packet, kind, worm};
 use crate::plan::NONE;

@@ -1,11 +1,13 @@
-//! Transports drive flows: [`hotlink_transport`] says when the next packet of a message may leave, and hears of each packet
-//! that has arrived one way back later.
+//! Transports drive flows: [`hotlink_transport`] decides when the next packet of a message may leave. It learns of each
+//! packet's arrival one return path later.
 //!
-//! A flow is a queue pair, whose messages leave one after the other, or a message of its own. Its round trip runs from the
-//! start in the sender's host to the arrival, and back over the route that the topology has from receiver to sender. An
-//! acknowledgement passes every queue and takes no room on a link (a class of its own with priority). Packets of other flows that wait in the
-//! sender's own adapter are no delay of the network: there the idle time counts. A packet leaves marks and telemetry at
-//! switches' links alone, and both say what waits there for the link as the packet begins to cross it.
+//! A flow is a queue pair, whose messages leave one after the other, or a single message. Its round trip runs from the
+//! start in the sender's host to the arrival, and back over the topology's route from receiver to sender. An
+//! acknowledgement passes every queue and takes no bandwidth of a link, like a class with priority.
+//!
+//! Packets of other flows that wait in the sender's own adapter are no delay of the network, so only the idle time
+//! counts there. A packet collects marks and telemetry only at links of switches. Both describe what waits there for
+//! the link when the packet begins to cross it.
 
 use super::pool::{AGAIN, Packet};
 use super::{Linked, List, Net, Pool, kind};
@@ -164,7 +166,7 @@ impl Net<'_> {
     fn by_pair(&self, message: u32) -> bool {
         self.pairs.is_some() && !self.messages.items[message as usize].inner
     }
-    /// A message wants to begin. `false`: others of its queue pair are before it, and it is told when they have left.
+    /// A message wants to begin. `false`: others of its queue pair are before it, and it starts when they have left.
     pub(super) fn takes_pair(&mut self, message: u32) -> bool {
         let Some(stream) = self.stream_of(message) else { return true };
         let Some(pairs) = &mut self.pairs else { return true };
@@ -298,7 +300,7 @@ impl Net<'_> {
             self.resume_flow(message);
         }
     }
-    /// Whether the next packet of a flow has to wait; it is then looked at again in time.
+    /// Whether the next packet of a flow has to wait. The flow is then checked again in time.
     pub(super) fn holds_back(&mut self, message: u32) -> bool {
         let Some(feedback) = &mut self.feedback else { return false };
         let flow = self.asides[message as usize].flow;
@@ -352,8 +354,9 @@ impl Net<'_> {
     pub(super) fn is_own(&self, p: &Packet) -> bool {
         self.feedback.as_ref().is_some_and(|feedback| p.stage <= feedback.host_stages)
     }
-    /// After how long the sender of a packet that finds no room here sends it again: where switches trim, its header goes on
-    /// to the receiver before all else, which asks for it again; else after a time without an answer.
+    /// The delay after which a sender repeats a packet that finds no room here. Where switches trim, the packet's
+    /// header travels on to the receiver with priority, and the receiver asks for the packet again. Elsewhere the
+    /// sender repeats it after a timeout.
     pub(super) fn again_after(&self, packet: u32) -> u64 {
         match self.feedback.as_ref().filter(|feedback| feedback.config.trims()) {
             Some(feedback) => {

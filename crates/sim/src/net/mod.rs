@@ -1,15 +1,16 @@
 //! The packet network: servers, lanes, buffers, and the loop that moves packets through them.
 //!
 //! A packet waits in a lane of its stage's server. The server takes one packet at a time and holds it for its
-//! serialisation (`transfer`); a blocked worm holds servers longer (`worm`); an SCI ring link serves passing packets
-//! first and its receiver may refuse (`sci`). Nodes feed their first servers from the messages posted (`inject`).
-//! Ethernet may mark packets so that sources slow down (`mark`); transports decide when packets leave (`feedback`).
-//! Adaptive routing chooses among equal ways as a packet reaches them (`adaptive`); UGAL whether it leaves them (`ugal`).
-//! A switch may replicate a packet to a range of nodes (`broadcast`).
-//! Links and switches may fail, come back and degrade (`outage`).
-//! A packet alone in the network crosses it in one step (`express`).
-//! What the next events need is asked of memory ahead of time (`ahead`).
-//! A network that can no longer move says which resources wait for one another (`deadlock`).
+//! serialisation (`transfer`). A blocked worm holds servers longer (`worm`). An SCI ring link serves passing packets
+//! first, and its receiver may refuse (`sci`). Nodes feed their first servers from the messages posted (`inject`).
+//!
+//! Ethernet may mark packets so that sources slow down (`mark`). Transports decide when packets leave (`feedback`).
+//! Adaptive routing chooses among equal paths as a packet reaches them (`adaptive`); UGAL chooses between minimal and
+//! other paths (`ugal`). A switch may replicate a packet to a range of nodes (`broadcast`). Links and switches may
+//! fail, come back and degrade (`outage`).
+//!
+//! A packet alone in the network crosses it in one step (`express`). The loop prefetches what the next events need
+//! (`ahead`). A network that can no longer move reports which resources wait for one another (`deadlock`).
 //!
 //! A workload drives it by [`Net::post`] and [`Net::advance`]: the network runs until something concerns the workload.
 
@@ -102,7 +103,7 @@ struct Server {
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     queue: List,
-    /// Room that the first packet needs ([`Net::need`]): kept here so that a look at what can start touches no packet.
+    /// Room that the first packet needs ([`Net::need`]). A copy here lets a check of what can start touch no packet.
     need: i32,
     /// Bytes free in the buffer behind the server; below zero in the headroom of a paused Ethernet link.
     room: i32,
@@ -203,7 +204,7 @@ pub struct Net<'a> {
     passage: Passage,
     /// How long a packet waits for a server of each class before it is marked (ECN only).
     patience: Vec<u64>,
-    /// What packets wait for is looked at as they go (ECN, transports).
+    /// Waits of packets are noted as they happen (ECN, transports).
     watches: bool,
     feedback: Option<Box<feedback::Feedback>>,
     pairs: Option<feedback::Pairs>,
@@ -245,7 +246,7 @@ pub struct Net<'a> {
     /// Of messages whose packets share one: one for each place of `messages`.
     ways: Rows<Stage>,
     senders: Vec<Sender>,
-    /// Servers that may be able to start, to be looked at before the next event.
+    /// Servers that may be able to start, checked before the next event.
     pokes: Vec<u32>,
     buffer: RouteBuffer,
     hops: Vec<Hop>,
@@ -254,7 +255,7 @@ pub struct Net<'a> {
     supplied_at: u64,
     outage: Option<Box<Outage>>,
     casts: Casts,
-    /// Events until those to come are looked at again ([`ahead`]).
+    /// Events until the next prefetch for future ones ([`ahead`]).
     looked: u32,
     /// Packets alone may cross in one step; timers pending; channels of a worm that does.
     expresses: bool,
@@ -390,8 +391,8 @@ impl<'a> Net<'a> {
         net
     }
 
-    /// From now on messages take of both hosts' buses what `buses` say, as adapters move them (DMA), in place of the time
-    /// at the bus's gross rate.
+    /// From now on messages take the time that `buses` computes on both hosts' buses, as adapters move them (DMA). It
+    /// replaces the time at the bus's gross rate.
     pub(crate) fn over_buses(&mut self, buses: Option<Buses>) {
         self.buses = buses;
         for (pace, class) in self.paces.iter_mut().zip(&self.plan.classes) {

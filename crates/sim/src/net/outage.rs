@@ -1,10 +1,12 @@
 //! What happens when a link or switch fails, comes back or degrades ([`crate::fault`]).
 //!
-//! A packet is lost if the link is down when its head arrives at the far end (at the destination: its tail). A packet that
-//! waits for a link that is down turns to another way where its routing offers one from there, else it is dropped, too.
-//! What is lost is sent again by its source after [`Settings::retransmit_ps`](crate::Settings::retransmit_ps), by a way
-//! that avoids what is down; store-and-forward networks alone count it as lost for good. Where no way is left and no
-//! repair is to come, the rest of a message is given up and its pair of nodes noted.
+//! A packet is lost if the link is down when its head arrives at the far end (at the destination: its tail). A packet
+//! that waits for a link that is down turns to another path where its routing offers one from there. Otherwise it is
+//! dropped, too.
+//!
+//! The source sends a lost packet again after [`Settings::retransmit_ps`](crate::Settings::retransmit_ps), on a path
+//! that avoids what is down. Only store-and-forward networks count it as lost for good. Where no path is left and no
+//! repair is to come, the source gives up the rest of the message. The run notes its pair of nodes.
 
 use super::pool::{AGAIN, Message};
 use super::{CROWD, Net, Pace, kind};

@@ -1,8 +1,8 @@
 //! The tree of a hardware broadcast: up to the least switch that covers a range of nodes, then down to all of them.
 //!
-//! As QsNet's Elite switches do it (P01): a packet for a contiguous range climbs, always by the first of the ways up, to
-//! the least switch below which the source and the range lie, and is replicated on the way down. All broadcasts to a
-//! range thus turn at the same switch, wherever they come from.
+//! QsNet's Elite switches do it so (P01). A packet for a contiguous range climbs, always by the first path up, to the
+//! lowest switch above the source and the range. Switches replicate it on the way down. All broadcasts to a range
+//! therefore turn at the same switch, from every source.
 
 use super::{NONE, Plan, RouteBuffer, Stage};
 use crate::error::SimError;

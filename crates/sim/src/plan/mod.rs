@@ -1,7 +1,7 @@
 //! A fabric made ready for packets: rated resources become servers, routes become stages.
 //!
-//! A [`Stage`] is a server on a packet's way (with the lane in which it waits there) and the latency from this server
-//! to the next: its own and that of the unrated resources behind it. Serialisation is not part of it.
+//! A [`Stage`] is a server on a packet's path, the lane in which the packet waits, and the latency from this server to
+//! the next. That latency includes its own and that of the unrated resources behind it, but no serialisation.
 
 mod broadcast;
 mod route;
@@ -407,9 +407,9 @@ fn latency(fabric: &Fabric, resource: Resource) -> Result<u32, SimError> {
     }
 }
 
-/// Virtual channels of each kind that the routing tells apart: what the fabric's links have beyond its needs serves
-/// adaptive routing (QsNet: two where an ascent and descent needs one), or parts packets by destination where lanes are
-/// asked for.
+/// Virtual channels of each kind that the routing distinguishes. Channels of the fabric's links beyond the routing's
+/// needs serve adaptive routing (QsNet: two where an ascent and descent needs one). Where lanes are asked for, they
+/// separate packets by destination.
 fn alike(fabric: &Fabric, settings: &Settings) -> Result<u32, SimError> {
     let needs = u32::from(fabric.routing.virtual_channels());
     match settings.lanes {
@@ -427,7 +427,8 @@ fn alike(fabric: &Fabric, settings: &Settings) -> Result<u32, SimError> {
     }
 }
 
-/// Lanes that the fabric needs: virtual channels, sending beside receiving on a shared bus, ways out of a B-Link.
+/// Lanes that the fabric needs: virtual channels, a lane for sending and one for receiving on a shared bus, paths out
+/// of a B-Link.
 fn lanes(fabric: &Fabric) -> u32 {
     let network = &fabric.network;
     let rated = |role| fabric.spec.resource(role).is_some_and(|r| r.is_rated());

@@ -110,8 +110,8 @@ impl Plan<'_> {
         out.drawn = self.fabric.routing.is_valiant();
         self.walk(State::start(Node(from)), trip, choice, out)
     }
-    /// The rest of a way that takes `hop` from where its routing had a choice; the first stage put into `out` is that of
-    /// the hop. `enters`: nothing of the network has been passed yet.
+    /// The rest of a path that takes `hop` from where its routing had a choice. The first stage in `out` is that of the
+    /// hop. `enters`: the packet has passed nothing of the network yet.
     ///
     /// # Errors
     /// There is no way.
@@ -155,8 +155,8 @@ impl Plan<'_> {
     pub fn server_of_channel(&self, channel: Channel) -> u32 {
         self.channel[channel.0 as usize].server
     }
-    /// Follows the routing from `state` to the trip's end, or to the first choice if the way stays open there: then it ends
-    /// with the stage that would be drawn, and the goal.
+    /// Follows the routing from `state` to the trip's end, or to the first choice if the path stays open there. The
+    /// path then ends with the stage that would be drawn, and the goal.
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         let mut draw = Draw::new(self.paths, trip.destination, choice >> 32, choice & 0xffff_ffff);
         // A tree does not need them.
@@ -287,8 +287,8 @@ impl Plan<'_> {
     pub(crate) fn neighbour_ps(&self, inner: bool) -> u64 {
         self.neighbour(inner).latency_ps
     }
-    /// The same with the serialisation of one packet of `bytes` in an idle network ([`crate::net`], `transfer`); `bus`: what
-    /// it takes of the sender's and of the receiver's host bus, where that is known.
+    /// The same with the serialisation of one packet of `bytes` in an idle network ([`crate::net`], `transfer`). `bus`:
+    /// the times on the sender's and the receiver's host bus, where they are known.
     pub(crate) fn neighbour_alone_ps(&self, bytes: u32, bus: Option<[Time; 2]>) -> u64 {
         let way = self.neighbour(false);
         let wire = self.wire_bytes(bytes, way.switches);
@@ -324,8 +324,8 @@ impl Plan<'_> {
         }
         out.stages.last_mut().expect("one stage at least").word |= LAST;
     }
-    /// Lane at a rated vertex (a B-Link): by the port through which the packet leaves it, so that a full queue
-    /// towards one ring does not stop the others.
+    /// The lane at a rated vertex (a B-Link): the port through which the packet leaves it. A full queue towards one
+    /// ring then does not stop the others.
     fn exit_port(&self, vertex: Vertex, phase: u8, trip: Trip, out: &mut RouteBuffer) -> u32 {
         let mut hops = std::mem::take(&mut out.hops);
         self.fabric.hops(State { at: vertex, phase }, trip, &mut hops);
@@ -351,8 +351,8 @@ impl Plan<'_> {
     pub fn pair_lot(&self, from: u32, to: u32) -> u64 {
         pair_lot(self.seed, from, to)
     }
-    /// What picks among equal ways for packet `index` of a message from `from` to `to`: a lot in the upper half, a place
-    /// in turn in the lower.
+    /// What picks among equal paths for packet `index` of a message from `from` to `to`. The upper half is a lot, the
+    /// lower half a round-robin index.
     pub fn choice(&self, from: u32, to: u32, message: u32, index: u32) -> u64 {
         let pair = self.pair_lot(from, to);
         let (lot, turn) = match self.paths {
@@ -392,8 +392,8 @@ impl Plan<'_> {
         let rates = stages.map(|(_, stage)| self.rate_of(*stage).0);
         Ok((least.min(out.latency_ps), Rate(rates.fold(leaving.fold(0, u64::saturating_add), u64::min))))
     }
-    /// Whether every choice of a way is one of links that have a rate of their own, and nothing depends on how long the way
-    /// will be.
+    /// Whether every choice of a path is one between links that have a rate of their own, and nothing depends on the
+    /// path's length.
     pub(crate) fn may_stay_open(&self) -> bool {
         let own = |(c, crossing): (u32, &Crossing)| self.resource_number.get(crossing.server as usize) == Some(&c);
         let rated = |crossing: &Crossing| crossing.server != NONE;

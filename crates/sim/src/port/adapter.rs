@@ -1,9 +1,10 @@
 //! What a rank's adapter and host do to an operation before and after the network: one [`Adapter`] for each fabric.
 //!
 //! The network carries packets; what a program sees is decided on both sides of it. An adapter knows its [`Family`],
-//! what a port on it may claim ([`Limits`]), what the processor pays for each operation, and how fast data can be fed
-//! into the network ([`Pace`]). Numbers come from the catalog. Where it is silent the assumption of the technology's
-//! record stands in, and [`Adapter::inputs`] names it; without one the value is missing, which is an error.
+//! what a port on it may claim ([`Limits`]), and what the processor pays for each operation. It also knows how fast
+//! data can be fed into the network ([`Pace`]). Numbers come from the catalog. Where the catalog has none, the
+//! assumption of the technology's record stands in, and [`Adapter::inputs`] names it. Without an assumption the value
+//! is missing, which is an error.
 
 use super::family::{Carrier, Design, Family, design, technology_of};
 use super::kernel::Kernel;
@@ -249,8 +250,8 @@ impl Adapter {
         Ok(adapter)
     }
 
-    /// The same machine as programs of the adapters' own processors see it: they take and hand over messages at their pace,
-    /// combine data at theirs, and nothing crosses a host.
+    /// The same machine as programs on the adapters' own processors see it. They accept and pass messages at their pace
+    /// and combine data at theirs, and nothing crosses a host.
     ///
     /// # Errors
     /// The adapter has no such processor, or how fast it is is not stated.
@@ -316,8 +317,8 @@ impl Adapter {
         Time(self.skipped_ps)
     }
 
-    /// What a collective of the adapters takes besides: each host posts it, `bytes` cross its bus to the adapter and back,
-    /// and the host sees the end.
+    /// The additional time of a collective that the adapters run. Each host posts it, `bytes` cross the host's bus to
+    /// the adapter and back, and the host sees the end.
     pub fn around_offloaded(&self, bytes: u64) -> Time {
         let Split { post, bus, poll, .. } = self.split();
         let data = self.buses.filter(|_| bytes > 0).map_or(Time::ZERO, |buses| {
@@ -333,8 +334,8 @@ impl Adapter {
         Rate(fed.min(self.way.rate.0))
     }
 
-    /// Payload rate in bytes per second that no transfer by `engine` exceeds, and what sets it, where it is the adapter
-    /// or its host and not the network.
+    /// Payload rate in bytes per second that no transfer by `engine` exceeds, and what sets it. `None` where the
+    /// network sets it, not the adapter or its host.
     pub fn peak(&self, engine: Engine, layout: &Layout, registered: bool) -> Option<(String, f64)> {
         if let Some(kernel) = &self.kernel {
             return Some(("processor (receiver, TCP/IP)".to_owned(), kernel.peak(&self.local, layout.bytes().max(1))));
@@ -350,8 +351,8 @@ impl Adapter {
         Some((limiting, pace.chunk as f64 / pace.chunk_ps as f64 * 1e12))
     }
 
-    /// Payload rate in bytes per second that no node exceeds each way while as much comes as goes: the host bus carries
-    /// both; and the bus. `None` where there is no clocked one.
+    /// Payload rate in bytes per second that no node exceeds in each direction while it sends as much as it receives.
+    /// Returns it with the host bus that carries both. `None` where no bus has a clock.
     pub fn exchange_peak(&self) -> Option<(String, f64)> {
         let (buses, (name, stores)) = (self.buses?, self.bus_name.clone()?);
         let rate = |stores| {
@@ -376,8 +377,8 @@ impl Adapter {
         memory.beside(kernel, processors, Flow { burst, every, data: buses.bus().data(burst), reads })
     }
 
-    /// Processor time to hand a control message of `bytes` over, beside the post overhead; how it is fed into the
-    /// network, from the start of that time on.
+    /// Processor time to hand over a control message of `bytes`, in addition to the post overhead. Also how the message
+    /// is fed into the network, from the start of that time on.
     pub(super) fn hand_over(&self, bytes: u64) -> (Time, Pace) {
         let whole = Layout::contiguous(bytes);
         if bytes == 0 {
@@ -408,7 +409,7 @@ impl Adapter {
             (None, Carrier::Copy) => Task::Copy,
         }
     }
-    /// Processor time for a control message that has come, beside the poll overhead.
+    /// Processor time for a control message that has arrived, in addition to the poll overhead.
     pub(super) fn take_over(&self, bytes: u64) -> Time {
         self.kernel.map_or(Time::ZERO, |kernel| kernel.receive(&self.local, bytes))
     }

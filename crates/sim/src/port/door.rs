@@ -486,7 +486,7 @@ impl Host for SimPort<'_> {
             Ok(time) => {
                 let adapter = world.adapter.clone();
                 let seat = world.seat(self.rank);
-                // What a transfer beside it costs is worked out where there is one.
+                // The cost of a concurrent transfer is computed where there is one.
                 let (begun, reads) = (seat.now, seat.dma_free > seat.now);
                 let took =
                     if seat.is_moving() { seat.work_beside(time.0, adapter.slowed(work, reads)) } else { time.0 };

@@ -22,14 +22,14 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// What a run tells beside the programs' results.
+/// What a run reports in addition to the programs' results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The network: its counts, fingerprint and how busy each resource was; until the last rank's end.
     pub run: Run,
     /// Times that a program was resumed.
     pub resumptions: u64,
-    /// Barriers told of and seen to be safe.
+    /// Barriers that were reported and found safe.
     pub barriers: u64,
     /// How long each rank's processor and adapter were busy.
     pub busy: Vec<Busy>,
@@ -46,7 +46,7 @@ pub struct VirtualTime<'a> {
     background: Option<BackgroundSpec>,
     /// The node of each rank; none: that of its number.
     places: Vec<u32>,
-    /// Payload of a whole run, about: how far it is, is told by that.
+    /// About the payload of a whole run; progress is reported against it.
     expected: u64,
     outcome: Option<Outcome>,
     lost: Option<Lost>,
@@ -93,7 +93,7 @@ impl<'a> VirtualTime<'a> {
         change(&mut self.limits);
         self
     }
-    /// The same with other traffic beside the ranks', from the start of each run on.
+    /// The same with other traffic than the ranks', from the start of each run on.
     #[must_use]
     pub fn with_background(self, background: Option<BackgroundSpec>) -> VirtualTime<'a> {
         VirtualTime { background, ..self }
@@ -143,7 +143,7 @@ impl<'a> VirtualTime<'a> {
         });
         Limits { barrier, reduction, ..self.limits.clone() }
     }
-    /// What the last run told, if it came to its end.
+    /// The report of the last run, if it came to its end.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
     }

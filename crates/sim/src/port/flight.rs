@@ -1,7 +1,7 @@
 //! What is under way between two ranks: a control message, a deposit, a fetch, or news.
 //!
-//! Flights between two ranks are settled in the order in which they were posted, whatever the network does to their
-//! packets: one that lands before its forerunner is held back.
+//! Flights between two ranks complete in the order in which they were posted, whatever the network does to their
+//! packets. One that lands before its predecessor is held back.
 
 use super::pace::Pace;
 use crate::net::Linked;
@@ -31,7 +31,7 @@ pub(super) enum Phase {
     Back,
     /// It reaches its rank by a timer, without the network.
     Local,
-    /// Nothing is left but to tell its poster.
+    /// Only the report to its poster is left.
     Ack,
 }
 

@@ -1,8 +1,8 @@
 //! The kernel's TCP/IP: what each side's processor does for a message, whatever adapter is below (K98's third level).
 //!
-//! The sender copies from the program into the kernel, adds the checksum up, and works for every segment, which then
-//! enters the network while the next is made. The receiver is interrupted for every segment, adds its checksum up and
-//! works for it; the copy to the program is the receive's. Buffers of the kernel are in no cache.
+//! The sender copies from the program into the kernel, computes the checksum, and works for every segment. A segment
+//! enters the network while the next is made. The receiver is interrupted for every segment, computes its checksum and
+//! works for it. The receive pays for the copy to the program. Buffers of the kernel are in no cache.
 
 use super::local::Local;
 use super::pace::Pace;
@@ -40,13 +40,14 @@ impl Kernel {
     fn further(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.segment).saturating_sub(1)
     }
-    /// Of the sender's processor beside the message's own overhead, and how segments enter the network meanwhile.
+    /// Time of the sender's processor in addition to the message's own overhead, and how segments enter the network
+    /// meanwhile.
     pub fn send(&self, local: &Local, bytes: u64) -> (Time, Pace) {
         let busy = local.copy_cold(bytes) + local.checksum(bytes) + Time(self.further(bytes) * self.overhead_ps);
         let first = Time(busy.0 / bytes.div_ceil(self.segment).max(1));
         (busy, Pace { lead_ps: first.0, chunk: self.segment, chunk_ps: first.0, ..Pace::AT_ONCE })
     }
-    /// Of the receiver's processor beside the message's own overhead and the copy to the program.
+    /// Time of the receiver's processor in addition to the message's own overhead and the copy to the program.
     pub fn receive(&self, local: &Local, bytes: u64) -> Time {
         local.checksum(bytes) + Time(self.further(bytes) * (self.overhead_ps + self.interrupt_ps))
     }

@@ -81,8 +81,8 @@ impl Local {
     pub fn copy_cold(&self, bytes: u64) -> Time {
         self.memory.as_ref().map_or_else(|| self.copy_rate.time_for(bytes), |memory| memory.copy_uncached(bytes, 1, 0))
     }
-    /// A block read to add its checksum up; nothing where the memory is not known line by line: adapters of later
-    /// generations add it up themselves.
+    /// Time to read a block for its checksum. It is zero where the memory is not modelled line by line, because
+    /// adapters of later generations compute the checksum.
     pub fn checksum(&self, bytes: u64) -> Time {
         self.memory.as_ref().map_or(Time::ZERO, |memory| memory.read(bytes))
     }
@@ -144,8 +144,8 @@ impl Local {
                 let each = Time(self.clocks("multiply_add_clocks")? as u64);
                 let pass = match &self.memory {
                     Some(memory) => memory.run_on(processors, Kernel::Daxpy { elements, each }).0,
-                    // Two loads and a store for each element, a copy and a half, for one processor after the other at the
-                    // memory; or the processor's own pace.
+                    // Two loads and a store for each element are a copy and a half. The processors use the memory one
+                    // after the other, or each at its own pace.
                     None => {
                         let block = Layout::contiguous(8 * elements);
                         let copies = (self.copy(&block, &block).0 / 2 * 3).saturating_mul(u64::from(processors));

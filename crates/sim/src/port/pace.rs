@@ -1,9 +1,9 @@
 //! How data enter the network, chunk by chunk, so that a transfer alone takes what the host's model says.
 //!
-//! The network knows links, not what feeds them. Where a fabric has a [`Host`] its model gives two numbers for a
-//! transfer: the steady rate (what a page more takes) and the lead, which is what is left of the model's time once
-//! feeding and the network's own way are taken off: write combining and stream buffers that fill, descriptors, the
-//! annex, a page through staging memory and its LANais.
+//! The network knows links, not what feeds them. Where a fabric has a [`Host`], its model gives two numbers for a
+//! transfer. The steady rate is the time of one more page. The lead is the rest of the model's time, without feeding
+//! and the network's own path. It covers write combining and stream buffers that fill, descriptors, the annex, and a
+//! page through staging memory and its LANais.
 
 use super::adapter::Adapter;
 use super::family::Family;
@@ -53,9 +53,9 @@ impl Pace {
         let told = if first && !self.bus.stores { buses.descriptor() } else { Time::ZERO };
         [sent + told, received]
     }
-    /// From the entry of a chunk's first byte into the network to the arrival of its last, but for the way's latency. Its
-    /// packets cross the sender's bus, the network and the receiver's bus one behind the other, each at the slowest of
-    /// these; a packet enters the next of them as soon as it will not run dry there.
+    /// From the entry of a chunk's first byte into the network to the arrival of its last, without the path's latency.
+    /// Its packets cross the sender's bus, the network and the receiver's bus one behind the other, each at the pace of
+    /// the slowest. A packet enters the next of them as soon as it will not run dry there.
     pub fn crossing_ps(&self, way: Way, buses: Option<&Buses>, bytes: u64, first: bool) -> u64 {
         let [sent, received] = self.on_buses(buses, bytes, first);
         let packets = bytes.div_ceil(way.packet.max(1)).max(1);
@@ -79,9 +79,9 @@ pub(super) struct Way {
 const STEADY: u64 = 12;
 
 impl Adapter {
-    /// The same from or to registered user memory, whose pages DMA must take one by one: `begins` tells of either end
-    /// where in a page its bytes begin, if it is such memory. What does not begin at a page's start touches a page more,
-    /// and where the two ends' pages do not meet, each is cut in two.
+    /// The same from or to registered user memory, whose pages DMA must move one by one. `begins` gives, for each end
+    /// in such memory, where in a page its bytes begin. Bytes that do not begin at a page's start touch one more page.
+    /// Where the pages of the two ends do not align, each page is cut in two.
     pub(super) fn paged(&self, pace: Pace, bytes: u64, begins: [Option<u64>; 2]) -> Pace {
         // A chunk is a page where the engine is paced at all.
         if pace.chunk_ps == 0 || self.page_ps == 0 || begins == [None; 2] || bytes == 0 {

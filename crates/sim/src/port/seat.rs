@@ -101,8 +101,8 @@ impl Seat {
     pub fn is_moving(&self) -> bool {
         self.dma_free.max(self.receives) > self.now
     }
-    /// The processor works with memory for `ps` alone, from now on, while transfers of its adapter go on: how long it
-    /// takes beside them. They take longer until it ends.
+    /// The processor works with memory from now on, for `ps` if alone, while transfers of its adapter go on. Returns
+    /// how long it takes with them. They take longer until it ends.
     pub fn work_beside(&mut self, ps: u64, slowed: Slowed) -> u64 {
         let moving = self.dma_free.max(self.receives).saturating_sub(self.now);
         if moving == 0 || slowed == Slowed::NOT {
@@ -122,13 +122,13 @@ impl Seat {
         self.stressed = (self.now, self.now + took as u64, (slowed.transfer * 1024.0) as u64);
         took as u64
     }
-    /// The computation that a transfer into this memory, from `start` on, finds under way: it was booked whole before the
+    /// The computation that a transfer into this memory finds under way at `start`. It was booked whole before the
     /// transfer was known, and the program has done nothing since.
     pub fn works_during(&self, start: u64) -> Option<Work> {
         let (work, _, until) = self.working?;
         (self.state == State::Waiting && until == self.now && start < until).then_some(work)
     }
-    /// That computation takes longer, for as long as `ps` of a transfer from `start` on go on beside it.
+    /// That computation takes longer while `ps` of a transfer go on from `start`.
     pub fn is_slowed(&mut self, start: u64, ps: u64, slowed: Slowed) {
         let Some((work, from, until)) = self.working else { return };
         let begun = start.max(from);

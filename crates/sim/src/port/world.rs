@@ -1,8 +1,8 @@
 //! Everything that the ranks of one run share: the network, what is under way in it, and each rank's seat.
 //!
-//! A rank's clock runs ahead of the network's by the local work that it has charged since it was last resumed; what it
-//! posts then enters the network when the network's clock has come as far. An arrival is seen by the first poll after
-//! the rank was resumed, which is at the latest when it next waits.
+//! A rank's clock runs ahead of the network's by the local work that it has charged since it was last resumed. What it
+//! posts enters the network when the network's clock reaches that time. The first poll after the rank was resumed sees
+//! an arrival. At the latest that is when the rank next waits.
 
 use super::adapter::Adapter;
 use super::flight::{Flight, Phase, What};
@@ -23,8 +23,8 @@ pub(super) const HEAD_BYTES: u64 = 32;
 const AHEAD: u32 = 2;
 /// Timers for flights; the others are for ranks.
 const FLIGHT: u32 = 1 << 31;
-/// Notes of the traffic beside after which it is looked whether the ranks can go on: a network that is never idle does not
-/// say that they cannot.
+/// Background notices after which the driver checks whether the ranks can go on. A network with background traffic is
+/// never idle, so it does not show that they cannot.
 const LOOK_AFTER: u32 = 1 << 12;
 /// A rank that comes back without having waited for anything has spent this long, so that time goes on: 1 ns.
 const STEP_PS: u64 = 1000;
@@ -51,7 +51,7 @@ pub(super) struct World<'a> {
     background: Option<Beside>,
 }
 
-/// Traffic beside the ranks', and how often it has been heard of.
+/// Background traffic, and how often it was noticed.
 struct Beside {
     background: Background,
     notes: u32,
@@ -218,13 +218,13 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Starts traffic beside the ranks'.
+    /// Starts background traffic.
     pub fn put_beside(&mut self, mut background: Background) {
         background.start(&mut self.net);
         self.background = Some(Beside { background, notes: 0 });
     }
 
-    /// Something concerns a rank, a flight or the traffic beside; false if only that goes on, and for ever.
+    /// Something concerns a rank, a flight or the background traffic. False if only that goes on, and for ever.
     pub fn on_note(&mut self, note: Note) -> bool {
         let Some(beside) = &mut self.background else {
             self.on_own_note(note);

@@ -1,7 +1,7 @@
 //! By puts along a tree, forwarded by the hosts or by the adapters' threads; barriers of the adapters in rounds.
 //!
-//! A round's put starts when that of the round before has come, as a chain of events does (Yu, Buntinas, Graham and Panda,
-//! IPDPS 2004): to the node twice as far ahead as in the round before, so that any number of nodes will do.
+//! A round's put starts when that of the round before has arrived, as a chain of events does (Yu, Buntinas, Graham and
+//! Panda, IPDPS 2004). It goes to the node twice as far ahead as in the round before, so any number of nodes works.
 
 use super::dma::buffer;
 use super::machine::{Phase, World};
@@ -38,9 +38,9 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The quickest by the model (levels - 1) x (way + degree x chunk time) + chunks x degree x chunk time, over degrees
-    /// 1, 2 and 4 and chunks of powers of two from 256 B; chunk time is the slower of link and bus, which a node in the
-    /// middle crosses degree + 1 times.
+    /// The quickest shape by the model (levels - 1) x (way + degree x chunk time) + chunks x degree x chunk time. It
+    /// tries degrees 1, 2 and 4, and chunks of powers of two from 256 B. The chunk time is the slower of link and bus;
+    /// a node in the middle crosses the bus degree + 1 times.
     ///
     /// # Errors
     /// A fabric whose links have no rate.
@@ -183,7 +183,7 @@ impl Software {
             self.put(world, node, Put { to, bytes: 8, tag: ROUND | u64::from(round) << PLACE });
         }
     }
-    /// The adapter tells its host by a store over the bus; a host that forwards leaves once it has posted all.
+    /// The adapter reports to its host by a store over the bus. A host that forwards leaves once it has posted all.
     fn leaves(&self, world: &mut World<'_>, node: u32) {
         let now = world.net.now();
         let at =
@@ -206,7 +206,7 @@ impl Software {
         agent.missing = agent.missing.saturating_sub(bytes.max(1));
         if agent.missing == 0 {
             let at = agent.free.max(world.net.now());
-            // The adapter tells its host by a store over the bus.
+            // The adapter reports to its host by a store over the bus.
             let told = if self.nic { self.elan.bus + self.elan.receive } else { Time::ZERO };
             world.net.timer(at + told, LEAVE + node);
         }
@@ -224,7 +224,7 @@ impl Phase for Software {
             if self.bytes.is_some() {
                 continue;
             }
-            // Its own arrival: the host acts at once, or tells its adapter.
+            // Its own arrival: the host acts at once, or notifies its adapter.
             let at = if self.nic { now + self.elan.send + self.elan.bus } else { now };
             if self.nic {
                 world.host(node, self.elan.send);

@@ -27,8 +27,8 @@ const TRAFFICS: [Traffic; 8] = [
     Traffic::Random,
 ];
 
-/// A blocked worm stops those behind it in its input, whatever they want: input queues without lanes of their own for each
-/// output saturate at 0.59 under random traffic and lower over several switches (Karol, Hluchyj and Morgan 1987).
+/// A blocked worm stops those behind it in its input, whatever they want. Input queues without lanes for each output
+/// saturate at 0.59 under random traffic, and lower over several switches (Karol, Hluchyj and Morgan 1987).
 const HEAD_OF_LINE: &str = "head-of-line blocking of worms";
 /// A destination has one path, as in the real machine's route tables: two flows may share a link while others are idle.
 const STATIC_PATHS: &str = "one path for each destination";

@@ -1,5 +1,5 @@
-//! Loads of remote memory, both directions at once, queues of DMA operations, interrupts: what must hold of a host's
-//! and adapter's other features beside K98's deposits.
+//! Loads of remote memory, both directions at once, queues of DMA operations, and interrupts. These are the features of
+//! a host and adapter beyond K98's deposits.
 
 use hotlink_fabric::catalog::load;
 use hotlink_sim::host::{Completion, Deposit, Host, Series, WORD};
@@ -73,7 +73,7 @@ fn both_directions_share_pci_and_nothing_on_the_t3d() {
     assert_eq!(t3d.exchange(1 << 20).time, t3d.deposit(&Deposit::new(1 << 20, 1, Series::RemoteDirect)).time);
 }
 
-/// Set-up, end and interrupt are paid for each operation; large operations do not notice.
+/// Each operation pays for setup, end and interrupt; large operations do not notice.
 #[test]
 fn dma_pays_for_each_operation() {
     let mut spec = load("k98-sci").expect("in the catalog").with_number("parameter.dma_queue", 1.0);
@@ -154,8 +154,8 @@ fn each_of_myrinets_engines_can_be_the_slowest() {
     assert!(deposit(&cramped, 1 << 20, 1) < 0.7 * deposit(&host("k98-myrinet"), 1 << 20, 1));
 }
 
-/// P01: the host posts and polls, the bus carries both, the Elan's thread handles each event, packets are acknowledged:
-/// ten times any of these is seen by what uses it.
+/// P01: the host posts and polls, the bus carries both, the Elan's thread handles each event, packets are acknowledged.
+/// Ten times any of these costs shows in what uses it.
 #[test]
 fn each_part_of_the_elan_costs() {
     use hotlink_sim::qsnet::{Algorithm, Collective, Elan, run};

@@ -84,7 +84,7 @@ fn copies_and_checksums_follow_the_memory() {
         let slower = myrinet(set(name, 2.0));
         let more = arrival(&slower, bytes) - arrival(&usual, bytes);
         assert!(more > 0, "{name}");
-        // The bus waits for the memory, too: a burst each way, and the words that tell of it.
+        // The bus waits for the memory, too: a burst each way, and the words that announce it.
         assert!(more.abs_diff(work(&slower) - work(&usual)) < 2_500_000, "{name}: {more} ps");
     }
 }

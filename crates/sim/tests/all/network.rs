@@ -1,5 +1,5 @@
-//! What a packet simulation may not get wrong, on every fabric of the catalog: an idle network takes the closed form to
-//! the picosecond, nothing is lost, nothing beats the load count's bound, and the same inputs give the same trace.
+//! What a packet simulation must not get wrong, on every fabric of the catalog. An idle network takes the closed form
+//! to the picosecond. Nothing is lost, nothing beats the load count's bound, and the same inputs give the same trace.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::catalog::{self, Library};

@@ -17,8 +17,8 @@ fn on(nodes: u32, what: impl Fn(Collective) -> Collective) -> Outcome {
     run(&plan, &settings, elan, &what(barrier)).unwrap()
 }
 
-/// One barrier of the hosts before, and three: a host hears and tells each neighbour in the tree once, an adapter one node a
-/// round.
+/// One barrier of the hosts before, and three. A host receives from and notifies each neighbour in the tree once, an
+/// adapter one node a round.
 #[test]
 fn what_each_end_works_is_accounted() {
     let elan = Elan::of(&catalog::load("qsnet").unwrap()).unwrap();
@@ -40,7 +40,7 @@ fn barriers_of_every_size_end_safely_and_the_same_each_time() {
             let outcome = on(nodes, |what| Collective { algorithm, ..what });
             let before = if algorithm == Algorithm::Nic { 0 } else { 1 };
             assert_eq!(outcome.barriers, before + 3, "one before those measured where translations matter");
-            // Adaptive ascents are drawn by lot; not much depends on them here.
+            // Adaptive ascents are random; not much depends on them here.
             let first = outcome.latencies[0].us();
             assert!(outcome.latencies.iter().all(|time| (time.us() / first - 1.0).abs() < 0.03));
             assert_eq!(outcome, on(nodes, |what| Collective { algorithm, ..what }));

@@ -43,8 +43,8 @@ fn switches(senders: u32, size: u64) -> f64 {
     aggregate("myrinet-minimal", 30, shared_link_pairs(30, senders), size)
 }
 
-/// M02 s3.2 (G079): "the aggregate throughput of two senders is twice that of a single sender, but when the third is
-/// added, the link is saturated"; "another sender makes almost no difference"; 390 MB/s.
+/// M02 s3.2 (G079): two senders reach "twice that of a single sender, but when the third is added, the link is
+/// saturated". A fourth makes "almost no difference"; 390 MB/s.
 #[test]
 fn two_senders_double_one_and_the_third_saturates_the_sci_link() {
     let [one, two, three, four] = [1, 2, 3, 4].map(|senders| ring(senders, 64 << 10));

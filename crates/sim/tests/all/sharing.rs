@@ -67,8 +67,8 @@ fn the_farthest_node_of_a_ring_is_not_shut_out() {
     assert!(least_of_most(&shares) > 0.7, "messages by sender: {shares:?}");
 }
 
-/// Time until all of an exchange on a ring of eight has arrived; `balanced`: half of the way to the opposite node goes
-/// forward, else all of it, by way of the next node.
+/// Time until all of an exchange on a ring of eight has arrived. With `balanced`, half of the traffic to the opposite
+/// node goes forward; otherwise all of it does, by way of the next node.
 fn ring_exchange(balanced: bool) -> f64 {
     let (nodes, spec) = (8, ring(8));
     let fabric = Fabric::build(&spec, nodes).expect("a ring");

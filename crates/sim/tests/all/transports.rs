@@ -83,7 +83,7 @@ fn bottleneck_of(bytes: u64, transport: Config, flows: u32, total_us: f64, seed:
     let settings = Settings { seed, ..settings(&spec, transport) };
     let plan = Plan::new(&fabric, &settings).expect("plan");
     let mut net = Net::new(&plan, &settings);
-    // Chunks of one flow cannot be told apart on the way: shares follow from `busy`.
+    // Chunks of one flow are not distinguished under way: shares follow from `busy`.
     let mut endless = vec![bytes == 1 << 40; flows as usize + 1];
     let supply = move |from: u32| match endless.get_mut(from as usize)? {
         _ if from == 0 => None,
@@ -137,8 +137,8 @@ fn round_trip_us() -> f64 {
     alone(4096) + alone(1)
 }
 
-/// The queue of N flows at the fixed point of DCQCN's fluid model (Zhu et al. 2015, s5.1, Eqs. 5 to 9), in bytes: marks at
-/// which cuts and increases of a flow at C / N cancel.
+/// The queue of N flows in bytes, at the fixed point of DCQCN's fluid model (Zhu et al. 2015, s5.1, Eqs. 5 to 9). There
+/// the marks make cuts and increases of a flow at C / N cancel.
 fn dcqcn_queue(flows: f64) -> f64 {
     let of = DCQCN;
     let (tau, timer) = (of.notify_ps as f64 / 1e12, of.increase_ps as f64 / 1e12);
@@ -183,8 +183,9 @@ fn dcqcn_holds_the_queue_of_its_fluid_model() {
     }
 }
 
-/// Swift's target beyond the idle round trip where N windows fill the way and the queue, in us (Kumar et al. 2020, s3.5): it
-/// gains clamp(alpha / sqrt(W) + beta, 0, fs_range), and W is a share of the line's rate times the target.
+/// Swift's target beyond the idle round trip where N windows fill the path and the queue, in us (Kumar et al. 2020,
+/// s3.5). The target gains clamp(alpha / sqrt(W) + beta, 0, fs_range); W is a share of the line's rate times the
+/// target.
 fn swift_target(flows: f64) -> f64 {
     let of = SWIFT;
     let range = of.flow_range_ps / 1e6;
@@ -214,8 +215,8 @@ fn swift_and_nscc_hold_their_targets() {
     }
 }
 
-/// The middle of the queue in packets (Alizadeh et al. 2010, s3.3): W = (C RTT + K) / N, alpha from
-/// alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2, and the queue saws from K + N down by N (W + 1) alpha / 2.
+/// The middle of the queue in packets (Alizadeh et al. 2010, s3.3). W = (C RTT + K) / N, and alpha satisfies
+/// alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2. The queue saws from K + N down by N (W + 1) alpha / 2.
 fn dctcp_middle(flows: f64, fills: f64, k: f64) -> f64 {
     let window = (fills + k) / flows;
     let marks = (2.0 * window + 1.0) / ((window + 1.0) * (window + 1.0));
@@ -240,8 +241,8 @@ fn dctcp_saws_below_its_threshold() {
     }
 }
 
-/// Links between switches of a quarter of the rate: a threshold of 5 us is four times as long at a leaf's port to a node, and
-/// that of either holds where it is the bottleneck.
+/// Links between switches have a quarter of the rate. A threshold of 5 us is four times as many bytes at a leaf's port
+/// to a node. The threshold of either holds where it is the bottleneck.
 #[test]
 fn each_port_marks_by_its_own_rate() {
     let mut spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
@@ -286,8 +287,8 @@ fn hpcc_fills_eta_of_a_link_and_keeps_its_queue_short() {
     }
 }
 
-/// An incast over the spines of a leaf-spine network, with or without pauses: all arrives, no sooner than the receiver's link
-/// takes, and the same at every run.
+/// An incast over the spines of a leaf-spine network, with or without pauses. All of it arrives, no sooner than the
+/// receiver's link allows, and every run gives the same times.
 #[test]
 fn an_incast_arrives_whole_no_faster_than_the_bound_and_the_same_each_time() {
     let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
@@ -319,8 +320,8 @@ fn an_incast_arrives_whole_no_faster_than_the_bound_and_the_same_each_time() {
     }
 }
 
-/// What a message takes that nothing disturbs is the same with a transport as without, but for HPCC, which leaves room, and
-/// DCTCP, which begins with ten packets.
+/// An undisturbed message takes the same time with a transport as without. The exceptions are HPCC, which leaves room,
+/// and DCTCP, which begins with ten packets.
 #[test]
 fn a_flow_alone_is_not_held_back() {
     let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");

@@ -182,8 +182,8 @@ fn a_single_job_gets_nodes_by_the_same_words() {
 
 #[test]
 fn jobs_without_a_resource_in_common_do_not_slow_each_other() {
-    // Each within a leaf; and each between two leaves of its own, whose cables nobody else uses: InfiniBand's routes go
-    // by destination, so that no choice of one job depends on another's packets.
+    // Each within a leaf, and each between two leaves of its own, whose cables nobody else uses. InfiniBand's routes
+    // depend on the destination, so no choice of one job depends on another's packets.
     for (one, other, leaves) in [("0-15", "32-47", 1.0), ("0-7,32-39", "64-71,96-103", 2.0)] {
         let text = format!("nodes = 128\n{}{}", exchange("a", one, "64KiB"), exchange("b", other, "16KiB"));
         let records = told(&text, "ib-ndr-fat-tree2");
@@ -620,8 +620,8 @@ fn rails_switches_combine_at_every_level_of_the_network() {
     assert!(spine > leaf && ((core - spine) / (spine - leaf) - 1.0).abs() < 1e-3, "{leaf} {spine} {core}");
 }
 
-/// A job by itself takes what the collective takes; jobs on other rails of the same hosts, with switches of their own, take
-/// nothing from each other.
+/// A job by itself takes the time of the collective. Jobs on other rails of the same hosts, with switches of their own,
+/// take nothing from each other.
 #[test]
 fn jobs_combine_in_the_switches_of_rails() {
     let job = |name: &str, rest: &str| {
