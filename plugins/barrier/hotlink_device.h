@@ -258,7 +258,7 @@ static inline const char *hlb_error(int error) {
     case 0: return "no error";
     case EPERM: case EACCES: return "not permitted: ports need CAP_SYS_RAWIO and a kernel that is not locked down, a daemon must be this user's or root's";
     case ENOSYS: return "this kernel has no port access (ioperm)";
-    case ENOTSUP: return "HOTLINK_BARRIER_WIRES: allowed are port:0x378 (the first group alone), uio:/dev/uio0 and gpio:/dev/gpiochip0:OUT/IN[,OUT/IN ...], a pair a group";
+    case ENOTSUP: return "HOTLINK_BARRIER_WIRES: must be port:0x378 (the first group alone), uio:/dev/uio0 or gpio:/dev/gpiochip0:OUT/IN[,OUT/IN ...], a pair a group";
     case ENODEV: return "this node has no wires to the device: name them in HOTLINK_BARRIER_WIRES (pins in memory reach only the daemon's machine)";
     case ENOENT: case ECONNREFUSED: return "no daemon listens there; start one with `hotlink barrier serve`";
     case ECONNRESET: return "the daemon is gone";

@@ -184,7 +184,7 @@ def rows_of(records: Sequence[Record], facet: str | None) -> dict[Value, list[Re
         if facet is None or record.get(facet) is not None:
             rows.setdefault(None if facet is None else record[facet], []).append(record)
     if facet is not None and not 1 <= len(rows) <= MOST_ROWS:
-        raise ValueError(f"--facet {facet}: {len(rows)} values; allowed are 1 to {MOST_ROWS}")
+        raise ValueError(f"--facet {facet}: {len(rows)} values; must be 1 to {MOST_ROWS}")
     return rows
 
 

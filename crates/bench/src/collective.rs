@@ -78,7 +78,7 @@ impl Which {
         if size.is_multiple_of(element) {
             return Ok(());
         }
-        Err(format!("{size}: elements of {} have {element} B; allowed are multiples of {element}", self.name()))
+        Err(format!("{size}: elements of {} have {element} B; must be a multiple of {element}", self.name()))
     }
     /// A call of it, as rules of MPIs see it: of elements of 8 bytes.
     pub fn call(self, ranks: u32, bytes: u64) -> CollectiveCall {

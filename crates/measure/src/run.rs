@@ -143,7 +143,7 @@ impl Session<'_> {
         let is_one_block = self.request.blocks() * self.request.repetition.rounds == 1;
         if self.request.repetition.limit_s.is_some() && !is_one_block && (self.mpi.is_some() || launched()?.is_some()) {
             let what = "--limit: ranks that a launcher or another host started must take as many blocks as each other";
-            return Err(Error::Input(format!("{what}; allowed for them is --blocks")));
+            return Err(Error::Input(format!("{what}; use --blocks")));
         }
         if is_carried {
             self.check()?;

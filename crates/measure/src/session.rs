@@ -84,7 +84,7 @@ impl<'a> Session<'a> {
             Buffers::Kept => Ok(()),
             Buffers::Rewritten => {
                 let (name, why) = (self.request.benchmark.name(), "its program itself decides what is written when");
-                Err(Error::Input(format!("--buffers rewritten: allowed for {name} is kept: {why}")))
+                Err(Error::Input(format!("--buffers rewritten: must be kept for {name}: {why}")))
             }
         }
     }
@@ -130,7 +130,7 @@ impl Session<'_> {
             return Ok(());
         }
         let what = "--via shm: these ranks met over the network, and shared memory is one machine's";
-        Err(Error::Input(format!("{what}; allowed are --via tcp, mixed and mpi")))
+        Err(Error::Input(format!("{what}; use --via tcp, mixed or mpi")))
     }
     /// Refuses sizes of which `ranks` ranks cannot have `blocks` blocks each in their machines' memory.
     pub(crate) fn fits(&self, sizes: &[u64], ranks: u32, blocks: u64) -> Result<(), Error> {

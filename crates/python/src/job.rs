@@ -249,7 +249,7 @@ pub(crate) fn run_launched(
         let allowed: Vec<String> =
             Via::ALL.iter().filter(|via| !via.is_one_machine()).map(|via| format!("{:?}", via.name())).collect();
         let what = format!("via={:?}: the ranks may be on several machines (HOTLINK_MEET)", via.name());
-        return Err(InputError::new_err(format!("{what}; allowed there: {}", allowed.join(", "))));
+        return Err(InputError::new_err(format!("{what}; must be one of {}", allowed.join(", "))));
     }
     let results = via.with(options, Call(program, ranks));
     results.map_err(|error| match error {

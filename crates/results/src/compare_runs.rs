@@ -19,7 +19,7 @@ impl FromStr for Share {
     fn from_str(text: &str) -> Result<Share, String> {
         let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
         let share = number.trim().parse::<f64>().ok().map(|number| number / scale);
-        let wrong = || format!("`{text}`: allowed is a share from 0 to 1, such as 5% or 0.05");
+        let wrong = || format!("`{text}`: must be a share from 0 to 1, such as 5% or 0.05");
         share.filter(|share| (0.0..=1.0).contains(share)).map(Share).ok_or_else(wrong)
     }
 }
@@ -277,7 +277,7 @@ pub fn rows(before: Side<'_>, after: Side<'_>, floor: Share, ignore: &[String]) 
     if rows.iter().all(|row| row.verdict.is_without_ratio()) {
         let told = rows.iter().find(|row| row.verdict == Verdict::Invalid).map(|row| sentence(&row.record));
         let told = told.map_or_else(String::new, |told| format!("; the first pair is {told}"));
-        let what = "compare-runs: no pair has values to compare: allowed are finite times and rates above 0";
+        let what = "compare-runs: no pair has values to compare: they must be finite times and rates above 0";
         return Err(Error::Input(format!("{what}{told}")));
     }
     Ok(rows)

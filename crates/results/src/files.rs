@@ -97,8 +97,7 @@ fn read_file(file: &Path) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
     if file.extension().is_some_and(|extension| extension == "parquet") {
         return Err(wrong(
-            "is Parquet, which Python's hotlink.Result.load reads; allowed are the forms that --format writes"
-                .to_owned(),
+            "is Parquet, which Python's hotlink.Result.load reads; use a form that --format writes".to_owned(),
         ));
     }
     let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;

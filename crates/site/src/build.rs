@@ -222,7 +222,7 @@ impl Order {
         let mut devices = sorted(places().filter(|&place| device(place).is_host()).collect());
         let hosts = devices.len();
         if hosts == 0 || hosts > MAX_NODES as usize {
-            return wrong(file.to_owned(), format!("{hosts} hosts behind switches: allowed are 1 to {MAX_NODES}"));
+            return wrong(file.to_owned(), format!("{hosts} hosts behind switches: must be 1 to {MAX_NODES}"));
         }
         devices.extend(sorted(places().filter(|&place| device(place).kind == DeviceKind::Switch).collect()));
         let mut vertex = vec![None; cabling.devices.len()];

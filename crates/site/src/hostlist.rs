@@ -173,9 +173,10 @@ fn numbers(item: &str, inside: &str) -> Result<Vec<String>, String> {
     let wrong = |part: &str, what: &str| format!("'{}' in '{}' {what}", shown(part), shown(item));
     let number = |part: &str, word: &str| -> Result<u64, String> {
         let is_plain = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-        is_plain.then(|| word.parse().ok()).flatten().ok_or_else(|| {
-            wrong(part, "is no number and no range: allowed is a number of at most 19 digits, or 001-016")
-        })
+        is_plain
+            .then(|| word.parse().ok())
+            .flatten()
+            .ok_or_else(|| wrong(part, "is no number and no range: must be a number of at most 19 digits, or 001-016"))
     };
     let mut all = Vec::new();
     for part in inside.split(',') {

@@ -32,7 +32,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, Impo
         }
         let Some(port) = port(line) else {
             return lines.wrong(format!(
-                "'{}' is no port: allowed is LID PORT[  ] ==( 4X 53.125 Gbps Active/ LinkUp)==> LID PORT[  ] \"NAME\"",
+                "'{}' is no port: must be LID PORT[  ] ==( 4X 53.125 Gbps Active/ LinkUp)==> LID PORT[  ] \"NAME\"",
                 lines.shown()
             ));
         };

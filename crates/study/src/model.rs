@@ -255,7 +255,7 @@ impl PatternQuestion {
         let control = fabric.spec.flow_control;
         let packet = fabric.spec.packet().payload_max_bytes.as_ref().map(|most| most.value);
         if let Some(load) = loads.iter().find(|load| !(**load > 0.0 && **load < 1.0)) {
-            return Err(format!("load {load}: queues end below 1; allowed are loads between 0 and 1"));
+            return Err(format!("load {load}: queues end below 1; it must be between 0 and 1"));
         }
         if control.passage != Passage::CutThrough || control.is_ring() {
             let what = format!("{} holds links while it waits, or sends again", control.name);

@@ -46,7 +46,7 @@ impl Counts {
     /// The counts as `u32`, as the engines take nodes; an error names the first that does not fit.
     pub fn to_u32(&self) -> Result<Vec<u32>, String> {
         self.iter()
-            .map(|&n| u32::try_from(n).map_err(|_| format!("{n} is too many: allowed are 1 to {}", u32::MAX)))
+            .map(|&n| u32::try_from(n).map_err(|_| format!("{n} is too many: must be 1 to {}", u32::MAX)))
             .collect()
     }
 }

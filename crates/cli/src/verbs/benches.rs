@@ -110,5 +110,5 @@ pub(crate) struct CurveArgs {
 
 fn factor(text: &str) -> Result<f64, String> {
     let factor = text.parse::<f64>().ok().filter(|factor| (1.01..=1000.0).contains(factor));
-    factor.ok_or_else(|| "allowed is a number from 1.01 to 1000".to_owned())
+    factor.ok_or_else(|| "must be a number from 1.01 to 1000".to_owned())
 }

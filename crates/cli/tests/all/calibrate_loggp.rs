@@ -93,7 +93,7 @@ fn what_cannot_be_fitted_is_told() {
     huge[3]["latency_us"] = 1e308.into();
     write(&folder, "huge.json", &huge);
     for line in ["calibrate huge.json --model loggp --out x.toml", "calibrate huge.json --out x.toml"] {
-        refuses(&folder, &[(line, "huge.json: records[3].latency_us: is 1e+308; allowed are 1e-6 to 1e8")]);
+        refuses(&folder, &[(line, "huge.json: records[3].latency_us: is 1e+308; must be 1e-6 to 1e8")]);
     }
     assert!(!folder.join("x.toml").exists());
     assert!(hotlink("calibrate m.json --model loggp --name m --out m.toml", &folder).status.success());

@@ -236,7 +236,7 @@ fn a_side_that_lacks_a_benchmark_names_the_other() {
 fn what_cannot_be_is_refused_with_what_is_allowed() {
     let lines = [
         ("simulate cache-study --plan plan.toml --buffers 3", "cannot be used with '--buffers"),
-        ("simulate cache-study --persistent 61", "--persistent: 61: allowed are 0 to the number of --buffers"),
+        ("simulate cache-study --persistent 61", "--persistent: 61: must be 0 to the number of --buffers"),
         ("simulate cache-study --size 128KiB", "cannot hold a message of 131072 B"),
         ("simulate bcast --fabric gige --nodes 8 --algorithm bruck", "binomial"),
         ("simulate bcast --fabric gige --nodes 8 --algorithm hardware", "no hardware"),
@@ -367,7 +367,7 @@ fn qsnets_hardware_takes_contiguous_nodes_and_says_when_it_cannot() {
     assert!(number(&gaps, "latency_us") > number(&ends, "latency_us"));
     let refused = hotlink("simulate barrier --fabric qsnet --nodes 64 --algorithm hardware --without 64 --json");
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("allowed are 0 to 63"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("must be 0 to 63"));
 }
 
 #[test]

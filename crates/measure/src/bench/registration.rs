@@ -16,7 +16,7 @@ pub(crate) fn run(asked: &asked::Registration, pass: &mut Pass<'_>) -> Result<()
     let session = pass.session;
     session.without_buffers()?;
     if let Some(size) = asked.sizes.iter().find(|&&size| !(1..=1 << 30).contains(&size)) {
-        return Err(Error::Input(format!("--size {size}: allowed are 1 B to 1 GiB")));
+        return Err(Error::Input(format!("--size {size}: must be 1 B to 1 GiB")));
     }
     let plan = session.plan();
     pass.expect(2 * asked.sizes.len());

@@ -172,7 +172,7 @@ static TOLD: OnceLock<Launched> = OnceLock::new();
 /// Numbers that cannot be; called twice.
 pub fn join(place: Launched) -> Result<(), String> {
     if place.rank >= place.ranks {
-        return Err(format!("rank {} of {}: allowed is 0 to one less", place.rank, place.ranks));
+        return Err(format!("rank {} of {}: must be 0 to one less", place.rank, place.ranks));
     }
     place.meet_at()?;
     TOLD.set(place).map_err(|_| "this process is a rank of a job already".to_owned())

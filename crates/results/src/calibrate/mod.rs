@@ -38,7 +38,7 @@ pub fn check_name(name: &str) -> Result<(), Error> {
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.len() > 64 || name.starts_with('-') || !name.chars().all(fine) {
         let allowed = "1 to 64 of a-z, 0-9 and -, not beginning with -";
-        return Err(Error::Input(format!("--name {name}: allowed are {allowed}")));
+        return Err(Error::Input(format!("--name {name}: must be {allowed}")));
     }
     Ok(())
 }

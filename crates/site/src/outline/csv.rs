@@ -189,7 +189,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
         return wrong(
             file,
             1,
-            "has no columns of the two devices: allowed are StartDevice and EndDevice, side_a_device and side_b_device, Source and Destination",
+            "has no columns of the two devices: must be StartDevice and EndDevice, side_a_device and side_b_device, or Source and Destination",
         );
     };
     let (ports, kinds, rate) = (PORTS.map(column), KINDS.map(column), column(RATES));
@@ -216,7 +216,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
                     return wrong(
                         file,
                         number,
-                        format!("'{told}' is no rate: allowed are Mbit/s as a number, 400G, 50GB/s"),
+                        format!("'{told}' is no rate: write Mbit/s as a number, 400G or 50GB/s"),
                     );
                 }
             },

@@ -273,7 +273,7 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
     let texts = files.iter().map(|file| Ok((*file, text_of(file)?))).collect::<Result<Vec<_>, ImportError>>()?;
     let rate = |words: &[&str]| match words.last().map(|word| (word, word.split_once(':'))) {
         Some((word, stated)) => match stated.and_then(|(_, rate)| rate_mbps(rate, false)) {
-            None => wrong(word, 0, "is no rate: allowed are rate:400Gbit/s, rate:50GB/s, nvlink:25GB/s, xgmi:64GB/s"),
+            None => wrong(word, 0, "is no rate: write rate:400Gbit/s, rate:50GB/s, nvlink:25GB/s or xgmi:64GB/s"),
             known => Ok(known),
         },
         None => Ok(None),
@@ -281,7 +281,7 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
     let (rate, own, amd) = (rate(&rates)?, rate(&own)?, rate(&amd)?);
     let latency_us = match latencies.last() {
         Some(word) => match simgrid::latency_us(&word["latency:".len()..]) {
-            None => return wrong(word, 0, "is no latency: allowed are latency:700ns, latency:1.2us"),
+            None => return wrong(word, 0, "is no latency: write latency:700ns or latency:1.2us"),
             known => known,
         },
         None => None,

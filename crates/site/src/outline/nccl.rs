@@ -132,7 +132,7 @@ pub fn gpu_host(name: &str) -> Result<Option<GpuHost>, ImportError> {
     let rate = |key: &str| -> Result<Option<f64>, ImportError> {
         let stated = options.iter().filter_map(|word| word.strip_prefix(key)?.strip_prefix(':')).next_back();
         match stated.map(|rate| (rate, super::rate_mbps(rate, false))) {
-            Some((rate, None)) => wrong(&format!("{key}:{rate}"), 0, "is no rate: allowed are 25GB/s, 200Gbit/s"),
+            Some((rate, None)) => wrong(&format!("{key}:{rate}"), 0, "is no rate: write 25GB/s or 200Gbit/s"),
             known => Ok(known.and_then(|(_, mbps)| mbps)),
         }
     };
@@ -338,7 +338,7 @@ fn rate(file: &str, pci: Node<'_, '_>) -> Result<Option<f64>, ImportError> {
     let transfers = number.parse::<f64>().ok().filter(|transfers| transfers.is_finite() && *transfers >= 0.0);
     let lanes = width.parse::<u32>().ok().filter(|lanes| *lanes <= MOST_LANES || *lanes == UNKNOWN_LANES);
     let (Some(transfers), Some(lanes)) = (transfers, lanes) else {
-        let allowed = "allowed are 16.0 GT/s PCIe and 16, or 0 and Unknown for what is not known";
+        let allowed = "write 16.0 GT/s PCIe and 16, or 0 and Unknown if it is not known";
         return wrong(file, line(pci), format!("'{speed}' and '{width}' are no link: {allowed}"));
     };
     // Up to 5 GT/s a byte takes ten bits on the wire. Faster generations send 128 bits as 130 (PCI Express 3 to 5; 6

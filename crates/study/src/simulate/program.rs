@@ -160,7 +160,7 @@ impl Program {
         }
         if cell.size > most {
             let size = cell.size;
-            return Err(format!("nic: {size} B: allowed are up to {most} B, which an adapter keeps to pass on"));
+            return Err(format!("nic: {size} B: must be at most {most} B, which an adapter keeps to pass on"));
         }
         Ok(())
     }

@@ -64,7 +64,7 @@ pub(super) fn run(
         None => Law { law: SizeLaw::Fixed(cell.size), source: None },
     };
     if law.law.mean() <= 0.0 {
-        return Err("--size 0: messages of no bytes are no load; allowed are 1 B and more".to_owned());
+        return Err("--size 0: messages of no bytes are no load; must be 1 B or more".to_owned());
     }
     let fair = bounds.bandwidth_per_node_mbps;
     let mbps = offered.load * fair;

@@ -16,12 +16,12 @@ fn counts(option: &str, list: Option<&Counts>) -> Result<Option<Vec<u32>>, Failu
 }
 
 fn word_bytes(text: &str) -> Result<u64, String> {
-    text.parse().ok().filter(|bytes| [4, 8].contains(bytes)).ok_or_else(|| "allowed are 4 and 8".to_owned())
+    text.parse().ok().filter(|bytes| [4, 8].contains(bytes)).ok_or_else(|| "must be 4 or 8".to_owned())
 }
 
 fn positive(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().ok().filter(|rate| (0.001..=1e6).contains(rate));
-    rate.ok_or_else(|| "allowed are MB/s from 0.001 to 1000000".to_owned())
+    rate.ok_or_else(|| "must be MB/s from 0.001 to 1000000".to_owned())
 }
 
 #[derive(clap::Args)]

@@ -68,7 +68,7 @@ fn points(measured: &[Measured]) -> Result<Vec<Point>, Error> {
         let Some(point) = copied(record) else { continue };
         if !MODELLED.0.contains(&point.size) || !MODELLED.1.contains(&point.stride) {
             let (Point { size, stride, .. }, allowed) = (point, "8 B to 64 GiB and strides from 1 to 4096");
-            return Err(wrong(format!("a copy of {size} B at stride {stride}: allowed are {allowed}")));
+            return Err(wrong(format!("a copy of {size} B at stride {stride}: must be {allowed}")));
         }
         by_place.entry((point.stride, point.size)).or_default().push(point);
     }
@@ -106,7 +106,9 @@ fn geometry(measured: &[Measured]) -> Result<Geometry, Error> {
     if !is_known || !POSSIBLE.0.contains(&line) || !POSSIBLE.1.contains(&(page as u64)) {
         let allowed =
             "two or three levels, each larger than the one before, lines of 32 to 256 B and pages of 1 to 64 KiB";
-        return Err(wrong(format!("caches {first} and pages of {page} B cannot be simulated: allowed are {allowed}")));
+        return Err(wrong(format!(
+            "caches {first} and pages of {page} B cannot be simulated: there must be {allowed}"
+        )));
     }
     let caches = caches.into_iter().map(|(size, ways, _)| (size, ways)).collect();
     Ok(Geometry { line, caches, page: page as u64 })
