@@ -1,4 +1,4 @@
-//! `hotlink demo`: the first ten seconds. Every line rests on a command, whose records stay beside the page.
+//! `hotlink demo`: the first ten seconds. Every line comes from a command, whose records are stored next to the page.
 
 use super::sweep::run_cell;
 use crate::Failure;

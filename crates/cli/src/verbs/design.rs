@@ -63,7 +63,7 @@ pub(crate) struct Args {
     /// Simulate a random permutation packet by packet on each variant of the front. This takes long for many hosts or bytes.
     #[arg(long)]
     simulate: bool,
-    /// Say which variant beats this one, or which limit it misses.
+    /// Name the variant that beats this one, or the limit that it misses.
     #[arg(long, value_name = "VARIANT")]
     why: Option<String>,
     /// Write the variants' fabric files and the data into this folder.

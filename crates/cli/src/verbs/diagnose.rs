@@ -48,13 +48,13 @@ pub(crate) struct Args {
 }
 
 hotlink_study::words! {
-    /// What makes a diagnosis fail.
+    /// The level at which a diagnosis fails.
     enum FailOn {
-        /// Nothing: whoever reads the diagnosis decides.
+        /// Nothing: the reader decides.
         Never = "never",
-        /// Something that stands out.
+        /// A finding that stands out.
         Finding = "finding",
-        /// That, or a file or a number that does not count.
+        /// A finding, or a file or a number that does not count.
         Flag = "flag",
     }
 }

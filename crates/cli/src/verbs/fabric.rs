@@ -29,7 +29,7 @@ pub(crate) struct Args {
     files: Vec<String>,
     #[command(flatten)]
     failed: FailArgs,
-    /// Let every cable and every switch fail in turn, and rank them by the cost of that: with the tables as they are, and
+    /// Let every cable and every switch fail in turn, and rank them by that cost, with the tables as they are and
     /// re-routed.
     #[arg(long, conflicts_with_all = ["hosts", "reroute"])]
     failures: bool,
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     seed: u64,
 }
 
-/// How close the two bounds of what the cables allow shall come.
+/// The gap at which the two bounds of the cables' capacity are close enough.
 const GAP: f64 = 0.01;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {

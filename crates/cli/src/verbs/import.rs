@@ -28,7 +28,7 @@ pub(crate) struct Args {
     program: Chosen,
 }
 
-/// A program of the library's list, with what the user says of its files: a subcommand for each.
+/// A program of the library's list, with options for its files: a subcommand for each.
 struct Chosen {
     program: &'static Program,
     flags: Vec<&'static str>,
@@ -41,7 +41,7 @@ impl clap::Subcommand for Chosen {
             let flag = |flag: &'static Flag| {
                 clap::Arg::new(flag.name).long(flag.name).action(clap::ArgAction::SetTrue).help(flag.meaning)
             };
-            // Options of several verbs are described as a whole, too: the program's meaning stands in the place of that.
+            // Options of several verbs have a description as a group, too; the program's meaning replaces it.
             let command = Options::augment_args(clap::Command::new(program.name));
             command.about(program.meaning).args(program.flags.iter().map(flag))
         };
@@ -83,8 +83,8 @@ struct Options {
     /// Number of that fabric's nodes that took part; GPUs for nccl-tests. [default: one for each rank]
     #[arg(long, value_name = "N", requires = "fabric", value_parser = clap::value_parser!(u32).range(2..))]
     nodes: Option<u32>,
-    /// Benchmark, where the file does not name it: allreduce, allgather, reduce-scatter, alltoall, bcast, reduce, gather,
-    /// scatter, sendrecv, pingpong, ...
+    /// Benchmark, where the file does not name it: allreduce, allgather, reduce-scatter, alltoall, bcast, reduce,
+    /// gather, scatter, sendrecv, pingpong or another.
     #[arg(long, value_name = "NAME")]
     benchmark: Option<String>,
     /// Number of ranks that took part, where the file does not state it.

@@ -57,7 +57,7 @@ pub(crate) struct Args {
 hotlink_study::words! {
     /// Choose whether lines share a chart.
     enum Panels {
-        /// Where they are few and none hides another.
+        /// If they are few and none hides another.
         Auto = "auto",
         /// Always.
         One = "one",

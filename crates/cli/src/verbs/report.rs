@@ -1,4 +1,4 @@
-//! `hotlink report`: results as one page that one can sign.
+//! `hotlink report`: results as one page that can be signed.
 
 use crate::Failure;
 use hotlink_paper::{Output, Table};

@@ -1,7 +1,7 @@
-//! `hotlink reproduce`: the tables, figures and claims of a study, beside what hotlink's models give.
+//! `hotlink reproduce`: the tables, figures and claims of a study, with the results of hotlink's models.
 //!
-//! It is a report: what does not hold is said, with the numbers. The exit status is 1 only if a row that is known to
-//! hold no longer does.
+//! It is a report: it names each claim that does not hold, with the numbers. The exit status is 1 only if a row that is
+//! known to hold no longer does.
 
 use crate::Failure;
 use crate::verbs::measure;
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// at every place.
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
-    /// Print also the series of the figures in the table for people. The other formats always have them.
+    /// Print the series of the figures also with --format table. The other formats always have them.
     #[arg(long)]
     series: bool,
     /// Measure on this machine, too, for K98, W01 and H06. K98: deposit over shared memory, messages over shared memory and
@@ -125,7 +125,7 @@ pub(crate) fn reports(
         ));
     }
     let mut regressed = Vec::new();
-    // Measured ranks are forked, which a thread that ticks must not be beside.
+    // Measured ranks are forked, so no thread of a progress line may run.
     let progress = output.progress("reproduce", studies.len() as u64);
     let progress = if measure.is_some() { Ticking::from(progress) } else { progress.ticking() };
     for study in studies {

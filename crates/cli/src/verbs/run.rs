@@ -60,8 +60,8 @@ pub(crate) struct Args {
     /// Bind each rank to a core of its own, or to none.
     #[arg(long, value_enum, default_value_t = Bind::Auto)]
     bind: Bind,
-    /// End ranks of this machine that have all waited this many seconds for each other, and report who waits for whom. 0
-    /// lets them wait. Programs whose threads may all call MPI are not watched.
+    /// End ranks of this machine that have all waited this many seconds for each other, and report which rank waits for
+    /// which. 0 lets them wait. Programs whose threads may all call MPI are not watched.
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = stall_or_none, conflicts_with_all = ["on", "hosts"])]
     stall: f64,
     #[command(flatten)]
@@ -96,7 +96,7 @@ impl LimitArgs {
 /// How long a job may take, to MPICH's launcher and Open MPI's.
 const TIMEOUT: &str = "MPIEXEC_TIMEOUT";
 
-/// How long ranks may wait for each other; `None`: for ever.
+/// How long ranks may wait for each other; `None`: forever.
 pub(super) fn waited(stall: f64) -> Option<Duration> {
     (stall > 0.0).then(|| Duration::from_secs_f64(stall))
 }
@@ -104,17 +104,17 @@ pub(super) fn waited(stall: f64) -> Option<Duration> {
 /// Where ranks run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Bind {
-    /// On a core each, if there are enough.
+    /// Bind each to a core, if there are enough.
     Auto,
-    /// Wherever the system likes.
+    /// Leave the choice to the system.
     None,
 }
 
 /// Ranks of a job that is not simulated.
 const MOST_REAL: u32 = 1024;
 
-/// What it prints is the program's own: nothing of ours is added to it, but a simulated run's report.
-/// Refuses an option that there is none of, which would be taken for the program.
+/// Its output is the program's own: only a simulated run's report is added. Refuses an unknown option, which would be
+/// taken for the program.
 pub(super) fn program(verb: &str, command: &[OsString]) -> Result<(), Failure> {
     match command.first().and_then(|word| word.to_str()).filter(|word| word.starts_with('-')) {
         Some(word) => Err(Failure::Input(format!("{word}: no option of `hotlink {verb}`, and no program; see --help"))),
@@ -168,7 +168,7 @@ fn tell_unheard() {
     hotlink_paper::tell!("hotlink: no rank called hotlink's MPI library, so each ran by itself: {OTHER_MPI}");
 }
 
-/// What the job's end comes to.
+/// The exit status of the job's end.
 pub(super) fn told(end: JobEnd) -> Result<(), Failure> {
     if let Some(why) = &end.failed {
         hotlink_paper::tell!("hotlink: {why}");

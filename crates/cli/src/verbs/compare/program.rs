@@ -1,4 +1,4 @@
-//! `hotlink compare --program`: the same binary on several simulated fabrics, its times beside what each fabric costs.
+//! `hotlink compare --program`: the same binary on several simulated fabrics, with its times and each fabric's cost.
 
 use crate::verbs::question::VariantArgs;
 use crate::verbs::run::told;

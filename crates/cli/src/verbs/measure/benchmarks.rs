@@ -363,8 +363,8 @@ pub(super) struct Collective {
     /// Bytes of each rank's part: a list or range, multiples of 8; a barrier has none.
     #[arg(long, value_name = "LIST", default_value = usual::COLLECTIVE_SIZES)]
     size: Sizes,
-    /// Run this algorithm over this project's messages, or mpich or openmpi for that MPI's own choice. A wrong name is
-    /// answered with the list. [default: the cost model's choice]
+    /// Run this algorithm over this project's messages, or mpich or openmpi for that MPI's own choice. A wrong name
+    /// prints the list. [default: the cost model's choice]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
     /// Let ranks begin together when they leave a barrier, before a row of operations or before each, or at an agreed moment

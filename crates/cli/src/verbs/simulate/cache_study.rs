@@ -59,7 +59,7 @@ pub(crate) struct Args {
     uncertain: UncertainArgs,
 }
 
-/// What a plan's studies say themselves.
+/// Options that a plan's studies state themselves.
 const OPTIONS: [&str; 10] =
     ["fabric", "pattern", "cache", "buffers", "buffer_size", "uses", "size", "pinned", "persistent", "seed"];
 

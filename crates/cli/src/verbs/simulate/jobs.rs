@@ -1,4 +1,4 @@
-//! `hotlink simulate jobs`: several jobs on one fabric at once, each beside its time alone.
+//! `hotlink simulate jobs`: several jobs on one fabric at once, each with its time alone.
 
 use super::schedule::NetworkArgs;
 use crate::Failure;

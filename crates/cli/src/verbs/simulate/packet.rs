@@ -67,8 +67,8 @@ pub(crate) struct SaturationArgs {
     /// Let each pair send about this many messages in the measured part.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
-    /// Let a pair keep this many messages in flight. [default: 1, as with blocking sends, where the fabric states what
-    /// message passing takes; else 2]
+    /// Let a pair keep this many messages in flight. [default: 1, as with blocking sends, where the fabric states
+    /// message passing's times; else 2]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     window: Option<u32>,
 }
@@ -109,7 +109,7 @@ exponential:MEAN or file:TABLE. A line of TABLE has a number of bytes and the pe
 pub(crate) struct TrafficArgs {
     #[command(flatten)]
     packet: PacketArgs,
-    /// Choose who sends to whom, as in `analyze`: uniform, permutation:random, hot-spot:10, ...
+    /// Choose which nodes send to which, as in `analyze`, such as uniform, permutation:random or hot-spot:10.
     #[arg(long, default_value = "uniform", value_name = "PATTERN")]
     traffic: String,
     /// Offer these loads, as shares of the fair bandwidth that the load count gives for this pattern.
@@ -146,8 +146,8 @@ pub(crate) struct CollectiveArgs {
     /// is asked for. [default: message, on fabrics of GPUs their kernels]
     #[arg(long, value_parser = word::<Stack>())]
     stack: Option<Stack>,
-    /// Run this algorithm; mpich or openmpi take that MPI's own rules for size and ranks. A wrong name is answered with the
-    /// list. [default: the cost model's choice; on GPUs ring or pairwise]
+    /// Run this algorithm; mpich or openmpi take that MPI's own rules for size and ranks. A wrong name prints the list.
+    /// [default: the cost model's choice; on GPUs ring or pairwise]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
     #[command(flatten)]

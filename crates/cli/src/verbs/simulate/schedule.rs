@@ -42,12 +42,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     seats: SeatsArgs,
     /// Write the schedule to this file instead of running it: .goal, .bin (binary GOAL), or .json. The fabric
-    /// (--fabric) gives the time of what a trace or plan lets GPUs do; without it GPUs take no time.
+    /// (--fabric) gives the GPUs' times of a trace or plan; without it GPUs take no time.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }
 
-/// What files of schedules do not tell.
+/// Values that files of schedules lack.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct ReadArgs {
     /// Bytes of the collective of a plan of MSCCL or MSCCL++: the larger of its input and output.
@@ -137,14 +137,14 @@ pub(super) fn time(text: &str) -> Result<Time, String> {
 }
 
 impl Args {
-    /// The fabrics, with what is other in them.
+    /// The fabrics, with their changes.
     fn fabric_names(&self) -> Vec<String> {
         Fabrics::all(&self.fabric).map(|fabric| self.network.fabric(fabric)).collect()
     }
 }
 
 impl ReadArgs {
-    /// What is read, of each size.
+    /// The schedules that are read, one for each size.
     fn options(&self) -> Vec<Options> {
         let ReadArgs { size, flops, groups } = self.clone();
         let sizes = size.map_or_else(|| vec![None], |sizes| sizes.iter().map(|&size| Some(size)).collect());
@@ -175,7 +175,7 @@ impl NetworkArgs {
         self.uncertain.vary()
     }
 
-    /// What decides how messages cross the network, for each transport.
+    /// The rules by which messages cross the network, for each transport.
     pub(super) fn networks(&self) -> Result<Vec<Network>, Failure> {
         let packet_size = self.packet_size.map(|size| u32::try_from(size.0).unwrap_or(u32::MAX));
         let network = Network {
@@ -201,7 +201,7 @@ impl NetworkArgs {
         Ok(self.networks()?.into_iter().map(one).collect())
     }
 
-    /// The fabric with what is other in it.
+    /// The fabric with its changes.
     pub(super) fn fabric(&self, name: &str) -> String {
         self.routes.of(&self.variant.of(name))
     }

@@ -15,7 +15,7 @@ pub(crate) struct StackArgs {
     /// Align registered memory to pages, or not at all. [default: default]
     #[arg(long, value_parser = word::<Alignment>(), value_delimiter = ',')]
     align: Vec<Alignment>,
-    /// Choose what the cache of registrations, mappings and connections releases when resources run out. [default: lru]
+    /// Choose which registration, mapping or connection the cache releases when resources run out. [default: lru]
     #[arg(long, value_parser = word::<Cache>(), value_delimiter = ',')]
     cache: Vec<Cache>,
     /// Move long messages without buffers, or through them. [default: on]
