@@ -16,7 +16,7 @@ impl<P: Port> Comm<P> {
         if self.ranks() == 1 {
             return Ok(());
         }
-        // The choice that all ranks must agree on depends on the size alone: a rank whose span has gaps works on a row
+        // The choice that all ranks must agree on depends on the size alone. A rank whose span has gaps works on a row
         // of its own.
         let algorithm = self.algorithm(Collective::Bcast, span.bytes(), |_| true)?;
         let whole = matches!(algorithm, Algorithm::Linear | Algorithm::Binomial);
