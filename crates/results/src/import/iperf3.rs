@@ -153,7 +153,7 @@ fn with_loss(mut record: Record, jitter_ms: Option<f64>, lost_share: Option<f64>
     record
 }
 
-/// The share of the longest interval that another must last to count as it does: the last one may be a rest of a few
+/// The share of the longest interval that another must last to count as it does. The last one may be a rest of a few
 /// packets.
 const WHOLE: f64 = 0.9;
 
