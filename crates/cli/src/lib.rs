@@ -89,7 +89,7 @@ pub fn json_drawn(args: impl IntoIterator<Item = OsString>, plotter: Option<Plot
     }
 }
 
-/// What is said of a benchmark that the other of `simulate` and `measure` has.
+/// The message for a benchmark that only the other of `simulate` and `measure` has.
 fn elsewhere(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let verb = ["simulate", "measure"].into_iter().find(|verb| args.iter().any(|word| word == verb))?;

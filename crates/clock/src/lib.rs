@@ -16,7 +16,7 @@ const BEGIN_S: u64 = 946_684_800;
 const NS_PER_S: u64 = 1_000_000_000;
 const PS_PER_NS: u64 = 1000;
 
-/// Looks at the time before it goes on by itself where there is no rank yet, and by how much it does at each look.
+/// Reads of the time before it advances by itself where there is no rank yet, and by how much it does at each read.
 const LOOKS: u64 = 10_000;
 const LOOK_NS: u64 = 100;
 
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn clock_gettime(id: clockid_t, time: *mut timespec) -> c_
     }
 }
 
-/// Where threads take turns, one that yields again and again waits, as one that looks at the clock again and again does.
+/// Where threads take turns, one that yields again and again waits, as does one that reads the clock again and again.
 ///
 /// # Safety
 /// Always sound.

@@ -32,11 +32,11 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// So many bytes from `start` on.
+    /// `bytes` from `start` on.
     pub(crate) fn row(start: *mut u8, bytes: u64) -> Block {
         Block { start, layout: Layout::contiguous(bytes) }
     }
-    /// The bytes of `array`, which whoever keeps the block keeps as well.
+    /// The bytes of `array`. The owner of the block must keep the array as well.
     pub(crate) fn of(array: &Array) -> Block {
         Block { start: array.start(), layout: array.layout }
     }
@@ -61,8 +61,8 @@ impl Block {
 
 /// How a port of kind `P` gets at blocks of this process, and how its ranks wait.
 pub(crate) trait Lender<P: Port> {
-    /// Polls of a call before other threads of the interpreter may run: what is over at once, or nearly, does not wait for
-    /// them.
+    /// Polls of a call before other threads of the interpreter may run: a call that is over at once, or nearly, does
+    /// not wait for them.
     const SPINS: u32;
     /// Memory of the port that the block lies in, and where in it the block begins.
     fn memory(port: &mut P, block: &Block) -> (Memory, u64);
@@ -151,7 +151,7 @@ impl Segment {
 }
 
 impl Drop for Segment {
-    /// Nobody has a view of it any more, nor any request.
+    /// No view of it is left, nor any request.
     fn drop(&mut self) {
         if let Ok(carrier) = self.carrier.get() {
             // Of a simulation that is over nothing needs to be freed.
@@ -160,13 +160,13 @@ impl Drop for Segment {
     }
 }
 
-/// What serves the thread alone that made it, inside of an object that any thread may hold.
+/// A value for the thread alone that made it, inside of an object that any thread may hold.
 pub(crate) struct Own<T> {
     thread: ThreadId,
     value: ManuallyDrop<T>,
 }
 
-// SAFETY: the value is reached on the thread that made it and on no other, which `get` and `drop` look at.
+// SAFETY: the value is reached on the thread that made it and on no other, which `get` and `drop` check.
 unsafe impl<T> Send for Own<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Own<T> {}

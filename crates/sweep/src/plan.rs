@@ -74,7 +74,7 @@ enum Choice {
     Absent,
     /// A flag that is given.
     Given,
-    /// Values, of which a list stands for one cell.
+    /// Values; a list of them makes one cell.
     Words(Vec<String>),
 }
 
@@ -210,7 +210,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What the face says of a cell, at the key that it says it of.
+    /// The face's objection to a cell, at its key.
     fn refused(&mut self, refusal: &Refusal, axes: &[Axis], span: &Range<usize>, path: &dyn Fn(&str) -> String) {
         let Refusal { what, option } = refusal;
         let word = option.split([' ', '=']).next().unwrap_or_default().trim_start_matches('-');

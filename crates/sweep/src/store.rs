@@ -85,7 +85,7 @@ fn add_place(place: &Path, hash: &mut Hash) {
     }
 }
 
-/// Adds the files beside a plan that it names.
+/// Adds the files that a plan names.
 fn add_beside(plan: &Path, hash: &mut Hash) {
     fn texts(value: &toml::Value, found: &mut BTreeSet<String>) {
         match value {

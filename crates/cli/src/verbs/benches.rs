@@ -90,7 +90,7 @@ pub(crate) struct RegionArgs {
     pub(crate) size: Sizes,
 }
 
-/// What is overlapped with what, measured and simulated alike.
+/// The overlap of a message and a computation, measured and simulated alike.
 #[derive(clap::Args)]
 pub(crate) struct CurveArgs {
     /// Choose which rank computes.

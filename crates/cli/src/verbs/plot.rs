@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Draw one row of charts for each value of this key.
     #[arg(long, value_name = "KEY")]
     facet: Option<String>,
-    /// Give the picture this title. [default: what all records share]
+    /// Give the picture this title. [default: the values that all records share]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// Add a line below the picture. Repeatable.

@@ -147,7 +147,7 @@ pub(crate) struct VariantArgs {
 }
 
 impl VariantArgs {
-    /// The name of the variant of `fabric`: `NAME:oversubscription=2`, which can stand wherever a fabric is named.
+    /// The name of the variant of `fabric`: `NAME:oversubscription=2`, which is valid wherever a fabric is named.
     pub(crate) fn of(&self, fabric: &str) -> String {
         let settings = [
             ("oversubscription", self.oversubscription.map(|Ratio(ratio)| ratio.to_string())),

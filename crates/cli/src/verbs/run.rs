@@ -40,7 +40,7 @@ pub(crate) struct Args {
     ranks: Option<u32>,
     #[command(flatten)]
     hosts: hosts::HostArgs,
-    /// Carry messages by shared memory, TCP or both. [default: what the ranks can share]
+    /// Carry messages by shared memory, TCP or both. [default: by those that the ranks can share]
     #[arg(long, value_parser = via())]
     via: Option<Via>,
     /// Run on this simulated fabric (of the catalog, or a file), in virtual time.
@@ -66,7 +66,7 @@ pub(crate) struct Args {
     stall: f64,
     #[command(flatten)]
     limit: LimitArgs,
-    /// Use this library. [default: HOTLINK_LIBRARY, else libmpi_abi.so.1 beside the command or in ../lib/hotlink]
+    /// Use this library. [default: HOTLINK_LIBRARY, else libmpi_abi.so.1 next to the command or in ../lib/hotlink]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// Program to run, and its arguments.

@@ -93,7 +93,7 @@ pub fn run_cell(arguments: &[String]) -> Result<String, Failure> {
     document(arguments, false, &Words).map(|document| text(&document))
 }
 
-/// On so many cores; `timed`: with the time of each simulation.
+/// On `jobs` cores; `timed`: with the time of each simulation.
 fn answer(mut plan: Plan, cells: Cells, (jobs, timed): (usize, bool), output: &mut Output) -> Result<(), Failure> {
     if cells == Cells::List {
         output.push_all(listed(&plan.cells, &plan.outcomes));

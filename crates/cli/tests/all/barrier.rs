@@ -1,12 +1,12 @@
-//! `hotlink barrier` and `measure barrier --device`: the compiled RTL, the plug-in and the flags, with what this machine
-//! has. What needs Verilator or an MPI is left out, and says so, where there is none.
+//! `hotlink barrier` and `measure barrier --device`: the compiled RTL, the plug-in and the flags, with the tools of
+//! this machine. Tests that need Verilator or an MPI are left out, and say so, where there is none.
 
 use crate::common::{program, records_of};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What is compiled is kept for the next run of the tests.
+/// Compiled parts are kept for the next run of the tests.
 fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
 }

@@ -56,7 +56,8 @@ fn expanded(tree: &str) -> Vec<Module> {
     tails.map(|tail| [head.clone(), tail].concat()).collect()
 }
 
-/// What each module names by `use` of its own crate. A module that hands on what a module below it defines uses nothing.
+/// The modules that each module names by `use` of its own crate. A module that re-exports a definition of a module
+/// below it uses nothing.
 fn uses(files: &BTreeMap<Module, String>) -> Uses {
     let mut all = Uses::new();
     for (module, code) in files {

@@ -1,4 +1,4 @@
-//! `compare-runs` as an acceptance test meets it: statuses, verdicts, what has no partner.
+//! `compare-runs` as an acceptance test meets it: statuses, verdicts, records without a partner.
 
 use crate::common::{hotlink, place, program, refuses, write};
 use serde_json::{Value, json};

@@ -43,7 +43,7 @@ fn copies_on_the_way_have_an_efficiency() {
     }
 }
 
-/// K98 s13 and s17: what an adapter cannot gather is an error that says what is missing, and what packs instead.
+/// K98 s13 and s17: a gather that an adapter cannot do is an error that names the missing part, and what packs instead.
 #[test]
 fn a_gather_needs_an_adapter_that_is_described() {
     let line = "hotlink simulate deposit --strides 8 --series remote-gather --fabric";

@@ -30,7 +30,7 @@ impl Listener {
         listener.says("waits at");
         listener
     }
-    /// Reads what it tells up to a line with these words.
+    /// Reads its output up to a line with these words.
     fn says(&mut self, words: &str) {
         let mut line = String::new();
         while !line.contains(words) {

@@ -13,7 +13,7 @@ fn with_script(name: &str, script: &str) -> PathBuf {
     folder
 }
 
-/// Status, output and errors of so many ranks of the script.
+/// Status, output and errors of `ranks` ranks of the script.
 fn ends(folder: &Path, options: &str) -> (Option<i32>, String, String) {
     let output = hotlink(&format!("run --library lib/libmpi_abi.so.1 {options} sh script"), folder);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -36,7 +36,7 @@ fn ranks_know_their_places_and_lines_are_tagged() {
 
 #[test]
 fn the_first_rank_that_fails_ends_the_job_and_is_named() {
-    // Who does not fail would sleep for long.
+    // A rank that does not fail would sleep for long.
     let folder = with_script("run-fails", "if [ $HOTLINK_RANK = 1 ]; then exit 7; fi; exec sleep 1000");
     let (status, _, errors) = ends(&folder, "-n 3");
     assert_eq!((status, errors.trim()), (Some(7), "hotlink: rank 1 ended with status 7"));
@@ -91,7 +91,7 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
     ] {
         let output = hotlink(&format!("{run} {options} sh script"), &folder);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        // The script calls no MPI, which is told at the end.
+        // The script calls no MPI, which is reported at the end.
         let ranks = errors.lines().filter(|line| !line.starts_with("hotlink: no rank called"));
         assert!(ranks.clone().all(|line| line == placed) && ranks.count() >= 2, "{options}: {errors}");
         let records = records_of(&output);
@@ -111,7 +111,7 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
     ];
     let cases: Vec<(&str, &str)> = cases.iter().map(|(line, due)| (line.as_str(), *due)).collect();
     refuses(&folder, &cases);
-    // What a schedule cannot hold is refused before anything runs.
+    // Operations that a schedule cannot hold are refused before anything runs.
     let output = hotlink("run --library lib/libmpi_abi.so.1 --on hwbarr -n 2 --goal out.goal true", &folder);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
@@ -121,7 +121,7 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
     assert!(errors.contains("takes one rank of each node"), "{errors}");
 }
 
-/// What fails on the fabric of a program stands in a file, as for simulations.
+/// A file lists the failures on a program's fabric, as for simulations.
 #[test]
 fn a_program_takes_a_plan_of_failures() {
     let folder = with_script("run-faults", "echo started");
@@ -237,7 +237,7 @@ fn what_cannot_be_run_is_told() {
     refuses(&folder, &cases);
 }
 
-/// Who does not say where the library is hears where it was looked for, and what to do.
+/// Without the library's place, the user gets the places that were searched, and what to do.
 #[test]
 fn the_library_is_named_by_a_variable_or_its_absence_is_explained() {
     let folder = with_script("run-library", "echo ${LD_LIBRARY_PATH%%:*}");
@@ -267,7 +267,7 @@ fn the_library_is_named_by_a_variable_or_its_absence_is_explained() {
     assert_eq!(run(None), (Some(0), lib.join("hotlink").display().to_string(), String::new()));
 }
 
-/// The chapters hold every function, and what is told to be there has a name.
+/// The chapters hold every function, and each function that exists has a name.
 #[test]
 fn doctor_counts_what_the_library_has() {
     let records = records_of(&hotlink("doctor --mpi --json", &place("doctor-mpi")));

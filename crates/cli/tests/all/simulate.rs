@@ -1,4 +1,4 @@
-//! What every benchmark of `simulate` promises.
+//! The promises of every benchmark of `simulate`.
 
 use crate::common::{hotlink, machine, place, refuses, write};
 use serde_json::{Value, json};

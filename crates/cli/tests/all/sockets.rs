@@ -77,7 +77,7 @@ fn lost_datagrams_are_counted() {
     let arguments = "--test bandwidth --protocol datagram --size 100 --pace 0.2 --time 1.5 --blocks 1";
     assert!(matches((1.0, 0.2, 100.0), arguments, |records| {
         let (sent, lost) = (number(&records[0], "messages_sent"), number(&records[0], "lost_share"));
-        // Four standard deviations of so many trials at 0.2 each.
+        // Four standard deviations of that many trials at 0.2 each.
         sent > 500.0 && (lost - 0.2).abs() < 4.0 * (0.2 * 0.8 / sent).sqrt()
     }));
 }

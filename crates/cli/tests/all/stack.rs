@@ -16,7 +16,7 @@ fn number(record: &Value, key: &str) -> f64 {
     record[key].as_f64().unwrap_or_else(|| panic!("{key} in {record}"))
 }
 
-/// Bound, efficiency, limit and course stand in every record.
+/// Every record has bound, efficiency, limit and course.
 fn assert_sound(record: &Value) {
     for key in ["bound_latency_us", "limiting_resource", "events", "packet_hops", "trace_hash", "wall_s", "seed"] {
         assert!(!record[key].is_null(), "{key} is missing in {record}");
@@ -165,7 +165,7 @@ fn streams_rates_pairs_and_kernels_are_measures_own_on_simulated_ranks() {
     let pairs = records("simulate pairs --fabric sci-torus2d --nodes 4 --size 64");
     assert_eq!(pairs.len(), 6);
     let kernel = records("simulate kernel --fabric gige --nodes 4 --iterations 20");
-    // Who is late is waited for in the barrier, and the mean computation stays.
+    // The others wait in the barrier for a late rank, and the mean computation stays.
     let late = records("simulate kernel --fabric gige --nodes 4 --iterations 200 --skew 171.5");
     assert_eq!(number(&late[0], "compute_us"), number(&kernel[0], "compute_us"));
     let waited = number(&late[0], "barrier_and_wait_us") - number(&late[0], "barrier_us");
@@ -274,7 +274,7 @@ fn every_exchange_of_uneven_blocks_runs() {
     assert!(records.iter().all(|record| record["benchmark"] == "alltoallv"));
 }
 
-/// What a rank keeps must not grow with their number: four bytes a pair would be 268 MB here.
+/// A rank's state must not grow with their number: four bytes a pair would be 268 MB here.
 #[test]
 fn memory_does_not_grow_with_pairs_of_ranks() {
     let command = program();
@@ -313,8 +313,8 @@ fn each_level_of_k98_costs_its_copies() {
         }
         let [tcp, anytime] = ["restricted", "postal"].map(|semantics| rate(fabric, semantics, "tcp"));
         assert!(tcp < 0.5 * restricted && anytime < tcp && anytime < postal, "{fabric}: {tcp}, {anytime}");
-        // A postal message is copied once more than a restricted one, and one of TCP/IP at both ends, besides its checksums
-        // and segments. On SCI these are Ethernet's, and it is slower than a postal message that waits for nobody.
+        // A postal message is copied once more than a restricted one, and one of TCP/IP at both ends, besides its
+        // checksums and segments. On SCI these are Ethernet's, and it is slower than a postal message without a wait.
         let copies = 2.0 / postal - 1.0 / restricted;
         assert!(fabric == "k98-myrinet" || tcp < postal && 1.0 / tcp > copies, "{fabric}: {tcp} of {postal}");
     }
@@ -403,7 +403,7 @@ fn host_bus_adapter_and_wire_have_clocks_of_their_own() {
     assert_eq!([bus, adapter, wire].map(|us| (us * 1e3).round()), [400.0, 1000.0, 65.0], "{put}");
 }
 
-/// A T3D's nodes have no TCP/IP of their own: another machine's does not stand in.
+/// A T3D's nodes have no TCP/IP of their own: another machine's does not replace it.
 #[test]
 fn what_no_kernel_does_is_not_assumed() {
     let output = hotlink("simulate semantics --fabric k98-t3d --via tcp");

@@ -261,7 +261,7 @@ pub(super) struct Sockets {
     /// Send datagrams at this rate. [default: as fast as possible]
     #[arg(long, value_name = "MB/s", value_parser = positive)]
     pace: Option<f64>,
-    /// Take this as the line's rate, which gives the bound. [default: what the interface states]
+    /// Take this as the line's rate, which gives the bound. [default: the rate that the interface states]
     #[arg(long, value_name = "MB/s", value_parser = positive)]
     line_rate: Option<f64>,
     #[command(flatten)]

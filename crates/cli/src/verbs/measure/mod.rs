@@ -188,7 +188,7 @@ pub(crate) fn of_line(line: &str, face: &dyn Face) -> Result<Vec<Record>, Failur
 }
 
 impl Bench {
-    /// The benchmark, what carries its messages, if it has any, and how it is repeated.
+    /// The benchmark, the carrier of its messages, if it has any, and its repetition.
     fn parts(&self) -> Result<(Benchmark, Option<&Carrier>, &Repetition), Failure> {
         let of = |which: Which, args: &Collective| Ok::<_, Failure>(Benchmark::Collective(which, args.asked()?));
         Ok(match self {

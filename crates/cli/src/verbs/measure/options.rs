@@ -51,7 +51,7 @@ impl Carrier {
     /// As values; the launcher's words are the verb's.
     pub(super) fn asked(&self) -> request::Carrier {
         let watching: Option<Watching> = self.watching.watching();
-        // The variable may stand for runs that need it.
+        // The variable may be set for runs that need it.
         let is_of_environment = self.mpi.as_deref() == std::env::var(MPICC).ok().as_deref();
         let mpi = self.mpi.clone().filter(|_| self.via == Via::Mpi || !is_of_environment);
         let copy = self.copy.0;

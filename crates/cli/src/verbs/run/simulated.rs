@@ -38,7 +38,7 @@ pub(super) struct Also {
     #[command(flatten)]
     seating: SeatingArgs,
     /// Choose the time that the system's clocks and sleeps give the program (with --on). [default: virtual, where
-    /// libhotlink_clock.so is beside the MPI library]
+    /// libhotlink_clock.so is next to the MPI library]
     #[arg(long, value_parser = word::<Clocks>(), requires = "on")]
     clocks: Option<Clocks>,
 }

@@ -130,7 +130,7 @@ impl ControlArgs {
     }
 }
 
-/// What is done with uncertain inputs.
+/// The treatment of uncertain inputs.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct UncertainArgs {
     /// Vary the estimated and assumed inputs within their stated uncertainty: adds the answer's interval and the inputs that

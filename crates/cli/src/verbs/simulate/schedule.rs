@@ -170,7 +170,7 @@ impl NetworkArgs {
         self.nodes
     }
 
-    /// What is done with uncertain inputs.
+    /// The treatment of uncertain inputs.
     pub(super) fn vary(&self) -> Vary {
         self.uncertain.vary()
     }

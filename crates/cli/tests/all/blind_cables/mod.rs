@@ -127,9 +127,9 @@ impl Case {
         })
     }
 
-    /// Measures every run, so many at once, and diagnoses what came out: its records.
+    /// Measures every run, `at_once` at a time, and diagnoses the results: its records.
     fn diagnosed(&self, folder: &Path, at_once: usize) -> Result<Vec<Value>, Failed> {
-        // What was measured before is judged again.
+        // Earlier measurements are judged again.
         let done = folder.join("done");
         let left = Mutex::new(if done.exists() { Vec::new() } else { self.runs.clone() });
         std::fs::write(folder.join("cables.toml"), fabric(self.mbits)).unwrap();
@@ -223,8 +223,8 @@ fn a_slow_link_is_named_and_a_sound_network_is_left_alone() {
     }
 }
 
-/// `make blind-cables`: HOTLINK_BLIND faults, HOTLINK_SOUND sound networks, from HOTLINK_SEED, HOTLINK_AT_ONCE pairs at once.
-/// HOTLINK_KEPT names a folder that keeps what was measured: cases that stand there are judged again without measuring.
+/// `make blind-cables`: HOTLINK_BLIND faults, HOTLINK_SOUND sound networks, from HOTLINK_SEED, HOTLINK_AT_ONCE pairs at
+/// once. HOTLINK_KEPT names a folder that keeps the measurements: cases in it are judged again without measuring.
 #[test]
 #[ignore = "make blind-cables"]
 fn true_causes_are_among_the_first_three_on_cables() {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// What names a point, and what tells how it comes about.
+/// Keys that name a point, and those that say how it comes about.
 const KEYS: [&str; 9] = ["id", "quantity", "reading", "fabric", "series", "stride", "size_B", "busy_us", "method"];
 
 /// Holds the records of `hotlink reproduce` against `golden/<study>.csv`.
