@@ -35,7 +35,7 @@ def about() -> str:
 def hand_off(command: list[str]) -> float:
     """Microseconds in which a cache line goes from one processor to the other: the bound of a short message.
 
-    `command` is hotlink, and what stands before it.
+    `command` is hotlink, with the words before it.
     """
     line = "measure pingpong --via shm --size 8 --time 0.001 --json"
     done = subprocess.run([*command, *line.split()], check=True, capture_output=True, text=True, timeout=60)
@@ -58,12 +58,12 @@ class Run:
     """Steps of it during which the machine was in another state after all."""
 
     def is_of(self, us: float) -> bool:
-        """Whether a hand-off of so many microseconds is of its state."""
+        """Whether a hand-off in microseconds is of its state."""
         return is_same(self.first, us)
 
 
 class Machine:
-    """A machine whose state `hand_off` tells, in microseconds."""
+    """A machine whose state `hand_off` gives, in microseconds."""
 
     def __init__(self, hand_off: typing.Callable[[], float]) -> None:
         self.hand_off = hand_off

@@ -34,10 +34,10 @@
 #define MOST 20000
 #define CALIBRATION 50
 #define OPERATIONS 51
-#define REST_NS 2000 /* the device looks at its pins again */
+#define REST_NS 2000 /* the device polls its pins again */
 #define QUIET_NS 50000
 #define QUIET_CLOCKS 100 /* it may have to wait for a core */
-#define LIMIT_NS (20 * SECOND) /* of one barrier: a dead rank must not hold the others for ever */
+#define LIMIT_NS (20 * SECOND) /* of one barrier: a dead rank must not hold the others forever */
 
 enum { BARE, DEVICE, SERIES };
 
@@ -156,7 +156,7 @@ static int attach_rtl(void) {
 
 static int attach(void) {
     int error = hlb_flags_attach(&meeting, &shared->meeting, ranks, rank);
-    meeting.oversubscribed = 1; /* whoever waits for the next block leaves its core to those who are measured */
+    meeting.oversubscribed = 1; /* ranks that wait for the next block leave their core to those that are measured */
     if (error) return error;
     return rtl ? attach_rtl() : hlb_flags_attach(&device, &shared->flags, ranks, rank);
 }

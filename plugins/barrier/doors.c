@@ -41,8 +41,8 @@ DOORS void doors_close(struct doors *d) {
     free(d);
 }
 
-/* Doors for `ranks` ranks at the daemon that listens at `path` (NULL: the user's). Nodes are of so many consecutive ranks as
- * the daemon says, which go to `each`; of one rank where all would be on one node. */
+/* Doors for `ranks` ranks at the daemon that listens at `path` (NULL: the user's). Nodes are of as many consecutive
+ * ranks as the daemon says, which go to `each`; of one rank where all would be on one node. */
 DOORS int doors_open(const char *path, uint32_t ranks, uint32_t *each, struct doors **made) {
     struct hlb_session first;
     if (path && setenv("HOTLINK_BARRIER_DEVICE", path, 1) != 0) return errno;

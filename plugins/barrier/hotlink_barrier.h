@@ -40,7 +40,7 @@
 #define HLB_PARK_NS 1000000  /* longest nap: also bounds the delay of a wake-up that hlb_store_fast misses */
 #define HLB_QUICK 64     /* reads before the idle hook first runs: a barrier whose ranks are all there ends within them */
 #define HLB_TURNS 2      /* the same where ranks share cores, with a yield between */
-#define HLB_PATIENCE 64  /* calls of the idle hook between two yields where nobody wants the core */
+#define HLB_PATIENCE 64  /* calls of the idle hook between two yields where the core is free */
 #define HLB_BRIEF_NS 200000 /* who gives a core back within this shares it; a program that computes takes a slice of ms */
 #define HLB_READS 4      /* reads between two calls of the idle hook */
 
@@ -76,13 +76,13 @@ struct hlb {
     int oversubscribed;                      /* ranks share cores, as far as is known */
     int settled;                             /* it is known for good: every rank has said where it may run */
     int crowded;                             /* a long wait lost its core lately, briefly: others wait on this core, too */
-    int awake;                               /* all ranks wait with an idle hook: nobody parks */
+    int awake;                               /* all ranks wait with an idle hook: none parks */
     void *memory;
     struct hlb_word *up[HLB_FANIN];          /* flags: children, or all peers of few ranks */
     int children, reported;
     unsigned group, base, in_bit;            /* a device's group; a parallel port's address and bit */
     int out_file, in_file;                   /* lines of a GPIO chip; a card */
-    uint32_t naps, interrupts;               /* times parked, and woken by a device, for whoever wonders where the time went */
+    uint32_t naps, interrupts;               /* times parked, and woken by a device, to explain a rank's time */
     uint64_t reads, idles;                   /* reads of long waits, and calls of their idle hooks */
 };
 
@@ -163,7 +163,7 @@ static inline int hlb_wait_busy(struct hlb *b, uint64_t limit_ns, void (*idle)(v
                 HLB_PAUSE();
                 continue;
             }
-            sched_yield(); /* to whom this core is shared with, who may release: read before the hook, whose time others wait for */
+            sched_yield(); /* to ranks that share this core and may release: read before the hook */
             b->reads++;
             if (b->read(b)) return 0;
             break;
@@ -248,7 +248,7 @@ static inline int hlb_guess_oversubscribed(int processes) {
     return processes > (cpus > 1 ? cpus : (int)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* Finds `rank` a processor of its own; whoever holds one that it may use moves to another if that is possible. */
+/* Finds `rank` a processor of its own; a rank that holds one that it may use moves to another if that is possible. */
 static inline int hlb_seat(const struct hlb_flags *f, int rank, int16_t *holder, uint64_t *tried) {
     for (int cpu = 0; cpu < (int)(sizeof f->rank[0].cpus.bits * 8); cpu++) {
         uint64_t bit = (uint64_t)1 << cpu % 64;

@@ -45,7 +45,7 @@ enum hlb_kind {
 struct hlb_facts { /* what a device can, and what it costs */
     char name[16];
     uint32_t version, ports, groups;
-    uint32_t ranks_per_node;   /* pretend nodes of so many ranks of a job; 0: nodes are what the MPI says */
+    uint32_t ranks_per_node;   /* pretend nodes of that many ranks of a job; 0: nodes are those of the MPI */
     uint32_t clocks, clock_ps; /* op: from the last arrival at a pin to the release at its output, in the device's clocks */
 };
 struct hlb_message {
@@ -214,8 +214,8 @@ static inline int hlb_device_leave(struct hlb_session *s, struct hlb *b) {
     return hlb_ask_of_group(s, HLB_LEAVE, b->group, NULL);
 }
 
-/* Opens a door to the group: writes the status back, and waits until the device's guard has seen that. The members need
- * not synchronise: who has not joined yet holds the others' first barrier. */
+/* Opens a door to the group: writes the status back, and waits until the device's guard has seen that. The members
+ * need not synchronise: one that has not joined yet holds the others' first barrier. */
 static inline int hlb_device_join(struct hlb_session *s, uint32_t group, struct hlb *b, uint64_t limit_ns) {
     int error = s->port < HLB_PORTS ? hlb_begin(b, HLB_PORTS, (int)s->port) : EINVAL;
     const char *wires = getenv("HOTLINK_BARRIER_WIRES");

@@ -110,8 +110,8 @@ static inline int hlb_port_open(struct hlb *b, unsigned base, unsigned in_bit) {
     return 0;
 }
 
-/* The same without a daemon: hold_ns is how long the write-back must stand before the first barrier, more than the
- * device's synchroniser and filter take. */
+/* The same without a daemon: hold_ns is how long the write-back must last before the first barrier. It must exceed
+ * the delay of the device's synchroniser and filter. */
 static inline int hlb_port_attach(struct hlb *b, unsigned base, unsigned in_bit, int ranks, int rank, uint64_t hold_ns) {
     int error = hlb_begin(b, ranks, rank);
     if (!error) error = hlb_port_open(b, base, in_bit);
@@ -221,7 +221,7 @@ static inline int hlb_card_doze(struct hlb *b, uint64_t ns) {
     if (write(b->in_file, &on, sizeof on) != (ssize_t)sizeof on) return 0;
     if (hlb_card_read(b) || !hlb_readable(b->in_file, ns)) return 0;
     if (read(b->in_file, &count, sizeof count) != (ssize_t)sizeof count) return 0;
-    if (!hlb_card_read(b)) *pending = ~0u; /* another group's: whoever waits for it wakes by itself soon */
+    if (!hlb_card_read(b)) *pending = ~0u; /* another group's: its waiters wake by themselves soon */
     return 1;
 }
 

@@ -100,7 +100,7 @@ static void attach_nodes(void) {
     }
 }
 
-/* All but one arrive: nobody is released. Then the last. */
+/* All but one arrive: none is released. Then the last. */
 static void barriers(struct hlb *b, uint32_t members, int rounds) {
     for (int round = 0; round < rounds; round++) {
         int last = -1;

@@ -59,11 +59,12 @@ static void free_node(struct node *n) {
     free(n);
 }
 
-/* A name that no other memory has had: three numbers, so that a reduction can carry it. The last tells memory apart. */
+/* A name that no other memory has had: three numbers, so that a reduction can carry it. The last distinguishes
+ * memory. */
 static void name_of(char name[64], const int numbers[3]) {
     snprintf(name, 64, "/hotlink-%x-%x-%x", (unsigned)numbers[0], (unsigned)numbers[1], (unsigned)numbers[2]);
 }
-/* Makes memory for so many ranks, its first slot taken. */
+/* Makes memory for that many ranks, its first slot taken. */
 static int make_memory(int ranks, int numbers[3]) {
     static int serial;
     uint32_t users = (uint32_t)ranks;

@@ -56,11 +56,12 @@ struct state {
     struct hl_tally tally;
 };
 
-/* What taken-over communicators of so many ranks cost this process: in new memory, or in memory that their group had. */
+/* The cost to this process of taken-over communicators of that many ranks: in new memory, or in memory that their
+ * group had. */
 enum kind { NEW_MEMORY, KEPT_MEMORY };
 static struct costs { int ranks, kind; uint64_t taken_ns, set_up_ns; } costs[COSTS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int keyval, usable, always, after = 3, node_size; /* node_size: pretend nodes of so many ranks */
+static int keyval, usable, always, after = 3, node_size; /* node_size: pretend nodes of that many ranks */
 static int seen_nodes; /* a communicator had several nodes: no longer try whether all ranks share memory */
 static __thread __attribute__((tls_model("initial-exec"))) struct { MPI_Comm comm; struct state *state; uint32_t generation; } cache;
 
@@ -184,7 +185,7 @@ static int pays(uint64_t own_ns, uint64_t taken_ns, uint64_t set_up_ns) {
     return own_ns > taken_ns && (own_ns - taken_ns) * PAYS_WITHIN >= set_up_ns;
 }
 
-/* In place of a barrier, which the reduction is: nobody has its result before all have taken part. */
+/* In place of a barrier, which the reduction is: no rank has its result before all have taken part. */
 static int consider(struct state *s) {
     enum { SIZE, MINUS_SIZE, FAVOUR, KNOWN, MINUS_KNOWN, NEAR, SLOT, NAME, ITEMS = NAME + 3 };
     int rank, mine[ITEMS], all[ITEMS], file = -1, reserved = -1;

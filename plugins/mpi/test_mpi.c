@@ -50,7 +50,7 @@ static MPI_Win lines_of(MPI_Comm comm, int size, volatile int **all) {
     return window;
 }
 
-/* Nobody leaves the n-th barrier before all have entered it. */
+/* No rank leaves the n-th barrier before all have entered it. */
 static void order(MPI_Comm comm, int rounds, int jitter) {
     int me, size;
     volatile int *mine, *all[64];
@@ -74,7 +74,7 @@ static void order(MPI_Comm comm, int rounds, int jitter) {
     if (window != MPI_WIN_NULL) MPI_Win_free(&window);
 }
 
-/* Barriers on several communicators, counted in SHARED_FILE, until somebody writes -1 in its last line. */
+/* Barriers on several communicators, counted in SHARED_FILE, until its last line gets a -1. */
 static void count_for_ever(void) {
     volatile int *all[64];
     MPI_Comm copy[4];

@@ -42,7 +42,7 @@ Study = Literal["K98", "W01", "M02", "H06", "P01", "others"]
 
 
 class Switches(TypedDict, total=False):
-    """What controls flows of schedules and jobs, and what is other in switches."""
+    """Flow control of schedules and jobs, and changes to switches."""
 
     capacities: Capacities  # rates: measured where they are known, or theoretical
     packet_size: Size  # largest payload of a packet

@@ -1,4 +1,5 @@
-"""Which network to buy: variants for so many hosts, what each costs and gives, and which of them nothing beats."""
+"""Which network to buy: variants for a number of hosts, the cost and bandwidth of each, and the front that no other
+beats."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ Collective = Literal["alltoall", "allreduce", "allgather", "reduce-scatter", "bc
 
 
 class Floor(TypedDict, total=False):
-    """How racks stand, for `design`. Without one the command's default counts; every record tells which."""
+    """How racks stand, for `design`. Without one the command's default counts; every record names it."""
 
     hosts_per_rack: int  # hosts of a rack
     switches_per_rack: int  # switches of a rack that holds no hosts

@@ -1,4 +1,4 @@
-"""Questions to the models and simulators, by values: no command line stands between Python and the engines."""
+"""Questions to the models and simulators, by values: no command line is between Python and the engines."""
 
 from __future__ import annotations
 

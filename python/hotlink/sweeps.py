@@ -102,7 +102,7 @@ class Engine:
         self.executor = self.source if isinstance(self.source, Executor) else self.source()
 
     def run(self, listed: Iterable[Record]) -> None:
-        """Run every cell that is not finished: what measures first and alone, then the rest."""
+        """Run every cell that is not finished: those that measure first and alone, then the rest."""
         cells: dict[bool, dict[Cell, None]] = {True: {}, False: {}}
         for record in listed:
             self.total += 1
@@ -185,7 +185,7 @@ class Engine:
         return False
 
     def tick(self) -> None:
-        """Tell that one more cell is done."""
+        """Report that one more cell is done."""
         self.done += 1
         self.progress(self.done, self.total)
 
@@ -211,7 +211,7 @@ class Engine:
         partial.rename(self.folder / f"{cell.key}.json")
 
     def explain(self, result: Result) -> Result:
-        """Say of cells without a result what the engine knows; tell of workers that see something else."""
+        """Add the engine's knowledge to cells without a result; report workers that see something else."""
         for record in result:
             if "error" in record and isinstance(key := record.get("cell"), str):
                 record["error"] = self.errors.get(key, record["error"])

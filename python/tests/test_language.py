@@ -12,7 +12,7 @@ LONGER = f"{LONG} a page, or here."
 
 
 def wrong(path: Path, text: str) -> list[str]:
-    """What the check says of a file: its line and the first word of the complaint after the article."""
+    """The check's complaints about a file: its line and the first word of the complaint after the article."""
     path.write_text(text, encoding="utf-8")
     found = subprocess.run([sys.executable, LANGUAGE, path], capture_output=True, text=True, check=False)
     assert found.returncode == bool(found.stdout), found.stderr

@@ -159,8 +159,8 @@ def run(command, folder):
 
 
 def elaborate(job, folder):
-    """yosys: harness and RTL to an AIGER or SMT-LIB model. What a dead job left is any state: the registers of
-    instances called `stale_*` lose their power-on values."""
+    """yosys: harness and RTL to an AIGER or SMT-LIB model. A dead job leaves any state: the registers of instances
+    called `stale_*` lose their power-on values."""
     verilog = " ".join(str(f) for f in [*sources(job, folder), *sorted((HERE / "formal").glob("f_*.v"))])
     define = "-DCOVER" if job.cover else "-DMUTANT" if job.mutant else ""
     chparam = "".join(f" -set {p.replace('=', ' ')}" for p in job.params.split())

@@ -47,7 +47,7 @@ static double now_us(void) {
 
 static void set(uint64_t *flag, uint64_t value) { __atomic_store_n(flag, value, __ATOMIC_RELEASE); }
 
-/* The other side died if the system gave it to init, or reports it: then this one would wait for ever. */
+/* The other side died if the system gave it to init, or reports it: then this one would wait forever. */
 static void await(uint64_t *flag, uint64_t value) {
     for (unsigned spins = 1; __atomic_load_n(flag, __ATOMIC_ACQUIRE) < value; spins++) {
 #if defined __x86_64__
@@ -101,7 +101,7 @@ static void report(const char *what, long size, long stride, double us) {
     }
 }
 
-/* Numbers of what went each way, counted alike on both sides: they only grow. */
+/* Counts of transfers each way, counted alike on both sides: they only grow. */
 static uint64_t count[2];
 static long size, part, share;
 static int way, rewritten, spread;
@@ -280,7 +280,7 @@ static void messages(long bytes) {
     }
 }
 
-/* Both parts of an alltoall of two: the other's and one's own. */
+/* Both parts of an alltoall of two: the other's and the rank's own. */
 static void exchange(void) {
     meet();
     COPIES[way](all->target[side], all->source[1 - side], size);

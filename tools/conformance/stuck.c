@@ -46,7 +46,8 @@ int main(int argc, char **argv) {
     } else if (!strcmp(how, "probes"))
         MPI_Probe(!rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else if (!strcmp(how, "fetches")) {
-        /* Who computes for ever in a receive answers others; who waits for a lock that is never given back does not go on. */
+        /* A rank that computes forever in a receive answers others; one that waits for a lock that is never given
+         * back does not go on. */
         MPI_Win window;
         MPI_Win_allocate(4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &out, &window);
         if (rank == 0)

@@ -70,7 +70,7 @@ static void both_ways(int bytes) {
   MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE);
 }
 
-/* OSU has a program for each operation: between the clock's readings stands the call and nothing else. */
+/* OSU has a program for each operation: nothing but the call is between the clock's readings. */
 #define TIMED(call) \
   for (long i = 0; i < iterations; i++) { \
     MPI_Barrier(MPI_COMM_WORLD); \
@@ -92,7 +92,7 @@ static double collective(const char *name, int bytes, long iterations) {
   return all / ranks * 1e6;
 }
 
-/* The benchmark's number, of so many iterations; on rank 0. */
+/* The benchmark's number, of that many iterations; on rank 0. */
 static double measure(const char *name, int bytes, long iterations) {
   if (!strcmp(name, "allreduce") || !strcmp(name, "alltoall") || !strcmp(name, "bcast"))
     return collective(name, bytes, iterations);

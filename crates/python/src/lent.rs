@@ -61,7 +61,7 @@ impl Block {
 
 /// How a port of kind `P` gets at blocks of this process, and how its ranks wait.
 pub(crate) trait Lender<P: Port> {
-    /// Polls of a call before other threads of the interpreter may run: a call that is over at once, or nearly, does
+    /// Polls of a call before other threads of the interpreter may run. A call that is over at once, or nearly, does
     /// not wait for them.
     const SPINS: u32;
     /// Memory of the port that the block lies in, and where in it the block begins.

@@ -21,7 +21,7 @@ enum { NODES = 4, ROUNDS = 20 };
         fputc('\n', stderr); exit(1); } } while (0)
 #define WORKS(call) do { int e_ = (call); CHECK(e_ == 0, "%s: %s", #call, hlb_error(e_)); } while (0)
 
-/* first: node 0's port; groups: of the device; joined: at once by a node; interrupts: wake whoever sleeps. */
+/* first: node 0's port; groups: of the device; joined: at once by a node; interrupts: wake sleeping waiters. */
 static const struct kind { const char *name, *wires, *what; uint32_t first, groups; int joined, interrupts; } kinds[] = {
     {"spi", "gpio:/dev/gpiochip0:10/20,11/21", "GPIO lines and SPI: order, two groups, interrupts, a dead node", 0, BOARD_GROUPS, 2, 1},
     {"port", "port:0x378", "parallel ports: order, two threads, a second group refused, a dead node", 0, BOARD_GROUPS, 1, 0},

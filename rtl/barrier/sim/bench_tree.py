@@ -60,8 +60,8 @@ class Coverage:
         self.moves = [set() for _ in range(nodes)]
 
     def begin(self, up, down, present):
-        """A job begins: what happened between jobs counts for nothing, nor do nodes without a member (they show the
-        parent's answers and ask for nothing)."""
+        """A job begins. Events between jobs do not count, nor do nodes without a member (they show the parent's answers
+        and ask for nothing)."""
         self.present = present
         self.last = [(up >> n & 1, down >> n & 1) for n in range(self.nodes)]
         for n in present:
@@ -94,7 +94,7 @@ class Coverage:
 
 
 async def start(dut, rng, nodes, leaves, members, reset):
-    """What a launcher does over whatever the last job left: every device's group, in any order, perhaps a reset."""
+    """A launcher's writes over whatever the last job left: every device's group, in any order, perhaps a reset."""
     if reset:
         dut.rst.value = 1
         await FallingEdge(dut.clk)
