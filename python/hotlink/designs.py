@@ -1,5 +1,4 @@
-"""Which network to buy: variants for a number of hosts, the cost and bandwidth of each, and the front that no other
-beats."""
+"""Which network to buy: variants for a number of hosts, the cost and bandwidth of each, and the best of them."""
 
 from __future__ import annotations
 
