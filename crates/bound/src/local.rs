@@ -85,7 +85,7 @@ pub fn message(hand_off_us: f64, size: u64, peak: Option<Peak>) -> Bound {
     }
 }
 
-/// A message with an empty one each way beside it (K98's two semantics).
+/// A message with an empty one each way (K98's two semantics).
 pub fn with_two_words(bytes: f64, peak: Option<Peak>, hand_off_us: f64) -> Bound {
     let Some(peak) = peak else { return Bound::unknown() };
     let (bytes_us, words_us) = (bytes / peak.mbps, 2.0 * hand_off_us);
@@ -172,7 +172,7 @@ pub fn stores(best_mbps: [f64; 2], is_local: bool, stride: u64) -> Bound {
     Bound::of_rate(Peak::new(mbps, if stride > 1 { "strided stores" } else { COPY }), is)
 }
 
-/// A strided copy beside the contiguous one.
+/// A strided copy, bounded by the contiguous one.
 pub fn strided(contiguous_mbps: f64) -> Bound {
     Bound::of_rate(Peak::new(contiguous_mbps, "strided stores"), "the contiguous copy of as many bytes")
 }

@@ -62,8 +62,8 @@ fn left_out(name: &str, label: &str, hosts: u32, why: &str) -> Record {
         .with("note", why)
 }
 
-/// The fabrics that stand for `name`: a technology, or a fabric of the catalog or a file. With GPUs another one, whose
-/// hosts hold them, may stand beside it.
+/// The fabrics that stand for `name`: a technology, or a fabric of the catalog or a file. With GPUs, a second one may
+/// follow whose hosts hold them.
 ///
 /// # Errors
 /// There is no such technology or fabric, or none that says how many ports its switch has.

@@ -330,7 +330,7 @@ fn of_hosts(units: &[Unit], [low, slow, late]: [&Culprits; 3]) -> Vec<Finding> {
 /// Pairs: each whose hosts were measured nowhere else alone, all others together.
 fn of_pairs(units: &[Unit], culprits: [&Culprits; 3]) -> Vec<Finding> {
     let mut found = Vec::new();
-    // What is low or slow, too, is told once.
+    // What is low or slow, too, is reported once.
     let mut told: BTreeSet<&Vec<String>> = BTreeSet::new();
     for (kind, culprits) in ["pair-low", "pair-slow", "pair-late"].into_iter().zip(culprits) {
         let mine = culprits.rest.iter().map(|&at| &units[at]).filter(|unit| !told.contains(&unit.hosts));

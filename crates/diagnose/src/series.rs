@@ -1,4 +1,4 @@
-//! Numbers of one benchmark in one file, each beside its bound, and the two levels that they are judged by.
+//! Numbers of one benchmark in one file, each with its bound, and the two levels by which they are judged.
 
 use crate::bounded::Bounded;
 use crate::files::Results;
@@ -135,7 +135,7 @@ impl Places {
     }
 }
 
-/// All numbers beside their bounds: as series, as records, and what is impossible among them.
+/// All numbers with their bounds: as series, as records, and what is impossible among them.
 pub struct Numbers {
     /// By file and benchmark.
     pub series: Vec<Series>,

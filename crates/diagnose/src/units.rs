@@ -1,4 +1,4 @@
-//! What was measured between the same hosts, whatever the benchmark, beside what the others reach.
+//! What was measured between the same hosts, by any benchmark, compared with what the others reach.
 
 use crate::robust::{Spread, median};
 use crate::series::Series;
@@ -121,7 +121,7 @@ fn steadiness<'s>(group: &[&'s Series], limits: &Thresholds) -> Vec<(&'s Series,
     let values: Vec<f64> = calm.iter().map(|(_, value)| *value).collect();
     let usual = median(&values).unwrap_or(1.0);
     let judged = judged(&values, limits, By { healthy: None, apart: limits.apart_steady, explained: 1.0 });
-    // A lone calm run is sound beside those that waited.
+    // A lone calm run is sound where others waited.
     let lone = if repeated.is_empty() { Vec::new() } else { vec![(1.0, false); values.len()] };
     let calm = calm.into_iter().map(|(one, _)| one).zip(judged.unwrap_or(lone));
     calm.chain(repeated.into_iter().map(|(one, value)| (one, (value / usual, true)))).collect()
@@ -288,7 +288,7 @@ mod tests {
             run(["b", "d"], 0.1, Some(60_000.0)),
         ];
         assert_eq!(late(&half), [true, true, false, false]);
-        // A lone run beside one that waits is sound; where all wait, all are late; a pause of the machine is none.
+        // A lone run next to one that waits is sound. Where all wait, all are late; a pause of the machine is none.
         assert_eq!(late(&half[1..3]), [true, false]);
         assert_eq!(late(&half[..2]), [true, true]);
         let pauses = [("a", "b"), ("a", "c"), ("b", "c"), ("b", "d")];

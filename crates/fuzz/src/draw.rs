@@ -123,7 +123,7 @@ impl Draw<'_> {
     }
     pub(super) fn size(&mut self) -> u64 {
         let sizes = std::mem::take(&mut self.sizes);
-        // Long ones cost the most time, and tell little more.
+        // Long ones cost the most time, and show little more.
         let mut size = self.one_of(&sizes);
         if size > 16 << 10 && !self.random.chance(30) {
             size = self.one_of(&sizes);

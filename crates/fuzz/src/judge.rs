@@ -172,7 +172,8 @@ mod tests {
         }
     }
 
-    /// Two results of a rank exchanged: never allowed where no wildcard of source is, unless nobody could tell them apart.
+    /// Two results of a rank exchanged. That is never allowed where no wildcard of source is, unless nobody could
+    /// distinguish them.
     #[test]
     fn exchanged_results_are_not_allowed() {
         let (mut tried, mut caught) = (0, 0);

@@ -1,4 +1,4 @@
-//! Runs scripts as one rank of a communicator, and looks at all that comes.
+//! Runs scripts as one rank of a communicator, and checks all that arrives.
 
 use super::judge::{Promise, judge};
 use super::script::{Collectively, Form, Posting, Script, Seen, Step, Waiting, contents, key_of, message_key};
@@ -25,7 +25,7 @@ const NO_TAG: Tag = Tag::MAX;
 pub struct Outcome {
     /// By receive, in the order in which they are posted.
     pub seen: Vec<Seen>,
-    /// What is wrong beside that.
+    /// What else is wrong.
     pub wrong: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub struct Report {
 pub struct Scripts<'a> {
     /// Which.
     pub scripts: &'a [Script],
-    /// Whether the reports tell what was seen.
+    /// Whether the reports say what was seen.
     pub tells: bool,
 }
 

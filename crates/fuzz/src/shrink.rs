@@ -37,7 +37,7 @@ fn ends(script: &Script) -> bool {
     (0..200).all(|seed| rehearse(script, &mut Random::new(seed)).is_ok())
 }
 
-/// The failing script, as JSON, as a test to paste beside those in `tests/all/random.rs`.
+/// The failing script, as JSON, as a test to add to those in `tests/all/random.rs`.
 pub fn as_test(seed: u64, json: &str) -> String {
     format!("#[test]\nfn seed_{seed}() {{\n    replay({seed}, r#\"{json}\"#);\n}}\n")
 }

@@ -14,9 +14,9 @@ use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Between looks at the processes.
+/// Between checks of the processes.
 const LOOK: Duration = Duration::from_millis(5);
-/// Between looks at what they wait for.
+/// Between checks of what they wait for.
 const LOOK_AT_WAITS: Duration = Duration::from_millis(50);
 /// How long ranks may take to notice that another has failed, and to end when they are asked to.
 const GRACE: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub struct Job {
     pub command: Vec<OsString>,
     /// How many of it.
     pub ranks: u32,
-    /// Variables that every rank gets beside those that name its place.
+    /// Variables that every rank gets, in addition to those that name its place.
     pub variables: Vec<(String, OsString)>,
     /// Each line that a rank prints is marked with its number.
     pub tags: bool,
@@ -41,7 +41,8 @@ pub struct Job {
     /// If the program is a script of Python's, one interpreter imports what it imports at its top, and forks the ranks. Where
     /// each starts its own all the same, this hears why.
     pub forks: Option<fn(&str)>,
-    /// Where all ranks have waited so long for each other, they are ended, and who waits for whom is told; `None`: they wait.
+    /// When all ranks have waited this long for each other, they are ended, and the report says who waits for whom.
+    /// `None`: they wait.
     pub stall: Option<Duration>,
     /// A job that has not ended after so long is ended; `None`: it may take for ever.
     pub limit: Option<Duration>,
@@ -54,7 +55,8 @@ pub struct JobEnd {
     pub status: u8,
     /// Which rank failed first, and how; the lowest of those that failed in the same way before they were asked to end.
     pub failed: Option<String>,
-    /// There are several ranks, and none has begun with the library: each ran by itself. Known where stalls are looked for.
+    /// There are several ranks, and none has begun with the library: each ran by itself. Known where stalls are
+    /// detected.
     pub is_unheard: bool,
     /// It was ended because its time was up.
     pub is_over_time: bool,
@@ -180,7 +182,7 @@ struct Ranks {
     running: Vec<(u32, Process)>,
     /// The interpreter that forked them; it ends after them.
     _zygote: Option<Zygote>,
-    /// Sees that none can go on; when it looked last.
+    /// Sees that none can go on; with the time of its last check.
     watch: Option<(Watch, Instant)>,
     /// What they had started when they were asked to end.
     kin: BTreeSet<Kin>,
@@ -199,7 +201,7 @@ impl Supervised for Ranks {
             let started = below(ids.chain(self.kin.iter().filter(|kin| kin.runs()).map(Kin::id)));
             self.kin.extend(started);
         }
-        // Ranks first: a shell tells of what it has started and ends before it does.
+        // Ranks first: a shell reports what it has started and ends before it does.
         send(signal, &self.running);
         self.kin.iter().filter(|_| ends).for_each(|kin| kin.send(signal));
     }
@@ -301,7 +303,7 @@ impl Job {
     /// # Errors
     /// As [`Job::run`].
     pub fn run_telling(&self, ended: impl Fn(u32)) -> io::Result<JobEnd> {
-        // This process's number tells jobs apart that run at the same time.
+        // This process's number distinguishes jobs that run at the same time.
         let name = format!("run-{}", std::process::id());
         self.run_part(Order { first: 0, count: self.ranks, name, input: None }, ended)
     }
@@ -365,7 +367,7 @@ impl Job {
         let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", program.display()));
         command.spawn().map_err(told)
     }
-    /// What all ranks have alike; `waits`: where they tell of long waits.
+    /// What all ranks have in common; `waits`: where they report long waits.
     fn prepared(&self, program: &OsStr, name: &str, waits: Option<&str>) -> Command {
         let mut command = Command::new(program);
         waits.into_iter().for_each(|path| _ = command.env(WAITS, path));
@@ -406,7 +408,7 @@ impl Until {
     fn is_up(self) -> bool {
         self.left() == Some(Duration::ZERO)
     }
-    /// How a job ends then; `still`: what runs. A part of one has no limit of its own, and is told.
+    /// How a job ends then; `still`: what runs. A part of one has no limit of its own, and is notified.
     fn over(self, still: &str) -> JobEnd {
         let limit = self.limit.map_or("of the job".to_owned(), |(limit, _)| format!("of {} s", limit.as_secs_f64()));
         let failed = format!("the time limit {limit} (--timeout or MPIEXEC_TIMEOUT) is reached: {still} still ran");

@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What an agent is told first, on one line of its standard input.
+/// The first line on an agent's standard input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Errand {
     /// Both sides must be of one version.

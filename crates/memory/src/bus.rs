@@ -52,7 +52,7 @@ impl Bus {
             bus.read_wait = parameters.clocks("bus_read_wait_clocks")?;
             return Ok(bus);
         }
-        // Asked for by name, so that its absence is told.
+        // Asked for by name, so that its absence is reported.
         parameters.time("bridge_time")?;
         Ok(bus.before(&Machine::new(parameters)?))
     }
@@ -173,7 +173,7 @@ impl Buses {
         [sent, if how.scattered { words } else { bus.write(bytes, adapter) }]
     }
 
-    /// Time on the sender's bus to tell the adapter of a transfer: one burst of the processor.
+    /// Time on the sender's bus to notify the adapter of a transfer: one burst of the processor.
     pub fn descriptor(&self) -> Time {
         self.bus.write(self.processor, self.processor)
     }

@@ -12,7 +12,7 @@ pub(crate) struct Bursts {
     pub lines: u64,
     /// Of the bus for a line's data.
     pub data_ps: u64,
-    /// Of the bus for a burst beside its data and its waits.
+    /// Time of the bus for a burst, in addition to its data and its waits.
     pub protocol_ps: u64,
     /// From the start of a burst to that of the next, at least.
     pub every_ps: u64,
@@ -93,7 +93,7 @@ impl Engine {
     }
 }
 
-/// Where a page of a machine with translation lies; engines use what the system has told them.
+/// Where a page of a machine with translation lies; engines use the system's answer.
 pub(crate) fn frames(machine: &Machine) -> impl Fn(u64) -> u64 + use<> {
     let page = machine.translation.map(|translation| translation.page);
     move |address| match page {

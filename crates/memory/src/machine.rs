@@ -80,7 +80,7 @@ pub struct Dram {
 /// Between the memory and the host bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bridge {
-    /// From a transaction on the bus to its request at the memory: decoding, both clocks, the look into the caches.
+    /// From a transaction on the bus to its request at the memory: decoding, both clocks, the check of the caches.
     pub time: Time,
     /// Lines that it fetches ahead of the bus.
     pub lines: u64,

@@ -1,4 +1,4 @@
-//! The memory system as others ask for it: times of copies, reads and computations, alone and beside a transfer.
+//! The memory system as others use it: times of copies, reads and computations, alone and during a transfer.
 
 use crate::beside::{self, Flow, Slowed};
 use crate::kernel::Kernel;

@@ -1,4 +1,5 @@
-//! The memory system beside what it was not fitted to: STREAM on the T3D, published bus rates; and what must hold of any.
+//! The memory system against what it was not fitted to: STREAM on the T3D, and published bus rates. Also what must hold
+//! of any.
 
 use hotlink_fabric::catalog::load;
 use hotlink_fabric::spec::FabricSpec;

@@ -4,7 +4,7 @@ use crate::table::Table;
 use hotlink_bench::Record;
 use hotlink_diagnose::Diagnosis;
 
-/// Findings, explanations, flags and numbers, each under the other; what cannot be told stands last.
+/// Findings, explanations, flags and numbers, each under the other; what cannot be known stands last.
 pub fn tables(found: &Diagnosis, with_numbers: bool) -> Vec<Table> {
     let verdict =
         |key: &str| found.verdict.get(key).map_or_else(String::new, |value| value.to_string().replace('"', ""));

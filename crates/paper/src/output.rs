@@ -61,7 +61,7 @@ impl Format {
     }
 }
 
-/// Draws the plots of the result file it is handed beside that file, where the face that runs the command can.
+/// Draws the plots of the given result file next to that file, where the face that runs the command can.
 pub type Plotter = Box<dyn Fn(&Path) -> Result<(), String> + Send>;
 
 /// Collects a command's records.
@@ -79,7 +79,7 @@ pub struct Output {
     stream: Stream,
     /// Why the records are not all.
     incomplete: Option<String>,
-    /// Files of the command whose names tell of hosts, and what they are called in anonymous results.
+    /// Files of the command whose names contain hosts, and their names in anonymous results.
     files: Numbered,
 }
 
@@ -170,7 +170,7 @@ impl Output {
         self.records.push(if self.anonymous { without_folders(self.files.in_record(record)) } else { record });
         if let (false, Stream::Live(printed)) = (self.muted, self.stream) {
             let lines: String = self.records[printed..].iter().map(|record| line(record) + "\n").collect();
-            // Any other failure to write is told at the end.
+            // Any other failure to write is reported at the end.
             self.stream = match write(&lines) {
                 Ok(true) => Stream::Live(self.records.len()),
                 Ok(false) => Stream::Closed,
@@ -343,7 +343,7 @@ impl Output {
     }
 }
 
-/// Letters of a line where the terminal does not tell.
+/// Letters of a line where the terminal does not say.
 const SCREEN: usize = 100;
 
 /// Letters of a line on the terminal that stdout is; `None` if it is none.

@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Between two plain lines.
 const LINE_EVERY_S: u64 = 5;
-/// Parts of a step that a bar tells apart.
+/// Parts of a step that a bar distinguishes.
 const PARTS: f64 = 1000.0;
-/// Between two looks while no step ends.
+/// Between two updates while no step ends.
 const TICK: Duration = Duration::from_millis(500);
 
 words! {
@@ -39,8 +39,8 @@ thread_local! {
     static HALT: RefCell<Halt> = RefCell::default();
 }
 
-/// Runs `work`, whose tasks end once `halt` was told to: they unwind at their next step, or within a simulation. They are
-/// those that begin on this thread.
+/// Runs `work`, whose tasks end once `halt` was triggered: they unwind at their next step, or within a simulation. They
+/// are those that begin on this thread.
 pub fn heeding<T>(halt: &Halt, work: impl FnOnce() -> T) -> T {
     let before = HALT.replace(halt.clone());
     let done = work();
@@ -236,9 +236,9 @@ fn plain(task: &str, done: f64, total: u64, elapsed: Duration) -> String {
     format!("hotlink: {task}: {}", progress(done, total, elapsed))
 }
 
-/// Steps done, with the share of what is at work, and the time left once that tells how long it takes: the time taken before.
+/// Steps done, with the share of the current work, and the time left once that is known; before that, the time taken.
 fn progress(done: f64, total: u64, elapsed: Duration) -> String {
-    // What has hardly begun tells little.
+    // What has hardly begun says little about the time left.
     let known = done >= 0.01;
     let steps = match done.fract() >= 0.01 {
         true => format!("{done:.2}"),

@@ -1,4 +1,4 @@
-//! Traffic beside what is measured, as `PATTERN:LOAD[:BYTES]`: one vocabulary for simulated networks and real processes.
+//! Background traffic, as `PATTERN:LOAD[:BYTES]`: one vocabulary for simulated networks and real processes.
 //!
 //! ```
 //! use hotlink_port::background::BackgroundSpec;
@@ -88,8 +88,8 @@ impl BackgroundSpec {
     }
 }
 
-/// Background traffic between real processes, operation by operation. Every process can tell every other's messages, so
-/// that receivers know what will come.
+/// Background traffic between real processes, operation by operation. Every process can compute every other's messages,
+/// so receivers know what will come.
 #[derive(Clone, Debug)]
 pub struct Turns {
     spec: BackgroundSpec,

@@ -149,7 +149,7 @@ impl<P: Port> Subject<P> {
     }
 }
 
-/// Bytes that tell one message from another.
+/// Bytes that distinguish one message from another.
 fn pattern(seed: u64, bytes: u64) -> Vec<u8> {
     (0..bytes).map(|i| (seed.wrapping_mul(37).wrapping_add(i.wrapping_mul(11)) % 241) as u8).collect()
 }

@@ -25,7 +25,7 @@ pub trait Host {
     fn size(&self, memory: Memory) -> Result<u64, Refusal>;
     /// Its kind (never [`Kind::Default`]): W01's state query.
     fn kind(&self, memory: Memory) -> Result<Kind, Refusal>;
-    /// The program looks at its memory: fills `into` from byte `offset`. Free of charge. Ghosts are refused.
+    /// The program reads its memory: fills `into` from byte `offset`. Free of charge. Ghosts are refused.
     fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Refusal>;
     /// The program writes its memory from byte `offset`. Free of charge. Ghosts ignore it.
     fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal>;
@@ -136,11 +136,11 @@ pub trait Lodge: Port {
     fn lodge(&mut self, bytes: u64, kind: Kind, with: Rc<dyn Elsewhere>) -> Result<Memory, Refusal>;
 }
 
-/// What a program tells its port for the record: see [`Port::note`].
+/// What a program reports to its port for the record: see [`Port::note`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// It calls a collective. A machine that was calibrated with an MPI charges what such a call took there beside its
-    /// messages.
+    /// It calls a collective. A machine that was calibrated with an MPI charges what such a call took there in addition
+    /// to its messages.
     Calls,
     /// It enters a barrier of all ranks.
     EntersBarrier,

@@ -34,7 +34,7 @@
 //! - A rank's clock never goes back, and local work ([`Host`]) is over when the call returns: `now()` has moved on.
 //! - Nothing is written outside the bytes that a layout names.
 //! - Everything accepted ends in exactly one event: [`Event::Done`], [`Event::Failed`], or the peer's arrival.
-//! - A transfer with a rank that died ends before [`Event::PeerGone`] tells of it. Messages of that rank may come later.
+//! - A transfer with a rank that died ends before [`Event::PeerGone`] reports it. Messages of that rank may come later.
 
 pub mod background;
 pub mod blocks;

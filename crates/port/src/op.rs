@@ -118,7 +118,7 @@ pub enum Op<'a> {
         share: Share,
         /// This rank's elements.
         from: Span,
-        /// Where the result goes; not looked at on ranks that get nothing.
+        /// Where the result goes; ignored on ranks that get nothing.
         to: Span,
         /// Returned with the end.
         token: Token,
@@ -211,8 +211,8 @@ pub enum Event {
     Revoked(Key),
     /// A rank has died or left without being asked to.
     PeerGone(Rank),
-    /// A rank has closed its port, and all that it sent was given before. Ports of real time tell this; a simulation knows
-    /// by itself when nobody can go on.
+    /// A rank has closed its port, and all that it sent was given before. Ports of real time report this; a simulation
+    /// knows by itself when nobody can go on.
     PeerLeft(Rank),
 }
 

@@ -176,7 +176,7 @@ pub enum Share {
 
 impl Share {
     /// Whether `rank` of `ranks` can post such a reduction of these spans: rows of whole elements, of the lengths that
-    /// the share asks for. Where nothing is received, `to` is not looked at.
+    /// the share asks for. Where nothing is received, `to` is ignored.
     ///
     /// # Errors
     /// [`Refusal::NoRank`] of a root that is none, else [`Refusal::OutOfBounds`].

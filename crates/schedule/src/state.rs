@@ -1,4 +1,4 @@
-//! What any run keeps of each operation: 8 bytes with the run's own beside them, so that an event finds all in one place.
+//! What any run keeps of each operation: 8 bytes, followed by the run's own, so that an event finds all in one place.
 
 use crate::form::NONE;
 
@@ -40,7 +40,7 @@ impl<T> State<T> {
     pub(crate) fn held(&mut self) {
         self.link += 1;
     }
-    /// Whether it waits for nothing. Of an operation that has not been told to go on.
+    /// Whether an operation that was not yet released waits for nothing.
     #[inline]
     pub fn is_ready(&self) -> bool {
         self.link == 0

@@ -22,7 +22,7 @@ pub(crate) const SEAT: &str = "HOTLINK_SEAT";
 /// Looks in vain before they take longer where other threads sleep meanwhile, and which part of all their time each takes then.
 const LOOKS: u64 = 10_000;
 const PART: u64 = 1 << 10;
-/// Between looks whether the simulator is still there.
+/// Between checks whether the simulator is still there.
 const LOOK: Duration = Duration::from_millis(500);
 
 thread_local! {
@@ -110,7 +110,7 @@ struct Talk {
     back: Vec<u64>,
 }
 
-/// A rank's place as the launcher tells it.
+/// A rank's place as the launcher states it.
 fn place() -> Option<(Rank, u32)> {
     let number = |name| std::env::var(name).ok()?.parse().ok();
     Some((number("HOTLINK_RANK")?, number("HOTLINK_RANKS")?)).filter(|&(rank, ranks)| rank < ranks)
@@ -135,7 +135,7 @@ impl Clock {
     fn now(&self) -> Time {
         Time(self.head.now())
     }
-    /// The virtual time, as the program sees it: one that does nothing but look sees it go on.
+    /// The virtual time, as the program sees it. A program that only reads the clock sees it advance.
     pub fn look(&self) -> Time {
         Time(self.head.look(|ps| self.sleep(ps)))
     }
@@ -173,7 +173,7 @@ impl Door {
         let mailbox = boxes.of(rank);
         mailbox.arrive();
         let (held, talk) = (Held::default(), RefCell::default());
-        // Of nothing: the desk tells.
+        // Limits of nothing: the desk states them.
         let limits = Limits::messages("");
         let came = (0, Vec::new());
         let mut door = Door {
@@ -263,7 +263,7 @@ impl Door {
         }
         self.say(how, |_| ());
         self.empty = false;
-        // Whoever waits polls next, and a look is handed over with the next.
+        // Whoever waits polls next; a poll in vain is sent with the next request.
         if how == Ask::Suspend {
             self.say(Ask::Poll, |_| ());
             self.next = self.ask(event);
@@ -291,8 +291,8 @@ impl Door {
             Want::Event | Want::Turn => self.hand_over(Ask::Suspend, until),
         }
     }
-    /// A thread has looked in vain while others sleep, one of them until a time at the latest. Of very many such looks, each takes
-    /// longer: none could find anything before an event ends it, or that time.
+    /// A thread has polled in vain while others sleep, one of them until a time at the latest. After very many such
+    /// polls, each takes longer: none could find anything before an event ends it, or that time.
     fn look_beside(&mut self, until: Option<Time>) {
         let (looks, all) = self.vain;
         let took = self.limits.poll_overhead.max(if looks < LOOKS { Time::ZERO } else { Time(all.0 / PART) });

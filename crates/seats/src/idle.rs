@@ -1,6 +1,6 @@
 //! When time goes on for a program whose calls wait for nothing: it may repeat them until another rank has stored something.
 
-/// Calls in a row after which time goes on beside them, and so many picoseconds at first.
+/// Calls in a row after which time advances without a wait, and so many picoseconds at first.
 const CALLS: u32 = 10_000;
 const FIRST_PS: u64 = 1_000_000;
 /// Later it is this fraction of all such time so far. Long waits take few steps, and none is much longer than
@@ -15,7 +15,7 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// A call has ended that waited for nothing: for how many picoseconds time is to go on beside it, if it is.
+    /// A call has ended that waited for nothing. Returns by how many picoseconds time is to advance, if it is.
     pub fn called(&mut self) -> Option<u64> {
         self.calls = self.calls.saturating_add(1);
         (self.calls >= CALLS).then_some(FIRST_PS + self.slept_ps / PART)

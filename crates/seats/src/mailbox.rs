@@ -16,7 +16,8 @@ pub(crate) const WORDS: usize = (BYTES - size_of::<Head>()) / 8;
 /// Words of a function's name, or of those that threads are in.
 const NAME: usize = 48;
 
-/// Looks at a clock that stands still before time goes on by itself, and by how many picoseconds it does at each look.
+/// Readings of a clock that stands still before time advances by itself, and by how many picoseconds it does at each
+/// reading.
 const LOOKS: u32 = 10_000;
 const LOOK_PS: u64 = 100_000;
 
@@ -46,8 +47,8 @@ impl Head {
     pub(crate) fn now(&self) -> u64 {
         self.clock.load(Ordering::Relaxed).saturating_add(self.slept.load(Ordering::Relaxed))
     }
-    /// The time that the program sees when it looks. One that looks again and again waits for the clock: then each look sleeps
-    /// for [`LOOK_PS`], so that the wait ends.
+    /// The time that the program reads. A program that reads it again and again waits for the clock. Each reading then
+    /// sleeps for [`LOOK_PS`], so that the wait ends.
     pub(crate) fn look(&self, sleep: impl FnOnce(u64)) -> u64 {
         static SEEN: AtomicU64 = AtomicU64::new(u64::MAX);
         static AGAIN: AtomicU32 = AtomicU32::new(0);
@@ -101,7 +102,7 @@ impl Mailboxes {
         }
         Ok(all)
     }
-    /// Those at the path that another process tells.
+    /// Those at the path that another process states.
     pub(crate) fn open(path: &str, ranks: u32) -> io::Result<Mailboxes> {
         Ok(Mailboxes { memory: Rc::new(SharedMemory::open(path, ranks as usize * BYTES)?), ranks })
     }
@@ -130,7 +131,7 @@ impl Mailbox {
     /// Puts words there, and lets the other side have its turn.
     fn put(&self, words: &[u64], turn: u32) {
         assert!(words.len() <= WORDS, "a sentence of {} words", words.len());
-        // SAFETY: it is this side's turn, so that nobody else looks at the words; the length was checked.
+        // SAFETY: it is this side's turn, so nobody else reads the words; the length was checked.
         unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), self.words(), words.len()) };
         let head = self.head();
         head.count.store(words.len() as u64, Ordering::Relaxed);

@@ -29,7 +29,7 @@ impl SharedMemory {
     pub fn of(file: OwnedFd, bytes: usize) -> io::Result<SharedMemory> {
         Ok(SharedMemory { start: map(Some(&file), 0, bytes)?, bytes, file: Some(file) })
     }
-    /// Maps `bytes` of another process's memory, by what its `path` told.
+    /// Maps `bytes` of another process's memory, by what its `path` returned.
     pub fn open(path: &str, bytes: usize) -> io::Result<SharedMemory> {
         let file = std::fs::File::options().read(true).write(true).open(path)?;
         if file.metadata()?.len() < bytes as u64 {
@@ -327,7 +327,7 @@ pub fn kill(child: Child) {
     unsafe { libc::kill(child.0, libc::SIGKILL) };
 }
 
-/// Waits until one of `fds` can be read or has ended, or the time is up; tells which can.
+/// Waits until one of `fds` can be read or has ended, or the time is up. Returns which can.
 pub fn wait_readable(fds: &[i32], limit: Duration) -> Vec<bool> {
     let mut polled: Vec<_> = fds.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
     let ms = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);

@@ -47,7 +47,7 @@ codes! {
         Compute,
         /// The process goes on when the simulation lets it.
         Suspend,
-        /// It goes on with something else than waiting: time passes as for a look that finds nothing.
+        /// It goes on without a wait: time passes as for a poll that finds nothing.
         Pass,
         /// It needs no seat any more.
         Close,

@@ -1,4 +1,4 @@
-//! What ranks wait for, told when a wait has taken long; and how one sees that no rank can go on.
+//! What ranks wait for, reported when a wait has taken long, and the proof that no rank can go on.
 //!
 //! Each rank has a line. A wait becomes long after the first naps of its rank's idling. The rank then gives it a
 //! number, notes what it waits for, and counts each of its polls in vain (*beats*). An event ends the wait without a
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 const BEATS: u64 = 8;
 /// They take at least a quarter of the time allowed, within these: a network may be slow.
 const CONFIRM: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
-/// Ranks that a report tells of one by one.
+/// Ranks that a report names one by one.
 const TOLD: usize = 16;
 
 #[repr(C, align(128))]
@@ -30,7 +30,7 @@ struct Line {
     /// The number of the wait; 0: none was long yet.
     number: AtomicU64,
     beats: AtomicU64,
-    /// A [`Call`], by number, and one more; 0: not told.
+    /// A [`Call`], by number, plus one; 0: none.
     call: AtomicU32,
     /// With which rank and tag, and one more; 0: any.
     peer: AtomicU32,
@@ -41,12 +41,12 @@ struct Line {
     opened: AtomicBool,
 }
 
-/// Words of a function's name, of which so much is told.
+/// Words of a function's name in a report.
 const NAME: usize = 5;
 /// The function that this process is in: where its name begins, and its length.
 static WITHIN: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
-/// This process goes into a function of its library, by whose name a long wait there is told.
+/// This process enters a function of its library, whose name a report of a long wait gives.
 #[inline(always)]
 pub fn waits_in(name: &'static str) {
     WITHIN[0].store(name.as_ptr() as usize, Relaxed);
@@ -67,7 +67,7 @@ pub fn function() -> &'static str {
     }
 }
 
-/// Does something of which nothing is told: who looks in vain and goes on does not wait.
+/// Does something that is not reported: a thread that polls in vain and goes on does not wait.
 pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
     let before = QUIET.load(Relaxed);
     QUIET.store(true, Relaxed);
@@ -87,15 +87,15 @@ unsafe impl Send for Waits {}
 // SAFETY: as above.
 unsafe impl Sync for Waits {}
 
-/// What a rank tells of its wait where it shares no memory with who looks.
+/// What a rank reports of its wait where it shares no memory with the watcher.
 pub type Words = [u64; 5 + NAME];
 
-/// Names the memory of the lines that a job's launcher looks at.
+/// Names the memory of the lines that a job's launcher reads.
 pub const WAITS: &str = "HOTLINK_WAITS";
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From now on this process tells of no wait: another of its threads may do what its thread in a call waits for.
+/// From now on this process reports no wait: another of its threads may do what its thread in a call waits for.
 pub fn keep_quiet() {
     QUIET.store(true, Relaxed);
 }
@@ -108,7 +108,8 @@ impl Waits {
     pub fn new(ranks: u32) -> io::Result<Arc<Waits>> {
         Ok(Arc::new(Waits { lines: SharedMemory::new(Waits::bytes(ranks))?, ranks }))
     }
-    /// Those that the launcher of this process's job looks at ([`WAITS`]); where it does not, of this process alone.
+    /// Those that the launcher of this process's job reads ([`WAITS`]). Without such a launcher, those of this process
+    /// alone.
     ///
     /// # Errors
     /// The system's.
@@ -192,7 +193,7 @@ impl Waits {
         };
         format!("{}{more}", call.name())
     }
-    /// A look-out for waits of these ranks that cannot end, each of so long.
+    /// A watch for waits of these ranks that cannot end, each of this duration.
     pub fn watch(self: &Arc<Waits>, stall: Duration) -> Watch {
         Watch { waits: self.clone(), stall, numbers: Vec::new(), since: Instant::now(), confirmed: None }
     }

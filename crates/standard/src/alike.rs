@@ -20,8 +20,8 @@ pub struct Alike {
     pub element: Option<Basic>,
 }
 
-/// What all ranks must give alike to a call that makes something: a list of any length. They compare a sum of the function's
-/// name and of the list; each can tell its own.
+/// What all ranks must give alike to a call that makes something: a list of any length. They compare a sum of the
+/// function's name and of the list; each can report its own.
 #[derive(Clone, Debug)]
 pub struct Given {
     name: &'static str,
@@ -72,7 +72,7 @@ impl Alike {
     pub fn moving(self, bytes: u64) -> Alike {
         Alike { moved: Some(bytes), ..self }
     }
-    /// What this rank, which is in the function `name`, tells the others: numbers, as many of each rank.
+    /// What this rank, which is in the function `name`, sends the others: numbers, as many from each rank.
     pub fn told(&self, name: &str) -> Vec<i64> {
         let operator = self.operator.map_or(NONE, |operator| match operator {
             OperatorKind::Builtin(builtin) => place(&Builtin::ALL, &builtin),
@@ -113,7 +113,7 @@ impl Given {
     pub fn is_alike([largest, negative]: [i64; 2]) -> bool {
         largest == negative.wrapping_neg()
     }
-    /// What a rank tells the others where they are not alike.
+    /// What a rank sends the others where they are not alike.
     pub fn row(&self) -> Vec<i64> {
         let mut row = Alike::default().told(self.name);
         row.push(self.sum.unwrap_or(NONE));
@@ -170,7 +170,7 @@ impl Sum {
 /// assert!(text.ends_with("different roots to MPI_Bcast: ranks 0, 1 give 0; rank 2 gives 1"));
 /// ```
 pub fn difference(name: &str, rows: &[Vec<i64>]) -> Option<(Difference, String)> {
-    // Who tells none has nothing to compare; a function has a number always, or is unknown.
+    // A rank that sends none has nothing to compare. A function always has a number, or is unknown.
     let value = |row: &Vec<i64>, place: usize| Some(row[place]).filter(|&value| place == 0 || value != NONE);
     let differs = |place: &usize| {
         let mut values = rows.iter().filter_map(|row| value(row, *place));
@@ -189,7 +189,7 @@ pub fn difference(name: &str, rows: &[Vec<i64>]) -> Option<(Difference, String)>
 }
 
 impl Difference {
-    /// In the order of the numbers that ranks tell.
+    /// In the order of the numbers that ranks send.
     const ALL: [Difference; 5] = {
         use Difference::*;
         [Collective, Root, Length, Operator, Element]

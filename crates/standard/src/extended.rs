@@ -129,7 +129,7 @@ impl Extended {
         match first.cmp(&second) {
             Ordering::Equal => Extended::ZERO,
             Ordering::Less => Extended::rounded(small.negative, second - first, more, power),
-            // What is lost is taken away too: one less, and a little more.
+            // The lost part is subtracted, too: one less, and a little more.
             Ordering::Greater => Extended::rounded(large.negative, first - second - u128::from(more), more, power),
         }
     }

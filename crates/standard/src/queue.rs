@@ -56,7 +56,7 @@ impl<T> LockQueue<T> {
         let place = if !first.alone || self.holders.is_empty() {
             0
         } else {
-            // It waits for its elders whoever else comes in beside them.
+            // It waits for its elders, whoever else joins them.
             let elders = self.holders.values().any(|holder| holder.came < first.came);
             let place = self.queue.iter().position(|waiter| !waiter.alone)?;
             if !elders && self.passed == PASSES {

@@ -88,7 +88,7 @@ pub struct Allowance {
 /// When a window has room for the next packet. Of a window of a few packets it decides how much of the link a flow reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// If all of the packet fits beside the bytes that are without acknowledgement.
+    /// If all of the packet fits with the bytes that are not yet acknowledged.
     Whole,
     /// While the bytes that are without acknowledgement are fewer than the window: the last packet may go beyond it.
     Begun,
@@ -240,7 +240,7 @@ impl Config {
         matches!(self.control, Control::Hpcc(_))
     }
 
-    /// Whether a switch without room cuts a packet down to its header, which tells the sender a round trip later.
+    /// Whether a switch without room cuts a packet down to its header, which notifies the sender a round trip later.
     pub fn trims(&self) -> bool {
         matches!(self.control, Control::Nscc(_))
     }

@@ -314,7 +314,7 @@ fn nscc_follows_its_four_quadrants() {
     let cut = window(&mut all);
     all.heard(0, &ack(now, 42 * US, true));
     assert!(window(&mut all) - cut <= 0.15 * PACKET + 1.0);
-    // Unmarked and late: fair increase, 5 packets' bytes for a window acknowledged, told once in eight packets.
+    // Unmarked and late: fair increase, 5 packets' bytes for a window acknowledged, applied once in eight packets.
     let mut flows = Nscc::new(nscc());
     flows.open(0, &path(12));
     for n in 0..200 {

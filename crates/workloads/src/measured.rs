@@ -1,4 +1,4 @@
-//! What nccl-tests measured, beside what the cluster allows: by algorithm, protocol and level.
+//! What nccl-tests measured and what the cluster allows: by algorithm, protocol and level.
 
 use crate::cluster;
 use hotlink_bench::Record;
@@ -269,7 +269,7 @@ pub fn beyond_named(record: &Record) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A row of nccl-tests with this bus bandwidth, beside the bounds of `fabric`.
+    /// A row of nccl-tests with this bus bandwidth, and the bounds of `fabric`.
     fn judged(fabric: &str, gpus: u32, bus: f64) -> Record {
         let told = Told { gpus: Some(gpus), ..Told::default() };
         let row =

@@ -18,7 +18,7 @@ use hotlink_study::{Error, Source, Watch};
 pub struct Scheduled {
     /// A file, a folder or prefix of traces, or `-`.
     pub path: String,
-    /// What the file does not tell.
+    /// What the file does not state.
     pub options: Options,
     /// What a unit of computation stands for, where the file's form does not say (GOAL).
     pub calc_unit: Time,

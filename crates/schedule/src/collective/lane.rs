@@ -53,7 +53,8 @@ pub(super) struct Lane<'a> {
     pub last: Option<Local>,
 }
 
-/// Where a GPU's part of a collective stands beside what else the GPU does. Its channels have processors and tags in a row.
+/// Where a GPU's part of a collective stands among the GPU's other work. Its channels have consecutive processors and
+/// tags.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Desk {
     /// The processor of the first channel.
@@ -81,12 +82,12 @@ impl<'a> Lane<'a> {
         Lane { draft, rank, tag: channel, cpu: channel as u8, costs, last: None }
     }
 
-    /// The same channel's receives where they run beside its sends.
+    /// The same channel's receives where they run at the same time as its sends.
     pub fn beside_to_receive(&mut self, last: Option<Local>) -> Lane<'_> {
         self.beside(RECEIVING + self.cpu, last)
     }
 
-    /// The same channel's work that runs beside: `last` is what it waits for first.
+    /// The same channel's concurrent work: `last` is what it waits for first.
     pub fn beside(&mut self, cpu: u8, last: Option<Local>) -> Lane<'_> {
         Lane { draft: self.draft, rank: self.rank, tag: self.tag, cpu, costs: self.costs, last }
     }

@@ -156,7 +156,7 @@ impl<R: Read + Seek> Reader<R> {
         self.missing.clear();
         self.missing.resize(ops as usize, 0);
         self.listed = 0;
-        // What is wrong with an operation is told before what is wrong with a list, wherever they stand.
+        // A mistake in an operation is reported before one in a list, wherever they stand.
         let mut wrong = None;
         for number in 0..ops {
             let at = records + number as usize * RECORD;

@@ -65,7 +65,7 @@ pub(crate) fn builder(document: &Value, options: &Options, watched: u32) -> Resu
 struct Gpu<'a> {
     rank: u32,
     chunks: u64,
-    /// Chunks of its scratch buffer, if they are told.
+    /// Chunks of its scratch buffer, if stated.
     scratch: Option<u64>,
     blocks: &'a [Value],
     /// Of each type of channel, by its number: the other GPU and the tag of the pair's channel.

@@ -147,7 +147,7 @@ fn mpi_reduction(kernel: &Kernel, claim: &Claim) -> Row {
         .under("kernel; arithmetic of G059, G060 and G064")
 }
 
-/// The fit, with what is skew told apart.
+/// The fit, with skew separated.
 fn halved(kernel: &Kernel, claim: &Claim) -> Vec<Row> {
     let (before, after, skew) = (Kernel::barrier_s(), kernel.hardware_barrier_s(), kernel.skew_s());
     let hardware = Row::new(claim, Kernel::evidence())

@@ -253,7 +253,7 @@ fn exchange_point(model: &Model, fabric: &str, nodes: u32, run: &Exchange) -> Op
     )
 }
 
-/// G107: each simulated curve of Fig. 13 beside M02's model, and why they differ.
+/// G107: each simulated curve of Fig. 13 with M02's model, and why they differ.
 pub(super) fn exchanges(claim: &Claim, series: &[Row]) -> Vec<Row> {
     SIX.map(|fabric| {
         let is = |row: &&Row| row.id == "G107" && row.key("efficiency").is_some() && named(row) == Some(fabric);

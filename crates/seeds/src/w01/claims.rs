@@ -1,4 +1,4 @@
-//! W01's claims, each beside what the message stack on the simulated fabric gives.
+//! W01's claims, each with what the message stack on the simulated fabric gives.
 
 use super::figures::{by_formula, zero_copy};
 use super::runs::{self, Runs};

@@ -75,7 +75,7 @@ pub enum Work {
     Schedule {
         /// Its file, folder or prefix.
         path: String,
-        /// What that does not tell.
+        /// What the file does not state.
         options: Options,
         /// What a unit of computation stands for, where the form does not say.
         calc_unit: Time,
@@ -569,7 +569,7 @@ impl Reader<'_> {
             self.wrong(program.span(), &key("program"), "names no program", allowed);
             return None;
         };
-        // As a shell: a name without a folder is looked for in PATH.
+        // Like a shell: it searches PATH for a name without a folder.
         if file.contains('/') {
             *file = beside(self.file, file);
         }

@@ -69,7 +69,7 @@ impl<'a> Stage<'a> {
             last = Some((ran, outcomes));
         }
         let all: Vec<&Whole<'_>> = jobs.iter().collect();
-        // A single job has nobody beside it.
+        // A single job has no others.
         let ((ran, beside), start) = match last.filter(|_| jobs.len() == 1) {
             Some(only) => (only, start),
             None => {

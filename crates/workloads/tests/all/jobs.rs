@@ -78,7 +78,7 @@ fn exchange(name: &str, nodes: &str, size: &str) -> String {
     )
 }
 
-/// A program is recorded once on each set of nodes, alone, and then stands beside other jobs as any schedule.
+/// A program is recorded once on each set of nodes, alone, and then runs with other jobs like any schedule.
 #[test]
 fn a_program_is_a_job_on_its_nodes() {
     let text = "nodes = 16\n[[job]]\nname = \"app\"\nprogram = [\"./app\", \"once\"]\nranks = 2\nrepeat = 3\n\
@@ -313,7 +313,7 @@ fn a_failure_during_a_job_costs_time_and_the_run_ends() {
     assert!(number(&records[0], "fault_cost_us") > 0.0 && number(&records[2], "lost") > 0.0, "{records:?}");
 }
 
-/// A link that never comes back cuts a job off: the plan's own place is told, or that of the file of failures.
+/// A link that never comes back cuts a job off: the error names the place in the plan, or in the file of failures.
 #[test]
 fn a_failure_that_cuts_a_job_off_is_told_with_its_place() {
     let fault = "[[fault]]\nat_us = 2000\nlink = \"switch link s -> t\"\nstate = \"down\"\n";
@@ -332,7 +332,7 @@ fn a_failure_that_cuts_a_job_off_is_told_with_its_place() {
     assert!(told.contains("cut.toml:3:8: fault[0]"), "{told}");
 }
 
-/// A collective of GPUs beside its time where nothing fails, and what it says where a GPU's only link is down.
+/// A collective of GPUs with its time where nothing fails, and its message where a GPU's only link is down.
 #[test]
 fn collectives_of_gpus_tell_what_failures_cost() {
     let ask = |faults: Option<String>| {
@@ -357,7 +357,7 @@ fn collectives_of_gpus_tell_what_failures_cost() {
     assert!(told.contains("gone.toml:3:8: fault[0]") && told.contains("leaves no path from"), "{told}");
 }
 
-/// Switches that combine data are told by their names, not by numbers that no user gave.
+/// Switches that combine data are reported by their names, not by numbers that no user gave.
 #[test]
 fn a_switch_that_combines_and_is_cut_off_is_named() {
     let faults = Some(file("leaf.toml", "[[fault]]\nat_us = 5\nswitch = \"rail leaf 0\"\nstate = \"down\"\n"));
@@ -637,7 +637,7 @@ fn jobs_combine_in_the_switches_of_rails() {
     let [a, b] = [0, 1].map(|at| (number(&records[at], "latency_us"), number(&records[at], "slowdown")));
     assert_eq!(a, b, "{records:?}");
     assert_eq!(a.1, 1.0, "{records:?}");
-    // Hosts of every other leaf, beside a job by the scale-up switches; in groups under cores.
+    // Hosts of every other leaf, with a job on the scale-up switches; in groups under cores.
     let spread = job("c", &format!("ranks = 256\nplacement = \"spread\"\n{by_rails}"));
     let nvls = job("d", "ranks = 128\nplacement = \"spread\"\nalgorithm = \"nvls\"");
     for record in told(&format!("nodes = 1024\n{spread}{nvls}"), "hgx-h100-sharp:radix=16") {
