@@ -136,7 +136,7 @@ impl Plan {
         let is_switch = |v: Vertex| network.role(Resource::Vertex(v)) == Role::Switch;
         let role = |c: Channel| network.role(Resource::Channel(c));
         let channels = || (0..network.channels() as u32).map(Channel);
-        // Of each switch the racks of its hosts.
+        // For each switch, the racks of its hosts.
         let mut under: BTreeMap<Vertex, Vec<u32>> = BTreeMap::new();
         for c in channels().filter(|&c| role(c) == Role::Link && is_switch(network.from(c))) {
             under.entry(network.from(c)).or_default().push(rack_of_node(node_behind(fabric, network.to(c))));

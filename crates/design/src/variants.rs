@@ -2,7 +2,7 @@
 //! allow.
 //!
 //! A catalog fabric stands for the technology: its links, packets, prices and the ports of its switch. The shapes are
-//! worked out here from those ports, and built by the topologies of `fabric`.
+//! computed here from those ports, and built by the topologies of `fabric`.
 
 use crate::Request;
 use hotlink_bench::Record;

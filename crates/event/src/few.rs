@@ -39,7 +39,7 @@ impl<Q: Queue> Queue for Few<Q> {
             return self.push_many(at, event);
         }
         let mut place = self.len;
-        // Of equal times the last pushed goes last.
+        // Among equal times the last pushed goes last.
         while place > 0 && self.row[place - 1].0 <= at {
             self.row[place] = self.row[place - 1];
             place -= 1;

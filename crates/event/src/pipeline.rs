@@ -209,7 +209,7 @@ impl Pipeline {
 }
 
 impl Run<'_> {
-    /// `item` comes to `step`, or has passed the last one.
+    /// `item` arrives at `step`, or has passed the last one.
     fn arrive(&mut self, now: u64, step: usize, item: u32) {
         if step > 0 {
             self.leave(now, step - 1, item);

@@ -25,7 +25,7 @@ pub struct VirtualChannel {
     pub vc: u8,
 }
 
-/// Why blocked packets cannot deadlock whatever the graph says.
+/// Why blocked packets cannot deadlock in any graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
     /// SCI's ring access protocol.
@@ -418,7 +418,7 @@ struct Walk {
     seen: Vec<u32>,
     round: u32,
     phases: usize,
-    /// Of each state seen, where its mask of wanted virtual channels starts.
+    /// For each state seen, where its mask of wanted virtual channels starts.
     mask_start: Vec<usize>,
     masks: Vec<u64>,
     /// Every hop of the round, with the state it leads to.

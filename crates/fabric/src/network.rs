@@ -167,7 +167,7 @@ impl Network {
     }
 }
 
-/// The channels of a network by the vertex that they come to.
+/// The channels of a network by the vertex at which they arrive.
 #[derive(Clone, Debug)]
 pub struct Incoming {
     channels: Vec<Channel>,
@@ -185,7 +185,7 @@ impl Incoming {
         Incoming { channels, start }
     }
 
-    /// The channels that come to a vertex.
+    /// The channels that arrive at a vertex.
     pub fn of_vertex(&self, vertex: Vertex) -> &[Channel] {
         let v = vertex.0 as usize;
         &self.channels[self.start[v] as usize..self.start[v + 1] as usize]

@@ -30,8 +30,8 @@ impl FabricSpec {
         Ledger { used: stated.chain(assumed).collect() }
     }
 
-    /// The same with the number of `key` in base units changed; a parameter that is not stated is then stated. Of a
-    /// topology nothing changes.
+    /// The same with the number of `key` in base units changed; a parameter that is not stated is then stated. The
+    /// topology does not change.
     #[must_use]
     pub fn with_number(mut self, key: &str, value: f64) -> FabricSpec {
         let (count, time, rate) =

@@ -177,7 +177,7 @@ pub struct PriceRef {
     pub short: Option<Short>,
 }
 
-/// Of some kinds of cable the short ones: so many pieces of the kind, or all if there are fewer, are this item.
+/// The short pieces of some kinds of cable: this many of the kind, or all if there are fewer, are this item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Short {
     /// Item of the list.

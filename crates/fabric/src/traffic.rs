@@ -1,4 +1,4 @@
-//! Who sends how much to whom.
+//! Which nodes send how much to which.
 //!
 //! A [`Traffic`] is a pattern with a command-line spelling (`all-to-all`, `permutation:shift:3`). For a number of nodes
 //! it becomes a [`Demand`]: amounts per ordered pair, in messages.

@@ -15,8 +15,8 @@ use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_fabric::traffic::Demand;
 use std::collections::BTreeMap;
 
-/// Most destinations that are followed of traffic from everywhere to everywhere, and most sources of each. Of more nodes
-/// so many are drawn.
+/// Most destinations that are followed in traffic from everywhere to everywhere, and most sources of each. Of more
+/// nodes this many are drawn.
 const MOST: u32 = 256;
 
 /// The time of a message's bytes at every resource: one packet.
@@ -26,10 +26,10 @@ pub struct Serial<'a> {
     paths: Paths,
     /// Seed of the pairs' hash.
     seed: u64,
-    /// Of each channel and device: microseconds; 0 without a rate.
+    /// For each channel and device: microseconds; 0 without a rate.
     channel: Vec<f64>,
     vertex: Vec<f64>,
-    /// Of the host's devices, in the order of sending and of receiving.
+    /// For the host's devices, in the order of sending and of receiving.
     send: Vec<f64>,
     receive: Vec<f64>,
 }

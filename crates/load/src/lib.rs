@@ -69,7 +69,7 @@ pub enum LoadError {
         /// Most that are followed.
         most: u64,
     },
-    /// Packets go by random switches, of which there are too many.
+    /// Packets go by random switches, and there are too many of these.
     #[error("routes by random other switches: {cells} cells of memory, at most {most} are kept; count fewer nodes")]
     Cells {
         /// Switches with nodes, times switches.
@@ -137,9 +137,9 @@ pub fn apart(network: &Network) -> Option<[Node; 2]> {
     network.node_iter().find(|node| !seen[node.vertex().0 as usize]).map(|node| [first, node])
 }
 
-/// Counts the load of `demand` on every resource where packets choose among equal paths by `paths`. Where the choice is
-/// a packet's own ([`Paths::Packet`], [`Paths::Adaptive`]) flows split evenly: what both come to, no best case. `seed` is
-/// that of the pairs' hash.
+/// Counts the load of `demand` on every resource where packets choose among equal paths by `paths`. Where each packet
+/// chooses ([`Paths::Packet`], [`Paths::Adaptive`]) flows split evenly. Both policies reach that; it is no best case.
+/// `seed` is that of the pairs' hash.
 ///
 /// # Errors
 /// [`LoadError`]: wrong number of nodes, a pair without a route, or more pairs than are followed.

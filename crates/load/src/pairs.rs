@@ -84,9 +84,9 @@ pub(crate) struct Ahead {
     turn: u32,
     known: Vec<Known>,
     choices: Vec<Choice>,
-    /// Of how many choices it is known what their ways lead to.
+    /// How many choices have known continuations.
     open: usize,
-    /// Of each way of each choice: its hop, the choice behind it, and what took it.
+    /// For each path of each choice: its hop, the choice behind it, and what took it.
     hops: Vec<(Channel, State)>,
     next: Vec<u32>,
     taken: Vec<f64>,

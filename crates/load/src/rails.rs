@@ -154,7 +154,7 @@ impl<'a> Rails<'a> {
         let RailLevels { leaves, spines, cores, .. } = self.levels;
         for Realm { rails, each } in self.realms() {
             let many = f64::from(rails.end - rails.start);
-            // Of all nodes outside, a host sends nothing to its own on other rails.
+            // A host sends nothing to its own nodes on other rails; all other nodes outside count.
             let leaving = |held: f64| each * held * (f64::from(self.hosts) * many - held - many + 1.0);
             for (rail, leaf) in rails.flat_map(|rail| (0..leaves).map(move |leaf| (rail, leaf))) {
                 let ports = self.ports_of(self.leaf(rail, leaf));

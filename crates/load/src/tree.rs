@@ -241,7 +241,7 @@ impl<'a> Folded<'a> {
 /// Sums over all blocks but one, without a difference whose last digits would be left over.
 struct Others {
     all: f64,
-    /// Of each block: the sum over those before and behind it.
+    /// For each block: the sum over those before and behind it.
     others: BTreeMap<usize, f64>,
 }
 

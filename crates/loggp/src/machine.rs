@@ -258,7 +258,7 @@ impl Machine {
         }
     }
 
-    /// Time of the news that a message was carried: an empty message's.
+    /// Time of the notice that a message was carried: an empty message's.
     pub(super) fn news(&self) -> u64 {
         self.messages.latency.0 + 2 * self.messages.overhead.0 + self.messages.transit.at(1).unwrap_or(0)
     }

@@ -100,7 +100,7 @@ impl Packed {
     }
 }
 
-/// Who waits for an operation. Most have one successor, not far from them, which then needs no list.
+/// What waits for an operation. Most have one successor, not far from them, which then needs no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Follows(u32);
 

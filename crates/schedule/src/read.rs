@@ -233,7 +233,7 @@ fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Build
     of_text(path, &text, options, watched)
 }
 
-/// Of XML and JSON.
+/// Reads XML and JSON.
 fn of_text(path: &str, text: &str, options: &Options, watched: u32) -> Result<(Format, Builder), ReadError> {
     let placed = |(place, what): (String, String)| ReadError::new(path, &place, what);
     if text.trim_start().starts_with('<') {

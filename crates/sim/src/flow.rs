@@ -73,7 +73,7 @@ pub struct Settings {
     pub retransmit_ps: Option<u64>,
     /// What fails, comes back or degrades, and when.
     pub faults: Vec<Fault>,
-    /// Who wants to know how far it is.
+    /// Shows the progress of the run.
     pub gauge: Gauge,
 }
 

@@ -34,7 +34,7 @@ struct Flow {
     /// R_C and R_T.
     rate: f64,
     target: f64,
-    /// Of the port.
+    /// Rate of the port.
     line: f64,
     /// The estimate.
     alpha: f64,

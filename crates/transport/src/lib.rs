@@ -85,7 +85,8 @@ pub struct Allowance {
     pub rate: f64,
 }
 
-/// When a window has room for the next packet. Of a window of a few packets it decides how much of the link a flow reaches.
+/// When a window has room for the next packet. It decides how much of the link a flow with a window of a few packets
+/// reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// If all of the packet fits with the bytes that are not yet acknowledged.
@@ -208,7 +209,7 @@ pub enum Connections {
     /// A queue pair from each node to each other: its messages leave in order, and each begins with what those before it
     /// have learnt.
     Pair,
-    /// Each message: it begins as its transport has it, and all of a pair leave side by side.
+    /// Each message: it begins as its transport does, and all messages of a pair leave concurrently.
     Message,
 }
 

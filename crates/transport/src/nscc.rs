@@ -64,7 +64,7 @@ impl Nscc {
 }
 
 impl Flow {
-    /// Bytes that a round trip adds whatever the window, so that flows of unequal windows meet.
+    /// Bytes that a round trip adds to any window, so that unequal windows converge.
     fn fair(&self) -> f64 {
         5.0 * self.scale * self.packet
     }

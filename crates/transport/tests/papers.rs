@@ -1,5 +1,5 @@
-//! The transports against step traces and fixed points worked out from their papers, with a bottleneck of this test's own:
-//! nothing here knows the simulator.
+//! The transports against step traces and fixed points computed from their papers, with a bottleneck of this test's
+//! own. Nothing here knows the simulator.
 
 use hotlink_transport::dcqcn::{self, Dcqcn};
 use hotlink_transport::dctcp::{self, Dctcp};

@@ -122,7 +122,7 @@ impl Stated {
     /// Reads `[resource]`, `[packet]` and `[parameter]` of a part or fabric over what was stated before.
     fn read(&mut self, sheet: &Sheet<'_>, root: &Table<'_>) {
         self.read_values(root);
-        // A value that is stated anew has the new value's range or none.
+        // A value that is stated again has the new value's range or none.
         for key in sheet.keys() {
             self.ranges.remove(&key);
         }

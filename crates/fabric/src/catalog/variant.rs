@@ -128,8 +128,8 @@ pub(super) fn is_repriced(base: &FabricSpec, variant: &FabricSpec, settings: &[(
     settings.iter().any(|(key, _)| is_other(key))
 }
 
-/// What is bought for `name`, a variant with other switches or cables, where `list` prices each item of its fabric anew. No
-/// item of a fabric is a piece of another link.
+/// What is bought for `name`, a variant with other switches or cables, where `list` prices each item of its fabric
+/// again. No item of a fabric is a piece of another link.
 pub fn prices(library: &Library, name: &str, list: &PriceList) -> Option<PriceRef> {
     let (base, settings) = split(name);
     if settings.is_empty() || is_relinked(&settings) {

@@ -202,8 +202,8 @@ impl Tables {
         self.up[device.0 as usize]
     }
 
-    /// The place of the hop taken towards a destination, where a device offers `ways` of them from `first` to `last`. Of
-    /// parallel channels down it is the copy that a packet to the same node would have climbed by.
+    /// The index of the hop taken towards a destination, where a device offers `ways` of them from `first` to `last`.
+    /// Of parallel channels down it is the copy by which a packet to the same node would have climbed.
     pub fn place(&self, network: &Network, [first, last]: [Channel; 2], ways: usize, destination: Node) -> usize {
         let (at, to, number) = (network.from(first), network.to(first), self.number(destination));
         let (below, own) = (to.0 as usize, at.0 as usize);

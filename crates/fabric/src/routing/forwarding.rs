@@ -137,7 +137,7 @@ impl View<'_> {
         self.lanes.map_or(0, |(lanes, _)| lanes.back(channel).saturating_add(1))
     }
 
-    /// Appends the way on from `state`; packets on the lane of which nothing leaves have none.
+    /// Appends the next channel from `state`; packets on the lane that nothing leaves have none.
     pub(crate) fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         let lane = |channel| match (self.lanes, state.phase.checked_sub(1)) {
             (Some((lanes, level)), Some(back)) => lanes.lane_at(self.network, back, channel, level),

@@ -114,7 +114,7 @@ fn build(nodes: u32, tree: &FatTree) -> Result<(Network, Shape), BuildError> {
     for node in 0..nodes {
         b.link(Vertex(node), Vertex(leaf.0 + node / plan.leaf_down), Role::Link);
     }
-    // Of the level below: first switch, blocks, switches at the top of each block, up ports of each switch.
+    // For the level below: first switch, blocks, switches at the top of each block, up ports of each switch.
     let (mut below, mut blocks, mut tops, mut ups) = (leaf, plan.leaves, 1, plan.leaf_up);
     for level in 1..plan.levels {
         let is_top = level + 1 == plan.levels;

@@ -119,7 +119,7 @@ pub enum Shape {
 pub struct Cabled {
     /// Name of each vertex.
     pub names: Vec<String>,
-    /// Of each channel the port that it leaves by and the port that it enters by.
+    /// For each channel, the port by which it leaves and the port by which it enters.
     pub ports: Vec<[u8; 2]>,
 }
 

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The shape of the network; sizes that depend on the number of nodes are worked out when it is built.
+/// The shape of the network; sizes that depend on the number of nodes are computed when it is built.
 #[derive(Clone, Debug)]
 pub struct TopologySpec(Arc<dyn Topology>);
 

@@ -169,7 +169,7 @@ impl World {
         let Some(theirs) = self.work(rank).untaken(to) else {
             let way = self.machine.news();
             let work = self.work(rank);
-            // Of a row, also the first: between two there may be what a call costs, or a copy.
+            // In a row, also the first: between two there may be what a call costs, or a copy.
             let mut soon =
                 work.jobs.iter().take(NEXT).take_while(|next| !matches!(next, Job::Fixed(ps, _) if *ps > way));
             let follows = soon.any(|next| matches!(next, Job::Carry { .. }));

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct Groups {
     /// What: allreduce, allgather and reduce-scatter by rings, all-to-all pair by pair.
     pub which: Which,
-    /// Of how many bytes, as [`super::Job`] counts them.
+    /// Bytes of the collective, as [`super::Job`] counts them.
     pub bytes: u64,
     /// The GPUs of each group. No GPU is in two of them.
     pub groups: Vec<Vec<u32>>,
@@ -30,7 +30,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// Of GPU `number` of those of hosts of `each`, counted host by host.
+    /// The home of GPU `number` where hosts have `each`, counted host by host.
     pub fn of(number: u32, each: u32) -> Home {
         Home { host: number / each, gpu: number % each }
     }

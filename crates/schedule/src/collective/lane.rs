@@ -28,9 +28,9 @@ impl Costs {
     }
 }
 
-/// A proxy's processor: beyond those of the channels. It delays what it hands over and takes no time of the channel.
+/// A proxy's processor: beyond those of the channels. It delays what it passes on and takes no time of the channel.
 const PROXY: u8 = 128;
-/// The adapter takes what a proxy posts at once, whatever the proxy has to do next: no processor that works.
+/// The adapter takes what a proxy posts at once, independently of the proxy's next work: no processor that works.
 const ADAPTER: u8 = 127;
 /// The processor that takes what comes for a channel while the channel sends: beyond those of the channels.
 const RECEIVING: u8 = 64;

@@ -111,7 +111,7 @@ pub struct Machine {
     pub ranks: u32,
     /// GPUs of a domain; the last may have fewer only if it is the only one.
     pub domain: u32,
-    /// Channels side by side.
+    /// Concurrent channels.
     pub channels: u32,
     /// Largest chunk of a channel that goes from rank to rank at once, in bytes.
     pub chunk: u64,
@@ -156,7 +156,7 @@ pub struct Job {
     pub which: Which,
     /// How.
     pub algorithm: Algorithm,
-    /// Of how many bytes.
+    /// Bytes of the collective.
     pub bytes: u64,
     /// Where.
     pub machine: Machine,

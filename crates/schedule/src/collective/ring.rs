@@ -177,7 +177,7 @@ mod tests {
         Machine { ranks: 24, domain: 8, channels: 8, chunk: 1, slices: 1, costs: Costs::default(), wiring, rails: None }
     }
 
-    /// Who sends to whom, over all channels.
+    /// Which GPU sends to which, over all channels.
     fn arcs(machine: &Machine) -> Vec<(u32, u32)> {
         let of = |channel| (0..machine.ranks).map(move |rank| (rank, seat(machine, channel, rank).next));
         (0..machine.channels).flat_map(of).collect()

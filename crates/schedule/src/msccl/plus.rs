@@ -68,7 +68,7 @@ struct Gpu<'a> {
     /// Chunks of its scratch buffer, if stated.
     scratch: Option<u64>,
     blocks: &'a [Value],
-    /// Of each type of channel, by its number: the other GPU and the tag of the pair's channel.
+    /// For each type of channel, by its number: the other GPU and the tag of the pair's channel.
     channels: BTreeMap<&'static str, Vec<(u32, u32)>>,
     /// First values of semaphores.
     semaphores: Vec<u64>,
@@ -364,7 +364,7 @@ impl Reader {
         Ok(ops)
     }
 
-    /// Remote reads, side by side, and the reduction of what comes.
+    /// Concurrent remote reads, and the reduction of their data.
     fn read(&mut self, step: &Step<'_>) -> Result<Vec<Local>, Wrong> {
         let (rank, cpu) = (step.gpu.rank, step.block as u8);
         let remote: Vec<&Value> =

@@ -122,7 +122,7 @@ impl Net<'_> {
         }
     }
 
-    /// The least occupied of the ways on, whatever the routing.
+    /// The least occupied of the next paths, in any routing.
     #[inline(never)]
     fn least_of_any(&mut self, state: State, trip: Trip, lot: usize) -> Option<Hop> {
         let alike = self.plan.fabric.alike(state, trip.destination).filter(|_| self.outage.is_none());

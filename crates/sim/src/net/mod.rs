@@ -77,7 +77,7 @@ mod kind {
     pub const ACKNOWLEDGE: u8 = 10;
 }
 
-/// A rated resource at work.
+/// A rated resource in operation.
 #[derive(Clone, Copy, Debug)]
 struct Server {
     /// Time spent busy, in picoseconds.
@@ -208,7 +208,7 @@ pub struct Net<'a> {
     watches: bool,
     feedback: Option<Box<feedback::Feedback>>,
     pairs: Option<feedback::Pairs>,
-    /// Of messages that were posted on one.
+    /// The streams of messages that were posted on one.
     streams: Vec<Option<feedback::Stream>>,
     /// How sources heed marks, where there are any.
     heeding: mark::Heeding,
@@ -239,11 +239,11 @@ pub struct Net<'a> {
     paces: Vec<Pace>,
     packets: Pool<Packet>,
     messages: Pool<Message>,
-    /// One for each place of `messages`, where any network at work needs it: over buses, and with marks.
+    /// One for each place of `messages`, where a network needs it: over buses, and with marks.
     asides: Vec<Aside>,
     /// One for each place of `packets`.
     routes: Routes,
-    /// Of messages whose packets share one: one for each place of `messages`.
+    /// The path of messages whose packets share one: one for each place of `messages`.
     ways: Rows<Stage>,
     senders: Vec<Sender>,
     /// Servers that may be able to start, checked before the next event.

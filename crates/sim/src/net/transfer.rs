@@ -20,7 +20,7 @@ use hotlink_event::{Event, Queue};
 use hotlink_fabric::flow_control::{Admission, Passage};
 use hotlink_fabric::ledger::Inputs;
 
-/// What a packet needs that starts whatever the room ([`Net::need`]).
+/// The need of a packet that starts in any room ([`Net::need`]).
 const NO_NEED: i32 = i32::MIN;
 
 impl Net<'_> {

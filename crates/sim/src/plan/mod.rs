@@ -80,7 +80,7 @@ pub struct Plan<'a> {
     /// Latency once round the ring of each SCI ring link, by server (empty without rings).
     pub ring_ps: Vec<u32>,
     paths: Paths,
-    /// Packets set out on minimal ways, whatever the routing.
+    /// Packets set out on minimal paths, in any routing.
     minimal_first: bool,
     seed: u64,
 }
@@ -215,7 +215,7 @@ impl<'a> Plan<'a> {
         &self.classes[self.server_class[(stage.lane >> self.lane_shift) as usize] as usize]
     }
 
-    /// The gross rate of a server's resource, whatever was measured.
+    /// The gross rate of a server's resource, even where a measured one exists.
     pub(crate) fn gross_of(&self, server: u32) -> Rate {
         let class = &self.classes[self.server_class[server as usize] as usize];
         self.fabric.gross(self.server_resource(server)).unwrap_or(class.rate)

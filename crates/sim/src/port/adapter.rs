@@ -102,7 +102,7 @@ impl Times<'_> {
     fn ps(&self, name: &str) -> Result<u64, Unfit> {
         Ok(self.0.require(name)?.round() as u64)
     }
-    /// The same, or as worked out from what the machine states, in microseconds.
+    /// The same, or as derived from what the machine states, in microseconds.
     fn ps_or(&self, name: &str, derived_us: Option<f64>) -> Result<u64, Unfit> {
         let derived = derived_us.map(|us| (us * 1e6).trunc());
         Ok(self.0.require_or(name, derived)?.round() as u64)
@@ -133,7 +133,7 @@ impl Adapter {
         let technology = technology_of(family, spec.technology);
         let known = Times(Inputs::of_technology(spec, technology));
         if family == Family::Tcp && own == Family::T3d {
-            // Its nodes run no kernel that speaks TCP/IP: what other machines' do stands in for nothing.
+            // Its nodes run no kernel that speaks TCP/IP, and other machines' overheads do not stand in.
             Inputs::of_technology(spec, spec.technology).require("tcp_overhead")?;
         }
         let [network_ps, inner_ps] = [false, true].map(|inner| plan.neighbour_ps(inner));
@@ -425,7 +425,7 @@ impl Adapter {
     pub fn map_time(&self, bytes: u64) -> Time {
         Time(self.map_ps.0 + self.map_ps.1 * bytes.div_ceil(PAGE))
     }
-    /// Time to connect to another rank's memory, for DMA: the same whatever its size.
+    /// Time to connect to another rank's memory, for DMA. It is the same for any size.
     pub fn connect_time(&self) -> Time {
         Time(self.connect_ps)
     }

@@ -151,7 +151,7 @@ impl<'a> VirtualTime<'a> {
     pub fn faults(&self) -> &[Fault] {
         &self.settings.faults
     }
-    /// What failures took for good of the last run, if it did not come to its end.
+    /// What failures of the last run took for good, if it did not come to its end.
     pub fn lost(&self) -> Option<&Lost> {
         self.lost.as_ref()
     }

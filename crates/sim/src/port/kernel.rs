@@ -1,4 +1,4 @@
-//! The kernel's TCP/IP: what each side's processor does for a message, whatever adapter is below (K98's third level).
+//! The kernel's TCP/IP: what each side's processor does for a message, on any adapter (K98's third level).
 //!
 //! The sender copies from the program into the kernel, computes the checksum, and works for every segment. A segment
 //! enters the network while the next is made. The receiver is interrupted for every segment, computes its checksum and
@@ -15,7 +15,7 @@ use hotlink_port::Layout;
 pub(super) struct Kernel {
     /// Payload of a segment.
     segment: u64,
-    /// Of the processor for each segment but the first, which is in a message's own overhead.
+    /// Processor time for each segment but the first, which is in a message's own overhead.
     overhead_ps: u64,
     interrupt_ps: u64,
 }

@@ -13,7 +13,7 @@ use hotlink_port::{Layout, Work};
 pub(super) struct Local {
     /// The memory system, line by line, where the catalog knows it.
     memory: Option<Memory>,
-    /// Of a contiguous copy; not used where the memory system is known.
+    /// Rate of a contiguous copy; not used where the memory system is known.
     copy_rate: Rate,
     /// The adapter's own processor works: what it takes stays in its memory, and only combining data takes time.
     of_adapter: bool,
@@ -77,7 +77,7 @@ impl Local {
             _ => self.copy(&Layout::contiguous(to.bytes()), to),
         }
     }
-    /// A copy of a block of which no cache holds anything.
+    /// A copy of a block that no cache holds.
     pub fn copy_cold(&self, bytes: u64) -> Time {
         self.memory.as_ref().map_or_else(|| self.copy_rate.time_for(bytes), |memory| memory.copy_uncached(bytes, 1, 0))
     }

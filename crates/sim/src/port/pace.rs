@@ -112,13 +112,13 @@ impl Adapter {
         let short = STEADY / 3 * PAGE;
         let chunk_ps = time(STEADY * PAGE).saturating_sub(time(short)) * PAGE / (STEADY * PAGE - short);
         let stretch = if stride > 1 { host.wire_stretch() } else { 256 };
-        // SCI's words are stored, whatever was asked for.
+        // SCI's words are stored, for any request.
         let setup_ps = if bus.stores { 0 } else { setup_ps };
         let pace = Pace { lead_ps: 0, setup_ps, chunk: PAGE, chunk_ps, stretch, bus };
         if bytes == 0 {
             return pace;
         }
-        // Of a long transfer the last page, whole or not, and as many before it as show the steady rate.
+        // The last page of a long transfer, whole or not, and as many before it as show the steady rate.
         let shown = if bytes > STEADY * PAGE { (STEADY - 2) * PAGE + (bytes - 1) % PAGE + 1 } else { bytes };
         let before = (shown - 1) / PAGE;
         let last = shown - before * PAGE;

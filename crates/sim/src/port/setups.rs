@@ -8,7 +8,7 @@ struct Export {
     memory: Memory,
     bytes: u64,
     pinned: u64,
-    /// Who has imported it.
+    /// The ranks that have imported it.
     importers: Vec<Rank>,
 }
 

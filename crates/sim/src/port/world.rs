@@ -193,7 +193,7 @@ impl<'a> World<'a> {
         let at = Time(seat.now);
         self.net.timer(at, rank);
     }
-    /// A rank's processor is interrupted at `at`, whatever it does.
+    /// A rank's processor is interrupted at `at`, in any state.
     pub fn interrupt(&mut self, rank: Rank, at: u64) {
         let took = self.adapter.interrupt.0;
         let seat = self.seat(rank);
@@ -506,7 +506,7 @@ impl<'a> World<'a> {
         self.way.latency_ps
     }
 
-    /// Who waits for what, when nobody can go on.
+    /// Which rank waits for what, when nobody can go on.
     pub fn stuck(&self) -> String {
         const SHOWN: usize = 8;
         let left = || self.seats.iter().enumerate().filter(|(_, seat)| seat.state != State::Over);

@@ -82,15 +82,16 @@ struct Put {
     tag: u64,
 }
 
-/// Who forwards on one node: its host or its adapter.
+/// What forwards on one node: its host or its adapter.
 #[derive(Clone, Debug, Default)]
 struct Agent {
     free: Time,
     out: VecDeque<Put>,
     inbox: VecDeque<(u64, u64)>,
-    /// Of a barrier: children and itself still to arrive; of a broadcast: bytes still to come.
+    /// For a barrier, children and itself still to arrive; for a broadcast, bytes still to come.
     missing: u64,
-    /// Of a barrier in rounds: how many it has begun, and what has come: its own arrival (bit 0), then a bit a round.
+    /// For a barrier in rounds: how many it has begun, and what has arrived. Its own arrival is bit 0, then a bit a
+    /// round.
     begun: u32,
     met: u32,
 }
@@ -101,7 +102,7 @@ pub(super) struct Software {
     elan: Elan,
     nic: bool,
     degree: u32,
-    /// Of a broadcast.
+    /// For a broadcast.
     bytes: Option<(u64, u64)>,
 }
 
@@ -125,7 +126,7 @@ impl Software {
         if self.nic { (self.elan.thread, self.elan.thread) } else { (self.elan.send, self.elan.receive) }
     }
 
-    /// Who forwards works for so long.
+    /// The forwarder works for this time.
     fn works(&self, world: &mut World<'_>, node: u32, time: Time) {
         if self.nic { world.thread(node, time) } else { world.host(node, time) }
     }

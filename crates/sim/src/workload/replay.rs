@@ -107,7 +107,7 @@ impl Part {
 }
 
 const ENDED: u8 = 1;
-/// Of a send: its data, or its request, is at the receiver; its receive was cleared.
+/// For a send, its data or its request is at the receiver; its receive was cleared.
 const ARRIVED: u8 = 2;
 const ASKED: u8 = 4;
 const CLEARED: u8 = 8;

@@ -41,7 +41,7 @@ struct Mark {
     bytes: u64,
 }
 
-/// An open loop at work.
+/// An open loop in operation.
 pub struct OpenLoop<'a> {
     net: Net<'a>,
     targets: Vec<Targets>,

@@ -25,7 +25,7 @@ fn what_each_end_works_is_accounted() {
     let [host, nic] =
         [Algorithm::Tree, Algorithm::Nic].map(|algorithm| on(16, |what| Collective { algorithm, ..what }).busy);
     let software = |busy: &Busy| busy.processor(hotlink_port::Task::Software);
-    // Of 16, node 1 has four children and a parent, node 15 a parent alone.
+    // With 16, node 1 has four children and a parent, node 15 only a parent.
     for (node, neighbours) in [(0, 4), (1, 5), (15, 1)] {
         assert_eq!(software(&host[node]).0, 4 * neighbours * (elan.send + elan.receive).0, "{node}");
         assert_eq!(nic[node].engine().0, 3 * 2 * 4 * elan.thread.0, "{node}");

@@ -99,7 +99,7 @@ fn the_load_count_names_the_host_or_link_that_limits_one_sender() {
     }
 }
 
-/// The rate of the SCI fabrics' stores is what the host's parameters come to, burst by burst.
+/// The rate of the SCI fabrics' stores follows from the host's parameters, burst by burst.
 #[test]
 fn the_engine_is_as_fast_as_the_simulated_stores() {
     let spec = catalog::load("sci-torus2d").expect("in the catalog");

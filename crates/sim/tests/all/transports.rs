@@ -1,5 +1,5 @@
-//! Transports that drive the packet network, against fixed points worked out from their papers: the expected values use the
-//! machine's rates and idle latencies alone.
+//! Transports that drive the packet network, against fixed points computed from their papers. The expected values use
+//! only the machine's rates and idle latencies.
 
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
