@@ -1,4 +1,4 @@
-//! What flows that share resources carry together, whatever the share of each.
+//! What flows that share resources carry together, for any share of each.
 //!
 //! The hot link's R N / L ([`Bounds`]) holds while every flow gets the same. With a higher offered load, flows that do
 //! not cross the hot link go on. Each bound here sums the most that the flows send, and subtracts what a resource
@@ -47,7 +47,7 @@ pub fn together(flows: &[Offered], mbps: &BTreeMap<u32, f64>) -> Together {
     }
     let slowest = alone.iter().min_by(|a, b| a.mbps.total_cmp(&b.mbps));
     let mut found = Together { mbps: alone.iter().map(|flow| flow.mbps).sum(), resource: None };
-    // Of each flow what no chosen resource bounds.
+    // For each flow, the part that no chosen resource bounds.
     let mut left = vec![1.0_f64; flows.len()];
     loop {
         let gain = |(resource, of): (&u32, &Vec<(usize, f64)>)| {
@@ -87,7 +87,7 @@ pub struct Flows<'a> {
 const MOST_FOLLOWED: u64 = 1 << 26;
 
 impl Flows<'_> {
-    /// `fair` with the most that these bring together, whatever the share of each.
+    /// `fair` with the most that these carry together, for any share of each.
     ///
     /// # Errors
     /// The flows are not of this fabric.
@@ -159,7 +159,8 @@ impl Flows<'_> {
         hotlink_load::count_paths(fabric, &demand, paths, seed).map_err(|error| error.told(fabric))
     }
 
-    /// Of too many flows to follow: all that they offer, less what the most overloaded resource cannot carry.
+    /// The bound for too many flows to follow: all that they offer, less what the most overloaded resource cannot
+    /// carry.
     fn in_sum(
         &self,
         fabric: &Fabric,

@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(first(&Cluster { gpus: 8, ..slow }, "allreduce", Algorithm::Nvls).name, "scale-up network");
         assert_eq!(first(&slow, "allreduce", Algorithm::Ring), first(&both, "allreduce", Algorithm::Ring));
         let pairs = Cluster { gpus: 16, ..both };
-        // Of two hosts, a ring between them moves no more.
+        // With two hosts, a ring between them moves no more.
         let alone = Cluster { reduces: [true, false], ..pairs };
         assert_eq!(first(&pairs, "allreduce", Algorithm::Nvls), first(&alone, "allreduce", Algorithm::Nvls));
     }

@@ -41,8 +41,8 @@ pub enum Route {
 }
 
 impl Route {
-    /// The most that goes this way, where all cores together copy at `copies_mbps` in their own memory. Messages go in so many
-    /// directions at once, 1 or 2, of which each has a core that reads.
+    /// The most that this path carries, where all cores together copy at `copies_mbps` in their own memory. Messages go
+    /// in 1 or 2 directions at once, each with a core that reads.
     pub fn peak(self, copies_mbps: Option<f64>, directions: u32) -> Option<Peak> {
         let copies = copies_mbps.filter(|rate| *rate > 0.0).map(|rate| Peak::new(rate, COPY));
         let change = match self {
@@ -206,7 +206,7 @@ pub fn crossing(busiest_bytes: f64, bytes: f64, machine: Peak, is: &'static str)
     Bound { latency_us: us, ..Bound::of_rate(Peak { mbps: bytes / us, ..machine }, is) }
 }
 
-/// A message and a computation side by side: the longer of the two, each the fastest that was seen.
+/// A concurrent message and computation: the longer of the two, each the fastest that was seen.
 pub fn hidden(message_us: f64, compute_us: f64, by_computation: bool) -> Bound {
     let is = "the fastest message and the fastest computation seen, alone or together: the longer of the two";
     Bound::of_time(message_us.max(compute_us), if by_computation { "computation" } else { "message" }, is)

@@ -1,4 +1,5 @@
-//! What messages and collectives between nodes cannot beat: the way of the news, and the bytes at the slowest resource.
+//! What messages and collectives between nodes cannot beat: the path of the signal, and the bytes at the slowest
+//! resource.
 
 use crate::{Bound, DEVICES, LATENCY, Peak};
 use hotlink_fabric::barrier::BarrierSpec;
@@ -25,7 +26,7 @@ pub fn alone_or_shared(alone_us: f64, size: u64, mbps: f64) -> f64 {
     alone_us.max(size as f64 / mbps)
 }
 
-/// Of a collective whose means nobody named: the least of what each means allows, the first where they are equal.
+/// The bound of a collective with unnamed means: the least of what each means allows, the first where they are equal.
 pub fn least(of_means: impl IntoIterator<Item = Bound>) -> Option<Bound> {
     of_means.into_iter().reduce(|least, other| if other.latency_us < least.latency_us { other } else { least })
 }
@@ -51,7 +52,7 @@ pub fn collective(idle_us: f64, bytes_us: f64, slowest: Peak) -> Bound {
     longer(idle_us, bytes_us, slowest, idle_us.max(bytes_us), is)
 }
 
-/// A collective of which one rank's bytes alone are known: `bytes` by all ways of its node, of so many MB/s.
+/// A collective where only one rank's bytes are known: `bytes` by all paths of its node, at `mbps` MB/s.
 pub fn by_devices(bytes: f64, mbps: f64, is: &'static str) -> Bound {
     Bound::of_bytes(bytes, Peak::new(mbps, DEVICES), is)
 }

@@ -94,7 +94,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Reads the files. What is wrong with a file of results is a flag: the others count all the same.
+    /// Reads the files. A mistake in a file of results is a flag: the others still count.
     ///
     /// # Errors
     /// A file that cannot be read; no file that says anything.

@@ -268,7 +268,7 @@ impl Culprits {
         if shared.is_empty() { self } else { Culprits { hosts: BTreeSet::new(), rest: bad } }
     }
 
-    /// Those of which so many messages came late that chance explains them no longer.
+    /// Those with so many late messages that chance no longer explains them.
     fn of_messages(mut self, units: &[Unit], least: f64) -> Culprits {
         let messages = |is_mine: &dyn Fn(&Unit) -> bool| -> f64 {
             units.iter().filter(|unit| unit.is_late && is_mine(unit)).map(|unit| unit.late).sum()
@@ -279,7 +279,7 @@ impl Culprits {
     }
 }
 
-/// Of several values the middle; how one end does against the other.
+/// The median of one end's values over that of the other's.
 fn ratio(top: &[f64], under: &[f64]) -> Option<f64> {
     Some(median(top)? / median(under)?)
 }

@@ -113,7 +113,7 @@ impl Series {
 pub struct Places(BTreeMap<String, u32>);
 
 impl Places {
-    /// By the names of adapters, of which the first word counts, too (`node01 mlx5_0`).
+    /// By the names of adapters; their first word counts, too (`node01 mlx5_0`).
     pub fn of(source: &Source) -> Places {
         let mut places = BTreeMap::new();
         if let Some(nodes) = source.own_site().map(|site| site.nodes())

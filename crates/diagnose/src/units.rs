@@ -89,7 +89,7 @@ fn judged(values: &[f64], limits: &Thresholds, by: By) -> Option<Vec<(f64, bool)
     let has_sound = sound.len() >= 2 && sound.len() as f64 / values.len() as f64 >= limits.sound_part;
     let reference = Spread::beyond(if has_sound { &sound } else { values }, explained)?;
     let apart = if values.len() < limits.few { limits.few_times * apart } else { apart };
-    // Of two runs the better one is the measure.
+    // The better of two runs is the measure.
     let best = values.iter().copied().fold(f64::NAN, f64::max);
     let reference = if values.len() == 2 { Spread { median: best, deviation: 0.0 } } else { reference };
     Some(
@@ -100,7 +100,8 @@ fn judged(values: &[f64], limits: &Thresholds, by: By) -> Option<Vec<(f64, bool)
     )
 }
 
-/// Of one group of comparable runs: whether they stream, the value over what others reach, and whether it is an outlier.
+/// Of a run in one group of comparable runs: whether it streams, the value over what others reach, and whether it is an
+/// outlier.
 type Said = (bool, f64, bool);
 
 /// What all groups say of the same hosts.
@@ -113,8 +114,8 @@ struct Heard<'a> {
     runs: Vec<&'a Series>,
 }
 
-/// How steady the short messages of each run are, and whether it is late. Who waited for lost packets is late whatever the
-/// others did, and is no measure of them.
+/// How steady the short messages of each run are, and whether it is late. A run that waited for lost packets is late in
+/// any case, and is no measure of the others.
 fn steadiness<'s>(group: &[&'s Series], limits: &Thresholds) -> Vec<(&'s Series, (f64, bool))> {
     let known = group.iter().filter_map(|one| Some((*one, one.steady(limits)?)));
     let (repeated, calm): (Vec<_>, Vec<_>) = known.partition(|(one, _)| one.is_repeated(limits));

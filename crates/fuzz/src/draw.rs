@@ -117,7 +117,7 @@ impl Draw<'_> {
     pub(super) fn any_tag(&mut self) -> Tag {
         self.random.below(3) as Tag
     }
-    /// One of those given, of which there are some.
+    /// One of the given choices, at least one.
     pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.random.below(choices.len() as u64) as usize]
     }

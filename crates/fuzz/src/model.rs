@@ -149,7 +149,7 @@ struct Stage<'a> {
     actors: Vec<Actor>,
     /// Sends that are over: they have met their receives, or do not wait for them.
     received: BTreeSet<(Rank, u32)>,
-    /// Of the standard sends, in percent: those that do not wait.
+    /// The percentage of standard sends that do not wait.
     eager: u64,
     random: Random,
 }

@@ -101,7 +101,7 @@ pub async fn play<P: Port>(comm: &Comm<P>, script: &Script) -> Outcome {
 /// A request that is not waited for yet.
 struct Held {
     request: Request,
-    /// Of a receive: its number, where it goes and its room.
+    /// For a receive: its number, where it goes and its room.
     receive: Option<Landing>,
 }
 
@@ -274,7 +274,7 @@ impl<P: Port> Player<'_, P> {
             first.extend_from_slice(&about[at..at + run as usize]);
         }
         let prefix = key_of(&first);
-        // Of the shortest ones all is in the prefix.
+        // The prefix holds all of the shortest ones.
         let data = if bytes < 8 { first } else { contents(prefix, bytes) };
         let mut due = vec![UNTOUCHED; about.len()];
         let mut taken = 0;

@@ -201,7 +201,7 @@ pub enum Step {
         /// Whether it makes progress meanwhile.
         polls: bool,
     },
-    /// Frees a memory; it is allocated anew when it is next used.
+    /// Frees a memory; it is allocated again when it is next used.
     Free {
         /// Which.
         place: u32,

@@ -38,8 +38,8 @@ pub struct Job {
     pub tags: bool,
     /// What ranks print goes to the standard error output, all of it.
     pub errors_alone: bool,
-    /// If the program is a script of Python's, one interpreter imports what it imports at its top, and forks the ranks. Where
-    /// each starts its own all the same, this hears why.
+    /// If the program is a script of Python's, one interpreter imports what it imports at its top, and forks the ranks.
+    /// Where each rank still starts its own, this receives the reason.
     pub forks: Option<fn(&str)>,
     /// When all ranks have waited this long for each other, they are ended, and the report says who waits for whom.
     /// `None`: they wait.
@@ -127,7 +127,7 @@ pub(crate) trait Supervised {
     fn name(&self, number: u32) -> String;
     /// Those that run, where the job's time is up.
     fn still(&self) -> String;
-    /// Who waits for whom, once it is known that none can go on.
+    /// Which rank waits for which, once it is known that none can go on.
     fn stuck(&mut self) -> Option<String> {
         None
     }
@@ -263,7 +263,7 @@ fn tagged(rank: u32, from: impl io::Read + Send + 'static, to_errors: bool) -> J
             if whole.last() != Some(&b'\n') {
                 whole.push(b'\n');
             }
-            // One write a line, so that lines of ranks do not mix. Who reads no more is not the ranks' concern.
+            // One write a line, so that lines of ranks do not mix. A reader that has gone is not the ranks' concern.
             let _ = if to_errors { io::stderr().write_all(&whole) } else { io::stdout().write_all(&whole) };
         }
     })
@@ -431,8 +431,8 @@ pub(crate) fn supervise(
         let ended = ended(of.children())?;
         for &(number, status) in &ended {
             let (code, how) = how(status);
-            // Which of those that fail is seen first is chance: by itself that would change from run to run. Of those that fail
-            // alike it is the lowest, and who noticed another's end was not the first.
+            // Chance decides which failure is seen first, and would change from run to run. Of those that fail alike it
+            // is the lowest; a rank that noticed another's end was not the first.
             let is_by_itself = asked.is_some_and(|(_, terminated)| !terminated);
             let is_cause = |first| (end.status == code && number < first) || (end.status == NOTICED && code != NOTICED);
             let names_it = first.is_none_or(|first| is_by_itself && is_cause(first));
@@ -524,7 +524,7 @@ mod tests {
         assert!(
             !lines.filter_map(|path| std::fs::read_to_string(path).ok()).any(|line| line == format!("sleep\0{mark}\0"))
         );
-        // Who fails before has failed; who is in time is none of this.
+        // A job that fails before its limit has failed; one that is in time is neither.
         assert_eq!(limited("exit 3").run().unwrap().status, 3);
         assert_eq!(limited("true").run().unwrap(), JobEnd::default());
     }

@@ -1,4 +1,4 @@
-//! Who started this process: nobody in particular, or a launcher (`mpirun`, `srun`) as one of several ranks.
+//! What started this process: nobody in particular, or a launcher (`mpirun`, `srun`) as one of several ranks.
 
 use crate::exchange::Exchange;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -16,7 +16,7 @@ pub struct Launched {
     pub meet: Option<String>,
     /// The launcher itself carries where rank 0 listens, between ranks on several machines.
     pub exchange: Option<Exchange>,
-    /// Who says all this: variables, or options.
+    /// The origin of all this: variables, or options.
     pub origin: String,
 }
 

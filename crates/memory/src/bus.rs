@@ -22,7 +22,7 @@ pub struct Bus {
     address: u64,
     turnaround: u64,
     write_wait: u64,
-    /// Of a read: for its first data, and in picoseconds for each further line where the memory lags behind.
+    /// The wait of a read for its first data, and in picoseconds for each further line where the memory lags behind.
     read_wait: u64,
     line: u64,
     lag_ps: u64,
@@ -114,7 +114,7 @@ impl Bus {
     }
 }
 
-/// Who puts data on the sender's bus, and in which pieces they reach the receiver's memory.
+/// What puts data on the sender's bus, and in which pieces they reach the receiver's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusUse {
     /// The processor's stores, in bursts of write combining; else the adapter reads memory (DMA).

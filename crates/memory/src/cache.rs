@@ -1,4 +1,4 @@
-//! Caches: sets of lines, the least recently used of which makes room, or any one.
+//! Caches: sets of lines. The least recently used line makes room, or any one.
 
 use crate::machine::Level;
 use hotlink_fabric::rng::SplitMix64;
@@ -10,7 +10,7 @@ pub(crate) struct Cache {
     ways: usize,
     sets: u64,
     lines: Vec<u64>,
-    /// Of a cache that cores share: what chooses the line that makes room.
+    /// For a cache that cores share: what chooses the line that makes room.
     chance: Option<SplitMix64>,
     /// Whether its sets are found by all bits of an address.
     hashes: bool,

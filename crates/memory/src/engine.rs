@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 pub(crate) struct Bursts {
     /// Lines of a burst.
     pub lines: u64,
-    /// Of the bus for a line's data.
+    /// Time of the bus for a line's data.
     pub data_ps: u64,
     /// Time of the bus for a burst, in addition to its data and its waits.
     pub protocol_ps: u64,

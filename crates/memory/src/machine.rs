@@ -21,7 +21,7 @@ pub struct Level {
 pub struct Translation {
     /// Pages that it knows at a time.
     pub entries: u64,
-    /// Of these, the places for one page: as many as there are where it may be in any.
+    /// Their places for one page: all of them where the page may be in any.
     pub ways: u64,
     /// Bytes of a page.
     pub page: u64,
@@ -29,10 +29,10 @@ pub struct Translation {
     pub miss: Time,
 }
 
-/// What a processor is like that goes on while lines come from its caches, as those that work out of order do.
+/// A processor that goes on while lines arrive from its caches, as out-of-order processors do.
 ///
-/// Each cache hands over one line after the other; the processor waits only where as many lines are under way as may be.
-/// Its last of three caches is shared: any line of a set makes room.
+/// Each cache delivers one line after the other. The processor waits only where the most lines are under way. Its last
+/// of three caches is shared: any line of a set makes room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
     /// Time of a load or store of a word by itself. Words of a block move several at a time, as the first cache's line
@@ -97,11 +97,11 @@ pub struct Machine {
     pub translation: Option<Translation>,
     /// The memory.
     pub dram: Dram,
-    /// Of a request's latency what lies between processor and memory, there and back.
+    /// The part of a request's latency between processor and memory, there and back.
     pub path: Time,
     /// Lines under way between processor and memory.
     pub misses: u64,
-    /// `None` where the processor waits for each line that a cache hands over.
+    /// `None` where the processor waits for each line that a cache delivers.
     pub ahead: Option<Ahead>,
     /// Whether a store that misses fetches its line first.
     pub allocates: bool,

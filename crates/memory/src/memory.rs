@@ -30,13 +30,13 @@ type Known = BTreeMap<(Kernel, Before), u64>;
 /// How loops on so many processors and transfers slow each other down.
 type Beside = BTreeMap<(Kernel, u32, Flow), Slowed>;
 
-/// The memory system of one machine. Clones share what they have worked out.
+/// The memory system of one machine. Clones share their computed times.
 #[derive(Clone, Debug)]
 pub struct Memory {
     machine: Arc<Machine>,
     known: Arc<Mutex<Known>>,
     slowed: Arc<Mutex<Beside>>,
-    /// Of the processor to read a line of many, in picoseconds.
+    /// Time of the processor to read a line of many, in picoseconds.
     line_ps: u64,
     /// The same where stores on their way to the bus hold all of its other buffers.
     line_alone_ps: u64,
@@ -77,7 +77,7 @@ impl Memory {
         let memory = Memory::made(machine);
         let mut made = made();
         made.push_back(memory.clone());
-        // Of a calibration's many, the last.
+        // The last of a calibration's many.
         if made.len() > MADE_BEFORE {
             made.pop_front();
         }
@@ -135,7 +135,7 @@ impl Memory {
         self.time(kernel, if processors > 1 { Before::Together(processors) } else { Before::Itself })
     }
 
-    /// What the accesses of a loop come to: of one that has been run before, or that finds nothing in the caches.
+    /// The counts of a loop's accesses, after a first pass or with empty caches.
     pub fn counts(&self, kernel: Kernel, cached: bool) -> Counts {
         let kernel = kernel.of_turns(kernel.turns().min(self.long()));
         kernel.run(&self.machine, if cached { std::slice::from_ref(&kernel) } else { &[] }).1

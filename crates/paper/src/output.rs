@@ -106,7 +106,7 @@ impl Output {
         let stream = if format == Format::Jsonl { Stream::Live(0) } else { Stream::Held };
         Output { format, progress, anonymous, command, environment, muted: false, stream, ..Output::silent() }
     }
-    /// Of a question that was no command line: `call` says which. Prints nothing by itself.
+    /// The output of a question that was no command line: `call` names it. Prints nothing by itself.
     pub fn by_values(call: &str) -> Output {
         Output { command: vec![call.to_owned()], environment: environment::describe(), ..Output::silent() }
     }
@@ -197,7 +197,7 @@ impl Output {
             return;
         }
         let Ok(stdout) = std::io::stdout().as_fd().try_clone_to_owned().map(File::from) else { return };
-        // Of a pipe's end for writing nothing is reported but that its reader left.
+        // A pipe's writing end reports nothing but that its reader has left.
         if stdout.metadata().is_ok_and(|about| about.file_type().is_fifo()) {
             std::thread::spawn(move || {
                 while !wait_readable(&[stdout.as_raw_fd()], Duration::from_secs(3600)).contains(&true) {}
@@ -249,7 +249,7 @@ impl Output {
     pub fn text(&mut self, text: impl Into<String>) {
         self.text = Some(text.into().trim_end().to_owned() + "\n");
     }
-    /// Text that stands in place of everything, whatever the format: it is no result.
+    /// Text that replaces everything, in any format: it is no result.
     pub fn only(&mut self, text: impl Into<String>) {
         self.format = Format::Table;
         self.text(text);

@@ -56,7 +56,7 @@ struct Task {
     total: u64,
     started: Instant,
     done: AtomicU64,
-    /// Simulations at work, which say how far they are.
+    /// Running simulations, which report their progress.
     gauges: Mutex<Vec<Gauge>>,
     style: Style,
     halt: Halt,
@@ -181,7 +181,7 @@ impl Drop for Ticking {
 }
 
 impl Task {
-    /// The steps that ran to their end, and the parts of those at work, as far as they are known.
+    /// The steps that ran to their end, and the parts of running ones, as far as they are known.
     fn so_far(&self) -> f64 {
         let done = self.done.load(Ordering::Relaxed) as f64;
         self.gauges.lock().map_or(done, |gauges| {

@@ -76,12 +76,12 @@ impl Busy {
         Busy { processor_ps: std::array::from_fn(of), engine_ps: self.engine_ps.saturating_sub(earlier.engine_ps) }
     }
 
-    /// Of the processor with a task.
+    /// Time of the processor with a task.
     pub fn processor(&self, task: Task) -> Time {
         Time(self.processor_ps[task as usize])
     }
 
-    /// Of the adapter: its engine, or what keeps it from the next message.
+    /// Time of the adapter: its engine, or what keeps it from the next message.
     pub fn engine(&self) -> Time {
         Time(self.engine_ps)
     }

@@ -1,4 +1,4 @@
-//! The contract between message passing and whatever carries it.
+//! The contract between message passing and its transport.
 //!
 //! A [`Port`] is one rank's non-blocking door to a fabric, simulated or real. Protocols, collectives and benchmarks
 //! stand on it and never learn which kind they have. A [`Driver`] runs one asynchronous program per rank; the one

@@ -25,7 +25,7 @@ pub trait Layer {
     fn after_post(&mut self, now: Time, op: &Op<'_>, posted: Posted) {
         let _ = (now, op, posted);
     }
-    /// `false`: this time, `poll` gives nothing, whatever there is.
+    /// `false`: this time, `poll` gives nothing, even if something is there.
     fn lets_poll(&mut self) -> bool {
         true
     }

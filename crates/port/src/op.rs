@@ -38,12 +38,12 @@ impl Payload<'_> {
     }
 }
 
-/// Who moves the data of a deposit or fetch.
+/// What moves the data of a deposit or fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Engine {
     /// The processor, by stores through a mapping: done on this side when `post` returns.
     Pio,
-    /// The port's DMA engine, or whatever plays its part: progresses while the processor computes.
+    /// The port's DMA engine, or what plays its part: it progresses while the processor computes.
     Dma,
 }
 
@@ -114,7 +114,7 @@ pub enum Op<'a> {
     Reduce {
         /// How, and of what.
         operation: Operation,
-        /// Who gets which part of the result; other than [`Share::All`] where the limits say so.
+        /// Which rank gets which part of the result; other than [`Share::All`] where the limits say so.
         share: Share,
         /// This rank's elements.
         from: Span,

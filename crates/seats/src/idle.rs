@@ -7,7 +7,7 @@ const FIRST_PS: u64 = 1_000_000;
 /// necessary.
 const PART: u64 = 64;
 
-/// Calls of a process since it last waited for something; it starts anew where it waits.
+/// Calls of a process since it last waited for something; the count starts again where it waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Idle {
     calls: u32,

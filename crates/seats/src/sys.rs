@@ -18,7 +18,7 @@ pub struct SharedMemory {
 
 impl SharedMemory {
     /// Maps `bytes` of zeros; pages take memory when first touched. Where the system forbids memory files, the memory
-    /// is anonymous: forked processes share it all the same.
+    /// is anonymous, and forked processes still share it.
     pub fn new(bytes: usize) -> io::Result<SharedMemory> {
         match memory_file(bytes) {
             Ok(file) => SharedMemory::of(file, bytes),
@@ -49,7 +49,7 @@ impl SharedMemory {
     pub fn start(&self) -> *mut u8 {
         self.start
     }
-    /// Makes the file at least so long; however many processes do so at once, it never gets shorter.
+    /// Makes the file at least this long. It never gets shorter, however many processes call this at once.
     pub fn extend(&self, bytes: u64) -> io::Result<()> {
         let Some(file) = &self.file else { return Err(io::ErrorKind::Unsupported.into()) };
         // SAFETY: an owned descriptor, and a byte of this function; nobody uses the file's last byte yet.
@@ -150,7 +150,7 @@ fn membarrier(command: u32) -> u32 {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) as u32 }
 }
 
-/// What this thread stored before is there for all before whatever it loads next.
+/// Earlier stores of this thread are visible to all before its later loads.
 #[inline(always)]
 pub fn full_fence() {
     // A fence is compiled to `mfence`, which takes some eight times as long. It would also order stores that go around the
@@ -273,7 +273,7 @@ pub enum Ending {
     Signal(i32),
 }
 
-/// Forks; the child runs `body`, ends, and dies with this process whatever kills it.
+/// Forks. The child runs `body` and ends; it dies with this process, however that ends.
 pub fn fork(body: impl FnOnce()) -> io::Result<Child> {
     // SAFETY: plain system calls.
     let parent = unsafe { libc::getpid() };
@@ -405,8 +405,8 @@ pub fn allow_descriptors(count: u64) -> Result<(), String> {
     }
 }
 
-/// Waits until somebody wakes those at `word`, which processes may share, or for so long; not at all if it is not `seen` any
-/// more. By the system's own clock, whatever the program takes for one.
+/// Waits until somebody wakes those at `word`, which processes may share, or for this long; not at all if it is no
+/// longer `seen`. The system's own clock counts, even if the program uses another one.
 pub fn wait_at(word: &AtomicU32, seen: u32, limit: Option<Duration>) {
     let time = limit.map(|limit| libc::timespec {
         tv_sec: limit.as_secs() as libc::time_t,

@@ -125,7 +125,7 @@ struct State {
     fair: u64,
 }
 
-/// What is to be done next.
+/// The next thing to do.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     Turn(usize),
@@ -221,7 +221,7 @@ pub(crate) fn told(places: &[Place]) -> Cow<'static, str> {
     Cow::Owned(told.collect::<Vec<_>>().join(" and "))
 }
 
-/// How a thread lends its door to what is to be done there.
+/// How a thread lends its door for work there.
 pub type Lends<'a> = &'a dyn Fn(&mut dyn FnMut(&mut Door));
 
 /// See the module.
@@ -279,12 +279,12 @@ pub(crate) fn sleeps(ps: u64) -> bool {
 struct Watch {
     turns: u64,
     looks: u32,
-    /// Who ran, and the processor time that it had taken.
+    /// The thread that ran, and the processor time that it had taken.
     since: Option<Awake>,
 }
 
 impl Watch {
-    /// Begins anew where others have had turns.
+    /// Starts again where others have had turns.
     fn renew(&mut self, turns: u64) {
         if self.turns != turns {
             *self = Watch { turns, ..Watch::default() };
@@ -490,7 +490,7 @@ mod tests {
         assert_eq!(state.choice(Time(0)), Next::Turn(0));
         state.turns += PATIENCE;
         assert_eq!(state.choice(Time(0)), Next::Turn(1));
-        // Of calls, that of the thread whose turn is the longest ago.
+        // Among calls, that of the thread whose turn is the longest ago.
         state.parked = vec![parked(1, Want::Turn, 0, 9), parked(2, Want::Turn, 0, 8)];
         assert_eq!(state.choice(Time(0)), Next::Turn(1));
     }

@@ -58,8 +58,8 @@ pub fn waits_in(name: &'static str) {
 pub fn function() -> &'static str {
     match WITHIN[0].load(Relaxed) {
         0 => "",
-        // SAFETY: `waits_in` has put both there, of a name that lives for ever. It is for a process of which one thread
-        // at a time is in the library: the others are quiet.
+        // SAFETY: `waits_in` has put both there, for a name that lives for ever. One thread of the process at a time is
+        // in the library: the others are quiet.
         start => unsafe {
             let bytes = std::slice::from_raw_parts(start as *const u8, WITHIN[1].load(Relaxed));
             std::str::from_utf8_unchecked(bytes)
@@ -203,7 +203,7 @@ impl Waits {
 pub struct Watch {
     waits: Arc<Waits>,
     stall: Duration,
-    /// Of every rank: the number of its wait, when they last changed; 0 of one that is over or does not wait.
+    /// For every rank, the number of its wait when they last changed; 0 if it is over or does not wait.
     numbers: Vec<u64>,
     since: Instant,
     /// All have waited for long: since when that is known, and the beats of every rank then.
@@ -211,8 +211,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// To be called now and then; `is_over`: whether a rank's program has ended well. Who waits for whom, if no rank that is
-    /// not over can go on.
+    /// To be called now and then. `is_over`: whether a rank's program has ended well. Returns which rank waits for
+    /// which, if no rank that is not over can go on.
     pub fn look(&mut self, is_over: impl Fn(Rank) -> bool) -> Option<String> {
         let over: Vec<bool> = (0..self.waits.ranks).map(is_over).collect();
         let (numbers, beats): (Vec<u64>, Vec<u64>) =
@@ -253,7 +253,7 @@ impl Watch {
             cycle.unwrap_or_default()
         )
     }
-    /// Ranks of which each waits for the next, the last for the first.
+    /// Ranks in a cycle: each waits for the next, the last for the first.
     fn cycle(&self, over: &[bool]) -> Option<Vec<Rank>> {
         (0..self.waits.ranks).find_map(|start| {
             let mut way = vec![start];
@@ -283,7 +283,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Of a rank.
+    /// The account of a rank.
     pub fn new(waits: &Arc<Waits>, rank: Rank) -> Account {
         Account { waits: waits.clone(), rank, is_told: false, listens: false }
     }

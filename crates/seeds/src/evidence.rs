@@ -72,7 +72,7 @@ impl Evidence {
     }
 }
 
-/// The same machine, of which nothing was asked yet.
+/// The same machine before any question.
 pub(crate) fn unasked(spec: &FabricSpec) -> FabricSpec {
     FabricSpec { parameters: spec.parameters.unasked(), ..spec.clone() }
 }
@@ -98,7 +98,7 @@ impl Found {
         Found::of_unasked(method, &unasked(spec), answer)
     }
 
-    /// Of a machine of which nothing was asked.
+    /// Evidence of a machine before any question.
     fn of_unasked<E>(
         method: Method,
         spec: &FabricSpec,
@@ -146,7 +146,7 @@ impl Found {
 pub enum Class {
     /// A number of a simulation, none of whose inputs was taken from the printed one.
     Prediction,
-    /// Who is ahead, where that changes, or whether a statement holds.
+    /// Which side is ahead, where that changes, or whether a statement holds.
     Ordering,
     /// The number that counted loads allow at most.
     Bound,

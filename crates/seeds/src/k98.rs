@@ -125,7 +125,7 @@ impl Model {
         &self.platform(fabric).1
     }
 
-    /// Of a deposit: the host's model read the machine when it was made.
+    /// Evidence of a deposit: the host's model read the machine when it was made.
     fn evidence(&self, fabric: &str) -> Evidence {
         Evidence::of(Method::Packet, self.spec(fabric))
     }

@@ -56,7 +56,7 @@ impl Row {
         }
         .also("source", claim.source.clone())
     }
-    /// A point of a series, of which the study prints no number.
+    /// A point of a series without a printed number.
     pub(crate) fn point(id: &str, quantity: &str, evidence: Evidence, value: f64, unit: &str) -> Row {
         Row {
             id: id.to_owned(),

@@ -17,7 +17,7 @@ pub(crate) struct Sheet {
 pub(crate) enum Shows {
     /// Points of the series that have this identifier and whose quantity begins so.
     Curves { points: (&'static str, &'static str), x: Side<Across>, y: Side<Upwards>, printed: &'static [Mark] },
-    /// Claims with this identifier that have a fabric and a series, side by side.
+    /// Bars of claims with this identifier that have a fabric and a series.
     Bars { claims: &'static str, y: Side<Upwards> },
     /// Values of a series with this identifier, a column for each quantity.
     Values(&'static str),

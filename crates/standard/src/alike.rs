@@ -58,13 +58,13 @@ pub enum Difference {
     Arguments,
 }
 
-/// Of what is not compared.
+/// Stands for what is not compared.
 const NONE: i64 = -1;
 /// The program's functions come behind the standard's operators.
 const OWN: i64 = 1000;
 
 impl Alike {
-    /// Of a collective to which all ranks give parts of so many bytes.
+    /// For a collective to which all ranks give parts of so many bytes.
     pub fn bytes(bytes: u64) -> Alike {
         Alike { bytes: Some(bytes), ..Alike::default() }
     }
@@ -96,7 +96,7 @@ impl Given {
         let arguments = arguments.iter().map(|(name, words)| (*name, words.to_vec())).collect();
         Given { name, arguments, sum: Some(sum.0 >> 1) }
     }
-    /// Of a rank whose arguments may be any.
+    /// For a rank whose arguments may be any.
     pub fn whatever(name: &'static str) -> Given {
         Given { name, arguments: Vec::new(), sum: None }
     }

@@ -164,7 +164,7 @@ impl Datatype {
         let ranges: Vec<Vec<(i64, i64)>> = subsizes.iter().zip(starts).map(|(&n, &at)| vec![(at, n)]).collect();
         Datatype::of_array(sizes, &ranges, order, of, contents)
     }
-    /// Of an array the elements whose index in each dimension is in one of its ranges (first, count).
+    /// The elements of an array whose index in each dimension is in one of its ranges (first, count).
     pub(crate) fn of_array(
         sizes: &[i64],
         ranges: &[Vec<(i64, i64)>],

@@ -82,13 +82,13 @@ pub struct Datatype {
     true_lb: i64,
     true_ub: i64,
     elements: u64,
-    /// Its bounds were set, and stand whatever it becomes part of.
+    /// Its bounds were set, and hold in any larger type.
     pub(crate) bounded: bool,
     contents: Contents,
 }
 
 impl Datatype {
-    /// Of these leaves with these bounds.
+    /// A type of these leaves with these bounds.
     pub(crate) fn of(leaves: Vec<Leaf>, (lb, ub): (i64, i64), bounded: bool, contents: Contents) -> Datatype {
         let ends = |leaf: &Leaf| {
             let (first, last) = (leaf.at, leaf.at + (leaf.count as i64 - 1) * leaf.stride);

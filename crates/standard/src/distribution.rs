@@ -86,7 +86,7 @@ mod tests {
     use crate::basic::Basic;
     use std::collections::BTreeSet;
 
-    /// Whatever the distribution, each element of the array belongs to exactly one process.
+    /// In any distribution, each element of the array belongs to exactly one process.
     #[test]
     fn the_parts_of_all_processes_are_the_array() {
         let int = Rc::new(Datatype::named(Basic::I32));

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn sums_and_products_that_doubles_hold_are_the_same() {
-        // Of 20 bits each, at distances that 53 bits hold.
+        // Numbers of 20 bits each, at distances that 53 bits hold.
         let mut state = 1u64;
         let mut next = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

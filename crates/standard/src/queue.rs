@@ -1,4 +1,4 @@
-//! Who has a window's lock, and who waits for it.
+//! Which rank has a window's lock, and which waits for it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(granted(&mut queue), [2]);
     }
 
-    /// Two ranks of which one always holds the lock let a third have it alone in the end.
+    /// Two ranks, one of which always holds the lock, let a third have it alone in the end.
     #[test]
     fn who_waits_to_have_it_alone_is_passed_so_often_only() {
         let mut queue = LockQueue::default();

@@ -79,7 +79,7 @@ pub(crate) fn scale_up_links(spec: &FabricSpec, domain: u32) -> f64 {
 }
 
 impl Gpus {
-    /// Of a fabric.
+    /// The GPUs of a fabric.
     ///
     /// # Errors
     /// What its file does not state.

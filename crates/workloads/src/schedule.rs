@@ -47,7 +47,7 @@ impl Scheduled {
     /// family answers, as one does where the fabric is calibrated as such and no method is asked for.
     ///
     /// # Errors
-    /// Of the fabric's file; a method that runs no schedule; collectives that are recorded on a LogGP machine.
+    /// Errors of the fabric's file; a method that runs no schedule; collectives that are recorded on a LogGP machine.
     pub fn of_request(
         request: &Request,
         goal: &Goal,

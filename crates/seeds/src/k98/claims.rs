@@ -211,7 +211,7 @@ fn raw_blocks(claim: &Claim, series: &[Row]) -> Vec<Row> {
     ]
 }
 
-/// Of s25 or s26.
+/// A claim of s25 or s26.
 fn postal_below(claim: &Claim, series: &[Row]) -> Row {
     let of = |level: Level| -> Vec<f64> {
         let points = series.iter().filter(|row| row.id == claim.id);

@@ -201,7 +201,7 @@ fn point<'a>(runs: &'a Runs, memory: &'a str, zero_copy: bool) -> Vec<&'a Value>
 }
 
 /// s27: the busy time from which on an asynchronous message ends earlier than a synchronous one. None is as short as 0:
-/// where the message alone is faster, it is ahead whatever is computed.
+/// where the message alone is faster, it is ahead for any computation.
 fn pays_off(runs: &Runs, claim: &Claim, memory: &str) -> Row {
     let alone = point(runs, memory, false).first().map_or(f64::NAN, |record| number(record, "message_us"));
     let points = point(runs, memory, true);

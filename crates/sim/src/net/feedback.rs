@@ -196,8 +196,8 @@ impl Net<'_> {
         }
         next.filter(|&next| self.takes_pair(next))
     }
-    /// Times of a packet that is alone on the route in the buffer: to the first link, to its arrival; and the rate of
-    /// that link.
+    /// Times of a packet that is alone on the route in the buffer: to the first link, to its arrival. Also that link's
+    /// rate.
     fn idle_times(&mut self, host_stages: u16, payload: u32, wire: u32) -> (u64, u64, f64) {
         let took = |net: &mut Self, stage: usize| {
             let lane = net.buffer.stages[stage].lane;

@@ -91,7 +91,7 @@ pub enum Work {
     },
     /// Messages at random times, whether the network takes them or not.
     Traffic {
-        /// Who sends to whom.
+        /// Which nodes send to which.
         traffic: Traffic,
         /// Bytes of messages, as the plan has them.
         size: String,
@@ -279,7 +279,7 @@ impl Plan {
         self.faults.is_some() || self.has_own_faults
     }
 
-    /// Of a simulation: what the options say, with all that fails by the plan, too.
+    /// Settings of a simulation: what the options say, with all that fails by the plan, too.
     pub(super) fn settings(
         &self,
         network: &Network,

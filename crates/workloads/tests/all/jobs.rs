@@ -1,4 +1,4 @@
-//! Several jobs at once: against times worked out by hand, against the same job by itself, and what a plan gets wrong.
+//! Several jobs at once: against times computed by hand, against the same job by itself, and mistakes in plans.
 
 use hotlink_bench::Record;
 use hotlink_schedule::collective::{Algorithm, Which};
@@ -29,7 +29,7 @@ const NETWORK: Network = Network {
     faults: None,
 };
 
-/// A program of which nobody starts a process: rank 0 sends each other rank 64 KiB for each of its arguments.
+/// A program that starts no process: rank 0 sends each other rank 64 KiB for each of its arguments.
 struct Written(RefCell<Vec<String>>);
 
 impl Programs for Written {
@@ -196,7 +196,7 @@ fn jobs_without_a_resource_in_common_do_not_slow_each_other() {
     }
 }
 
-/// Marks and rates of a job follow from its own packets, whatever others draw.
+/// Marks and rates of a job follow from its own packets, independently of the others' random numbers.
 #[test]
 fn transports_of_jobs_without_a_resource_in_common_do_not_meet() {
     let incast = |name, nodes| {
@@ -343,7 +343,7 @@ fn collectives_of_gpus_tell_what_failures_cost() {
         asked.records(&["hgx-h100-rail".to_owned()], &Unwatched).map_err(|error| error.to_string())
     };
     let whole = ask(None).unwrap();
-    // Of both algorithms the proxies have more to do.
+    // In both algorithms the proxies have more to do.
     assert!(whole[0].text("limiter").unwrap().starts_with("proxy of channel"), "{whole:?}");
     let link = "NVLink memory of GPU 0 -> scale-up switch 0";
     let plan = |state: &str| format!("[[fault]]\nat_us = 0\nlink = {link:?}\nstate = {state}\n");
@@ -526,7 +526,7 @@ fn a_collective_by_scale_up_switches_is_bound_by_its_domain() {
         vary: Vary::No,
     };
     let record = nvls.records(&["hgx-h100-rail".to_owned()], &Unwatched).unwrap().remove(0);
-    // 2 x 7/8 of the bytes in the time of 1 + 1/8 of them over 370.8 GB/s, of which the switch reaches 85 %.
+    // 2 x 7/8 of the bytes in the time of 1 + 1/8 of them over 370.8 GB/s; the switch reaches 85 % of it.
     let bound = number(&record, "bound_bus_bandwidth_MBps");
     assert!((480e3..=491e3).contains(&bound), "{record:?}");
     assert!(record.text("limiting_resource").is_some_and(|name| name.contains("NVLink")), "{record:?}");
@@ -822,7 +822,7 @@ fn what_a_model_gets_wrong_is_told_before_anything_runs() {
     }
 }
 
-/// Of a distribution the mean is offered, and each message has a size of its own.
+/// The mean of a distribution is offered, and each message has a size of its own.
 #[test]
 fn traffic_may_have_messages_of_many_sizes() {
     let text = "nodes = 64\n[[job]]\nname = \"a\"\ntraffic = \"uniform\"\nsize = \"uniform:1KiB..3KiB\"\nload = 0.5\nranks = 8\n\
