@@ -1,7 +1,7 @@
 """The states of a machine.
 
-Virtual processors are threads of one core in one minute, cores with a cache in common in the next, and far apart in a
-third: three machines. The time in which a cache line goes from one processor to the other tells them apart.
+Virtual processors are threads of one core in one minute, cores with a common cache in the next, and far apart in a
+third. These are three machines. The time in which a cache line goes from one processor to the other tells them apart.
 """
 
 import dataclasses
@@ -71,11 +71,11 @@ class Machine:
         """How many steps were taken again."""
 
     def go_through(self, steps: list[tuple[str, typing.Callable[[], T]]], runs: int) -> typing.Iterator[tuple[Run, T]]:
-        """Takes the named steps in their order until so many runs are whole; gives what each gave, and its run.
+        """Takes the named steps in their order until so many runs are whole; returns the result of each, and its run.
 
         Each state has runs of its own, and a step during which it changed is taken again: not more often than there are
-        steps. A machine that changes faster is measured as it is: from then on the run that is furthest takes each
-        step, and counts those that the machine moved in.
+        steps. A machine that changes faster is measured as it is. From then on the run that is furthest takes each
+        step, and counts those in which the machine moved.
         """
         begun: list[Run] = []
         now, since, kept, again = self.hand_off(), time.monotonic(), 0, 0

@@ -1,8 +1,8 @@
 /* The contract of hotlink_device.h on a device that is a process: `test_device SERVER RANKS ROUNDS`.
  *
- * First real ranks, a process each, one with a stale pin and late: nobody leaves before all have entered. Then groups
- * that come and go, members that die, an output that is held, a daemon that dies: several nodes played by one process,
- * each by a connection of its own. */
+ * First real ranks, a process each, one with a stale pin and late: none leaves before all have entered. Then groups
+ * that come and go, members that die, an output that is held, and a daemon that dies. There one process plays several
+ * nodes, each by a connection of its own. */
 #define _GNU_SOURCE
 #include "hotlink_device.h"
 

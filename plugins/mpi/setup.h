@@ -1,8 +1,8 @@
-/* The set-up of a communicator's barrier: which ranks share a node, the memory in which they meet, the device between
- * nodes. Part of takeover.c, which is compiled once per MPI binary interface. All of it is collective.
+/* The preparation of a communicator's barrier: which ranks share a node, the memory in which they meet, the device
+ * between nodes. Part of takeover.c, which is compiled once per MPI binary interface. All of it is collective.
  *
- * Memory is made once for a group of processes and used by all communicators of that group, one slot each: a duplicate
- * then costs no more than the reduction that decides about it. */
+ * Memory is made once for a group of processes and used by all communicators of that group, one slot each. So a
+ * duplicate costs no more than the reduction that decides about it. */
 #define SLOTS 16
 #define KEPT 8   /* groups whose memory is kept */
 #define IDLES 32 /* idle requests that are kept */

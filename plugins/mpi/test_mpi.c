@@ -1,11 +1,13 @@
 /* An ordinary MPI program that holds MPI_Barrier to its promise, with or without the plug-in:
- *   test_mpi all      order, many communicators, progress while waiting, intercommunicators, threads
- *   test_mpi apart    the same but one-sided operations, which an MPI may lack between nodes; needs SHARED_FILE
- *   test_mpi count    barriers until it is told to end, counted in SHARED_FILE
- *   test_mpi abort    rank 0 aborts while the others wait     (the job must end, not hang)
- *   test_mpi die      rank 0 kills itself while the others wait
- * With the plug-in, EXPECT_TAKEN=1 in the environment makes the test fail if no barrier was taken over, EXPECT_DEVICE=1
- * if none was met by a device between nodes. */
+ *
+ *     test_mpi all      order, many communicators, progress while waiting, intercommunicators, threads
+ *     test_mpi apart    the same but one-sided operations, which an MPI may lack between nodes; needs SHARED_FILE
+ *     test_mpi count    barriers until it is told to end, counted in SHARED_FILE
+ *     test_mpi abort    rank 0 aborts while the others wait     (the job must end, not hang)
+ *     test_mpi die      rank 0 kills itself while the others wait
+ *
+ * With the plug-in, EXPECT_TAKEN=1 in the environment makes the test fail if no barrier was taken over. EXPECT_DEVICE=1
+ * does so if no device between nodes met one. */
 #define _GNU_SOURCE
 #include <mpi.h>
 

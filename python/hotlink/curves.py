@@ -1,10 +1,11 @@
-"""Results as curves: what was measured against what was swept, with the field's conventions.
+"""Results as curves: measured values against swept ones, with the field's conventions.
 
-Sizes stand on a log2 axis with IEC labels, latencies on a logarithmic one; medians have their 95 % interval as a band;
-bounds are dotted, as no line is, in the colour of what they bound, or in grey where lines share it. A model over nodes
-is drawn in steps where every number of nodes was computed; otherwise marks show the computed ones, and thin lines join
-them. A line has its name at its end. Where lines are many or hide each other, each has a chart of its own with the
-others in grey.
+Sizes have a log2 axis with IEC labels, latencies a logarithmic one. Medians have their 95 % interval as a band. Only
+bounds are dotted, in the colour of their line, or in grey where lines share one. A model over nodes is drawn in steps
+where every number of nodes was computed. Otherwise marks show the computed ones, and thin lines join them.
+
+A line has its name at its end. Where lines are many or hide each other, each has a chart of its own with the others in
+grey.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ def rows_of(records: Sequence[Record], facet: str | None) -> dict[Value, list[Re
         if facet is None or record.get(facet) is not None:
             rows.setdefault(None if facet is None else record[facet], []).append(record)
     if facet is not None and not 1 <= len(rows) <= MOST_ROWS:
-        raise ValueError(f"--facet {facet}: {len(rows)} values; allowed are 1 to {MOST_ROWS}")
+        raise ValueError(f"--facet {facet}: {len(rows)} values; must be 1 to {MOST_ROWS}")
     return rows
 
 

@@ -109,7 +109,7 @@ def run_ranks(
     if via in ("shm", "mixed"):
         _core.use_copy(copy)
     elif copy is not None:
-        raise _core.InputError(f'copy={copy!r} with via={via!r}: allowed with "shm" and "mixed"')
+        raise _core.InputError(f'copy={copy!r} with via={via!r}: only "shm" and "mixed" take it')
     started = _core.launched() if real else None
     ranks = ranks if ranks is not None else started
     if ranks is None:

@@ -120,7 +120,7 @@ class Result(Sequence[Record]):
 
         Raises `InputError` where it is no result.
         """
-        # What is no result is told by the reader of all of the command's.
+        # The reader of all the command's results reports files that are no result.
         if not _is_todays(document := _document(text)):
             document = json.loads(_core.of_today(text))
         about = document.get("command", []), document.get("environment", {}), document.get("incomplete")

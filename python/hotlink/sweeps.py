@@ -24,8 +24,8 @@ from hotlink.questions import _result
 from hotlink.result import Record, Result
 
 Arguments = list[str]
-# Cells handed over at once, for each worker where their number is known: enough to keep all busy, few enough that a
-# broken pool leaves few under suspicion.
+# Cells handed over at once, for each worker where their number is known. They are enough to keep all busy, and so few
+# that a broken pool leaves few under suspicion.
 AHEAD = 2
 AHEAD_OF_UNKNOWN = 64
 
@@ -41,11 +41,11 @@ def sweep(
     """Run every cell of a plan and return all records in the plan's order.
 
     ``executor`` is any executor of the ``concurrent.futures`` kind (``ProcessPoolExecutor``, Dask's
-    ``client.get_executor()``, ``mpi4py.futures.MPIPoolExecutor``), or a function that makes one; without it the cells
+    ``client.get_executor()``, ``mpi4py.futures.MPIPoolExecutor``), or a function that makes one. Without it the cells
     run in this process, on all cores. Its workers need the same version of hotlink, and the files that the plan names
     under the same paths. ``out`` keeps finished cells, which are not run again: as ``hotlink sweep --out``.
 
-    A worker that dies costs its cell a retry, up to ``retries`` of them; a broken process pool is replaced, any other
+    A worker that dies costs its cell a retry, up to ``retries`` of them. A broken process pool is replaced, any other
     only if ``executor`` is a function. A cell without a result is a record with ``error`` in the result. Cells that
     measure run before all others, one at a time. ``progress`` is called with the cells done and the cells in all.
     """

@@ -2,11 +2,13 @@
 """Proofs of the barrier's RTL: `make prove`.
 
 Each job is one harness of formal/ put through yosys, and a verdict that it must have:
-  proved   the property holds in every reachable state (PDR, or k-induction by an SMT solver)
-  cex N    a counterexample exists, the shortest N clocks long (N = None: of any length)
-Mutants are textual edits of the RTL that break the barrier; the same proofs must then find a counterexample.
-Covers assert that something does *not* happen and must fail, which shows that the proofs are not vacuous.
-Exit status 1 if any verdict differs. Needs yosys (with yosys-abc, yosys-smtbmc) and z3; no Python packages.
+
+    proved   the property holds in every reachable state (PDR, or k-induction by an SMT solver)
+    cex N    a counterexample exists, the shortest N clocks long (N = None: of any length)
+
+Mutants are textual edits of the RTL that break the barrier; the same proofs must then find a counterexample. Covers
+assert that something does *not* happen and must fail, which shows that the proofs are not vacuous. Exit status 1 if any
+verdict differs. Needs yosys (with yosys-abc, yosys-smtbmc) and z3; no Python packages.
 """
 
 import argparse

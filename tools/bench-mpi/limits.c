@@ -1,13 +1,15 @@
-/* This machine's limits beside what bench.c measures: two processes on a core each that share memory and do nothing but
- * what the quantity is made of, with no library between. One line each, as bench.c prints them: the best median of the
- * ways tried, because a limit is what the machine can do and not what one way of asking gets.
- *   8 bytes           a flag handed over, over one line each way (or a line further each time)
- *   ordinary memory   copied into a shared ring by one core and out of it by the other at the same time, in parts; or by
- *                     the system's copy between processes, a half by each core at the same time
- *   segments          each core copies its part, straight
- *   words put         stored at the stride by one core into its own memory
- *   windows           lines written one by one, read by the other core, one flag back at the end
- * Usage: limits SECONDS PART: the most for each way, and which part, as of bench.c. */
+/* This machine's limits for the quantities of bench.c. Two processes on a core each share memory and do nothing but
+ * the quantity's own steps, with no library between. One line each, as bench.c prints them: the best median of the
+ * methods tried. A limit is the best that the machine can do, by whatever method.
+ *
+ *     8 bytes           a flag handed over, over one line each way (or a line further each time)
+ *     ordinary memory   copied into a shared ring by one core and out of it by the other at the same time, in parts;
+ *                       or by the system's copy between processes, a half by each core at the same time
+ *     segments          each core copies its part, straight
+ *     words put         stored at the stride by one core into its own memory
+ *     windows           lines written one by one, read by the other core, one flag back at the end
+ *
+ * Usage: limits SECONDS PART: the most for each method, and which part, as of bench.c. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>

@@ -1,15 +1,16 @@
-/* Benchmarks after the documented definitions of the OSU micro-benchmarks, written from that documentation, with no line of
- * theirs: what `hotlink measure --via mpi` must agree with.
+/* Benchmarks after the documented definitions of the OSU micro-benchmarks, written from that documentation, with no
+ * line of theirs. `hotlink measure --via mpi` must agree with them.
  *
- *   osu latency   2 ranks: blocking send and receive, there and back; half the round trip
- *   osu bw        2 ranks: windows of 64 non-blocking sends, waited for together; the receiver answers each window
- *   osu bibw      2 ranks: both send and receive a window, waited for together
- *   osu mbw_mr    pairs of ranks, each a stream of windows as in bw; all pairs' bandwidth together
- *   osu allreduce, alltoall, bcast
- *                 all ranks: each operation timed by itself, a barrier between; per rank the mean, then the mean of ranks
+ *     osu latency   2 ranks: blocking send and receive, there and back; half the round trip
+ *     osu bw        2 ranks: windows of 64 non-blocking sends, waited for together; the receiver answers each window
+ *     osu bibw      2 ranks: both send and receive a window, waited for together
+ *     osu mbw_mr    pairs of ranks, each a stream of windows as in bw; all pairs' bandwidth together
+ *     osu allreduce, alltoall, bcast
+ *                   all ranks: each operation timed by itself, a barrier between;
+ *                   per rank the mean, then the mean of ranks
  *
- * Usage: osu BENCHMARK BYTES SECONDS. Iterations fill about SECONDS after a warm-up of a fifth of them. Prints one number:
- * microseconds, or MB/s (10^6 bytes), for bibw of both ways together. */
+ * Usage: osu BENCHMARK BYTES SECONDS. Iterations fill about SECONDS after a warm-up of a fifth of them. Prints one
+ * number: microseconds, or MB/s (10^6 bytes), for bibw of both ways together. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

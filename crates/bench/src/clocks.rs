@@ -1,5 +1,5 @@
-//! Clocks of different ranks brought together, after Hunold and Carpen-Amarie ("Reproducible MPI benchmarking is still not
-//! as easy as you think", TPDS 2016): offsets to rank 0's clock from the fastest of some round trips.
+//! Brings clocks of different ranks together: offsets to rank 0's clock come from the fastest of some round trips.
+//! After Hunold and Carpen-Amarie ("Reproducible MPI benchmarking is still not as easy as you think", TPDS 2016).
 
 use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error, Tag};

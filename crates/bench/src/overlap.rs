@@ -65,9 +65,9 @@ const SLOWED: f64 = 0.9;
 /// Bytes of a copy by which the rate of copies is found.
 const TIMED: u64 = 1 << 20;
 
-/// Where the total would begin to grow if the message took as long beside a computation as alone: what is computed
-/// `beyond` is waited for in full, and the total is then the busy time and a rest that nothing hides. Never later than
-/// the saturation.
+/// Where the total would begin to grow if the message took as long during a computation as alone. The ranks wait in
+/// full for what is computed `beyond`, and the total is then the busy time and a rest that nothing hides. Never later
+/// than the saturation.
 fn begins(message_us: f64, beyond: (f64, f64)) -> f64 {
     (message_us - (beyond.1 - beyond.0)).max(0.0)
 }
@@ -100,8 +100,8 @@ impl OverlapTimes {
             // What can be hidden is the shorter of the two.
             let hidden = (message_us + busy_us - total_us) / message_us.min(busy_us);
             let overhead = (total_us - busy_us) / message_us;
-            // What is hidden completely takes as long as the longer of the two at its best, and each total holds a whole
-            // computation, too: on a machine that others load, neither is at its best alone.
+            // If one hides the other completely, the total is the longer of the two at its best, and it holds a whole
+            // computation, too. On a loaded machine, neither is at its best alone.
             let bound = hotlink_bound::local::hidden(least_us, busy_us.min(least(samples)), busy_us > message_us);
             Record::new()
                 .with("compute_us", busy_us)
@@ -166,8 +166,8 @@ impl Overlap {
             Spinning::Stress => lasting(TIMED, &|bytes| Work::Stress { bytes }),
         }
     }
-    /// Where only the sender can move data, it must know where to before it computes: the receiver waits first, as it
-    /// does in W01's loop, where nothing makes the ranks start together. Its request, at the receiver.
+    /// Where only the sender can move data, it must know the place before it computes. So the receiver waits first, as
+    /// it does in W01's loop, where nothing makes the ranks start together. Returns its request, at the receiver.
     async fn receiver_waits<E: Endpoint>(&self, comm: &E, span: Span) -> Result<Option<E::Request>, Error> {
         let limits = comm.limits();
         if !self.sender || limits.deposit.is_none() || limits.fetch.is_some() {

@@ -37,8 +37,8 @@ pub struct Plan {
     pub samples_max: usize,
     /// Stop after this time, with one sample at least.
     pub time_us: f64,
-    /// Repetitions before the first sample, as far as a quarter of the time allows, but one; on real ports more, until
-    /// they have taken 5 ms.
+    /// Repetitions before the first sample. Those after the first one take at most a quarter of the time. Real ports
+    /// repeat until 5 ms have passed.
     pub warmup: u64,
     /// In virtual time: how long ranks wait for their common start, the news of which must reach all before it.
     pub rest_us: f64,
@@ -51,8 +51,9 @@ pub struct Plan {
     pub buffers: Buffers,
 }
 
-/// How long a warm-up takes on a real port, if a quarter of the time allows it: ports and libraries send through buffers
-/// whose pages nobody has touched before their first round, and a hundred messages of 4 KiB do not go round one of 1 MiB.
+/// How long a warm-up takes on a real port, if a quarter of the time allows it. Ports and libraries send through
+/// buffers whose pages are untouched before their first round. A hundred messages of 4 KiB do not go round a buffer of
+/// 1 MiB.
 const WARM_UP_US: f64 = 5_000.0;
 
 /// Long enough for news to reach every rank of a large idle machine.
@@ -211,8 +212,8 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
     fn member(&self, place: u32) -> Rank {
         self.members.as_ref().map_or(place, |members| members[place as usize])
     }
-    /// Time of `inner` runs of `once` on this rank, begun together at `starts`, if at any: all in one, or, where `sent` is
-    /// to be rewritten before each, one by one.
+    /// Time of `inner` runs of `once` on this rank, begun together at `starts`, if at any. It times all in one, or one
+    /// by one where `sent` must be rewritten before each.
     pub(crate) async fn time(
         &self,
         inner: u64,
@@ -315,7 +316,7 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
             }
         }
     }
-    /// As rank 0: all do as ordered. Gives the shortest sample's time: a disturbed one tells of nothing.
+    /// As rank 0: all do as ordered. Returns the shortest sample's time, because a noisy one says nothing.
     async fn lead(
         &self,
         order: Order,

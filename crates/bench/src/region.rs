@@ -1,5 +1,5 @@
-//! Regions of the shared-memory interface (W01 slides 6 to 10): what it costs to set one up, to reach it, to hold what a
-//! transfer needs or to set it up for each, and to lose the memory to its owner.
+//! Regions of the shared-memory interface (W01 slides 6 to 10). Measures the cost of making one, of reaching it, and of
+//! losing the memory to its owner. Also the cost of a transfer's resources, held or made for each.
 
 use crate::distribution::median;
 use crate::plan::Repeater;
@@ -260,8 +260,8 @@ impl<'a, P: Port> Course<'a, P> {
         Span::new(self.board, 0, 0)
     }
 
-    /// From set-up to revocation, with so many accesses between, or more. Gives the time of an access, at the user, and of
-    /// the whole life.
+    /// From the export to its revocation, with at least so many accesses between. Returns the time of an access, at the
+    /// user, and of the whole life.
     async fn life(&self, inner: u64) -> Result<(f64, Time), Error> {
         let (comm, rank) = (self.comm, self.comm.rank());
         let (begun, mut life) = (comm.now(), Life::default());
@@ -271,7 +271,7 @@ impl<'a, P: Port> Course<'a, P> {
             let made = self.block()?;
             life.create = Some(self.since(start));
             block = Some(made);
-            // Its owner's part alone, which a set-up of several ranks holds besides others.
+            // Its owner's part alone. Among several ranks, more steps come with it.
             let start = comm.now();
             let region = comm.region_export(self.kind(), RegionSource::Existing(made))?;
             life.export = Some(self.since(start));

@@ -1,4 +1,5 @@
-//! Messages from and into buffers that are used again, or not: what a cache of set-ups is for (W01 slide 10).
+//! Messages from and into buffers that are used again, or not. They show what a registration cache saves (W01 slide
+//! 10).
 
 use crate::Bench;
 use hotlink_message::{Endpoint, Error};

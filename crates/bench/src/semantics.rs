@@ -1,6 +1,6 @@
-//! Restricted against full postal semantics, as K98 compares them (slides 24 to 27): a message whose receiver waits for
-//! it can go straight to its place; one that may come at any time is kept until somebody asks for it. This project's
-//! stack has both as modes of a send; a foreign MPI takes its own way.
+//! Restricted against full postal semantics, as K98 compares them (slides 24 to 27). A message whose receiver waits for
+//! it can go straight to its place. One that may come at any time is kept until a receive asks for it. This project's
+//! stack has both as modes of a send; a foreign MPI takes its own route.
 
 use crate::plan::Repeater;
 use crate::{Bench, Plan, Samples};

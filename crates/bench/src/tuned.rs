@@ -11,7 +11,7 @@ use std::cell::Cell;
 /// What is chosen for a communicator before the benchmark runs on it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tuning {
-    /// Which set-ups go when resources run out; `None`: the usual.
+    /// Which registrations and attachments go when resources run out; `None`: the usual.
     pub policy: Option<Policy>,
     /// What memory a benchmark gets where it asks for none in particular.
     pub memory: Kind,
@@ -85,8 +85,8 @@ impl<B: Bench> Tuned<'_, B> {
     }
 }
 
-/// Common starts of the ranks, one after the other. In real time each is a barrier; clocks in virtual time are all one, so
-/// that ranks agree on a moment, and start exactly then, a while after the last was ready.
+/// Common starts of the ranks, one after the other. In real time each is a barrier. Clocks in virtual time agree, so
+/// that ranks choose a moment a while after the last was ready, and start exactly then.
 pub(crate) struct Starts<'a, E: Endpoint> {
     pub(crate) comm: &'a E,
     /// From when the last rank was ready to the start: long enough for the news to reach every rank.
@@ -124,8 +124,9 @@ impl<'a, E: Endpoint> Starts<'a, E> {
         }
         Ok(start)
     }
-    /// Whether what began at the last start counts: not where any rank came too late for it, which finds messages that it
-    /// should have waited for. The next start is then further ahead. All ranks ask alike, after it.
+    /// Whether the work since the last start counts. It does not if any rank came too late for that start: that rank
+    /// finds messages for which it should have waited. The next start is then further ahead. All ranks ask alike, after
+    /// it.
     pub(crate) async fn held(&self) -> Result<bool, Error> {
         if !self.is_loaded || self.comm.limits().real_time {
             return Ok(true);

@@ -62,7 +62,7 @@ impl Faults {
         Faults::default().with(name, percent).map(|_| (name.to_owned(), percent))
     }
 
-    /// With a fault in so many percent of its cases.
+    /// Adds a fault that strikes in this percentage of its cases.
     ///
     /// # Errors
     /// What is allowed.

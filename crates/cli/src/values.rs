@@ -9,7 +9,7 @@ use std::time::Duration;
 /// What is wrong, and what is allowed.
 pub(crate) fn address(text: &str) -> Result<String, String> {
     let wrong =
-        |what: &str| Err(format!("{what}; allowed is HOST:PORT, such as 10.0.0.1:7000, with a port from 1 to 65535"));
+        |what: &str| Err(format!("{what}; must be HOST:PORT, such as 10.0.0.1:7000, with a port from 1 to 65535"));
     match text.rsplit_once(':') {
         None => wrong("has no port"),
         Some(("", _)) => wrong("names no host"),

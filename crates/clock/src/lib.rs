@@ -1,9 +1,9 @@
 //! `libhotlink_clock.so`: the system's clocks and sleeps in virtual time, for programs on a simulated fabric.
 //!
-//! `hotlink run --on` has the ranks' processes load it before all other libraries. So it works for compiled programs and for
-//! interpreters, whichever library asks for the time. The time is that of the rank's mailbox. A sleep takes no real time: it is
-//! charged before the library's next call, or lasts until the rank's clock has come so far while other threads have turns. A
-//! process without a seat has the system's clocks.
+//! `hotlink run --on` has the ranks' processes load it before all other libraries. So it works for compiled programs
+//! and for interpreters, whichever library asks for the time. The time is that of the rank's mailbox. A sleep takes no
+//! real time. It is charged before the library's next call, or lasts until the rank's clock has come so far while other
+//! threads have turns. A process without a seat has the system's clocks.
 #![allow(unsafe_code)]
 
 use hotlink_seats::{Clock, Sleeps, is_simulated, sleeps_by};

@@ -46,7 +46,7 @@ pub fn collective(which: Which) -> Result<&'static str, Error> {
     let found = COLLECTIVES.iter().find(|(known, _)| *known == which).map(|(_, pattern)| *pattern);
     found.ok_or_else(|| {
         let allowed: Vec<&str> = COLLECTIVES.iter().map(|(which, _)| which.name()).collect();
-        Error::Input(format!("collective {}: allowed are {}", which.name(), allowed.join(", ")))
+        Error::Input(format!("collective {}: must be one of {}", which.name(), allowed.join(", ")))
     })
 }
 
@@ -58,7 +58,7 @@ pub fn collective_named(name: &str) -> Result<Which, String> {
     let known = || COLLECTIVES.iter().map(|(which, _)| *which);
     known().find(|which| which.name() == name).ok_or_else(|| {
         let allowed: Vec<&str> = known().map(Which::name).collect();
-        format!("`{name}`: allowed are {}", allowed.join(", "))
+        format!("`{name}`: must be one of {}", allowed.join(", "))
     })
 }
 

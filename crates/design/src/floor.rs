@@ -56,7 +56,7 @@ impl Floor {
             ("racks per row", self.racks_per_row),
         ];
         if let Some((what, count)) = counts.iter().find(|(_, count)| !(1..=10_000).contains(count)) {
-            return Err(Error::Input(format!("{what}: {count}: allowed are 1 to 10000")));
+            return Err(Error::Input(format!("{what}: {count}: must be 1 to 10000")));
         }
         let lengths = [
             ("rack width", self.rack_width_m),
@@ -65,7 +65,7 @@ impl Floor {
             ("copper reach", self.copper_m),
         ];
         match lengths.iter().find(|(_, metres)| !(0.0..=1000.0).contains(metres)) {
-            Some((what, metres)) => Err(Error::Input(format!("{what}: {metres} m: allowed are 0 to 1000 m"))),
+            Some((what, metres)) => Err(Error::Input(format!("{what}: {metres} m: must be 0 to 1000 m"))),
             None => Ok(()),
         }
     }

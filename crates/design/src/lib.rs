@@ -110,14 +110,14 @@ impl Request {
         let wrong = |what: String| Err(Error::Input(what));
         let ports = u64::from(self.ports_per_host());
         if !(1..=16).contains(&self.links_per_host) {
-            return wrong(format!("links per host: {}: allowed are 1 to 16", self.links_per_host));
+            return wrong(format!("links per host: {}: must be 1 to 16", self.links_per_host));
         }
         if self.hosts.is_empty() || self.technologies.is_empty() || self.oversubscriptions.is_empty() {
             return wrong("hosts, technology, oversubscription: each needs at least one value".to_owned());
         }
         if let Some(hosts) = self.hosts.iter().find(|&&hosts| hosts < 2 || u64::from(hosts) * ports > MOST_NODES) {
             let of = if ports > 1 { format!(" of {ports} ports") } else { String::new() };
-            return wrong(format!("hosts: {hosts}{of}: allowed are 2 hosts to {MOST_NODES} hosts, or ports of theirs"));
+            return wrong(format!("hosts: {hosts}{of}: must be 2 hosts to {MOST_NODES} hosts, or ports of theirs"));
         }
         let twice = |names: &[String]| {
             names.iter().enumerate().find(|(at, one)| names[..*at].contains(one)).map(|(_, one)| one.clone())
@@ -127,16 +127,16 @@ impl Request {
             return wrong(format!("{name}: named twice; name each once"));
         }
         if let Some(ratio) = self.oversubscriptions.iter().find(|ratio| !(0.25..=16.0).contains(*ratio)) {
-            return wrong(format!("oversubscription: {ratio}: allowed are 0.25 to 16 (ports down over ports up)"));
+            return wrong(format!("oversubscription: {ratio}: must be 0.25 to 16 (ports down over ports up)"));
         }
         if self.samples == 0 || self.samples > 10_000 {
-            return wrong(format!("samples: {}: allowed are 1 to 10000", self.samples));
+            return wrong(format!("samples: {}: must be 1 to 10000", self.samples));
         }
         if self.size == 0 {
-            return wrong("size: 0: allowed are sizes from 1 byte".to_owned());
+            return wrong("size: 0: must be at least 1 byte".to_owned());
         }
         if self.limits.len() > judge::MOST_LIMITS {
-            return wrong(format!("{} limits: allowed are {}", self.limits.len(), judge::MOST_LIMITS));
+            return wrong(format!("{} limits: must be at most {}", self.limits.len(), judge::MOST_LIMITS));
         }
         for &which in &self.collectives {
             collective(which)?;

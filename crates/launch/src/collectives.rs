@@ -1,5 +1,5 @@
-//! What the collectives of a program took on a simulated fabric, with their bounds: a record for each function, number of ranks
-//! and range of sizes.
+//! Times of a program's collectives on a simulated fabric, with their bounds: a record for each function, number of
+//! ranks and range of sizes.
 
 use hotlink_bench::Record;
 use hotlink_bound::Bound;

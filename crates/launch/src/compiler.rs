@@ -1,4 +1,4 @@
-//! The system's compilers with the header and the library of MPI's standard ABI, which lie in a folder with a pkg-config
+//! The system's compilers with the header and the library of MPI's standard ABI. Both lie in a folder with a pkg-config
 //! file, a module file and scripts that build systems know by name.
 
 use crate::library::{Commands, library};

@@ -236,7 +236,7 @@ fn computing(word: &str, ranks: u32) -> Result<Option<(String, OsString)>, Error
         Err(_) => {
             let file = Path::new(word);
             let Ok(text) = std::fs::read_to_string(file) else {
-                let allowed = "allowed are none, a factor, and a file that `hotlink record` wrote";
+                let allowed = "must be none, a factor, or a file that `hotlink record` wrote";
                 return wrong(format!("--compute-time {word}: {allowed}"));
             };
             // A byte order mark, which editors put before texts, is none of them.

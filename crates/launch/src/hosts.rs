@@ -29,7 +29,7 @@ fn dealt(list: &str, ranks: Option<u32>) -> Result<Vec<(String, u32)>, String> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_@".contains(c);
         // A name that begins with a dash would be an option of what starts commands.
         if name.is_empty() || name.starts_with('-') || !name.chars().all(is_plain) {
-            return Err(format!("{word:?} is no host; allowed are names and IPv4 addresses, as in `a:4,b:4`"));
+            return Err(format!("{word:?} is no host; must be a name or an IPv4 address, as in `a:4,b:4`"));
         }
         hosts.push((name.to_owned(), slots));
     }

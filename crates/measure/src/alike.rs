@@ -1,5 +1,5 @@
-//! Ranks that people start by a command each (`--listen`, `--connect`) must ask for the same: another window or number of
-//! blocks would hang, or mix two measurements into one record.
+//! Ranks that people start by a command each (`--listen`, `--connect`) must ask for the same. Another window or number
+//! of blocks would hang, or mix two measurements into one record.
 
 use crate::request::{Carrier, Repetition, Request};
 use crate::session::{Session, failure};

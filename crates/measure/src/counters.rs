@@ -1,5 +1,5 @@
-//! Counters of errors and congestion that this host's ports keep, read before and after a measurement. A port that had to
-//! repeat packets meanwhile explains a slow result, and a result beside counters that stood still is the more to be trusted.
+//! Counters of errors and congestion of this host's ports, read before and after a measurement. A port that had to
+//! repeat packets meanwhile explains a slow result. Counters that stood still make a result more credible.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

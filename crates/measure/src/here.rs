@@ -10,8 +10,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What may be missing: how it is recognised, the benchmark that tells it, what it is for, and whether as many processes as
-/// the ping-pong had ranks do it at once, each on a processor of its own: programs compute on all ranks together.
+/// A part that may be missing: how it is recognised, the benchmark that measures it, and its purpose. `is_together`: as
+/// many processes as the ping-pong had ranks do it at once, each on its own processor. Programs compute on all ranks
+/// together.
 struct Part {
     holds: fn(&Record) -> bool,
     line: &'static str,

@@ -1,5 +1,5 @@
-//! An MPI's launcher: ranks are started by it, once for each block, for what differs from launch to launch (placement,
-//! memory) differs more than what ranks see that live on.
+//! An MPI's launcher starts the ranks, once for each block. Placement and memory differ more from launch to launch than
+//! between samples of ranks that live on.
 
 use crate::bench::pairs::SLOW;
 use crate::face::Face;

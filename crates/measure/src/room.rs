@@ -23,7 +23,7 @@ fn within(sizes: &[u64], ranks: u32, blocks: u64, room: u64) -> Result<(), Failu
     let most = room / times;
     let Some(&size) = sizes.iter().find(|&&size| size > most) else { return Ok(()) };
     let what = format!("{ranks} ranks here need {times} blocks of {size} B, and {room} B may be used");
-    Err(Failure::Input(format!("--size {}: {what}; allowed are sizes up to {most} B", Size(size))))
+    Err(Failure::Input(format!("--size {}: {what}; must be at most {most} B", Size(size))))
 }
 
 #[cfg(test)]

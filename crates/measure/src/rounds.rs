@@ -1,6 +1,7 @@
-//! Blocks and rounds. All points are measured in one pass after the other, each pass between ranks of its own where this
-//! process starts them: the blocks of a point lie apart in time, with those of other points between, and each has its own
-//! processes, memory and warm-up. A record's value is the median block's, its interval is of the blocks' medians.
+//! Blocks and rounds. All points are measured in one pass after the other, each pass between ranks of its own where
+//! this process starts them. So the blocks of a point lie apart in time, with those of other points between. Each block
+//! has its own processes, memory and warm-up. A record's value is the median block's, its interval is of the blocks'
+//! medians.
 
 use crate::bench;
 use crate::clock::Pace;
@@ -150,8 +151,8 @@ impl Course {
     }
 }
 
-/// The records of each point that were measured. Where not all is `whole`, the last pass ended on the way: what it has
-/// counts, and where it is the only one, no more is there.
+/// The records of each point that was measured. Where not all is `whole`, the last pass was cut short: its records
+/// count, and a point may have no others.
 fn by_point(passes: &[Vec<Record>], whole: bool) -> impl Iterator<Item = Vec<&Record>> {
     let all = &passes[..passes.len() - usize::from(!whole && passes.len() > 1)];
     let points = all.iter().map(Vec::len).min().unwrap_or(0);

@@ -28,8 +28,8 @@ pub(crate) const SAMPLES: &str = "samples";
 /// Of the choices of the policy `random`, as for simulated ranks.
 const CACHE_SEED: u64 = 1;
 
-/// The best that each probe of the machine saw in this run: between two points or blocks the machine may become faster or
-/// slower, and a bound is what it can do.
+/// The best that each probe of the machine saw in this run. The machine may become faster or slower between two points
+/// or blocks, and a bound is the best that it can do.
 #[derive(Default)]
 struct Probed {
     /// Hand-offs of a cache line in microseconds, in the order of the probes.
@@ -84,12 +84,12 @@ impl<'a> Session<'a> {
             Buffers::Kept => Ok(()),
             Buffers::Rewritten => {
                 let (name, why) = (self.request.benchmark.name(), "its program itself decides what is written when");
-                Err(Error::Input(format!("--buffers rewritten: allowed for {name} is kept: {why}")))
+                Err(Error::Input(format!("--buffers rewritten: must be kept for {name}: {why}")))
             }
         }
     }
-    /// A record with the statistics of one block's samples, of which `key` is the median, how they were taken, and the
-    /// samples themselves, which `rounds` puts together.
+    /// A record with the statistics of one block's samples, of which `key` is the median. It also holds how they were
+    /// taken, and the samples themselves, which `rounds` puts together.
     pub(crate) fn finish(&self, record: Record, samples: &Samples, key: &str) -> Result<Record, Error> {
         Ok(summary(samples)?
             .into(record)
@@ -130,7 +130,7 @@ impl Session<'_> {
             return Ok(());
         }
         let what = "--via shm: these ranks met over the network, and shared memory is one machine's";
-        Err(Error::Input(format!("{what}; allowed are --via tcp, mixed and mpi")))
+        Err(Error::Input(format!("{what}; use --via tcp, mixed or mpi")))
     }
     /// Refuses sizes of which `ranks` ranks cannot have `blocks` blocks each in their machines' memory.
     pub(crate) fn fits(&self, sizes: &[u64], ranks: u32, blocks: u64) -> Result<(), Error> {
@@ -295,8 +295,8 @@ impl Session<'_> {
     pub(crate) fn regions(&self, ranks: u32, regions: &Regions) -> Result<Vec<RegionTimes>, Error> {
         of_all(Shm::new(self.limits()).run(ranks, regions).map_err(failure)?)
     }
-    /// The least time of any message between the first and the last rank, in microseconds: a cache line's hand-off, now and
-    /// at any time of this run before. `None` where they share no memory.
+    /// The least time of any message between the first and the last rank, in microseconds. It is a cache line's
+    /// hand-off, now and at any time of this run before. `None` where they share no memory.
     pub(crate) fn hand_off_us(&self) -> Result<Option<f64>, Error> {
         if let Some(joined) = &self.mpi {
             self.probed.borrow_mut().hand_offs_us.extend(joined.hand_off_us()?);

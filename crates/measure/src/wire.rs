@@ -206,8 +206,8 @@ fn met(session: &Session<'_>) -> Result<Vec<Machine>, Error> {
     }
 }
 
-/// The rate of all active ports: those of InfiniBand and its kin, or the network interfaces that are devices, whichever is
-/// more, for Ethernet adapters are told as both.
+/// The rate of all active ports. They are those of InfiniBand and its kin, or the network interfaces that are devices.
+/// The larger rate counts, because Ethernet adapters appear as both.
 fn ports_mbps(class: &Path) -> Option<f64> {
     let text = |path: &Path| line(&path.display().to_string());
     let entries = |folder: &Path| {
@@ -228,8 +228,8 @@ fn ports_mbps(class: &Path) -> Option<f64> {
     Some(fabric.max(ethernet)).filter(|&mbps| mbps > 0.0)
 }
 
-/// The rate that a network interface, a folder in /sys/class/net, says of itself: MB/s; `None` if it does not know, or is
-/// neither a device nor above one (bonds, VLANs): a pair of virtual ends says 10 Gbit/s, and keeps to nothing.
+/// The rate in MB/s that a network interface, a folder in /sys/class/net, reports. `None` if it does not know, or is
+/// neither a device nor above one (bonds, VLANs). A pair of virtual ends reports 10 Gbit/s, and keeps to no rate.
 pub(crate) fn interface_mbps(interface: &Path) -> Option<f64> {
     let is_above = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("lower_");
     if !interface.join("device").exists() && !std::fs::read_dir(interface).ok()?.flatten().any(is_above) {

@@ -1,9 +1,9 @@
 //! The long run of the message engine's checker: `make prove-messages`. See `docs/message-proof.md`.
 //!
-//! `prove [--messages N] [--cases N] [--first N] [--limit STATES] [--seconds N] [--threads N]`: the chosen programs (unless
-//! `first` is given), then cases of at most N messages (3), from number `first` (0) on, as many as given (all) or as fit in so
-//! many seconds (600), each to the end or to so many states (200,000). It says every 20 s how far it is, and prints what it
-//! has seen when its time is up.
+//! `prove [--messages N] [--cases N] [--first N] [--limit STATES] [--seconds N] [--threads N]` runs the chosen programs
+//! (unless `first` is given), then cases of at most N messages (3). Cases begin at number `first` (0) and end after the
+//! given count (all) or so many seconds (600). Each runs to its end or to so many states (200,000). The program reports
+//! its progress every 20 s, and prints a summary when its time is up.
 
 use hotlink_message::prove::{Case, Cases, Fault, Seen, chosen, search};
 use std::process::ExitCode;

@@ -161,7 +161,7 @@ impl<P: Port> Comm<P> {
     pub fn options(&self) -> Options {
         self.engine.borrow().options.clone()
     }
-    /// What set-ups for zero-copy transfers cost so far.
+    /// The cost of registrations and attachments for zero-copy transfers so far.
     pub fn setup_stats(&self) -> SetupStats {
         self.engine.borrow().setup.stats()
     }
@@ -297,8 +297,8 @@ impl<P: Port> Comm<P> {
     pub fn irecv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Request, Error> {
         self.engine.borrow_mut().recv(self.pattern(from, tag), span, true).map(Request)
     }
-    /// Waits until the request is over: a send's memory is free, a receive's message is there, and the other rank has been
-    /// told what it needs to end its own request. So a program may end when its requests are over.
+    /// Waits until the request is over. A send's memory is then free, or a receive's message has arrived. The other
+    /// rank has also got all that it needs to end its own request, so a program may end when its requests are over.
     #[inline]
     pub async fn wait(&self, request: Request) -> Result<Status, Error> {
         // Without another future's frame.

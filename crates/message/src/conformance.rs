@@ -4,8 +4,8 @@
 use crate::{Algorithm, Collective, Combine, Comm, Element, Error, Operation};
 use hotlink_port::{Driver, Kind, Layout, Port, Program, Rank, RunError, Span};
 
-/// Runs all collectives by all algorithms that the port can do on so many ranks, for each number of 8-byte words and
-/// root of `cases`; the complaints, each with its rank. Empty: all is well.
+/// Runs all collectives by all algorithms that the port can do on so many ranks. Each of `cases` is a number of 8-byte
+/// words and a root. Returns the complaints, each with its rank; none if all is well.
 pub fn check<D: Driver>(driver: &mut D, ranks: u32, cases: &[(u64, Rank)]) -> Vec<String> {
     let results: Result<Vec<Result<Vec<String>, Error>>, RunError> = driver.run(ranks, &All { cases });
     match results {

@@ -23,7 +23,7 @@ impl Move {
 
 impl<P: Port> Comm<P> {
     /// Exports memory to other ranks: the key travels in messages. See [`Host::register`]. Where resources are short,
-    /// set-ups that no transfer uses are released for it.
+    /// this releases registrations that no transfer uses.
     pub fn export(&self, memory: Memory) -> Result<Key, Error> {
         let engine = &mut *self.engine.borrow_mut();
         Ok(engine.setup.register_for_program(&mut engine.port, memory)?)

@@ -16,7 +16,7 @@ pub struct Options {
     pub zero_copy_bytes: u64,
     /// Shortest message without buffers that both ranks move, each a half, if both wait for it; [`u64::MAX`]: none.
     pub halves_bytes: u64,
-    /// Which set-ups are released when resources run out.
+    /// Which registrations and attachments are released when resources run out.
     pub policy: Policy,
     /// Memory for eager messages that came before their receives, shared among the ranks that may send them. A rank's
     /// share is at least two of the longest eager messages, and at most 1 MiB.
@@ -34,8 +34,8 @@ pub enum Mode {
     /// Whichever is faster for the size: the send may or may not end before the receiver is there.
     #[default]
     Standard,
-    /// Restricted semantics: no buffering. The send ends when the receive has begun, and the message goes straight
-    /// to its place; K98 measures such messages as fast as the raw deposit.
+    /// Restricted semantics: no buffering. The send ends when the receive has begun, and the message goes straight to
+    /// its place. K98 measures such messages as fast as the raw deposit.
     Restricted,
     /// Full postal semantics: the send ends at once whatever the receiver does, at the price of a copy of the
     /// message. What is still on its way needs later calls to go on: see [`crate::Comm::flush`].

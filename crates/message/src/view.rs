@@ -24,8 +24,9 @@ pub const INTERNAL: u32 = CONTEXTS / 2;
 pub struct Matched(u64);
 
 impl<P: Port> Comm<P> {
-    /// These ranks of the port, this one among them, as a communicator: rank 0 is the first. All of them must call this with
-    /// the same ranks and the same `number`, which no other view has whose messages may still be on their way.
+    /// These ranks of the port, this one among them, as a communicator: rank 0 is the first. All of them must call this
+    /// with the same ranks and the same `number`. No other view whose messages may still be on their way may have that
+    /// number.
     ///
     /// # Errors
     /// A rank that is none or stands twice; this one is not there; a number beyond [`CONTEXTS`].
@@ -39,8 +40,8 @@ impl<P: Port> Comm<P> {
         (view.context, view.call) = (Context::of(number), 0);
         Ok(view)
     }
-    /// The same communicator for collectives that go on beside others of it: each has a `call` of its own, counted from 1
-    /// alike on all ranks.
+    /// The same communicator for collectives that run at the same time as its others. Each has a `call` of its own,
+    /// counted from 1 alike on all ranks.
     pub fn beside(&self, call: u32) -> Comm<P> {
         // A program with several of these does not wait for one alone.
         let mut beside = self.without_fabric();

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Write the Rust files that name the standard ABI: constants, exported functions, and the table of what is there; and the
-header of C programs, `crates/standard/src/mpi.h`.
+"""Write the Rust files that name the standard ABI: constants, exported functions, and the table of those that exist. Also
+write the header of C programs, `crates/standard/src/mpi.h`.
 
 Usage: generate.py HEADER, with PyPI's `pympistandard` importable and HEADER the `mpi_abi.h` of PyPI's `mpich`
-(`pip install mpich pympistandard`). Run it again after a function is added to `src/face`: a function
-`x` there is what `MPI_X`, `PMPI_X` and, where the standard has it, `MPI_X_c` call. A name without one returns
-`MPI_ERR_UNSUPPORTED_OPERATION`.
+(`pip install mpich pympistandard`). Run it again after a function is added to `src/face`. `MPI_X`, `PMPI_X` and, where
+the standard has it, `MPI_X_c` call the function `x` there. A name without one returns `MPI_ERR_UNSUPPORTED_OPERATION`.
 """
 
 import re

@@ -25,8 +25,8 @@ impl Everything {
         if comm.with_port(|port| port.is_simulated()) {
             return Everything { memory: Memory(0), by_piece: Some(Rc::new(comm.clone())) };
         }
-        // SAFETY: only spans of buffers are used that the program gave to a call, or that `Scratch` has: the standard has
-        // the program keep those valid, and leave them alone, until the operation is over.
+        // SAFETY: all spans are of buffers that the program gave to a call, or of `Scratch`. The standard has the
+        // program keep those valid, and leave them alone, until the operation is over.
         let memory = comm.with_port(|port| unsafe { port.lend(std::ptr::null_mut(), END) });
         Everything { memory, by_piece: None }
     }

@@ -25,9 +25,9 @@ const MOST_ALIGN: u64 = 1 << 30;
 
 /// A rank's communicator: what `hotlink.run` gives to the program.
 ///
-/// Arrays are anything with the buffer protocol: bytes are moved as they are, without a copy on the Python side, C
-/// contiguous or with one regular stride (``a[::2]``, a column). An array of the wrong kind, type or size is a
-/// ``TypeError`` or ``ValueError`` that names the argument.
+/// Arrays are anything with the buffer protocol, C contiguous or with one regular stride (``a[::2]``, a column). Their
+/// bytes are moved without a copy on the Python side. An array of the wrong kind, type or size is a ``TypeError`` or
+/// ``ValueError`` that names the argument.
 ///
 /// Example::
 ///
@@ -303,8 +303,8 @@ impl Comm {
         equal(&send, &recv)?;
         self.collective(py, what, vec![send], vec![recv])
     }
-    /// Combines every rank's `send`, element by element; each rank gets its part of the result in `recv`, of as many equal
-    /// parts as there are ranks. See `reduce`.
+    /// Combines every rank's `send`, element by element. The result has as many equal parts as there are ranks, and
+    /// each rank gets its own in `recv`. See `reduce`.
     ///
     /// Example: ``comm.reduce_scatter(whole, part)``
     #[pyo3(signature = (send, recv, op = "sum"))]
@@ -428,10 +428,11 @@ impl Comm {
         self.collective(py, Collective::Alltoallv, send, recv)
     }
 
-    /// Zeroed memory of `size` bytes. ``kind`` is "shared" (a regular segment, which the other rank reads and writes itself),
-    /// "private" (ordinary memory, which is registered before another rank reaches it), or "default": what messages move
-    /// best. ``align`` is "default" (as the port moves best), "none", or bytes, a power of two. These are W01's attributes.
-    /// Arrays on it are sent and received like others. It is freed with its last view.
+    /// Zeroed memory of `size` bytes. ``kind`` is "shared" (a regular segment, which the other rank reads and writes
+    /// itself), "private" or "default" (which messages move best). Private memory is ordinary memory, which is
+    /// registered before another rank reaches it. ``align`` is "default" (as the port moves best), "none", or bytes, a
+    /// power of two. These are W01's attributes. Arrays on it are sent and received like others. It is freed with its
+    /// last view.
     ///
     /// Example: ``a = np.frombuffer(comm.alloc(8000, "private", align=4096), dtype="f8")``
     #[pyo3(signature = (size, kind = "default", align = None))]

@@ -149,8 +149,8 @@ struct Opened {
 
 #[pymethods]
 impl Job {
-    /// By shared memory, connections or both, as `via` names; `via` may also name a fabric to be simulated, on which the
-    /// file `faults` says what fails.
+    /// By shared memory, connections or both, as `via` names. `via` may also name a fabric to simulate; the file
+    /// `faults` then lists its failures.
     #[new]
     #[pyo3(signature = (via, ranks, stall = None, faults = None))]
     fn new(via: &str, ranks: u32, stall: Option<f64>, faults: Option<String>) -> PyResult<Job> {
@@ -249,7 +249,7 @@ pub(crate) fn run_launched(
         let allowed: Vec<String> =
             Via::ALL.iter().filter(|via| !via.is_one_machine()).map(|via| format!("{:?}", via.name())).collect();
         let what = format!("via={:?}: the ranks may be on several machines (HOTLINK_MEET)", via.name());
-        return Err(InputError::new_err(format!("{what}; allowed there: {}", allowed.join(", "))));
+        return Err(InputError::new_err(format!("{what}; must be one of {}", allowed.join(", "))));
     }
     let results = via.with(options, Call(program, ranks));
     results.map_err(|error| match error {

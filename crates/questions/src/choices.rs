@@ -156,7 +156,7 @@ impl Choices {
             "pairs" => {
                 let slow = self.slow.take().unwrap_or(1.25);
                 if !(1.01..=1000.0).contains(&slow) {
-                    return input(format!("--slow {slow}: allowed is a number from 1.01 to 1000"));
+                    return input(format!("--slow {slow}: must be a number from 1.01 to 1000"));
                 }
                 Benchmark::Pairs { slow }
             }

@@ -104,7 +104,7 @@ fn draw(view: &str, mut given: Map<String, Value>, heard: &Heard) -> Result<Stri
         "fabric" => arguments::<FabricView>(given)?.answer(heard)?,
         "link" => arguments::<LinkView>(given)?.answer(heard)?,
         "pair" => arguments::<PairView>(given)?.answer(heard)?,
-        other => return Err(Error::Input(format!("view: `{other}`: allowed are fabric, link, pair"))),
+        other => return Err(Error::Input(format!("view: `{other}`: must be fabric, link or pair"))),
     };
     Ok(drawn.to_string())
 }
@@ -130,7 +130,7 @@ fn answer(verb: &str, given: Map<String, Value>, heard: &Heard) -> Result<Answer
         "groups" => network(given)?.groups(&steps)?.into(),
         "place" => network(given)?.place(&steps)?.into(),
         "reroute" => network(given)?.reroute(&steps, |_| Ok(()))?.into(),
-        other => return Err(Error::Input(format!("verb: `{other}`: allowed are {VERBS}"))),
+        other => return Err(Error::Input(format!("verb: `{other}`: must be one of {VERBS}"))),
     })
 }
 

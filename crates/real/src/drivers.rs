@@ -123,7 +123,7 @@ impl Doors for World {
     }
 }
 
-/// Ranks over TCP: forked here, on the loopback; or those that `mpirun` or `srun` started, here or (with
+/// Ranks over TCP. They are forked here, on the loopback. Or `mpirun` or `srun` started them, here or (with
 /// `HOTLINK_MEET=host:port`, where rank 0 listens) on several machines.
 #[derive(Clone, Debug, Default)]
 pub struct Tcp {
@@ -222,9 +222,9 @@ impl Driver for Mixed {
     }
 }
 
-/// Half the round trip of a word between two processes over two cache lines, in microseconds: the least that any
-/// message over shared memory takes. Samples of 100 round trips each, by polls with and without a pause between: which is
-/// faster depends on the processor, and the least of all is a bound.
+/// Half the round trip of a word between two processes over two cache lines, in microseconds: no message over shared
+/// memory takes less. Each sample has 100 round trips, by polls with and without a pause between. Which is faster
+/// depends on the processor, and the minimum of all is a bound.
 pub fn hand_off(options: &Options) -> Result<Vec<f64>, RunError> {
     let Some(mut crew) = launched_crew()? else { return hand_off_here(options) };
     // Launched ranks share no memory before a run: rank 0 forks two of its own, the others wait.

@@ -1,5 +1,5 @@
-//! What a rank does while it has nothing to do: spin, then let others have the core, then nap; and before it looks for
-//! the answer to what it sent.
+//! The behaviour of a rank that has nothing to do: it spins, then offers the core to others, then naps. Also the time
+//! of its first poll for the answer to what it sent.
 
 use crate::sys;
 use hotlink_fabric::units::Time;
@@ -15,9 +15,9 @@ const SPINS_SHARED: u32 = 20;
 /// ... and when each look is a system call, which takes as long as dozens of the others do: as long in all. A port cannot know
 /// that other hosts' ranks, in containers of this machine, share its cores.
 const SPINS_BY_CALL: u32 = 64;
-/// The first looks for an answer follow each other at once: a spin takes as long as two looks, and half of it on average
-/// passes between an answer and the look that finds it. Between near cores and between far ones a message takes 6 to 17 %
-/// less. Not so in a barrier, where both sides wait and looks hold up the other's store.
+/// The first polls for an answer follow each other at once. A spin takes as long as two polls, and half of it on
+/// average passes between an answer and the poll that finds it. A message then takes 6 to 17 % less, between near cores
+/// and between far ones. A barrier differs: both sides wait there, and polls delay the other's store.
 const BRISK: u32 = 12;
 /// Then cores are offered to others for this long, and then naps begin, unless [`poll_for`] says otherwise.
 const YIELDING: Duration = Duration::from_millis(20);
@@ -45,10 +45,10 @@ pub(crate) struct Idler {
     account: Option<Account>,
 }
 
-/// When to look for an answer first. A look takes the line that the answer comes in from its writer, who must get it back
-/// to write it. So a rank that waits after it has sent something lets the time pass that the last answers took, and asks
-/// for the line of its next message only then, while the answer comes: between far cores, where each of these ways takes
-/// some 130 ns, a message and its answer take two thirds of the time.
+/// When to poll for an answer first. Each poll pulls the answer's cache line away from its writer, who must get it back
+/// to write it. So a rank that waits after it has sent something first lets the time pass that the last answers took.
+/// It requests the line of its next message only then, while the answer comes. Between far cores each transfer of a
+/// line takes some 130 ns, and a message and its answer then take two thirds of the time.
 struct Answers {
     /// Something was sent since the last wait.
     asked: bool,
@@ -60,12 +60,12 @@ struct Answers {
     pause: u32,
 }
 
-/// Shares of a spin. A spin too many costs no more than itself, one too few a way of the line: the pause grows by a whole
-/// spin for each answer that was looked for too early, and shrinks by a share for each other.
+/// Shares of a spin. A spin too many costs no more than itself; one too few costs a transfer of the line. So the pause
+/// grows by a whole spin for each answer that was polled too early, and shrinks by a share for each other.
 const SHARES: u32 = 8;
 const PAUSE_MAX: u32 = 16 * SHARES;
-/// Answers that come in fewer looks and spins come from near, where looks do not hold them up; those that take more looks
-/// than [`SOON`] come when they will.
+/// Answers that come within this many polls and spins come from near cores, where polls do not delay them. The time of
+/// answers that take more polls than [`SOON`] cannot be predicted.
 const NEAR: u32 = 7;
 const SOON: u32 = 24;
 const UNKNOWN: u32 = u32::MAX;
@@ -128,8 +128,8 @@ impl Idler {
         let crowd = if self.is_crowded() { ranks / (sys::allowed_cores().len() as u32).max(1) } else { 1 };
         Idler { crowd: crowd.max(1), ..self }
     }
-    /// How long to sleep after so long a wait: with many ranks on a core an eighth of it, up to where all sleepers together
-    /// wake up some ten thousand times a second.
+    /// How long to sleep after so long a wait. With many ranks on a core it is an eighth of the wait. It grows until
+    /// all sleepers together wake up some ten thousand times a second.
     fn nap(&self, waited: Duration) -> Duration {
         if self.crowd <= MANY { NAP } else { (waited / 8).clamp(NAP, NAP * (self.crowd / 4)) }
     }
@@ -208,7 +208,7 @@ impl Idler {
 mod tests {
     use super::*;
 
-    /// The pause before the first look, in spins, after answers that each take so many spins.
+    /// The pause before the first poll, in spins, after answers that each take so many spins.
     fn pause_after(idler: &mut Idler, answers: u32, spins: u32) -> u32 {
         for _ in 0..answers {
             idler.ask();

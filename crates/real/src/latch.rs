@@ -1,11 +1,11 @@
-//! What processes do one at a time to memory that they share, and a lock that many may hold together or one alone: words in
-//! that memory. A process that dies with either held takes its job with it.
+//! Operations that processes do one at a time on memory that they share, and a lock that many may hold together or one
+//! alone. Both are words in that memory. A process that dies with either held takes its job with it.
 //!
-//! Most of that is one word changed by one step of the processor ([`Word`]), which nothing can interrupt. Work of several
-//! steps must keep those out ([`Latch::alone`]), and is rare. So all the cost of that is its own: it closes the part to
-//! steps and orders the memory of all processes, by a call of the system. A step only marks that it is under way and looks
-//! whether the part is closed, by a plain store and a plain load. Then it takes the latch, too, which opens the part again
-//! after some steps.
+//! Most such operations change one word by one step of the processor ([`Word`]), which nothing can interrupt. Work of
+//! several steps must keep those out ([`Latch::alone`]). It is rare, so it bears all the cost. It closes the part to
+//! steps and orders all processes' memory, by a system call. A step marks that it is under way by a plain store and
+//! checks by a plain load whether the part is closed. If it is, the step takes the latch, too, which opens the part
+//! again after some steps.
 #![allow(unsafe_code)]
 
 use crate::sys;
@@ -99,9 +99,8 @@ impl Latches {
     /// The latches at an address, for process `own` of `all`. `by_steps`: all of them change words by steps, as each has
     /// found that it can ([`has_steps`]).
     ///
-    /// # Safety
-    /// [`Latches::BYTES`] for each there, aligned to words, are shared by all who use them, were zero at first, outlive
-    /// them and are reached by latches alone.
+    /// # Safety There are [`Latches::BYTES`] for each at `start`, aligned to words, that all users share. They were
+    /// zero at first, outlive the users and are reached by latches alone.
     pub unsafe fn at(start: *mut u8, own: u32, all: u32, by_steps: bool) -> Latches {
         Latches { start, own, all, by_steps }
     }
@@ -359,8 +358,8 @@ mod tests {
         assert!(alone.is_granted());
     }
 
-    /// Threads play processes: one adds in two parts, which only the latch makes one step; others add by steps, or by swaps of
-    /// a word that is not aligned. A part opens and closes again and again.
+    /// Threads play processes. One adds in two parts, which only the latch makes one step. Others add by steps, or by
+    /// swaps of a word that is not aligned. A part opens and closes again and again.
     #[test]
     fn nothing_is_lost_between_steps_and_work_alone() {
         const THREADS: u32 = 3;

@@ -1,5 +1,5 @@
-//! The memory that a job's processes share: a part that all have from the start, and pieces that are added as ranks come
-//! to need them. Each process maps a piece when it first uses it, so that address space grows with use, too.
+//! The memory that a job's processes share: a part that all have from the start, and pieces that are added when ranks
+//! need them. Each process maps a piece when it first uses it, so that address space grows with use, too.
 
 use crate::sys::{self, SharedMemory};
 use std::cell::RefCell;

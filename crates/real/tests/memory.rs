@@ -46,8 +46,8 @@ fn touched() -> i64 {
     touched * 1024
 }
 
-/// What rank 0 has on the heap and in the shared block: at its start, after messages with rank 1, and with so many
-/// receives under way.
+/// What rank 0 has on the heap and in the shared block: at its start, after messages with rank 1, and during so many
+/// receives.
 async fn grow(port: ShmPort, before: i64, receives: u64) -> Result<[i64; 3], Error> {
     let comm = Comm::new(port);
     let memory = comm.alloc(8, Kind::Private)?;

@@ -79,8 +79,8 @@ fn across(figure: &Figure) -> Axis {
     range.axis()
 }
 
-/// By the values and bounds. An interval of a measurement that reaches beyond them is cut at the frame, lest it flatten the
-/// curves; what prices and other inputs allow is drawn to its ends.
+/// By the values and bounds. An interval of a measurement that reaches beyond them is cut at the frame, lest it flatten
+/// the curves. The range from prices and other inputs is drawn to its ends.
 fn upwards(figure: &Figure) -> Axis {
     let ends = |curve: &series::Curve| {
         let bounds = curve.bound.iter().map(|(_, y)| *y);

@@ -1,5 +1,5 @@
-//! The variants of a design: cost against bandwidth with the front named, a table of all that sorts, and of each variant on the
-//! front its bill and its cables.
+//! The variants of a design: cost against bandwidth with the front named, and a table of all that sorts. Each variant
+//! on the front has its bill and its cables.
 
 use crate::{chart, scale};
 use hotlink_bench::Record;

@@ -222,7 +222,7 @@ fn shares_of_bounds(record: &Record) -> Vec<f64> {
     record.fields().filter_map(share).collect()
 }
 
-/// Every requirement beside every result that it speaks of.
+/// Every requirement with every result to which it applies.
 pub(crate) fn outcomes(acceptance: &Acceptance, inputs: &[Results]) -> Vec<Outcome> {
     acceptance.requirements.iter().flat_map(|requirement| of_one(requirement, inputs)).collect()
 }

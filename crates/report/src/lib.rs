@@ -1,5 +1,5 @@
-//! Results as one page that one can sign: the verdict first, then curves beside their bounds, what limits, what the numbers
-//! rest on, and the commands that make them again.
+//! Results as one page that can be signed: the verdict first, then curves with their bounds and limits. The basis of
+//! the numbers follows, and the commands that make them again.
 //!
 //! The page is one HTML file that needs no network. It is plain text to whoever has no script: tables hold every number that
 //! a chart draws. The same inputs give the same bytes, so a page carries no date but the one that is signed.

@@ -1,5 +1,5 @@
-//! A site's network group by group: its cells on a canvas with names and a scale of colours, and the hottest by name in a
-//! table, which says the same without script or sight.
+//! A site's network group by group: its cells on a canvas with names and a scale of colours. A table names the hottest,
+//! so that the page also serves without script or sight.
 
 use crate::scale;
 use hotlink_bench::Record;

@@ -194,8 +194,9 @@ pub fn crossover(record: &Record) -> String {
     format!("{} {is_ahead} {}.{before}", text("ahead_after"), text("ahead_before"))
 }
 
-/// The columns of a table of records, by what tells a reader most: what differs between the rows, then numbers with their
-/// intervals, bounds, efficiency and what limits. What all rows share stands in the caption; the rest is in the file.
+/// The columns of a table of records, the most useful first. Values that differ between the rows lead; numbers with
+/// their intervals, bounds, efficiency and limits follow. Values that all rows share stand in the caption; the rest is
+/// in the file.
 struct Columns {
     parameters: Vec<String>,
     numbers: Vec<String>,

@@ -19,7 +19,7 @@ impl FromStr for Share {
     fn from_str(text: &str) -> Result<Share, String> {
         let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
         let share = number.trim().parse::<f64>().ok().map(|number| number / scale);
-        let wrong = || format!("`{text}`: allowed is a share from 0 to 1, such as 5% or 0.05");
+        let wrong = || format!("`{text}`: must be a share from 0 to 1, such as 5% or 0.05");
         share.filter(|share| (0.0..=1.0).contains(share)).map(Share).ok_or_else(wrong)
     }
 }
@@ -176,12 +176,12 @@ pub fn less_is_better(quantity: &str) -> bool {
     QUANTITIES.iter().any(|(key, less)| *key == quantity && *less)
 }
 
-/// What a record is about, as sorted text: two records with the same are partners. Where several hosts or imported files
-/// say the same of themselves, their name is part of it; what is left is told apart by its order.
+/// The subject of a record, as sorted text: two records with the same are partners. Where several hosts or imported
+/// files have the same subject, their name is part of it. The order tells the rest apart.
 pub type Identity = (BTreeMap<String, String>, usize);
 
-/// One quantity of a record: median and the 95 % interval around it; the value thrice where it is computed, and exact, or
-/// where nothing is known of its spread.
+/// One quantity of a record: its median and the 95 % interval around it. All three are the value where it is computed,
+/// and exact, or where its spread is unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Its lower end.
@@ -277,7 +277,7 @@ pub fn rows(before: Side<'_>, after: Side<'_>, floor: Share, ignore: &[String]) 
     if rows.iter().all(|row| row.verdict.is_without_ratio()) {
         let told = rows.iter().find(|row| row.verdict == Verdict::Invalid).map(|row| sentence(&row.record));
         let told = told.map_or_else(String::new, |told| format!("; the first pair is {told}"));
-        let what = "compare-runs: no pair has values to compare: allowed are finite times and rates above 0";
+        let what = "compare-runs: no pair has values to compare: they must be finite times and rates above 0";
         return Err(Error::Input(format!("{what}{told}")));
     }
     Ok(rows)
@@ -426,8 +426,9 @@ const LEAST: f64 = 1e-9;
 /// Times of a measured operation that takes some time, however short.
 const TAKE_TIME: [&str; 3] = ["latency_us", "time_s", "time_us"];
 
-/// Why the value of `quantity` in a record cannot be: a time or rate below 0, or an operation that took no time, where it was
-/// measured or has a bound. A rate of 0 can be: nothing arrived, or the program printed too few digits.
+/// Why the value of `quantity` in a record is impossible. It is a time or rate below 0, or an operation that took no
+/// time, where it was measured or has a bound. A rate of 0 is possible: nothing arrived, or the program printed too few
+/// digits.
 pub fn invalid(record: &Record, quantity: &str) -> Option<String> {
     let value = record.number(quantity).filter(|_| QUANTITIES.iter().any(|(key, _)| *key == quantity))?;
     // An overlap is a difference: noise takes it below 0.

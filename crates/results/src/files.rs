@@ -97,16 +97,15 @@ fn read_file(file: &Path) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
     if file.extension().is_some_and(|extension| extension == "parquet") {
         return Err(wrong(
-            "is Parquet, which Python's hotlink.Result.load reads; allowed are the forms that --format writes"
-                .to_owned(),
+            "is Parquet, which Python's hotlink.Result.load reads; use a form that --format writes".to_owned(),
         ));
     }
     let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     parse(file, &text)
 }
 
-/// The results that `text` holds, called `file` in messages; a name that ends in `.jsonl`, `.csv` or `.md` has that form, as
-/// has what begins as OSU's output. These state no version: their records are read as today's.
+/// The results that `text` holds, called `file` in messages. A name that ends in `.jsonl`, `.csv` or `.md` has that
+/// form, as has text that begins as OSU's output. These state no version: their records are read as today's.
 pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
     let sha256 = sha256(text);

@@ -18,8 +18,8 @@ pub(crate) fn jsonl(text: &str) -> Result<Vec<Record>, String> {
     lines.map(record).collect()
 }
 
-/// Keys in the first line, a record in each that follows. A cell that reads as a number, a truth value or a list is one,
-/// unless its key is of text; an empty cell is no value.
+/// Keys in the first line, a record in each that follows. A cell that reads as a number, a truth value or a list
+/// becomes one, unless its key is of text. An empty cell is no value.
 pub(crate) fn csv(text: &str) -> Result<Vec<Record>, String> {
     let mut rows = cells(text)?.into_iter();
     let keys = rows.next().ok_or("holds no line")?;

@@ -68,7 +68,7 @@ impl Drop for Batch {
 /// Refuses a place where [`write_whole`] could not write, before the work for it.
 pub fn can_write(option: &str, path: &Path) -> Result<(), Error> {
     if path.is_dir() {
-        return Err(Error::Input(format!("{option} {}: is a folder; allowed is a file's path", path.display())));
+        return Err(Error::Input(format!("{option} {}: is a folder; must be a file's path", path.display())));
     }
     match Target::of(path) {
         Target::Stream => Ok(()),
@@ -85,7 +85,7 @@ pub fn is_no_input<P: AsRef<Path>>(
     let Ok(target) = path.canonicalize() else { return Ok(()) };
     let same = |input: &P| input.as_ref().is_file() && input.as_ref().canonicalize().is_ok_and(|file| file == target);
     if inputs.into_iter().any(|input| same(&input)) {
-        let what = "is one of the files to read, which it would replace; allowed is another file's path";
+        let what = "is one of the files to read, which it would replace; give another file's path";
         return Err(Error::Input(format!("{option} {}: {what}", path.display())));
     }
     Ok(())
@@ -103,7 +103,7 @@ pub fn are_apart<'a>(outputs: impl IntoIterator<Item = (&'static str, Option<&'a
             _ => file,
         };
         if let Some((other, _)) = seen.iter().find(|(_, one)| *one == file) {
-            let what = format!("{option} {}: {other} writes the same file; allowed is another path", file.display());
+            let what = format!("{option} {}: {other} writes the same file; give another path", file.display());
             return Err(Error::Input(what));
         }
         seen.push((option, file));

@@ -29,7 +29,7 @@ pub fn of_today(mut document: Value) -> Result<Value, String> {
         VERSION => false,
         other => {
             let has = if other.is_empty() { "is not there".to_owned() } else { format!("is \"{other}\"") };
-            let allowed = "allowed are results of `hotlink ... --json`";
+            let allowed = "must be a result of `hotlink ... --json`";
             return Err(format!("`schema` {has}, not \"{VERSION}\" or \"{FIRST}\": {allowed}"));
         }
     };

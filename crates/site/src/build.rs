@@ -222,7 +222,7 @@ impl Order {
         let mut devices = sorted(places().filter(|&place| device(place).is_host()).collect());
         let hosts = devices.len();
         if hosts == 0 || hosts > MAX_NODES as usize {
-            return wrong(file.to_owned(), format!("{hosts} hosts behind switches: allowed are 1 to {MAX_NODES}"));
+            return wrong(file.to_owned(), format!("{hosts} hosts behind switches: must be 1 to {MAX_NODES}"));
         }
         devices.extend(sorted(places().filter(|&place| device(place).kind == DeviceKind::Switch).collect()));
         let mut vertex = vec![None; cabling.devices.len()];
@@ -373,8 +373,8 @@ impl Order {
             }
             if lid != 0 && lid % 64 == 0 && usize::from(lid) >= longest {
                 return wrong(format!(
-                    "no table has LID {lid:#x} of '{}': dump_fts leaves out the last LID where it is a multiple of 64; \
-                     use OpenSM's own opensm-lfts.dump, or add the entries of `dump_fts {lid:#x} {lid:#x}`",
+                    "no table has LID {lid:#x} of '{}': dump_fts leaves out the last LID where it is a multiple of 64. \
+                     Use OpenSM's own opensm-lfts.dump, or add the entries of `dump_fts {lid:#x} {lid:#x}`",
                     self.names[node]
                 ));
             }

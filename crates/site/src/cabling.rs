@@ -103,7 +103,7 @@ pub(super) struct Named<'t> {
     pub name: Option<&'t str>,
 }
 
-/// One line of a file that lists ports: a port, the one at the other end of its cable if it has one, and what that runs at.
+/// One line of a file that lists ports: a port, the port at the other end of its cable, if any, and the cable's rate.
 pub(super) struct Port<'t> {
     pub near: Named<'t>,
     pub far: Option<Named<'t>>,

@@ -1,15 +1,15 @@
-//! What the cables would allow: the most that every pair of nodes can exchange at once, by the best routes there are
-//! (maximum concurrent flow), split as finely as one likes.
+//! The capacity of the cables (maximum concurrent flow). It is how much every pair of nodes can exchange at once, by
+//! the best routes, split as finely as needed.
 //!
-//! Two numbers hold it from both sides. Any flow is a lower bound: what it gives when its fullest channel is full. Any
-//! weights on the channels are an upper bound (its linear program's dual): if carrying one unit between every pair costs
-//! `a` by the cheapest paths, and all channels full cost `c`, then no more than `c / a` fits. Whoever doubts the upper
-//! bound adds it up from the weights.
+//! Two numbers enclose it. Any flow gives a lower bound: its size when its fullest channel is full. Any weights on the
+//! channels give an upper bound (its linear program's dual). If carrying one unit between every pair costs `a` by the
+//! cheapest paths, and all channels full cost `c`, then no more than `c / a` fits. To check the upper bound, add it up
+//! from the weights.
 //!
-//! The search makes a smooth maximum of the channels' fullness small: weights grow exponentially with how full a channel
-//! is. One destination after another, each switch shares what it has for the destination among its channels, so that all
-//! that it uses lead there at the same price (Gallager 1977, routing of least delay; the step is that of Bertsekas). That
-//! converges where flow that jumps to the cheapest paths (Frank and Wolfe) wavers.
+//! The search minimises a smooth maximum of the channels' fullness: weights grow exponentially with how full a channel
+//! is. It takes one destination after another. Each switch splits its flow for the destination among its channels, so
+//! that all channels in use lead there at the same price. (Gallager 1977, routing of least delay; the step is that of
+//! Bertsekas.) That converges where flow that jumps to the cheapest paths (Frank and Wolfe) wavers.
 
 use hotlink_fabric::Fabric;
 use hotlink_fabric::maths::{exp, ln};
@@ -38,8 +38,9 @@ impl Concurrent {
     }
 }
 
-/// Bounds on all-to-all among the nodes of a fabric, at the channels' gross rates, until they are `gap` apart (such as
-/// 0.01) or `steps` channels have been visited. `None` where some pair has no path, or a channel on the way no rate.
+/// Bounds on all-to-all among the nodes of a fabric, at the channels' gross rates. The search ends when they are `gap`
+/// apart (such as 0.01) or `steps` channels have been visited. `None` where some pair has no path, or a channel on the
+/// path no rate.
 pub fn all_to_all(fabric: &Fabric, gap: f64, steps: u64) -> Option<Concurrent> {
     let core = Core::new(fabric)?;
     let own = core.own_links;
@@ -423,8 +424,8 @@ impl Sharing {
         }
     }
 
-    /// Orders the vertices so that used arcs lead to earlier ones: by the dearest used way from each, or the cheapest of all
-    /// where none is used. An arc to an earlier vertex may be used without making a circle.
+    /// Orders the vertices so that used arcs lead to earlier ones. A vertex counts by its dearest path over used arcs,
+    /// or by its cheapest where none is used. An arc to an earlier vertex may be used without making a circle.
     fn place(&mut self, core: &Core, price: impl Fn(usize) -> f64, own: &[f64], home: u32) {
         self.place.fill(UNPLACED);
         self.order.clear();
@@ -518,8 +519,8 @@ impl Sharing {
     }
 }
 
-/// Shares bytes among arcs so that a further one costs the same on all that carry any, as their prices grow with what they
-/// carry and what lies behind them stays.
+/// Shares bytes among arcs so that a further byte costs the same on all that carry any. Their prices grow with their
+/// load, and the prices behind them stay.
 fn share(choice: &mut [Choice], bytes: f64, sharp: f64, rate: impl Fn(usize) -> f64) {
     let carried: f64 = choice.iter().map(|choice| choice.own).sum();
     if carried > 0.0 {

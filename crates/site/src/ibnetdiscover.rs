@@ -41,7 +41,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, Impo
             };
             let Some(port) = Port::of(line) else {
                 return lines.wrong(format!(
-                    "'{}' is no port: allowed is [PORT] \"S-GUID\"[PORT] # \"NAME\" lid N 4xHDR",
+                    "'{}' is no port: must be [PORT] \"S-GUID\"[PORT] # \"NAME\" lid N 4xHDR",
                     lines.shown()
                 ));
             };

@@ -1,5 +1,5 @@
-//! A network as hotlink keeps it: cables, tables, virtual lanes and service levels in one binary file, which is read in a
-//! fraction of the time that the dumps take.
+//! A network in hotlink's own file: cables, tables, virtual lanes and service levels in one binary file. It is read in
+//! a fraction of the time that the dumps take.
 //!
 //! Numbers are little-endian; texts and lists have their length in front, as 4 bytes. The file ends with its own beginning, so
 //! that one that is cut short is told.

@@ -17,10 +17,14 @@
 //!
 //! [`Site::keep`] writes all that files say into one, which is read faster.
 //!
-//! A site's files together are one fabric, spelled with `+` between them where a fabric's name is asked for:
-//! `ibnetdiscover.txt+opensm-lfts.dump`. Changes stand there too: `+fail:leaf1 port 5` (parts fail, tables stay),
-//! `+reroute` (tables made anew), `+hosts:node[001-016]` (a job's hosts alone), `+lids:all` (senders use
-//! all LIDs of a port), `+like:ib-ndr-fat-tree2` (hosts like that fabric's: see [`like`]).
+//! A site's files together are one fabric. Where a fabric's name is asked for, join them with `+`:
+//! `ibnetdiscover.txt+opensm-lfts.dump`. Changes follow in the same form:
+//!
+//! - `+fail:leaf1 port 5`: parts fail, tables stay.
+//! - `+reroute`: tables made anew.
+//! - `+hosts:node[001-016]`: a job's hosts alone.
+//! - `+lids:all`: senders use all LIDs of a port.
+//! - `+like:ib-ndr-fat-tree2`: hosts like that fabric's, see [`like`].
 //!
 //! An end point is a *port* of an adapter: it has the LID that tables forward to. Aggregation nodes (adapters inside
 //! switches that compute reductions) are adapters but no hosts; they are left out of the network.

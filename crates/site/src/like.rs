@@ -1,5 +1,5 @@
-//! Hosts of a network that files describe. They say what its cables are; what its hosts take for a copy or a message, a
-//! fabric of the catalog may say in their place.
+//! Hosts of a network that files describe. The files describe its cables. A fabric of the catalog may give the times
+//! that its hosts take for a copy or a message.
 
 use crate::words;
 use hotlink_fabric::catalog::{self, Mistake, one_a_line};

@@ -1,15 +1,16 @@
 //! Forwarding tables made anew: by destination, balanced, and free of deadlock on one virtual lane.
 //!
-//! Switches stand in a total order, and a packet climbs before it descends (up*/down*), so that no circle of channels can
-//! wait for each other. With tables by destination that holds whoever sends: a switch from which only descents lead to the
-//! destination descends, every other climbs towards such a one. Among the shortest of these ways a destination takes the
-//! one that carries least so far. Further rounds move each destination again, and the best round is kept.
+//! Switches stand in a total order, and a packet climbs before it descends (up*/down*), so that no circle of channels
+//! can wait for each other. Tables by destination keep that for every sender. A switch from which only descents lead to
+//! the destination descends; every other climbs towards such a one. Among the shortest of these paths a destination
+//! takes the least loaded so far. Further rounds move each destination again, and the best round is kept.
 //!
 //! All switches then reach a destination by the same way where they can, so that rounds of an exchange do not meet. Where
 //! that fills the fullest cable more, each switch sees what those before it send to the same destination.
 //!
-//! The order is that of the levels above the hosts where every cable joins two levels (a tree), else also that of a
-//! breadth-first search from each of some switches; the order that loses no pair and loads its fullest cable least is kept.
+//! The order is that of the levels above the hosts where every cable joins two levels (a tree). Otherwise, orders by a
+//! breadth-first search from each of some switches compete too. The order that loses no pair and loads its fullest
+//! cable least is kept.
 
 use crate::build::Site;
 use crate::cabling::{DeviceKind, End};

@@ -79,9 +79,9 @@ impl Collector {
     }
 }
 
-/// `dump_fts`, `dump_lfts.sh`, `ibroute`, `opensm-lfts.dump`: a heading with the switch's GUID, entries `0x0002 001 ...`
-/// (LID in hexadecimal, port in decimal), and the number of entries, by which a file that was cut short is told. OpenSM's
-/// number counts entries that it leaves out, those without a route.
+/// `dump_fts`, `dump_lfts.sh`, `ibroute`, `opensm-lfts.dump`: a heading with the switch's GUID, entries `0x0002 001
+/// ...` (LID in hexadecimal, port in decimal), and the number of entries. That number reveals a file that was cut
+/// short. OpenSM's number counts entries without a route, which it leaves out.
 pub(super) fn read_lfts<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Tables, ImportError> {
     let mut found = Collector::default();
     // Entries since the last heading, until their number has been checked.
@@ -91,7 +91,7 @@ pub(super) fn read_lfts<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Tables, 
             [b'0', b'x', rest @ ..] => {
                 let Some((lid, port, rest)) = entry(rest) else {
                     return lines.wrong(format!(
-                        "'{}' is no entry: allowed is 0xLID PORT, LIDs to {MAX_LID:#x}, ports to 255",
+                        "'{}' is no entry: must be 0xLID PORT, LIDs to {MAX_LID:#x}, ports to 255",
                         lines.shown()
                     ));
                 };
@@ -107,7 +107,7 @@ pub(super) fn read_lfts<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Tables, 
                 }
                 let Some(guid) = heading(&lines.text()) else {
                     return lines.wrong(format!(
-                        "'{}' is no heading: allowed is Unicast lids [...] of switch ... guid 0xGUID (NAME):",
+                        "'{}' is no heading: must be Unicast lids [...] of switch ... guid 0xGUID (NAME):",
                         lines.shown()
                     ));
                 };
@@ -149,7 +149,7 @@ pub(super) fn read_fdbs<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Tables, 
             [b'0', b'x', rest @ ..] => {
                 let Some((lid, port, _)) = entry(rest).or_else(|| unreachable_entry(rest)) else {
                     return lines.wrong(format!(
-                        "'{}' is no entry: allowed is 0xLID : PORT : HOPS : yes|no, or 0xLID : UNREACHABLE",
+                        "'{}' is no entry: must be 0xLID : PORT : HOPS : yes|no, or 0xLID : UNREACHABLE",
                         lines.shown()
                     ));
                 };

@@ -236,7 +236,8 @@ fn pairs_without_a_route_cross_no_link() {
     assert_eq!((shifted.1, shifted.0.sent), (4, vec![1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]));
 }
 
-/// By hand: a leaf of four hosts keeps three of four cables; 48 pairs go over them, 16 each, where 15 go over a host's link.
+/// By hand: a leaf of four hosts keeps three of four cables. 48 pairs go over them, 16 each, where 15 go over a host's
+/// link.
 #[test]
 fn a_cable_of_a_tree_costs_a_sixteenth() {
     let site = tree2(4, 4).rerouted().unwrap();

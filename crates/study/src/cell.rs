@@ -1,5 +1,5 @@
-//! One point of a simulated study, as data: the machine, the benchmark and everything else that decides the outcome.
-//! [`crate::simulate`] runs it; [`crate::bound`] knows what no answer to it can beat.
+//! One point of a simulated study, as data: the machine, the benchmark and all else that decides the outcome. It is run
+//! by [`crate::simulate`]; the bounds of every answer to it are in [`crate::bound`].
 
 use crate::inputs::Vary;
 use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Paths, Rates, Routes, Spin, Via};

@@ -110,8 +110,8 @@ impl Priced {
     }
 }
 
-/// Refuses a list of one's own whose prices would not be used, or not all: items that nothing buys, and a list in
-/// another currency that does not hold everything that `spec` buys.
+/// Refuses the user's own list if some of its prices would not be used. Such prices are items that nothing buys. A list
+/// in another currency must also hold everything that `spec` buys.
 fn check_own(list: &PriceList, own: &PriceList, spec: &FabricSpec) -> Result<(), Error> {
     let bought: Vec<&String> = spec.prices.iter().flat_map(|prices| prices.bought()).collect();
     let missing: Vec<&str> =
@@ -119,7 +119,7 @@ fn check_own(list: &PriceList, own: &PriceList, spec: &FabricSpec) -> Result<(),
     if own.currency != list.currency && !missing.is_empty() {
         return Err(Error::Input(format!(
             "price list {}: prices are in {}, those of the catalog's list {} in {}, so the list must hold all that {} \
-             buys; missing: {}",
+             buys. It lacks {}",
             own.name,
             own.currency,
             list.name,

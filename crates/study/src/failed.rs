@@ -1,5 +1,5 @@
-//! A fabric of the catalog after parts of it failed. A site's own network keeps its forwarding tables
-//! (`hotlink_site`); here there are none, so that routes are made anew over the shortest paths that are left.
+//! A fabric of the catalog after parts of it failed. A site's own network keeps its forwarding tables (`hotlink_site`).
+//! Here there are none, so that routes are made anew over the shortest paths that are left.
 
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Builder, Channel, Network, Vertex};

@@ -143,8 +143,9 @@ impl PatternQuestion {
             .with("note", why)
     }
 
-    /// M02's view of switches (Eqs. 10 and 11): the links between them averaged, and the bandwidths within and between
-    /// switches; where its equations describe the network, these averaged over a node's partners (Eq. 12).
+    /// M02's view of switches (Eqs. 10 and 11): the average of the links between them, and the bandwidths within and
+    /// between switches. Where its equations describe the network, it adds these averaged over a node's partners (Eq.
+    /// 12).
     fn add_split(&self, counted: &Counted, record: &mut Record) {
         let Counted { fabric, demand, load, bounds, .. } = counted;
         let rate = |channel| fabric.payload_mbps(Resource::Channel(channel), self.capacities.into(), bounds.efficiency);
@@ -187,9 +188,9 @@ impl PatternQuestion {
         Ok(Counted { fabric, demand, seed, load, bounds, lost, first_mbps })
     }
 
-    /// The load count's record, and the load of the draw in the middle. Random traffic is drawn `samples` times, and
-    /// the hash of flows `hash_seeds` times: the bandwidth is the median, and all else is of the draw whose bandwidth
-    /// is that or next below.
+    /// The load count's record, and the load of the median draw. Random traffic is drawn `samples` times, and the hash
+    /// of flows `hash_seeds` times. The bandwidth is the median. All else is of the draw with that bandwidth or the
+    /// next below.
     pub fn by_load(&self, fabric: Fabric, step: &(dyn Fn() + Sync)) -> Result<(Record, Counted), String> {
         self.check_hashes(&fabric)?;
         let mut counted = self.count(fabric, 0)?;
@@ -254,7 +255,7 @@ impl PatternQuestion {
         let control = fabric.spec.flow_control;
         let packet = fabric.spec.packet().payload_max_bytes.as_ref().map(|most| most.value);
         if let Some(load) = loads.iter().find(|load| !(**load > 0.0 && **load < 1.0)) {
-            return Err(format!("load {load}: queues end below 1; allowed are loads between 0 and 1"));
+            return Err(format!("load {load}: queues end below 1; it must be between 0 and 1"));
         }
         if control.passage != Passage::CutThrough || control.is_ring() {
             let what = format!("{} holds links while it waits, or sends again", control.name);

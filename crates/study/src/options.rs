@@ -81,8 +81,8 @@ crate::words! {
     pub enum Routes {
         /// On a dragonfly, Dragonfly+, Slim Fly or HyperX: the shortest way, whatever its queues.
         Minimal = "minimal",
-        /// On these: by a random other group (a dragonfly of one group, Slim Fly and HyperX: by a random other switch; a Dragonfly+
-        /// of one or two groups has none).
+        /// On these: by a random other group. A dragonfly of one group, Slim Fly and HyperX take a random other switch;
+        /// a Dragonfly+ of one or two groups has none.
         Valiant = "valiant",
         /// On these: either, by the queues of the packet's first switch (UGAL-L).
         Ugal = "ugal" | "ugal-l",

@@ -1,9 +1,10 @@
 //! How much an answer moves when uncertain inputs move within their stated uncertainty.
 //!
-//! Uncertain are the values with status `estimated` or `fitted` that state an uncertainty ([`FabricSpec::ranges`]), and
-//! the assumptions of the technology's record where the machine states nothing. Each goes to both ends of its range by
-//! itself, which ranks them; then all go at once to the ends that lower the answer, and to those that raise it, which
-//! gives the interval. Estimates without a stated uncertainty cannot be varied; they are listed.
+//! Values are uncertain if they have the status `estimated` or `fitted` and state an uncertainty
+//! ([`FabricSpec::ranges`]). So are the assumptions of the technology's record where the machine states nothing. Each
+//! goes to both ends of its range by itself, which ranks them. Then all go at once to the ends that lower the answer,
+//! and to those that raise it, which gives the interval. Estimates without a stated uncertainty cannot be varied; they
+//! are listed.
 
 use hotlink_fabric::catalog::Entry;
 use hotlink_fabric::ledger::{Inputs, Ledger, Used};

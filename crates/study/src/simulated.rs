@@ -43,12 +43,11 @@ impl Seating<'_> {
     }
 }
 
-/// Runs `program` on the first `ranks` nodes of the fabric `name` (of the catalog, or a file), built for as many, with
-/// the settings that its description asks for. What fails stands in the file `failing`. Gives the ranks' results.
+/// Runs `program` on the first `ranks` nodes of the fabric `name` (of the catalog, or a file). The fabric is built for
+/// as many, with the settings of its description. The file `failing` lists what fails. Returns the ranks' results.
 ///
-/// # Errors
-/// [`Error::Input`]: no such fabric, or not of this size. [`Error::Check`]: no rank can ever go on, and who waits
-/// for what; or which failure cuts ranks off.
+/// # Errors [`Error::Input`]: no such fabric, or not of this size. [`Error::Check`]: no rank can ever go on (it names
+/// which rank waits for which), or a failure cuts ranks off.
 pub fn on_fabric<T, R>(name: &str, ranks: u32, failing: Option<&str>, program: &R) -> Result<Vec<T>, Error>
 where
     T: Serialize + DeserializeOwned,

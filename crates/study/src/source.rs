@@ -186,7 +186,7 @@ impl Source {
         }
     }
 
-    /// Builds it. A machine that was measured stands for as many processes as it has cores: beyond, its scheduler
+    /// Builds it. A machine that was measured stands for as many processes as it has cores. Beyond that, its scheduler
     /// would be modelled as if it were its memory.
     pub fn build(&self, nodes: u32) -> Result<Fabric, String> {
         if let Some(site) = &self.site {

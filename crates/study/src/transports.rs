@@ -1,8 +1,8 @@
 //! Transports by name, with their numbers from the catalog (`catalog/transports/`), and the switches' buffers and thresholds
 //! that go with them.
 //!
-//! A transport's numbers become parameters of the machine that is asked ([`Control::equipped`]), so that answers tell what
-//! they used, and uncertain ones are varied like any other.
+//! A transport's numbers become parameters of the machine that is asked ([`Control::equipped`]). So answers name the
+//! numbers that they used, and uncertain ones are varied like any other.
 
 use crate::Source;
 use crate::options::{Connections, Ethernet, Transport};

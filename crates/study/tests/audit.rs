@@ -1,5 +1,5 @@
-//! Each number of the catalog is moved, and small questions are asked again: what moves an answer stands among its inputs,
-//! and what stands there moves one, or says here why not.
+//! Each number of the catalog is moved, and small questions are asked again. A number that moves an answer must be
+//! among its inputs. An input must move an answer, or the reason why not is given here.
 
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::Library;
@@ -53,8 +53,8 @@ fn plain(records: &[Record]) -> Vec<String> {
     records.iter().map(told).collect()
 }
 
-/// Where a number goes: to the ends of its uncertainty, else a tenth down and up; a size or a count to half and twice of it,
-/// since those of hardware are powers of two.
+/// Where a number goes: to the ends of its uncertainty, else a tenth down and up. A size or a count goes to half and
+/// twice of it, since those of hardware are powers of two.
 fn ends(key: &str, used: &Used) -> [f64; 2] {
     if let Some(range) = used.range.filter(|[low, high]| low < high) {
         return range;

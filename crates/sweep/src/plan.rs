@@ -255,8 +255,8 @@ fn option<'o>(options: &'o [Named], key: &str) -> Result<&'o Named, (String, Str
     })
 }
 
-/// The values of a key: a list is one cell each (but of an option that joins them), a list within it one cell together, a
-/// text stands as it is, and `{ each = "RANGE" }` is one cell for each value of the range.
+/// The values of a key. A list is one cell each, except for an option that joins them; a list within it is one cell
+/// together. A text stays as it is, and `{ each = "RANGE" }` is one cell for each value of the range.
 fn values(option: &Named, value: &DeValue<'_>) -> Result<Vec<Choice>, (String, String)> {
     let joined = |words: &DeArray<'_>| {
         let words = words.iter().map(|word| scalar(option, word.get_ref()));

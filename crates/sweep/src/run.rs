@@ -25,7 +25,7 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Shard, String> {
-        let wrong = || format!("`{text}`: allowed is I/N with I from 1 to N, such as 2/4");
+        let wrong = || format!("`{text}`: must be I/N with I from 1 to N, such as 2/4");
         let (index, of) = text.split_once('/').ok_or_else(wrong)?;
         let shard = Shard { index: index.parse().map_err(|_| wrong())?, of: of.parse().map_err(|_| wrong())? };
         if (1..=shard.of).contains(&shard.index) { Ok(shard) } else { Err(wrong()) }

@@ -1,5 +1,6 @@
-//! The same question gives the same bytes natively and in the compiled engine: some hundred questions, failures and errors
-//! among them, asked here and under Node. `HOTLINK_TEST_WASM` names the engine (`make test` builds it with `.ci/wasm`).
+//! The same question gives the same bytes natively and in the compiled engine. Some hundred questions, failures and
+//! errors among them, are asked here and under Node. `HOTLINK_TEST_WASM` names the engine (`make test` builds it with
+//! `.ci/wasm`).
 
 use serde_json::{Value, json};
 use std::io::Write;

@@ -65,7 +65,7 @@ impl Study {
     /// What a size or number of nodes may be; the fabric cannot be built.
     pub fn run(&self, fabric: &str, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         if let Some(size) = self.sizes.iter().find(|size| !(1..=MOST_BYTES).contains(*size)) {
-            return Err(Error::Input(format!("--size: {size} B: allowed are 1 B to 64 MiB")));
+            return Err(Error::Input(format!("--size: {size} B: must be 1 B to 64 MiB")));
         }
         if !(2..=MOST_NODES).contains(&self.nodes) {
             return Err(Error::Input(format!("--nodes {}: must be 2 to {MOST_NODES}", self.nodes)));

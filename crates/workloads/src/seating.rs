@@ -111,8 +111,8 @@ impl Wanted {
                     (None, None) => Chosen::Listed(placement),
                 };
                 let allowed = || {
-                    let rules = "contiguous, packed, spread, random, rail, a list of nodes, and a file of them";
-                    format!("allowed are {rules}; {fabric} has {nodes} nodes here (--nodes)")
+                    let rules = "contiguous, packed, spread, random, rail, a list of nodes, or a file of them";
+                    format!("must be {rules}; {fabric} has {nodes} nodes here (--nodes)")
                 };
                 let found = nodes_of(&built, source.spec(), used, how);
                 found.map_err(|what| of(if text.is_some() { what } else { format!("{what}; {}", allowed()) }))?

@@ -1,15 +1,15 @@
-/* What a kernel with a GPIO chip, an SPI controller and a card answers, preloaded into programs that have been built for
- * such: the system calls on /dev/gpiochip0 and /dev/spidev0.0 move the wires of a model board (wires.h), /dev/uio0 maps the
- * registers of a model card.
+/* A model of a kernel with a GPIO chip, an SPI controller and a card, preloaded into programs that have been built
+ * for such. The system calls on /dev/gpiochip0 and /dev/spidev0.0 move the wires of a model board (wires.h). /dev/uio0
+ * maps the registers of a model card.
  *
  * The parallel port is in port.c.
  *
- *   BOARD_SHM   the board's shared memory
- *   CARD_SHM    the card's
- *   BOARD_NODE  which node this process is: lines 10 + g are its OUT wires of group g, 20 + g its IN wires
- *   BOARD_CUT   out or in: that wire of this node's is cut, and rests at 1
+ *     BOARD_SHM    the board's shared memory
+ *     CARD_SHM     the card's
+ *     BOARD_NODE   which node this process is: lines 10 + g are its OUT wires of group g, 20 + g its IN wires
+ *     BOARD_CUT    out or in: that wire of this node's is cut, and rests at 1
  *
- * Refuses what a kernel refuses: lines that are in use, unknown flags, values of inputs, words that are too long. */
+ * It refuses what a kernel refuses: lines that are in use, unknown flags, values of inputs, words that are too long. */
 #define _GNU_SOURCE
 #include "kernel.h"
 

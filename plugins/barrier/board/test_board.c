@@ -1,8 +1,10 @@
-/* Nodes whose only way to the device is a GPIO chip's lines, and a daemon whose only way is SPI: `test_board spi`. Nodes and a
- * daemon on parallel ports: `test_board port`. Nodes and a daemon whose only way is a card's registers: `test_board uio`.
- * Each node is a process; kernel.c is preloaded into all. Nodes 2 and 3 reach the daemon by TEST_FAR.
- * Nobody leaves a barrier before all have entered it; two groups at once; waits that sleep until an interrupt; a node that
- * dies; words that are wrong. */
+/* Nodes that reach the device only by a GPIO chip's lines, and a daemon that reaches it only by SPI: `test_board
+ * spi`. Nodes and a daemon on parallel ports: `test_board port`. Nodes and a daemon that reach it only by a card's
+ * registers: `test_board uio`. Each node is a process; kernel.c is preloaded into all. Nodes 2 and 3 reach the daemon
+ * by TEST_FAR.
+ *
+ * No node leaves a barrier before all have entered it. Other tests have two groups at once, waits that sleep until an
+ * interrupt, a node that dies, and wrong words. */
 #define _GNU_SOURCE
 #include "../hotlink_device.h"
 #include "wires.h"

@@ -1,6 +1,6 @@
 /**
- * The engine: `study`, compiled to WebAssembly, in a worker. Nothing here computes anything: questions go in as JSON,
- * documents come out as JSON, and the numbers are those of the command to the last digit.
+ * The engine: `study`, compiled to WebAssembly, in a worker. Nothing here computes: questions go in and documents
+ * come out as JSON. The numbers are those of the command to the last digit.
  */
 import type { Document, Progress, Question, View, ViewAnswer } from "./types";
 import type { Asked, Told } from "./worker";

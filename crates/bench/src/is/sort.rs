@@ -1,5 +1,5 @@
-//! The sort itself, as NPB's message-passing version does it: keys go to buckets by their leading bits, the ranks share
-//! out the buckets evenly, exchange keys and count.
+//! The sort itself, as in NPB's message-passing version. Keys go to buckets by their leading bits; the ranks share out
+//! the buckets evenly, exchange keys and count.
 
 use super::keys::{Class, ITERATIONS, TESTS, bucket_work, count_work, keys};
 use crate::Bench;

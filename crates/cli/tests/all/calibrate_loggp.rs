@@ -18,7 +18,7 @@ fn the_machine_is_found_and_predicts_what_it_has_not_seen() {
         let us = 1.5 + 1e-4 * size as f64;
         json!({"benchmark": "alltoall", "method": "measured", "ranks": 2, "size_B": size, "latency_us": us})
     };
-    // Measured five times, by itself and in four rounds, of which all but two were disturbed: the quickest quarter counts.
+    // Measured five times: by itself, and in four rounds, two of which were noisy. The 25th percentile counts.
     let mut disturbed = exchange(8);
     let rounds = json!([100.0, disturbed["latency_us"], 90.0, 110.0]);
     disturbed.as_object_mut().unwrap().extend([
@@ -93,7 +93,7 @@ fn what_cannot_be_fitted_is_told() {
     huge[3]["latency_us"] = 1e308.into();
     write(&folder, "huge.json", &huge);
     for line in ["calibrate huge.json --model loggp --out x.toml", "calibrate huge.json --out x.toml"] {
-        refuses(&folder, &[(line, "huge.json: records[3].latency_us: is 1e+308; allowed are 1e-6 to 1e8")]);
+        refuses(&folder, &[(line, "huge.json: records[3].latency_us: is 1e+308; must be 1e-6 to 1e8")]);
     }
     assert!(!folder.join("x.toml").exists());
     assert!(hotlink("calibrate m.json --model loggp --name m --out m.toml", &folder).status.success());

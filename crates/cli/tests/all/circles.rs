@@ -1,5 +1,5 @@
-//! No circle of files across folders: files that use each other in a loop can only be read together, so they must at least
-//! lie together.
+//! Files of different folders do not use each other in a circle. Such files can only be read together, so they must at
+//! least lie together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -138,7 +138,7 @@ fn input_errors_have_status_2_say_what_is_allowed_and_print_nothing() {
         ("compare sci-ring sci-ring --nodes 4", "named twice"),
         ("compare this-machine --nodes 2..4", "hotlink calibrate m.json --name this-machine"),
         ("compare sci-ring --nodes 4 --prices none.toml", "none.toml"),
-        ("measure pingpong --via tcp --listen nowhere", "allowed is HOST:PORT"),
+        ("measure pingpong --via tcp --listen nowhere", "must be HOST:PORT"),
         ("measure pingpong --via tcp --connect 127.0.0.1:99999", "`99999` is no port"),
         ("measure sockets --listen :7000", "names no host"),
         ("simulate deposit --fabric k98-sci --size 0", "--size: 0 is out of range"),

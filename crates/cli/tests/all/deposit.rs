@@ -68,9 +68,9 @@ fn two_runs_differ_in_the_clock_only() {
 #[test]
 fn wrong_input_is_told_with_what_is_allowed() {
     let wrong = |options: &str| run(&format!("hotlink simulate deposit {options}")).expect_err("wrong input");
-    assert!(wrong("--fabric k98-sci --sizes 0").contains("--size: 0 is out of range; allowed are 1 to 64MiB"));
+    assert!(wrong("--fabric k98-sci --sizes 0").contains("--size: 0 is out of range; must be 1 to 64MiB"));
     assert!(wrong("--fabric k98-sci --sizes 1GiB").contains("--size: 1GiB is out of range"));
-    assert!(wrong("--fabric k98-sci --strides 2000000").contains("allowed are 1 to 1048576"));
+    assert!(wrong("--fabric k98-sci --strides 2000000").contains("must be 1 to 1048576"));
     assert!(wrong("--fabric k98-scy").contains("did you mean `k98-sci`?"));
     assert!(wrong("--fabric gige").contains("gige: no host model"));
 }

@@ -123,7 +123,7 @@ fn what_cannot_be_asked_is_told_with_what_can() {
             ("design --hosts 70000", "2 hosts to 65536"),
             ("design --hosts 128 --technology tokenring", "is neither a technology (barrier-network"),
             ("design --hosts 128 --technology myrinet", "hotlink new fabric"),
-            ("design --hosts 128 --oversubscription 0", "allowed are 0.25 to 16"),
+            ("design --hosts 128 --oversubscription 0", "must be 0.25 to 16"),
             ("design --hosts 128 --prices bad.toml", "bad.toml:4"),
             ("design --hosts 128 --min-share all-to-all=7", "PATTERN=SHARE"),
             ("design --hosts 128 --survive rack=0.5", "cable=SHARE or switch=SHARE"),

@@ -118,8 +118,8 @@ fn a_row_of_nccl_tests_that_contradicts_itself_is_refused() {
     }
 }
 
-/// Two tests in one file, as `tee -a` leaves them: the first of two ranks, the second of one, of another collective or of
-/// an old version that does not tell it.
+/// Two tests in one file, as `tee -a` leaves them. The first has two ranks, the second has one. The second is of
+/// another collective, or of an old version that does not name it.
 #[test]
 fn each_test_of_an_nccl_log_has_its_own_ranks_and_choices() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/src/import/samples");

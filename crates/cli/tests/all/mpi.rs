@@ -138,7 +138,7 @@ fn a_failure_ends_the_job_with_one_message() {
         // Three sort as little where a launcher started them as where they were asked for.
         let output = run(&launcher, "3", &["measure", "is", "--class", "S", "--via", "mpi"]);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(told.contains("--ranks 3: allowed are powers of two"), "{}: {told}", launcher.0.display());
+        assert!(told.contains("--ranks 3: must be a power of two"), "{}: {told}", launcher.0.display());
     }
 }
 

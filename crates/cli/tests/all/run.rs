@@ -103,7 +103,7 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
     let cases = [
         (format!("{on} -n 4 --nodes 3 true"), "4 ranks need a node each, and there are 3 (--nodes)"),
         (format!("{on} -n 8 --nodes 3 --ranks-per-node 2 true"), "8 ranks need 4 nodes, and there are 3 (--nodes)"),
-        (format!("{on} -n 2 --placement spred true"), "allowed are contiguous, packed, spread, random"),
+        (format!("{on} -n 2 --placement spred true"), "must be contiguous, packed, spread, random"),
         (format!("{on} -n 2 --placement 0-2 --nodes 4 true"), "3 nodes are listed, and 2 are needed"),
         (format!("{on} -n 2 --placement 0,9 --nodes 4 true"), "must be 0 to 3"),
         ("run -n 2 --ranks-per-node 2 true".to_owned(), "--on"),
@@ -149,8 +149,8 @@ fn a_program_takes_a_plan_of_failures() {
     );
 }
 
-/// An agent a host, started by what takes the place of `ssh`: ranks know their places, the first reads what the command reads,
-/// and a rank that fails ends those of the other host.
+/// One agent for each host, started by a stand-in for `ssh`. Ranks know their places, the first reads the command's
+/// input, and a rank that fails ends those of the other host.
 #[test]
 fn ranks_run_on_several_hosts() {
     let folder = with_script("run-hosts", "echo \"$HOTLINK_RANK of $HOTLINK_RANKS at $HOTLINK_MEET\"; cat");
@@ -231,7 +231,7 @@ fn what_cannot_be_run_is_told() {
         ("run -n 2 --library script true", "it must be named libmpi_abi.so.1"),
         ("run --library lib/libmpi_abi.so.1 /no/such/program", "/no/such/program"),
         ("run -n 0 true", "0 is not in 1..=4096"),
-        ("run -n 1025 true", "-n 1025: allowed are 1 to 1024, and up to 4096 with --on"),
+        ("run -n 1025 true", "-n 1025: must be 1 to 1024, or up to 4096 with --on"),
         ("run -n 2", "PROGRAM"),
     ];
     refuses(&folder, &cases);

@@ -1,5 +1,5 @@
-//! Ranks on several machines: two sets of namespaces, each with a network, a host name and a machine's identity of its
-//! own, joined by a cable. Bounds are the network's, not those of one machine's memory.
+//! Ranks on several machines: two sets of namespaces joined by a cable. Each has a network, a host name and a machine
+//! identity of its own. Bounds are the network's, not those of one machine's memory.
 
 use crate::common::program;
 use serde_json::Value;

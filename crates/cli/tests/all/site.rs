@@ -64,8 +64,8 @@ fn a_network_is_inspected() {
     assert_eq!(record["slow_links_count"], 2);
     assert_eq!((&record["unreachable_pairs"], &record["credit_loop"]), (&0.into(), &false.into()));
     let number = |key: &str| record[key].as_f64().unwrap_or_else(|| panic!("{key}: {record}"));
-    // By hand: leaf1's slow cable to spine0 carries what its 4 hosts send to 2 others at a quarter of the rate: each host's
-    // share is 11 / 8 of a quarter.
+    // By hand: leaf1's slow cable to spine0 carries, at a quarter of the rate, the messages of its 4 hosts to 2 others.
+    // Each host's share is 11 / 8 of a quarter.
     assert!((number("all_to_all_share") - 0.25 * 11.0 / 8.0).abs() < 1e-9, "{}", number("all_to_all_share"));
     assert_eq!((&record["hot_link"], &record["hot_links"]), (&"leaf1 port 5 -> spine0 port 3".into(), &4.into()));
     // By hand: it carries a quarter of what leaf1 sends up, with a thirteenth of the four cables' rate.
@@ -118,7 +118,8 @@ fn tables_steer_analyze_and_simulate() {
     assert!(simulated <= bound * 1.001 && simulated > 0.6 * bound, "simulated {simulated}, bound {bound}");
 }
 
-/// By hand: leaf0's cable to spine0 carries what its 4 hosts send to 2 of leaf 1 and 2 of leaf 2, and what 8 send to some.
+/// By hand: leaf0's cable to spine0 carries the messages of its 4 hosts to 2 hosts of leaf 1 and 2 of leaf 2. It also
+/// carries those of 8 hosts to some.
 #[test]
 fn failures_are_ranked() {
     let records = run("fabric ibnetdiscover.txt opensm-lfts.dump --failures").unwrap();

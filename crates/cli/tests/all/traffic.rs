@@ -378,8 +378,8 @@ fn variants_with_lists_stand_in_lists_of_fabrics() {
     assert_eq!(record["limiting_resource"], "Myrinet inter-switch link");
 }
 
-/// Messages that are nearly always alone take what they take alone, whatever ways their packets have; what is not accepted
-/// is told of runs of a given length, too.
+/// Messages that are nearly always alone take as long as a lone one, whatever routes their packets take. Load that is
+/// not accepted is reported in runs of a given length, too.
 #[test]
 fn a_lone_message_is_not_slowed_and_saturation_is_told() {
     for (fabric, more) in [

@@ -52,5 +52,5 @@ fn hosts_with_two_links_have_twice_the_ports() {
         &Request { hosts: vec![64], links_per_host: 17, technologies: vec!["roce".to_owned()], ..Request::default() },
         &Unwatched,
     );
-    assert_eq!(refused.unwrap_err().to_string(), "links per host: 17: allowed are 1 to 16");
+    assert_eq!(refused.unwrap_err().to_string(), "links per host: 17: must be 1 to 16");
 }

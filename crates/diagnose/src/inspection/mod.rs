@@ -118,7 +118,7 @@ fn doubts(site: &Site, record: &mut Record) {
 /// The site's network that a source is.
 fn site_of(source: &Source) -> Result<&Site, Error> {
     source.own_site().ok_or_else(|| {
-        let what = "is no dump of a network: allowed are ibnetdiscover, iblinkinfo, opensm-subnet.lst, with forwarding \
+        let what = "is no dump of a network: must be ibnetdiscover, iblinkinfo, opensm-subnet.lst, with forwarding \
                     tables (opensm-lfts.dump, dump_fts, opensm.fdbs)";
         Error::Input(format!("{}: {what}", source.name()))
     })

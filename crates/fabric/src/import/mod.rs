@@ -123,7 +123,7 @@ impl Reader<'_> {
         let listed = self.parsed.nodes.of_kind(Kind::Node, "n");
         let nodes = self.add_names("nodes", &listed)?;
         if nodes == 0 || nodes > MAX_NODES as usize {
-            return self.wrong("nodes", format!("{nodes} nodes: allowed are 1 to {MAX_NODES}"));
+            return self.wrong("nodes", format!("{nodes} nodes: must be 1 to {MAX_NODES}"));
         }
         let mut switches = self.parsed.nodes.of_kind(Kind::Switch, "s");
         switches.extend(self.parsed.switches.iter().flat_map(|names| names.all("s")));
@@ -235,14 +235,14 @@ impl Reader<'_> {
 
     fn rate(&self, key: &str, mbps: Option<f64>) -> Result<Option<Rate>, ImportError> {
         match mbps.filter(|mbps| !(1e-6..=1e12).contains(mbps)) {
-            Some(mbps) => self.wrong(key, format!("{mbps}: allowed are 0.000001 to 1e12")),
+            Some(mbps) => self.wrong(key, format!("{mbps}: must be 0.000001 to 1e12")),
             None => Ok(mbps.map(Rate::from_mbps)),
         }
     }
 
     fn latency(&self, key: &str, us: Option<f64>) -> Result<Option<Time>, ImportError> {
         match us {
-            Some(us) if !(0.0..=1e9).contains(&us) => self.wrong(key, format!("{us}: allowed are 0 to 1e9")),
+            Some(us) if !(0.0..=1e9).contains(&us) => self.wrong(key, format!("{us}: must be 0 to 1e9")),
             us => Ok(us.map(Time::from_us)),
         }
     }
@@ -294,7 +294,7 @@ impl Reader<'_> {
                     (Some(number), links) => match links.get(number) {
                         Some(&channel) => channels.push(channel),
                         None => {
-                            let what = format!("{number} {}: allowed are 0 to {}", told(), links.len() - 1);
+                            let what = format!("{number} {}: must be 0 to {}", told(), links.len() - 1);
                             return self.wrong(&format!("{key}.cables"), what);
                         }
                     },

@@ -142,7 +142,7 @@ fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
         return Err(invalid(format!("radix = {radix}: an even number")));
     }
     if !ratios(radix).contains(&oversubscription) {
-        return Err(invalid(format!("oversubscription = {oversubscription}: allowed are 1/64 to the radix, {radix}")));
+        return Err(invalid(format!("oversubscription = {oversubscription}: must be 1/64 to the radix, {radix}")));
     }
     let k = radix / 2;
     let alone = tree.top_down();

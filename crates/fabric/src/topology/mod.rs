@@ -198,7 +198,7 @@ fn role_of_vertex(network: &Network, vertex: Vertex) -> String {
 /// See [`crate::Fabric::build`].
 pub fn build(topology: &TopologySpec, nodes: u32) -> Result<(Network, Shape), BuildError> {
     if nodes == 0 || nodes > MAX_NODES {
-        return Err(invalid(format!("{nodes} nodes: allowed are 1 to {MAX_NODES}")));
+        return Err(invalid(format!("{nodes} nodes: must be 1 to {MAX_NODES}")));
     }
     topology.build(nodes)
 }
@@ -233,6 +233,6 @@ pub(crate) fn check_channels(channels: u64) -> Result<(), BuildError> {
 pub(crate) fn check_range(name: &str, value: u32, allowed: std::ops::RangeInclusive<u32>) -> Result<(), BuildError> {
     match allowed.contains(&value) {
         true => Ok(()),
-        false => Err(invalid(format!("{name} = {value}: allowed are {} to {}", allowed.start(), allowed.end()))),
+        false => Err(invalid(format!("{name} = {value}: must be {} to {}", allowed.start(), allowed.end()))),
     }
 }

@@ -58,7 +58,7 @@ fn on_devices(asked: &asked::Barrier, devices: &[Device], pass: &mut Pass<'_>) -
     for (device, least, most) in [(Device::Rtl, 1, parts::MOST_PORTS), (Device::Flags, 2, 256)] {
         let wrong = ranks.iter().find(|&&ranks| devices.contains(&device) && !(least..=most).contains(&ranks));
         if let Some(ranks) = wrong {
-            let what = format!("--ranks {ranks} with --device {}: allowed are {least} to {most}", device.name());
+            let what = format!("--ranks {ranks} with --device {}: must be {least} to {most}", device.name());
             return Err(Error::Input(what));
         }
     }

@@ -29,7 +29,7 @@ pub(crate) fn run(asked: &asked::Region, pass: &mut Pass<'_>) -> Result<(), Erro
     Ok(())
 }
 
-/// Every kind with every memory, set-up, size and hold.
+/// Every kind with every memory, way of setup, size and hold.
 fn all(asked: &asked::Region, session: &Session<'_>) -> Vec<(Regions, Memory)> {
     let mut all = Vec::new();
     for &kind in &asked.kinds {

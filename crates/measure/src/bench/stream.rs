@@ -81,7 +81,7 @@ pub(crate) fn run_rate(asked: &asked::Rate, pass: &mut Pass<'_>) -> Result<(), E
     let session = pass.session;
     check_sizes(&asked.sizes)?;
     if let Some(many) = asked.pairs.iter().flatten().find(|&&pairs| pairs > 32) {
-        return Err(Error::Input(format!("--pairs {many}: allowed are 1 to 32")));
+        return Err(Error::Input(format!("--pairs {many}: must be 1 to 32")));
     }
     let asked_for = asked.pairs.as_ref().map(|pairs| pairs.iter().map(|pairs| 2 * pairs).collect());
     let ranks = session.ranks(asked_for, &[2])?;

@@ -1,7 +1,7 @@
-//! Native parts that hotlink carries as source and compiles at first use with the tools of the machine: what must be
+//! Native parts that hotlink carries as source and compiles at first use with the tools of the machine. They must be
 //! linked with the machine's own MPI, or be translated by Verilator. Each is kept under `$XDG_CACHE_HOME/hotlink`
-//! (`~/.cache/hotlink`) in a folder named by a hash of its sources, commands and compilers, so that a new version, a new
-//! compiler or a new MPI makes a new one.
+//! (`~/.cache/hotlink`), in a folder named by a hash of its sources, commands and compilers. So a new version, a new
+//! compiler or a new MPI makes a new folder.
 
 pub mod device;
 pub mod plugin;
@@ -110,8 +110,8 @@ impl Recipe {
     }
 }
 
-/// What a compiler says of itself; MPI's wrappers pass the question on and hide which MPI they are, so their path and
-/// their command line go along.
+/// The version that a compiler reports. MPI's wrappers pass the question on and hide which MPI they are, so their path
+/// and their command line are added.
 fn version(tool: &str) -> std::io::Result<String> {
     let told = |argument: &str| {
         Command::new(tool).arg(argument).output().map(|done| String::from_utf8_lossy(&done.stdout).into_owned())

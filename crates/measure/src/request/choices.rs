@@ -131,7 +131,7 @@ impl Choices {
             "pairs" => {
                 let slow = self.slow.take().unwrap_or(usual::SLOW);
                 if !(1.01..=1000.0).contains(&slow) {
-                    return input(format!("--slow {slow}: allowed is a number from 1.01 to 1000"));
+                    return input(format!("--slow {slow}: must be a number from 1.01 to 1000"));
                 }
                 let (ranks, sizes) = (self.one_rank()?, self.sizes(usual::PAIRS_SIZES)?);
                 Benchmark::Pairs(Pairs { ranks, sizes, slow, memory: self.memory()? })

@@ -50,7 +50,7 @@ pub struct Carrier {
     pub via: Via,
     /// How long messages of ordinary memory move over shared memory; by default as this machine was measured to do best.
     pub copy: Option<CopyWay>,
-    /// Which set-up goes when another needs its place; by default the one used longest ago.
+    /// Which registration goes when another needs its place; by default the one used longest ago.
     pub cache: Option<Cache>,
     /// Which MPI, if not the launcher's own.
     pub mpi: Option<String>,
@@ -209,7 +209,7 @@ pub enum Benchmark {
     Sockets(Sockets),
     /// Copy within memory.
     Memory(Copying),
-    /// What set-ups cost that a cache keeps.
+    /// The cost of registrations that a cache keeps.
     Registration(Registration),
     /// Memory that other ranks reach.
     Region(Region),
@@ -573,19 +573,17 @@ impl Request {
                 ("--raw", self.repetition.raw),
             ];
             if let Some((option, _)) = ignored.into_iter().find(|(_, is_given)| *is_given) {
-                return input(format!("{option}: is runs as a whole, once a round; allowed for it is --rounds"));
+                return input(format!("{option}: is runs as a whole, once a round; use --rounds"));
             }
         }
         let Some(carrier) = self.carried() else { return Ok(()) };
         self.hosts.check(carrier.via)?;
         let is_mpi = carrier.via == Via::Mpi;
         if is_mpi && self.stall_s.is_some() {
-            return input("--stall: nobody sees the waits inside an MPI; allowed with it are --via shm, tcp and mixed");
+            return input("--stall: nobody sees the waits inside an MPI; use --via shm, tcp or mixed");
         }
         if is_mpi && self.poll_s.is_some() {
-            return input(
-                "--poll: an MPI decides itself how its ranks wait; allowed with it are --via shm, tcp and mixed",
-            );
+            return input("--poll: an MPI decides itself how its ranks wait; use --via shm, tcp or mixed");
         }
         if carrier.mpi.is_some() && !is_mpi {
             return input("--mpi: names the MPI of --via mpi; shm, tcp and mixed are this project's own");
@@ -597,16 +595,14 @@ impl Request {
         }
         if is_mpi && carrier.watching.is_some() {
             return input(
-                "--trace, --count, --inject: a foreign MPI has no ports to watch; allowed are --via shm, tcp and mixed",
+                "--trace, --count, --inject: a foreign MPI has no ports to watch; use --via shm, tcp or mixed",
             );
         }
         if is_mpi && carrier.cache.is_some() {
-            return input("--cache: a foreign MPI keeps its own set-ups; allowed with it are --via shm, tcp and mixed");
+            return input("--cache: a foreign MPI keeps its own registrations; use --via shm, tcp or mixed");
         }
         if carrier.via.is_one_machine() && self.hosts.are_several() {
-            return input(
-                "--listen, --connect: shared memory is one machine's; allowed with them is --via tcp or mixed",
-            );
+            return input("--listen, --connect: shared memory is one machine's; use --via tcp or mixed");
         }
         Ok(())
     }
@@ -624,9 +620,7 @@ impl Hosts {
             return input("--as-rank: is with --connect; the process that listens is rank 0");
         }
         if self.secret_file.is_some() && via.is_one_machine() {
-            return input(
-                "--secret-file: is proved to ranks of other machines; allowed with it are --via tcp and mixed",
-            );
+            return input("--secret-file: is proved to ranks of other machines; use --via tcp or mixed");
         }
         Ok(())
     }

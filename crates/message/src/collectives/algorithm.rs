@@ -1,8 +1,8 @@
 //! Which algorithms there are for each collective, and the one cost model that picks among them by size and count.
 //!
-//! The model is LogGP's, from what a port claims of itself ([`Limits`]): a message takes its latency, its bytes at the
-//! port's rate, and processor time at both ends; a long one asks first. Every rank has the same limits and the same
-//! arguments, so all choose alike.
+//! The model is LogGP's, with the port's own figures ([`Limits`]). A message takes its latency, its bytes at the port's
+//! rate, and processor time at both ends; a long one asks first. Every rank has the same limits and the same arguments,
+//! so all choose alike.
 
 use hotlink_fabric::maths::ln;
 use hotlink_port::Limits;
@@ -51,7 +51,8 @@ pub enum Algorithm {
     Linear,
     /// The same, after a rank has copied its own part (Open MPI's "basic linear").
     BasicLinear,
-    /// The same, one's own part a message as well, some at a time (MPICH's "scattered").
+    /// As `Linear`, but the rank's own part is a message as well, and only some are under way at a time (MPICH's
+    /// "scattered").
     Scattered,
     /// Binomial tree.
     Binomial,
@@ -127,8 +128,8 @@ impl Collective {
             Collective::ReduceScatter => "reduce-scatter",
         }
     }
-    /// Its algorithms: first those that the cost model picks from, and how many these are; then what foreign MPIs do
-    /// besides, for predictions of them, only if asked for.
+    /// Its algorithms, and how many of them the cost model picks from. These come first; those of foreign MPIs follow.
+    /// The latter serve predictions and run only if asked for.
     fn own_and_foreign(self) -> (usize, &'static [Algorithm]) {
         match self {
             Collective::Barrier => {
@@ -320,9 +321,10 @@ impl Costs {
     fn exchanges(&self, n: f64, bytes: f64) -> f64 {
         self.crowd(n, bytes, self.post + self.poll, 2.0 * self.copied(bytes))
     }
-    /// What a binomial tree of `children` below its root takes beyond a message a level, if long messages leave it one after
-    /// the other or all at once. A sender hears of the end of a message a latency late. All at once share the way out, so
-    /// that the largest subtree gets its data as late as the others; at every level again.
+    /// The time of a binomial tree of `children` below its root, beyond one message a level. The two results are for
+    /// long messages that leave one after the other, and all at once. One after the other, the sender learns of a
+    /// message's end one latency late. All at once, messages share the link, so that the largest subtree gets its data
+    /// as late as the others; this repeats at every level.
     fn below(&self, children: f64, bytes: f64) -> [f64; 2] {
         let late = (bytes - self.turn).max(0.0) * self.byte;
         [(children - 1.0).max(0.0) * self.latency, children * (children - 1.0) / 2.0 * late]
@@ -336,8 +338,8 @@ impl Costs {
     fn doubling(&self, rounds: f64, first: f64) -> f64 {
         (0..rounds as u32).map(|round| self.message(first * f64::from(1u32 << round))).sum()
     }
-    /// The best segment of a pipeline of `stages`: the start-up of the stages against that of the segments, which is shorter
-    /// for those that are sent eagerly.
+    /// The best segment of a pipeline of `stages`. It balances the start-up of the stages against that of the segments,
+    /// which is shorter for eager segments.
     pub(crate) fn segment(&self, bytes: u64, stages: u32) -> u64 {
         let (whole, stages) = (bytes as f64, f64::from(stages.max(1)));
         let most_eager = (self.eager / 64.0).floor() * 64.0;

@@ -105,7 +105,7 @@ impl<P: Port> Comm<P> {
         }
         Ok(())
     }
-    /// One's own part with one neighbour; then, with each in turn, the pair of parts that came last.
+    /// Exchanges this rank's own part with one neighbour; then, with each in turn, the pair of parts that came last.
     async fn allgather_neighbors(&self, parts: &[Span]) -> Result<(), Error> {
         let (rank, ranks) = (self.rank(), self.ranks());
         let (right, left) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);

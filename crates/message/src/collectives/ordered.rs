@@ -1,5 +1,5 @@
-//! Collectives for elements that a caller combines itself, in the order of the ranks, so that the operation need not
-//! commute; and exchanges with chosen neighbours.
+//! Collectives for elements that a caller combines itself, and exchanges with chosen neighbours. Elements combine in
+//! the order of the ranks, so the operation need not commute.
 
 use super::tags::{NEIGHBOR, REDUCE, SCAN};
 use crate::Error;

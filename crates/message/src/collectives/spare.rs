@@ -1,5 +1,5 @@
-//! The temporary memory of collectives, kept from call to call: what was registered once stays so, as W01's cache of
-//! segments keeps set-ups (slide 10), and no call asks the system for memory.
+//! The temporary memory of collectives, kept from call to call. It stays registered, as W01's cache of segments keeps
+//! registrations (slide 10), and no call asks the system for memory.
 
 use hotlink_port::Memory;
 

@@ -1,8 +1,8 @@
 //! Trees that carry a message down from a root, or combine everybody's on the way up to it, a segment after the other.
 //! Their shapes are Open MPI's (`coll_base_topo.c`), with ranks counted from the root.
 //!
-//! Order of operations: for each segment a rank combines its own with that of its children, in the order in which the
-//! shape names them, and sends it up.
+//! Order of operations: for each segment a rank combines its own with those of its children, in the order in which the
+//! shape names them. It then sends the result up.
 
 use super::tags::{BCAST, REDUCE};
 use crate::Error;

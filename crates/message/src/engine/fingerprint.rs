@@ -32,7 +32,7 @@ impl<P: Port> Engine<P> {
         (!clean).then(|| {
             format!(
                 "requests {open:?}; posted, unexpected, waiting, sending {queues:?}; early {:?}; detached, kept bytes, \
-                 set-ups in use {:?}",
+                 registrations in use {:?}",
                 self.early,
                 &rest[1..]
             )

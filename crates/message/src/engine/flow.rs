@@ -1,9 +1,9 @@
 //! Flow control: what a rank may send eagerly before the receiver has taken it.
 //!
-//! An eager message that no receive waits for is kept by the receiver. So that what is kept stays bounded, each rank
-//! may have [`Options::kept_bytes`] of eager messages at a receiver that have not met their receives, shared among the
-//! ranks; beyond, its messages announce themselves and wait at the sender. The receiver tells what it has taken
-//! (`Credit`) in steps of half that share.
+//! An eager message that no receive waits for is kept by the receiver. The kept bytes are bounded: the ranks share
+//! [`Options::kept_bytes`] of a receiver for eager messages that have not met their receives. Beyond its share, a
+//! rank's messages announce themselves and wait at the sender. The receiver reports what it has taken (`Credit`) in
+//! steps of half that share.
 
 use super::Engine;
 use super::speech::{Carried, NOBODY, Saying};
@@ -31,8 +31,8 @@ pub(crate) struct Flow {
     told: u64,
 }
 
-/// The flows: in a row for as many ranks as one would want in a row, else only to the ranks that this one talked to, so
-/// that memory grows with partners and not with peers.
+/// The flows. A few ranks have theirs in an array. Among more, only ranks with which this one exchanged messages have
+/// one, so that memory grows with partners and not with peers.
 #[derive(Clone, Debug)]
 pub(crate) struct Flows {
     near: Vec<Flow>,

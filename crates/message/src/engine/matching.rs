@@ -102,8 +102,8 @@ impl<P: Port> Engine<P> {
         }
         result
     }
-    /// Delivers `bytes` of the current payload to the packed stream of `span` from byte `at`, where the piece does not
-    /// begin and end on whole blocks: run by run.
+    /// Delivers `bytes` of the current payload to the packed stream of `span` from byte `at`, run by run. The piece
+    /// need not begin and end on whole blocks.
     pub(crate) fn deliver_in_parts(&mut self, at: u64, bytes: u64, span: Span) -> Result<(), Error> {
         let mut taken = 0;
         for (offset, run) in span.layout.runs(at, bytes) {

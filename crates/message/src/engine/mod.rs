@@ -95,8 +95,8 @@ const BARRIER: u64 = u64::MAX - 1;
 /// The token of the port's reductions, of which a program has one at a time.
 const REDUCTION: u64 = u64::MAX - 2;
 
-/// Up to this size, or the one from which on the port claims to be faster without buffers, a message is eager whatever
-/// memory it lies in (as far as [`Options::eager_bytes`] goes).
+/// Up to this size a message is eager whatever memory it lies in, as far as [`Options::eager_bytes`] goes. A port that
+/// claims to be faster without buffers from a smaller size on lowers the limit.
 const EAGER_ALWAYS: u64 = 16 << 10;
 
 impl<P: Port> Engine<P> {
@@ -263,17 +263,17 @@ impl<P: Port> Engine<P> {
         }
         Words { kind: Kind::Eager, context: Context::COLLECTIVE, tag, total, id: 0, at: 0 }.head()
     }
-    /// The program waits for a message of so many bytes. Only short ones come so soon and so regularly that the port may let
-    /// their time pass; the steps of a rendezvous would be late for it.
+    /// The program waits for a message of so many bytes. Only short ones come so soon and so regularly that the port
+    /// may let time pass first; it would delay the steps of a rendezvous.
     #[inline]
     pub(crate) fn settle(&mut self, bytes: u64) {
         if bytes <= self.eager_always {
             self.port.settle();
         }
     }
-    /// Whether a receive is announced even when its program waits: where only the sender can move data, it could not
-    /// do so beside a computation if it first had to be told where to (W01's asynchronous rendezvous). Memory that buffers
-    /// reach sooner is not.
+    /// Whether a receive is announced even when its program waits. Where only the sender can move data, it must first
+    /// know the place, or it could not do so during a computation (W01's asynchronous rendezvous). Memory that buffers
+    /// reach sooner is not announced.
     #[inline]
     pub(crate) fn announces(&self, span: &Span) -> bool {
         self.only_puts && self.offers(span, true)

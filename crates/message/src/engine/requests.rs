@@ -26,8 +26,8 @@ impl Pattern {
 
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) enum State {
-    /// A send that waits for the receiver, or a whole message (`words.kind`) that waits for room: the message `number` of
-    /// all that went to that rank.
+    /// A send that waits for the receiver, or a whole message (`words.kind`) that waits for room. `number` counts all
+    /// messages to that rank.
     Offered { words: Words, number: u64 },
     /// A send whose pieces are on their way: bytes sent so far, and the receiver's request.
     Sending { sent: u64, peer: u64 },

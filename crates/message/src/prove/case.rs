@@ -99,8 +99,8 @@ impl Case {
             align: hotlink_port::Align::Default,
         }
     }
-    /// Whether a rank that starts a step without polling can do so before all others move: nothing that they do
-    /// changes what it does, and it only adds to the ends of queues.
+    /// Whether a rank that starts a step without polling can do so before all others move. Nothing that the others do
+    /// changes its step, and the step only adds to the ends of queues.
     pub(super) fn commutes(&self) -> bool {
         let faults = Faults { fail: 0, ..self.faults } != Faults::default();
         let scarce = self.shape.room < 99 || self.shape.slots < 99 || self.shape.entries < 99;

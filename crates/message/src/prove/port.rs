@@ -1,7 +1,7 @@
 //! The checker's port: everything that a port may do is a choice of the checker, and a world of ports can be copied.
 //!
-//! Memory is kept in cells of [`CELL`] bytes, one byte each: the engine counts in bytes and never looks at them, so a
-//! message of 8 KiB costs the checker sixteen.
+//! Memory is kept in cells of [`CELL`] bytes, one byte each. The engine counts bytes and never reads them, so a message
+//! of 8 KiB costs the checker sixteen.
 
 use hotlink_fabric::units::Time;
 use hotlink_port::{

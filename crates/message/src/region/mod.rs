@@ -81,7 +81,7 @@ pub struct RangeState {
     pub mapped: bool,
     /// DMA can reach it.
     pub connected: bool,
-    /// It is registered: DMA and other ranks may use it without a further set-up.
+    /// It is registered: DMA and other ranks may use it without a further registration.
     pub registered: bool,
     /// A persistent request keeps it registered.
     pub held: bool,
@@ -113,8 +113,8 @@ impl<P: Port> Region<P> {
             Place::There(_) => None,
         }
     }
-    /// Allocates `bytes` inside the region; gives the offset. Each rank keeps its own account: either one rank manages
-    /// a region and tells offsets, or all make the same calls in the same order and get the same offsets.
+    /// Allocates `bytes` inside the region; returns the offset. Each rank keeps its own account. So either one rank
+    /// manages a region and sends offsets, or all make the same calls in the same order and get the same offsets.
     ///
     /// # Errors
     /// No part is large enough; an alignment that is no power of two.
@@ -222,8 +222,8 @@ impl<P: Port> Region<P> {
 }
 
 impl<P: Port> Comm<P> {
-    /// What is known of `bytes` of this rank's own memory from byte `at` on: W01's query, by which a zero-copy
-    /// protocol decides what set-up is possible.
+    /// The state of `bytes` of this rank's own memory from byte `at` on. It is W01's query, by which a zero-copy
+    /// protocol decides which registration is possible.
     ///
     /// # Errors
     /// The range leaves the memory, or the memory is gone.

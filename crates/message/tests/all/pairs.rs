@@ -1,5 +1,5 @@
-//! The protocols under any interleaving, back-pressure, delay and want of resources: no message is lost, doubled,
-//! reordered or damaged, whatever its size and layout and however it is received.
+//! The protocols under any interleaving, back-pressure, delay and want of resources. No message is lost, doubled,
+//! reordered or damaged, whatever its size, its layout and the way it is received.
 
 use hotlink_message::{Comm, Error, Mode, Options, Policy, Request, Status};
 use hotlink_port::loopback::{Loopback, Random};

@@ -1,5 +1,5 @@
-//! Random programs on the loopback, under every schedule, back-pressure, delay and want of resources that seeds give:
-//! what they receive is what MPI's matching rules allow. The long run is `make fuzz-messages`.
+//! Random programs on the loopback, under the schedules, back-pressure, delay and want of resources that seeds draw.
+//! MPI's matching rules allow what they receive. The long run is `make fuzz-messages`.
 
 use hotlink_fuzz::{Faults, Ground, Run, Script, as_test, hunt, limits_of, run};
 use hotlink_port::loopback::{Loopback, Random};

@@ -266,7 +266,7 @@ pub(crate) fn comm_split_type(
         _ => {
             return fail(
                 c::MPI_ERR_ARG,
-                format!("split type {split_type}: allowed are the MPI_COMM_TYPE constants and MPI_UNDEFINED"),
+                format!("split type {split_type}: must be an MPI_COMM_TYPE constant or MPI_UNDEFINED"),
             );
         }
     };
@@ -357,7 +357,7 @@ pub(crate) fn intercomm_create(
         let allowed = remote_leader >= 0 && (remote_leader as u32) < bridge.peers() && tag >= 0;
         check(allowed, c::MPI_ERR_RANK, || {
             let last = bridge.peers() - 1;
-            format!("remote leader {remote_leader} and tag {tag}: allowed are ranks 0 to {last}, and tags from 0 on")
+            format!("remote leader {remote_leader} and tag {tag}: must be a rank 0 to {last}, and a tag from 0 on")
         })?;
         let words = [vec![next], local.group.words()].concat();
         heard = super::reductions::swapped(p, &bridge, bridge.peer(remote_leader as u32), tag as u32, &words)?;

@@ -187,7 +187,7 @@ pub(crate) fn file_get_info(p: &Process, fh: Handle, info_used: Out<Handle>) -> 
 fn seen(p: &Process, displacement: u64, etype: Handle, filetype: Handle, datarep: &str) -> Done<Seen> {
     let (etype, filetype) = (p.committed(etype)?, p.committed(filetype)?);
     let known = ["native", "internal", "external32"].contains(&datarep);
-    let unknown = || format!("data representation {datarep:?}: allowed are native, internal and external32");
+    let unknown = || format!("data representation {datarep:?}: must be native, internal or external32");
     check(known, c::MPI_ERR_UNSUPPORTED_DATAREP, unknown)?;
     let (unit, size) = (etype.datatype.size(), filetype.datatype.size());
     let whole = unit > 0 && size.is_multiple_of(unit);

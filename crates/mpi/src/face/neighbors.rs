@@ -59,8 +59,8 @@ fn exchanged(p: &Process, comm: &Rc<Communicator>, start: Start, edges: Edges, f
         let (edges, from, into) = (edges.clone(), from.clone(), into.clone());
         async move {
             let (from, into) = (from.sources(), into.targets());
-            // In a grid, what goes down a dimension comes from above: where both neighbours are one rank, what goes up must
-            // go first, since the neighbour takes what comes from below first.
+            // In a grid, data that goes down a dimension arrives from above. Where both neighbours are one rank, data
+            // that goes up must go first, since the neighbour takes data from below first.
             let sends = if edges.is_grid { turned(&edges.to, &from) } else { there(&edges.to, &from) };
             view.exchange_with(&sends, &there(&edges.from, &into)).await?;
             // What nobody sends to stays as it is.

@@ -1,4 +1,4 @@
-//! Data to and from files: at a given place, at a rank's own, or at the one that all ranks share; by each rank, or by all.
+//! Data to and from files: at a given place, at a rank's own place, or at the shared one; by each rank, or by all.
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, Of, check};

@@ -96,7 +96,7 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
     Ok(())
 }
 
-/// Memory of the program's own in processes of one machine, and a segment for what orders access to it; `None`: the system
+/// Memory of the program's own in processes of one machine, and a segment that orders access to it. `None`: the system
 /// does not let every rank reach the next one.
 fn reached(p: &Process, comm: &Communicator, peers: &[(i64, i64)], base: Address) -> Done<Option<Shared>> {
     let (world, [pid, mark_at, mark]) = (p.world()?, Neighbor::card());

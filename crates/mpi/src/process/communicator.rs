@@ -171,10 +171,11 @@ pub(crate) fn is_left(number: u32) -> Done<u32> {
     Ok(number)
 }
 
-/// A number for a new communicator that none of `view` has used: where ranks are of several groups, each may take it.
-/// Whether another is agreed on at the same time, by another thread or beside the call, is told with it; then each rank
-/// says afterwards whether the number was free still, and they try again if it was not. Ranks hear of several in orders that
-/// differ: without a first among those, each could take the others' numbers at every try.
+/// A number for a new communicator that none of `view` has used; where ranks are of several groups, each may take it.
+/// The message also says whether the rank agrees on another number at the same time, by another thread or another call.
+/// If so, each rank says afterwards whether the number was still free, and they try again if it was not. Ranks see
+/// several agreements in different orders: without a first among those, each could take the others' numbers at every
+/// try.
 ///
 /// All ranks must give alike what is `given`.
 pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bool, given: Given) -> Done<u32> {

@@ -204,10 +204,7 @@ impl File {
             c::MPI_SEEK_CUR => now,
             c::MPI_SEEK_END => self.end()?,
             _ => {
-                return Err(failure(
-                    c::MPI_ERR_ARG,
-                    format!("whence {whence}: allowed are MPI_SEEK_SET, _CUR and _END"),
-                ));
+                return Err(failure(c::MPI_ERR_ARG, format!("whence {whence}: must be MPI_SEEK_SET, _CUR or _END")));
             }
         };
         let to = from.saturating_add(offset);

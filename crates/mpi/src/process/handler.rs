@@ -43,8 +43,9 @@ impl Process {
         }
         failed.code
     }
-    /// The handler of an object. Of nothing, or of what is none, that of this process's own communicator; programs from
-    /// before MPI 4 set that of all ranks for such errors, which is heard where the own one is as it was.
+    /// The handler of an object. Without an object, or of an invalid one, it is that of this process's own
+    /// communicator. Programs from before MPI 4 set the handler of all ranks for such errors; it counts where the own
+    /// one is unchanged.
     fn handler_of(&self, of: Of) -> (Handle, Handle) {
         let known = match of {
             Of::Comm(handle) => self.comm(handle).ok().map(|comm| (comm.handler.get(), handle)),

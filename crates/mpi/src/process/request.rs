@@ -351,8 +351,8 @@ impl World {
             self.wait(Want::Sleep);
         }
     }
-    /// A call has ended. On a simulated fabric a program may repeat calls that wait for nothing until another rank has stored
-    /// something: now and then time goes on for it, too, and what others have asked of it is done.
+    /// A call has ended. On a simulated fabric a program may repeat calls that do not wait until another rank has
+    /// stored something. So now and then its time advances, too, and requests of other ranks are served.
     pub(crate) fn called(&self) {
         let mut idle = self.idle.get();
         if let Some(ps) = idle.called().filter(|_| hotlink_real::is_simulated()) {

@@ -1,8 +1,9 @@
 //! Windows: memory of every rank of a group, which the others read, write and combine.
 //!
-//! What a rank wants done at another is an [`Ask`], a message to that rank's service: a task that begins when one has come,
-//! while its process is in a call, and now and then otherwise (`gate::attend`). It does what each rank asks in order, one at
-//! a time. So whatever it combines is atomic, and the answer to a flush says that all before it was done.
+//! A rank asks for work at another with an [`Ask`], a message to that rank's service. The service is a task that begins
+//! when a message has come, while its process is in a call, and now and then otherwise (`gate::attend`). It does what
+//! each rank asks in order, one at a time. So whatever it combines is atomic, and the answer to a flush says that all
+//! before it was done.
 //!
 //! Where all ranks share the window's memory, each does by itself what it wants done, and locks are words in that memory.
 

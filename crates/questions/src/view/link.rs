@@ -226,8 +226,8 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The homes, by place, from which packets to this destination come to the link's beginning where the next link depends
-    /// on the switch and the destination alone.
+    /// The homes, by place, from which packets to this destination come to the link's beginning. The next link depends
+    /// on the switch and the destination alone there.
     fn upstream(&self, to: Node) -> Vec<usize> {
         let fabric = self.seen.fabric();
         let ways = fabric.ways(Trip::new(to, to));

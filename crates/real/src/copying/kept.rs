@@ -82,8 +82,8 @@ fn believed(path: &Path) -> Option<Vec<State>> {
     sound.then_some(kept.states)
 }
 
-/// Keeps a state beside those that are kept, in place of what was kept of it: whole or not at all, whoever else writes at
-/// the same time.
+/// Adds a state to the kept ones and replaces the earlier state of the same machine. The write is whole or not at all,
+/// whichever other processes write at the same time.
 pub(super) fn add(path: &Path, state: State) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
     std::fs::create_dir_all(folder)?;

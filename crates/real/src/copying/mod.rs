@@ -1,6 +1,6 @@
-//! How a long message of ordinary memory moves between ranks that share memory, and from which length: chosen by name, or
-//! by what this machine was measured to do. A library leaves it at [`Copying::USUAL`], which depends on no machine;
-//! programs that measure or compute ask for [`use_copy`].
+//! Which route a long message of ordinary memory takes between ranks that share memory, and from which length on. The
+//! route is chosen by name, or from measurements of this machine. A library leaves it at [`Copying::USUAL`], which
+//! depends on no machine; programs that measure or compute ask for [`use_copy`].
 
 mod kept;
 mod probe;
@@ -37,9 +37,9 @@ pub struct Sample {
 /// What was asked for, and what came of it.
 static ASKED: Mutex<Option<Chosen>> = Mutex::new(None);
 
-/// From now on messages of this process's ranks, and of those that it forks, move by `way`; `None`: by what the machine is
-/// measured to do. That is measured once for each distance of its cores and kept in the user's cache. Ranks that a launcher
-/// started only read what was measured last.
+/// From now on messages of this process's ranks, and of those that it forks, move by `way`; `None`: as measurements of
+/// the machine suggest. Those are made once for each distance of its cores and kept in the user's cache. Ranks that a
+/// launcher started only read the last measurement.
 pub fn use_copy(way: Option<CopyWay>) {
     let chosen = match way {
         Some(way) => {
@@ -135,8 +135,8 @@ fn of_samples(samples: Vec<Sample>, origin: &str) -> Chosen {
 /// A route must be this much faster than the one before it to be taken: less is the measurement's noise.
 const FASTER: f64 = 0.97;
 
-/// The lengths at which each route is the fastest that was measured: the system's copy in the longest row of them, by halves
-/// from a length of that row on, and stores past the caches from a length on.
+/// The lengths at which each route is the fastest that was measured. The system's copy gets the longest row of lengths
+/// in which it is fastest. Halves begin at a length of that row, and stores past the caches at a length.
 fn choose(samples: &[Sample]) -> Copying {
     let mut sizes: Vec<u64> = samples.iter().map(|sample| sample.size).collect();
     sizes.sort_unstable();

@@ -1,5 +1,5 @@
-//! The end of a launched job's run: every rank gives its result to rank 0, which gives all to all. And what goes the same
-//! way before: ranks that wait for long tell rank 0 so, which looks, as at ranks that it forked, whether any can go on.
+//! The end of a launched job's run: every rank gives its result to rank 0, which gives all to all. Ranks that wait for
+//! long also report that to rank 0. It then checks whether any can go on, as it does for ranks that it forked.
 
 use super::{Crew, Lost, RESULTS};
 use crate::sys;

@@ -1,7 +1,7 @@
-//! Launched ranks: how processes that a launcher started find each other, and what they tell each other outside of
-//! messages. Rank 0 listens (at an abstract local socket, which leaves nothing behind; or at `HOTLINK_MEET`), the
-//! others connect, prove the job's secret as rank 0 does to them (see [`crate::proof`]), and stay connected: whose
-//! connection ends has ended.
+//! Launched ranks: how processes that a launcher started find each other, and how they communicate outside of messages.
+//! Rank 0 listens at an abstract local socket, which leaves nothing behind, or at `HOTLINK_MEET`. The others connect,
+//! and both sides prove the job's secret (see [`crate::proof`]). They stay connected: a rank whose connection ends has
+//! ended.
 
 mod link;
 mod lookout;
@@ -139,8 +139,8 @@ impl Crew {
         let all: Vec<u32> = (0..ranks).collect();
         Ok(self.shares_cores(&all)? && self.is_local())
     }
-    /// Whether the ranks of a group, which are on one machine, have fewer cores than they are: a launcher may have left
-    /// each rank its own. Every rank calls this, each with its group.
+    /// Whether the ranks of a group, which are on one machine, outnumber their cores: a launcher may have left each
+    /// rank its own. Every rank calls this, each with its group.
     pub(crate) fn shares_cores(&mut self, group: &[u32]) -> Result<bool, Lost> {
         let mine: Vec<u8> = sys::allowed_cores().into_iter().flat_map(|core| (core as u32).to_le_bytes()).collect();
         let all = self.exchange(&mine)?;
@@ -172,7 +172,7 @@ static TOLD: OnceLock<Launched> = OnceLock::new();
 /// Numbers that cannot be; called twice.
 pub fn join(place: Launched) -> Result<(), String> {
     if place.rank >= place.ranks {
-        return Err(format!("rank {} of {}: allowed is 0 to one less", place.rank, place.ranks));
+        return Err(format!("rank {} of {}: must be 0 to one less", place.rank, place.ranks));
     }
     place.meet_at()?;
     TOLD.set(place).map_err(|_| "this process is a rank of a job already".to_owned())

@@ -245,9 +245,9 @@ impl MpiEndpoint {
     }
 }
 
-// SAFETY of all calls below: MPI is initialised; buffers are spans checked to lie inside memory of this rank's store,
-// which lives until it is freed. MPI's rule that a buffer in use is not touched is the program's to keep; breaking it
-// corrupts the program's data only.
+// SAFETY of all calls below: MPI is initialised. Buffers are spans checked to lie inside memory of this rank's store,
+// which lives until it is freed. The program must keep MPI's rule not to touch a buffer in use; breaking it corrupts
+// the program's data only.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all calls of MPI, stated above")]
 impl Endpoint for MpiEndpoint {
     type Request = MpiRequest;

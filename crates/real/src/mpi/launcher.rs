@@ -117,7 +117,7 @@ impl Library {
             _ => {}
         }
         let allowed = "openmpi, mpich, an mpicc, a libmpi_abi.so, or the folder of an MPI with bin/mpicc";
-        Err(format!("--mpi {name}: not found; allowed are {allowed}"))
+        Err(format!("--mpi {name}: not found; must be {allowed}"))
     }
     /// The file, if it is this project's own library, whose ranks `hotlink run` starts.
     pub fn own(&self) -> Option<&Path> {
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_names_no_mpi_is_told() {
-        assert!(Library::named("/no/such/mpicc").unwrap_err().contains("allowed are openmpi"));
+        assert!(Library::named("/no/such/mpicc").unwrap_err().contains("must be openmpi"));
         assert_eq!(Library::named("mpicc"), Ok(Library::Compiler("mpicc".to_owned())));
     }
 }

@@ -1,7 +1,7 @@
 //! Foreign MPIs: a rank under the user's own `mpirun` or `srun` as an endpoint.
 //!
-//! The library is loaded at run time: the standard one of MPI 5 (`libmpi_abi.so`), whose interface is the same for all
-//! MPIs, or hotlink's [`ADAPTER`] compiled with the site's `mpicc`.
+//! The library is loaded at run time. It is the standard one of MPI 5 (`libmpi_abi.so`), whose interface is the same
+//! for all MPIs. Or it is hotlink's [`ADAPTER`] compiled with the site's `mpicc`.
 #![allow(unsafe_code)]
 
 mod api;

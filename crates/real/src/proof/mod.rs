@@ -8,13 +8,13 @@
 //!                                          <-   verdict, HMAC of all of the above and the verdict
 //! ```
 //!
-//! Each message has a fixed length: nothing that a stranger declares takes memory. Both nonces, the purpose, the rank, the
-//! number of ranks and the job are under both codes (HMAC-SHA-256), whose labels differ: an old answer, an answer of
-//! another connection or one's own code sent back proves nothing. Codes are compared in constant time. The door says
-//! nothing but its nonce to a joiner that has not proven the secret. The whole exchange has one deadline.
+//! Each message has a fixed length: nothing that a stranger declares takes memory. Both codes (HMAC-SHA-256) cover both
+//! nonces, the purpose, the rank, the number of ranks and the job, and their labels differ. So an old answer, an answer
+//! of another connection or a side's own code sent back proves nothing. Codes are compared in constant time. The door
+//! sends nothing but its nonce to a joiner that has not proven the secret. The whole exchange has one deadline.
 //!
-//! The proof is about who starts. Messages are neither encrypted nor authenticated afterwards: whoever can change packets
-//! on the way between two hosts can still change what ranks say to each other.
+//! The proof covers the start alone. Messages are neither encrypted nor authenticated afterwards: an attacker that can
+//! change packets between two hosts can still change the messages of ranks.
 
 mod door;
 mod joiner;

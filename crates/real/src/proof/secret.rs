@@ -60,8 +60,8 @@ impl Secret {
     pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
-    /// The secret that was given by a file or a variable; else, if all ranks are on this machine (`local`), the one that
-    /// the machine keeps for the user.
+    /// The secret from a file or a variable. If there is none and all ranks are on this machine (`local`), it is the
+    /// one that the machine keeps for the user.
     ///
     /// # Errors
     /// A file that others may read or that cannot be used; none was given, and ranks may be on other machines.
@@ -76,9 +76,9 @@ impl Secret {
             return kept().map_err(|error| format!("this machine's secret for the user: {error}; or set {TEXT}"));
         }
         Err(format!(
-            "ranks on other machines must prove a secret, and none was given: make one with \
+            "ranks on other machines must prove a secret, and none was given. Make one with \
              `(umask 077; head -c 32 /dev/urandom >secret)`, bring the file to all machines, and set {FILE} or \
-             --secret-file; or have the launcher pass {TEXT} on"
+             --secret-file. Or have the launcher pass {TEXT} on"
         ))
     }
     pub(super) fn read(path: &Path) -> Result<Secret, String> {

@@ -8,12 +8,12 @@
 //!        '------ stamp -------'
 //! ```
 //!
-//! The stamp is stored last, and its lap says whether the line is of this round: the reader polls that very line, no
-//! flag or index beside it. What it has taken it tells once in a quarter of the ring, in a line that the writer reads
-//! only when the ring looks full to it. Nothing here is locked.
+//! The stamp is stored last, and its lap says whether the line is of this round. The reader polls that very line, with
+//! no other flag or index. Once in a quarter of the ring it reports what it has taken. The writer reads that line only
+//! when the ring seems full. Nothing here is locked.
 //!
-//! Longer payloads take a ring of bytes beside the slots. A long payload is announced when its first part is there:
-//! while the writer copies one part in, the reader copies the part before it out.
+//! Longer payloads take a ring of bytes next to the slots. A long payload is announced when its first part is there.
+//! While the writer copies one part in, the reader copies the part before it out.
 #![allow(unsafe_code)]
 
 use super::world::{Ring, SLOTS, Slot, World};
@@ -32,8 +32,8 @@ const PART: u64 = 16 << 10;
 const PARTS: u8 = 0x80;
 /// The reader tells the writer of free room in steps of this share of the ring.
 const STEPS: u64 = 4;
-/// How many slots ahead of a message's the writer asks for in a row of messages: lines come one after the other to stores
-/// that wait for them, and side by side when they are asked for. The reader polls none so far ahead.
+/// How many slots ahead of a message's the writer prefetches in a row of messages. Lines arrive one after the other if
+/// stores wait for them, and side by side if they are prefetched. The reader polls none so far ahead.
 const AHEAD: u64 = 8;
 
 /// Where a payload of `bytes` goes in a ring of `room`, a power of two, when the running position is `at`: start and end.
@@ -80,8 +80,8 @@ pub(crate) struct Sender {
     lap: u32,
     sent: u64,
     bytes: u64,
-    /// So many messages may go before this end has to look whether there is room: none before the first, and none to a
-    /// reader that is gone.
+    /// So many messages may go before this end has to check for room: none before the first, and none to a reader that
+    /// is gone.
     sent_max: u64,
     seen_bytes: u64,
     closed: bool,
@@ -163,8 +163,9 @@ impl Sender {
     pub(crate) fn own_next(&self) {
         copy::own_line(self.slot.cast());
     }
-    /// Sends a message whose payload `fill` writes; [`Posted::Busy`] if there is no room. With `parts`, `fill` is called
-    /// for one part after the other (with where it begins) and must not refuse: the reader has the first parts by then.
+    /// Sends a message whose payload `fill` writes; [`Posted::Busy`] if there is no room. With `parts`, `fill` is
+    /// called for one part after the other, with the place where it begins. It must not refuse then: the reader has the
+    /// first parts already.
     pub(crate) fn send(
         &mut self,
         (kind, parts): (u8, bool),
@@ -180,8 +181,8 @@ impl Sender {
         let first = if parts { PART } else { bytes };
         let slot = self.slot;
         // SAFETY: this end is the only writer, and the reader has given back the slot and the bytes that are written
-        // here (`fits`); it reads them only after the stamp, and parts only once `filled` says so. Each borrow ends
-        // before what is borrowed is published.
+        // here (`fits`). The reader reads them only after the stamp, and parts only once `filled` says so. Each borrow
+        // ends before the borrowed bytes are published.
         unsafe {
             let payload = if bytes <= INLINE {
                 (&raw mut (*slot).inline).cast::<u8>()
@@ -260,8 +261,8 @@ impl Stamp {
     }
 }
 
-/// Where the payload of a message is. Words only: it is set and read on the short path, where a field of another width
-/// would make the processor wait for its own stores.
+/// The place of a message's payload. It has words only. It is set and read on the short path, where a field of another
+/// width would make the processor wait for its own stores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) payload: *const u8,

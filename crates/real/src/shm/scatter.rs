@@ -1,6 +1,6 @@
-//! Puts of many small blocks into ordinary memory of another process. The system's copy takes 100 times the time of the
-//! stores themselves there, so the target helps: the origin packs pieces into the ring, the target spreads them when it
-//! polls, and says when the last is in place. Pieces travel in the ring's order, so a message posted after a put is
+//! Puts of many small blocks into ordinary memory of another process. The system's copy takes 100 times as long as the
+//! stores themselves there, so the target helps. The origin packs pieces into the ring. The target spreads them when it
+//! polls, and reports when the last is in place. Pieces travel in the ring's order, so a message posted after a put is
 //! seen after its data.
 
 use super::ring::MESSAGE_MAX;

@@ -1,6 +1,6 @@
-//! What the ranks of a host share: who lives, what is exported, rings between ranks that talk, and each rank's segments.
-//! Rings and segments are pieces that are added to the block when they are first needed: ranks that never talk cost a
-//! word of a table each.
+//! The shared state of a host's ranks: which ranks live, their exports, rings between ranks that communicate, and each
+//! rank's segments. Rings and segments are pieces that are added to the block when they are first needed. Ranks that
+//! never communicate cost a word of a table each.
 #![allow(unsafe_code)]
 
 use super::barrier::RANKS_MAX;
@@ -85,8 +85,8 @@ pub(crate) struct Ring {
     pub(crate) slots: [Slot; SLOTS as usize],
 }
 
-/// One export of a rank. `state` holds generation (high 48 bits), whether it is open, and the number of ranks that
-/// are moving data in it this moment, which the owner waits for before the memory can go.
+/// One export of a rank. `state` holds the generation (high 48 bits), whether it is open, and the number of ranks that
+/// are moving data in it. The owner waits for these before the memory can go.
 #[repr(C, align(64))]
 pub(crate) struct Export {
     pub(crate) state: AtomicU64,

@@ -138,8 +138,8 @@ impl Streams {
         let mut stream = TcpStream::connect_timeout(&self.addresses[to as usize], CONNECT_LIMIT)?;
         stream.set_nonblocking(true)?;
         let claim = Meeting::claim(self.rank, to, self.addresses.len() as u32);
-        // Without a limit: the other side may compute for long before it looks. And one that admits this side takes the
-        // connection for the pair's from then on, so this side must not give it up before it knows.
+        // Without a limit: the other side may compute for long before it polls. Moreover, a side that admits this one
+        // keeps the connection for the pair. So this side must not give it up before it knows.
         let joining = Joining::begin(&mut stream, &claim, None)?;
         Ok((stream, Stage::Joining(joining)))
     }
@@ -354,8 +354,8 @@ impl Streams {
             self.tend();
             let mut pending = false;
             for &rank in &self.live {
-                // However long the other side computes before it reads. A connection that is still being proven may come
-                // for as long as the other side is there; where no board tells that, for some time.
+                // However long the other side computes before it reads. A connection that is still being proven may
+                // come for as long as the other side is there. Where no board shows that, it may come for some time.
                 let is_there = self.is_there(rank).unwrap_or(start.elapsed() < CONNECT_LIMIT);
                 if let Contact::Open(peer) = &mut self.contacts[rank as usize] {
                     peer.flush();

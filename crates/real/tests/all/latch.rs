@@ -1,5 +1,6 @@
-//! The order of steps and of work that keeps them out (`hotlink_real::Latch`), as a model: every interleaving of few
-//! processes, each with a buffer of stores as x86 has it. What the processor does not reorder there is one event here.
+//! The order of steps and of work that keeps them out (`hotlink_real::Latch`), as a model. It runs every interleaving
+//! of few processes, each with a buffer of stores as x86 has it. Steps that the processor does not reorder are one
+//! event here.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
 //! `hotlink calibrate --model loggp`: ping-pong, stream and copies of one MPI become a LogGP machine, in its linear and
-//! its piecewise form, checked on what was held out and on benchmarks that it has not seen.
+//! its piecewise form. It is checked on points that were held out and on benchmarks that it has not seen.
 
 use super::fit::{self, LogGp, Point};
 use super::{Measured, is, measured_value, undisturbed};
@@ -62,8 +62,8 @@ fn in_a_row(measured: &[Measured], direction: Direction) -> Vec<Point> {
     points(measured, wanted, true).into_iter().map(whole).collect()
 }
 
-/// What a call of a collective adds to its message, on the evidence of short scatters on two ranks, where it is one message
-/// in a row of them.
+/// The time that a call of a collective adds to its message. The evidence is short scatters on two ranks, where the
+/// collective is one message in a row of them.
 fn collective_overhead(measured: &[Measured], row: &[Point]) -> Option<f64> {
     let scatter = points(measured, |r| is(r, "scatter") && r.number("ranks") == Some(2.0), false);
     let message = |size: u64| row.iter().find(|point| point.size == size).map(|point| point.us);
@@ -116,8 +116,8 @@ pub struct Fit {
     alone: Option<Alone>,
 }
 
-/// What a sort on one rank tells of a program's own work: microseconds of a scattered update, and of a byte moved between
-/// its data and its messages' buffers.
+/// A program's own work, from a sort on one rank. Microseconds of a scattered update, and of a byte moved between its
+/// data and its messages' buffers.
 struct Alone {
     update: f64,
     copy: Option<f64>,
@@ -191,8 +191,8 @@ impl Fit {
         fit
     }
 
-    /// Of a sort on one rank: what its copies and streams leave for updates; and its communication, which is three copies
-    /// of the keys: to the message, to oneself, from the message.
+    /// Of a sort on one rank: the time for updates without its copies and streams, and its communication. The latter is
+    /// three copies of the keys (to the message, to the rank itself, from the message).
     fn alone(&self, measured: &[Measured]) -> Option<Alone> {
         let alone = measured.iter().filter(|m| is(&m.record, "is") && m.record.number("ranks") == Some(1.0));
         let alone = alone.filter_map(|m| {

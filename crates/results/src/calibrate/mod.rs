@@ -38,7 +38,7 @@ pub fn check_name(name: &str) -> Result<(), Error> {
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.len() > 64 || name.starts_with('-') || !name.chars().all(fine) {
         let allowed = "1 to 64 of a-z, 0-9 and -, not beginning with -";
-        return Err(Error::Input(format!("--name {name}: allowed are {allowed}")));
+        return Err(Error::Input(format!("--name {name}: must be {allowed}")));
     }
     Ok(())
 }
@@ -75,9 +75,9 @@ fn rate(from: (&Measured, f64), what: &str) -> Value<Rate> {
     measured_value(Rate::from_mbps(from.1), "MB/s", from.0, what)
 }
 
-/// What was measured several times takes the last of its quickest quarter. What disturbs a machine only lengthens, and does
-/// so for seconds, as neighbours of a virtual machine come and go: a median is of the machine itself in one run and of a
-/// disturbed one in the next. What is checked takes the same.
+/// Of repeated measurements, takes the 25th percentile. Noise only lengthens, and does so for seconds, as neighbours of
+/// a virtual machine come and go. So a median is of the machine itself in one run and of a noisy one in the next. The
+/// checked values are taken alike.
 fn undisturbed<T: Copy>(measured: &mut [T], time: fn(&T) -> f64) -> T {
     measured.sort_by(|a, b| time(a).total_cmp(&time(b)));
     measured[measured.len().div_ceil(4) - 1]
@@ -178,8 +178,8 @@ fn parameters(measured: &[Measured]) -> BTreeMap<String, Value<f64>> {
     parameters
 }
 
-/// How many cores the machine has. How many a process could use says that only where nothing bound it: an MPI that
-/// binds its ranks leaves each fewer than there were ranks. Then it is not known.
+/// How many cores the machine has. The number that a process could use says that only where nothing bound it. An MPI
+/// that binds its ranks leaves each fewer than there were ranks. Then it is not known.
 fn processors(measured: &[Measured]) -> Option<(&Measured, f64, &'static str)> {
     let first = |key: &str| measured.iter().find_map(|m| Some((m, m.record.number(key)?)));
     if let Some((from, cores)) = first("cores_online") {

@@ -1,6 +1,7 @@
-//! iperf3, text and `-J` JSON: what the receiver got, with the median over the intervals where they are told; of UDP over
-//! the receiver's alone, as a sender's hold what was lost on the way. A record for each direction of `--bidir` and for
-//! each run of a file; what the server says of a run (`--get-server-output`) is none of its own. Bits count in 10^3, bytes (`-f K`, `-f M`) in 2^10.
+//! iperf3, text and `-J` JSON: the receiver's rate, with the median over the intervals where they are printed. Of UDP
+//! only the receiver's intervals count, because a sender's include lost packets. Each direction of `--bidir` and each
+//! run of a file makes a record; the server's report of a run (`--get-server-output`) makes none. Bits count in 10^3,
+//! bytes (`-f K`, `-f M`) in 2^10.
 
 use super::text::Text;
 use super::{Program, is_json};

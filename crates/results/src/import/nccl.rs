@@ -1,5 +1,5 @@
-//! NCCL tests, text and `-J` JSON: time of an operation, algorithm bandwidth (size over time) and bus bandwidth (what
-//! the slowest link carries), out of place and in place. GB is 10^9 B.
+//! NCCL tests, text and `-J` JSON, out of place and in place. Values are the time of an operation, algorithm bandwidth
+//! (size over time) and bus bandwidth (the load of the slowest link). GB is 10^9 B.
 
 use super::text::{Text, is_row, plain};
 use super::{Program, is_json};

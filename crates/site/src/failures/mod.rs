@@ -1,11 +1,11 @@
-//! What each single cable and switch costs when it fails: under the tables as they are, and with the destinations that lose
-//! their way moved to others.
+//! The cost of a failure of each cable and switch, under the tables as they are, and with the cut-off destinations
+//! moved to other paths.
 //!
-//! Nothing is counted whole again. The load of all-to-all is known; a failure takes away, for each destination whose way
+//! Nothing is counted whole again. The load of all-to-all is known. A failure removes, for each destination whose path
 //! leads over the part, the flow of the switches behind it (a subtree of that destination's tree). To re-route, these
-//! switches alone get new ways for these destinations: shortest ones over what is left, over the cables that carry least.
-//! All other entries stay, as a subnet manager would wish. Whether the new ways wait for each other in a circle is not
-//! asked here.
+//! switches alone get new paths for these destinations: shortest ones over what is left, over the least loaded cables.
+//! All other entries stay, as a subnet manager would keep them. Whether the new paths wait for each other in a circle
+//! is not checked here.
 
 mod scratch;
 mod trees;
@@ -311,8 +311,8 @@ impl<'a> Failures<'a> {
         lost
     }
 
-    /// The common case: some switches of the subtree have another channel on a way that is no longer than theirs was, and
-    /// every other stays behind them. Whether that serves all hosts; if not nothing is changed.
+    /// The common case: some switches of the subtree have another channel on a path no longer than theirs, and every
+    /// other stays behind them. Returns whether that serves all hosts; if not, nothing is changed.
     fn step_aside(
         &self,
         scratch: &mut Scratch,

@@ -1,9 +1,9 @@
 //! `nvidia-smi topo -m`: how GPUs and adapters inside one host reach each other.
 //!
-//! The matrix gives classes, not devices: what shares a PCI Express switch (`PIX`), several of them (`PXB`), a host bridge
-//! (`PHB`), a NUMA node (`NODE`) or the machine (`SYS`). Each class that joins two devices, or two classes, becomes a
-//! switch. `NV#` is a number of NVLinks: between the two GPUs where a GPU's links to all others are no more than a GPU has,
-//! else to a switch of NVLinks, to which each GPU has that number.
+//! The matrix gives classes, not devices. Two ends share a PCI Express switch (`PIX`), several of them (`PXB`), a host
+//! bridge (`PHB`), a NUMA node (`NODE`) or the machine (`SYS`). Each class that joins two devices, or two classes,
+//! becomes a switch. `NV#` is a number of NVLinks. They join the two GPUs where a GPU's links to all others are no more
+//! than a GPU has. Otherwise they lead to a switch of NVLinks, to which each GPU has that number.
 
 use super::{NVLINK_SWITCH, Outline, wrong};
 use hotlink_fabric::import::ImportError;
@@ -71,7 +71,7 @@ pub fn far_gpus(file: &str, text: &str) -> Result<Vec<String>, ImportError> {
 fn matrix(file: &str, text: &str) -> Result<Matrix, ImportError> {
     let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, plain(line)));
     let Some((head_line, head)) = lines.by_ref().find(|(_, line)| is_head(line)) else {
-        return wrong(file, 0, "has no head with GPU0: allowed is the output of nvidia-smi topo -m");
+        return wrong(file, 0, "has no head with GPU0: must be the output of nvidia-smi topo -m");
     };
     let names = devices(&head);
     if names.len() > MOST || names.iter().collect::<BTreeSet<_>>().len() != names.len() {
@@ -103,7 +103,7 @@ fn matrix(file: &str, text: &str) -> Result<Matrix, ImportError> {
                     return wrong(
                         file,
                         line,
-                        format!("{what}: allowed are X, PIX, PXB, PHB, NODE, SYS and NV1 to NV{most}"),
+                        format!("{what}: must be X, PIX, PXB, PHB, NODE, SYS or NV1 to NV{most}"),
                     );
                 }
             }

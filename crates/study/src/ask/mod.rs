@@ -1,9 +1,9 @@
 //! One question, and every engine's answer to it.
 //!
-//! An engine [claims](Engine::claims) the questions that it can answer, and says what its model leaves out. What is left out
-//! can only make an answer better: so of two engines the one that leaves out more must not give the worse answer. Where
-//! two answers differ, [`Answers`] says by how much and why; a difference against the claims has no such reason, and is
-//! told as a mistake of one of the engines.
+//! An engine [claims](Engine::claims) the questions that it can answer, and names what its model leaves out. An
+//! omission can only make an answer better. So of two engines the one that leaves out more must not give the worse
+//! answer. Where two answers differ, [`Answers`] says by how much and why. A difference against the claims has no such
+//! reason, and is reported as a mistake of one of the engines.
 //!
 //! ```
 //! use hotlink_study::ask::{Asked, Method, Question, ask};

@@ -67,8 +67,8 @@ impl Program {
         Ok(ends.map(peak).into_iter().fold(way, Peak::at_most))
     }
 
-    /// Streams: the load that the pairs put on the network, what their hosts and adapters carry, and what a message costs
-    /// the processors at its ends.
+    /// Streams: the load of the pairs on the network, that of their hosts and adapters, and the processor time of a
+    /// message at its ends.
     pub fn streams(
         &self,
         cell: &Cell,
@@ -112,8 +112,8 @@ impl Program {
     }
 }
 
-/// Of a collective of all nodes of a fabric by whatever means it has: messages of hosts or of adapters, a barrier network,
-/// a reduction, a broadcast. No row says which, so the least of their bounds counts.
+/// Of a collective of all nodes of a fabric by any means: messages of hosts or of adapters, a barrier network, a
+/// reduction, a broadcast. No row says which, so the smallest of their bounds counts.
 ///
 /// # Errors
 /// The fabric cannot be simulated.
@@ -218,8 +218,8 @@ impl Moved<'_> {
             };
             let pattern = Pattern::of(plan.fabric, &demand, self.capacities, self.size)?;
             slowest = pattern.per_node();
-            // By all its ways at once, where one is not as good as another, where others may take what is left of it, and
-            // where a node may send by several.
+            // By all its routes at once, where routes differ, where others may take the rest of it, and where a node
+            // may send by several.
             let is_one = !to_all && !matches!(which, Which::Gather | Which::Scatter);
             let efficiency = match is_one && !links_differ {
                 true => pattern.bounds.efficiency,

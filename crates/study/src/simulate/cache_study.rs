@@ -102,21 +102,21 @@ impl CacheStudy {
         let sizes = &self.buffer_sizes;
         for (option, count) in [("--buffers", self.buffers), ("--uses", self.uses)] {
             if !(1..=MOST).contains(&count) {
-                return Err(format!("{option}: {count}: allowed are 1 to {MOST}"));
+                return Err(format!("{option}: {count}: must be 1 to {MOST}"));
             }
         }
         for (option, bytes) in
             [("--size", message), ("--pinned", pinned)].into_iter().chain(sizes.iter().map(|&b| ("--buffer-size", b)))
         {
             if !(1..=MOST_BYTES).contains(&bytes) {
-                return Err(format!("{option}: {bytes} B: allowed are 1 B to 64 MiB"));
+                return Err(format!("{option}: {bytes} B: must be 1 B to 64 MiB"));
             }
         }
         if let Some(short) = sizes.iter().find(|&&bytes| bytes < message) {
             return Err(format!("--buffer-size: a buffer of {short} B cannot hold a message of {message} B (--size)"));
         }
         if self.persistent > self.buffers {
-            return Err(format!("--persistent: {}: allowed are 0 to the number of --buffers", self.persistent));
+            return Err(format!("--persistent: {}: must be 0 to the number of --buffers", self.persistent));
         }
         let persistent = self.persistent as usize;
         let buffers: Vec<u64> = sizes.iter().copied().cycle().take(self.buffers as usize).collect();
@@ -128,7 +128,8 @@ impl CacheStudy {
 }
 
 impl Run {
-    /// What keeps set-ups from being hit; `falls_short`: of the bound, which knows no limit of memory and keeps all.
+    /// What limits hits in the registration cache. `falls_short`: of the bound, which knows no limit of memory and
+    /// keeps all.
     fn limiting(&self, falls_short: bool) -> &'static str {
         match self.cache {
             _ if !falls_short => "first uses",

@@ -45,8 +45,8 @@ pub fn within(file: &str, text: &str, fabric: &Fabric) -> Result<Vec<Fault>, Str
     faults(parsed(file, text, fabric, false))
 }
 
-/// What failures took from ranks that wait for it, and which failure cut them off, with its place in the files of failures,
-/// or in other plans, called so.
+/// Which messages failures took from ranks that wait for them, and which failure cut the ranks off. The failure is
+/// named with its place in the files of failures, or in other plans, by the given names.
 pub fn told(lost: &Lost, plan: &Plan<'_>, faults: &[Fault], files: &[&str], others: &[(&str, &str)]) -> String {
     let Some(((from, to), fault)) = lost.cut(plan, faults) else { return lost.to_string() };
     let read = |&file: &&str| hotlink_fabric::input::text(file).ok();

@@ -47,8 +47,8 @@ pub struct Predicted {
 /// Who chooses the algorithm of a collective where none is asked for, as records say it.
 const USUAL: &str = "what the machine's MPI is known to do";
 
-/// The algorithm of a collective on such a machine where none is asked for: what the MPI that it was calibrated with is
-/// known to do, and where nothing is known, all parts at once, trees of two and doubling.
+/// The algorithm of a collective on such a machine where none is asked for. It is the known choice of the MPI with
+/// which the machine was calibrated. Where nothing is known, it is all parts at once, trees of two and doubling.
 pub fn usual(machine: &Machine, which: Which, ranks: u32, size: u64) -> Algorithm {
     let uneven = which == Which::Alltoallv;
     match which {

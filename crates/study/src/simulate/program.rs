@@ -1,8 +1,8 @@
 //! Programs on simulated ranks: the benchmarks of `measure`, in virtual time, over the whole message-passing stack.
 //!
-//! `--stack packet` (where a benchmark has it) sends bare packets between adapters: the network alone. `--stack message`
-//! runs the benchmark's own code on [`hotlink_message::Comm`], over ports of the fabric's adapters: with hosts,
-//! protocols, set-ups and matching.
+//! `--stack packet` (where a benchmark has it) sends bare packets between adapters: the network alone. `--stack
+//! message` runs the benchmark's own code on [`hotlink_message::Comm`], over ports of the fabric's adapters: with
+//! hosts, protocols, registration and matching.
 
 use super::cell::with_losses;
 use super::{faults, limiter, streams};
@@ -160,7 +160,7 @@ impl Program {
         }
         if cell.size > most {
             let size = cell.size;
-            return Err(format!("nic: {size} B: allowed are up to {most} B, which an adapter keeps to pass on"));
+            return Err(format!("nic: {size} B: must be at most {most} B, which an adapter keeps to pass on"));
         }
         Ok(())
     }
@@ -229,7 +229,7 @@ impl Course<'_> {
             .with("capacities", cell.capacities.name())
             .with("seed", cell.seed)
     }
-    /// How messages moved, and what the set-ups for it cost.
+    /// How messages moved, and the cost of their registrations and attachments.
     fn with_protocols(&self, record: Record, counters: &Counters, setups: &SetupStats) -> Record {
         let (registrations, attachments) = (setups.registrations, setups.attachments);
         let (hits, misses) = (registrations.hits + attachments.hits, registrations.misses + attachments.misses);

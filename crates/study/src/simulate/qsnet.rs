@@ -40,7 +40,7 @@ impl Missing {
     /// The nodes that take part of `nodes`.
     fn members(&self, nodes: u32) -> Result<Vec<u32>, String> {
         match self.without.iter().find(|&&node| node >= nodes) {
-            Some(node) => Err(format!("--without: there is no node {node}: allowed are 0 to {}", nodes.max(1) - 1)),
+            Some(node) => Err(format!("--without: there is no node {node}: must be 0 to {}", nodes.max(1) - 1)),
             None => Ok((0..nodes).filter(|node| !self.without.contains(node)).collect()),
         }
     }

@@ -15,7 +15,7 @@ use hotlink_sim::workload::{OpenLoop, Run, Series, SizeLaw};
 use hotlink_sim::{Plan, Settings, SimError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Messages of all nodes before the first look at the statistics, and of each sender at least.
+/// Messages of all nodes before the first check of the statistics, and of each sender at least.
 const FIRST: u64 = 4096;
 const FIRST_EACH: u64 = 32;
 /// Packets at which a run that needs more is ended.
@@ -64,7 +64,7 @@ pub(super) fn run(
         None => Law { law: SizeLaw::Fixed(cell.size), source: None },
     };
     if law.law.mean() <= 0.0 {
-        return Err("--size 0: messages of no bytes are no load; allowed are 1 B and more".to_owned());
+        return Err("--size 0: messages of no bytes are no load; must be 1 B or more".to_owned());
     }
     let fair = bounds.bandwidth_per_node_mbps;
     let mbps = offered.load * fair;
@@ -151,8 +151,8 @@ fn fixed(open: &mut OpenLoop<'_>, law: &SizeLaw, messages: u32) -> Result<Measur
     Ok(measured)
 }
 
-/// Twice as many messages until the statistics suffice, then twice as many again: a run that ended as soon as its interval
-/// looked narrow would end too often where it is so by chance.
+/// Twice as many messages until the statistics suffice, then twice as many again. A run that ended as soon as its
+/// interval was narrow would end too often where it is so by chance.
 fn grown(open: &mut OpenLoop<'_>, law: &SizeLaw, packet_bytes: u32, precision: f64) -> Result<Measured, SimError> {
     open.expect(MOST_PACKETS * u64::from(packet_bytes));
     let packets_each = (law.mean() / f64::from(packet_bytes)).max(1.0);

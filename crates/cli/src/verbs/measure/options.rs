@@ -1,4 +1,4 @@
-//! Options of every benchmark between ranks: what carries the messages, how often, on which machines.
+//! Options of every benchmark between ranks: the carrier of the messages, the repetitions, the machines.
 
 use crate::Failure;
 use crate::values::{Numbers, address};
@@ -98,7 +98,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 impl Repetition {
     pub(super) fn asked(&self, rounds: u32) -> Result<request::Repetition, Failure> {
         let Repetition { fabric, variant, blocks, spread, limit, raw, buffers, .. } = self;
-        // The usual one is a mere name, and has no parts to change.
+        // The default is only a name, and has no parts to change.
         let named = Some(fabric.as_str()).filter(|name| *name != usual::FABRIC);
         let varied = variant.of_named("--fabric", named)?.unwrap_or_else(|| usual::FABRIC.to_owned());
         if varied != *fabric {

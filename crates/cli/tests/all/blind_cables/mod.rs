@@ -1,6 +1,6 @@
-//! `diagnose` judged blind on real measurements: a seed draws a network, who measures whom and a fault; `measure` runs between
-//! two hosts at a time over a cable in user space (`tests/data/limited_hosts.sh`) that is as fast, slow or bad as the path
-//! between them; the diagnosis sees the results alone.
+//! `diagnose` judged blind on real measurements. A seed draws a network, the pairs of hosts to measure and a fault.
+//! `measure` runs between two hosts at a time over a cable in user space (`tests/data/limited_hosts.sh`). The cable is
+//! as fast, slow or bad as the path between the two. The diagnosis sees the results alone.
 //!
 //! Rates are so low that the machine under it hardly counts. Each run is of two network namespaces of its own.
 
@@ -104,9 +104,9 @@ impl Case {
         }
     }
 
-    /// What the machine under the cables spoiled: a run of which short messages take 1 ms more than the cable's own delay, or
-    /// whose stream lacks more than an eighth of the cable's own rate (headers are a twentieth). Lost packets and others on the
-    /// cable do that by themselves. Such a case is not judged, whatever the diagnosis says.
+    /// Finds runs that the machine under the cables spoiled. Short messages take 1 ms more than the cable's own delay,
+    /// or the stream lacks over an eighth of the rate (headers are a twentieth). Lost packets and other senders on the
+    /// cable do that too and do not count. Such a case is not judged, whatever the diagnosis says.
     fn spoiled(&self, folder: &Path) -> Option<String> {
         let number = |benchmark: &str, [a, b]: [u32; 2], size: u64, key: &str| {
             let file = folder.join(format!("{benchmark}.{}.{}.json", name(a), name(b)));

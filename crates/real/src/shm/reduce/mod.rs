@@ -8,9 +8,9 @@
 //! | direct | all elements and results are in segments | each rank combines a part of all ranks' elements, straight from where they are to where they go |
 //! | staged | else | block by block: each copies in what others combine, combines its part of the block, copies out theirs; for one rank alone: that one combines all |
 //!
-//! **Order of operations.** All of them combine each element in the order of the ranks, from the left:
-//! `((e0 + e1) + e2) + ...`. So a result has the same bits on every rank, by each of these algorithms, of whatever length
-//! the reduction is and wherever its memory lies.
+//! **Order of operations.** All of them combine each element in the order of the ranks, from the left: `((e0 + e1) +
+//! e2) + ...`. So a result has the same bits on every rank, by each algorithm, whatever the reduction's length and the
+//! place of its memory.
 //!
 //! A rank goes on in its polls, block by block, so that messages of others are served between.
 #![allow(unsafe_code)]
@@ -245,8 +245,8 @@ impl Reductions {
             }
             self.done = number - rooms;
         }
-        // SAFETY: everybody is done with what this note and these elements replace, and reads the new ones only after
-        // the number; `bytes` are inside the span that `from` is the start of.
+        // SAFETY: every rank is done with the note and elements that these replace, and reads the new ones only after
+        // the number. `bytes` are inside the span that begins at `from`.
         unsafe {
             let note = self.note_of(self.rank, number);
             (*note).what = current.what;
@@ -381,7 +381,7 @@ impl Reductions {
         unsafe { (*self.note_of(rank, self.begun)).words }
     }
     /// A rank has died. The reduction under way goes on if that rank had done its whole part of it, as all others then
-    /// see; else it ends now, and no other rank touches its memory any more.
+    /// see. Otherwise it ends now, and no other rank touches its memory any more.
     pub(crate) fn give_up(&mut self, died: Rank) -> Option<Event> {
         let current = self.current?;
         // No deaths known: of a direct reduction nothing more is combined here.

@@ -93,8 +93,9 @@ impl Reductions {
             let from = |rank: Rank| source(rank).wrapping_add(done as usize);
             let place = |start: *mut u8| if start.is_null() { start } else { start.wrapping_add(done as usize) };
             let mut left = from(0);
-            // SAFETY: what others staged stays until this rank has told that it has combined it; the target is this rank's,
-            // the place in the lane nobody reads any more. Each byte of a source is read before it is written.
+            // SAFETY: what others staged stays until this rank reports that it has combined it. The target is this
+            // rank's, and no rank reads the place in the lane any more. Each byte of a source is read before it is
+            // written.
             unsafe {
                 for rank in 1..ranks - 1 {
                     let chunk = self.chunk.get().cast::<u8>();

@@ -166,7 +166,7 @@ impl Request {
                     return input(format!("--series {us} us: must be a time from 1 ns to 1 s"));
                 }
                 if let Some(load) = loads.iter().find(|load| !(**load > 0.0 && **load <= 10.0)) {
-                    return input(format!("--load: {load}: allowed are shares of the bound above 0, up to 10"));
+                    return input(format!("--load: {load}: must be above 0 and at most 10 (share of the bound)"));
                 }
             }
             Benchmark::Sort(_) if self.programs.repeats() => {
@@ -267,7 +267,7 @@ impl Request {
             },
         };
         match nodes.iter().any(|&nodes| nodes < 2) {
-            true => input("--nodes: allowed are 2 or more"),
+            true => input("--nodes: must be 2 or more"),
             false => Ok(nodes),
         }
     }
@@ -307,7 +307,7 @@ impl Request {
         let Some(bytes) = self.network.packet_size else { return Ok(None) };
         match u32::try_from(bytes) {
             Ok(bytes) if bytes > 0 => Ok(Some(bytes)),
-            _ => input("--packet-size: allowed are 1 B to 4 GiB"),
+            _ => input("--packet-size: must be 1 B to 4 GiB"),
         }
     }
 

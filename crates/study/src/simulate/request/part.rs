@@ -244,8 +244,8 @@ impl Part {
         steps as u64
     }
 
-    /// Varies the inputs of the first answer as `quick` says, where no variation is asked for: a face tells how much the
-    /// answer rests on estimates.
+    /// Varies the inputs of the first answer as `quick` says, where no variation is asked for. So a face shows how much
+    /// the answer rests on estimates.
     #[must_use]
     pub fn first_varied(mut self, quick: Vary) -> Part {
         let first = match &mut self {
