@@ -180,7 +180,7 @@ pub fn strided(contiguous_mbps: f64) -> Bound {
 /// A copy that registers its memory each time, compared with one that keeps the registration (W01 slide 10).
 pub fn kept(kept_us: f64, by_pinning: bool) -> Bound {
     let resource = if by_pinning { "pinning pages" } else { "mapping and touching pages" };
-    Bound::of_time(kept_us, resource, "the same copy with the set-up kept, as a cache of set-ups does")
+    Bound::of_time(kept_us, resource, "the same copy with the registration kept, as a registration cache does")
 }
 
 /// The kernel's sockets on one machine: a hand-off, and each byte's copies in and out.

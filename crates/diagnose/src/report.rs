@@ -264,11 +264,13 @@ impl Reporter<'_> {
             return all;
         }
         if pairs.len() < 2 {
-            let what = "all runs are of the same hosts: one bad host cannot be told from a bad network".to_owned();
+            let what =
+                "all runs are of the same hosts: one bad host cannot be distinguished from a bad network".to_owned();
             say(what, "osu_bw between several pairs, one file each: osu_bw.HOST1.HOST2.txt");
         }
         if !has(&|one| one.small(limits).is_some()) {
-            let what = "no time of short messages: a slow host or library cannot be told from a slow link".to_owned();
+            let what =
+                "no time of short messages: a slow host or library cannot be distinguished from a slow link".to_owned();
             say(what, "osu_latency, ib_write_lat");
         }
         if !has(&|one| one.large(limits).is_some()) {

@@ -193,9 +193,7 @@ impl Errand {
         let mut line = String::new();
         io::stdin().read_line(&mut line)?;
         let errand: Errand = serde_json::from_str(&line).map_err(|error| {
-            io::Error::other(format!(
-                "an agent is told what to run by `hotlink run --hosts` of the same version: {error}"
-            ))
+            io::Error::other(format!("an agent gets its job from `hotlink run --hosts` of the same version: {error}"))
         })?;
         let (theirs, ours) = (&errand.version, env!("CARGO_PKG_VERSION"));
         if theirs != ours {

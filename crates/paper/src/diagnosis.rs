@@ -37,7 +37,7 @@ pub fn tables(found: &Diagnosis, with_numbers: bool) -> Vec<Table> {
     }
     let text = |record: &Record, key: &str| record.text(key).unwrap_or_default().to_owned();
     let unknown =
-        |record: &Record| format!("not told: {} (next: {})", text(record, "what"), text(record, "next_command"));
+        |record: &Record| format!("unknown: {} (next: {})", text(record, "what"), text(record, "next_command"));
     if let Some(last) = tables.last_mut() {
         last.notes.extend(found.unknown.iter().map(unknown));
     }

@@ -91,7 +91,7 @@ fn cache_hides(runs: &Runs, claim: &Claim) -> Row {
         .reading("time set up each time / cached, greatest of all sizes and both memories")
         .reproduced(gains().fold(f64::NAN, f64::max))
         .statement("ratio", points().next().is_some() && gains().all(|gain| gain > 1.0))
-        .under("set-up times are estimated by analogy")
+        .under("registration times are estimated by analogy")
 }
 
 /// s11: private memory should be page-aligned. What begins elsewhere touches a page more, which is pinned and moved.
@@ -129,7 +129,7 @@ fn policies(runs: &Runs, claim: &Claim) -> Vec<Row> {
             .also("bound_hit_rate", record["bound_hit_rate"].clone());
         match caches {
             true => {
-                row.holds(hits > 0.0 && number(record, "setup_us") < immediate).under("set-up takes less than without")
+                row.holds(hits > 0.0 && number(record, "setup_us") < immediate).under("registration takes less than without")
             }
             false => row.under("nothing is kept"),
         }
