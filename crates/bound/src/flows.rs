@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct Offered {
     /// MB/s that it offers; infinite where it sends as fast as it can.
     pub mbps: f64,
-    /// Resources with a rate on its way, by number, and the part of it that crosses each.
+    /// Resources with a rate on its path, by number, and the part of it that crosses each.
     pub crosses: Vec<(u32, f64)>,
 }
 
@@ -79,7 +79,7 @@ pub struct Flows<'a> {
     pub shares: f64,
     /// How packets choose among equal paths, and the seed.
     pub routes: (Paths, u64),
-    /// Whether packets choose among ways, so that only the nodes' own devices and links hold all of a flow.
+    /// Whether packets choose among paths, so that only the nodes' own devices and links hold all of a flow.
     pub is_loose: bool,
 }
 
@@ -126,8 +126,8 @@ impl Flows<'_> {
         Ok(fair.clone().set_by(fabric, found.mbps / self.shares, hottest))
     }
 
-    /// What receivers take at most: each by the slowest resource that all of its flows cross whole. The set that is chosen
-    /// greedily mixes senders' and receivers' resources, and may allow more.
+    /// What receivers take at most: each by the slowest resource that all of its flows cross whole. The set that is
+    /// chosen greedily mixes senders' and receivers' resources, and may allow more.
     fn at_receivers(&self, flows: &[Offered], mbps: &BTreeMap<u32, f64>) -> Together {
         let rate = |resource: &u32| mbps.get(resource).copied().unwrap_or(f64::INFINITY);
         // By receiver: what its flows bring, how many they are, and how many of them cross each resource whole.

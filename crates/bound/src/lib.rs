@@ -15,9 +15,9 @@ pub mod schedule;
 
 pub use load::{Bounds, Limited, RoleBound};
 
-/// What sets the time of a message whose bytes do not: the latency of its way, and the overheads of its ends.
+/// What sets the time of a message whose bytes do not: the latency of its path, and the overheads of its ends.
 pub const LATENCY: &str = "latency and overheads";
-/// What sets the rate of a node that has several ways into the network.
+/// What sets the rate of a node that has several paths into the network.
 pub const DEVICES: &str = "a node's own devices";
 /// What memory sets, and what the caches that keep one line between two cores.
 pub const COPY: &str = "memory copy";

@@ -39,7 +39,7 @@ pub fn pair(idle_us: f64, bytes: f64, slowest: Peak) -> Bound {
     longer(idle_us, bytes_us, slowest, idle_us + bytes_us, is)
 }
 
-/// `latency_us` with what sets it: the bytes, or else the way.
+/// `latency_us` with what sets it: the bytes, or else the path.
 fn longer(idle_us: f64, bytes_us: f64, slowest: Peak, latency_us: f64, is: &'static str) -> Bound {
     let resource = if bytes_us > idle_us { slowest.resource } else { LATENCY.to_owned() };
     Bound { latency_us, mbps: slowest.mbps, resource, is }
@@ -83,7 +83,7 @@ fn port_of(spec: &BarrierSpec) -> Time {
     Time(u64::from(spec.phases) * (spec.enter.value.0 + spec.read.value.0))
 }
 
-/// A barrier network's least, when the result's way took `way`: what no polling could be faster than.
+/// A barrier network's least, when the result's path took `way`: what no polling could be faster than.
 pub fn barrier(spec: &BarrierSpec, way: Time) -> Time {
     port_of(spec).max(way)
 }
@@ -99,7 +99,7 @@ pub fn barrier_limit(spec: &BarrierSpec, formula: Time) -> String {
     if port >= formula.0.saturating_sub(port) { PORT.to_owned() } else { spec.name.clone() }
 }
 
-/// What no reduction in the network could be faster than: its tree's own way, or the bytes at its rate.
+/// What no reduction in the network could be faster than: its tree's own path, or the bytes at its rate.
 ///
 /// # Errors
 /// More nodes than the network has.

@@ -47,7 +47,7 @@ impl Unit {
         self.pair() == other.pair()
     }
 
-    /// Whether it is the other's way back.
+    /// Whether it is the other's path back.
     pub fn is_back_of(&self, other: &Unit) -> bool {
         self.hosts.len() == 2 && self.hosts.iter().rev().eq(other.hosts.iter())
     }
@@ -64,7 +64,8 @@ struct By {
     explained: f64,
 }
 
-/// The better of two groups of values, where a gap parts them that is wider than what is explained and than either group.
+/// The better of two groups of values, where a gap parts them that is wider than what is explained and than either
+/// group.
 fn better(values: &[f64], By { apart, explained, .. }: By) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| *value > 0.0).collect();
     sorted.sort_by(f64::total_cmp);
@@ -75,7 +76,8 @@ fn better(values: &[f64], By { apart, explained, .. }: By) -> Vec<f64> {
     if is_apart && widths.iter().all(|width| *width < gap(at)) { sorted.split_off(at) } else { Vec::new() }
 }
 
-/// Judges values that belong together: each over the reference, and whether it is an outlier. `None`: nothing to compare.
+/// Judges values that belong together: each over the reference, and whether it is an outlier. `None`: nothing to
+/// compare.
 fn judged(values: &[f64], limits: &Thresholds, by: By) -> Option<Vec<(f64, bool)>> {
     if values.len() < 2 {
         return None;
@@ -148,7 +150,7 @@ pub fn units(series: &[Series], limits: &Thresholds, distance_us: f64) -> Vec<Un
             entry.large.push((one.is_stream, relative, is_bad));
             entry.runs.push(one);
         }
-        // Software takes its time at any distance: what the way adds counts over the whole of the quickest message.
+        // Software takes its time at any distance: what the path adds counts over the whole of the quickest message.
         let quickest = group.iter().filter_map(|one| one.small_us(limits)).reduce(f64::min);
         let explained = quickest.map_or(1.0, |us| 1.0 + distance_us / us);
         let small = By { healthy: None, apart: limits.apart_small, explained };

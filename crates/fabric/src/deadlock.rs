@@ -102,8 +102,8 @@ pub fn check(fabric: &Fabric) -> Result<Report, TooLarge> {
     Ok(Report { channels, dependencies, cycle, protection, lanes: graph.vcs as u8 })
 }
 
-/// Whether packets cannot deadlock, and why (not); `None` where that is not known, as of a fabric too large to follow every
-/// route.
+/// Whether packets cannot deadlock, and why (not); `None` where that is not known, as of a fabric too large to follow
+/// every route.
 pub fn told(fabric: &Fabric) -> (Option<bool>, String) {
     match check(fabric) {
         Ok(report) => (report.known_free(), report.sentence(fabric)),
@@ -258,7 +258,7 @@ impl<'a> Dependencies<'a> {
         self.follow_explicit_routes();
     }
 
-    /// Follows the way of every home's packets to every node, switch by switch.
+    /// Follows the path of every home's packets to every node, switch by switch.
     fn follow_tables(&mut self, tables: &Forwarding) {
         let network = &self.fabric.network;
         let mut seen = vec![u32::MAX; network.vertices()];
@@ -284,7 +284,8 @@ impl<'a> Dependencies<'a> {
         }
     }
 
-    /// The same on the lanes that packets take, pair by pair: a packet's level and the ports that it passes choose them.
+    /// The same on the lanes that packets take, pair by pair: a packet's level and the ports that it passes choose
+    /// them.
     fn follow_lanes(&mut self, tables: &Forwarding, lanes: &Lanes) {
         let network = &self.fabric.network;
         // Destination for which a virtual channel was last held at a level: from there packets went on before.
@@ -344,7 +345,7 @@ impl<'a> Dependencies<'a> {
             while ring.len() < cube.extents[d as usize] as usize {
                 ring.push(cube.neighbour(ring[ring.len() - 1], d, true));
             }
-            // Without virtual channels to change on the way, a long route depends on nothing that short ones do not.
+            // Without virtual channels to change on the path, a long route depends on nothing that short ones do not.
             let (many, short) = (ring.len(), self.vcs == 1 && ring.len() > whole);
             let before = 1..if short { 3 } else { many };
             let after = if short && cube.bidirectional { many - 2..many } else { 0..0 };

@@ -96,7 +96,7 @@ pub struct Limit {
     pub mbps: f64,
 }
 
-/// A closed form's result with every term on the way. Terms that the topology does not have are `None`.
+/// A closed form's result with every term on the path. Terms that the topology does not have are `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FormResult {
     /// Nodes asked for.
@@ -271,7 +271,7 @@ impl Case<'_> {
         })
     }
 
-    /// Latency of both hosts and of the resources on the way, each as often as it is passed.
+    /// Latency of both hosts and of the resources on the path, each as often as it is passed.
     fn idle_us(&self, way: &[(Role, f64)]) -> f64 {
         // What a node receives does not pass the engine that sends.
         let passed = |role: Role| if role == Role::Engine { 1.0 } else { 2.0 };
@@ -365,8 +365,8 @@ impl Switches {
         self.held.len() as f64
     }
 
-    /// A line or ring of switches; `distances` sums hops over ordered pairs of nodes on distinct switches. Where `groups`
-    /// are stated, h is their mean.
+    /// A line or ring of switches; `distances` sums hops over ordered pairs of nodes on distinct switches. Where
+    /// `groups` are stated, h is their mean.
     fn joined(held: Vec<u32>, even_hops: f64, channels: f64, distances: f64, groups: &[u32]) -> Switches {
         let nodes: f64 = held.iter().map(|&held| f64::from(held)).sum();
         let within: f64 = held.iter().map(|&held| f64::from(held) * f64::from(held)).sum();

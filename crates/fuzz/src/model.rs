@@ -1,5 +1,5 @@
-//! MPI's matching rules as a sequential program: who receives what if the ranks take turns. A standard send waits for its
-//! receive or does not, as a library likes.
+//! MPI's matching rules as a sequential program: who receives what if the ranks take turns. A standard send waits for
+//! its receive or does not, as a library likes.
 
 use super::script::{Message, Posting, Script, Seen, Step, prefix};
 use hotlink_message::{Mode, Status, Tag};
@@ -155,7 +155,7 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// The next message on the way between two ranks comes, if there is one.
+    /// The next message under way between two ranks arrives, if there is one.
     fn arrive(&mut self, from: usize, to: usize) -> bool {
         let way = &mut self.actors[to].way;
         let next = way.iter().position(|message| message.from as usize == from);

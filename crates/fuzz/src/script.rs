@@ -136,7 +136,7 @@ pub enum Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Collectively {
-    /// A barrier. No message is on the way between two ranks when they are there, in scripts with wildcards of source.
+    /// A barrier. No message is under way between two ranks when they are there, in scripts with wildcards of source.
     Barrier,
     /// A broadcast of so many bytes from a root.
     Bcast(Rank, u64),

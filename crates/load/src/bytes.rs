@@ -1,4 +1,4 @@
-//! How long the bytes of a message take through the idle network, way by way.
+//! How long the bytes of a message take through the idle network, path by way.
 //!
 //! A link sends a packet without a gap, so it starts only when it will not run out of bytes. Before a faster link a
 //! switch first gathers what the slower one delivers. A packet that goes from slow to fast to slow is sent twice. A
@@ -34,7 +34,7 @@ pub struct Serial<'a> {
     receive: Vec<f64>,
 }
 
-/// What is known of the ways to one destination: what is still to come, by the state and the time of the stage before.
+/// What is known of the paths to one destination: what is still to come, by the state and the time of the stage before.
 type Known = BTreeMap<(State, u64), f64>;
 
 impl<'a> Serial<'a> {
@@ -88,7 +88,7 @@ impl<'a> Serial<'a> {
         (messages > 0.0).then(|| sum / messages)
     }
 
-    /// The mean over the ways of a pair; `known` is of the same destination.
+    /// The mean over the paths of a pair; `known` is of the same destination.
     fn pair_us(&self, source: Node, destination: Node, known: &mut Known) -> Option<f64> {
         let routing = &self.fabric.routing;
         let direct = Trip::new(source, destination);
@@ -103,7 +103,7 @@ impl<'a> Serial<'a> {
         self.send.iter().for_each(|&us| sent += gather(&mut tail, us, false));
         let mut sum = 0.0;
         for &trip in &trips {
-            // Ways by a group are its own, and so is a pair's explicit route or hash.
+            // Paths by a group are its own, and so is a pair's explicit route or hash.
             let shared = trip.via.is_none()
                 && self.paths != Paths::Flow
                 && !matches!(routing, Routing::Source { .. } | Routing::Tables(_));

@@ -38,7 +38,7 @@ pub struct Memory {
     slowed: Arc<Mutex<Beside>>,
     /// Time of the processor to read a line of many, in picoseconds.
     line_ps: u64,
-    /// The same where stores on their way to the bus hold all of its other buffers.
+    /// The same where stores on their path to the bus hold all of its other buffers.
     line_alone_ps: u64,
 }
 

@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// Bytes that [`Host::combine`] combines at a time where a port has no shorter way.
+/// Bytes that [`Host::combine`] combines at a time where a port has no shorter path.
 const COMBINED: usize = 16 << 10;
 
 /// Local work with a cost: done for real, or charged to the rank's virtual clock. Each call is over when it returns.
@@ -31,8 +31,8 @@ pub trait Host {
     fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal>;
     /// Copies, packs or unpacks the bytes of `from`, in order, to as many bytes of `to`. They must not overlap.
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal>;
-    /// `into` becomes `into` combined with `other`, element by element: rows of equal length that do not overlap. Free of
-    /// charge; ghosts stay as they are.
+    /// `into` becomes `into` combined with `other`, element by element: rows of equal length that do not overlap. Free
+    /// of charge; ghosts stay as they are.
     fn combine(&mut self, operation: Operation, other: Span, into: Span) -> Result<(), Refusal> {
         operation.check(&other, &into)?;
         if self.kind(into.memory)? == Kind::Ghost || self.kind(other.memory)? == Kind::Ghost {
@@ -91,8 +91,8 @@ pub trait Port: Host {
     }
     /// Starts an operation, or says why not. Never blocks.
     fn post(&mut self, op: &Op<'_>) -> Posted;
-    /// As [`Port::post`] of an [`Op::Control`] with so many bytes in a row of this rank's memory. A port of real time may
-    /// have a shorter way for these.
+    /// As [`Port::post`] of an [`Op::Control`] with so many bytes in a row of this rank's memory. A port of real time
+    /// may have a shorter path for these.
     #[inline]
     fn post_row(&mut self, to: Rank, head: Head, memory: Memory, offset: u64, bytes: u64) -> Posted {
         self.post(&Op::Control { to, head, payload: Payload::of(Span::new(memory, offset, bytes)) })
@@ -110,8 +110,8 @@ pub trait Port: Host {
     /// an answer takes in any case, where looking for it too early would hold it up.
     #[inline]
     fn settle(&mut self) {}
-    /// Takes the program's account of how it ends: after this the rank's silence is not a death. What is posted to a rank
-    /// that has closed is accepted and lost, or refused: it does not find the port busy for ever.
+    /// Takes the program's account of how it ends: after this the rank's silence is not a death. What is posted to a
+    /// rank that has closed is accepted and lost, or refused: it does not find the port busy for ever.
     fn close(&mut self);
     /// Whether the port wants to hear now what the program waits for ([`Note::Waits`]). A simulated port always does, a
     /// port of real time once a wait has taken long.

@@ -34,7 +34,7 @@ pub enum Element {
     I32,
 }
 
-/// A reduction: all four element kinds with all ways to combine them.
+/// A reduction: all four element kinds with all paths to combine them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// How.

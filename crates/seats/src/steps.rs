@@ -33,7 +33,7 @@ pub enum Step {
     Computes(Time),
 }
 
-/// A message on its way.
+/// A message on its path.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     number: u32,

@@ -44,9 +44,11 @@ pub struct Settings {
     pub switch_buffer_bytes: u32,
     /// Share of an Ethernet port's buffer from which on it pauses its link; `None`: the fabric's `pfc_pause_share`.
     pub pause_share: Option<f64>,
-    /// Share of that buffer at which the link goes on, not above the other; `None`: the fabric's `pfc_resume_share` of that.
+    /// Share of that buffer at which the link goes on, not above the other; `None`: the fabric's `pfc_resume_share` of
+    /// that.
     pub resume_share: Option<f64>,
-    /// Virtual lanes of a link; `None`: the fabric's `virtual_channels` where packets choose, else what its routing needs.
+    /// Virtual lanes of a link; `None`: the fabric's `virtual_channels` where packets choose, else what its routing
+    /// needs.
     pub lanes: Option<u32>,
     /// Buffer of an adapter, each way, in bytes.
     pub nic_buffer_bytes: u32,
@@ -55,15 +57,15 @@ pub struct Settings {
     /// Packets that a node may have unanswered (SCI's stream buffers; on QsNet, with those in its adapter);
     /// `u16::MAX`: no limit.
     pub outstanding: u16,
-    /// Packets of a node's hosts that may be in a wormhole network without an acknowledgement; `u16::MAX`: no limit, and
-    /// none is sent.
+    /// Packets of a node's hosts that may be in a wormhole network without an acknowledgement; `u16::MAX`: no limit,
+    /// and none is sent.
     pub unacknowledged: u16,
     /// Picoseconds from the start of a full packet's head on its last link to its acknowledgement on the path back. A
     /// shorter packet takes proportionally less.
     pub acknowledge_ps: u64,
     /// Which of equal paths a packet takes.
     pub paths: Paths,
-    /// Whether packets may leave minimal ways of a dragonfly with Valiant routing, and by what they decide it.
+    /// Whether packets may leave minimal paths of a dragonfly with Valiant routing, and by what they decide it.
     pub detours: Option<Detours>,
     /// Ethernet's reaction to a full buffer.
     pub congestion: Congestion,

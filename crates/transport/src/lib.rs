@@ -1,5 +1,5 @@
-//! Congestion control as state machines without a network: acknowledgements and times go in, how much a flow may send comes
-//! out. No clock, no input or output, no random numbers.
+//! Congestion control as state machines without a network: acknowledgements and times go in, how much a flow may send
+//! comes out. No clock, no input or output, no random numbers.
 //!
 //! A [`Transport`] keeps the state of all flows, by place. Its driver reports when a flow opens ([`Transport::open`]),
 //! when a packet leaves ([`Transport::sent`]) and when its acknowledgement returns ([`Transport::heard`]). Feedback is
@@ -31,7 +31,7 @@ pub mod swift;
 pub use flows::{Flows, Permit};
 pub use numbers::check;
 
-/// What a flow knows of its way when it opens.
+/// What a flow knows of its path when it opens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path {
     /// From a packet's start to its acknowledgement, where nothing waits, in picoseconds.
@@ -57,7 +57,7 @@ pub struct Ack<'a> {
     pub bytes: u32,
     /// A switch has marked it (ECN).
     pub marked: bool,
-    /// What the switches on its way wrote into it, the first one first; empty where they write nothing.
+    /// What the switches on its path wrote into it, the first one first; empty where they write nothing.
     pub hops: &'a [Hop],
 }
 
@@ -206,8 +206,8 @@ pub enum Control {
 /// What has a congestion state of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connections {
-    /// A queue pair from each node to each other: its messages leave in order, and each begins with what those before it
-    /// have learnt.
+    /// A queue pair from each node to each other: its messages leave in order, and each begins with what those before
+    /// it have learnt.
     Pair,
     /// Each message: it begins as its transport does, and all messages of a pair leave concurrently.
     Message,

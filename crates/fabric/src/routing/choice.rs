@@ -123,7 +123,7 @@ pub struct Tables {
     number: Vec<u32>,
     /// Links between a device and the nearest node.
     level: Vec<u32>,
-    /// Divisor on the way up and across.
+    /// Divisor on the path up and across.
     up: Vec<u64>,
     /// Channels up.
     ups: Vec<u64>,
@@ -196,8 +196,8 @@ impl Tables {
         u64::from(self.number[destination.0 as usize])
     }
 
-    /// The divisor of a destination's number on the way up or across from a device. The quotient modulo the hops is the
-    /// index of the hop taken.
+    /// The divisor of a destination's number on the path up or across from a device. The quotient modulo the hops is
+    /// the index of the hop taken.
     pub fn divisor(&self, device: Vertex) -> u64 {
         self.up[device.0 as usize]
     }

@@ -11,7 +11,7 @@ use crate::network::{Network, Vertex};
 use crate::topology::Cube;
 use crate::topology::cube::MAX_DIMENSIONS;
 
-/// The way to one router of a cube.
+/// The path to one router of a cube.
 #[derive(Debug)]
 pub struct CubeToward<'a> {
     cube: &'a Cube,
@@ -20,7 +20,7 @@ pub struct CubeToward<'a> {
 }
 
 impl<'a> CubeToward<'a> {
-    /// The way to the router (or B-Link) `home`.
+    /// The path to the router (or B-Link) `home`.
     pub fn new(cube: &'a Cube, network: &'a Network, home: Vertex) -> CubeToward<'a> {
         let mut target = [0; MAX_DIMENSIONS as usize];
         cube.coordinates(cube.locate(home).0, &mut target);
@@ -57,7 +57,7 @@ impl<'a> CubeToward<'a> {
         sum
     }
 
-    /// Ways on from a router, B-Link or ring stop.
+    /// Paths on from a router, B-Link or ring stop.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         let (router, stop) = self.cube.locate(state.at);
         let mut go = |port: u32, vc: u8, share: f64| {

@@ -1,7 +1,7 @@
 //! Forwarding tables as switches have them: the port by destination, a byte for each switch and destination.
 //!
-//! A node may have several addresses (InfiniBand's LIDs under an LMC), each with entries of its own. A sender uses one of
-//! them for all its packets to a node: sender i the address i modulo their number.
+//! A node may have several addresses (InfiniBand's LIDs under an LMC), each with entries of its own. A sender uses one
+//! of them for all its packets to a node: sender i the address i modulo their number.
 //!
 //! Nothing is computed here. A table may lead nowhere, or in a circle: [`Forwarding::walk`] finds out.
 
@@ -23,7 +23,7 @@ pub struct Forwarding {
 }
 
 impl Forwarding {
-    /// No way on.
+    /// No path on.
     pub const NONE: u8 = u8::MAX;
 
     /// Most channels that may leave a switch.
@@ -89,7 +89,8 @@ impl Forwarding {
         View { row: self.row_of(destination, address), network, nodes: self.nodes, lanes: None }
     }
 
-    /// The tables as packets from a node to another see them, on the virtual lanes that these take, where they are known.
+    /// The tables as packets from a node to another see them, on the virtual lanes that these take, where they are
+    /// known.
     pub(crate) fn trip<'a>(&'a self, network: &'a Network, source: Node, destination: Node) -> View<'a> {
         let lanes = self.lanes().and_then(|lanes| Some((lanes, lanes.level(source, destination)?)));
         View { lanes, ..self.view(network, destination, self.address_for(source)) }
@@ -99,7 +100,7 @@ impl Forwarding {
     pub fn walk(&self, network: &Network, source: Node, destination: Node, mut each: impl FnMut(Channel)) -> bool {
         let view = self.view(network, destination, self.address_for(source));
         let Some(mut channel) = network.out(source.vertex()).next() else { return false };
-        // A way that passes more switches than there are goes in a circle.
+        // A path that passes more switches than there are goes in a circle.
         for _ in 0..=self.switches {
             each(channel);
             let at = network.to(channel);
@@ -132,7 +133,8 @@ impl View<'_> {
         (place != Forwarding::NONE).then(|| self.network.port(at, u32::from(place)))
     }
 
-    /// What a packet remembers behind a channel: 1 + the place of the channel back, which decides its next lane; else 0.
+    /// What a packet remembers behind a channel: 1 + the place of the channel back, which decides its next lane; else
+    /// 0.
     pub(crate) fn phase_behind(&self, channel: Channel) -> u8 {
         self.lanes.map_or(0, |(lanes, _)| lanes.back(channel).saturating_add(1))
     }

@@ -124,7 +124,7 @@ impl Tree {
             let level = self.blocks[own as usize].level;
             self.around(network, v).filter(|&b| self.is_below(b, level)).all(|b| self.blocks[b as usize].above == own)
         };
-        // Where every way up ends above all homes, every home can be reached.
+        // Where every path up ends above all homes, every home can be reached.
         let all = self.blocks.iter().filter(|block| block.level == 0).count() as u32;
         let leads_on = |block: &Block| match self.blocks.get(block.above as usize) {
             Some(above) => above.homes.start <= block.homes.start && block.homes.end <= above.homes.end,
@@ -212,7 +212,8 @@ impl Tree {
         if !self.of(from).homes.contains(&group) {
             return &channels[first as usize..down as usize];
         }
-        // The homes below a device are those of its children, without a gap: the last one that begins early enough has it.
+        // The homes below a device are those of its children, without a gap: the last one that begins early enough has
+        // it.
         let homes = &home[down as usize..end as usize];
         let after = homes.partition_point(|&home| home <= group);
         let before = after - homes[..after].iter().rev().take_while(|&&home| home == homes[after - 1]).count();
@@ -220,7 +221,8 @@ impl Tree {
     }
 }
 
-/// Links between each device and the nearest home; `None` if one has no way there or a link joins devices of one level.
+/// Links between each device and the nearest home; `None` if one has no path there or a link joins devices of one
+/// level.
 fn levels(network: &Network, at: &Attachment) -> Option<Vec<u32>> {
     let first = network.nodes;
     let mut level = vec![u32::MAX; network.vertices() - first as usize];

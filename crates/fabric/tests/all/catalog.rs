@@ -321,7 +321,7 @@ fn a_range_that_is_told_is_the_one_that_holds() {
     );
 }
 
-/// A list of one's own is named by its way from the fabric's file, and has names of its own.
+/// A list of one's own is named by its path from the fabric's file, and has names of its own.
 #[test]
 fn a_fabric_may_be_priced_by_a_list_of_ones_own() {
     let fabric = |list: &str, item: &str| {

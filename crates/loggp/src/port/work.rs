@@ -1,8 +1,8 @@
 //! What a processor has yet to do, where ranks share a memory and their processors move messages themselves.
 //!
-//! A message, or a long copy, then takes longer while the other side moves one too. So what the program asks for is put in a
-//! row and done when the program waits: by then the others may have begun. A program that asks for the time before it
-//! waits settles what is in the row as things stand.
+//! A message, or a long copy, then takes longer while the other side moves one too. So what the program asks for is put
+//! in a row and done when the program waits: by then the others may have begun. A program that asks for the time before
+//! it waits settles what is in the row as things stand.
 
 use super::seat::{Flight, State};
 use super::world::World;
@@ -96,7 +96,7 @@ impl World {
         self.pauses(rank, ps);
         self.record(|recorder| recorder.calc(rank, ps));
     }
-    /// A processor does something else for so long: what it sent has come if that is longer than the way.
+    /// A processor does something else for so long: what it sent has come if that is longer than the path.
     fn pauses(&mut self, rank: Rank, ps: u64) {
         let way = self.machine.news();
         if let Some(work) = self.seat(rank).work.as_mut().filter(|_| ps > way) {

@@ -40,7 +40,7 @@ fn its_claims_are_what_it_does() {
     assert_eq!(Loopback::default().run(1, &program), Ok(vec![()]));
 }
 
-/// Nothing here is in real time. A message's way, copies and rates take none of the clock: the claims about them are
+/// Nothing here is in real time. A message's path, copies and rates take none of the clock: the claims about them are
 /// there for protocols that divide by them.
 #[test]
 fn its_other_claims_are_stated() {

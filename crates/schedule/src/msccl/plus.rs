@@ -206,7 +206,7 @@ impl Step<'_> {
     }
 }
 
-/// What was put before each signal, by the way it took; last what no signal follows.
+/// What was put before each signal, by the path it took; last what no signal follows.
 fn put(gpus: &[Gpu<'_>]) -> Result<BTreeMap<Way, VecDeque<Vec<u64>>>, Wrong> {
     let mut all: BTreeMap<Way, VecDeque<Vec<u64>>> = BTreeMap::new();
     for step in gpus.iter().flat_map(Gpu::steps) {

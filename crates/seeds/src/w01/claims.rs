@@ -128,9 +128,9 @@ fn policies(runs: &Runs, claim: &Claim) -> Vec<Row> {
             .also("setup_us", record["setup_us"].clone())
             .also("bound_hit_rate", record["bound_hit_rate"].clone());
         match caches {
-            true => {
-                row.holds(hits > 0.0 && number(record, "setup_us") < immediate).under("registration takes less than without")
-            }
+            true => row
+                .holds(hits > 0.0 && number(record, "setup_us") < immediate)
+                .under("registration takes less than without"),
             false => row.under("nothing is kept"),
         }
     };

@@ -43,7 +43,7 @@ impl Linked for Trip {
 struct Idle {
     /// From the start to the first link.
     host_ps: u64,
-    /// The way back.
+    /// The path back.
     back_ps: u64,
 }
 
@@ -135,7 +135,7 @@ impl Net<'_> {
         let Some(mut feedback) = self.feedback.take() else { return };
         let (host_ps, there_ps, rate) = self.idle_times(feedback.host_stages, payload, payload + overhead);
         let choice = self.plan.choice(m.to, m.from, message, 0);
-        // The way there stands in where links that are down leave no way back.
+        // The path there stands in where links that are down leave no path back.
         let back = self.plan.route(m.to, m.from, choice, &mut feedback.back).map(|()| feedback.back.latency_ps);
         let idle = Idle { host_ps, back_ps: back.unwrap_or(self.buffer.latency_ps) };
         let path = Path {

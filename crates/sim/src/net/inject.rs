@@ -251,7 +251,7 @@ impl<'a> Net<'a> {
         Ok(())
     }
 
-    /// Puts the way of packet `index` into the buffer; gives the switches on it.
+    /// Puts the path of packet `index` into the buffer; gives the switches on it.
     fn way(&mut self, message: u32, index: u32) -> Result<u32, SimError> {
         let m = self.messages.items[message as usize];
         if m.shares {

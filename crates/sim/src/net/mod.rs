@@ -176,13 +176,13 @@ pub struct Stats {
     pub retries: u64,
     /// Packets dropped and sent again.
     pub drops: u64,
-    /// Packets that left the minimal way (UGAL).
+    /// Packets that left the minimal path (UGAL).
     pub detours: u64,
     /// Packets marked because they waited too long (ECN).
     pub marks: u64,
     /// Packets lost on links that were down; all but those of store-and-forward networks are sent again.
     pub lost: u64,
-    /// Packets that never arrive: lost for good, or with no way left.
+    /// Packets that never arrive: lost for good, or with no path left.
     pub gone: u64,
     /// Messages that have such packets.
     pub lost_messages: u64,
@@ -212,8 +212,9 @@ pub struct Net<'a> {
     streams: Vec<Option<feedback::Stream>>,
     /// How sources heed marks, where there are any.
     heeding: mark::Heeding,
-    /// Packets that wait for each server or hold it, times [`CROWD`], to choose the least occupied (where packets choose
-    /// only). Where a choice can see all in one place, the bytes that the room behind lacks to the largest are added.
+    /// Packets that wait for each server or hold it, times [`CROWD`], to choose the least occupied (where packets
+    /// choose only). Where a choice can see all in one place, the bytes that the room behind lacks to the largest are
+    /// added.
     crowds: Option<Vec<u64>>,
     /// That is so: nothing fails, and each channel has one buffer, which takes whole packets.
     sees_room: bool,
@@ -223,7 +224,7 @@ pub struct Net<'a> {
     choosing: Choosing,
     /// The largest buffer behind a channel.
     most_room: i32,
-    /// A way that is compared with another.
+    /// A path that is compared with another.
     scratch: Vec<Stage>,
     settings: Settings,
     now: u64,
@@ -319,7 +320,7 @@ impl<'a> Net<'a> {
             (None, _) => Choosing::Never,
         };
         let feedback = feedback::Feedback::new(plan, settings);
-        // An arrival decides nothing else, and no other way is taken than that chosen there.
+        // An arrival decides nothing else, and no other path is taken than that chosen there.
         let stays_open = choosing == Choosing::Adaptive
             && !matches!(admission, Admission::RingAccess | Admission::OnArrival)
             && feedback.is_none()
@@ -461,7 +462,7 @@ impl<'a> Net<'a> {
     /// Runs until something concerns the workload; `None` when nothing is left to happen.
     ///
     /// # Errors
-    /// A message without a way; packets that wait for one another for ever.
+    /// A message without a path; packets that wait for one another for ever.
     pub fn advance(&mut self) -> Result<Option<Note>, SimError> {
         loop {
             if let Some(failure) = self.failure.take() {

@@ -36,7 +36,7 @@ pub struct Adapter {
     pub(super) carrier: Carrier,
     /// What an interrupt takes of a processor: SCI's driver, which connections and callbacks need.
     pub(super) interrupt: Time,
-    /// Added to every message's way.
+    /// Added to every message's path.
     pub(super) latency_ps: u64,
     /// Least time between two messages of a node.
     pub(super) gap_ps: u64,
@@ -62,7 +62,7 @@ pub struct Adapter {
     nic_ps: Option<[u64; 2]>,
     /// The ranks are programs of the adapters' processors: what they send never crosses a host.
     pub(super) inner: bool,
-    /// Then: what of the way between hosts they do not cross.
+    /// Then: what of the path between hosts they do not cross.
     skipped_ps: u64,
     /// What the host's model has said of transfers: by stores or not, stride, bytes.
     pub(super) alone: RefCell<BTreeMap<(bool, u64, u64), u64>>,
@@ -312,7 +312,7 @@ impl Adapter {
         }
     }
 
-    /// What of the way between two hosts the ranks' messages do not cross.
+    /// What of the path between two hosts the ranks' messages do not cross.
     pub fn skipped(&self) -> Time {
         Time(self.skipped_ps)
     }
@@ -362,8 +362,8 @@ impl Adapter {
         Some((name, if stores { rate(true).max(rate(false)) } else { rate(false) }))
     }
 
-    /// How a computation and a transfer by an engine slow each other down: one that reads this node's memory, or one that
-    /// writes into it.
+    /// How a computation and a transfer by an engine slow each other down: one that reads this node's memory, or one
+    /// that writes into it.
     pub(super) fn slowed(&self, work: Work, reads: bool) -> Slowed {
         let Some(((memory, kernel, processors), buses)) = self.local.kernel(work).zip(self.buses) else {
             return Slowed::NOT;
@@ -440,7 +440,7 @@ fn processor_of(known: &Inputs<'_>) -> Result<[u64; 2], Unfit> {
     Ok([time("nic_send_time")?, time("nic_receive_time")?])
 }
 
-/// Payload rate of the slowest rated resource on the way to the neighbour.
+/// Payload rate of the slowest rated resource on the path to the neighbour.
 fn link_rate(plan: &Plan<'_>) -> Rate {
     let full = plan.packet_bytes.max(1);
     let share = f64::from(full) / f64::from(plan.wire_bytes(full, 1).max(1));

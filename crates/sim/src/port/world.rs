@@ -497,7 +497,7 @@ impl<'a> World<'a> {
         (flight.data, flight.transfer) = (Vec::new(), None);
         self.flights.remove(place);
     }
-    /// Latency of the way between the nodes of two ranks, without serialisation.
+    /// Latency of the path between the nodes of two ranks, without serialisation.
     pub fn latency(&mut self, from: Rank, to: Rank) -> u64 {
         let (from, to) = (self.node(from), self.node(to));
         if from == to || self.plan.route(from, to, 0, &mut self.way).is_err() {

@@ -38,7 +38,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The quickest shape by the model (levels - 1) x (way + degree x chunk time) + chunks x degree x chunk time. It
+    /// The quickest shape by the model (levels - 1) x (path + degree x chunk time) + chunks x degree x chunk time. It
     /// tries degrees 1, 2 and 4, and chunks of powers of two from 256 B. The chunk time is the slower of link and bus;
     /// a node in the middle crosses the bus degree + 1 times.
     ///

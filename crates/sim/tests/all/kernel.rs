@@ -50,7 +50,7 @@ fn set(name: &'static str, factor: f64) -> impl FnOnce(&mut FabricSpec) {
     move |spec| spec.parameters.get_mut(name).expect("stated").value *= factor
 }
 
-/// Every segment interrupts the receiver: 10 us each, on the critical way once the message is there.
+/// Every segment interrupts the receiver: 10 us each, on the critical path once the message is there.
 #[test]
 fn every_segment_interrupts_its_receiver() {
     let (with, without) = (myrinet(|_| {}), myrinet(set("interrupt_time", 0.0)));

@@ -94,7 +94,7 @@ fn nodes_with_a_gap_and_networks_with_faults_fall_back_to_the_tree_and_say_so() 
     let elan = Elan::of(&spec).unwrap();
     let whole = elan.settings(&Settings::of(&spec));
     let plan = Plan::new(&fabric, &whole).unwrap();
-    // A switch at the top: a quarter of the ways up are gone.
+    // A switch at the top: a quarter of the paths up are gone.
     let top = hotlink_fabric::network::Vertex(fabric.network.vertices() as u32 - 1);
     let down = hotlink_sim::fault::Fault {
         at: Time::ZERO,

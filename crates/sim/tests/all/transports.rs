@@ -254,7 +254,8 @@ fn each_port_marks_by_its_own_rate() {
     let config = Config { control: Control::Dctcp(DCTCP), connections: Connections::Pair, ecn: Some(marks) };
     let settings = settings(&spec, config);
     let plan = Plan::new(&fabric, &settings).expect("plan");
-    // From the same leaf two nodes share the receiver's port; from another one a node has a link between switches for itself.
+    // From the same leaf two nodes share the receiver's port; from another one a node has a link between switches for
+    // itself.
     for (senders, rate) in [(&[1u32, 2][..], LINE), (&[40], LINE / 4.0)] {
         let k = 5e-6 * rate / WIRE;
         let mut net = Net::new(&plan, &settings);
@@ -274,8 +275,8 @@ fn each_port_marks_by_its_own_rate() {
     }
 }
 
-/// A window is its reference times eta / U and W_AI: N of them meet where U = eta + N W_AI / (B T). U counts what the link
-/// carries and what waits for it, as shares of what fills it for T.
+/// A window is its reference times eta / U and W_AI: N of them meet where U = eta + N W_AI / (B T). U counts what the
+/// link carries and what waits for it, as shares of what fills it for T.
 #[test]
 fn hpcc_fills_eta_of_a_link_and_keeps_its_queue_short() {
     let fills = LINE * round_trip_us() / 1e6;
@@ -366,7 +367,8 @@ fn an_exchange_ends_under_every_transport() {
     }
 }
 
-/// Messages far shorter than what fills the way there and back: each alone would be gone before its first acknowledgement.
+/// Messages far shorter than what fills the path there and back: each alone would be gone before its first
+/// acknowledgement.
 #[test]
 fn a_queue_pair_goes_on_where_its_last_message_ended() {
     for (name, config) in all() {

@@ -97,7 +97,7 @@ fn a_program_is_a_job_on_its_nodes() {
     );
     assert_eq!(records.len(), 6);
     assert_eq!((records[0].text("work"), records[0].text("program")), (Some("program"), Some("plans/./app once")));
-    // Three messages of 64 KiB at the link's payload rate, and the time of one packet's way.
+    // Three messages of 64 KiB at the link's payload rate, and the time of one packet's path.
     let wire_us = 3.0 * 65_536.0 / 50_000.0;
     let latency_us = number(&records[0], "latency_us");
     assert!((wire_us..wire_us * 1.5 + 2.0).contains(&latency_us), "{latency_us} for {wire_us}");
@@ -214,7 +214,8 @@ fn transports_of_jobs_without_a_resource_in_common_do_not_meet() {
     }
 }
 
-/// A message alone, whichever way its packets draw: of several in parallel, or by another group, which may be shorter in time.
+/// A message alone, whichever way its packets draw: of several in parallel, or by another group, which may be shorter
+/// in time.
 #[test]
 fn no_message_beats_the_bound_of_its_ways() {
     let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/fabrics/slingshot-dragonfly.toml");
@@ -514,7 +515,8 @@ proptest! {
     }
 }
 
-/// With scale-up switches as nodes the domain is still one: what it allows, not what one adapter does, bounds the collective.
+/// With scale-up switches as nodes the domain is still one: what it allows, not what one adapter does, bounds the
+/// collective.
 #[test]
 fn a_collective_by_scale_up_switches_is_bound_by_its_domain() {
     let nvls = Collective {
@@ -549,8 +551,8 @@ fn by(algorithm: Algorithm, fabric: &str, (nodes, bytes): (u32, u64), network: N
     asked.records(&[fabric.to_owned()], &Unwatched).unwrap().remove(0)
 }
 
-/// Both switches combine: NVLink carries each byte once and a block of it, an adapter its block. Closed form, counted load and
-/// the bound of a log agree, and the simulation comes near them.
+/// Both switches combine: NVLink carries each byte once and a block of it, an adapter its block. Closed form, counted
+/// load and the bound of a log agree, and the simulation comes near them.
 #[test]
 fn nvls_across_hosts_combines_in_the_switches_of_both_networks() {
     let network = Network { capacities: hotlink_study::options::Rates::Theoretical, ..NETWORK };
