@@ -1,4 +1,4 @@
-//! How long the bytes of a message take through the idle network, path by way.
+//! How long the bytes of a message take through the idle network, path by path.
 //!
 //! A link sends a packet without a gap, so it starts only when it will not run out of bytes. Before a faster link a
 //! switch first gathers what the slower one delivers. A packet that goes from slow to fast to slow is sent twice. A

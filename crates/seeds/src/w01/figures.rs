@@ -1,4 +1,4 @@
-//! W01's figures, of which only the axes are left. They are bandwidth (s15), efficiency of N-path copying (s4), mapping
+//! W01's figures, of which only the axes are left. They are bandwidth (s15), efficiency of N-way copying (s4), mapping
 //! (s8), alltoallv (s17), and total against busy time (s23 to s25).
 
 use super::runs::{self, Runs};
