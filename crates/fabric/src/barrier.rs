@@ -149,8 +149,7 @@ impl BarrierSpec {
 
     /// A barrier of `nodes` nodes that arrive together: `phases` x (o_w + o_p(P) + o_r), H06 s22.
     ///
-    /// Polling is counted as one whole read after the result is there, which is its worst case: a read under way may
-    /// see it earlier.
+    /// Polling is counted as one whole read after the result, its worst case: a read under way may see it earlier.
     ///
     /// # Errors
     /// A number of nodes that the network does not serve.

@@ -153,7 +153,7 @@ impl Fabric {
         paths.is_tree().then_some(Alike { channels, vc: 0, phase: state.phase })
     }
 
-    /// All that [`Fabric::alike`] may give between devices of a complete tree, where packets remember nothing of their
+    /// All that [`Fabric::alike`] may give between devices of a complete tree, where packets do not remember their
     /// path.
     pub fn sets_alike(&self) -> impl Iterator<Item = &[Channel]> {
         let tree = match &self.routing {

@@ -102,8 +102,7 @@ pub fn check(fabric: &Fabric) -> Result<Report, TooLarge> {
     Ok(Report { channels, dependencies, cycle, protection, lanes: graph.vcs as u8 })
 }
 
-/// Whether packets cannot deadlock, and why (not); `None` where that is not known, as of a fabric too large to follow
-/// every route.
+/// Whether packets cannot deadlock, and why (not). `None` where that is not known: too many routes.
 pub fn told(fabric: &Fabric) -> (Option<bool>, String) {
     match check(fabric) {
         Ok(report) => (report.known_free(), report.sentence(fabric)),
@@ -160,8 +159,8 @@ impl Report {
 struct Dependencies<'a> {
     fabric: &'a Fabric,
     vcs: usize,
-    /// First word of the row of each channel's virtual channel 0. No packet arrives at a node's own first channel, so
-    /// that has no row.
+    /// First word of the row of each channel's virtual channel 0. A node's first channel, where no packet arrives, has
+    /// none.
     row: Vec<u64>,
     words: Vec<u64>,
     used: Vec<bool>,
@@ -284,8 +283,7 @@ impl<'a> Dependencies<'a> {
         }
     }
 
-    /// The same on the lanes that packets take, pair by pair: a packet's level and the ports that it passes choose
-    /// them.
+    /// The same on the lanes that packets take, pair by pair. A packet's level and ports choose its lanes.
     fn follow_lanes(&mut self, tables: &Forwarding, lanes: &Lanes) {
         let network = &self.fabric.network;
         // Destination for which a virtual channel was last held at a level: from there packets went on before.

@@ -133,9 +133,8 @@ pub struct FormResult {
 }
 
 impl FormResult {
-    /// What each node sends at once where all links between switches carry the mean load of Eq. 6. It is N R over that
-    /// load, in MB/s, as a load count has it. Eq. 12 is a mean of bandwidths. Cubes have no other number (Eqs. 4 and
-    /// 5).
+    /// What each node sends at once, in MB/s, where all links between switches carry the mean load of Eq. 6. It is N R
+    /// over that load, as a load count has it. Eq. 12 is a mean of bandwidths. Cubes have no other (Eqs. 4 and 5).
     pub fn links_averaged_mbps(&self) -> f64 {
         let nodes = f64::from(self.nodes);
         match (self.sw2sw_mbps, self.same_switch_mbps, self.nodes_per_switch) {
@@ -151,9 +150,8 @@ impl FormResult {
 
 /// The closed form for `nodes` nodes of `spec` under all-to-all traffic of messages of `message_bytes`.
 ///
-/// `None` where M02 has no equation: fewer than two nodes, several switches that have a rate, links without a rate, or
-/// another topology. M02 has cubes of one-way rings, arrays and rings of switches, Clos64 (up to its 128 nodes) and one
-/// crossbar.
+/// `None` where M02 has no equation: fewer than two nodes, several switches with a rate, links without one, or another
+/// topology. M02 has cubes of one-way rings, arrays and rings of switches, Clos64 (up to 128 nodes) and one crossbar.
 pub fn for_fabric(spec: &FabricSpec, nodes: u32, capacities: Capacities, message_bytes: u64) -> Option<FormResult> {
     if nodes < 2 {
         return None;
@@ -457,8 +455,7 @@ impl Switches {
     }
 }
 
-/// Nodes on each switch that has any. They fill the switches of `groups` in order, or of `usual` if none are stated.
-/// `None` if there are more nodes.
+/// Nodes on each switch that has any. They fill `groups` in order, or `usual` if empty. `None` if there are more nodes.
 fn filled(nodes: u32, groups: &[u32], usual: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
     let mut left = nodes;
     let mut fill = |held: u32| {

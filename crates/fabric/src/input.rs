@@ -1,5 +1,4 @@
-//! Texts that a question names: a file's, standard input's where the name is `-`, or what a face lends: a browser has
-//! no files.
+//! Texts that a question names: a file's, standard input's (`-`), or what a face lends, as a browser has no files.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -108,8 +108,7 @@ impl Network {
         vertices.chain(channels).chain(hosts)
     }
 
-    /// The parts of a node's host that its messages cross, in their order: those it sends, or those it receives, which no
-    /// engine carries.
+    /// The parts of a node's host that its messages cross, in order: those it sends, or those it receives (no engine).
     pub fn host_parts(&self, node: Node, is_sender: bool) -> impl Iterator<Item = Resource> + '_ {
         let last = self.host_roles.len().saturating_sub(1);
         let roles = (0..self.host_roles.len()).map(move |at| self.host_roles[if is_sender { at } else { last - at }]);

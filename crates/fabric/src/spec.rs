@@ -61,8 +61,7 @@ impl PacketSpec {
         if payload + overhead > 0.0 { payload / (payload + overhead) } else { 1.0 }
     }
 
-    /// The most that [`PacketSpec::efficiency`] is for messages of any length: all packets full; where a message of any
-    /// length is one packet, 1.
+    /// The most that [`PacketSpec::efficiency`] is for any message: all packets full; 1 where a message is one packet.
     pub fn full_efficiency(&self, switches: f64) -> f64 {
         let full = self.payload_max_bytes.as_ref().map_or(0, |limit| limit.value);
         if full > 0 { self.efficiency(full, switches) } else { 1.0 }

@@ -115,8 +115,7 @@ impl Draw {
 
 /// The forwarding tables of [`Paths::Destination`], as a few numbers for each device. A destination's number is divided
 /// by them before it is taken modulo the hops. Nodes of one switch have consecutive numbers, in any numbering. Each
-/// level of a tree uses digits of its own, as D-mod-k does, so that the next level spreads what one level has
-/// separated.
+/// level of a tree uses its own digits, as D-mod-k does, so the next level spreads what one level has separated.
 #[derive(Debug)]
 pub struct Tables {
     /// Number of each node.
@@ -196,8 +195,7 @@ impl Tables {
         u64::from(self.number[destination.0 as usize])
     }
 
-    /// The divisor of a destination's number on the path up or across from a device. The quotient modulo the hops is
-    /// the index of the hop taken.
+    /// The divisor of a destination's number on the path up or across. The quotient modulo the hops is the hop's index.
     pub fn divisor(&self, device: Vertex) -> u64 {
         self.up[device.0 as usize]
     }

@@ -1,5 +1,4 @@
-//! Dimension-order routing on a cube, by formula: lowest dimension first, the shorter way round each ring, a tie at
-//! half-way split evenly.
+//! Dimension-order routing on a cube, by formula: lowest dimension first, the shorter way round, a tie split evenly.
 //!
 //! A ring of routers deadlocks without virtual channels. Here a packet uses virtual channel 0 while the ring's
 //! wrap-around still lies ahead of it in this dimension. From then on it uses 1 (Dally and Seitz 1987). Its position

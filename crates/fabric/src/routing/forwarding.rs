@@ -89,8 +89,7 @@ impl Forwarding {
         View { row: self.row_of(destination, address), network, nodes: self.nodes, lanes: None }
     }
 
-    /// The tables as packets from a node to another see them, on the virtual lanes that these take, where they are
-    /// known.
+    /// The tables as packets between two nodes see them, on the virtual lanes that these take, where known.
     pub(crate) fn trip<'a>(&'a self, network: &'a Network, source: Node, destination: Node) -> View<'a> {
         let lanes = self.lanes().and_then(|lanes| Some((lanes, lanes.level(source, destination)?)));
         View { lanes, ..self.view(network, destination, self.address_for(source)) }
@@ -133,8 +132,7 @@ impl View<'_> {
         (place != Forwarding::NONE).then(|| self.network.port(at, u32::from(place)))
     }
 
-    /// What a packet remembers behind a channel: 1 + the place of the channel back, which decides its next lane; else
-    /// 0.
+    /// What a packet remembers behind a channel for its next lane: 1 + the index of the channel back; else 0.
     pub(crate) fn phase_behind(&self, channel: Channel) -> u8 {
         self.lanes.map_or(0, |(lanes, _)| lanes.back(channel).saturating_add(1))
     }

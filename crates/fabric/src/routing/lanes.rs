@@ -30,9 +30,9 @@ impl Lanes {
     pub const DROP: u8 = 15;
     const UNKNOWN: u8 = u8::MAX;
 
-    /// `level` gives the level of each pair (source first) that has one. `row` gives the row of two channels that leave
-    /// a switch: back to where a packet came from, and onward. `back` gives each channel's index of the other direction
-    /// of its cable.
+    /// `level` gives the level of each pair (source first) that has one. `row` gives the row of two channels of a
+    /// switch: back to where a packet came from, and onward. `back` gives each channel's index of its cable's other
+    /// direction.
     pub fn new(
         network: &Network,
         level: impl Fn(Node, Node) -> Option<u8>,

@@ -322,8 +322,7 @@ impl Guide<'_> {
         matches!(self, Guide::Toward(Toward::Legs(legs)) if legs.is_on_first(state))
     }
 
-    /// How many paths on there are, where they are known one by one: a dragonfly has hundreds of links between two
-    /// groups.
+    /// How many paths on there are, where they are known one by one: a dragonfly has hundreds between two groups.
     pub fn count(&self, state: State) -> Option<u32> {
         match self {
             Guide::Toward(Toward::Dragonfly(toward)) => Some(toward.count(state)),
@@ -387,8 +386,7 @@ pub enum Toward<'a> {
 }
 
 impl Toward<'_> {
-    /// A number that falls with every hop (for most routings the hops still to go) and is 0 at the home. `None` if no
-    /// path exists.
+    /// A number that falls with every hop (for most routings the hops to go), 0 at the home. `None` if no path exists.
     pub fn rank(&self, state: State) -> Option<u32> {
         match self {
             Toward::Cube(cube) => Some(cube.distance(state.at)),

@@ -1,5 +1,4 @@
-//! Shortest paths on any graph: every one (ECMP), a single one, or the shortest that climb before they descend
-//! (up*/down*).
+//! Shortest paths on any graph: all (ECMP), a single one, or the shortest that climb before they descend (up*/down*).
 //!
 //! One array of distances per home is the whole table: the next channels of a device are those whose far end is one hop
 //! nearer. A complete folded tree needs no table ([`Tree`]). Packets do not pass through nodes.

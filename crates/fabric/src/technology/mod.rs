@@ -177,8 +177,7 @@ pub fn names() -> String {
     TECHNOLOGIES.iter().map(|technology| technology.name).collect::<Vec<_>>().join(", ")
 }
 
-/// What adapters for remote DMA take where a part does not say: by analogy with the generations of the catalog's
-/// InfiniBand parts.
+/// Assumptions for adapters of remote DMA, by analogy with the generations of the catalog's InfiniBand parts.
 const RDMA: &[Assumption] = &[
     assumption(
         "adapter_latency",
