@@ -44,7 +44,7 @@ pub struct Settings {
     pub switch_buffer_bytes: u32,
     /// Share of an Ethernet port's buffer from which on it pauses its link; `None`: the fabric's `pfc_pause_share`.
     pub pause_share: Option<f64>,
-    /// Share of that buffer at which the link goes on, not above the other; `None`: the fabric's `pfc_resume_share` of
+    /// Share of that buffer at which the link resumes, at most the other; `None`: the fabric's `pfc_resume_share` of
     /// that.
     pub resume_share: Option<f64>,
     /// Virtual lanes of a link; `None`: the fabric's `virtual_channels` where packets choose, else what its routing
@@ -52,7 +52,7 @@ pub struct Settings {
     pub lanes: Option<u32>,
     /// Buffer of an adapter, each way, in bytes.
     pub nic_buffer_bytes: u32,
-    /// Messages from which a node takes packets in turn.
+    /// Concurrent messages per node, served round-robin.
     pub streams: u16,
     /// Packets that a node may have unanswered (SCI's stream buffers; on QsNet, with those in its adapter);
     /// `u16::MAX`: no limit.

@@ -73,7 +73,7 @@ pub(super) struct Casts {
 }
 
 impl Casts {
-    /// Nodes that each packet of a message goes to by `tree`.
+    /// Nodes to which `tree` leads each packet of a message.
     #[inline]
     pub(super) fn copies(&self, tree: u32) -> u32 {
         if tree == NONE { 1 } else { self.trees[tree as usize].copies }
@@ -102,9 +102,9 @@ struct Turn {
 }
 
 impl Net<'_> {
-    /// Posts a message of `bytes` from node `from` to the nodes `range[0]` to `range[1]` now: the network itself copies
-    /// its packets. It is delivered when all of it is at all of them; `tag` comes back with it. `inner`: from adapter
-    /// to adapters, as [`Net::post_inner`].
+    /// Posts a message of `bytes` from node `from` to the nodes `range[0]` to `range[1]` now; the network itself copies
+    /// its packets. It is delivered when all of it is at all of them, and returns `tag`. `inner`: from adapter to
+    /// adapters, as [`Net::post_inner`].
     ///
     /// # Errors
     /// See [`crate::Plan::broadcast_tree`]; a network in which something fails; 2^31 packets or more.
@@ -221,7 +221,7 @@ impl Net<'_> {
         }
     }
 
-    /// Another copy of a packet, which goes on by the stage `at`.
+    /// Another copy of a packet, which continues at the stage `at`.
     fn copy(&mut self, packet: u32, tree: u32, at: u32) -> u32 {
         let p = self.packets.items[packet as usize];
         let own_tree = &self.casts.trees[tree as usize];
@@ -240,7 +240,7 @@ impl Net<'_> {
         copy
     }
 
-    /// A copy starts on `channel`: what the tail can now leave, on all paths, is let go.
+    /// A copy starts on `channel`: what the tail can now leave, on all paths, is released.
     pub(super) fn hold_copy(&mut self, packet: u32, channel: u32, took: u64, last: bool) {
         let Worm { cast, at, .. } = self.worms[packet as usize];
         let bytes = u64::from(self.packets.items[packet as usize].wire());

@@ -97,8 +97,8 @@ impl Net<'_> {
         self.lanes[input as usize].room += u64::from(p.wire()).min(self.buffer_behind(input)) as i32;
     }
 
-    /// The last of `held` has begun at `at`: lets go of those whose end is now known, from `freed` on; gives how many
-    /// are.
+    /// The last of `held` has begun at `at`. Releases those whose end is now known, from `freed` on, and returns their
+    /// number.
     fn let_go_alone(&mut self, held: &mut [Held], freed: usize, (at, took): (u64, u64), p: &Packet) -> usize {
         let (bytes, last) = (u64::from(p.wire()), held.len() - 1);
         let ahead = if p.here.is_last() { u64::MAX } else { self.buffer_behind(held[last].channel) };

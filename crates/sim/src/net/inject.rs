@@ -17,7 +17,7 @@ use hotlink_fabric::units::Time;
 use hotlink_memory::BusUse;
 
 impl<'a> Net<'a> {
-    /// Posts a message of `bytes` from node `from` to node `to` now; `tag` comes back with it.
+    /// Posts a message of `bytes` from node `from` to node `to` now; its delivery returns `tag`.
     ///
     /// # Errors
     /// A node that does not exist, a message to the same node, or 2^31 packets or more.

@@ -119,7 +119,7 @@ struct Pace {
     ring: bool,
     crossbar: bool,
     buffer: u32,
-    /// Room in it from which on, down and up, its link is paused and goes on (pause only).
+    /// Room in it at which its link is paused (falling) and resumes (rising); pause only.
     pauses_at: i32,
     resumes_at: i32,
     bytes: u32,

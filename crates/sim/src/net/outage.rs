@@ -23,7 +23,7 @@ use std::ops::Range;
 pub(super) struct Outage {
     faults: Vec<Fault>,
     server_down: Vec<bool>,
-    /// Changes to come that mend something.
+    /// Future changes that mend something.
     repairs_left: usize,
     unreachable: BTreeSet<(u32, u32)>,
     /// The last time in which nothing was left to happen but failures.

@@ -87,7 +87,7 @@ pub(super) struct Routes {
 }
 
 impl Routes {
-    /// None yet, on so many lanes; with `keeps_choices` each stage remembers where it was chosen.
+    /// None yet, on this many lanes; with `keeps_choices` each stage remembers where it was chosen.
     pub fn new(lanes: usize, keeps_choices: bool) -> Routes {
         Routes {
             words: Vec::new(),

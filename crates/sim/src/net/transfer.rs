@@ -147,7 +147,7 @@ impl Net<'_> {
         can
     }
 
-    /// The first in turn of the lanes `can`, two or more: lanes take turns, those after the last one served first.
+    /// The next of the lanes `can`, two or more, round-robin: those after the last one served first.
     fn first_in_turn(&self, server: u32, can: u16) -> u32 {
         let s = &self.servers[server as usize];
         let late = ((2u32 << s.last_lane) - 1) as u16;
@@ -391,7 +391,7 @@ impl Net<'_> {
         self.try_start(self.server_of(lane));
     }
 
-    /// Lets choices see that the buffer behind `lane` has so many bytes less.
+    /// Shows choices that the buffer behind `lane` has so many bytes less.
     #[inline]
     fn take_behind(&mut self, lane: u32, bytes: u64) {
         let server = self.server_of(lane) as usize;
@@ -427,7 +427,7 @@ impl Net<'_> {
         false
     }
 
-    /// Shares of a buffer at which its link is paused, and at which it goes on.
+    /// Shares of a buffer at which its link is paused, and at which it resumes.
     pub(super) fn pauses(plan: &Plan<'_>, admission: Admission, settings: &Settings) -> [f64; 2] {
         if admission != Admission::UntilPaused {
             return [1.0; 2];

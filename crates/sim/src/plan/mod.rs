@@ -327,7 +327,7 @@ impl<'a> Plan<'a> {
         let Some(measured) = measured else { return gross };
         let (own, usual) = match (gross, stated.gross()) {
             (Some(own), Some(usual)) => (own.0, usual.value.0),
-            // What a link has of its own goes before what was measured of all.
+            // A link's own value takes precedence over what was measured of all.
             (Some(own), None) => return Some(own),
             // A calibrated machine knows no more than what was measured.
             (None, _) => (1, 1),

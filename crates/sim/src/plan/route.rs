@@ -95,7 +95,7 @@ impl Plan<'_> {
     pub fn route(&self, from: u32, to: u32, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         let mut found = self.route_on(self.trip(from, to, choice), choice, out);
         let others = if found.is_err() && !out.down.is_empty() { self.fabric.routing.groups() } else { 0 };
-        // All in turn, from one that the packet draws.
+        // All of them round-robin, from one that the packet draws.
         for other in (0..others).map(u64::from) {
             if found.is_ok() {
                 break;

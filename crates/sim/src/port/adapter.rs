@@ -68,7 +68,7 @@ pub struct Adapter {
     pub(super) alone: RefCell<BTreeMap<(bool, u64, u64), u64>>,
 }
 
-/// Where the time of an empty message between neighbours goes: each part has a clock of its own.
+/// The parts of the time of an empty message between neighbours: each part has its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
     /// The sending processor.
@@ -261,7 +261,7 @@ impl Adapter {
         let [send, receive] = processor_of(&Inputs::of_technology(spec, technology))?;
         let whole = Adapter::new(plan)?;
         let limits = Limits {
-            // What it has taken lies in its memory, whence it goes on: it is not copied.
+            // What it has received lies in its memory, and leaves from there: it is not copied.
             inline_bytes: whole.limits.control_bytes_max,
             post_overhead: Time(send),
             poll_overhead: Time(receive),
@@ -300,7 +300,7 @@ impl Adapter {
         pace.lead_ps + self.latency_ps + plan.neighbour_alone_ps(bytes as u32, bus) + taken.0
     }
 
-    /// Where the time of an empty message between neighbours goes.
+    /// The parts of the time of an empty message between neighbours.
     pub fn split(&self) -> Split {
         let programs = self.nic_ps.map_or(self.latency_ps, |[send, receive]| (send + receive).min(self.latency_ps));
         Split {
@@ -413,7 +413,7 @@ impl Adapter {
     pub(super) fn take_over(&self, bytes: u64) -> Time {
         self.kernel.map_or(Time::ZERO, |kernel| kernel.receive(&self.local, bytes))
     }
-    /// Time to register so many bytes of user memory.
+    /// Time to register this many bytes of user memory.
     pub fn register_time(&self, bytes: u64) -> Time {
         Time(self.register_ps.0 + self.register_ps.1 * bytes.div_ceil(PAGE))
     }
@@ -421,7 +421,7 @@ impl Adapter {
     pub fn unregister_time(&self, bytes: u64) -> Time {
         Time((self.register_time(bytes).0 as f64 * self.local.unregister_share()) as u64)
     }
-    /// Time to map so many bytes of another rank's memory, for stores.
+    /// Time to map this many bytes of another rank's memory, for stores.
     pub fn map_time(&self, bytes: u64) -> Time {
         Time(self.map_ps.0 + self.map_ps.1 * bytes.div_ceil(PAGE))
     }
@@ -484,7 +484,7 @@ fn claims(family: Family, spec: &FabricSpec, known: &Inputs<'_>, design: &Design
         ),
         Family::Myrinet => (Some(DepositLimits { dma: true, dma_needs_registration: true, ..none }), None),
         Family::Elan => (Some(DepositLimits { dma: true, ..none }), Some(DepositLimits { dma: true, ..none })),
-        // A word at a time comes back (K98's fetch, `Host::fetch`): half of what a line at a time goes there.
+        // Words return one at a time (K98's fetch, `Host::fetch`), at half the rate of lines on the way there.
         Family::T3d => (Some(DepositLimits { pio: true, ..none }), None),
         Family::Rdma => {
             let dma =

@@ -27,7 +27,7 @@ pub(super) enum Phase {
     There,
     /// A fetch's request crosses the network.
     Request,
-    /// A fetch's data come back.
+    /// A fetch's data return.
     Back,
     /// It reaches its rank by a timer, without the network.
     Local,

@@ -55,7 +55,7 @@ impl Kernel {
     /// program. What the first segment takes is in the message's own overhead.
     pub fn peak(&self, local: &Local, bytes: u64) -> f64 {
         let take = |part: u64| local.take(&Layout::contiguous(part), bytes);
-        // Long messages come in pieces, of whole segments, and a short copy may be faster for its length.
+        // Long messages arrive in pieces, of whole segments, and a short copy may be faster for its length.
         let by_segments = take(self.segment).0 * (bytes / self.segment) + take(bytes % self.segment).0;
         let work = take(bytes).0.min(by_segments) + self.receive(local, bytes).0;
         bytes as f64 / work as f64 * 1e12

@@ -15,7 +15,7 @@ use hotlink_port::{Engine, Layout};
 /// Chunks are pages: what address translation leaves contiguous.
 pub(super) use hotlink_port::blocks::PAGE;
 
-/// How data enter the network: from a start on, a chunk each so often.
+/// How data enter the network: from a start on, chunk by chunk at a fixed interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
     /// Before the first chunk, in picoseconds.
@@ -75,7 +75,7 @@ pub(super) struct Way {
     pub packet: u64,
 }
 
-/// Up to so many pages the host's model is asked; from then on each takes the same.
+/// Up to this many pages the host's model computes the time; from then on each page takes the same.
 const STEADY: u64 = 12;
 
 impl Adapter {

@@ -31,7 +31,7 @@ pub(super) struct Setups {
 }
 
 impl Setups {
-    /// Exports memory of so many bytes; `pin`: bytes of the pages that must be pinned for it.
+    /// Exports memory of this many bytes; `pin`: bytes of the pages that must be pinned for it.
     pub fn export(
         &mut self,
         (memory, bytes): (Memory, u64),

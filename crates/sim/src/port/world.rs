@@ -26,7 +26,7 @@ const FLIGHT: u32 = 1 << 31;
 /// Background notices after which the driver checks whether the ranks can go on. A network with background traffic is
 /// never idle, so it does not show that they cannot.
 const LOOK_AFTER: u32 = 1 << 12;
-/// A rank that comes back without having waited for anything has spent this long, so that time goes on: 1 ns.
+/// A rank that returns without having waited for anything has spent this long, so that time advances: 1 ns.
 const STEP_PS: u64 = 1000;
 
 /// The ranks' common state.
@@ -407,7 +407,7 @@ impl<'a> World<'a> {
         Ok(Span { memory, offset: transfer.offset, layout: transfer.layout })
     }
 
-    /// A flight is where it goes to, whole. It settles once those before it have.
+    /// A whole flight is at its destination. It completes once those before it have.
     fn land(&mut self, place: u32) {
         self.flight(place).landed = true;
         let mut next = place;

@@ -108,7 +108,7 @@ impl Elan {
         })
     }
 
-    /// Where the time of an empty put between neighbours goes.
+    /// The parts of the time of an empty put between neighbours.
     pub fn split(&self, plan: &Plan<'_>) -> Split {
         let inner = plan.neighbour_ps(true);
         let adapters = plan.hosts_ps(true).min(inner);

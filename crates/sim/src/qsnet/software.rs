@@ -66,7 +66,7 @@ impl Shape {
     }
 }
 
-/// Nodes of a full tree with so many levels below the root.
+/// Nodes of a full tree with this many levels below the root.
 fn reached(degree: u32, levels: u32) -> u64 {
     match degree {
         1 => u64::from(levels) + 1,
@@ -198,7 +198,7 @@ impl Software {
         }
         self.leaves(world, node);
     }
-    /// A chunk is at a node: it goes on to the children.
+    /// A chunk is at a node, which forwards it to the children.
     fn forward(&mut self, world: &mut World<'_>, node: u32, tag: u64, bytes: u64) {
         for to in self.children(node) {
             self.put(world, node, Put { to, bytes, tag });

@@ -289,7 +289,7 @@ impl<'a, 'n> Machine<'a, 'n> {
         self.net.timer(Time(end), id);
         Ok(())
     }
-    /// A processor's work is over: the next in its line goes on.
+    /// A processor's work is over: the next in its line starts.
     fn worked(&mut self, id: u32) -> Result<(), SimError> {
         let cpu = self.cpu(id);
         self.cpus[cpu].busy = false;

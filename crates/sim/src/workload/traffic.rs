@@ -137,7 +137,7 @@ impl<'a> OpenLoop<'a> {
         self.senders
     }
 
-    /// When an average sender has offered so many messages.
+    /// When an average sender has offered this many messages.
     pub fn time_of(&self, messages: f64) -> Time {
         Time((self.gap_ps * messages).round() as u64)
     }

@@ -23,7 +23,7 @@ fn sci_fetches_are_much_slower_than_its_deposits() {
         for stride in [1, 2, 8, 64] {
             let fetch = host.fetch(64 << 10, stride, 0).expect("has loads");
             assert!(fetch.rate < deposit(&host, 64 << 10, stride) / 3.0, "{fabric} at {stride}: {}", fetch.rate);
-            // A full stream buffer comes in one round trip, and then word by word over the reader's bus.
+            // A full stream buffer arrives in one round trip, and then word by word over the reader's bus.
             let taken = stride == 1 && fetch.limiting.ends_with("(reader)");
             assert!(taken || fetch.limiting == "loads (round trip)", "{fabric} at {stride}: {}", fetch.limiting);
         }
@@ -42,7 +42,7 @@ fn one_load_takes_the_round_trip_of_the_catalog() {
     assert!(host("k98-myrinet").fetch(WORD, 1, 0).is_none(), "Myrinet has no remote loads");
 }
 
-/// P052: on the T3D, prefetching and stores are the effective paths; strides leave loads as fast as words come.
+/// P052: on the T3D, prefetching and stores are the effective paths. Strides leave loads at the rate of arriving words.
 #[test]
 fn the_prefetch_queue_hides_the_round_trip_of_the_t3d() {
     let t3d = host("k98-t3d");

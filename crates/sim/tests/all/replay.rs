@@ -83,7 +83,7 @@ fn messages_of_a_pair_are_received_in_the_order_in_which_they_were_sent() {
     );
     let ran = on("ib-qdr", 4, &[0, 1, 2], &schedule, Time::ZERO, u64::MAX).unwrap();
     assert!(ran.finish[2].0 > alone("ib-qdr", 4, [0, 1], 1_000_000), "{:?}", ran.finish);
-    // Receives of any source take what comes first, and all is received.
+    // Receives of any source take the first arrival, and all is received.
     let any = parse(
         "num_ranks 3\nrank 0 { recv 8b from -1 tag -1; recv 8b from -1 tag -1 }\nrank 1 { send 8b to 0 tag 1 }\nrank 2 { send 8b to 0 tag 2 }",
     );

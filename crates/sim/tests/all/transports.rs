@@ -408,7 +408,7 @@ fn messages_of_a_queue_pair_arrive_in_order_and_all_of_them() {
             }
             let count: usize = seen.values().map(Vec::len).sum();
             assert_eq!(count, 300, "{name}");
-            // What is dropped comes again later, so that a later message may be whole before it.
+            // Dropped packets arrive again later, so that a later message may be whole before it.
             if congestion == Congestion::Pause {
                 assert!(seen.values().all(|tags| tags.is_sorted()), "{name}: {seen:?}");
             }
