@@ -34,7 +34,7 @@ pub struct Together {
 /// Below this share of all a resource that keeps something back does so by rounding.
 const LEAST_GAIN: f64 = 1e-9;
 
-/// The most that `flows` bring together over resources of so many MB/s.
+/// The most that `flows` bring together over resources of this many MB/s.
 ///
 /// For any set of resources, what flows bring is at most the rates of these, and what all else of the flows could be
 /// alone. The set is chosen greedily, so that the bound need not be the least; it holds whichever is chosen.

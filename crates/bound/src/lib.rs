@@ -68,7 +68,7 @@ impl Bound {
         Bound { latency_us: size / rate.mbps, ..Bound::of_rate(rate, is) }
     }
 
-    /// The same after so many microseconds.
+    /// The same after this many microseconds.
     #[must_use]
     pub fn after(self, us: f64) -> Bound {
         Bound { latency_us: self.latency_us + us, ..self }

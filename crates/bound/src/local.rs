@@ -20,7 +20,7 @@ fn steps(ranks: u32) -> f64 {
 /// How the bytes of messages get from one rank's memory to another's on one machine, at best. Rates are in MB/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Route {
-    /// Either core reaches both ends, all of whose lines it may have in its caches: none need change cores. Also where
+    /// Either core reaches both ends, and may have all their lines in its caches: none need change cores. Also where
     /// nobody measured more, or the ranks share cores.
     #[default]
     Kept,
@@ -30,8 +30,8 @@ pub enum Route {
         /// Rate at which lines do.
         lines_mbps: f64,
     },
-    /// Neither core reaches the other's memory. Each byte goes through a shared buffer, whose lines are written by one core
-    /// and read by the other, or the system copies it.
+    /// Neither core reaches the other's memory. Each byte goes through a shared buffer, whose lines are written by one
+    /// core and read by the other, or the system copies it.
     Ordinary {
         /// Rate at which lines change cores.
         lines_mbps: f64,
@@ -105,8 +105,9 @@ pub enum Order {
     Late,
 }
 
-/// A collective of `ranks`: news of every rank needs so many steps to reach all, and what the ranks must write is copied.
-/// `crossing`: the time of the bytes that one rank must get from others, where they must change cores, and what sets it.
+/// A collective of `ranks`: news of every rank needs so many steps to reach all, and what the ranks must write is
+/// copied. `crossing`: the time of the bytes that one rank must get from others, where they must change cores, and what
+/// sets it.
 pub fn collective(ranks: u32, hand_off_us: f64, copy_us: f64, crossing: Option<(f64, &str)>, order: Order) -> Bound {
     let steps_us = steps(ranks) * hand_off_us;
     let bytes = crossing.filter(|(us, _)| *us > copy_us).unwrap_or((copy_us, COPY));
@@ -132,7 +133,7 @@ pub fn collective(ranks: u32, hand_off_us: f64, copy_us: f64, crossing: Option<(
     }
 }
 
-/// A barrier by flags in shared memory, of so many times the measured barrier of two bare flags.
+/// A barrier by flags in shared memory, of this many times the measured barrier of two bare flags.
 pub fn flags(ranks: u32, bare_us: f64) -> Bound {
     let is = "ceil(log2 ranks) barriers of two ranks that store one line and spin on the other's";
     Bound::of_time(steps(ranks) * bare_us, HAND_OFF, is)
@@ -212,8 +213,8 @@ pub fn hidden(message_us: f64, compute_us: f64, by_computation: bool) -> Bound {
     Bound::of_time(message_us.max(compute_us), if by_computation { "computation" } else { "message" }, is)
 }
 
-/// A program whose computation takes `compute_us` on its slowest rank, of `total_us` in all; what else there is takes no
-/// time.
+/// A program whose computation takes `compute_us` on its slowest rank, of `total_us` in all; what else there is takes
+/// no time.
 pub fn computation(compute_us: f64, total_us: f64, [own, others]: [&str; 2], is: &'static str) -> Bound {
     Bound::of_time(compute_us, if 2.0 * compute_us > total_us { own } else { others }, is)
 }

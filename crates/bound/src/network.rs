@@ -69,7 +69,7 @@ pub fn by_overhead(size: f64, cost_us: f64) -> Peak {
     Peak::new(size / cost_us, "processor overhead of a message")
 }
 
-/// What pairs send together: `mbps` of each sender for so many of them.
+/// What pairs send together: `mbps` of each sender for this many of them.
 pub fn pairs(senders: f64, hottest: Peak) -> Bound {
     let rate = Peak { mbps: hottest.mbps * senders, ..hottest };
     Bound::of_rate(rate, "the load that the pairs put on the hottest resource")

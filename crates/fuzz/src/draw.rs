@@ -137,7 +137,7 @@ impl Draw<'_> {
     pub(super) fn push(&mut self, rank: usize, step: Step) {
         self.script.ranks[rank].push(step);
     }
-    /// A form for a message of so many bytes in a memory of `rank` that nothing else uses.
+    /// A form for a message of this many bytes in a memory of `rank` that nothing else uses.
     pub(super) fn form(&mut self, rank: usize, bytes: u64) -> Form {
         let fresh = self.desks[rank].free.is_empty() || self.random.chance(30);
         let place = if fresh {

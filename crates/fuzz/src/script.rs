@@ -69,7 +69,7 @@ pub struct Form {
 impl Form {
     /// Bytes before and behind a receive's memory that must not change.
     pub const GUARD: u64 = 32;
-    /// The layout of so many bytes.
+    /// The layout of this many bytes.
     pub fn layout(&self, bytes: u64) -> Layout {
         if self.block == 0 || !bytes.is_multiple_of(self.block) {
             return Layout::contiguous(bytes);
@@ -138,9 +138,9 @@ pub enum Waiting {
 pub enum Collectively {
     /// A barrier. No message is under way between two ranks when they are there, in scripts with wildcards of source.
     Barrier,
-    /// A broadcast of so many bytes from a root.
+    /// A broadcast of this many bytes from a root.
     Bcast(Rank, u64),
-    /// A sum of so many 64-bit integers.
+    /// A sum of this many 64-bit integers.
     Allreduce(u64),
     /// So many words from each rank to each.
     Alltoall(u64),

@@ -194,7 +194,7 @@ fn cut_collective(script: &mut Script, rank: usize, at: usize) {
     }
 }
 
-/// A request is gone: nobody waits for it.
+/// A request is gone: no step waits for it.
 fn forget(steps: &mut Vec<Step>, how: Posting) {
     let Some(id) = how.request() else { return };
     steps.retain_mut(|step| match step {

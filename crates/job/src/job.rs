@@ -44,7 +44,7 @@ pub struct Job {
     /// When all ranks have waited this long for each other, they are ended, and the report says who waits for whom.
     /// `None`: they wait.
     pub stall: Option<Duration>,
-    /// A job that has not ended after so long is ended; `None`: it may take for ever.
+    /// A job that has not ended after this long is ended; `None`: it may take for ever.
     pub limit: Option<Duration>,
 }
 
@@ -90,7 +90,8 @@ pub(crate) fn pass_on(signal: libc::c_int) {
     GOT.store(signal, Ordering::Relaxed);
 }
 
-/// Whether a read of the standard input does not stop this process, as that of a terminal stops those in the background.
+/// Whether a read of the standard input does not stop this process, as that of a terminal stops those in the
+/// background.
 pub(crate) fn may_read_terminal() -> bool {
     // SAFETY: plain questions to the system.
     unsafe { libc::isatty(0) == 0 || libc::tcgetpgrp(0) == libc::getpgrp() }
@@ -416,7 +417,8 @@ impl Until {
     }
 }
 
-/// Watches them until all have ended. Those of one that is no job's whole (`is_whole`) and is asked to end have not failed.
+/// Watches them until all have ended. Those of one that is no job's whole (`is_whole`) and is asked to end have not
+/// failed.
 pub(crate) fn supervise(
     of: &mut impl Supervised,
     is_whole: bool,

@@ -36,7 +36,7 @@ struct Ups {
 struct Climb {
     /// Nodes below each vertex whose packets pass it, if they lead on.
     nodes: Vec<f64>,
-    /// Where they go on to.
+    /// Where they continue.
     next: Vec<Option<Vertex>>,
     /// Devices of each block that any pass.
     passed: Vec<Vec<Vertex>>,

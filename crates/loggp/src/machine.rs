@@ -235,8 +235,8 @@ impl Machine {
         if self.local.is_some() { Err(Missing::MultiplyAdd) } else { Ok(0) }
     }
 
-    /// The least time of a window of so many messages to another rank, which answers with an empty one, and what takes
-    /// that time. With `both`, the other rank sends as many, and nobody answers.
+    /// The least time of a window of this many messages to another rank, which answers with an empty one, and what
+    /// takes that time. With `both`, the other rank sends as many, and nobody answers.
     pub fn least_of_window(&self, bytes: u64, window: u64, both: bool) -> (Time, &'static str) {
         let (work, news) = (self.messages.work(bytes), self.news());
         if self.is_carried() {

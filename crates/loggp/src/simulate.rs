@@ -204,7 +204,7 @@ impl<'a> Machine<'a> {
         self.queue.push(at, Event::new(kind, id, 0));
     }
 
-    /// Lets everything go on that became ready.
+    /// Starts everything that became ready.
     fn drain(&mut self) {
         let mut done = 0;
         while let Some(&id) = self.ready.get(done) {

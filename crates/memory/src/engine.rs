@@ -105,7 +105,7 @@ pub(crate) fn frames(machine: &Machine) -> impl Fn(u64) -> u64 + use<> {
 /// Bursts over which waits are averaged: rows end in between.
 const SHOWN: u64 = 256;
 
-/// Time that a burst of so many lines takes on the bus beyond its data when nothing else uses the memory. It is the
+/// Time that a burst of this many lines takes on the bus beyond its data when nothing else uses the memory. It is the
 /// wait for its first data, and the lag of the memory behind the bus.
 pub(crate) fn waits(machine: &Machine, lines: u64, data: Time) -> Option<Time> {
     let bursts = Bursts { lines, data_ps: data.0, protocol_ps: 0, every_ps: 0, reads: true };

@@ -62,7 +62,7 @@ impl Kernel {
         }
     }
 
-    /// The same loop of so many turns.
+    /// The same loop of this many turns.
     pub(crate) fn of_turns(self, turns: u64) -> Kernel {
         let bytes = turns * WORD;
         match self {

@@ -42,17 +42,17 @@ pub struct Ahead {
     pub copy_call: Time,
     /// Fixed time of a call that scatters words.
     pub scatter_call: Time,
-    /// Blocks of so many bytes on are copied by stores that go past the caches.
+    /// Blocks of at least this size are copied by stores that bypass the caches.
     pub past_from: u64,
     /// Whether a line that comes from memory brings the other one of its pair into the last cache.
     pub pairs: bool,
     /// Whether the shared cache finds its sets by all bits of an address, rather than by the low ones.
     pub hashes: bool,
-    /// Time of a line read from or written to memory where words share lines: the processor asks for the next ones then.
-    /// `None` where that is the memory's own.
+    /// Time of a line read from or written to memory where words share lines: the processor asks for the next ones
+    /// then. `None` where that is the memory's own.
     pub stream: Option<Time>,
-    /// Lines that stores ask for before their turn. One that had to leave its set again before so many others had come is
-    /// asked for once more.
+    /// Lines that stores ask for before their turn. One that had to leave its set again before so many others had come
+    /// is asked for once more.
     pub stores: u64,
     /// What that takes, after all lines under way.
     pub again: Time,
@@ -221,7 +221,7 @@ impl Machine {
         })
     }
 
-    /// The machine as one of so many busy processors has it: of a cache that they share, each has its part.
+    /// The machine as one of this many busy processors has it: each has its part of a shared cache.
     pub(crate) fn shared_by(&self, processors: u32) -> Machine {
         let mut machine = self.clone();
         if let (Some(_), Some(level)) = (machine.ahead, machine.caches.get_mut(SHARED)) {

@@ -19,7 +19,7 @@ enum Before {
     Itself,
     /// Nothing of it: an adapter has put it into memory.
     Nothing,
-    /// A block of so many bytes at its destination.
+    /// A block of this many bytes at its destination.
     Destination(u64),
     /// What it left there itself; so many processors run it at once, each on blocks of its own.
     Together(u32),

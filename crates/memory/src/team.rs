@@ -31,8 +31,8 @@ impl<'m> Team<'m> {
         self.processors.iter().map(|processor| processor.now).max().unwrap_or(0)
     }
 
-    /// A pass of the loop on each, begun together; the time until the last is done. `meanwhile` brings what else uses the
-    /// memory up to the time that it is given.
+    /// A pass of the loop on each, begun together; the time until the last is done. `meanwhile` brings what else uses
+    /// the memory up to the time that it is given.
     pub fn pass(&mut self, dram: &mut Dram, mut meanwhile: impl FnMut(&mut Dram, u64)) -> u64 {
         let (start, turns) = (self.now(), self.kernel.turns());
         for processor in &mut self.processors {
@@ -58,7 +58,7 @@ impl<'m> Team<'m> {
     }
 }
 
-/// A pass of the loop on each of so many processors after one before, in picoseconds.
+/// A pass of the loop on each of this many processors after one before, in picoseconds.
 pub(crate) fn together(machine: &Machine, kernel: Kernel, processors: u32) -> u64 {
     let machine = machine.shared_by(processors);
     let (mut team, mut dram) = (Team::new(&machine, kernel, processors), Dram::new(&machine.dram));

@@ -190,8 +190,8 @@ impl Output {
     pub fn hold(&mut self) {
         self.stream = Stream::Held;
     }
-    /// Ends the command, as done, once nobody reads records that are printed as they come (`| head -1`): what is under
-    /// way would go on for nobody. For work that leaves nothing else behind.
+    /// Ends the command, as done, once nobody reads records that are printed as they arrive (`| head -1`): the rest of
+    /// the work would serve nobody. For work that leaves nothing else behind.
     pub fn end_with_reader(&self) {
         if self.muted || !matches!(self.stream, Stream::Live(_)) {
             return;

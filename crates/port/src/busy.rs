@@ -52,13 +52,13 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// The processor was busy with a task for so long.
+    /// The processor was busy with a task for this long.
     pub fn add(&mut self, task: Task, ps: u64) {
         let sum = &mut self.processor_ps[task as usize];
         *sum = sum.saturating_add(ps);
     }
 
-    /// The adapter's engine was busy for so long.
+    /// The adapter's engine was busy for this long.
     pub fn add_engine(&mut self, ps: u64) {
         self.engine_ps = self.engine_ps.saturating_add(ps);
     }

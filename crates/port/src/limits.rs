@@ -151,9 +151,10 @@ pub struct RegistrationLimits {
     /// As `zero_copy_min`, for private memory between ranks that both wait. Where the system must copy, buffers may be
     /// faster at every size, and zero-copy pays only by letting one side compute.
     pub private_zero_copy_min: u64,
-    /// The same from above: private memory of so many bytes and more moves faster through buffers again.
+    /// The same from above: private memory of this many bytes and more moves faster through buffers again.
     pub private_zero_copy_max: u64,
-    /// Private memory that both ranks wait for and that is shorter than this moves faster by one of them than in halves.
+    /// Private memory that both ranks wait for and that is shorter than this moves faster by one of them than in
+    /// halves.
     pub private_halves_min: u64,
     /// Address translation entries for mappings; `None`: no limit.
     pub entries: Option<u64>,

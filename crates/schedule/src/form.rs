@@ -143,7 +143,7 @@ impl Follows {
     fn many(self) -> usize {
         [1, 1, 2, 0][self.kind() as usize]
     }
-    /// Those of `before`, with the mark, that stand in no list: of so many the first.
+    /// Those of `before`, with the mark, that stand in no list: of this many the first.
     #[inline]
     fn alone(self, before: u32) -> ([u32; 2], usize) {
         let after = self.after(before);

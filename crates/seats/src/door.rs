@@ -1,4 +1,5 @@
-//! [`Door`]: the port of a rank's process. What it is asked for happens at its desk; its own memory it reads and writes itself.
+//! [`Door`]: the port of a rank's process. What it is asked for happens at its desk; its own memory it reads and writes
+//! itself.
 #![allow(unsafe_code)]
 
 use crate::calls::Entry;
@@ -19,7 +20,8 @@ use std::time::Duration;
 
 /// Says where the mailboxes are.
 pub(crate) const SEAT: &str = "HOTLINK_SEAT";
-/// Looks in vain before they take longer where other threads sleep meanwhile, and which part of all their time each takes then.
+/// Looks in vain before they take longer where other threads sleep meanwhile, and which part of all their time each
+/// takes then.
 const LOOKS: u64 = 10_000;
 const PART: u64 = 1 << 10;
 /// Between checks whether the simulator is still there.
@@ -139,8 +141,8 @@ impl Clock {
     pub fn look(&self) -> Time {
         Time(self.head.look(|ps| self.sleep(ps)))
     }
-    /// Lets so many picoseconds go by, which the rank's next call is charged with; where its threads take turns, the others may
-    /// have theirs meanwhile.
+    /// Lets so many picoseconds go by, which the rank's next call is charged with; where its threads take turns, the
+    /// others may have theirs meanwhile.
     pub fn sleep(&self, ps: u64) {
         if !turns::sleeps(ps) {
             self.head.sleep(ps);
@@ -202,8 +204,8 @@ impl Door {
         CLOCK.get_or_init(|| clock);
         Ok(door)
     }
-    /// The same for a process that goes on when the simulation is halted: a call unwinds then, with [`Halted`], instead of
-    /// ending the process. No call may be made after that.
+    /// The same for a process that goes on when the simulation is halted: a call unwinds then, with [`Halted`], instead
+    /// of ending the process. No call may be made after that.
     #[must_use]
     pub fn surviving(self) -> Door {
         Door { survives: true, ..self }
@@ -211,7 +213,8 @@ impl Door {
     /// Names memory of the program, and where in it `start` is.
     ///
     /// # Safety
-    /// It stays valid, for reads and for writes if anything is received into it, while an operation uses it or its name.
+    /// It stays valid, for reads and for writes if anything is received into it, while an operation uses it or its
+    /// name.
     pub unsafe fn piece(&mut self, start: u64, bytes: u64) -> (Memory, u64) {
         self.held.lend(start, bytes)
     }
@@ -222,8 +225,8 @@ impl Door {
     pub fn start(&self, memory: Memory) -> Result<*mut u8, Refusal> {
         self.held.start(memory)
     }
-    /// Whoever was asked had nothing to do: the simulation goes on, until there is something. Nothing may be borrowed that
-    /// others wait for. Where something has happened meanwhile, all are to be asked again first.
+    /// Whoever was asked had nothing to do: the simulation goes on, until there is something. Nothing may be borrowed
+    /// that others wait for. Where something has happened meanwhile, all are asked again first.
     pub fn suspend(&mut self) {
         self.go_on(Ask::Suspend);
     }

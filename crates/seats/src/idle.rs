@@ -1,4 +1,5 @@
-//! When time goes on for a program whose calls wait for nothing: it may repeat them until another rank has stored something.
+//! When time goes on for a program whose calls wait for nothing: it may repeat them until another rank has stored
+//! something.
 
 /// Calls in a row after which time advances without a wait, and so many picoseconds at first.
 const CALLS: u32 = 10_000;
@@ -20,7 +21,7 @@ impl Idle {
         self.calls = self.calls.saturating_add(1);
         (self.calls >= CALLS).then_some(FIRST_PS + self.slept_ps / PART)
     }
-    /// It has gone on so long.
+    /// It has gone on for this long.
     pub fn slept(&mut self, ps: u64) {
         *self = Idle { calls: 0, slept_ps: self.slept_ps + ps };
     }

@@ -66,7 +66,7 @@ impl Head {
         SEEN.store(now, Ordering::Relaxed);
         now
     }
-    /// The process sleeps for so many picoseconds.
+    /// The process sleeps for this many picoseconds.
     pub(crate) fn sleep(&self, ps: u64) {
         self.slept.fetch_add(ps, Ordering::Relaxed);
     }
@@ -75,7 +75,7 @@ impl Head {
         let memory = SharedMemory::open(path, ranks as usize * BYTES)?;
         let start = memory.start().wrapping_add(rank as usize * BYTES);
         std::mem::forget(memory);
-        // SAFETY: as in `Mailbox::head`; the memory is never unmapped, and the rank is one of so many.
+        // SAFETY: as in `Mailbox::head`; the memory is never unmapped, and the rank is one of this many.
         Ok(unsafe { &*start.cast::<Head>() })
     }
 }
@@ -121,8 +121,8 @@ impl Mailbox {
         self.all.memory.start().wrapping_add(self.rank as usize * BYTES)
     }
     fn head(&self) -> &Head {
-        // SAFETY: the memory holds so many mailboxes, is mapped while `self` is there, and consists of atomics that zeros
-        // are sound values of.
+        // SAFETY: the memory holds so many mailboxes, is mapped while `self` is there, and consists of atomics that
+        // zeros are sound values of.
         unsafe { &*self.start().cast::<Head>() }
     }
     fn words(&self) -> *mut u64 {
@@ -146,7 +146,7 @@ impl Mailbox {
         // SAFETY: it is this side's turn; the count is within the mailbox.
         unsafe { std::ptr::copy_nonoverlapping(self.words(), into.as_mut_ptr(), count) };
     }
-    /// Waits for a turn, for so long; whether it came.
+    /// Waits for a turn, for this long; whether it came.
     fn wait(&self, due: u32, limit: Duration) -> bool {
         let head = self.head();
         let seen = head.turn.load(Ordering::Acquire);
@@ -205,7 +205,7 @@ impl Mailbox {
     pub(crate) fn clock(&self) -> u64 {
         self.head().now()
     }
-    /// The process sleeps for so many picoseconds.
+    /// The process sleeps for this many picoseconds.
     pub(crate) fn sleeps(&self, ps: u64) {
         self.head().sleep(ps);
     }

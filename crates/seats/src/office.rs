@@ -59,7 +59,7 @@ enum Heard {
 }
 
 impl Office {
-    /// Seats for so many processes.
+    /// Seats for this many processes.
     ///
     /// # Errors
     /// The system has no memory that processes share.

@@ -29,7 +29,7 @@ pub enum Step {
         /// Its length.
         bytes: u64,
     },
-    /// The program computes for so long.
+    /// The program computes for this long.
     Computes(Time),
 }
 

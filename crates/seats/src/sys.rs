@@ -7,8 +7,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// Memory shared by this process, those it forks and those it hands the file to: a memory file, mapped. The system frees it when the
-/// last process that has it ends, however that ends; there is no name to leave behind.
+/// Memory shared by this process, those it forks and those it hands the file to: a memory file, mapped. The system
+/// frees it when the last process that has it ends, however that ends; there is no name to leave behind.
 pub struct SharedMemory {
     start: *mut u8,
     bytes: usize,
@@ -76,7 +76,7 @@ impl SharedMemory {
     }
 }
 
-/// A memory file of so many zeros, without a name. `HOTLINK_FORBID=memfd` plays a system that has none.
+/// A memory file of this many zeros, without a name. `HOTLINK_FORBID=memfd` plays a system that has none.
 pub fn memory_file(bytes: usize) -> io::Result<OwnedFd> {
     if is_forbidden("memfd") {
         return Err(io::ErrorKind::Unsupported.into());
@@ -135,8 +135,9 @@ pub fn can_order_everywhere() -> bool {
     !is_forbidden("membarrier") && membarrier(0) & (wanted | 1 << 31) == wanted && membarrier(TAKE_PART) == 0
 }
 
-/// Every thread of those processes has a full fence somewhere between the beginning and the end of this call. So they need
-/// none of their own, each time, to be in step with who calls this seldom. It interrupts each core on which one runs.
+/// Every thread of those processes has a full fence somewhere between the beginning and the end of this call. So they
+/// need none of their own, each time, to be in step with who calls this seldom. It interrupts each core on which one
+/// runs.
 pub fn order_everywhere() {
     membarrier(ORDER_ALL);
 }
@@ -153,8 +154,8 @@ fn membarrier(command: u32) -> u32 {
 /// Earlier stores of this thread are visible to all before its later loads.
 #[inline(always)]
 pub fn full_fence() {
-    // A fence is compiled to `mfence`, which takes some eight times as long. It would also order stores that go around the
-    // cache; who makes such ends them himself.
+    // A fence is compiled to `mfence`, which takes some eight times as long. It would also order stores that go around
+    // the cache; who makes such ends them himself.
     #[cfg(target_arch = "x86_64")]
     // SAFETY: it changes nothing. The compiler moves no access to memory across it.
     unsafe {

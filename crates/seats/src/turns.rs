@@ -259,7 +259,7 @@ pub fn turns() -> Option<&'static Turns> {
     TURNS.get()
 }
 
-/// Has a thread sleep for so many picoseconds, if it can.
+/// Has a thread sleep for this many picoseconds, if it can.
 pub type Sleeps = extern "C" fn(u64) -> bool;
 
 static SLEEPS: OnceLock<Sleeps> = OnceLock::new();
@@ -269,7 +269,7 @@ pub fn sleeps_by(sleeps: Sleeps) {
     SLEEPS.get_or_init(|| sleeps);
 }
 
-/// Whether this thread could sleep for so long while others work.
+/// Whether this thread could sleep for this long while others work.
 pub(crate) fn sleeps(ps: u64) -> bool {
     SLEEPS.get().is_some_and(|sleeps| sleeps(ps))
 }

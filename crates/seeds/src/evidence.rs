@@ -1,4 +1,4 @@
-//! What a number is worth as evidence: how it came about and which inputs it rests on. The class of a row follows; nobody
+//! What a number is worth as evidence: its origin and the inputs that it rests on. The class of a row follows; nobody
 //! writes it by hand.
 //!
 //! A claim of `catalog/published/` names the values of the catalog that were taken from it or fitted to it (`gives`). A
@@ -29,8 +29,8 @@ impl Evidence {
         Evidence::default()
     }
 
-    /// What an engine made of a machine. Its inputs are those that engines have asked of it so far: give each question a
-    /// machine of its own ([`unasked`]).
+    /// What an engine made of a machine. Its inputs are those that engines have asked of it so far: give each question
+    /// a machine of its own ([`unasked`]).
     pub(crate) fn of(method: Method, spec: &FabricSpec) -> Evidence {
         let inputs = spec.used().used.into_keys().map(|key| format!("{}/{key}", spec.name)).collect();
         Evidence { method: Some(method), inputs }
@@ -81,8 +81,8 @@ pub(crate) fn unasked(spec: &FabricSpec) -> FabricSpec {
 pub(crate) struct Found {
     pub(crate) value: f64,
     evidence: Evidence,
-    /// The number's interval as the machine's uncertain inputs move within what they state, and the inputs that move it, the
-    /// strongest first.
+    /// The number's interval as the machine's uncertain inputs move within what they state, and the inputs that move
+    /// it, the strongest first.
     varied: Option<([f64; 2], Vec<String>)>,
     /// Uncertain inputs that state no range.
     fixed: Vec<String>,

@@ -12,7 +12,8 @@ pub struct Alike {
     pub root: Option<u32>,
     /// Bytes of one part, or of all parts where these may differ.
     pub bytes: Option<u64>,
-    /// Not compared: bytes that this rank sends to others or receives from them, whichever is more, where lengths may differ.
+    /// Not compared: bytes that this rank sends to others or receives from them, whichever is more, where lengths may
+    /// differ.
     pub moved: Option<u64>,
     /// The operator that combines.
     pub operator: Option<OperatorKind>,
@@ -64,7 +65,7 @@ const NONE: i64 = -1;
 const OWN: i64 = 1000;
 
 impl Alike {
-    /// For a collective to which all ranks give parts of so many bytes.
+    /// For a collective to which all ranks give parts of this many bytes.
     pub fn bytes(bytes: u64) -> Alike {
         Alike { bytes: Some(bytes), ..Alike::default() }
     }
@@ -104,8 +105,8 @@ impl Given {
     pub fn name(&self) -> &'static str {
         self.name
     }
-    /// Two numbers. Those of all ranks are alike if the largest of the first and that of the second are a number and its
-    /// negative.
+    /// Two numbers. Those of all ranks are alike if the largest of the first and that of the second are a number and
+    /// its negative.
     pub fn bounds(&self) -> [i64; 2] {
         self.sum.map_or([i64::MIN; 2], |sum| [sum, -sum])
     }
@@ -247,7 +248,8 @@ fn element_of(number: i64) -> String {
     at(&Basic::ALL, number).map_or("a type of the program".to_owned(), |basic| basic.to_string())
 }
 
-/// Ranks by a value, such as `ranks 0, 2 are in MPI_Bcast; rank 1 is in MPI_Barrier`, where `text` gives what follows the ranks.
+/// Ranks by a value, such as `ranks 0, 2 are in MPI_Bcast; rank 1 is in MPI_Barrier`, where `text` gives what follows
+/// the ranks.
 fn by_value(values: impl Iterator<Item = Option<i64>>, text: impl Fn(bool, i64) -> String) -> String {
     const SHOWN: usize = 8;
     let mut by_value = BTreeMap::<i64, Vec<usize>>::new();

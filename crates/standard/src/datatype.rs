@@ -269,7 +269,7 @@ impl Datatype {
         });
         out
     }
-    /// Each basic element of so many packed bytes, and where it begins there.
+    /// Each basic element of this many packed bytes, and where it begins there.
     pub(crate) fn each_basic(&self, packed: u64, mut visit: impl FnMut(Basic, u64)) {
         let mut at = 0;
         while self.size > 0 && at + self.size <= packed {

@@ -144,7 +144,7 @@ impl Ecn {
     }
 }
 
-/// A queue of a port: the same at every port, or as long as the port takes for so many picoseconds.
+/// A queue of a port: the same at every port, or as long as the port takes for this many picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     /// In bytes.
@@ -154,7 +154,7 @@ pub enum Threshold {
 }
 
 impl Threshold {
-    /// Its bytes at a port of so many bytes per second.
+    /// Its bytes at a port of this many bytes per second.
     pub fn bytes(self, rate: f64) -> f64 {
         match self {
             Threshold::Bytes(bytes) => bytes,
@@ -175,7 +175,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Those of a port of so many bytes per second.
+    /// Those of a port of this many bytes per second.
     pub fn at(&self, rate: f64) -> Ecn {
         Ecn { low_bytes: self.low.bytes(rate), high_bytes: self.high.bytes(rate), most: self.most }
     }

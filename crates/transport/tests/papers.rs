@@ -445,7 +445,7 @@ fn a_window_above_a_packet_ends_the_wait_of_its_pace() {
     let mut flows = Flows::new(Box::new(Swift::new(swift())));
     let flow = flows.open(0, &path(10));
     let mut now = 0;
-    // A packet leaves and is acknowledged after so long: may the next one leave at once?
+    // A packet leaves and is acknowledged after this long: may the next one leave at once?
     let mut after = |rtt_us: u64| {
         flows.sent(flow, PACKET as u32, now);
         now += rtt_us * US;

@@ -115,7 +115,7 @@ pub(super) fn text(
 }
 
 /// Whether `base` has no price for the variant's pieces: other cables, switches or adapters, or nodes whose price holds
-/// their share of so many switches. A switch may have ports left over, but none that it lacks.
+/// their share of this many switches. A switch may have ports left over, but none that it lacks.
 pub(super) fn is_repriced(base: &FabricSpec, variant: &FabricSpec, settings: &[(&str, &str)]) -> bool {
     let [before, after] = [base, variant].map(|spec| spec.topology.ports());
     let share = base.prices.as_ref().is_some_and(|prices| !prices.items.contains_key(&ItemKind::Switch));

@@ -12,7 +12,8 @@ use crate::terms::Role;
 /// Which of equal paths a packet takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Paths {
-    /// The packets of a message take the equal paths in turn: even load, and packets of a pair may overtake each other.
+    /// The packets of a message take the equal paths round-robin: even load, and packets of a pair may overtake each
+    /// other.
     Packet,
     /// One path for each pair of nodes, by a hash of the pair (ECMP): order kept, load as even as the hash.
     Flow,
@@ -69,7 +70,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// For a packet with this lot (32 bits count) and place in turn.
+    /// For a packet with this lot (32 bits count) and round-robin index.
     #[inline]
     pub fn new(paths: Paths, destination: Node, lot: u64, turn: u64) -> Draw {
         Draw { lot, turn, paths, destination }

@@ -62,7 +62,7 @@ impl ShortestPaths {
         ShortestPaths { single: false, rank: Vec::new(), phases: 1, lanes: 0, entering, start, first, rows, tree: None }
     }
 
-    /// The same paths, each hop in a lane of its own, of so many.
+    /// The same paths, each hop in a lane of its own, of this many.
     pub(super) fn with_lanes(self, lanes: u8) -> ShortestPaths {
         ShortestPaths { lanes, ..self }
     }

@@ -436,7 +436,7 @@ impl<'s> Table<'s> {
         }
     }
 
-    /// Tells every key that nobody asked for.
+    /// Reports every key that nobody asked for.
     pub(crate) fn finish(self) {
         let asked = self.asked.borrow();
         let mut allowed: Vec<&str> = asked.iter().map(String::as_str).collect();

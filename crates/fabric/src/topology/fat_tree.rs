@@ -35,7 +35,8 @@ pub struct FatTree {
 }
 
 impl FatTree {
-    /// Nodes that so many levels hold: a leaf's, times k for each level between, times the ports of the top that lead down.
+    /// Nodes that so many levels hold: a leaf's, times k for each level between, times the ports of the top that lead
+    /// down.
     pub fn most(&self, levels: u32) -> u64 {
         let top = u64::from(self.top_down());
         match levels {
@@ -66,7 +67,7 @@ fn read(table: &Table<'_>) -> Option<TopologySpec> {
     Some(TopologySpec::new(FatTree { radix: radix?, levels, oversubscription, top_all_down }))
 }
 
-/// Oversubscriptions that a leaf of so many ports may have.
+/// Oversubscriptions that a leaf of this many ports may have.
 fn ratios(radix: u32) -> std::ops::RangeInclusive<f64> {
     1.0 / 64.0..=f64::from(radix)
 }

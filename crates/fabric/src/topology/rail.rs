@@ -115,7 +115,7 @@ pub struct RailLevels {
 }
 
 impl Rail {
-    /// The switches for so many hosts.
+    /// The switches for this many hosts.
     ///
     /// # Errors
     /// More hosts than the rails hold.

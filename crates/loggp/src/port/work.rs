@@ -96,7 +96,7 @@ impl World {
         self.pauses(rank, ps);
         self.record(|recorder| recorder.calc(rank, ps));
     }
-    /// A processor does something else for so long: what it sent has come if that is longer than the path.
+    /// A processor does something else for this long: what it sent has come if that is longer than the path.
     fn pauses(&mut self, rank: Rank, ps: u64) {
         let way = self.machine.news();
         if let Some(work) = self.seat(rank).work.as_mut().filter(|_| ps > way) {
@@ -222,7 +222,7 @@ impl World {
         }
         self.done(rank, running.job, now - running.start);
     }
-    /// A processor has done something, which took so long; the rank's clock has come there.
+    /// A processor has done something, and the rank's clock has advanced by its time.
     fn done(&mut self, rank: Rank, job: Job, took: u64) {
         self.record(|recorder| recorder.calc(rank, took));
         let task = if let Job::Fixed(_, task) = job { task } else { Task::Copy };

@@ -54,7 +54,7 @@ pub enum Domains {
 }
 
 impl Cut {
-    /// Where each of so many ranks is.
+    /// Where each of this many ranks is.
     pub(crate) fn homes(&self, ranks: u32) -> Arc<[Home]> {
         match &self.domains {
             Domains::InOrder(each) => (0..ranks).map(|rank| Home::of(rank, *each)).collect(),
@@ -112,8 +112,8 @@ impl Group {
         of_each_rank.saturating_mul(ranks)
     }
 
-    /// Writes the part that the rank at `me` has in a collective; gives its first and its last operation. Its channels have
-    /// the processors and the tags from `cpu` and `tag` on, [`Group::CHANNELS`] of each.
+    /// Writes the part that the rank at `me` has in a collective; gives its first and its last operation. Its channels
+    /// have the processors and the tags from `cpu` and `tag` on, [`Group::CHANNELS`] of each.
     pub(crate) fn member(
         &self,
         draft: &mut Draft,

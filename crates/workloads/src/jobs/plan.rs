@@ -116,7 +116,7 @@ pub enum Work {
 pub enum Repeat {
     /// So many rounds; of traffic, messages of a sending node.
     Times(u32),
-    /// As many rounds as take so long when it runs alone; of traffic, for so long.
+    /// As many rounds as take this long alone; for traffic, this long.
     For(Time),
 }
 
