@@ -59,10 +59,10 @@ pub fn copy_bound_mbps(ranks: &[Vec<Samples>], index: usize) -> Option<f64> {
 /// Bounds of times, which the least of several keeps, and of rates, where the most does.
 const TIME_BOUNDS: [&str; 3] = ["bound_latency_us", "bound_time_s", "bound_total_us"];
 const RATE_BOUNDS: [&str; 2] = ["bound_bandwidth_MBps", "bound_messages_per_s"];
-/// What bounds of messages within a machine are made of.
+/// Rates behind the bounds within a machine.
 const RATES: [&str; 3] = ["copies_MBps", "lines_MBps", "system_copy_MBps"];
 
-/// How far apart the cores were beside a record's samples, and at the least in its run: a cache line's hand-off.
+/// The distance of the cores next to a record's samples, and its minimum in the run: a cache line's hand-off.
 pub const HAND_OFF_US: &str = "hand_off_us";
 /// The least of the run, which its bound takes.
 pub const HAND_OFF_LEAST_US: &str = "hand_off_least_us";
@@ -133,9 +133,9 @@ pub fn without_misleading(mut record: Record) -> (Record, Option<String>) {
     (record, Some(told))
 }
 
-/// What rounding of numbers may add to an efficiency of one.
+/// The most that rounding of numbers adds to an efficiency of one.
 const ROUNDING: f64 = 1e-6;
-/// What a simulation may be better than its bound by: it counts packets whole that came in part.
+/// How much better than its bound a simulation may be: it counts packets whole that came in part.
 const OF_PACKETS: f64 = 0.005;
 
 /// Marks a record with `impossible: true` if its efficiency exceeds one by more than its interval, and says so in a

@@ -8,7 +8,7 @@ use hotlink_port::{Kind, Span, Work};
 const ROUNDS: u32 = 30;
 const ASK: Tag = 31_990;
 
-/// What this rank's clock shows, against rank 0's.
+/// This rank's clock against rank 0's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Clocks {
     /// This rank's clock less rank 0's, in picoseconds.

@@ -175,13 +175,13 @@ pub struct Collective {
     pub private: bool,
     /// How ranks begin together in real time.
     pub start: Start,
-    /// Other messages under way during each operation, in real time; a simulation has its own beside the ranks.
+    /// Other messages under way during each operation, in real time; a simulation has its own traffic.
     pub background: Option<BackgroundSpec>,
     /// Repetitions.
     pub plan: Plan,
 }
 
-/// What a rank saw.
+/// The results of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Collected {
     /// Times in microseconds.
@@ -210,10 +210,10 @@ impl Collected {
     }
 }
 
-/// Barriers by which the spread of their ends is told.
+/// Barriers from which the spread of their ends is taken.
 const BARRIERS: usize = 11;
 const BACKGROUND: Tag = 31_000;
-/// A window's start lies this many times the news' own way ahead.
+/// A window begins this many times the news' travel time ahead.
 const AHEAD: u64 = 4;
 
 /// Memory of one run.
@@ -226,7 +226,7 @@ pub(crate) struct Places {
     word: Span,
 }
 
-/// Background messages: who has which under way when, and their memory.
+/// Background messages: which rank has which under way when, and their memory.
 struct Disturbance {
     turns: Turns,
     /// Operations so far, the same number on all ranks.
@@ -371,8 +371,8 @@ impl Bench for Collective {
             news = news.max(comm.latest(comm.now() - start).await?);
         }
         let window = (real && self.start == Start::Window).then_some((&clocks, Time(AHEAD * news.0)));
-        // Rows are so long that it does not matter which rank leaves the barrier first, and how much earlier. But
-        // operations that flow into each other would tell less of one the longer the row.
+        // Rows are so long that it does not matter which rank leaves the barrier first, and how much earlier. But the
+        // longer the row of operations that flow into each other, the less it says about one.
         let early = Summary::of(&early_us).map_or(0.0, |summary| summary.median);
         let is_row = real && !self.which.flows() && !self.is_by_itself();
         let spread = if is_row { comm.latest(Time::from_us(early)).await? } else { Time::ZERO };

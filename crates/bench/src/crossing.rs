@@ -48,7 +48,7 @@ const MOST: u64 = SIZES[SIZES.len() - 1];
 /// start of the processes included.
 const MOVED: u64 = 2 << 20;
 const OFTEN: (u64, u64) = (4, 32);
-/// What is copied to learn what a copy costs beside its bytes.
+/// The copy that shows the cost of a copy besides its bytes.
 const WORD: u64 = 8;
 const TAG: u32 = 5;
 
@@ -148,8 +148,8 @@ impl<'a, P: Port> Pair<'a, P> {
         Ok(best)
     }
 
-    /// The best rate of copies out of a region, each after `prepare`, of all sizes; 0 of a rank that copies none. What a
-    /// copy costs beside its bytes is left out: no library is bound by what this one's call takes.
+    /// The best rate of copies out of a region, each after `prepare`, of all sizes; 0 of a rank that copies none. A
+    /// copy's cost besides its bytes is left out: this copy's call does not bound other libraries.
     async fn best(
         &self,
         from: Option<&Region<P>>,

@@ -1,4 +1,4 @@
-//! What a record tells of many samples of one latency.
+//! The keys of a record for many samples of one latency.
 
 use crate::{Record, Summary};
 use hotlink_fabric::units::Time;

@@ -20,7 +20,7 @@ pub struct Overlap {
     pub shares: Vec<f64>,
     /// How it computes.
     pub spin: Spinning,
-    /// What memory the message lies in.
+    /// Whether the message lies in private memory.
     pub private: bool,
     /// Repetitions.
     pub plan: Plan,
@@ -35,7 +35,7 @@ pub enum Spinning {
     Daxpy,
     /// Copies within a block that no cache holds.
     Stress,
-    /// DAXPY by so many threads at once, each over vectors of its own (W01 slide 21).
+    /// DAXPY by that many threads at once, each over vectors of its own (W01 slide 21).
     Threads(u32),
 }
 
@@ -46,7 +46,7 @@ impl Spinning {
     }
 }
 
-/// What rank 0 saw, all in microseconds.
+/// The times at rank 0, all in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverlapTimes {
     /// The message alone.
@@ -60,7 +60,7 @@ pub struct OverlapTimes {
 
 /// A computation that is surely longer than the saturation, in times of the message alone.
 const BEYOND: f64 = 3.0;
-/// Most by which a total counts as growing before the saturation, of what is computed more.
+/// The largest share of added computation by which a total counts as growing before the saturation.
 const SLOWED: f64 = 0.9;
 /// Bytes of a copy by which the rate of copies is found.
 const TIMED: u64 = 1 << 20;
@@ -97,7 +97,7 @@ impl OverlapTimes {
             _ => None,
         };
         let point = |(&(busy_us, total_us), (_, samples)): (&(f64, f64), &(f64, Samples))| {
-            // What can be hidden is the shorter of the two.
+            // At most the shorter of the two can be hidden.
             let hidden = (message_us + busy_us - total_us) / message_us.min(busy_us);
             let overhead = (total_us - busy_us) / message_us;
             // If one hides the other completely, the total is the longer of the two at its best, and it holds a whole

@@ -15,7 +15,7 @@ pub struct Pairs {
     pub pairs: Vec<(Rank, Rank)>,
     /// Message sizes in bytes.
     pub sizes: Vec<u64>,
-    /// What memory the messages lie in.
+    /// Whether the messages lie in private memory.
     pub private: bool,
     /// Repetitions.
     pub plan: Plan,

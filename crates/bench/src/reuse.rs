@@ -36,13 +36,13 @@ pub struct Reuse {
     pub uses: u64,
     /// Bytes of each message, which a buffer holds at its beginning; no more than the smallest buffer.
     pub message: u64,
-    /// So many of the first buffers are those of persistent operations: registered ahead, and kept before others.
+    /// This many of the first buffers are those of persistent operations: registered ahead, and kept before others.
     pub persistent: usize,
     /// Of the random patterns.
     pub seed: u64,
 }
 
-/// What rank 0 saw.
+/// The time at rank 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReuseTime {
     /// All messages.

@@ -12,7 +12,7 @@ use hotlink_fabric::maths;
 /// one side of it in 6 of 100 cases.
 pub const BLOCKS_LEAST: usize = 6;
 
-/// What a record says of a set of samples.
+/// A record's statistics of a set of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// Number of samples.
@@ -58,7 +58,7 @@ impl Summary {
         })
     }
     /// Summarises blocks in the order of time. The median is a block's own, the lower middle one of an even number. The
-    /// interval is of the blocks' medians; one block gives the interval of its samples. The quartiles stand around the
+    /// interval is of the blocks' medians; one block gives the interval of its samples. The quartiles lie around the
     /// median and weigh blocks as it does, so that a long block does not drown the others. The 99th percentile is of
     /// single samples.
     pub fn of_blocks(blocks: &[Vec<f64>]) -> Option<Summary> {

@@ -26,7 +26,7 @@ const SHORT_ABOVE: f64 = 0.25;
 /// Largest part of a run that may be warm-up.
 const MOST_WARMUP: f64 = 0.25;
 
-/// What holds in a steady state.
+/// The values of a steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
     /// Samples before the steady state; they do not count.
@@ -62,7 +62,7 @@ impl Steady {
         }
         let mut warmup = warmup(samples);
         let each = (samples.len() - warmup) / TESTED;
-        // What does not fill a batch is left to the warm-up.
+        // Samples that do not fill a batch are left to the warm-up.
         if each > 0 {
             warmup = samples.len() - each * TESTED;
         }
@@ -182,7 +182,7 @@ fn middle(values: &[f64]) -> f64 {
 
 /// Correlation of neighbours; 0 where all are equal.
 fn correlation(values: &[f64]) -> f64 {
-    // Differences of equal values are exactly zero, while their mean rounds: what that leaves would look like a trend.
+    // Differences of equal values are exactly zero, while their mean rounds, which would look like a trend.
     let values: Vec<f64> = values.iter().map(|x| x - values[0]).collect();
     let mean = average(&values);
     let all: f64 = values.iter().map(|x| maths::powi(x - mean, 2)).sum();

@@ -22,7 +22,7 @@ pub enum Direction {
     Uni,
     /// Receivers send as much at the same time.
     Bi,
-    /// Each rank of a pair to itself, both at the same time: what a rank's own part costs that is sent as a message.
+    /// Each rank of a pair to itself, both at the same time: the cost of a rank's own part that is sent as a message.
     Own,
 }
 
@@ -74,7 +74,7 @@ pub struct Stream {
     pub calls: Calls,
     /// Between whom they go.
     pub direction: Direction,
-    /// What memory the messages lie in.
+    /// Whether the messages lie in private memory.
     pub private: bool,
     /// Repetitions.
     pub plan: Plan,
@@ -116,7 +116,7 @@ impl Stream {
             .with("messages_per_s", bandwidth_mbps * 1e6 / size as f64);
         Some((record, samples))
     }
-    /// Who sends to whom, of `ranks`.
+    /// Sender and receiver of each flow, of `ranks`.
     pub fn flows(&self, ranks: u32) -> Vec<(Rank, Rank)> {
         let pairs = (0..self.pairs).map(|rank| (rank, rank + ranks - self.pairs));
         match self.direction {
@@ -151,7 +151,8 @@ impl Stream {
             && self.pairs == 1
             && self.direction != Direction::Own
             && self.plan.buffers == Buffers::Kept;
-        // In virtual time ranks that left a barrier one by one would have begun before the first of them looks at its clock.
+        // In virtual time, ranks that left a barrier one by one would have begun before the first of them reads its
+        // clock.
         let starts = (!in_step).then(|| Starts::of(comm, &self.plan));
         let sample = async |inner| {
             let time = repeater.time(inner, out, starts.as_ref(), &once).await?;
@@ -192,7 +193,7 @@ impl Stream {
                 }
             }
         }
-        // Exchanges end together: nobody is done before the other's messages are here.
+        // Exchanges end together: no rank is done before the other's messages are here.
         if !one_way {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Benchmarks under choices of one's own: the cache's policy, zero-copy or not, algorithms. One code for measurement and
+//! Benchmarks under given choices: the cache's policy, zero-copy or not, algorithms. One code for measurement and
 //! simulation.
 
 use crate::{Bench, Plan, Seen, Watching};
@@ -8,16 +8,16 @@ use hotlink_port::{Align, Kind, Port, Program, Work};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
-/// What is chosen for a communicator before the benchmark runs on it.
+/// Choices for a communicator before the benchmark runs on it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tuning {
     /// Which registrations and attachments go when resources run out; `None`: the usual.
     pub policy: Option<Policy>,
-    /// What memory a benchmark gets where it asks for none in particular.
+    /// The kind of memory that a benchmark gets by default.
     pub memory: Kind,
     /// How that memory is aligned.
     pub align: Align,
-    /// Shortest message without buffers; `None`: what the port claims is best.
+    /// Shortest message without buffers; `None`: the port's claim.
     pub zero_copy_bytes: Option<u64>,
     /// Algorithms of collectives that are not left to the cost model.
     pub algorithms: Vec<(Collective, Algorithm)>,
@@ -54,7 +54,7 @@ pub struct Tuned<'a, B> {
     pub tuning: Tuning,
 }
 
-/// What a rank tells beside the benchmark's result: what the protocols did for it.
+/// A rank's report in addition to the benchmark's result: the work of the protocols.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Told<T> {
     /// The result.
@@ -63,7 +63,7 @@ pub struct Told<T> {
     pub counters: Counters,
     /// Registrations, mappings, connections.
     pub setups: SetupStats,
-    /// What the port's observer saw, where there was one.
+    /// The port's observations, where it had an observer.
     pub seen: Option<Seen>,
 }
 
@@ -71,7 +71,7 @@ impl<P: Port, B: Bench> Program<P, Result<Told<B::Result>, Error>> for Tuned<'_,
     async fn run(&self, port: P) -> Result<Told<B::Result>, Error> {
         let Some(watching) = self.tuning.watching else { return self.on_port(port).await };
         let (port, log) = watching.wrap(port);
-        // In memory of its own: a rank that nobody watches has no room for it.
+        // In memory of its own: a rank without an observer has no room for it.
         let told = Box::pin(self.on_port(port)).await?;
         Ok(Told { seen: Some(log.take()), ..told })
     }
@@ -139,7 +139,7 @@ impl<'a, E: Endpoint> Starts<'a, E> {
     }
 }
 
-/// Memory for data that nobody looks at: only a length, where that is enough.
+/// Memory for data that is never read: only a length, where that is enough.
 pub(crate) fn blank<E: Endpoint>(comm: &E) -> Kind {
     if comm.limits().ghosts { Kind::Ghost } else { Kind::Default }
 }

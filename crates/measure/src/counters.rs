@@ -34,7 +34,7 @@ const PORT: &[&str] = &[
 const INTERFACE: &[&str] =
     &["rx_crc_errors", "rx_dropped", "rx_errors", "rx_missed_errors", "tx_carrier_errors", "tx_dropped", "tx_errors"];
 
-/// What the counters stood at.
+/// Values of the counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters(BTreeMap<String, u64>);
 

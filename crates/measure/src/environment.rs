@@ -1,5 +1,5 @@
-//! What a result was made on: version, system, processor. Nothing that changes from run to run, so that the same
-//! command gives the same bytes.
+//! The basis of a result: version, system, processor. Nothing in it changes from run to run, so that the same command
+//! gives the same bytes.
 
 use serde_json::{Map, Value};
 use std::ffi::OsString;

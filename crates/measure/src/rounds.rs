@@ -23,7 +23,7 @@ pub(crate) fn run(session: &Session<'_>, records: &mut Vec<Record>) -> Result<()
     Course::of(session).run(session, records, bench::run)
 }
 
-/// Measures between ranks of `launcher`, which starts them anew for each block; what they told of their MPI goes to
+/// Measures between ranks of `launcher`, which starts them anew for each block. Their report of their MPI goes to
 /// `environment`.
 pub(crate) fn launched(
     session: &Session<'_>,
@@ -159,13 +159,13 @@ fn by_point(passes: &[Vec<Record>], whole: bool) -> impl Iterator<Item = Vec<&Re
     (0..points).map(|point| passes.iter().filter_map(|pass| pass.get(point)).collect())
 }
 
-/// What a record is about.
+/// The subject of a record.
 fn value(record: &Record) -> Option<(&str, f64)> {
     let key = record.text("statistic_of").unwrap_or("time_s");
     Some((key, record.number(key)?))
 }
 
-/// Where the median of the values stands, of an even number the lower one.
+/// The place of the median of the values, of an even number the lower one.
 fn middle(values: &[f64]) -> usize {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));

@@ -19,14 +19,14 @@ use hotlink_study::Error;
 use hotlink_study::bound::measured::Bounds;
 use serde_json::{Map, Value};
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// One record a point.
     pub records: Vec<Record>,
     /// Possible sources of noise, and the system under the measurement, besides [`crate::environment`].
     pub environment: Map<String, Value>,
-    /// What every rank's port did, run by run, where observers were asked for.
+    /// The actions of every rank's port, run by run, where observers were asked for.
     pub timelines: Vec<timeline::Run>,
     /// Why records are missing, if any are.
     pub incomplete: Option<String>,
@@ -167,7 +167,7 @@ impl Session<'_> {
         let width = runs.len().to_string().len();
         let named = |(run, seen)| (format!("{} run {run:0width$}", self.request.benchmark.name()), seen);
         measured.timelines = runs.into_iter().enumerate().map(named).collect();
-        // Whatever was open to others stands in the record.
+        // Everything that was open to others is in the record.
         let listening = hotlink_real::listening();
         if !listening.is_empty() {
             measured.environment.insert("listened_at".to_owned(), listening.into());

@@ -46,7 +46,7 @@ fn args() -> Result<Args, String> {
     Ok(args)
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Run {
     args: Args,
     /// Programs that meet a protocol where it is delicate, which come first; then the numbered ones from `first` to `end`.
@@ -62,7 +62,7 @@ impl Run {
     fn new(args: Args) -> Run {
         let end = args.first.saturating_add(args.cases).min(Cases::count(args.messages));
         Run {
-            // Who goes on from a number has run them.
+            // A search that starts from a number has run them before.
             chosen: if args.first == 0 { chosen() } else { Vec::new() },
             end,
             next: AtomicU64::new(0),
@@ -136,7 +136,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // A panic of an engine is a fault, which is told with its trace.
+    // A panic of an engine is a fault, which is reported with its trace.
     std::panic::set_hook(Box::new(|_| {}));
     let run = Run::new(args);
     std::thread::scope(|scope| {

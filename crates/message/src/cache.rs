@@ -21,7 +21,7 @@ pub enum Policy {
     Immediate,
 }
 
-/// What a cache did.
+/// Counts of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheStats {
     /// Uses that found an entry.
@@ -126,7 +126,8 @@ impl<K: Copy + Ord, V: Copy> Cache<K, V> {
     pub(crate) fn keys(&self, wanted: impl Fn(&K) -> bool) -> Vec<K> {
         self.slots.keys().copied().filter(|key| wanted(key)).collect()
     }
-    /// What distinguishes two states: what there is, its uses under way, and in which order it was last used.
+    /// Hashes the parts that distinguish two states: the entries, their uses under way, and the order of their last
+    /// uses.
     #[cfg(any(test, feature = "prove"))]
     pub(crate) fn fingerprint(&self, hasher: &mut impl std::hash::Hasher)
     where

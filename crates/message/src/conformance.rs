@@ -65,7 +65,7 @@ fn refusals<P: Port>(comm: &Comm<P>) -> bool {
     })
 }
 
-/// What is wrong (or the error on the way).
+/// The complaint (or the error on the way).
 type Wrong = Result<String, Error>;
 
 /// The word that `from` has for `to`.
@@ -242,7 +242,7 @@ impl<P: Port> Case<'_, P> {
     }
 }
 
-/// Parts of so many words each, in a row.
+/// Parts of that many words each, in a row.
 fn parts_of(all: Span, words: impl Fn(Rank) -> u64, ranks: u32) -> Vec<Span> {
     let mut at = 0;
     (0..ranks)

@@ -19,7 +19,7 @@ pub trait Endpoint {
     fn rank(&self) -> Rank;
     /// Number of ranks.
     fn ranks(&self) -> u32;
-    /// What carries the messages claims.
+    /// The claims of the carrier of the messages.
     fn limits(&self) -> &Limits;
     /// This rank's clock.
     fn now(&self) -> Time;
@@ -106,7 +106,7 @@ pub trait Endpoint {
     fn gather(&self, root: Rank, send: Span, recv: Span) -> impl Future<Output = Result<(), Error>>;
     /// Each part of `send` at `root` goes to its rank's `recv`.
     fn scatter(&self, root: Rank, send: Span, recv: Span) -> impl Future<Output = Result<(), Error>>;
-    /// Every rank's `send` goes to its part of everybody's `recv`.
+    /// Every rank's `send` goes to its part of every `recv`.
     fn allgather(&self, send: Span, recv: Span) -> impl Future<Output = Result<(), Error>>;
     /// Part `i` of `send` goes to rank `i`, where it becomes the part of this rank of `recv`.
     fn alltoall(&self, send: Span, recv: Span) -> impl Future<Output = Result<(), Error>>;
@@ -314,7 +314,7 @@ fn engine(limits: &Limits, kind: Kind) -> Engine {
     if mappable && pio { Engine::Pio } else { Engine::Dma }
 }
 
-/// Everybody's key.
+/// Every rank's key.
 async fn keys<P: Port>(comm: &Comm<P>, mine: Key) -> Result<Vec<Key>, Error> {
     const KEY: u64 = 24;
     let (one, all) = (comm.alloc(KEY, Kind::Default)?, comm.alloc(KEY * u64::from(comm.ranks()), Kind::Default)?);

@@ -74,7 +74,7 @@ pub enum Error {
         sent: u64,
         /// Bytes of the receive buffer.
         room: u64,
-        /// Who sent it.
+        /// Its sender.
         from: Rank,
         /// With which tag.
         tag: Tag,

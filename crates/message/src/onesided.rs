@@ -1,11 +1,11 @@
-//! Put and get in exported memory of other ranks, and copies in one's own.
+//! Put and get in exported memory of other ranks, and copies in a rank's own.
 
 use crate::Error;
 use crate::comm::Comm;
 use crate::request::Request;
 use hotlink_port::{Attachment, Call, Engine, Host, Key, Memory, Op, Port, Rank, RemoteSpan, Span};
 
-/// Which way data moves.
+/// The direction of data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Move {
     Put,

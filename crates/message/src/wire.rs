@@ -1,4 +1,4 @@
-//! What the engines of two ranks say to each other: the four words of a control message.
+//! The language of two ranks' engines: the four words of a control message.
 
 use crate::Tag;
 use hotlink_port::{Head, Key, Layout, Memory, Rank, Span};
@@ -146,11 +146,11 @@ pub(crate) struct Place {
 impl Place {
     /// Most bytes of a place in a control message.
     pub(crate) const BYTES: usize = 56;
-    /// Those of a place without gaps, whose length its message tells: with the head it is one cache line.
+    /// The bytes of a place without gaps, whose length its message gives: with the head it is one cache line.
     pub(crate) const PLAIN: usize = 24;
     /// Mark in the offset of a place: it is a regular segment.
     const REGULAR: u64 = 1 << 63;
-    /// As a control message carries it, in `short` if it may be: so many of the bytes.
+    /// As a control message carries it, in `short` if possible: the number of its bytes.
     pub(crate) fn bytes(&self, short: bool) -> ([u8; Place::BYTES], usize) {
         let Layout { block, count, stride } = self.layout;
         let offset = self.offset | if self.regular { Place::REGULAR } else { 0 };

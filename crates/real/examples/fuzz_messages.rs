@@ -148,7 +148,7 @@ fn fuzz(port: &str, asked: &Asked) -> Result<bool, String> {
     }
 }
 
-/// What a driver's ports claim.
+/// The claims of a driver's ports.
 fn limits(driver: &mut impl Driver) -> Result<Limits, String> {
     limits_of(driver, 2).map_err(|error| error.to_string())
 }

@@ -159,8 +159,8 @@ pub(crate) fn own_line(at: *const u8) {
 /// As [`copy`]; the layout's blocks are words.
 unsafe fn scatter_words<W: Copy>(from: *const u8, to: *mut u8, layout: Layout) {
     let stride = layout.stride as usize;
-    // Stores wait for their lines in order, some dozens at a time; asked for ahead, more lines are on the way. Where
-    // words share lines, asking again costs more than it saves.
+    // Stores wait for their lines in order, some dozens at a time. A prefetch brings more lines at once. Where words
+    // share lines, a second prefetch costs more than it saves.
     let ahead = if stride >= LINE { AHEAD * stride } else { 0 };
     for i in 0..layout.count as usize {
         if ahead > 0 {

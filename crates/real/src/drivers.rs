@@ -34,7 +34,7 @@ pub fn cores_of_machine() -> u32 {
     sys::online_cores()
 }
 
-/// More ranks than cores: results tell of the scheduler more than of the fabric.
+/// More ranks than cores: results reflect the scheduler more than the fabric.
 pub fn is_oversubscribed(ranks: u32) -> bool {
     ranks > cores()
 }
@@ -183,7 +183,7 @@ impl Mixed {
     pub fn new(options: Options) -> Mixed {
         Mixed { options, hosts: 1 }
     }
-    /// Forked ranks as if on so many hosts, in rows of equal length: between rows there is TCP alone.
+    /// Forked ranks as if on that many hosts, in rows of equal length: between rows there is TCP alone.
     pub fn playing(self, hosts: u32) -> Mixed {
         Mixed { hosts: hosts.max(1), ..self }
     }

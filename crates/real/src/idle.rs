@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Idle calls that spin, when every rank has a core.
 const SPINS: u32 = 4000;
-/// ... and when ranks share cores: whoever is waited for may be waiting for this core.
+/// The same when ranks share cores: the rank that is waited for may need this core.
 const SPINS_SHARED: u32 = 20;
 /// ... and when each look is a system call, which takes as long as dozens of the others do: as long in all. A port cannot know
 /// that other hosts' ranks, in containers of this machine, share its cores.
@@ -27,7 +27,7 @@ const NAP: Duration = Duration::from_micros(50);
 const MANY: u32 = 8;
 const YIELDING_MANY: Duration = Duration::from_micros(200);
 
-/// Ranks that this process starts or is poll for so long before they sleep.
+/// Ranks that this process starts or is poll for `time` before they sleep.
 pub(crate) fn poll_for(time: Option<Duration>) {
     YIELDING_US.store(time.unwrap_or(YIELDING).as_micros() as u64, Ordering::Relaxed);
 }
@@ -41,7 +41,7 @@ pub(crate) struct Idler {
     crowd: u32,
     yielding_since: Option<Instant>,
     answers: Answers,
-    /// Where others see that a wait takes long.
+    /// Where others see a long wait.
     account: Option<Account>,
 }
 
@@ -107,7 +107,7 @@ impl Idler {
     pub(crate) fn look_by_calls(&mut self) {
         self.limit = self.limit.min(SPINS_BY_CALL);
     }
-    /// Tells of long waits there.
+    /// Reports long waits there.
     pub(crate) fn telling(self, account: Option<Account>) -> Idler {
         Idler { account, ..self }
     }
@@ -116,14 +116,14 @@ impl Idler {
     pub(crate) fn listens(&self) -> bool {
         self.account.as_ref().is_some_and(|account| account.listens)
     }
-    /// What the program waits for.
+    /// The request for which the program waits.
     #[cold]
     pub(crate) fn hear(&mut self, note: Note) {
         if let (Note::Waits { call, peer, tag }, Some(account)) = (note, &mut self.account) {
             account.tell(call, peer, tag);
         }
     }
-    /// So many ranks share the cores that this process may use.
+    /// That many ranks share the cores that this process may use.
     pub(crate) fn sharing(self, ranks: u32) -> Idler {
         let crowd = if self.is_crowded() { ranks / (sys::allowed_cores().len() as u32).max(1) } else { 1 };
         Idler { crowd: crowd.max(1), ..self }
@@ -154,8 +154,8 @@ impl Idler {
     pub(crate) fn ask(&mut self) -> bool {
         std::mem::replace(&mut self.answers.asked, true)
     }
-    /// The program waits: see [`Answers`]. True if time has passed. Where ranks share cores, whoever is to answer may
-    /// need this one.
+    /// The program waits: see [`Answers`]. True if time has passed. Where ranks share cores, the rank that must answer
+    /// may need this one.
     #[inline]
     pub(crate) fn settle(&mut self) -> bool {
         if !std::mem::replace(&mut self.answers.asked, false) || self.is_crowded() {
@@ -167,7 +167,7 @@ impl Idler {
         (0..spins).for_each(|_| std::hint::spin_loop());
         spins > 0
     }
-    /// Nothing happened. True now and then: time to look for what happens seldom.
+    /// Nothing happened. True now and then: time to check for rare events.
     #[inline]
     pub(crate) fn rest(&mut self, until: Time) -> bool {
         self.rest_by(until, std::thread::sleep)
@@ -208,7 +208,7 @@ impl Idler {
 mod tests {
     use super::*;
 
-    /// The pause before the first poll, in spins, after answers that each take so many spins.
+    /// The pause before the first poll, in spins, after answers that each take that many spins.
     fn pause_after(idler: &mut Idler, answers: u32, spins: u32) -> u32 {
         for _ in 0..answers {
             idler.ask();

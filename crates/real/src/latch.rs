@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, com
 const TRIES: u32 = 64;
 /// Looks in vain at a lock before those who came later must wait.
 const PATIENCE: u32 = 64;
-/// Looks at shared memory before a core is given to others, where ranks share cores, and where each has its own.
+/// Polls of shared memory before the core is given to others, where ranks share cores, and where each has its own.
 const LOOKS: u32 = 32;
 const LOOKS_ALONE: u32 = 1024;
 /// The lock is held by one alone.
@@ -131,7 +131,7 @@ pub fn has_steps() -> bool {
 /// A line of the cache.
 const LINE: usize = 64;
 
-/// The words of one. Who waits for its lock keeps no more of it.
+/// The words of one. A process that waits for its lock keeps no other state of it.
 #[derive(Clone, Copy, Debug)]
 struct Words(*mut u32);
 
@@ -145,13 +145,14 @@ pub struct Latch {
 /// The words of a latch.
 #[derive(Clone, Copy)]
 enum Place {
-    /// Somebody is at work.
+    /// A process is at work.
     Busy,
     /// How many hold the lock, or [`ALONE`].
     Holders,
     /// How many wait to have it alone: others come after those.
     Wishes,
-    /// How many have waited for long. Only they may take it: who takes it again and again would keep others out for ever.
+    /// How many have waited for long. Only they may take it. A process that takes it again and again would keep others
+    /// out forever.
     Starved,
     /// How many steps must take the latch before the part is open to them: at 0 it is.
     Closed,
@@ -248,7 +249,7 @@ impl Latch {
         busy.store(0, Ordering::Release);
         result
     }
-    /// Wants the lock, alone or together with others. What is returned must be granted in the end.
+    /// Asks for the lock, alone or together with others. The returned wish must be granted in the end.
     #[inline]
     pub fn wants(&self, alone: bool) -> Wish {
         if alone {
@@ -328,7 +329,7 @@ mod tests {
         assert!(takes(latch, false));
     }
 
-    /// Whoever asks only while another holds it, which takes it again at once, gets it in the end.
+    /// A process that asks only while another holds it gets it in the end, though the other takes it again at once.
     #[test]
     fn nobody_is_kept_out_for_ever() {
         for alone in [true, false] {
@@ -346,7 +347,7 @@ mod tests {
         }
     }
 
-    /// Those that share it wait while one wants it alone, but not for ever, when such wishes never end.
+    /// Those that share it wait while one wants it alone, but not forever, when such wishes never end.
     #[test]
     fn wishes_to_have_it_alone_do_not_starve_those_who_share_it() {
         let mut words = [0; 32];

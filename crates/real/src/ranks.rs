@@ -36,7 +36,7 @@ pub struct Options {
     pub stall: Option<Duration>,
     /// How long a waiting rank polls before it sleeps, for all ranks of this process. `None`: 20 ms.
     pub poll: Option<Duration>,
-    /// What barriers go by between the nodes that this machine plays, over shared memory. `None`: it is one node.
+    /// The device of barriers between the nodes that this machine plays, over shared memory. `None`: it is one node.
     pub device: Option<Arc<BarrierDevice>>,
 }
 
@@ -56,9 +56,9 @@ pub trait Doors {
     /// # Errors
     /// The system's, of making it; the other ranks cannot be reached.
     fn open(&self, rank: Rank) -> io::Result<Self::Port>;
-    /// `rank` has died: tell the others.
+    /// Reports to the others that `rank` has died.
     fn bury(&self, rank: Rank);
-    /// Where the ranks tell of long waits, if this process can see it.
+    /// The reports of the ranks' long waits, if this process can see them.
     fn waits(&self) -> Option<Arc<Waits>>;
 }
 

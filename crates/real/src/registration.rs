@@ -32,7 +32,7 @@ impl Registration {
         let none = || io::Error::new(io::ErrorKind::Unsupported, "the system has no memory files (memfd_create)");
         let exported = SharedMemory::new(bytes)?;
         let file = exported.file().ok_or_else(none)?.try_clone()?;
-        // SAFETY: mapped with as many bytes, and nobody else knows of it.
+        // SAFETY: mapped with as many bytes, and no other code knows of it.
         unsafe { exported.start().write_bytes(1, bytes) };
         Ok(Registration { exported, file, target: vec![1; bytes] })
     }
@@ -66,7 +66,7 @@ impl Registration {
         Ok(start.elapsed())
     }
     fn copy(from: &SharedMemory, to: &mut [u8]) {
-        // SAFETY: `from` is mapped with at least as many bytes, written by nobody now; they do not overlap.
+        // SAFETY: `from` is mapped with at least as many bytes, which nothing writes now; they do not overlap.
         unsafe { from.start().copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
     }
 }

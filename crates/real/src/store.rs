@@ -56,7 +56,7 @@ struct Piece {
     fresh: u64,
 }
 
-/// Smallest and largest piece that is added ahead of need: half of what there is, between these.
+/// Smallest and largest piece that is added ahead of need: half of the present memory, between these.
 const PIECE_MIN: u64 = 1 << 20;
 const PIECE_MAX: u64 = 256 << 20;
 
@@ -105,7 +105,7 @@ impl Arena {
         let (_, piece) = self.pieces.range_mut(..=start).next_back()?;
         let used = piece.fresh.clamp(start, end) - start;
         piece.fresh = piece.fresh.max(end);
-        // SAFETY: a hole is inside a piece of this arena and in nobody's use.
+        // SAFETY: a hole is inside a piece of this arena and not in use.
         unsafe { std::ptr::write_bytes(self.start(start), 0, used as usize) };
         Some(start)
     }

@@ -33,7 +33,7 @@ macro_rules! transports {
                     $(Via::$name => $word,)+
                 }
             }
-            /// What it is, as half a sentence.
+            /// Its meaning, as half a sentence.
             pub fn meaning(self) -> &'static str {
                 let text = match self {
                     $(Via::$name => concat!($($doc),+),)+

@@ -46,7 +46,7 @@ pub enum Class {
     C,
 }
 
-/// What the specification fixes for a class.
+/// The specification's values for a class.
 struct Published {
     keys_log2: u32,
     key_log2: u32,

@@ -20,7 +20,7 @@ pub(crate) type Source = (&'static str, &'static str);
 
 /// A program or library to be made of sources.
 pub(crate) struct Recipe {
-    /// What it is, in a file name's characters.
+    /// Its name, in a file name's characters.
     pub(crate) name: &'static str,
     /// Files that are laid into the folder where the steps run.
     pub(crate) sources: Vec<Source>,
@@ -35,8 +35,8 @@ pub(crate) struct Recipe {
 impl Recipe {
     /// The path of the product, which is made if it was not yet.
     ///
-    /// # Errors
-    /// A tool that is not there, with the way to get it; a failing step, with what it said; no place for the product.
+    /// # Errors A tool is missing, with the way to get it; a step fails, with its message; or there is no place for the
+    /// product.
     pub(crate) fn make(&self, face: &dyn Face) -> Result<PathBuf, Failure> {
         let cache = cache()?;
         let name = format!("{}-{:016x}", self.name, self.hash()?);

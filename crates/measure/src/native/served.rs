@@ -39,7 +39,7 @@ impl Served {
         }
     }
 
-    /// The daemon for so many nodes, compiled where it is not yet, which listens at `socket` or where it usually does.
+    /// The daemon for that many nodes, compiled where it is not yet. It listens at `socket` or at its default.
     ///
     /// # Errors
     /// What cannot be compiled, and what it needs; a socket's path that is too long; no such barrier network.

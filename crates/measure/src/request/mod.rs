@@ -24,12 +24,12 @@ use hotlink_study::options::{Cache, ClassName, Memory, Side, Spin};
 use hotlink_study::{Error, Source};
 use std::path::PathBuf;
 
-/// What is measured, and how. [`Request::new`] gives the usual values.
+/// A measurement, and how it is made. [`Request::new`] gives the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The benchmark, with its own choices.
     pub benchmark: Benchmark,
-    /// What carries the messages, for benchmarks between ranks.
+    /// The carrier of the messages, for benchmarks between ranks.
     pub carrier: Carrier,
     /// How often and how long.
     pub repetition: Repetition,
@@ -43,7 +43,7 @@ pub struct Request {
     pub anonymous: bool,
 }
 
-/// What carries the messages.
+/// The carrier of the messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carrier {
     /// Which transport.
@@ -80,7 +80,7 @@ pub struct Repetition {
     pub blocks: u32,
     /// Seconds over which the blocks of a round are spread; by default 20 times `time_s`.
     pub spread_s: Option<f64>,
-    /// No block begins after so many seconds; the first always does.
+    /// No block begins after that many seconds; the first always does.
     pub limit_s: Option<f64>,
     /// Rounds of all blocks.
     pub rounds: u32,
@@ -157,7 +157,7 @@ hotlink_study::words! {
 }
 
 hotlink_study::words! {
-    /// What the system's sockets carry.
+    /// The protocol of the system's sockets.
     pub enum Protocol {
         /// TCP.
         Stream = "stream",
@@ -167,7 +167,7 @@ hotlink_study::words! {
 }
 
 hotlink_study::words! {
-    /// What is measured of sockets.
+    /// A test of sockets.
     pub enum Test {
         /// Half round trips.
         Latency = "latency",
@@ -273,7 +273,7 @@ pub struct Pairs {
     pub ranks: Option<u32>,
     /// Bytes of a message.
     pub sizes: Vec<u64>,
-    /// A pair is slow that takes so many times the median pair's time.
+    /// A pair is slow if it takes this many times the median pair's time.
     pub slow: f64,
     /// Memory that messages lie in.
     pub memory: Memory,
@@ -317,7 +317,7 @@ pub struct Deposit {
 pub struct Overlap {
     /// Bytes of a message.
     pub sizes: Vec<u64>,
-    /// Who computes.
+    /// The computing sides.
     pub sides: Vec<Side>,
     /// How.
     pub spins: Vec<Spin>,
@@ -334,7 +334,7 @@ pub struct Overlap {
 pub struct Sockets {
     /// Streams or datagrams.
     pub protocols: Vec<Protocol>,
-    /// What is measured.
+    /// The tests.
     pub tests: Vec<Test>,
     /// Bytes of a message.
     pub sizes: Vec<u64>,
@@ -377,11 +377,11 @@ pub struct Region {
     pub sizes: Vec<u64>,
     /// How it is reached.
     pub kinds: Vec<RegionKind>,
-    /// Who sets it up.
+    /// The ranks that set it up.
     pub setups: Vec<RegionSetup>,
-    /// What is kept between accesses.
+    /// Resources kept between accesses.
     pub holds: Vec<Hold>,
-    /// What memory it is.
+    /// The kinds of memory.
     pub memory: Vec<Memory>,
 }
 
@@ -416,7 +416,7 @@ pub struct Barrier {
 pub struct Application {
     /// As of [`Collective`].
     pub ranks: Option<Vec<u32>>,
-    /// What it does.
+    /// Its work.
     pub kernel: Kernel,
 }
 
@@ -531,7 +531,7 @@ impl Request {
         Request { benchmark, carrier, repetition, hosts, stall_s: None, poll_s: None, anonymous: false }
     }
 
-    /// What carries the messages, if there are ranks.
+    /// The carrier of the messages, if there are ranks.
     pub(crate) fn carried(&self) -> Option<&Carrier> {
         self.benchmark.is_carried().then_some(&self.carrier)
     }
@@ -629,7 +629,8 @@ impl Hosts {
 /// Before a mere name of results, which no fabric is looked up by.
 pub const LABEL: &str = "label:";
 
-/// A fabric that there is, or a label, which keeps its mark: a misspelt fabric would stand in the results without its bound.
+/// A fabric that exists, or a label, which keeps its mark. Otherwise a misspelt fabric would get into the results
+/// without its bound.
 ///
 /// # Errors
 /// No fabric of that name, and how a mere name is written.

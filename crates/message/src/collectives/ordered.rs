@@ -37,7 +37,7 @@ impl<P: Port> Comm<P> {
             _ => Ok(()),
         }
     }
-    /// What all ranks before this one have as `mine`, combined by `fold`, comes to `before`; at rank 0 that stays as it is.
+    /// Combines `mine` of all ranks before this one by `fold` into `before`; at rank 0 that stays as it is.
     pub async fn exscan_by(
         &self,
         mine: Span,

@@ -242,7 +242,7 @@ impl<P: Port> Comm<P> {
         }
         self.unfold(recv).await
     }
-    /// A rank that goes on stands for the one before it that sits out as well, and sends it its part.
+    /// A rank that goes on also represents the one before it that sits out, and sends it its part.
     async fn reduce_scatter_halving(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
         let whole = self.scratch(send, send.bytes())?;
         self.keep(send, whole)?;
@@ -300,7 +300,7 @@ impl<P: Port> Comm<P> {
         }
         self.allgather_ring(&parts).await
     }
-    /// Everybody combines all vectors in the order of the ranks.
+    /// Every rank combines all vectors in the order of the ranks.
     async fn allreduce_gathered(&self, operation: Operation, recv: Span) -> Result<(), Error> {
         let all = self.scratch(recv, recv.bytes() * u64::from(self.ranks()))?;
         let vectors = self.parts(all)?;
@@ -310,7 +310,7 @@ impl<P: Port> Comm<P> {
         vectors[1..].iter().try_for_each(|&vector| self.combine(operation, vector, recv))?;
         self.give_back(all.memory)
     }
-    /// Round the ring: each part is combined on its way to the rank that it is named after.
+    /// Round the ring: each part is combined on its way to the rank of its number.
     async fn reduce_scatter_ring(&self, operation: Operation, parts: &[Span]) -> Result<(), Error> {
         let (rank, ranks) = (self.rank(), self.ranks());
         let most = parts.iter().map(Span::bytes).max().unwrap_or(0);

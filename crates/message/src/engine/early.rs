@@ -26,7 +26,7 @@ pub(crate) struct Early {
 }
 
 impl<P: Port> Engine<P> {
-    /// Tells the sender of a receive where its message may go, if nothing else could take that message first.
+    /// Announces a receive's place to its sender, if no other receive could take that message first.
     pub(crate) fn announce(&mut self, id: u64, from: Option<Rank>, tag: Option<Tag>, context: Context, span: Span) {
         let (Some(from), Some(tag)) = (from, tag) else { return };
         let rival = |&other: &u64| match self.entries[other as u32 as usize].state {
@@ -45,7 +45,8 @@ impl<P: Port> Engine<P> {
         self.entries[id as u32 as usize].announced = Some(place);
         let (total, at) = (span.bytes(), self.flows.of(from).seen);
         let words = Words { kind: Kind::Ready, context, tag, total, id, at };
-        // Not said, the message comes the usual way. From a dead rank none comes, and that is reported by itself.
+        // If it cannot be announced, the message takes the usual route. From a dead rank none comes, and that is
+        // reported by itself.
         let payload = Carried::Place(place);
         let _ = self.say(Saying { to: from, words, payload, request: NOBODY, ends: false });
     }

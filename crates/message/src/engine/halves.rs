@@ -16,11 +16,11 @@ use crate::Status;
 use crate::wire::{Context, Kind, Place, Words};
 use hotlink_port::{Op, Port, Posted, Refusal, RemoteSpan, Span};
 
-/// What is true of a message in halves, in [`super::requests::Entry::halves`]: this side's half is not over...
+/// Flags of a message in halves, in [`super::requests::Entry::halves`]: this side's half is not over.
 const OWN: u8 = 1;
-/// ... the other side's is not ...
+/// The other side's half is not over.
 const THEIRS: u8 = 2;
-/// ... and one of them failed.
+/// One of them failed.
 const FAILED: u8 = 4;
 
 /// Bytes at a message's beginning that the receiver moves: whole lines, so that no line is written by both.
@@ -80,7 +80,7 @@ impl<P: Port> Engine<P> {
         }
         posted == Posted::Busy
     }
-    /// What moves this side's half. `None`: the request is over.
+    /// The operation that moves this side's half. `None`: the request is over.
     fn half(&mut self, id: u64) -> Option<Result<Op<'static>, Refusal>> {
         let entry = self.entry(id)?;
         let (span, place, state) = (entry.span, entry.announced, entry.state);

@@ -44,7 +44,7 @@ impl<P: Port> Engine<P> {
         }
         Ok(id)
     }
-    /// Takes back a receive that nothing has met and that no sender was told of; whether it could be.
+    /// Withdraws a receive that no message has met and that no sender knows of; returns whether that was possible.
     pub(crate) fn withdraw(&mut self, id: u64) -> bool {
         let untold = |entry: &mut Entry| matches!(entry.state, State::Posted(_)) && entry.announced.is_none();
         if !self.entry(id).is_some_and(untold) {
@@ -112,7 +112,7 @@ impl<P: Port> Engine<P> {
         }
         Ok(())
     }
-    /// Keeps an eager message that nobody waits for yet.
+    /// Keeps an eager message for which no receive waits yet.
     pub(super) fn keep(&mut self, from: Rank, words: Words, bytes: u64) {
         let kept = (bytes > 0).then(|| {
             let ghost = self.port.peek(0, &mut [0]) == 0;
@@ -124,7 +124,7 @@ impl<P: Port> Engine<P> {
         self.counters.kept_bytes_max = self.counters.kept_bytes_max.max(self.counters.kept_bytes);
         self.put_by(Unexpected { from, words, kept: kept.transpose(), place: None });
     }
-    /// Keeps a message that nobody waits for yet; whoever attends to its communicator is called.
+    /// Keeps a message for which no receive waits yet, and wakes the task of its communicator.
     pub(super) fn put_by(&mut self, message: Unexpected) {
         let context = message.words.context;
         self.counters.unexpected += 1;

@@ -64,7 +64,7 @@ impl<P: Port> Engine<P> {
         self.entries[id as u32 as usize].registered = true;
         Some(Place { key, offset: span.offset, layout: span.layout, regular: self.is_regular(&span) })
     }
-    /// Who moves messages from or to a place of another rank.
+    /// The engine that moves messages from or to a place of another rank.
     pub(super) fn mover(&self, place: &Place) -> port::Engine {
         self.movers[usize::from(place.regular)]
     }
@@ -148,7 +148,7 @@ impl<P: Port> Engine<P> {
         self.entries[id as u32 as usize].state = State::Fetching { words: *words };
         true
     }
-    /// Tells the sender of an announced message where to send it for the receive `id`.
+    /// Sends the sender of an announced message its place for the receive `id`.
     pub(super) fn clear(&mut self, id: u64, from: Rank, words: Words, payload: Carried) {
         self.entries[id as u32 as usize].state = State::Receiving { words, came: 0 };
         let clear = Words { kind: Kind::Cts, at: id, ..words };

@@ -23,7 +23,7 @@ const SENDS: [(Size, Mode, bool); 14] = [
     (Size::Huge, Mode::Standard, false),
     (Size::Empty, Mode::Restricted, false),
 ];
-/// Ways to receive: from anybody, any tag, room, whether the program waits, and whether it probes before.
+/// Ways to receive: from any rank, any tag, room, whether the program waits, and whether it probes before.
 const RECEIVES: [(bool, bool, Size, bool, bool); 14] = [
     (false, false, Size::Huge, false, false),
     (false, false, Size::Huge, true, false),

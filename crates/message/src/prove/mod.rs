@@ -8,7 +8,7 @@
 //! A sequential model of MPI's matching rules (`oracle`) and marks in memory decide what is true at the end of every
 //! path. Buffers are overwritten as soon as their requests are over, so that any later read or write of them shows.
 //!
-//! How states are told apart, what is folded and why that is sound: `docs/message-proof.md`.
+//! Which states are distinct, what is folded and why that is sound: `docs/message-proof.md`.
 
 mod case;
 mod cases;

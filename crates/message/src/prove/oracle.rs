@@ -7,7 +7,7 @@ use super::world::{Act, Outcome, World};
 use hotlink_port::Rank;
 use std::collections::HashSet;
 
-/// What one rank did and got: the question, and what its answer depends on.
+/// The actions and results of one rank: the question, and all that its answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Received {
     rank: usize,

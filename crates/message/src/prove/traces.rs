@@ -78,8 +78,8 @@ fn a_whole_message_that_waits_for_room_meets_no_announced_receive() {
     holds(&case, "0:step/11 0:step 1:step 0:take1 0:work 1:step 1:take0 0:end0 0:step 0:step 1:take0");
 }
 
-/// A receive was over as soon as its message was fetched. The port was busy, its program ended, and nobody told the
-/// sender, which waited for ever.
+/// A receive was over as soon as its message was fetched. The port was busy and its program ended. The sender was not
+/// told, and waited forever.
 #[test]
 fn a_receive_is_over_only_when_its_sender_is_told() {
     let edge = Send { to: 1, tag: 0, size: Size::Edge, mode: Mode::Standard, waits: false };
@@ -93,8 +93,8 @@ fn a_receive_is_over_only_when_its_sender_is_told() {
     holds(&case, "0:step 0:step 0:step 0:step 1:step 1:step 1:take0 1:take0 1:end0/1 1:end0");
 }
 
-/// An empty message, cleared while another answer waited for room, was over without a piece sent. Its rank said that
-/// nothing was done, and rested for ever.
+/// An empty message, cleared while another answer waited for room, was over without a piece sent. Its rank reported
+/// that nothing was done, and rested forever.
 #[test]
 fn the_end_of_an_empty_message_is_something_done() {
     let empty = Send { to: 1, tag: 0, size: Size::Empty, mode: Mode::Restricted, waits: false };

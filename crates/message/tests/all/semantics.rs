@@ -270,7 +270,7 @@ fn freed_and_reused_memory_is_not_mistaken() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
-    /// Indexed blocks to indexed blocks of the same or less length: byte for byte, and nothing beside them.
+    /// Indexed blocks to indexed blocks of the same or less length: byte for byte, and nothing else changes.
     #[test]
     fn indexed_blocks_arrive_in_order(
         out in prop::collection::vec((0u64..900, 0u64..60), 0..12),

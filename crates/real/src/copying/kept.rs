@@ -1,5 +1,5 @@
-//! What was measured of this machine, kept in the user's cache. A file that is not of this machine, not whole or not this
-//! user's own is never believed.
+//! Measurements of this machine, kept in the user's cache. A file of another machine, a damaged one or another user's
+//! is never used.
 
 use super::{Sample, probe::SIZES};
 use crate::route::CopyWay;
@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = 64 << 10;
 #[serde(deny_unknown_fields)]
 struct Kept {
     schema: String,
-    /// What the samples are true of.
+    /// The machine of the samples.
     machine: String,
     states: Vec<State>,
 }

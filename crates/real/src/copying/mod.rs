@@ -15,11 +15,11 @@ use std::time::Instant;
 /// A choice, and how it came about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// What holds.
+    /// The routes in force.
     pub copying: Copying,
     /// Why: for people.
     pub why: String,
-    /// What was measured, if it was: half round trips.
+    /// The measurements, if there are any: half round trips.
     pub samples: Vec<Sample>,
 }
 
@@ -28,13 +28,13 @@ pub struct Chosen {
 pub struct Sample {
     /// By which route.
     pub way: CopyWay,
-    /// Of a message of so many bytes.
+    /// Of a message of that many bytes.
     pub size: u64,
     /// The median half round trip of the quickest pass, in microseconds.
     pub us: f64,
 }
 
-/// What was asked for, and what came of it.
+/// The requested choice, and its result.
 static ASKED: Mutex<Option<Chosen>> = Mutex::new(None);
 
 /// From now on messages of this process's ranks, and of those that it forks, move by `way`; `None`: as measurements of
@@ -64,10 +64,10 @@ pub fn copy_named(text: &str) -> Result<Option<CopyWay>, String> {
     }
 }
 
-/// The variable that stands in for an option that is not given.
+/// The variable that replaces a missing option.
 pub const COPY_VARIABLE: &str = "HOTLINK_COPY";
 
-/// What holds for messages of this process.
+/// The routes in force for messages of this process.
 pub fn copying() -> Chosen {
     lock().clone().unwrap_or_else(|| usual("nothing was asked for"))
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// Lengths that are measured, from the shortest on that takes any route but the ring.
 pub(super) const SIZES: [u64; 5] = [32 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
-/// What a pass through all points takes when the machine has nothing else to do.
+/// The time of a pass through all points on an idle machine.
 const PASS: Duration = Duration::from_millis(50);
 /// Passes go on until one betters no point by more than this share, within the bounds of `PASSES`. Other programs on
 /// the machine make points slower, never faster.
@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// through the ring between far cores, one in a hundred of 64 KiB takes a third of the usual time.
 const TRIPS: (usize, usize) = (99, 3);
 
-/// The least time in which a line goes from one core to the other, in microseconds: it tells how far they are apart.
+/// The least time in which a line goes from one core to the other, in microseconds: it shows their distance.
 ///
 /// # Errors
 /// Why it cannot be measured.

@@ -17,18 +17,18 @@ pub enum Family {
     Unknown,
 }
 
-/// What started this process as a rank.
+/// The launcher that started this process as a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launcher {
-    /// Whose.
+    /// Its family.
     pub family: Family,
-    /// This process's rank, if the launcher tells.
+    /// This process's rank, if the launcher gives it.
     pub rank: Option<u32>,
-    /// How many it started, if it tells.
+    /// How many it started, if it gives that.
     pub ranks: Option<u32>,
-    /// Ranks on this machine, if it tells.
+    /// Ranks on this machine, if it gives that.
     pub local: Option<u32>,
-    /// This process's place among them, if it tells.
+    /// This process's place among them, if it gives that.
     pub local_rank: Option<u32>,
 }
 
@@ -66,7 +66,7 @@ impl Launcher {
         let (ranks, local_rank) = (number("SLURM_NTASKS"), number("SLURM_LOCALID"));
         rank.map(|_| Launcher { family: Family::Unknown, rank, ranks, local: None, local_rank })
     }
-    /// The library of the launcher: beside it in the file system, else whatever `mpicc` is on the path.
+    /// The library of the launcher: next to it in the file system, else that of the `mpicc` on the path.
     pub fn library(&self) -> Library {
         for folder in ancestors().iter().filter_map(|program| program.parent()) {
             if let Some(library) = self.beside(folder) {
@@ -96,7 +96,7 @@ impl Launcher {
 }
 
 impl Library {
-    /// What `--mpi` names: `openmpi`, `mpich`, a compiler, a library, or a folder that has them.
+    /// The library that `--mpi` names: `openmpi`, `mpich`, a compiler, a library, or a folder that has them.
     ///
     /// # Errors
     /// What is allowed.

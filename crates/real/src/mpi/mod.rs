@@ -54,7 +54,7 @@ impl Mpi {
         }
         Ok(mpi)
     }
-    /// What the library says it is: its first line.
+    /// The name and version that the library reports: the first line.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -93,7 +93,7 @@ impl Mpi {
     }
 }
 
-/// What a library says it is; MPI allows the question before MPI is initialised.
+/// The version that a library reports; MPI allows the question before MPI is initialised.
 fn version_of(library: &Path) -> Result<String, String> {
     Api::load(library).map(|api| version(&api))
 }

@@ -44,7 +44,7 @@ pub(crate) struct Admitted<S> {
 }
 
 impl<S: Wire> Door<S> {
-    /// For connections of one purpose, of which so many are awaited.
+    /// For connections of one purpose, of which `awaited` are expected.
     pub(crate) fn new(purpose: Purpose, awaited: u32) -> Door<S> {
         Door {
             purpose,

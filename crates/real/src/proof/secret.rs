@@ -16,7 +16,7 @@ const MOST: u64 = 4096;
 const FILE: &str = "HOTLINK_SECRET_FILE";
 const TEXT: &str = "HOTLINK_SECRET";
 
-/// What all ranks of a job know, and nobody else.
+/// The secret that only the ranks of a job know.
 #[derive(Clone)]
 pub(crate) struct Secret {
     bytes: Vec<u8>,
@@ -26,7 +26,7 @@ pub(crate) struct Secret {
 
 static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
 
-/// Takes the job's secret from this file instead of what the environment says: before anything is run, once.
+/// Takes the job's secret from this file instead of the environment: before anything is run, once.
 ///
 /// # Errors
 /// Called twice.
@@ -136,7 +136,7 @@ fn is_private(about: &std::fs::Metadata, user: u32) -> bool {
     about.is_dir() && about.uid() == user && about.mode() & 0o077 == 0
 }
 
-/// Makes the file whole: of several ranks that make it at once, one's stays.
+/// Makes the file whole: of several ranks that make it at once, one wins.
 fn make(folder: &Path, path: &Path) -> io::Result<()> {
     let draft = folder.join(format!("secret-{}", std::process::id()));
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;

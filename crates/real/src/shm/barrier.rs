@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// More ranks than this tell each other in rounds of messages instead: every rank reads every other's line.
+/// More ranks than this use rounds of messages instead, because every rank reads every other's line.
 pub(crate) const RANKS_MAX: u32 = 16;
 
 /// This rank's part in barriers.
@@ -43,7 +43,7 @@ struct Across {
     looks: u32,
 }
 
-/// Looks at a barrier between two at whether the device's daemon lives.
+/// Polls of a barrier between checks that the device's daemon lives.
 const LOOKS: u32 = 1024;
 
 impl Across {
@@ -66,7 +66,7 @@ impl Barriers {
     fn gate(&self, rank: Rank, number: u64) -> &Gate {
         debug_assert!(rank < self.ranks);
         let index = u64::from(rank) * GATES + number % GATES;
-        // SAFETY: so many for each rank, in the shared block; a line of atomics.
+        // SAFETY: one for each rank, in the shared block; a line of atomics.
         unsafe { &*self.gates.add(index as usize) }
     }
     /// Enters the next barrier.
@@ -116,7 +116,7 @@ impl Barriers {
     #[inline]
     fn have_entered(&mut self, next: u64, end: Rank) -> bool {
         while self.awaited < end {
-            // A rank that is ahead has written a higher count over this one's line, or has not come round to it.
+            // A rank that is ahead has written a higher count over this one's line, or has not reached it yet.
             if self.gate(self.awaited, next).entered.load(Acquire) < next {
                 return false;
             }

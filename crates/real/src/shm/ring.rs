@@ -30,7 +30,7 @@ pub(crate) const MESSAGE_MAX: u64 = 64 << 10;
 const PART: u64 = 16 << 10;
 /// Mark in a message's kind: its payload comes in parts.
 const PARTS: u8 = 0x80;
-/// The reader tells the writer of free room in steps of this share of the ring.
+/// The reader reports free room to the writer in steps of this share of the ring.
 const STEPS: u64 = 4;
 /// How many slots ahead of a message's the writer prefetches in a row of messages. Lines arrive one after the other if
 /// stores wait for them, and side by side if they are prefetched. The reader polls none so far ahead.
@@ -73,7 +73,7 @@ pub(crate) struct Sender {
     ring: *mut Ring,
     /// Payload bytes of the ring.
     room: u64,
-    /// From whom to whom, before the first message.
+    /// Sender and receiver, before the first message.
     call: Option<(Rc<World>, Rank, Rank)>,
     /// The next message's.
     slot: *mut Slot,
@@ -98,8 +98,8 @@ impl Sender {
     pub(crate) fn close(&mut self) {
         (self.closed, self.sent_max) = (true, 0);
     }
-    /// Before the first message: makes the ring, and tells the reader that there is one. False if there is no memory for
-    /// it, which is told once.
+    /// Before the first message: makes the ring, and announces it to the reader. False if there is no memory for it,
+    /// which is reported once.
     fn open(&mut self) -> bool {
         let Some((world, from, to)) = &self.call else { return !self.ring.is_null() };
         let made = world.make_ring(*from, *to);
@@ -121,7 +121,7 @@ impl Sender {
     pub(crate) fn has_no_memory(&self) -> bool {
         self.ring.is_null() && self.call.is_none()
     }
-    /// What the next message needs, made ready after the one before it: whoever waits for that has it by now.
+    /// Prepares the next message after the one before it, which a waiting receiver has by now.
     #[inline]
     fn advance(&mut self) {
         self.sent += 1;
@@ -152,7 +152,7 @@ impl Sender {
             (*slot).stamp.store(stamp(self.lap, bytes, kind), Release);
         }
         self.advance();
-        // Not of a message by itself: what is asked for after it holds it up on its way.
+        // Not for a lone message: a prefetch after it would delay it on its way.
         if row {
             copy::own_line(slot_at(self.ring, self.sent + AHEAD).cast());
         }
@@ -215,8 +215,8 @@ impl Sender {
     fn fits(&self, end: u64) -> bool {
         self.sent < self.sent_max && end - self.seen_bytes <= self.room
     }
-    /// Whether the reader has taken every payload beside the slots, as far as it has told: it waits for this one. One
-    /// that still copies what came before would only be told more often.
+    /// Whether the reader reports that it has taken every payload outside the slots, so that it waits for this one. A
+    /// reader that still copies earlier ones would only be notified more often.
     fn is_taken(&mut self) -> bool {
         let room = self.room;
         let within = |seen: u64, end: u64| end - seen < room / STEPS;
@@ -298,7 +298,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// The only reader of `ring`, which has so many payload bytes.
+    /// The only reader of `ring`, which has `room` payload bytes.
     pub(crate) fn new(ring: *mut Ring, room: u64) -> Receiver {
         Receiver { ring, room, slot: slot_at(ring, 0), lap: lap(0), taken: 0, bytes: 0, told_bytes: 0 }
     }
@@ -467,7 +467,7 @@ mod tests {
                 let mut at = 0;
                 while at < seen.bytes {
                     let there = receiver.filled(&seen);
-                    // SAFETY: so many bytes of the payload are there, until released.
+                    // SAFETY: `there` bytes of the payload are there, until released.
                     let part = unsafe { std::slice::from_raw_parts(seen.payload, there as usize) };
                     assert!((at..there).all(|at| part[at as usize] == value(number, at)), "message {number}");
                     at = there;

@@ -58,7 +58,7 @@ pub(crate) struct Scatters {
     pub(crate) puts: VecDeque<Put>,
     /// Sent whole, by target in order: the target has not said yet that they are in place.
     sent: VecDeque<(Rank, Token)>,
-    /// What this rank has to say to origins: a put is in place, or not.
+    /// This rank's answers to origins: a put is in place, or not.
     pub(crate) answers: VecDeque<(Rank, bool)>,
     /// Origins of whose current put a piece could not be spread.
     failed: Vec<Rank>,

@@ -1,4 +1,4 @@
-//! Which way a message goes, and what of it a port hears.
+//! The route of a message, and the port's view of it.
 
 use super::super::pieces::piece;
 use super::*;
