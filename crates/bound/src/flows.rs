@@ -36,8 +36,8 @@ const LEAST_GAIN: f64 = 1e-9;
 
 /// The most that `flows` bring together over resources of this many MB/s.
 ///
-/// For any set of resources, what flows bring is at most the rates of these, and what all else of the flows could be
-/// alone. The set is chosen greedily, so that the bound need not be the least; it holds whichever is chosen.
+/// For any set of resources, flows carry at most the rates of these, and what all else of the flows could carry alone.
+/// The set is chosen greedily, so the bound need not be the least; it holds for any set.
 pub fn together(flows: &[Offered], mbps: &BTreeMap<u32, f64>) -> Together {
     let rate = |resource: &u32| mbps.get(resource).copied().unwrap_or(f64::INFINITY);
     let alone: Vec<Together> = flows.iter().map(|flow| by_itself(flow, rate)).collect();

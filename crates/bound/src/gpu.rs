@@ -100,8 +100,8 @@ impl Cluster {
         f64::from(self.gpus) / f64::from(self.domain)
     }
 
-    /// The same as if switches combined at all of their links' rate: theirs is what others measured, which a result may
-    /// beat.
+    /// The same as if switches combined at all of their links' rate. Their own rate is what others measured, which a
+    /// result may beat.
     pub fn of_links(self) -> Cluster {
         Cluster { switch_share: None, combining: None, ..self }
     }

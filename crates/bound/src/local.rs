@@ -24,8 +24,8 @@ pub enum Route {
     /// nobody measured more, or the ranks share cores.
     #[default]
     Kept,
-    /// The same, but that the sender has just written the lines. What its own core copies stays there; what the other
-    /// copies changes cores.
+    /// The same, but the sender has just written the lines. Copies by its own core stay there; copies by the other core
+    /// change cores.
     Written {
         /// Rate at which lines do.
         lines_mbps: f64,
@@ -105,9 +105,9 @@ pub enum Order {
     Late,
 }
 
-/// A collective of `ranks`: news of every rank needs so many steps to reach all, and what the ranks must write is
-/// copied. `crossing`: the time of the bytes that one rank must get from others, where they must change cores, and what
-/// sets it.
+/// A collective of `ranks`. Every rank's signal needs so many steps to reach all, and what the ranks must write is
+/// copied. `crossing` is the time of the bytes that one rank must get from others, where they must change cores, and
+/// what sets it.
 pub fn collective(ranks: u32, hand_off_us: f64, copy_us: f64, crossing: Option<(f64, &str)>, order: Order) -> Bound {
     let steps_us = steps(ranks) * hand_off_us;
     let bytes = crossing.filter(|(us, _)| *us > copy_us).unwrap_or((copy_us, COPY));

@@ -1,4 +1,4 @@
-//! What runs in an order cannot end before its longest chain, nor before the busiest of those that it needs is done.
+//! Operations in an order cannot end before their longest chain, nor before the busiest of their resources is done.
 
 use crate::load::Bounds;
 use hotlink_fabric::units::Time;

@@ -39,8 +39,8 @@ pub struct Left {
 pub fn left(fabric: &Fabric, (before, load): (f64, &Load), size: u64, routes: (Paths, u64)) -> Result<Left, String> {
     let spec = FabricSpec { routing: RoutingSpec::ShortestEcmp, ..fabric.spec.clone() };
     let share = |damaged: Network| -> Result<Option<f64>, String> {
-        // Without a route between some pair nothing is exchanged among all.
-        // The fewer nodes that are left may have more each: what failed gives them nothing.
+        // Without a route between some pair, nothing is exchanged among all. The nodes that are left may have more
+        // each, which is no gain from the failure.
         let after = exchange(&assemble(&spec, damaged)?, size, routes).ok();
         Ok(after.map(|(after, _)| (after / before).min(1.0)))
     };

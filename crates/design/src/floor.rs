@@ -181,7 +181,7 @@ impl Plan {
         2 * self.cables.values().map(Cables::optical).sum::<u64>()
     }
 
-    /// The items that its cables are bought as: of those that `prices` names, the shortest for copper, the longest for
+    /// The items as which its cables are bought: of those that `prices` names, the shortest for copper, the longest for
     /// optics. Items that state no length stay as they are.
     pub fn items(&self, prices: &PriceRef, list: &PriceList) -> PriceRef {
         let length = |item: &String| list.items.get(item)?.length.as_ref().map(|length| length.value);

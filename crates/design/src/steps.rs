@@ -1,4 +1,4 @@
-//! How a network grows from one number of hosts to the next: what is bought more, and which cables change their ends.
+//! How a network grows from one number of hosts to the next: what must be added, and which cables change their ends.
 //!
 //! Switches keep their numbers, tier by tier from the hosts on, in a dragonfly group by group. A cable stays where the
 //! larger network has one between the same two ends; the others are pulled out and laid again.

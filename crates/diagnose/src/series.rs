@@ -188,8 +188,7 @@ pub fn numbers(results: &[Results], bounds: &mut Bounded) -> Result<Numbers, Err
     Ok(numbers)
 }
 
-/// The share of the bound that is reached. Above that of the usual algorithm of GPUs another one ran, as well as can
-/// be.
+/// The share of the bound that is reached. Above the bound of the usual GPU algorithm it is 1: another algorithm ran.
 fn level_of(record: &Record) -> Option<f64> {
     let is_impossible = record.get("impossible").is_some();
     let is_of_another = record.number("bound_largest_MBps").is_some() && !is_impossible;

@@ -2,7 +2,7 @@
 
 use super::{Event, Queue};
 
-/// Most events of the row: as many as are moved one by one in the time in which a heap takes one.
+/// Most events of the row: moving as many one by one takes as long as one operation of a heap.
 const MOST: usize = 16;
 
 /// Few events stand in a row, the next one last; with more, all are in the queue `Q` until it is empty. One rank's

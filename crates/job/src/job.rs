@@ -90,8 +90,7 @@ pub(crate) fn pass_on(signal: libc::c_int) {
     GOT.store(signal, Ordering::Relaxed);
 }
 
-/// Whether a read of the standard input does not stop this process, as that of a terminal stops those in the
-/// background.
+/// Whether this process may read the standard input. A terminal stops processes in the background that read it.
 pub(crate) fn may_read_terminal() -> bool {
     // SAFETY: plain questions to the system.
     unsafe { libc::isatty(0) == 0 || libc::tcgetpgrp(0) == libc::getpgrp() }

@@ -117,7 +117,8 @@ pub fn machine() -> String {
 const SPREAD: &str = "the launcher's ranks are on several machines: HOTLINK_MEET=host:port says where rank 0 listens \
                       (mpirun -x or -genv passes it on); or use --via mpi";
 
-/// Whether a launcher that says how many of its ranks are on this machine, or on how many they are, has others elsewhere.
+/// Whether a launcher that states how many of its ranks are on this machine, or on how many machines they are, has
+/// ranks elsewhere.
 fn is_spread(variable: &dyn Fn(&str) -> Option<String>, ranks: u32) -> bool {
     let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
     let here = number("OMPI_COMM_WORLD_LOCAL_SIZE").or_else(|| number("MPI_LOCALNRANKS"));

@@ -104,8 +104,8 @@ pub struct Load {
 /// the number of cores, so neither do the sums.
 const PARTS: usize = 128;
 
-/// What chooses among equal paths on a fabric where `stated` is asked for. Packets that go by random groups choose each
-/// for itself: a path of the pair's own would keep no order there. The simulator asks here too.
+/// What chooses among equal paths on a fabric that asks for `stated`. Packets through random groups choose each for
+/// itself, because a path of the pair's own would keep no order there. The simulator asks here too.
 pub fn paths_on(fabric: &Fabric, stated: Paths) -> Paths {
     if stated.is_static() && fabric.routing.is_valiant() { Paths::Packet } else { stated }
 }
@@ -213,7 +213,7 @@ pub fn count_every_destination(fabric: &Fabric, demand: &Demand) -> Result<Load,
 }
 
 /// Counts the load of the pairs that have a route under the fabric's forwarding tables, and the pairs with traffic that
-/// have none. Such a pair sends nothing, on the nodes' own links neither.
+/// have none. Such a pair sends nothing, not even on the nodes' own links.
 ///
 /// # Errors
 /// As [`count`]; without forwarding tables a pair without a route is an error.

@@ -1,8 +1,8 @@
 //! All-to-all on rails of GPU hosts, by the numbers of hosts on each leaf.
 //!
-//! Within a host there is one way to each other node and to each leaf. Between the leaves, hosts of one leaf send alike, and
-//! a destination's number chooses the same port at all leaves, and at all spines. So each channel up is a product of numbers
-//! of hosts and destinations, and each destination has one way down.
+//! Within a host there is one path to each other node and to each leaf. Between the leaves, hosts of one leaf send
+//! alike. A destination's number chooses the same port at all leaves, and at all spines. Each channel up is therefore a
+//! product of numbers of hosts and destinations, and each destination has one path down.
 //!
 //! Amounts are numbers of pairs, multiplied by the flow of a pair at the end.
 

@@ -19,8 +19,8 @@ pub(crate) fn count(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> Re
     }
 }
 
-/// As [`count`] for the pairs that have a route, and how many pairs with traffic have none. On the nodes' own links
-/// stands what these pairs would have sent, below zero.
+/// As [`count`] for the pairs that have a route, and how many pairs with traffic have none. The nodes' own links show
+/// what these pairs would have sent, as a number below zero.
 pub(crate) fn count_reachable(
     fabric: &Fabric,
     tables: &Forwarding,

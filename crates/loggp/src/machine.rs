@@ -184,8 +184,8 @@ impl Machine {
         let beside = within(&local.copies_beside, bytes, working).filter(|_| ranks > 1);
         beside.or_else(|| within(&local.copies, bytes, working)).ok_or(Missing::Copies)
     }
-    /// What is left of the time of a long copy while no other rank copies: it has the memory to itself. What the caches
-    /// hold is no faster alone.
+    /// The part of a long copy's time that remains while no other rank copies: it has the memory to itself. A copy
+    /// within the caches is no faster alone.
     pub(super) fn alone(&self, bytes: u64) -> f64 {
         let Some(local) = &self.local else { return 1.0 };
         match (local.copies.at(bytes), local.copies_beside.at(bytes)) {

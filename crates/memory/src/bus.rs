@@ -32,7 +32,7 @@ pub struct Bus {
 const MANY: u64 = 16;
 
 impl Bus {
-    /// The bus of a fabric's machines. How long its reads wait follows from the memory behind the bridge, unless the
+    /// The bus of a fabric's machines. The wait of its reads follows from the memory behind the bridge, unless the
     /// machine states it (`bus_read_wait_clocks`).
     ///
     /// # Errors
@@ -128,8 +128,8 @@ impl BusUse {
     pub const DMA: BusUse = BusUse { stores: false, scattered: false };
 }
 
-/// What transfers between two nodes take of both their buses: the bus with the bursts of those that use it. Every family
-/// of adapters on a clocked bus has one, whether or not there is a model of the rest.
+/// The time of transfers between two nodes on both their buses: the bus with the bursts of its users. Every family of
+/// adapters on a clocked bus has one, with or without a model of the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct Buses {
     bus: Bus,

@@ -59,7 +59,8 @@ impl Cache {
     }
 }
 
-/// Whether a line had to leave its set before so many others had come: when each of a set's lines came, counted in lines.
+/// Whether a line had to leave its set before this many others had arrived: the arrival of each of a set's lines,
+/// counted in lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Crowding {
     sets: u64,

@@ -48,11 +48,11 @@ pub struct Ahead {
     pub pairs: bool,
     /// Whether the shared cache finds its sets by all bits of an address, rather than by the low ones.
     pub hashes: bool,
-    /// Time of a line read from or written to memory where words share lines: the processor asks for the next ones
-    /// then. `None` where that is the memory's own.
+    /// Time of a line read from or written to memory where words share lines, because the processor prefetches the next
+    /// ones. `None` where it is the memory's own time.
     pub stream: Option<Time>,
-    /// Lines that stores ask for before their turn. One that had to leave its set again before so many others had come
-    /// is asked for once more.
+    /// Lines that stores prefetch. A line that had to leave its set before this many others had arrived is fetched once
+    /// more.
     pub stores: u64,
     /// What that takes, after all lines under way.
     pub again: Time,

@@ -44,9 +44,10 @@ pub struct Memory {
 
 /// Machines whose times are kept.
 const MADE_BEFORE: usize = 32;
-/// A loop of more turns than this is taken to go on as between this and half of it, where caches are not larger.
+/// A loop with more turns than this continues as it does between half of this and this, where caches are not larger.
 const LONG: u64 = 32 << 10;
-/// Up to so many turns each length is run by itself; from there on eight of a doubling, and lines between them.
+/// Up to this many turns each length is run by itself. From there on eight lengths of each doubling are run, with lines
+/// between them.
 const EACH: u64 = 512;
 
 impl Memory {
@@ -200,7 +201,8 @@ impl Memory {
         Kernel::Copy { bytes, stride: stride.max(1), offset: offset % period }
     }
 
-    /// Turns from which on a loop goes on as before: more than all caches hold, and past them where copies go so.
+    /// Turns after which a loop continues unchanged: more than all caches hold, and beyond the size at which copies
+    /// bypass them.
     fn long(&self) -> u64 {
         let most = self.machine.largest_cache().max(self.machine.ahead.map_or(0, |ahead| ahead.past_from));
         (2 * most / crate::WORD).max(LONG).next_power_of_two()

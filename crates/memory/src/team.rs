@@ -14,7 +14,8 @@ pub(crate) struct Team<'m> {
     processors: Vec<Processor<'m>>,
 }
 
-/// From one processor's blocks to the next one's, but for a row: they do not meet in a bank all the time.
+/// The distance from one processor's blocks to the next one's. A row is added, so that they do not always meet in a
+/// bank.
 const APART: u64 = 1 << 30;
 
 impl<'m> Team<'m> {

@@ -244,8 +244,8 @@ impl Output {
     pub fn tables(&mut self, tables: impl IntoIterator<Item = Table>) {
         tables.into_iter().for_each(|table| self.table(table));
     }
-    /// Text that stands in place of everything under `table`, `md` and `osu`. It ends with one line end, after which a
-    /// shell's prompt begins.
+    /// Text that replaces everything under `table`, `md` and `osu`. It ends with one line end, after which a shell's
+    /// prompt begins.
     pub fn text(&mut self, text: impl Into<String>) {
         self.text = Some(text.into().trim_end().to_owned() + "\n");
     }

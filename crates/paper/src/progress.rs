@@ -95,7 +95,8 @@ impl Progress {
         self.0.show();
     }
 
-    /// The same that shows how long it has taken even while no step ends. It takes a thread, so not for what forks.
+    /// The same, and it shows the time taken even while no step ends. It starts a thread, so it is not for processes
+    /// that fork.
     pub fn ticking(self) -> Ticking {
         if matches!(self.0.style, Style::Silent) {
             return Ticking::from(self);
@@ -129,7 +130,7 @@ impl Watch for Progress {
     }
 }
 
-/// Watches a step of a task: how far it is moves the task, and its own steps are none of the task's.
+/// Watches a step of a task. Its progress moves the task; its own steps are none of the task's.
 pub struct Within<'a>(pub &'a Progress);
 
 impl Watch for Within<'_> {

@@ -26,7 +26,7 @@ pub fn keys(records: &[Record]) -> Vec<&str> {
 }
 
 impl Table {
-    /// One row a record. What all records share is said once in the title; a single record is laid out as key and value.
+    /// One row a record. The title states once what all records share; a single record is laid out as key and value.
     pub fn of(records: &[Record]) -> Table {
         Table::of_keys(records, &keys(records))
     }

@@ -1,7 +1,7 @@
 //! What every port must do, as programs: a new port passes by being listed in a test that calls [`check`].
 //!
-//! Each case runs on two or three ranks and returns complaints. Cases go by the port's [`Limits`]: every claim is
-//! exercised, what is not claimed must be refused.
+//! Each case runs on two or three ranks and returns complaints. Cases follow the port's [`Limits`]: every claim is
+//! exercised, and what is not claimed must be refused.
 
 use crate::{
     Align, Combine, Driver, Element, Engine, Event, Head, Key, Kind, Layout, Limits, Memory, Op, Operation, Payload,

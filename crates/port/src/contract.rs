@@ -106,12 +106,12 @@ pub trait Port: Host {
     fn peek(&self, at: u64, into: &mut [u8]) -> usize;
     /// The program has nothing to do before an event or `until`: what a driver consults when the program suspends.
     fn idle(&mut self, until: Time);
-    /// The program waits for a message, has nothing else to do and polls next. A port may let that time pass here which
-    /// an answer takes in any case, where looking for it too early would hold it up.
+    /// The program waits for a message, has nothing else to do and polls next. Where an early poll would delay the
+    /// answer, a port may let the answer's minimum time pass here.
     #[inline]
     fn settle(&mut self) {}
-    /// Takes the program's account of how it ends: after this the rank's silence is not a death. What is posted to a
-    /// rank that has closed is accepted and lost, or refused: it does not find the port busy for ever.
+    /// Records that the program ends: after this the rank's silence is not a death. A post to a rank that has closed is
+    /// accepted and lost, or refused; it does not find the port busy for ever.
     fn close(&mut self);
     /// Whether the port wants to hear now what the program waits for ([`Note::Waits`]). A simulated port always does, a
     /// port of real time once a wait has taken long.

@@ -245,8 +245,8 @@ pub enum Work {
         /// Bytes read, and as many written.
         bytes: u64,
     },
-    /// OWN: the program has just computed by itself, on memory of its own. A real port has nothing to do, its clock saw
-    /// the time pass; a simulated one lets that much time pass.
+    /// OWN: the program has just computed by itself, on memory of its own. A real port does nothing, because its clock
+    /// saw the time pass. A simulated port lets that much time pass.
     Own {
         /// Bytes read or written in order.
         streamed: u64,

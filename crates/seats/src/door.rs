@@ -1,4 +1,4 @@
-//! [`Door`]: the port of a rank's process. What it is asked for happens at its desk; its own memory it reads and writes
+//! [`Door`]: the port of a rank's process. The desk executes its requests; the process reads and writes its own memory
 //! itself.
 #![allow(unsafe_code)]
 
@@ -20,8 +20,8 @@ use std::time::Duration;
 
 /// Says where the mailboxes are.
 pub(crate) const SEAT: &str = "HOTLINK_SEAT";
-/// Looks in vain before they take longer where other threads sleep meanwhile, and which part of all their time each
-/// takes then.
+/// Polls in vain before they take longer where other threads sleep meanwhile, and which fraction of all their time each
+/// then takes.
 const LOOKS: u64 = 10_000;
 const PART: u64 = 1 << 10;
 /// Between checks whether the simulator is still there.
@@ -34,7 +34,7 @@ thread_local! {
     static AWAITS: Cell<Awaits> = const { Cell::new(None) };
 }
 
-/// From or to whom a thread waits for something, if that is one, and with which tag, if that is the program's.
+/// The rank that a thread waits for, if it is one, and the tag, if it is the program's.
 pub(crate) type Awaits = Option<(Option<Rank>, Option<u32>)>;
 
 /// This thread enters a function of the library. Its name is reported if the thread waits there.
@@ -141,7 +141,7 @@ impl Clock {
     pub fn look(&self) -> Time {
         Time(self.head.look(|ps| self.sleep(ps)))
     }
-    /// Lets so many picoseconds go by, which the rank's next call is charged with; where its threads take turns, the
+    /// Lets this many picoseconds pass, which are charged to the rank's next call. Where its threads take turns, the
     /// others may have theirs meanwhile.
     pub fn sleep(&self, ps: u64) {
         if !turns::sleeps(ps) {
@@ -161,7 +161,7 @@ impl Door {
         let (rank, ranks) = place().ok_or_else(|| start("HOTLINK_RANK and HOTLINK_RANKS must be set".to_owned()))?;
         Door::at(&path, rank, ranks)
     }
-    /// Takes the seat of `rank` in the office whose mailboxes are at `path`: the variables of a job say the same to
+    /// Takes the seat of `rank` in the office whose mailboxes are at `path`. The variables of a job do the same for
     /// [`Door::open`].
     ///
     /// # Errors

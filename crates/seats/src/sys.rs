@@ -135,9 +135,8 @@ pub fn can_order_everywhere() -> bool {
     !is_forbidden("membarrier") && membarrier(0) & (wanted | 1 << 31) == wanted && membarrier(TAKE_PART) == 0
 }
 
-/// Every thread of those processes has a full fence somewhere between the beginning and the end of this call. So they
-/// need none of their own, each time, to be in step with who calls this seldom. It interrupts each core on which one
-/// runs.
+/// Every thread of those processes has a full fence between the beginning and the end of this call. They then need no
+/// fence of their own to be ordered with a rare caller of this. It interrupts each core on which one runs.
 pub fn order_everywhere() {
     membarrier(ORDER_ALL);
 }
@@ -154,8 +153,8 @@ fn membarrier(command: u32) -> u32 {
 /// Earlier stores of this thread are visible to all before its later loads.
 #[inline(always)]
 pub fn full_fence() {
-    // A fence is compiled to `mfence`, which takes some eight times as long. It would also order stores that go around
-    // the cache; who makes such ends them himself.
+    // A fence is compiled to `mfence`, which takes some eight times as long. It would also order stores that bypass the
+    // cache; code with such stores ends them itself.
     #[cfg(target_arch = "x86_64")]
     // SAFETY: it changes nothing. The compiler moves no access to memory across it.
     unsafe {
@@ -465,8 +464,8 @@ pub enum Way {
 /// Copies between this process's memory and that of process `pid`, `(address, bytes)` runs in order, equal sums.
 ///
 /// # Safety
-/// The local runs are memory that this process may read (`Write`) or write (`Read`) now. Addresses in the other
-/// process are checked by the kernel only for being mapped: the caller knows that they are meant.
+/// The local runs are memory that this process may read (`Write`) or write (`Read`) now. The kernel checks addresses in
+/// the other process only for being mapped: the caller knows that they are meant.
 pub unsafe fn transfer(pid: i32, way: Way, local: &[(u64, u64)], remote: &[(u64, u64)]) -> io::Result<u64> {
     const RUNS: usize = 256;
     let iovec = |&(start, len): &(u64, u64)| libc::iovec { iov_base: start as *mut _, iov_len: len as usize };

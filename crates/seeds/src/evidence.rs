@@ -29,8 +29,8 @@ impl Evidence {
         Evidence::default()
     }
 
-    /// What an engine made of a machine. Its inputs are those that engines have asked of it so far: give each question
-    /// a machine of its own ([`unasked`]).
+    /// What an engine computed of a machine. Its inputs are those that engines have asked for so far: give each
+    /// question a machine of its own ([`unasked`]).
     pub(crate) fn of(method: Method, spec: &FabricSpec) -> Evidence {
         let inputs = spec.used().used.into_keys().map(|key| format!("{}/{key}", spec.name)).collect();
         Evidence { method: Some(method), inputs }

@@ -351,7 +351,7 @@ mod tests {
     use hotlink_fabric::catalog::Library;
     use std::collections::BTreeSet;
 
-    /// What the study prints as numbers of a figure or in words is on a table, so that nothing is left out.
+    /// A table has what the study prints as numbers of a figure or in words, so that nothing is left out.
     #[test]
     fn every_claim_is_on_a_sheet_and_names_are_apart() {
         let library = Library::embedded();

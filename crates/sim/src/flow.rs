@@ -1,7 +1,7 @@
 //! What the simulator adds to a fabric's description: buffers, streams and packet size.
 //!
-//! A load count needs none of this; none of it raises a capacity. What a fabric does not state is an assumption of its
-//! technology or flow control, and answers name it.
+//! A load count needs none of this; none of it raises a capacity. An assumption of the technology or flow control
+//! replaces what a fabric does not state, and answers name it.
 
 use crate::fault::Fault;
 use hotlink_event::Gauge;
@@ -57,8 +57,8 @@ pub struct Settings {
     /// Packets that a node may have unanswered (SCI's stream buffers; on QsNet, with those in its adapter);
     /// `u16::MAX`: no limit.
     pub outstanding: u16,
-    /// Packets of a node's hosts that may be in a wormhole network without an acknowledgement; `u16::MAX`: no limit,
-    /// and none is sent.
+    /// Packets of a node's hosts that may be unacknowledged in a wormhole network. `u16::MAX`: no limit, and no
+    /// acknowledgements.
     pub unacknowledged: u16,
     /// Picoseconds from the start of a full packet's head on its last link to its acknowledgement on the path back. A
     /// shorter packet takes proportionally less.

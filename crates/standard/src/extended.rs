@@ -1,5 +1,5 @@
-//! x86's extended precision, which Rust has no type for: what operators need of it, rounded to the nearest as the processor
-//! does it.
+//! x86's extended precision, which no type of Rust has: what operators need of it, rounded to the nearest as the
+//! processor does.
 
 use std::cmp::Ordering;
 

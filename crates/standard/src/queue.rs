@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(granted(&mut queue), [3]);
     }
 
-    /// A holder may itself wait for one that shares the lock: it is not kept out by one that wants the lock alone.
+    /// A holder may itself wait for one that shares the lock, so one that wants the lock alone does not keep it out.
     #[test]
     fn who_shares_a_lock_passes_one_that_waits_for_an_elder() {
         let mut queue = LockQueue::default();

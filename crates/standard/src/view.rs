@@ -1,4 +1,4 @@
-//! What a rank sees of a file: the data of a datatype that is laid over it again and again, from some byte on.
+//! What a rank sees of a file: the data of a datatype that is repeated over it, from some byte on.
 
 use crate::datatype::Datatype;
 

@@ -24,8 +24,8 @@ pub struct Parameters {
     pub hyper: f64,
     /// Least rate, in bytes per second.
     pub least: f64,
-    /// Every cut sets the target to the rate before it, as in the paper. Without, a cut that follows a cut keeps the target:
-    /// adapters offer both (`clamp_tgt_rate`).
+    /// Every cut sets the target to the rate before it, as in the paper. Otherwise, a cut that follows a cut keeps the
+    /// target. Adapters offer both (`clamp_tgt_rate`).
     pub clamp_target: bool,
 }
 

@@ -10,8 +10,8 @@ use crate::{Ack, Allowance, Path, Room, Transport, put};
 /// Its numbers, by the paper's names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// Delay beyond the idle round trip that is aimed at with large windows, in picoseconds. Below 0 where only the
-    /// scaling leads beyond it.
+    /// Target delay beyond the idle round trip with large windows, in picoseconds. Below 0 where only the scaling adds
+    /// delay.
     pub target_ps: f64,
     /// ai: packets that a window grows by in a round trip.
     pub additive: f64,

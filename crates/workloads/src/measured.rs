@@ -84,8 +84,8 @@ impl Bus {
         Bus { name: name.to_owned(), machine, is_matrix: false, gpus: None, algorithm: None, protocol: None }
     }
 
-    /// Whether hosts of NCCL's topology file make the cluster: they bound GPUs, and nothing else. With a technology, the file
-    /// is a network, too.
+    /// Whether hosts of NCCL's topology file make the cluster: they bound only GPUs. With a technology, the file is a
+    /// network, too.
     pub fn is_of_hosts(&self) -> bool {
         matches!(self.machine, Machine::Hosts(_)) && !self.name.contains("+technology:")
     }

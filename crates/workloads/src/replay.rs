@@ -197,8 +197,7 @@ pub(crate) fn processor(rank: u32, cpu: u32) -> String {
     format!("processor {cpu} of rank {rank}")
 }
 
-/// The record with the busiest processor as what held the run back (`limiter`), where it was busier than any part of
-/// the network.
+/// The record, with the busiest processor as the limiter (`limiter`) where it was busier than any part of the network.
 pub(crate) fn of_processor(record: Record, ran: &Replayed, name: impl Fn(u32, u32) -> String) -> Record {
     let Some((rank, cpu, time)) = ran.busiest else { return record };
     let share = time.0 as f64 / ran.run.elapsed.0.max(1) as f64;

@@ -43,8 +43,8 @@ impl Scheduled {
         }
     }
 
-    /// What `goal` asks of the packet networks of its fabric: a question for each transport. `None`: a machine of the LogGP
-    /// family answers, as one does where the fabric is calibrated as such and no method is asked for.
+    /// The questions of `goal` to the packet networks of its fabric, one for each transport. `None`: a machine of the
+    /// LogGP family answers. One does so where the fabric is calibrated as such and no method is asked for.
     ///
     /// # Errors
     /// Errors of the fabric's file; a method that runs no schedule; collectives that are recorded on a LogGP machine.

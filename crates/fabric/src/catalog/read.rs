@@ -417,8 +417,8 @@ fn check_buildable(root: &Table<'_>, topology: &TopologySpec) {
     }
 }
 
-/// The stated routing, which must suit the topology; without one, the first of the technology's that does: up*/down*
-/// before others where switches close circles.
+/// The stated routing, which must suit the topology. By default it is the first of the technology's that does;
+/// up*/down* comes before others where switches close cycles.
 fn read_routing(
     root: &Table<'_>,
     topology: Option<&TopologySpec>,

@@ -1,7 +1,7 @@
 //! Variants of a fabric: its file with other counts of the topology, or with another kind of link.
 //!
-//! A variant is named by its fabric and what is other: `ib-ndr-fat-tree2:oversubscription=2:levels=3`. So it can stand
-//! wherever a fabric is named, and results say what they are of.
+//! A variant is named by its fabric and its changes: `ib-ndr-fat-tree2:oversubscription=2:levels=3`. It can stand
+//! wherever a fabric is named, and results carry its name.
 
 use super::library::Library;
 use crate::price::PriceList;

@@ -1,5 +1,5 @@
-//! The parameters of hosts and adapters that files may state under `[parameter]`, for the simulator and for
-//! reports. A name says what is meant, the dimension which units are allowed; nothing else is accepted.
+//! The parameters of hosts and adapters that files may state under `[parameter]`, for the simulator and for reports.
+//! The name gives the meaning, the dimension the allowed units. Nothing else is accepted.
 
 use crate::sheet::unit::Dimension;
 use std::ops::RangeInclusive;

@@ -29,8 +29,8 @@ impl Forwarding {
     /// Most channels that may leave a switch.
     pub const MOST_PORTS: usize = Forwarding::NONE as usize;
 
-    /// Tables by `place`, which says the place of the next channel among those that leave a switch, by destination.
-    /// Places that do not exist count as none.
+    /// Tables by `place`, which returns the index of the next channel among those that leave a switch, by destination.
+    /// Indices that do not exist count as none.
     pub fn new(network: &Network, mut place: impl FnMut(Node, Vertex) -> Option<u8>) -> Forwarding {
         Forwarding::addressed(network, 1, |node, _, switch| place(node, switch))
     }

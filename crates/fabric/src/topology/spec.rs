@@ -14,7 +14,7 @@ impl TopologySpec {
     pub fn new(topology: impl Topology) -> TopologySpec {
         TopologySpec(Arc::new(topology))
     }
-    /// Its parameters, if it is of this kind: for what is said of one kind alone, as a closed form of rings.
+    /// Its parameters, if it is of this kind, for questions about one kind alone, such as a closed form of rings.
     pub fn get<T: Topology>(&self) -> Option<&T> {
         let any: &dyn Any = &*self.0;
         any.downcast_ref()

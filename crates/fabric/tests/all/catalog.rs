@@ -283,7 +283,7 @@ fn the_nearest_name_is_found_and_a_far_one_is_not_offered() {
     assert_eq!(nearest("banana", ["gross", "measured"]), None);
 }
 
-/// What is one too many is refused where it stands, and the range that is named there is that of the topology.
+/// A value that is one too large is refused at its place, with the range of the topology.
 #[test]
 fn a_range_that_is_told_is_the_one_that_holds() {
     for (kind, key, rest, most) in [

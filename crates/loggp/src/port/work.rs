@@ -1,8 +1,8 @@
 //! What a processor has yet to do, where ranks share a memory and their processors move messages themselves.
 //!
-//! A message, or a long copy, then takes longer while the other side moves one too. So what the program asks for is put
-//! in a row and done when the program waits: by then the others may have begun. A program that asks for the time before
-//! it waits settles what is in the row as things stand.
+//! A message, or a long copy, then takes longer while the other side moves one too. The program's requests therefore
+//! wait in a row until the program waits, because by then the others may have begun. A program that asks for the time
+//! before it waits settles its row at once.
 
 use super::seat::{Flight, State};
 use super::world::World;

@@ -94,8 +94,8 @@ pub(super) fn homes_of(machine: &Machine, homes: &[Home]) -> Result<(), String> 
     }
 }
 
-/// The machine that some GPUs of another make up, and these GPUs host by host: as many of each host, or else each by
-/// itself.
+/// The machine that some GPUs of another make up, and these GPUs host by host. Each host has the same number, or each
+/// GPU is alone.
 pub(super) fn within(machine: &Machine, homes: &[Home], ranks: &[u32]) -> (Machine, Vec<u32>) {
     let hosts = by_host(ranks, |rank| homes[rank as usize]);
     let is_even = hosts.iter().all(|host| host.len() == hosts[0].len());

@@ -95,8 +95,8 @@ pub(super) fn among(draft: &mut Draft, machine: &Machine, homes: &[Home], ranks:
     }
 }
 
-/// What one GPU does on every channel of its rings: `work`, with everybody's seat in the channel's ring and the
-/// channel's part of the bytes. `group` is the machine that the ranks make up. Gives the last operation of each
+/// The part of one GPU on every channel of its rings. `work` receives everybody's seat in the channel's ring and the
+/// channel's part of the bytes. `group` is the machine that the ranks make up. Returns the last operation of each
 /// channel.
 pub(super) fn of_one(
     draft: &mut Draft,

@@ -160,7 +160,8 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// All of a message has left, or will never leave: its stream is free for the next of its queue pair, or for any.
+    /// All of a message has left, or will never leave. Its stream is free for the next message of its queue pair, or
+    /// for any.
     fn leave(&mut self, message: u32) {
         let node = self.messages.items[message as usize].from;
         let mut message = message;

@@ -212,9 +212,9 @@ pub struct Net<'a> {
     streams: Vec<Option<feedback::Stream>>,
     /// How sources heed marks, where there are any.
     heeding: mark::Heeding,
-    /// Packets that wait for each server or hold it, times [`CROWD`], to choose the least occupied (where packets
-    /// choose only). Where a choice can see all in one place, the bytes that the room behind lacks to the largest are
-    /// added.
+    /// Packets that wait for each server or hold it, times [`CROWD`], to choose the least occupied (only where packets
+    /// choose). Where a choice can see all in one place, the missing bytes of the room behind, compared with the
+    /// largest, are added.
     crowds: Option<Vec<u64>>,
     /// That is so: nothing fails, and each channel has one buffer, which takes whole packets.
     sees_room: bool,

@@ -319,8 +319,7 @@ impl Net<'_> {
 }
 
 impl Lost {
-    /// The first pair that was cut off, and the failure that did it: the one from which on no path was left. `faults`
-    /// are in order of time.
+    /// The first pair that was cut off, and the failure that left it no path. `faults` are in order of time.
     pub fn cut(&self, plan: &Plan<'_>, faults: &[Fault]) -> Option<((u32, u32), Fault)> {
         let &(from, to) = self.unreachable.first()?;
         let mut way = RouteBuffer::default();

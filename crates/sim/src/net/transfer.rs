@@ -344,8 +344,8 @@ impl Net<'_> {
         (s.feeder, s.feeder_bytes) = (feeder, p.wire());
     }
 
-    /// An SCI ring link: the sender keeps its copy until the echo. Only where a packet turns from ring to ring with no
-    /// B-Link between does it leave a receive queue here.
+    /// An SCI ring link: the sender keeps its copy until the echo. A packet leaves a receive queue here only where it
+    /// turns from ring to ring with no B-Link between.
     #[inline]
     fn keeps_copy(&self, packet: u32, stage: u32) -> bool {
         let turns = || self.enters_ring(packet, stage) && self.is_ring_stage(packet, stage - 1);

@@ -362,8 +362,8 @@ impl Adapter {
         Some((name, if stores { rate(true).max(rate(false)) } else { rate(false) }))
     }
 
-    /// How a computation and a transfer by an engine slow each other down: one that reads this node's memory, or one
-    /// that writes into it.
+    /// How a computation and a transfer by an engine slow each other down. The transfer reads this node's memory or
+    /// writes into it.
     pub(super) fn slowed(&self, work: Work, reads: bool) -> Slowed {
         let Some(((memory, kernel, processors), buses)) = self.local.kernel(work).zip(self.buses) else {
             return Slowed::NOT;

@@ -21,8 +21,8 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// From the catalog; `overhead` is a message's own. Where a segment's is not stated it is a share of that, with the
-    /// interrupt in it.
+    /// From the catalog; `overhead` is a message's own. An unstated overhead of a segment is a share of that, and
+    /// includes the interrupt.
     pub fn new(inputs: &Inputs<'_>, overhead: Time) -> Result<Kernel, Unfit> {
         let of_segment = inputs.stated("tcp_overhead");
         Ok(Kernel {
@@ -51,8 +51,8 @@ impl Kernel {
     pub fn receive(&self, local: &Local, bytes: u64) -> Time {
         local.checksum(bytes) + Time(self.further(bytes) * (self.overhead_ps + self.interrupt_ps))
     }
-    /// Rate in bytes per second that messages of `bytes` cannot exceed: the receiver's work for one, and its copy to the
-    /// program. What the first segment takes is in the message's own overhead.
+    /// Rate in bytes per second that messages of `bytes` cannot exceed: the receiver's work for one, and its copy to
+    /// the program. The message's own overhead includes the first segment.
     pub fn peak(&self, local: &Local, bytes: u64) -> f64 {
         let take = |part: u64| local.take(&Layout::contiguous(part), bytes);
         // Long messages arrive in pieces, of whole segments, and a short copy may be faster for its length.

@@ -126,7 +126,7 @@ impl Adapter {
             pace.crossing_ps(self.way, self.buses.as_ref(), last, before == 0) + self.network_ps + self.latency_ps;
         Pace { lead_ps: time(shown).saturating_sub(before * chunk_ps + way), ..pace }
     }
-    /// What the host's model says of one transfer, in picoseconds, in steps of a word and of 64 B past 512 B.
+    /// The host model's time of one transfer, in picoseconds, in steps of a word and of 64 B past 512 B.
     fn alone(&self, host: &Host, by_stores: bool, stride: u64, bytes: u64) -> u64 {
         let bytes = bytes.next_multiple_of(if bytes > 512 { 64 } else { 8 });
         let key = (by_stores, stride, bytes);

@@ -99,7 +99,7 @@ impl<'a> World<'a> {
     fn mates(&self, rank: Rank) -> Option<Rc<[Rank]>> {
         self.places.get(rank as usize).map(|place| place.1.clone()).filter(|mates| mates.len() > 1)
     }
-    /// The adapter of a rank's node is taken for as long as the rank says: the others there have the same one.
+    /// The adapter of a rank's node is occupied for as long as the rank says: the node's other ranks share it.
     pub fn share_adapter(&mut self, rank: Rank) {
         let Some(mates) = self.mates(rank) else { return };
         let Seat { nic_free, dma_free, receives, .. } = self.seats[rank as usize];

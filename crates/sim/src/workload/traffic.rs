@@ -1,7 +1,7 @@
 //! Open loop: every node offers messages at a given rate, whether the network takes them or not.
 //!
 //! Messages start at exponentially distributed intervals and wait in an unlimited source queue; latency counts from the
-//! start. A loop runs on for as long as its user asks; what is steady in it, and when, is for statistics to say.
+//! start. A loop runs for as long as its user asks. Statistics decide what is steady in it, and when.
 
 use super::Run;
 use super::series::Series;

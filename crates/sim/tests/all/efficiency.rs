@@ -1,5 +1,5 @@
-//! Saturated throughput against the load count's bound: every fabric of the catalog under every traffic. At least nine
-//! tenths where the flow control can; where it cannot, the table below says so, how much is reached and why.
+//! Saturated throughput against the load count's bound: every fabric of the catalog under every traffic. It is at least
+//! nine tenths where the flow control can reach them. Elsewhere the table below says how much is reached, and why.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;

@@ -73,8 +73,8 @@ fn technologies() -> impl Strategy<Value = &'static str> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// What `analyze --load` says of an idle network is the mean of what messages take alone. No fabric with routes
-    /// free of deadlock locks up, and no faster switch makes a message slower.
+    /// What `analyze --load` prints for an idle network is the mean of what messages take alone. No fabric with
+    /// deadlock-free routes locks up, and no faster switch makes a message slower.
     #[test]
     fn a_message_alone_takes_what_is_counted(
         (topology, routing, nodes) in shapes(),

@@ -1,5 +1,5 @@
-//! M02's three saturation experiments (Figs. 5 to 8, 11, 12): one sender is limited by its own host, several fill the
-//! link or bus that they share. Plateaus are the measured capacities put in; where they begin is not.
+//! M02's three saturation experiments (Figs. 5 to 8, 11, 12). One sender is limited by its own host; several fill the
+//! link or bus that they share. The plateaus are measured capacities, which are inputs; where they begin is not.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::network::Node;

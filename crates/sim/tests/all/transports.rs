@@ -376,8 +376,8 @@ fn a_queue_pair_goes_on_where_its_last_message_ended() {
         let pairs = bottleneck_of(64 << 10, Config { connections: Connections::Pair, ..config }, 8, 4000.0, 1);
         let messages = bottleneck_of(64 << 10, config, 8, 4000.0, 1);
         assert_eq!((pairs.used, pairs.queue, pairs.shares), (endless.used, endless.queue, endless.shares), "{name}");
-        // As connections of their own they ask for more without end.
-        // DCTCP holds the longest queue of them where it is in balance: about its threshold.
+        // As separate connections they ask for more without end. DCTCP keeps their longest queue in balance, at about
+        // its threshold.
         let times = if name == "dctcp" { 50.0 } else { 100.0 };
         assert!(messages.queue > times * endless.queue, "{name}: {messages:?}");
     }
