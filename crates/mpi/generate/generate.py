@@ -273,7 +273,8 @@ def main():
             there[face], body = "names", f"crate::face::environment::{face}({', '.join(passed)})"
         elif face in there:
             lead = f"process, {start}, " if start else "process, "
-            # What the call writes must be somewhere; the tools interface lets many be nowhere, others have statuses.
+            # The call's results must have a place. The tools interface allows missing places for many, and other calls
+            # have statuses.
             due = [] if name.startswith("MPI_T_") else [
                 argument for kind, argument in parameters
                 if kind == "const MPI_Status *"

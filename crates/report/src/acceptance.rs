@@ -1,4 +1,4 @@
-//! What a site requires of results before it accepts a machine, as TOML:
+//! A site's requirements for results before it accepts a machine, as TOML:
 //!
 //! ```toml
 //! title = "Acceptance of the new cluster"
@@ -14,8 +14,8 @@
 //! efficiency = { at_least = 0.9 }
 //! ```
 //!
-//! A requirement holds for every record that `where` chooses. One that chooses none has failed: what was not shown is not
-//! accepted.
+//! A requirement holds for every record that `where` chooses. One that chooses none has failed: a value that was not
+//! shown is not accepted.
 
 use crate::{possible, scale};
 use hotlink_bench::Record;
@@ -35,7 +35,7 @@ use toml::{Spanned, Value};
 pub struct Acceptance {
     /// Where it was read.
     pub file: PathBuf,
-    /// What the report is called.
+    /// The report's title.
     pub title: Option<String>,
     pub(crate) requirements: Vec<Requirement>,
     pub(crate) sha256: String,
@@ -45,15 +45,15 @@ pub struct Acceptance {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Requirement {
     pub(crate) name: String,
-    /// What a record must be for this to be required of it.
+    /// Conditions on the records for which this is required.
     pub(crate) chosen: Vec<(String, Condition)>,
-    /// What is then required of its numbers.
+    /// The required limits of their numbers.
     pub(crate) limits: Vec<(String, Limit)>,
-    /// Where it stands.
+    /// Its line.
     pub(crate) line: usize,
 }
 
-/// What a field must be.
+/// A condition on a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Condition {
     Text(String),
@@ -69,8 +69,8 @@ pub(crate) struct Limit {
     pub(crate) at_most: Option<f64>,
 }
 
-/// Numbers that differ by less than this share of them are equal: sums and quotients of doubles round. It is far below what
-/// anybody measures or requires.
+/// Numbers that differ by less than this share of them are equal: sums and quotients of doubles round. It is far below
+/// any measurement or requirement.
 const NOISE: f64 = 1e-9;
 
 impl Limit {
@@ -146,7 +146,7 @@ impl Condition {
     }
 }
 
-/// So many values are named in the place of one that no record has.
+/// At most this many values are named in place of one that no record has.
 const SHOWN: usize = 6;
 
 impl Requirement {
@@ -155,7 +155,7 @@ impl Requirement {
         self.chosen.iter().all(|(key, condition)| condition.holds(record, key))
     }
 
-    /// What it asks for, in words; nothing where it asks for every record.
+    /// Its conditions, in words; empty where it holds for every record.
     pub(crate) fn sought(&self) -> String {
         self.chosen.iter().map(|(key, condition)| condition.said(key)).collect::<Vec<_>>().join(", ")
     }
@@ -177,8 +177,7 @@ impl Requirement {
 impl Acceptance {
     /// Reads requirements; `file` is their name in messages.
     ///
-    /// # Errors
-    /// The line that is no requirement, what is wrong with it and what is allowed.
+    /// # Errors The line that is no requirement, its mistake and the allowed values.
     pub fn parse(file: &Path, text: &str) -> Result<Acceptance, Error> {
         let place = Place { file, text };
         let found: BTreeMap<Spanned<String>, Spanned<Value>> =
@@ -277,7 +276,7 @@ impl Tables {
     }
 }
 
-/// What a key may hold. Refuses one that no record has: misspelt, it would choose or limit nothing.
+/// The kinds of value of a key. Refuses a key that no record has: misspelt, it would choose or limit nothing.
 fn kinds(key: &str) -> Result<Vec<Kind>, String> {
     let is = |name: &str| name.strip_suffix('*').map_or(name == key, |prefix| key.starts_with(prefix));
     let all = || schema::all().flat_map(schema::Records::keys);

@@ -230,7 +230,7 @@ fn number(record: &Record, key: &str) -> Markup {
     }
 }
 
-/// What is bought for a variant, and its cables by length.
+/// The purchases for a variant, and its cables by length.
 fn bill(variant: &Record, hosts: f64, records: &[&Record]) -> Markup {
     let own = |kind: &str| -> Vec<&Record> {
         of_kind(records, kind).into_iter().filter(|one| one.text("fabric") == variant.text("fabric")).collect()

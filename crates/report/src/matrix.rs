@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// How many cells the table names.
 const NAMED: usize = 20;
-/// More groups than this are too fine to tell apart on a page; the table names the hottest cells all the same.
+/// More groups than this are too fine for a page; the table names the hottest cells all the same.
 const MOST_GROUPS: usize = 512;
 
 /// A cell: from, to, share; none where a host cannot be reached.

@@ -1,5 +1,5 @@
-//! Whether records can be results at all: the kind and sign of each value, intervals that hold their value, a benchmark that
-//! exists. What is bad in a result that can be is a finding ([`crate::Finding`]) and stands in the page.
+//! Whether records can be results at all: the kind and sign of each value, intervals that hold their value, a benchmark
+//! that exists. A bad value in a possible result is a finding ([`crate::Finding`]) on the page.
 
 use hotlink_bench::Record;
 use hotlink_results::{Results, compare_runs};
@@ -8,7 +8,7 @@ use hotlink_study::{Error, text::figure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What rounding may move the end of an interval by, as a fraction of it.
+/// The most by which rounding moves the end of an interval, as a fraction of it.
 const ROUNDED: f64 = 1e-6;
 
 /// Refuses records that cannot be, and a file that is given twice.
@@ -46,7 +46,7 @@ pub fn check_records(inputs: &[Results]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the schema says of each key. Verbs may use one name in several ways.
+/// The schema's kinds of each key. Verbs may use one name in several ways.
 struct Kinds {
     exact: BTreeMap<&'static str, Vec<Kind>>,
     /// Keys that end in `*`, by what comes before it.
@@ -82,7 +82,7 @@ impl Kinds {
     }
 }
 
-/// Texts may be numbers and lists may be texts: CSV does not tell them apart.
+/// Texts may be numbers and lists may be texts: CSV does not distinguish them.
 fn holds(kind: Kind, value: &Value) -> bool {
     value.is_null()
         || match kind {
@@ -94,7 +94,7 @@ fn holds(kind: Kind, value: &Value) -> bool {
         }
 }
 
-/// What a key of this kind may be.
+/// The allowed values of a key of this kind.
 pub(crate) fn allowed(kind: Kind) -> &'static str {
     match kind {
         Kind::Count => "a whole number from 0",
@@ -104,7 +104,7 @@ pub(crate) fn allowed(kind: Kind) -> &'static str {
     }
 }
 
-/// Ends of intervals are `KEY_low` and `KEY_high`; `ci95` is of the median and of what the statistics are of.
+/// Ends of intervals are `KEY_low` and `KEY_high`; `ci95` is of the median and of the quantity of the statistics.
 fn intervals(record: &Record) -> Result<(), String> {
     for (low_key, low) in record.fields() {
         let Some(key) = low_key.strip_suffix("_low") else { continue };

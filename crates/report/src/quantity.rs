@@ -1,4 +1,4 @@
-//! What a record says of one of its numbers: the value, and how far it may be off.
+//! One of a record's numbers: the value, and its possible error.
 
 use hotlink_bench::Record;
 use hotlink_results::compare_runs::less_is_better;

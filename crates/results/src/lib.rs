@@ -8,7 +8,7 @@
 //!
 //! - [`timeline`] shows the actions of ranks' ports.
 //!
-//! Nothing here reads a command line, prints, starts a process or looks at a clock.
+//! Nothing here reads a command line, prints, starts a process or reads a clock.
 
 pub mod anonymous;
 pub mod calibrate;

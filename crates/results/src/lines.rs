@@ -57,7 +57,7 @@ pub(crate) fn value(key: &str, cell: String) -> Value {
     }
 }
 
-/// Tables: what all rows share stands before them as `key: value`, a single record as rows of key and value.
+/// Tables: values that all rows share come first as `key: value`, a single record as rows of key and value.
 pub(crate) fn markdown(text: &str) -> Result<Vec<Record>, String> {
     let mut records = Vec::new();
     let (mut shared, mut heads, mut one) = (Map::new(), None::<Vec<String>>, None::<Map<String, Value>>);

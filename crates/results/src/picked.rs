@@ -29,7 +29,7 @@ pub fn all(files: &[PathBuf]) -> Result<Vec<Value>, Error> {
     }
 }
 
-/// A key and the values of which one must stand under it.
+/// A key and its allowed values, one of which a record must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picked {
     key: String,

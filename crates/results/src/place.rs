@@ -1,5 +1,5 @@
-//! Result files written all or not at all: they are made in a hidden folder beside their place and moved in together.
-//! A link stays one: the file that it names is written. What is no file (a device, a pipe) is written straight.
+//! Result files written all or not at all: they are made in a hidden folder next to their place and moved in together.
+//! A link stays one: its target is written. A device or a pipe is written directly.
 
 use hotlink_study::Error;
 use std::ffi::{OsStr, OsString};
@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Files on their way into a folder.
+/// Files that are being written into a folder.
 pub struct Batch {
     folder: PathBuf,
     staging: PathBuf,
@@ -96,7 +96,7 @@ pub fn are_apart<'a>(outputs: impl IntoIterator<Item = (&'static str, Option<&'a
     let mut seen: Vec<(&str, PathBuf)> = Vec::new();
     for (option, path) in outputs {
         let Some(Target::File(file)) = path.map(|path| Target::of(path)) else { continue };
-        // What is not there yet has no place of its own, but its folder has.
+        // A file that does not exist yet has no place of its own, but its folder has.
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let file = match (folder.canonicalize(), file.file_name()) {
             (Ok(folder), Some(name)) => folder.join(name),
@@ -111,7 +111,7 @@ pub fn are_apart<'a>(outputs: impl IntoIterator<Item = (&'static str, Option<&'a
     Ok(())
 }
 
-/// What stands at a place.
+/// The kind of target at a place.
 enum Target {
     /// A file, or nothing yet; the end of links.
     File(PathBuf),
@@ -135,7 +135,7 @@ pub fn write_whole(option: &str, path: &Path, text: &str) -> Result<(), Error> {
     write_with(option, path, |file| file.write_all(text.as_bytes()))
 }
 
-/// The same of what `write` writes.
+/// The same for the output of `write`.
 pub fn write_with(
     option: &str,
     path: &Path,

@@ -1,4 +1,4 @@
-//! What may be done to a site's network before it is asked: parts fail, hosts are left out, tables are made anew.
+//! Changes to a site's network before questions: parts fail, hosts are left out, tables are made anew.
 //!
 //! Parts are named as reports print them: a cable by either end (`leaf1 port 5`) or by both
 //! (`leaf1 port 5 -> spine0 port 3`), a switch or a host by its name. `random:K` is K cables between switches,

@@ -121,7 +121,7 @@ impl<'t> Group<'t> {
     }
 }
 
-/// The parts between commas that stand outside of brackets.
+/// The parts between commas outside of brackets.
 fn split(list: &str) -> Result<Vec<&str>, String> {
     let (mut items, mut from, mut is_inside) = (Vec::new(), 0, false);
     for (at, byte) in list.bytes().enumerate() {

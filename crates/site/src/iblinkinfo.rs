@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::io::BufRead;
 
 pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, ImportError> {
-    // Cables first, with every LID taken for a switch: what is which is known at the end.
+    // Cables first, with every LID taken for a switch: the kinds are known at the end.
     let mut found = Collector::default();
     let mut heading: Option<Heading> = None;
     let (mut switches, mut has_headings) = (BTreeSet::new(), false);

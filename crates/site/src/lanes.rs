@@ -76,7 +76,7 @@ pub(crate) fn read_tables<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<LaneTa
                 lines.shown()
             ));
         };
-        // What an adapter sends on no cable waits for: its own table says nothing about loops.
+        // Packets that an adapter sends on no cable cannot wait: its own table says nothing about loops.
         if is_switch && found.rows.insert(key, row).is_some_and(|first| first != row) {
             return lines.wrong(format!("other lanes of {:#018x} from port {} to {} stand above", key.0, key.1, key.2));
         }

@@ -20,7 +20,7 @@ pub fn split(name: &str) -> Result<Option<(String, &str)>, String> {
     }
 }
 
-/// Gives a network the parameters of a fabric that its own files do not state; its name tells so.
+/// Gives a network the parameters of a fabric that its own files do not state; its name says so.
 ///
 /// # Errors
 /// There is no such fabric, or its file has mistakes.

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Pattern {
     /// Its name, with its extents.
     pub name: String,
-    /// What it lacks, in words.
+    /// The parts that it lacks, in words.
     pub missing: Vec<String>,
     /// Cables and hosts that do not fit it, in words.
     pub odd: Vec<String>,
@@ -60,7 +60,7 @@ impl Pattern {
     }
 }
 
-/// A pattern's name, what it lacks, what does not fit it.
+/// A pattern's name, the parts that it lacks, the parts that do not fit it.
 type Reading = (String, Vec<String>, Vec<String>);
 
 /// Level of each vertex, of which the leaves have the first.
@@ -491,7 +491,7 @@ impl<'a> Graph<'a> {
             hosts.entry(host).or_default().push(node);
         }
         let rails = usual(hosts.values().map(Vec::len)).filter(|&rails| rails > 1)?;
-        // Whose ports are all there tells which switch takes which port.
+        // A host whose ports are all there shows which switch takes which port.
         let mut takes: BTreeMap<Vertex, Vec<usize>> = BTreeMap::new();
         for ports in hosts.values().filter(|ports| ports.len() == rails) {
             for (port, &node) in ports.iter().enumerate() {

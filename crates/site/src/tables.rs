@@ -29,7 +29,7 @@ impl Table {
 pub struct Tables {
     /// In order of the file.
     pub switches: Vec<Table>,
-    /// Destinations whose GUID the first table names: by them tables and cables of different days are told.
+    /// Destinations whose GUID the first table names: they reveal tables and cables of different days.
     pub named: Vec<(u16, u64)>,
 }
 
@@ -171,7 +171,7 @@ pub(super) fn read_fdbs<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Tables, 
 }
 
 /// The GUID in `Unicast lids [0-6] of switch Lid 1 guid 0x0000000000200000 ('Switch1'):`. A description may hold the
-/// same words, but stands behind.
+/// same words, but comes later.
 fn heading(text: &str) -> Option<u64> {
     let (_, rest) = text.strip_prefix("Unicast lids [")?.split_once(" guid 0x")?;
     hex(rest.split([' ', '(']).next()?)

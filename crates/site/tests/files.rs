@@ -236,7 +236,7 @@ fn changed(text: &[u8], changes: &[(u8, prop::sample::Index, prop::sample::Index
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Whatever stands in a file, it is read or refused.
+    /// Whatever a file holds, it is read or refused.
     #[test]
     fn changed_files_are_read_or_refused(which in 0usize..7, changes in change(), both in change()) {
         let all: Vec<(&str, Kind)> = CABLES.into_iter().chain(TABLES).collect();

@@ -71,7 +71,7 @@ pub const BENCHMARKS: &[Benchmark] = &[
     packet("traffic", "an open loop needs a network of its own; `measure saturation` loads a real one"),
 ];
 
-/// What a face says of a benchmark that it has not: which one has it, and what comes nearest here. `verb` is that face.
+/// The message of a face that lacks a benchmark: the face that has it, and the nearest one here. `verb` is that face.
 pub fn elsewhere(name: &str, verb: &str) -> Option<String> {
     let found = BENCHMARKS.iter().find(|benchmark| benchmark.name == name)?;
     let other = if verb == "measure" { "simulate" } else { "measure" };
@@ -115,7 +115,7 @@ pub fn check_pairs(ranks: u32) -> Result<(), Error> {
     }
 }
 
-/// Most threads that compute beside a message.
+/// Most threads that compute during a message.
 const MOST_THREADS: u32 = 256;
 
 /// Refuses inputs that have no curve of overlap. They are sizes, computation times as `shares` of a message's own time,

@@ -7,7 +7,7 @@ use hotlink_fabric::spec::{FabricSpec, RoutingSpec};
 use hotlink_fabric::topology::Shape;
 use std::collections::BTreeSet;
 
-/// What stands before each part that fails in a fabric's name.
+/// The mark before each failed part in a fabric's name.
 pub(crate) const MARK: &str = "+fail:";
 
 /// Ends of a link as views and `--fail` name them: `leaf 0 -> spine 1`, with `#2` behind it for one of several in parallel.

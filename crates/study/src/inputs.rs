@@ -56,7 +56,7 @@ pub fn told(source: &Source, vary: Vary, watch: &dyn Watch, answer: &Answer<'_>)
     let mut varied = records[..count].to_vec();
     match add(&mut varied, &source, (&inputs, &used.without_range()), answer) {
         Ok(()) => records[..count].clone_from_slice(&varied),
-        // Nobody asked: an answer too short for its inputs to vary is one.
+        // No variation was asked for: an answer too short for its inputs to vary is one.
         Err(_) if vary == Vary::IfQuick => {}
         Err(error) => return Err(error),
     }

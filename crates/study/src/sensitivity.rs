@@ -22,7 +22,7 @@ pub struct Input {
     pub range: [f64; 2],
 }
 
-/// What one input does to the answer.
+/// The effect of one input on the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// The input.
@@ -103,7 +103,7 @@ pub fn vary_all<E>(
     let at = |input: &Input, value| answer(&spec.clone().with_number(&input.key, value));
     let ends = |input: &Input| Ok([at(input, input.range[0])?, at(input, input.range[1])?]);
     let moved: Vec<[Vec<f64>; 2]> = inputs.iter().map(ends).collect::<Result<_, E>>()?;
-    // Most answers move the same way with an input: what all at once give is then the same run.
+    // Most answers move in the same direction with an input: the result of all at once is then the same run.
     let mut together: BTreeMap<Vec<Option<bool>>, Vec<f64>> =
         BTreeMap::from([(vec![None; inputs.len()], stated.clone())]);
     let mut all_at_once = |highs: Vec<Option<bool>>, index: usize| -> Result<f64, E> {

@@ -19,7 +19,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 
-/// Most values that one option may stand for: a slip of the pen must not become an endless sweep.
+/// Most values of one option: a slip of the pen must not become an endless sweep.
 pub const MOST_VALUES: usize = 100_000;
 
 /// Whole numbers of 1 or more: nodes, ranks, pairs, strides.

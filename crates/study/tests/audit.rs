@@ -42,7 +42,7 @@ const STILL: &[(&str, &str)] = &[
     ("resource.switch-link.gross", "where a node's own bus or link gives less than its share of the switches' links"),
 ];
 
-/// What a record says beside its answer.
+/// Keys of a record in addition to its answer.
 const BESIDE: &[&str] = &["inputs", "estimates", "assumed", "wall_s", "trace_hash"];
 
 fn plain(records: &[Record]) -> Vec<String> {
@@ -78,7 +78,7 @@ fn by_place(askings: Vec<Asking>) -> BTreeMap<(String, usize), Asking> {
     askings.into_iter().map(place).collect()
 }
 
-/// What is wrong with the numbers of a fabric that `is_chosen` picks.
+/// Mistakes in the numbers of a fabric that `is_chosen` picks.
 fn audit(name: &str, is_chosen: &dyn Fn(&str) -> bool) -> Vec<String> {
     let source = Source::open(name).expect("of the catalog");
     let base = by_place(ask_all(&source));

@@ -58,7 +58,7 @@ fn is_repeated(name: &str) -> bool {
 }
 
 impl Effort {
-    /// What the environment asks for.
+    /// The request of the environment.
     pub(crate) fn asked(rank: u32) -> Done<Option<Effort>> {
         let (word, record) = (std::env::var_os(COMPUTE), std::env::var_os(RECORD));
         let wrong = |what: String| failure(c::MPI_ERR_OTHER, what);
@@ -133,7 +133,7 @@ fn recorded(text: &str, rank: u32) -> Option<Vec<u64>> {
 }
 
 impl Process {
-    /// A call begins: what was computed before it is over.
+    /// A call begins: the computation before it is over.
     #[cold]
     pub(crate) fn computed_until(&self, name: &'static str) {
         if let Ok(world) = self.world()

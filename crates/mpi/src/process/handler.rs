@@ -89,13 +89,13 @@ impl Process {
     pub(crate) fn add_handler(&self, function: usize) -> Handle {
         self.handlers.add(Rc::new(Handler { function }))
     }
-    /// Ends this process; whoever started it, and every other rank, sees that.
+    /// Ends this process; its parent, and every other rank, sees that.
     pub(crate) fn abort(&self, status: c_int) -> ! {
         crate::seat::leave(status)
     }
 }
 
-/// Tells an error by one write, so that the lines of ranks do not mix. Who reads no more is not the program's concern.
+/// Prints an error by one write, so that the lines of ranks do not mix. A closed output is ignored.
 pub(crate) fn tell(line: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
 }

@@ -66,7 +66,7 @@ fn line(points: &[Point]) -> (f64, f64) {
     if start < 0.0 { (0.0, if xx > 0.0 { xy / xx } else { 0.0 }) } else { (start, slope.max(0.0)) }
 }
 
-/// What is assumed of L and o, which ping-pong and stream do not tell apart.
+/// The assumption on L and o, which ping-pong and stream do not separate.
 pub const ASSUMED: &str =
     "ping-pong tells 2 o + L alone; o is taken as large as g and half of that allow, and may be any less";
 
@@ -117,7 +117,7 @@ fn drawn(points: &[Point], random: &mut Random) -> Vec<Point> {
     (0..points.len()).map(one).collect()
 }
 
-/// Whether the point at `index` of `count` is held out: every third, never the ends, which nothing could stand in for.
+/// Whether the point at `index` of `count` is held out: every third, never the ends, which nothing could replace.
 pub fn is_held_out(index: usize, count: usize) -> bool {
     index % 3 == 1 && index + 1 < count
 }

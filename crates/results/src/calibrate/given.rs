@@ -7,7 +7,8 @@ use serde_json::Value as Json;
 /// Longest time of a message, in microseconds: 100 s.
 const MOST_US: f64 = 1e8;
 
-/// Numbers that are read, the least above zero that tells anything (a picosecond, a byte a second), and the most.
+/// Numbers that are read, with the smallest meaningful value above zero (a picosecond, a byte a second), and the
+/// largest.
 const NUMBERS: [(&str, f64, f64); 17] = [
     ("ranks", 1.0, 1e6),
     ("pairs", 1.0, 1e6),
@@ -27,15 +28,14 @@ const NUMBERS: [(&str, f64, f64); 17] = [
     ("bound_time_s", 1e-12, 1e6),
     ("communication_s", 1e-12, 1e6),
 ];
-/// Times of what was measured: none is nothing, and none is missing where it is named.
+/// Measured times: none is zero, and none is missing where it is named.
 const TIMES: [&str; 2] = ["latency_us", "time_s"];
-/// The ends of an interval are of what `statistic_of` names, in its unit.
+/// The ends of an interval are of the quantity that `statistic_of` names, in its unit.
 const INTERVAL: [&str; 2] = ["ci95_low", "ci95_high"];
 
 /// Whether every number of a record is one that something can have taken.
 ///
-/// # Errors
-/// The key, what is wrong with its value and what is allowed.
+/// # Errors The key, its mistake and the allowed values.
 pub fn check(record: &Record) -> Result<(), String> {
     let of = record.text("statistic_of").unwrap_or_default();
     let interval = NUMBERS.iter().find(|(key, ..)| *key == of).map(|(_, least, most)| (*least, *most));
@@ -45,7 +45,7 @@ pub fn check(record: &Record) -> Result<(), String> {
         let Some(value) = record.get(key).filter(|value| is_time(value)) else { continue };
         within(value, least, most, TIMES.contains(&key)).map_err(|allowed| format!("{key}: is {value}; {allowed}"))?;
     }
-    // Of rounds each counts, in the unit of what they are of.
+    // Each round counts, in the unit of its quantity.
     let rounds = record.get("round_values").and_then(|values| values.as_array()).into_iter().flatten();
     let named = if of.is_empty() { "time_s" } else { of };
     if let Some((key, least, most)) = NUMBERS.into_iter().find(|(key, ..)| *key == named) {

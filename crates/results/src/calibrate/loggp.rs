@@ -26,7 +26,7 @@ fn points(measured: &[Measured], wanted: impl Fn(&Record) -> bool, per_message: 
     by_size.into_values().map(|mut points| undisturbed(&mut points, |point| point.us)).collect()
 }
 
-/// A record's value of `key`; of rounds, each one's.
+/// A record's value of `key`; of rounds, the value of each.
 fn values(record: &Record, key: &str) -> Vec<f64> {
     let is_of_rounds = record.text("statistic_of").unwrap_or("time_s") == key;
     let rounds = record.get("round_values").and_then(Json::as_array).filter(|_| is_of_rounds);
@@ -76,7 +76,7 @@ fn is_blocking(record: &Record) -> bool {
     record.text("calls") == Some(Calls::Blocking.name())
 }
 
-/// Copies while every processor of a pair copies: the bound that stands beside streams and ping-pong.
+/// Copies while every processor of a pair copies: the bound of streams and ping-pong.
 fn beside(measured: &[Measured]) -> Vec<Point> {
     let of = |record: &Record| {
         let is_stream = is(record, "saturation") || is(record, "stream");
@@ -95,7 +95,7 @@ fn beside(measured: &[Measured]) -> Vec<Point> {
     points.chunk_by_mut(|a, b| a.size == b.size).map(|same| undisturbed(same, |point| point.us)).collect()
 }
 
-/// What a fit is made of.
+/// The data of a fit.
 pub struct Fit {
     pingpong: Vec<Point>,
     stream: Vec<Point>,
@@ -105,7 +105,7 @@ pub struct Fit {
     collective: Option<f64>,
     is_mpich: bool,
     copies: Vec<Point>,
-    /// Copies while every processor copies: the bound that stands beside a saturation of one pair.
+    /// Copies while every processor copies: the bound of a saturation of one pair.
     beside: Vec<Point>,
     /// The messages go through shared memory.
     is_shared: bool,
@@ -124,7 +124,7 @@ struct Alone {
     source: String,
 }
 
-/// What the ping-pongs tell by words under `key`.
+/// The words that the ping-pongs have under `key`.
 fn told<'a>(measured: &'a [Measured], key: &str) -> BTreeSet<&'a str> {
     let values = measured.iter().filter(|m| is(&m.record, "pingpong"));
     values.filter_map(|m| m.record.text(key)).collect()
@@ -148,7 +148,7 @@ pub fn can_fit(measured: &[Measured]) -> Result<(), Error> {
 }
 
 impl Fit {
-    /// Of what [`can_fit`].
+    /// Of records that [`can_fit`].
     pub fn of(measured: &[Measured]) -> Fit {
         let one_way = |r: &Record| !r.text("direction").is_some_and(|way| way.starts_with("bi") || way == "self");
         let streams = |r: &Record| {
@@ -357,7 +357,7 @@ struct Seen<'a> {
     repeats: Vec<f64>,
 }
 
-/// What of it can be predicted, repetitions together, in the order of their first.
+/// The predictable records, repetitions together, in the order of their first.
 fn seen(all: &[Measured]) -> Vec<Seen<'_>> {
     let mut found: Vec<Seen> = Vec::new();
     for Measured { record, .. } in all {
@@ -390,7 +390,7 @@ fn seen(all: &[Measured]) -> Vec<Seen<'_>> {
     found
 }
 
-/// Benchmarks that the calibration has not seen, predicted by simulation beside what was measured, see
+/// Benchmarks that the calibration has not seen, predicted by simulation and compared with the measurement, see
 /// `undisturbed`.
 pub fn check(spec: &FabricSpec, all: &[Measured]) -> Result<Vec<Record>, Error> {
     let machine = Machine::of(spec).map_err(Error::Input)?;

@@ -19,7 +19,7 @@ pub use request::{Calibrated, Calibration, Site};
 use std::collections::BTreeMap;
 
 hotlink_study::words! {
-    /// What a calibration makes.
+    /// The product of a calibration.
     pub enum Model {
         /// Capacities and latency, as measured.
         Fabric = "fabric",
@@ -51,7 +51,7 @@ pub struct Measured {
     pub source: String,
     /// On this machine.
     pub is_here: bool,
-    /// The host that measured, where it is told.
+    /// The host that measured, where it is known.
     pub host: Option<String>,
 }
 
@@ -98,7 +98,7 @@ pub fn fabric(name: &str, measured: &[Measured], model: Model) -> Result<FabricS
         return Err(Error::Input(format!("calibrate: {what}: calibrate each by itself, with a --name of its own")));
     }
     let bandwidth = "bandwidth_MBps";
-    // A LogGP machine is of two ranks: what one pair reaches stands for all where no more were measured.
+    // A LogGP machine is of two ranks: one pair's rate represents all where no more were measured.
     let other = |r: &Record| model == Model::Loggp && (is(r, "stream") || is(r, "pingpong"));
     let all = best(measured, bandwidth, |r| is(r, "saturation") || other(r))
         .ok_or_else(|| missing("saturation: run `hotlink measure saturation --json`"))?;
@@ -227,7 +227,7 @@ fn parameter_record(name: &str, parameter: &str, value: &Value<f64>, file: &str)
     value_record(name, parameter, (value.value / base, &value.unit), method, &value.source, file)
 }
 
-/// What was written to `file`, as records.
+/// The values that were written to `file`, as records.
 pub fn values(spec: &FabricSpec, file: &str) -> Vec<Record> {
     let record = |name: &str, value: f64, unit: &str, source: &str| {
         value_record(&spec.name, name, (value, unit), "measured", source, file)

@@ -119,11 +119,11 @@ fn stem(port: &str) -> String {
 /// A device and its port, which may be unnamed.
 type Port = (String, String);
 
-/// What tells hosts from switches.
+/// Marks that distinguish hosts from switches.
 #[derive(Default)]
 struct Devices {
     names: Vec<String>,
-    /// What a column of kinds says, or an adapter's port.
+    /// From a column of kinds, or an adapter's port.
     stated: BTreeMap<String, bool>,
     /// Whether a port of any device is an adapter's.
     has_adapters: bool,

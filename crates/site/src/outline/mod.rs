@@ -33,7 +33,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// What a description is.
+/// The form of a description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A table of links with heads.
@@ -67,7 +67,7 @@ impl Form {
         Form::Nvidia,
     ];
 
-    /// What a text is; `None`: none of these.
+    /// The form of a text; `None`: none of these.
     pub fn of(text: &str) -> Option<Form> {
         let text = text.trim_start_matches('\u{feff}').trim_start();
         let has = |word: &str| text.contains(word);
@@ -120,7 +120,7 @@ pub struct Outline {
     pub is_xgmi: bool,
 }
 
-/// What joins NVLinks, whatever its chips are.
+/// The switch that joins NVLinks, whatever its chips are.
 const NVLINK_SWITCH: &str = "nvlink switch";
 
 /// Most devices and links.
@@ -227,8 +227,8 @@ impl Outline {
         }
     }
 
-    /// Sorts devices into hosts and switches, each by their names. A host is what `is_host` says; where it says nothing, what
-    /// has one link.
+    /// Sorts devices into hosts and switches, each by their names. `is_host` decides; where it does not, a device with
+    /// one link is a host.
     fn sort_devices(&mut self, names: &[String], is_host: impl Fn(&str) -> Option<bool>) {
         let mut links: BTreeMap<&str, usize> = BTreeMap::new();
         self.links.iter().flat_map(|link| &link.ends).for_each(|end| *links.entry(end).or_default() += 1);

@@ -49,7 +49,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
     Ok(outline)
 }
 
-/// What RCCL calls a link between GPUs, in its file and behind the file's name.
+/// RCCL's name of a link between GPUs, in its file and behind the file's name.
 pub(super) const XGMI: &str = "xgmi";
 /// The same of NCCL.
 pub(super) const NVLINK: &str = "nvlink";
@@ -75,7 +75,7 @@ fn count_of(file: &str, link: Node<'_, '_>) -> Result<u32, ImportError> {
     }
 }
 
-/// What one host offers its GPUs, as far as bounds of collectives go by it. Rates are in MB/s, one way.
+/// The rates that one host offers its GPUs, as far as bounds of collectives need them. They are in MB/s, one way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuHost {
     /// GPUs.
@@ -105,7 +105,7 @@ pub struct Apart {
     pub largest: u32,
     /// The fastest PCIe of any GPU.
     pub fastest: f64,
-    /// Who they are, and where the file has them.
+    /// Their names, and their place in the file.
     pub who: String,
 }
 
@@ -146,7 +146,7 @@ pub fn is_matrix(name: &str) -> bool {
     super::form_of(crate::words(name)[0]) == Some(super::Form::Nvidia)
 }
 
-/// What the user says of rates that the file does not state.
+/// The user's rates that the file does not state.
 struct Rates {
     nvlink: Option<f64>,
     xgmi: Option<f64>,
@@ -251,7 +251,7 @@ fn host_of(file: &str, text: &str, rates: &Rates) -> Result<GpuHost, ImportError
         let is_switched = scale_up_links(*gpu).next().is_some() && scale_up_links(*gpu).all(is_to_switch);
         reduces &= is_switched && number(*gpu, "sm")? >= REDUCES_FROM;
     }
-    // An adapter that is no PCI Express device (a socket) stands below each processor.
+    // An adapter that is no PCI Express device (a socket) is below each processor.
     let mut seen = BTreeMap::new();
     for net in all("net") {
         let speed = number(net, "speed")?;
@@ -274,7 +274,7 @@ fn host_of(file: &str, text: &str, rates: &Rates) -> Result<GpuHost, ImportError
     })
 }
 
-/// What stands below a processor or a PCI Express device.
+/// The devices below a processor or a PCI Express device.
 fn inside(
     file: &str,
     node: Node<'_, '_>,

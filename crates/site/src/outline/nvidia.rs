@@ -9,7 +9,7 @@ use super::{NVLINK_SWITCH, Outline, wrong};
 use hotlink_fabric::import::ImportError;
 use std::collections::BTreeSet;
 
-/// Classes from near to far, and what stands for one that joins several devices.
+/// Classes from near to far, and the name of one that joins several devices.
 const CLASSES: [(&str, &str); 5] =
     [("PIX", "pci switch"), ("PXB", "pci switches"), ("PHB", "host bridge"), ("NODE", "cpu"), ("SYS", "host")];
 
@@ -37,14 +37,14 @@ fn plain(line: &str) -> String {
     text + rest
 }
 
-/// Devices of a head: what stands before the columns on processors and memory.
+/// Devices of a head: the words before the columns on processors and memory.
 fn devices(head: &str) -> Vec<String> {
     let is_device = |word: &&str| word.starts_with("GPU") || word.starts_with("NIC") || word.starts_with("mlx");
     let known = head.split("CPU Affinity").next().unwrap_or_default();
     known.split_whitespace().take_while(is_device).map(str::to_owned).collect()
 }
 
-/// What the matrix says.
+/// The contents of the matrix.
 struct Matrix {
     /// Line of its head.
     line: usize,
@@ -150,7 +150,7 @@ fn legend(text: &str) -> Vec<(String, String)> {
 /// Joins devices class by class, the nearest first.
 fn join(classes: &[Vec<u32>], outline: &mut Outline, line: usize) {
     let count = classes.len();
-    // What stands for each device so far, and which devices stand together.
+    // The present switch of each device, and which devices are together.
     let mut stands: Vec<String> = outline.nodes.clone();
     let mut group: Vec<usize> = (0..count).collect();
     for (class, (_, what)) in CLASSES.iter().enumerate() {

@@ -168,7 +168,7 @@ fn routes(file: &str, root: Node<'_, '_>, outline: &mut Outline) -> Result<(), I
             if !links.contains_key(id) {
                 return wrong(file, line(part), format!("'{id}' is no link of this file"));
             }
-            // A link is passed from the end at which the route stands, or from its first.
+            // A link is passed from the end that the route has reached, or from its first.
             let [first, last] = [format!("{id} <"), format!("{id} >")];
             let is_back = joined.contains(&[at.clone(), last.clone()]) || joined.contains(&[last.clone(), at.clone()]);
             let (enter, leave) = if is_back { (last, first) } else { (first, last) };

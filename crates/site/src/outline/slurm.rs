@@ -7,7 +7,7 @@ use crate::hostlist;
 use hotlink_fabric::import::ImportError;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A switch with what stands below it.
+/// A switch with its children.
 #[derive(Default)]
 struct Switch {
     name: String,

@@ -1,4 +1,4 @@
-//! What a question brings to its bound: routes, loads, idle ways and adapters. The bounds themselves are worked out in
+//! A question's inputs to its bound: routes, loads, idle paths and adapters. The bounds themselves are worked out in
 //! [`hotlink_bound`].
 //!
 //! [`pattern`] counts the messages of nodes under a pattern, and [`message`] sends one message through the idle

@@ -17,7 +17,7 @@ use hotlink_load::Load;
 pub struct Pattern {
     /// The load of its resources.
     pub load: Load,
-    /// What it allows.
+    /// Its bounds.
     pub bounds: Bounds,
 }
 

@@ -75,7 +75,7 @@ impl Series {
 /// Most intermediate copies.
 const MOST_COPIES: u32 = 1000;
 
-/// What is transferred, in every combination.
+/// The transfers, in every combination.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfers {
     /// Payloads.
@@ -121,7 +121,7 @@ impl Transfer {
         }
     }
 
-    /// From one stride of a series and size to the next: what the record's time differs by.
+    /// From one stride of a series and size to the next: the reason why the record's time differs.
     fn add_reason(
         &self,
         record: &mut Record,

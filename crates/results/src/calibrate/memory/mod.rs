@@ -261,7 +261,8 @@ impl Fit {
         (parameters, ranges)
     }
 
-    /// Each point beside the model, and notes for people: how well those held out are met, and what contradicts itself.
+    /// Each point with the model's value, and notes for people: the errors at points that were held out, and
+    /// contradictions.
     pub fn records(&self, name: &str) -> (Vec<Record>, Vec<String>) {
         let mut records = Vec::new();
         let mut errors = [Vec::new(), Vec::new()];
@@ -300,7 +301,7 @@ impl Fit {
     }
 
     fn beside(&self, name: &str, benchmark: &str, point: Point, predicted: f64) -> (Record, f64) {
-        // Of the rates, which stand beside it.
+        // Of the rates in the same record.
         let rate = |ns: f64| 1e3 * point.size as f64 / ns;
         let error = rate(predicted) / rate(point.ns) - 1.0;
         let record = Record::new()
@@ -365,15 +366,15 @@ impl Fit {
     }
 }
 
-/// What a record shows that the model predicts.
+/// A record that the model predicts.
 struct Seen {
     kind: &'static str,
     point: Point,
-    /// The computation beside it, as measured; 0 without.
+    /// The computation at the same time, as measured; 0 without.
     computing_ns: f64,
     /// Processors that move it, a part each.
     movers: u32,
-    /// What it takes besides, which no copy tells.
+    /// Its further time, which no copy shows.
     without: Option<&'static str>,
 }
 

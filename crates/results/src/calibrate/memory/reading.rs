@@ -10,7 +10,7 @@ use hotlink_port::STREAM_BYTES;
 use hotlink_study::Error;
 use hotlink_study::parallel::each;
 
-/// What the system says of its caches, and its page.
+/// The system's facts about its caches, and its page.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Geometry {
     pub line: u64,
@@ -25,7 +25,7 @@ pub(super) const PAGES: (u64, [f64; 2], &str) =
     (2048, [512.0, 4096.0], "pages that today's processors know, by analogy: the copies show no look-ups");
 pub(super) const PLACES: (u64, [f64; 2], &str) = (8, [4.0, 16.0], "sets of today's processors' last TLB, by analogy");
 pub(super) const MISSES: (u64, [f64; 2], &str) = (16, [8.0, 64.0], "lines under way of today's processors, by analogy");
-/// A row that is always open: what opening costs is in the lines' times.
+/// A row that is always open: the lines' times include the cost of opening.
 const ROW: u64 = 8 << 10;
 /// By how much a word must take longer than one of a line's stride for its set to count as crowded.
 const CROWDED: f64 = 1.5;
@@ -36,7 +36,7 @@ const SHOWN: f64 = 0.05;
 const KNOWN: [u64; 7] = [256, 512, 1024, 2048, 4096, 8192, 16_384];
 const POSSIBLY: f64 = 1.25;
 
-/// What copies beyond the caches tell, in nanoseconds.
+/// Times from copies beyond the caches, in nanoseconds.
 pub(super) struct Beyond {
     read: f64,
     write: f64,
@@ -194,7 +194,7 @@ impl Reading<'_> {
         let [.., pair, largest] = self.used;
         let (found, pairs) = better(true);
         let (longest, quickest) = (ends(&beyond[4]).1, ends(&beyond[3]).0);
-        // What the times leave room for, the look-ups at both strides taken from them.
+        // The longest look-up that the times allow, with the look-ups at both strides taken from them.
         let unseen = ((longest - quickest) / (pages(largest) - pages(pair)).max(f64::MIN_POSITIVE)).max(0.0);
         // These two strides differ in their look-ups alone.
         let [few, many] = [3, 4].map(|at: usize| middle(&beyond[at]));
@@ -210,7 +210,7 @@ impl Reading<'_> {
         let sets = (size / line / ways).max(1);
         let largest = self.used[4];
         let between = (largest * WORD / line).max(1);
-        // As many sets as a step of so many lines visits.
+        // As many sets as a step of that many lines visits.
         let visited = sets / greatest_common(between, sets);
         let most = self.cache(1) / 2;
         let inside = self.of(largest).filter(|point| {
@@ -377,7 +377,7 @@ fn least(rows: &[Row]) -> ([f64; 4], f64) {
     choices.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(([0.0; 4], f64::INFINITY))
 }
 
-/// Linear equations, the right side last in each; nothing where they do not tell.
+/// Linear equations, the right side last in each; nothing where they have no solution.
 fn solve(mut table: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let count = table.len();
     for at in 0..count {
@@ -461,7 +461,7 @@ mod tests {
         let (ahead, known) = (found.ahead.unwrap(), truth.ahead.unwrap());
         near(ahead.word, known.word, "word");
         near(ahead.scatter_call, known.scatter_call, "scatter");
-        // A line that is stored is read and written, so that copies tell the two together better than apart.
+        // A line that is stored is read and written, so that copies give the sum of the two more exactly than each.
         let moved = |machine: &Machine| machine.dram.read + machine.dram.write;
         near(moved(&found), moved(&truth), "read and write");
         assert!(found.dram.read < found.dram.write && found.translation.unwrap().miss > Time::ZERO, "{found:?}");

@@ -1,4 +1,4 @@
-//! What a request becomes: parts, each of one engine, run one after the other.
+//! The parts of a request, each of one engine, run one after the other.
 
 use super::super::barrier::{self, Barriers};
 use super::super::cache_study::CacheStudy;
@@ -14,7 +14,7 @@ use hotlink_sim::qsnet::{Algorithm, Collective};
 
 /// The algorithm of a fabric's own barrier network.
 const HARDWARE: &str = "hardware";
-/// What only a barrier network has.
+/// Options that only a barrier network has.
 const OF_DEVICE: &str = "--partition, --repetitions, --skew-us, --write-us and --read-us are for";
 
 /// A part of a request.
@@ -224,7 +224,7 @@ impl Request {
         }
     }
 
-    /// What takes no part in QsNet's own collectives.
+    /// Parts that take no part in QsNet's own collectives.
     pub(super) fn missing(&self) -> qsnet::Missing {
         qsnet::Missing { without: self.without.clone(), faults: self.faults.clone() }
     }
