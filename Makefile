@@ -14,9 +14,9 @@ PAGE    := target/web/explorer.html
 VENV    := .venv/bin
 RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f) \
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
-DOCS    := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md CHANGELOG.md examples/README.md $(shell find docs -name '*.md')
+DOCS    := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md CHANGELOG.md catalog/README.md examples/README.md $(shell find docs -name '*.md')
 # Files among which tools/docs/sources.py finds those with comments and messages.
-PROSE   := $(shell find crates python web/src web/tests plugins rtl plans examples tools .ci -type f -not -name '*.so' \
+PROSE   := $(shell find crates catalog python web/src web/tests plugins rtl plans examples tools .ci -type f -not -name '*.so' \
              -not -path '*/build/*' -not -path '*/target/*' -not -path '*/__pycache__/*' -not -path '*/.peers/*')
 SCRIPTS := .ci/tests tools/docs/language tools/docs/sources.py tools/docs/commands tools/docs/reference tools/docs/worked tools/dist/build tools/dist/release tools/dist/sbom tools/published-transports/run tools/published-transports/causes examples/python
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')

@@ -464,7 +464,7 @@ def curves_of(
 
 
 def telling(points: Sequence[Record], differing: Sequence[str]) -> list[str]:
-    """Choose keys that distinguish all groups, those of every record first: each distinguishes more than those before."""
+    """Choose keys that distinguish all groups, those of every record first; each distinguishes more than the last."""
     chosen: list[str] = []
     for key in sorted(differing, key=lambda key: any(record.get(key) is None for record in points)):
         with_it = {tuple(record.get(name) for name in [*chosen, key]) for record in points}

@@ -14,7 +14,7 @@ from pathlib import Path
 # A text, and the number of its first line.
 Text = tuple[int, str]
 
-FOLDERS = ("crates", "python", "web/src", "web/tests", "plugins", "rtl", "plans", "examples", "tools", ".ci")
+FOLDERS = ("crates", "catalog", "python", "web/src", "web/tests", "plugins", "rtl", "plans", "examples", "tools", ".ci")
 LEFT_OUT = {"node_modules", "__pycache__", "target", "build", ".peers"}
 
 SLASHES = r"(?P<comment>(?<!:)//[^\n]*|/\*.*?\*/|<!--.*?-->)"
@@ -34,7 +34,7 @@ SHELL = re.compile(rf"{HASH}|{DOUBLE}|{SINGLE}")
 OPENING = re.compile(r"^\s*(//[/!]?|/\*[*!]?|\*(?!/)|<!--|#!.*|#+)?[ ]?")
 CLOSING = re.compile(r"\s*(\*/|-->)\s*$")
 # Lines that show code or a table's columns, or say where a link of Rust's documentation leads.
-SHOWN = re.compile(r"^(    |>>> |\.\.\. |\[[^\]]+\]: \S+$|\S.*\S {3,}\S)")
+SHOWN = re.compile(r"^(    |>>> |\.\.\. |\[[^\]]+\]: \S+$|\s*\S.*\S {3,}\S)")
 # Lines of TOML that a comment keeps from counting.
 SETTING = re.compile(r"^(\w+(\.\w+)* *=|\[+[\w.]+\]+)")
 

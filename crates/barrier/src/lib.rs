@@ -64,8 +64,8 @@ pub struct BarrierRun {
     pub released: Time,
     /// When each node had seen it.
     pub leave: Vec<Time>,
-    /// How long the network had it, of all passes: from the last node's signal to the result at the last node's input. The
-    /// rest of [`BarrierRun::latency`] are accesses of processors.
+    /// How long the network worked, over all passes: from the last node's signal to the result at the last node's
+    /// input. The rest of [`BarrierRun::latency`] are accesses of processors.
     pub network: Time,
     /// Polling reads of all nodes.
     pub reads: u64,

@@ -1,4 +1,4 @@
-//! Barrier networks against their closed form, for every machine of the catalog; safety whatever the arrivals.
+//! Barrier networks against their closed form, for every machine of the catalog; safety for any arrivals.
 
 use hotlink_barrier::{BarrierFault, BarrierNetwork};
 use hotlink_fabric::barrier::BarrierSpec;

@@ -1,4 +1,4 @@
-//! What the channels around a part of the network carry together, whatever way packets take through it.
+//! What the channels around a part of the network carry together, for any paths through it.
 
 use crate::load::{Bounds, RoleBound};
 use hotlink_fabric::Fabric;
@@ -117,7 +117,7 @@ mod tests {
     fn a_cut_holds_what_leaves_a_group() {
         let [any, minimal] = bounds(2048, "permutation:group-shift");
         assert!(any > minimal, "other groups carry some of it: {any} over {minimal}");
-        // Of two groups, all channels of one lead to the other: there is no other way.
+        // With two groups, all channels of one lead to the other: there is no other path.
         let [any, minimal] = bounds(1024, "permutation:shift:512");
         assert!(any <= minimal * (1.0 + 1e-9), "{any} over {minimal}");
     }

@@ -136,7 +136,7 @@ impl Plan {
         let is_switch = |v: Vertex| network.role(Resource::Vertex(v)) == Role::Switch;
         let role = |c: Channel| network.role(Resource::Channel(c));
         let channels = || (0..network.channels() as u32).map(Channel);
-        // Of each switch the racks of its hosts.
+        // For each switch, the racks of its hosts.
         let mut under: BTreeMap<Vertex, Vec<u32>> = BTreeMap::new();
         for c in channels().filter(|&c| role(c) == Role::Link && is_switch(network.from(c))) {
             under.entry(network.from(c)).or_default().push(rack_of_node(node_behind(fabric, network.to(c))));
@@ -181,7 +181,7 @@ impl Plan {
         2 * self.cables.values().map(Cables::optical).sum::<u64>()
     }
 
-    /// The items that its cables are bought as: of those that `prices` names, the shortest for copper, the longest for
+    /// The items as which its cables are bought: of those that `prices` names, the shortest for copper, the longest for
     /// optics. Items that state no length stay as they are.
     pub fn items(&self, prices: &PriceRef, list: &PriceList) -> PriceRef {
         let length = |item: &String| list.items.get(item)?.length.as_ref().map(|length| length.value);

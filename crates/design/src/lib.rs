@@ -52,7 +52,7 @@ pub struct Request {
     pub floor: Floor,
     /// What a variant must keep to.
     pub limits: Vec<Limit>,
-    /// Collectives whose times are told.
+    /// Collectives whose times are reported.
     pub collectives: Vec<Which>,
     /// Bytes of a message and of a collective.
     pub size: u64,
@@ -62,7 +62,7 @@ pub struct Request {
     pub seed: u64,
     /// Whether the front is simulated packet by packet.
     pub simulate: bool,
-    /// A variant of which is told what beat it.
+    /// A variant for which the answer says what beat it.
     pub why: Option<String>,
 }
 

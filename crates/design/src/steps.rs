@@ -1,4 +1,4 @@
-//! How a network grows from one number of hosts to the next: what is bought more, and which cables change their ends.
+//! How a network grows from one number of hosts to the next: what must be added, and which cables change their ends.
 //!
 //! Switches keep their numbers, tier by tier from the hosts on, in a dragonfly group by group. A cable stays where the
 //! larger network has one between the same two ends; the others are pulled out and laid again.
@@ -17,7 +17,7 @@ pub(crate) fn steps(variants: &[Evaluated]) -> Result<Vec<Record>, String> {
     let mut rows = Vec::new();
     for later in variants {
         let earlier = variants.iter().filter(|one| hosts(one) < hosts(later) && grows_to(&one.record, &later.record));
-        // Of several the nearest; of a single switch as many trees.
+        // Of several networks the nearest; for a single switch as many trees.
         if let Some(earlier) = earlier.max_by(|a, b| hosts(a).total_cmp(&hosts(b))) {
             rows.push(step(earlier, later)?);
         }
@@ -74,7 +74,7 @@ fn priced(mut row: Record, earlier: &Evaluated, later: &Evaluated) -> Record {
     row.with("currency", currency)
 }
 
-/// Of each item its count, and the price of one with its ends.
+/// For each item its count, and the price of one with its ends.
 fn pieces(one: &Evaluated, currency: &str) -> BTreeMap<String, (f64, [f64; 3])> {
     let mut found: BTreeMap<String, (f64, [f64; 3])> = BTreeMap::new();
     for line in one.parts.iter().filter(|part| part.text("kind") == Some("item")) {

@@ -1,8 +1,8 @@
-//! From a technology and a number of hosts to fabrics: which trees, dragonflies, Dragonfly+, HyperX and rails its switches
-//! allow.
+//! From a technology and a number of hosts to fabrics: which trees, dragonflies, Dragonfly+, HyperX and rails its
+//! switches allow.
 //!
 //! A catalog fabric stands for the technology: its links, packets, prices and the ports of its switch. The shapes are
-//! worked out here from those ports, and built by the topologies of `fabric`.
+//! computed here from those ports, and built by the topologies of `fabric`.
 
 use crate::Request;
 use hotlink_bench::Record;
@@ -62,8 +62,8 @@ fn left_out(name: &str, label: &str, hosts: u32, why: &str) -> Record {
         .with("note", why)
 }
 
-/// The fabrics that stand for `name`: a technology, or a fabric of the catalog or a file. With GPUs another one, whose
-/// hosts hold them, may stand beside it.
+/// The fabrics that stand for `name`: a technology, or a fabric of the catalog or a file. With GPUs, a second one may
+/// follow whose hosts hold them.
 ///
 /// # Errors
 /// There is no such technology or fabric, or none that says how many ports its switch has.
@@ -132,7 +132,7 @@ struct Shaped {
     why: String,
 }
 
-/// Every variant of a base for so many hosts, and a row for each that cannot be.
+/// Every variant of a base for this many hosts, and a row for each that cannot be.
 pub fn of(base: &Base, hosts: u32, request: &Request) -> (Vec<Variant>, Vec<Record>) {
     let (nodes, ratios, gpus) = (request.nodes(hosts), &request.oversubscriptions, request.gpus_per_host);
     let (mut built, mut refused): (Vec<Variant>, Vec<Record>) = (Vec::new(), Vec::new());
@@ -194,7 +194,7 @@ fn spec(base: &Base, name: &str, topology: TopologySpec, why: &str) -> Result<Fa
     })
 }
 
-/// The shapes for so many nodes; of those that cannot be, what they are and why.
+/// The shapes for this many nodes; of those that cannot be, what they are and why.
 fn shapes(nodes: u32, ports: u32, ratio: f64) -> Vec<Result<Shaped, (String, String)>> {
     let mut all = trees(nodes, ports, ratio);
     all.push(match dragonfly(ports, ratio) {
@@ -234,7 +234,7 @@ fn shapes(nodes: u32, ports: u32, ratio: f64) -> Vec<Result<Shaped, (String, Str
     all.into_iter().map(|one| one.map_err(|(name, why)| (format!("{name}-{ratio}to1"), why))).collect()
 }
 
-/// The Dragonfly+ for so many nodes, where one group is too small.
+/// The Dragonfly+ for this many nodes, where one group is too small.
 fn groups_of_trees(nodes: u32, ports: u32, ratio: f64) -> Result<Shaped, (String, String)> {
     let name = "dragonfly-plus".to_owned();
     let Some(whole) = dragonfly_plus(u32::MAX, ports, ratio) else {

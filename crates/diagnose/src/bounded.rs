@@ -21,8 +21,8 @@ pub struct Bounded {
 }
 
 impl Bounded {
-    /// Of a fabric with its nodes, where they are told. Two ranks on unknown hosts are taken for the nearest two, so that
-    /// no pair can beat the bound.
+    /// Bounds of a fabric with its nodes, where they are stated. Two ranks on unknown hosts count as the nearest two,
+    /// so that no pair can beat the bound.
     pub fn of(source: &Source, nodes: Option<u32>) -> Bounded {
         let two = Bounds::of(source.clone(), source.own_nodes());
         let many = Bounds::of(source.clone(), nodes.or(source.own_nodes()));
@@ -37,7 +37,7 @@ impl Bounded {
     pub fn add(&mut self, record: &Record, hosts: &[String]) -> Result<Record, Error> {
         let mut record = record.clone();
         if record.text("fabric") == Some("unknown") {
-            // Programs do not tell it, and here it is named.
+            // Programs do not state it, and here it is named.
             record.set("fabric", self.fabric.as_str());
         }
         self.bounded(&record, hosts)
@@ -118,7 +118,7 @@ mod tests {
         let found = bounded.add(&nvls, &[]).unwrap();
         assert_eq!(found, expected);
         assert!(found.number("efficiency") < Some(1.0), "{found:?}");
-        // What a program's text does not tell is what was measured here.
+        // What a program's text does not state is what was measured here.
         let unknown = bounded.add(&row.clone().with("fabric", "unknown"), &[]).unwrap();
         assert_eq!(unknown.text("fabric"), Some("hgx-h100-rail"));
         // Bounds that the import gave stand, and only those of this fabric.

@@ -56,7 +56,7 @@ fn unique<'t>(hosts: impl Iterator<Item = &'t str>) -> Option<Vec<String>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// Both ends, where JSON tells them: this host by `system_info`, the other as it was called.
+/// Both ends, where JSON has them: this host by `system_info`, the other as it was called.
 fn iperf3(text: &str) -> Option<Vec<String>> {
     let after = |key: &str| {
         let (_, rest) = text.split_once(&format!("\"{key}\""))?;

@@ -37,7 +37,7 @@ impl Halt {
     }
 }
 
-/// What nobody reads makes no settings differ.
+/// A gauge that nobody reads makes no settings differ.
 impl PartialEq for Gauge {
     fn eq(&self, _other: &Gauge) -> bool {
         true

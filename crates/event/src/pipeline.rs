@@ -209,7 +209,7 @@ impl Pipeline {
 }
 
 impl Run<'_> {
-    /// `item` comes to `step`, or has passed the last one.
+    /// `item` arrives at `step`, or has passed the last one.
     fn arrive(&mut self, now: u64, step: usize, item: u32) {
         if step > 0 {
             self.leave(now, step - 1, item);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     proptest! {
-        /// The closed form of a tandem queue: the first item's way, then one item each slowest service.
+        /// The closed form of a tandem queue: the first item's path, then one item each slowest service.
         #[test]
         fn a_tandem_takes_its_closed_form(services in proptest::collection::vec(1u64..1000, 1..6), items in 1u32..50) {
             let sum: u64 = services.iter().sum();

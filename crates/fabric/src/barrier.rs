@@ -17,7 +17,7 @@ pub struct BarrierSpec {
     pub name: String,
     /// Inputs of a device.
     pub arity: u32,
-    /// The tree is that of a machine of this size, whatever part of it takes part: signals go to its top.
+    /// The tree is that of a machine of this size, for any part of it: signals go to its top.
     pub machine_nodes: Option<u32>,
     /// The tree can be cut into partitions of this many nodes times a power of two, each with a top of its own.
     pub partition_nodes: Option<u32>,
@@ -149,8 +149,7 @@ impl BarrierSpec {
 
     /// A barrier of `nodes` nodes that arrive together: `phases` x (o_w + o_p(P) + o_r), H06 s22.
     ///
-    /// Polling is counted as one whole read after the result is there, which is its worst case: a read under way may
-    /// see it earlier.
+    /// Polling is counted as one whole read after the result, its worst case: a read under way may see it earlier.
     ///
     /// # Errors
     /// A number of nodes that the network does not serve.

@@ -125,7 +125,7 @@ impl Fabric {
         self.network.nodes
     }
 
-    /// The ways of a trip.
+    /// The paths of a trip.
     pub fn ways(&self, trip: Trip) -> Ways<'_> {
         let node = trip.destination.0 as usize;
         Ways {
@@ -153,7 +153,8 @@ impl Fabric {
         paths.is_tree().then_some(Alike { channels, vc: 0, phase: state.phase })
     }
 
-    /// All that [`Fabric::alike`] may give between devices of a complete tree, where packets remember nothing of their way.
+    /// All that [`Fabric::alike`] may give between devices of a complete tree, where packets do not remember their
+    /// path.
     pub fn sets_alike(&self) -> impl Iterator<Item = &[Channel]> {
         let tree = match &self.routing {
             Routing::Paths(paths) if paths.phases() == 1 => paths.tree(),

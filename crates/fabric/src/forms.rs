@@ -96,7 +96,7 @@ pub struct Limit {
     pub mbps: f64,
 }
 
-/// A closed form's result with every term on the way. Terms that the topology does not have are `None`.
+/// A closed form's result with every term on the path. Terms that the topology does not have are `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FormResult {
     /// Nodes asked for.
@@ -133,9 +133,8 @@ pub struct FormResult {
 }
 
 impl FormResult {
-    /// What each node sends at once where all links between switches carry the mean load of Eq. 6. It is N R over that
-    /// load, in MB/s, as a load count has it. Eq. 12 is a mean of bandwidths. Cubes have no other number (Eqs. 4 and
-    /// 5).
+    /// What each node sends at once, in MB/s, where all links between switches carry the mean load of Eq. 6. It is N R
+    /// over that load, as a load count has it. Eq. 12 is a mean of bandwidths. Cubes have no other (Eqs. 4 and 5).
     pub fn links_averaged_mbps(&self) -> f64 {
         let nodes = f64::from(self.nodes);
         match (self.sw2sw_mbps, self.same_switch_mbps, self.nodes_per_switch) {
@@ -151,9 +150,8 @@ impl FormResult {
 
 /// The closed form for `nodes` nodes of `spec` under all-to-all traffic of messages of `message_bytes`.
 ///
-/// `None` where M02 has no equation: fewer than two nodes, several switches that have a rate, links without a rate, or
-/// another topology. M02 has cubes of one-way rings, arrays and rings of switches, Clos64 (up to its 128 nodes) and one
-/// crossbar.
+/// `None` where M02 has no equation: fewer than two nodes, several switches with a rate, links without one, or another
+/// topology. M02 has cubes of one-way rings, arrays and rings of switches, Clos64 (up to 128 nodes) and one crossbar.
 pub fn for_fabric(spec: &FabricSpec, nodes: u32, capacities: Capacities, message_bytes: u64) -> Option<FormResult> {
     if nodes < 2 {
         return None;
@@ -271,7 +269,7 @@ impl Case<'_> {
         })
     }
 
-    /// Latency of both hosts and of the resources on the way, each as often as it is passed.
+    /// Latency of both hosts and of the resources on the path, each as often as it is passed.
     fn idle_us(&self, way: &[(Role, f64)]) -> f64 {
         // What a node receives does not pass the engine that sends.
         let passed = |role: Role| if role == Role::Engine { 1.0 } else { 2.0 };
@@ -365,8 +363,8 @@ impl Switches {
         self.held.len() as f64
     }
 
-    /// A line or ring of switches; `distances` sums hops over ordered pairs of nodes on distinct switches. Where `groups`
-    /// are stated, h is their mean.
+    /// A line or ring of switches; `distances` sums hops over ordered pairs of nodes on distinct switches. Where
+    /// `groups` are stated, h is their mean.
     fn joined(held: Vec<u32>, even_hops: f64, channels: f64, distances: f64, groups: &[u32]) -> Switches {
         let nodes: f64 = held.iter().map(|&held| f64::from(held)).sum();
         let within: f64 = held.iter().map(|&held| f64::from(held) * f64::from(held)).sum();
@@ -457,8 +455,7 @@ impl Switches {
     }
 }
 
-/// Nodes on each switch that has any. They fill the switches of `groups` in order, or of `usual` if none are stated.
-/// `None` if there are more nodes.
+/// Nodes on each switch that has any. They fill `groups` in order, or `usual` if empty. `None` if there are more nodes.
 fn filled(nodes: u32, groups: &[u32], usual: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
     let mut left = nodes;
     let mut fill = |held: u32| {

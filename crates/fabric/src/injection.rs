@@ -36,7 +36,7 @@ impl Fabric {
         self.own_devices(node, Way::Out, capacities, efficiency)
     }
 
-    /// The same of what a node can take in: over the links that come to it, without the engine that only sends.
+    /// The same for what a node can receive: over the links that arrive at it, without the engine that only sends.
     pub fn reception_at_mbps(&self, node: Node, capacities: Capacities, efficiency: f64) -> Option<f64> {
         self.own_devices(node, Way::In, capacities, efficiency)
     }
@@ -88,7 +88,7 @@ impl Fabric {
         if count == 0 { f64::INFINITY } else { sum }
     }
 
-    /// The channels that leave a device, or come to it, each with its other end.
+    /// The channels that leave a device, or arrive at it, each with its other end.
     fn beside(&self, vertex: Vertex, way: Way) -> impl Iterator<Item = (Channel, Vertex)> + '_ {
         let network = &self.network;
         let (out, into) = match way {

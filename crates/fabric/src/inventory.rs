@@ -58,7 +58,7 @@ fn counted(fabric: &Fabric) -> BTreeMap<ItemKind, u64> {
     let of_nodes = channels().filter(from_switch).filter(|&c| role(c) == Role::Link).count();
     pieces.insert(ItemKind::CableNode, of_nodes as u64);
     for (kind, wanted) in [(ItemKind::CableSwitch, Role::SwitchLink), (ItemKind::CableGlobal, Role::GlobalLink)] {
-        // Of a link both ways, the direction from the lower vertex counts; a link one way counts as it stands.
+        // A link with both directions counts by the direction from the lower vertex; a link with one counts as it is.
         let cable = |c: &Channel| network.from(*c) < network.to(*c) || network.reverse(*c).is_none();
         pieces.insert(kind, channels().filter(|&c| role(c) == wanted).filter(cable).count() as u64);
     }

@@ -108,8 +108,7 @@ impl Network {
         vertices.chain(channels).chain(hosts)
     }
 
-    /// The parts of a node's host that its messages cross, in their order: those it sends, or those it receives, which no
-    /// engine carries.
+    /// The parts of a node's host that its messages cross, in order: those it sends, or those it receives (no engine).
     pub fn host_parts(&self, node: Node, is_sender: bool) -> impl Iterator<Item = Resource> + '_ {
         let last = self.host_roles.len().saturating_sub(1);
         let roles = (0..self.host_roles.len()).map(move |at| self.host_roles[if is_sender { at } else { last - at }]);
@@ -167,7 +166,7 @@ impl Network {
     }
 }
 
-/// The channels of a network by the vertex that they come to.
+/// The channels of a network by the vertex at which they arrive.
 #[derive(Clone, Debug)]
 pub struct Incoming {
     channels: Vec<Channel>,
@@ -185,7 +184,7 @@ impl Incoming {
         Incoming { channels, start }
     }
 
-    /// The channels that come to a vertex.
+    /// The channels that arrive at a vertex.
     pub fn of_vertex(&self, vertex: Vertex) -> &[Channel] {
         let v = vertex.0 as usize;
         &self.channels[self.start[v] as usize..self.start[v + 1] as usize]

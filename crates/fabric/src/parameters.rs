@@ -1,7 +1,7 @@
 //! A machine's parameters, which know what was asked for.
 //!
-//! An engine asks by name ([`Parameters::get`]). The names are noted, also those that the machine does not state. An
-//! answer can then list what it rests on, and no parameter is reported as used that no engine reads. Clones share their
+//! An engine asks by name ([`Parameters::get`]). All names are noted, also those that the machine does not state. An
+//! answer can then list what it rests on, and reports no parameter as used that no engine reads. Clones share their
 //! notes.
 
 use crate::notes::{Notes, Used};

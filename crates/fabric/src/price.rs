@@ -125,7 +125,7 @@ pub struct Bill {
 /// Between two names, dates or years where a list stands over another and both have prices in a bill.
 pub const OVER: &str = " over ";
 
-/// Of a bill's year (or date, or name) over another list, that of the list below; else itself.
+/// For a bill's year (or date, or name) over another list, the part of the list below; else the whole.
 pub fn below(of: &str) -> &str {
     of.rsplit(OVER).next().unwrap_or(of)
 }

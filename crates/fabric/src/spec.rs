@@ -61,8 +61,7 @@ impl PacketSpec {
         if payload + overhead > 0.0 { payload / (payload + overhead) } else { 1.0 }
     }
 
-    /// The most that [`PacketSpec::efficiency`] is for messages of any length: all packets full; where a message of any
-    /// length is one packet, 1.
+    /// The most that [`PacketSpec::efficiency`] is for any message: all packets full; 1 where a message is one packet.
     pub fn full_efficiency(&self, switches: f64) -> f64 {
         let full = self.payload_max_bytes.as_ref().map_or(0, |limit| limit.value);
         if full > 0 { self.efficiency(full, switches) } else { 1.0 }
@@ -177,7 +176,7 @@ pub struct PriceRef {
     pub short: Option<Short>,
 }
 
-/// Of some kinds of cable the short ones: so many pieces of the kind, or all if there are fewer, are this item.
+/// The short pieces of some kinds of cable: this many of the kind, or all if there are fewer, are this item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Short {
     /// Item of the list.

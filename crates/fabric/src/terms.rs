@@ -1,5 +1,5 @@
-//! The words of a description: where a number comes from, what a resource is, how packets flow and find their way.
-//! Everything else of the crate stands on these.
+//! The words of a description: where a number comes from, what a resource is, how packets flow and find their way. All
+//! other modules of the crate use them.
 
 /// Where a number comes from, from the strongest to the weakest. Every number of the catalog carries one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]

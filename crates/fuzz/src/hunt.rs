@@ -37,12 +37,12 @@ impl Faults {
     }
 }
 
-/// What a run of scripts came to.
+/// The result of a run of scripts.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// What is wrong, each with its script.
     pub wrong: Vec<(usize, String)>,
-    /// Of all ranks together.
+    /// Counts of all ranks together.
     pub counters: Vec<Counters>,
 }
 

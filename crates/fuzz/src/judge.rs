@@ -157,7 +157,7 @@ mod tests {
         Ground::new(Limits { control_bytes_max: 256, ..Limits::messages("x") }, 9000)
     }
 
-    /// Whatever order the ranks take, the sequential model's results are allowed, and every script ends.
+    /// In any order of the ranks, the sequential model's results are allowed, and every script ends.
     #[test]
     fn all_that_the_model_does_is_allowed() {
         for seed in 0..300 {
@@ -172,7 +172,8 @@ mod tests {
         }
     }
 
-    /// Two results of a rank exchanged: never allowed where no wildcard of source is, unless nobody could tell them apart.
+    /// Two results of a rank exchanged. That is never allowed where no wildcard of source is, unless nobody could
+    /// distinguish them.
     #[test]
     fn exchanged_results_are_not_allowed() {
         let (mut tried, mut caught) = (0, 0);

@@ -1,5 +1,5 @@
-//! MPI's matching rules as a sequential program: who receives what if the ranks take turns. A standard send waits for its
-//! receive or does not, as a library likes.
+//! MPI's matching rules as a sequential program: who receives what if the ranks take turns. A standard send waits for
+//! its receive or does not, as a library likes.
 
 use super::script::{Message, Posting, Script, Seen, Step, prefix};
 use hotlink_message::{Mode, Status, Tag};
@@ -149,13 +149,13 @@ struct Stage<'a> {
     actors: Vec<Actor>,
     /// Sends that are over: they have met their receives, or do not wait for them.
     received: BTreeSet<(Rank, u32)>,
-    /// Of the standard sends, in percent: those that do not wait.
+    /// The percentage of standard sends that do not wait.
     eager: u64,
     random: Random,
 }
 
 impl Stage<'_> {
-    /// The next message on the way between two ranks comes, if there is one.
+    /// The next message under way between two ranks arrives, if there is one.
     fn arrive(&mut self, from: usize, to: usize) -> bool {
         let way = &mut self.actors[to].way;
         let next = way.iter().position(|message| message.from as usize == from);

@@ -24,7 +24,7 @@ impl Load {
             .map(|vertex| (Resource::Vertex(Vertex(vertex as u32)), self.vertex[vertex]));
         let channels =
             (0..network.channels()).map(|channel| (Resource::Channel(Channel(channel as u32)), self.channel[channel]));
-        // By role, of which there are few; what a graph's links have of their own apart.
+        // By role, of which there are few; a graph's links with values of their own are apart.
         let mut by_role: BTreeMap<Role, (Resource, f64)> = BTreeMap::new();
         let mut sum = 0.0;
         for (resource, load) in hosts.chain(vertices).chain(channels).filter(|(_, load)| *load > 0.0) {
@@ -105,7 +105,7 @@ impl Queues {
             });
             waits.sum::<f64>() / self.sent
         };
-        // Of servers in a row, which nobody joins between, a message waits at the slowest alone.
+        // Between servers in a row that nobody else joins, a message waits only at the slowest.
         of(Place::Between) + of(Place::Link).max(of(Place::Host))
     }
 }

@@ -1,5 +1,5 @@
-//! The load count: flows over routes give the load of every resource, hence the hot link. `hotlink-bound` makes a bound of
-//! it.
+//! The load count: flows over routes give the load of every resource, hence the hot link. `hotlink-bound` makes a bound
+//! of it.
 //!
 //! Flows are pushed towards one home at a time, farthest first. All flows to a destination share the work, and no table
 //! of pairs is kept. The cores share the homes in chunks, whose sums are added in order: the same bytes on any machine.
@@ -69,7 +69,7 @@ pub enum LoadError {
         /// Most that are followed.
         most: u64,
     },
-    /// Packets go by random switches, of which there are too many.
+    /// Packets go by random switches, and there are too many of these.
     #[error("routes by random other switches: {cells} cells of memory, at most {most} are kept; count fewer nodes")]
     Cells {
         /// Switches with nodes, times switches.
@@ -77,7 +77,7 @@ pub enum LoadError {
         /// Most that are kept.
         most: u64,
     },
-    /// The routing has no way from one node to another.
+    /// The routing has no path from one node to another.
     #[error("no route from node {} to node {}", sender.0, receiver.0)]
     NoRoute {
         /// Sender.
@@ -104,8 +104,8 @@ pub struct Load {
 /// the number of cores, so neither do the sums.
 const PARTS: usize = 128;
 
-/// What chooses among equal paths on a fabric where `stated` is asked for. Packets that go by random groups choose each for
-/// itself: a path of the pair's own would keep no order there. The simulator asks here too.
+/// What chooses among equal paths on a fabric that asks for `stated`. Packets through random groups choose each for
+/// itself, because a path of the pair's own would keep no order there. The simulator asks here too.
 pub fn paths_on(fabric: &Fabric, stated: Paths) -> Paths {
     if stated.is_static() && fabric.routing.is_valiant() { Paths::Packet } else { stated }
 }
@@ -116,7 +116,8 @@ pub fn has_too_many_pairs(fabric: &Fabric) -> bool {
     is_hashed && u64::from(fabric.nodes()).pow(2) > MOST_PAIRS
 }
 
-/// Whether the fabric is one of rails of GPU hosts whose all-to-all is counted leaf by leaf, in a step or so for each link.
+/// Whether the fabric is one of rails of GPU hosts whose all-to-all is counted leaf by leaf, in a step or so for each
+/// link.
 pub fn counts_leaves(fabric: &Fabric) -> bool {
     Rails::of(fabric).is_some()
 }
@@ -137,9 +138,9 @@ pub fn apart(network: &Network) -> Option<[Node; 2]> {
     network.node_iter().find(|node| !seen[node.vertex().0 as usize]).map(|node| [first, node])
 }
 
-/// Counts the load of `demand` on every resource where packets choose among equal paths by `paths`. Where the choice is
-/// a packet's own ([`Paths::Packet`], [`Paths::Adaptive`]) flows split evenly: what both come to, no best case. `seed` is
-/// that of the pairs' hash.
+/// Counts the load of `demand` on every resource where packets choose among equal paths by `paths`. Where each packet
+/// chooses ([`Paths::Packet`], [`Paths::Adaptive`]) flows split evenly. Both policies reach that; it is no best case.
+/// `seed` is that of the pairs' hash.
 ///
 /// # Errors
 /// [`LoadError`]: wrong number of nodes, a pair without a route, or more pairs than are followed.
@@ -212,7 +213,7 @@ pub fn count_every_destination(fabric: &Fabric, demand: &Demand) -> Result<Load,
 }
 
 /// Counts the load of the pairs that have a route under the fabric's forwarding tables, and the pairs with traffic that
-/// have none. Such a pair sends nothing, on the nodes' own links neither.
+/// have none. Such a pair sends nothing, not even on the nodes' own links.
 ///
 /// # Errors
 /// As [`count`]; without forwarding tables a pair without a route is an error.
@@ -390,8 +391,8 @@ impl<'a> Injections<'a> {
         Injections { fabric, all_pairs: demand.all_pairs, flows, start, routed, explicit }
     }
 
-    /// Calls `inject(home of the source, amount, a source)` for all that goes to one node of `group` without an explicit
-    /// route.
+    /// Calls `inject(home of the source, amount, a source)` for all that goes to one node of `group` without an
+    /// explicit route.
     fn each_to(&self, group: usize, destination: Node, mut inject: impl FnMut(Vertex, f64, Node)) {
         let attachment = &self.fabric.attachment;
         if self.all_pairs > 0.0 {

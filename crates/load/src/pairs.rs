@@ -72,10 +72,10 @@ impl Counter<'_> {
 
 /// In place of a choice: the destination's home.
 const END: u32 = u32::MAX;
-/// In place of a choice: no way on.
+/// In place of a choice: no path on.
 const LOST: u32 = u32::MAX - 1;
 
-/// What lies ahead of switches on the way to one home after another, asked for when it is first needed.
+/// What lies ahead of switches on the path to one home after another, asked for when it is first needed.
 #[derive(Default)]
 pub(crate) struct Ahead {
     end: Option<Vertex>,
@@ -84,9 +84,9 @@ pub(crate) struct Ahead {
     turn: u32,
     known: Vec<Known>,
     choices: Vec<Choice>,
-    /// Of how many choices it is known what their ways lead to.
+    /// How many choices have known continuations.
     open: usize,
-    /// Of each way of each choice: its hop, the choice behind it, and what took it.
+    /// For each path of each choice: its hop, the choice behind it, and what took it.
     hops: Vec<(Channel, State)>,
     next: Vec<u32>,
     taken: Vec<f64>,
@@ -100,11 +100,11 @@ struct Known {
     turn: u32,
     /// The first choice from there on, which may be its own.
     choice: u32,
-    /// The only way on, where there is no choice.
+    /// The only path on, where there is no choice.
     only: Option<(Channel, State)>,
 }
 
-/// A state with several ways on: those from `start`.
+/// A state with several paths on: those from `start`.
 #[derive(Clone, Copy)]
 struct Choice {
     start: u32,
@@ -112,7 +112,7 @@ struct Choice {
 }
 
 impl Ahead {
-    /// Forgets what lies ahead on the way to another home.
+    /// Forgets what lies ahead on the path to another home.
     fn turn_to(&mut self, fabric: &Fabric, end: Vertex) {
         self.phases = usize::from(fabric.routing.phases());
         let unknown = Known { turn: 0, choice: LOST, only: None };
@@ -149,7 +149,7 @@ impl Ahead {
             if self.known[place].turn == self.turn {
                 break self.known[place].choice;
             }
-            // A way in a circle leads nowhere.
+            // A path in a circle leads nowhere.
             self.known[place] = Known { turn: self.turn, choice: LOST, only: None };
             self.passed.push(place);
             if Some(state.at) == self.end {
@@ -178,7 +178,7 @@ impl Ahead {
         choice
     }
 
-    /// Counts the ways that a pair draws from its first choice on; whether they end at the home.
+    /// Counts the paths that a pair draws from its first choice on; whether they end at the home.
     fn draw(&mut self, first: u32, mut draw: Draw, amount: f64) -> bool {
         let mut at = first;
         while let Some(&Choice { start, ways }) = self.choices.get(at as usize) {
@@ -189,7 +189,7 @@ impl Ahead {
         at == END
     }
 
-    /// Adds `amount` at a state, and along the only way from there to the next choice or the end.
+    /// Adds `amount` at a state, and along the only path from there to the next choice or the end.
     fn carry(&self, mut state: State, amount: f64, counts: &mut Counts) {
         loop {
             counts.vertex[state.at.0 as usize] += amount;

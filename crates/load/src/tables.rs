@@ -19,8 +19,8 @@ pub(crate) fn count(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> Re
     }
 }
 
-/// As [`count`] for the pairs that have a route, and how many pairs with traffic have none. On the nodes' own links stands
-/// what these pairs would have sent, below zero.
+/// As [`count`] for the pairs that have a route, and how many pairs with traffic have none. The nodes' own links show
+/// what these pairs would have sent, as a number below zero.
 pub(crate) fn count_reachable(
     fabric: &Fabric,
     tables: &Forwarding,
@@ -100,13 +100,13 @@ fn first_lost(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> LoadErro
 #[derive(Clone, Copy, PartialEq)]
 enum Arrival {
     Unknown,
-    /// On the way that is being followed.
+    /// On the path that is being followed.
     Open,
     Yes,
     No,
 }
 
-/// The ways of all switches to one address of a destination.
+/// The paths of all switches to one address of a destination.
 struct Tree<'a> {
     fabric: &'a Fabric,
     tables: &'a Forwarding,
@@ -154,7 +154,8 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    /// Adds what every other node sends to this address of the destination; returns the number of nodes whose packets do not arrive.
+    /// Adds what every other node sends to this address of the destination; returns the number of nodes whose packets
+    /// do not arrive.
     fn add_to(&self, amount: f64, counts: &mut Counts) -> u64 {
         let (network, attachment) = (&self.fabric.network, &self.fabric.attachment);
         let first = network.nodes as usize;

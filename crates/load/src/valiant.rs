@@ -86,7 +86,7 @@ impl<'a> Plan<'a> {
         };
         if shape.groups == 1 {
             let own = shape.region(target);
-            // Between nodes of one router there is no way by another.
+            // Between nodes of one router there is no path by another.
             start(target, sent[own as usize]);
             for (from, &amount) in (0..shape.routers).zip(&sent).filter(|(from, _)| *from != own) {
                 let vias = (0..shape.routers).filter(|&via| via != from && via != own);

@@ -184,8 +184,8 @@ impl Machine {
         let beside = within(&local.copies_beside, bytes, working).filter(|_| ranks > 1);
         beside.or_else(|| within(&local.copies, bytes, working)).ok_or(Missing::Copies)
     }
-    /// What is left of the time of a long copy while no other rank copies: it has the memory to itself. What the caches
-    /// hold is no faster alone.
+    /// The part of a long copy's time that remains while no other rank copies: it has the memory to itself. A copy
+    /// within the caches is no faster alone.
     pub(super) fn alone(&self, bytes: u64) -> f64 {
         let Some(local) = &self.local else { return 1.0 };
         match (local.copies.at(bytes), local.copies_beside.at(bytes)) {
@@ -235,8 +235,8 @@ impl Machine {
         if self.local.is_some() { Err(Missing::MultiplyAdd) } else { Ok(0) }
     }
 
-    /// The least time of a window of so many messages to another rank, which answers with an empty one, and what takes
-    /// that time. With `both`, the other rank sends as many, and nobody answers.
+    /// The least time of a window of this many messages to another rank, which answers with an empty one, and what
+    /// takes that time. With `both`, the other rank sends as many, and nobody answers.
     pub fn least_of_window(&self, bytes: u64, window: u64, both: bool) -> (Time, &'static str) {
         let (work, news) = (self.messages.work(bytes), self.news());
         if self.is_carried() {
@@ -258,7 +258,7 @@ impl Machine {
         }
     }
 
-    /// Time of the news that a message was carried: an empty message's.
+    /// Time of the notice that a message was carried: an empty message's.
     pub(super) fn news(&self) -> u64 {
         self.messages.latency.0 + 2 * self.messages.overhead.0 + self.messages.transit.at(1).unwrap_or(0)
     }

@@ -39,7 +39,7 @@ struct Cpu {
 struct Nic {
     send_free: u64,
     recv_free: u64,
-    /// When the last message that came was whole: what an adapter hands over keeps its order.
+    /// When the last message was whole: an adapter keeps the order of its messages.
     last_whole: u64,
     line: Line,
     /// A send has its turn here and waits for its processor.
@@ -204,7 +204,7 @@ impl<'a> Machine<'a> {
         self.queue.push(at, Event::new(kind, id, 0));
     }
 
-    /// Lets everything go on that became ready.
+    /// Starts everything that became ready.
     fn drain(&mut self) {
         let mut done = 0;
         while let Some(&id) = self.ready.get(done) {
@@ -442,7 +442,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Of equals the first.
+    /// The first of equals.
     fn busiest(&self) -> Option<(Limit, Time)> {
         let cpus = self.cpus.iter().enumerate().map(|(at, cpu)| {
             let at = at as u32;

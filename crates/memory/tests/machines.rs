@@ -1,4 +1,5 @@
-//! The memory system beside what it was not fitted to: STREAM on the T3D, published bus rates; and what must hold of any.
+//! The memory system against what it was not fitted to: STREAM on the T3D, and published bus rates. Also what must hold
+//! of any.
 
 use hotlink_fabric::catalog::load;
 use hotlink_fabric::spec::FabricSpec;
@@ -36,8 +37,8 @@ fn stream_on_the_t3d_is_predicted_from_its_clocks() {
     assert!(near(read, 228.0), "{read}");
 }
 
-/// P058, recalled: 45 to 60 MB/s copied one way on a Pentium Pro of 200 MHz with the 440FX. From memory the model's copy
-/// comes to 43 with what it writes back, to 49 without.
+/// P058, recalled: 45 to 60 MB/s copied one way on a Pentium Pro of 200 MHz with the 440FX. From memory the model
+/// copies 43 MB/s with what it writes back, 49 without.
 #[test]
 fn the_pentium_pro_copies_as_recalled_within_a_tenth() {
     let copy = mbps(LONG, memory("k98-sci").copy(LONG, 1));

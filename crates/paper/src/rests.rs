@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Most inputs that a line names.
 const MOST: usize = 3;
 
-/// Keys that these lines tell of: no columns.
+/// Keys that these lines explain: no columns.
 pub fn is_told_below(key: &str) -> bool {
     let interval = key.strip_suffix("_low").or_else(|| key.strip_suffix("_high"));
     ["inputs", "estimates", "assumed", "sensitivity", "sensitivity_of", "not_varied"].contains(&key)

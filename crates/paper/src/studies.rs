@@ -21,7 +21,7 @@ const COUNTS: [&str; 13] = [
     "read_on_page",
     "recalled",
 ];
-/// What is told of a claim.
+/// The columns of a claim.
 const VERDICT: [&str; 12] = [
     "id",
     "verdict",

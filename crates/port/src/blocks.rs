@@ -1,5 +1,5 @@
-//! Memory of ranks that live in one process: blocks of bytes or of nothing but a length ([`Kind::Ghost`]). What the
-//! loopback and the simulated ports keep for each rank; they add what exporting and importing cost.
+//! Memory of ranks that live in one process: blocks of bytes, or of only a length ([`Kind::Ghost`]). The loopback and
+//! the simulated ports keep it for each rank, and add the costs of exports and imports.
 
 use crate::{Align, Kind, Layout, Memory, Refusal, Span};
 use std::collections::BTreeMap;

@@ -55,8 +55,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Of a port with nothing but control messages of any length, between processes in real time, whose costs are not
-    /// known: what others add to.
+    /// Limits of a port with nothing but control messages of any length, between processes in real time, with unknown
+    /// costs. Others add to it.
     pub fn messages(name: impl Into<String>) -> Limits {
         Limits {
             name: name.into(),
@@ -106,7 +106,7 @@ pub struct DepositLimits {
 }
 
 impl DepositLimits {
-    /// Of memory that this machine's processors reach themselves.
+    /// Limits of memory that this machine's processors reach themselves.
     pub const ANY: DepositLimits = DepositLimits {
         bytes_max: u64::MAX,
         dma_align: 1,
@@ -118,8 +118,8 @@ impl DepositLimits {
         dma_rate: Rate(0),
     };
 
-    /// Who moves long operations: the faster of the two where both can; the DMA engine, which lets the processor compute,
-    /// where they are alike. `mappable`: a mapping of the remote memory can be had.
+    /// What moves long operations: the faster of the two where both can. Where they are alike it is the DMA engine,
+    /// which lets the processor compute. `mappable`: the remote memory can be mapped.
     pub fn mover(&self, mappable: bool) -> Engine {
         let faster = mappable && self.pio_rate > self.dma_rate;
         if self.pio && (faster || !self.dma) { Engine::Pio } else { Engine::Dma }
@@ -151,9 +151,10 @@ pub struct RegistrationLimits {
     /// As `zero_copy_min`, for private memory between ranks that both wait. Where the system must copy, buffers may be
     /// faster at every size, and zero-copy pays only by letting one side compute.
     pub private_zero_copy_min: u64,
-    /// The same from above: private memory of so many bytes and more moves faster through buffers again.
+    /// The same from above: private memory of this many bytes and more moves faster through buffers again.
     pub private_zero_copy_max: u64,
-    /// Private memory that both ranks wait for and that is shorter than this moves faster by one of them than in halves.
+    /// Private memory that both ranks wait for and that is shorter than this moves faster by one of them than in
+    /// halves.
     pub private_halves_min: u64,
     /// Address translation entries for mappings; `None`: no limit.
     pub entries: Option<u64>,
@@ -170,7 +171,7 @@ pub struct RegistrationLimits {
 }
 
 impl RegistrationLimits {
-    /// Of a port that exports no private memory: no transfer is worth a registration.
+    /// Limits of a port that exports no private memory: no transfer is worth a registration.
     pub const NONE: RegistrationLimits = RegistrationLimits {
         private: false,
         private_mappable: false,

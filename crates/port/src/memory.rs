@@ -11,7 +11,7 @@ pub struct Memory(pub u64);
 /// What memory is good for (W01's allocation attribute `type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Whatever the port moves fastest without special care: shared if it has it, else private.
+    /// The kind that the port moves fastest without special care: shared if it has it, else private.
     #[default]
     Default,
     /// A regular segment: other ranks may map it.

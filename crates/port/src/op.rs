@@ -38,12 +38,12 @@ impl Payload<'_> {
     }
 }
 
-/// Who moves the data of a deposit or fetch.
+/// What moves the data of a deposit or fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Engine {
     /// The processor, by stores through a mapping: done on this side when `post` returns.
     Pio,
-    /// The port's DMA engine, or whatever plays its part: progresses while the processor computes.
+    /// The port's DMA engine, or what plays its part: it progresses while the processor computes.
     Dma,
 }
 
@@ -114,11 +114,11 @@ pub enum Op<'a> {
     Reduce {
         /// How, and of what.
         operation: Operation,
-        /// Who gets which part of the result; other than [`Share::All`] where the limits say so.
+        /// Which rank gets which part of the result; other than [`Share::All`] where the limits say so.
         share: Share,
         /// This rank's elements.
         from: Span,
-        /// Where the result goes; not looked at on ranks that get nothing.
+        /// Where the result goes; ignored on ranks that get nothing.
         to: Span,
         /// Returned with the end.
         token: Token,
@@ -211,8 +211,8 @@ pub enum Event {
     Revoked(Key),
     /// A rank has died or left without being asked to.
     PeerGone(Rank),
-    /// A rank has closed its port, and all that it sent was given before. Ports of real time tell this; a simulation knows
-    /// by itself when nobody can go on.
+    /// A rank has closed its port, and all that it sent was given before. Ports of real time report this; a simulation
+    /// knows by itself when nobody can go on.
     PeerLeft(Rank),
 }
 
@@ -245,8 +245,8 @@ pub enum Work {
         /// Bytes read, and as many written.
         bytes: u64,
     },
-    /// OWN: the program has just computed by itself, on memory of its own. A real port has nothing to do, its clock saw
-    /// the time pass; a simulated one lets that much time pass.
+    /// OWN: the program has just computed by itself, on memory of its own. A real port does nothing, because its clock
+    /// saw the time pass. A simulated port lets that much time pass.
     Own {
         /// Bytes read or written in order.
         streamed: u64,

@@ -100,7 +100,7 @@ impl Packed {
     }
 }
 
-/// Who waits for an operation. Most have one successor, not far from them, which then needs no list.
+/// What waits for an operation. Most have one successor, not far from them, which then needs no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Follows(u32);
 
@@ -143,7 +143,7 @@ impl Follows {
     fn many(self) -> usize {
         [1, 1, 2, 0][self.kind() as usize]
     }
-    /// Those of `before`, with the mark, that stand in no list: of so many the first.
+    /// Those of `before`, with the mark, that stand in no list: of this many the first.
     #[inline]
     fn alone(self, before: u32) -> ([u32; 2], usize) {
         let after = self.after(before);

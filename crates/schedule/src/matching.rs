@@ -35,7 +35,7 @@ type Numbers = HashMap<Key, u32, BuildHasherDefault<Mix>>;
 pub struct Matching {
     /// By pattern: receives that wait. Without wildcards messages, where there are any: then none of the receives does.
     waiting: Vec<Line>,
-    /// Patterns of which messages wait.
+    /// Patterns with waiting messages.
     of_messages: Marks,
     /// Where a receive uses wildcards.
     wild: Option<Wild>,
@@ -84,7 +84,7 @@ impl Numbering {
 }
 
 impl Matching {
-    /// For the operations of a schedule, each of which it shows, and what a run keeps of each.
+    /// For the operations of a schedule. It shows each to `show`, and keeps a run's state of each.
     pub fn new<T: Default>(schedule: &Schedule, mut show: impl FnMut(&Op)) -> (Matching, Vec<State<T>>) {
         // By receiver: where its sends begin, in the order of receivers.
         let mut ends = vec![0u32; schedule.ranks() as usize];

@@ -24,7 +24,7 @@ impl Recorder {
     pub fn new(ranks: u32) -> Recorder {
         Recorder { lines: vec![Line::default(); ranks as usize] }
     }
-    /// `rank` computes for so many units of time. Computations without a message between them become one.
+    /// `rank` computes for this many units of time. Computations without a message between them become one.
     pub fn calc(&mut self, rank: u32, units: u64) {
         let steps = &mut self.lines[rank as usize].steps;
         match steps.last_mut() {

@@ -53,7 +53,7 @@ pub struct Sums {
     pub calls: u64,
     /// From the first rank that entered to the last that left.
     pub whole: Time,
-    /// Of that: until the last had entered.
+    /// The part of it until the last rank entered.
     pub spread: Time,
     /// What all ranks spent, each from its entry on.
     pub inside: Time,

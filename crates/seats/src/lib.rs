@@ -5,7 +5,7 @@
 //! shared memory. The process's own memory stays where it is, and the simulator reads and writes it there. [`Office`]
 //! is the simulator's side, a [`hotlink_port::Program`] for any port on which others may lodge memory.
 //!
-//! On real ports ranks tell what they wait for in [`Waits`], and a [`Watch`] sees that none can go on.
+//! On real ports ranks report in [`Waits`] what they wait for, and a [`Watch`] sees that none can go on.
 
 mod calls;
 mod desk;

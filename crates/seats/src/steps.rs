@@ -29,11 +29,11 @@ pub enum Step {
         /// Its length.
         bytes: u64,
     },
-    /// The program computes for so long.
+    /// The program computes for this long.
     Computes(Time),
 }
 
-/// A message on its way.
+/// A message on its path.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     number: u32,

@@ -146,7 +146,7 @@ mod tests {
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-    /// Others of the test program come and go: only its own are looked for.
+    /// Others of the test program come and go: the search is for its own only.
     #[test]
     fn a_thread_that_spins_is_awake_and_one_that_waits_is_not() {
         let mut tasks = Tasks::of_process().unwrap();

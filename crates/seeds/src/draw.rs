@@ -71,7 +71,7 @@ fn number(row: &Row, key: &str) -> Option<f64> {
     row.key(key).and_then(Value::as_f64)
 }
 
-/// One for each fabric, series and engine; where a point tells what counted loads give, one for those, too.
+/// One for each fabric, series and engine; where a point has the result of counted loads, one for those, too.
 fn curves(rows: &[&Row], key: &str) -> Vec<Curve> {
     let mut all: Vec<Curve> = Vec::new();
     let mut colours: Vec<String> = Vec::new();

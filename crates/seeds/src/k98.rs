@@ -26,7 +26,7 @@ const FABRICS: [&str; 4] = ["k98-myrinet", "k98-sci", "k98-clustar", "k98-t3d"];
 const STRIDES: [u64; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64];
 /// Payload of the strided deposits; s24's largest block.
 const BLOCK: u64 = 512 << 10;
-/// Large enough that the first and last packet's way no longer counts.
+/// Large enough that the first and last packet's path no longer counts.
 const LARGE: u64 = 8 << 20;
 
 /// Payload of a bar of s27.
@@ -125,7 +125,7 @@ impl Model {
         &self.platform(fabric).1
     }
 
-    /// Of a deposit: the host's model read the machine when it was made.
+    /// Evidence of a deposit: the host's model read the machine when it was made.
     fn evidence(&self, fabric: &str) -> Evidence {
         Evidence::of(Method::Packet, self.spec(fabric))
     }

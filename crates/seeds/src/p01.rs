@@ -66,7 +66,7 @@ pub(super) fn report() -> Result<Report, Error> {
     Ok(Report { name: "P01", title, claims, series })
 }
 
-/// A flood in words; figures and rows tell its messages' size beside.
+/// A flood in words; figures and rows give its messages' size separately.
 fn in_words(flood: &str) -> &'static str {
     if flood.starts_with("uniform") { "random partners, full load" } else { "fixed partners, full load" }
 }
@@ -159,7 +159,7 @@ fn bandwidths(spec: &FabricSpec, claim: &Claim) -> Rows {
     ])
 }
 
-/// The share of barriers that take less than 20 us beside a flood, in per cent.
+/// The share of barriers that take less than 20 us under a flood, in per cent.
 fn short_barriers(spec: &FabricSpec, flood: BackgroundSpec) -> Result<Found, String> {
     let what = Collective { background: Some(flood), ..loaded(Algorithm::Hardware, None, SAMPLES) };
     Found::once(Method::Packet, spec, |spec| Ok(100.0 * share_under(&run(spec, what)?.latency, 20.0)))
@@ -194,7 +194,7 @@ fn broadcast_under_load(spec: &FabricSpec, claim: &Claim) -> Rows {
     Ok(vec![row.under("median at load 1; `in 200 us` is an upper limit: it holds if no longer than printed")])
 }
 
-/// Medians of an algorithm alone and beside a flood, and what they rest on.
+/// Medians of an algorithm alone and under a flood, and what they rest on.
 fn beside(spec: &FabricSpec, [alone, loaded]: [Collective; 2], number: Number) -> Result<([f64; 2], Evidence), String> {
     let spec = unasked(spec);
     let times = [number(&run(&spec, alone)?), number(&run(&spec, loaded)?)];

@@ -1,4 +1,4 @@
-//! How well the studies come out: what the models predict and by how much they miss, who is ahead, and what is no evidence.
+//! The score of the studies: what the models predict and by how much they miss, who is ahead, and what is no evidence.
 //!
 //! Rows of one curve count once, and so do the readings of one claim. They hold if each of them does.
 

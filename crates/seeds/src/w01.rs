@@ -65,7 +65,7 @@ fn mib(record: &Value) -> f64 {
     number(record, "bandwidth_MBps") * 1e6 / f64::from(1 << 20)
 }
 
-/// The other way to move regular segments, which the seed does not say it took.
+/// The other path to move regular segments, which the seed does not say it took.
 fn by_stores(spec: &FabricSpec, claim: &Claim) -> Result<Row, Error> {
     let rate = |spec: &FabricSpec| {
         let host = Host::new(spec).map_err(|error| Error::Input(error.to_string()))?;

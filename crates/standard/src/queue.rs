@@ -1,4 +1,4 @@
-//! Who has a window's lock, and who waits for it.
+//! Which rank has a window's lock, and which waits for it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -56,7 +56,7 @@ impl<T> LockQueue<T> {
         let place = if !first.alone || self.holders.is_empty() {
             0
         } else {
-            // It waits for its elders whoever else comes in beside them.
+            // It waits for its elders, whoever else joins them.
             let elders = self.holders.values().any(|holder| holder.came < first.came);
             let place = self.queue.iter().position(|waiter| !waiter.alone)?;
             if !elders && self.passed == PASSES {
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(granted(&mut queue), [3]);
     }
 
-    /// A holder may itself wait for one that shares the lock: it is not kept out by one that wants the lock alone.
+    /// A holder may itself wait for one that shares the lock, so one that wants the lock alone does not keep it out.
     #[test]
     fn who_shares_a_lock_passes_one_that_waits_for_an_elder() {
         let mut queue = LockQueue::default();
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(granted(&mut queue), [2]);
     }
 
-    /// Two ranks of which one always holds the lock let a third have it alone in the end.
+    /// Two ranks, one of which always holds the lock, let a third have it alone in the end.
     #[test]
     fn who_waits_to_have_it_alone_is_passed_so_often_only() {
         let mut queue = LockQueue::default();

@@ -31,7 +31,7 @@ impl Cart {
             (0..dim).contains(&at).then_some(rank * dim + at)
         })
     }
-    /// Who is `distance` before and behind a rank along a dimension.
+    /// The ranks that are `distance` before and behind a rank along a dimension.
     pub fn shifted(&self, rank: i64, dimension: usize, distance: i64) -> (Option<i64>, Option<i64>) {
         let at = |distance: i64| {
             let mut coordinates = self.coordinates(rank);
@@ -92,7 +92,7 @@ impl Graph {
 /// A rank's own edges of a graph that no rank knows whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbors {
-    /// Who sends to it, with weights.
+    /// The ranks that send to it, with weights.
     pub sources: Vec<(i64, i64)>,
     /// To whom it sends, with weights.
     pub destinations: Vec<(i64, i64)>,

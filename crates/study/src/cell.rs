@@ -27,7 +27,7 @@ pub struct Cell {
     pub seed: u64,
     /// Largest payload of a packet, within the fabric's limit.
     pub packet_size: Option<u32>,
-    /// Messages from which a node takes packets in turn.
+    /// Concurrent messages per node, served round-robin.
     pub streams: Option<u16>,
     /// How equal paths are chosen; by default as the fabric does.
     pub paths: Option<Paths>,

@@ -23,7 +23,7 @@ pub struct Parameters {
 #[derive(Clone, Debug)]
 struct Flow {
     window: f64,
-    /// W^c: the window that the others of a round trip are worked out from.
+    /// W^c: the window from which the others of a round trip are computed.
     reference: f64,
     most: f64,
     base_ps: f64,

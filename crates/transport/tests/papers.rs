@@ -1,5 +1,5 @@
-//! The transports against step traces and fixed points worked out from their papers, with a bottleneck of this test's own:
-//! nothing here knows the simulator.
+//! The transports against step traces and fixed points computed from their papers, with a bottleneck of this test's
+//! own. Nothing here knows the simulator.
 
 use hotlink_transport::dcqcn::{self, Dcqcn};
 use hotlink_transport::dctcp::{self, Dctcp};
@@ -54,7 +54,7 @@ fn dcqcn_cuts_by_half_the_estimate_and_recovers_by_halves_of_the_distance() {
     // A mark 10 us later is within N: no notification.
     all.heard(0, &ack(110 * US, 12 * US, true));
     close(all.allowance(0, 110 * US).rate, LINE / 2.0);
-    // 55 us without one: alpha falls by g, and the first of five recoveries takes half of the way back.
+    // 55 us without one: alpha falls by g, and the first of five recoveries takes half of the cut back.
     close(all.allowance(0, 155 * US).rate, LINE * 0.75);
     close(all.alpha(0), 255.0 / 256.0);
     // After n steps the distance is 2^-(n+1).
@@ -91,7 +91,7 @@ fn dcqcn_lowers_the_target_at_every_cut_or_only_after_an_increase() {
         // Two cuts before the timer of 55 us ends, each by half: alpha is 1.
         close(rate(&mut all, 100, true), LINE / 2.0);
         close(rate(&mut all, 150, true), LINE / 4.0);
-        // Half of the way to the rate before the second cut, or to that before the first.
+        // Half-way to the rate before the second cut, or to that before the first.
         let before = f64::midpoint(LINE / 4.0, if clamp_target { LINE / 2.0 } else { LINE });
         close(rate(&mut all, 205, false), before);
         // That was an increase, so that this cut sets the target either way; alpha is 1 - g.
@@ -148,8 +148,8 @@ fn dctcp_cuts_by_half_the_marked_share_of_a_window_and_grows_by_a_packet() {
     all.open(0, &path(10));
     let window = |all: &mut Dctcp| all.allowance(0, 0).window / PACKET;
     let sent = |all: &mut Dctcp, packets: u32| (0..packets).for_each(|_| all.sent(0, PACKET as u32, 0));
-    // Slow start: each acknowledgement adds a packet, ten become twenty. The first one ends a window of the estimate, which
-    // nothing was in; the next ends when all ten are acknowledged.
+    // Slow start: each acknowledgement adds a packet, ten become twenty. The first one ends a window of the estimate,
+    // which nothing was in; the next ends when all ten are acknowledged.
     sent(&mut all, 10);
     for _ in 0..10 {
         all.heard(0, &ack(US, 12 * US, false));
@@ -296,7 +296,8 @@ fn nscc_follows_its_four_quadrants() {
     let before = window(&mut all);
     all.heard(0, &ack(US, 15 * US, true));
     close(window(&mut all), before);
-    // Mean delays of marked packets 30 us late: m += 0.0125 (30 - m), from 0.0125 x 3; the first cut comes when m passes 6.
+    // Mean delays of marked packets 30 us late: m += 0.0125 (30 - m), from 0.0125 x 3; the first cut comes when m
+    // passes 6.
     let mut mean = 0.0125 * 3.0;
     let mut now = 2 * US;
     while mean <= 6.0 {
@@ -314,7 +315,7 @@ fn nscc_follows_its_four_quadrants() {
     let cut = window(&mut all);
     all.heard(0, &ack(now, 42 * US, true));
     assert!(window(&mut all) - cut <= 0.15 * PACKET + 1.0);
-    // Unmarked and late: fair increase, 5 packets' bytes for a window acknowledged, told once in eight packets.
+    // Unmarked and late: fair increase, 5 packets' bytes for a window acknowledged, applied once in eight packets.
     let mut flows = Nscc::new(nscc());
     flows.open(0, &path(12));
     for n in 0..200 {
@@ -391,7 +392,8 @@ fn hpcc_follows_algorithm_1() {
     let reference = 125_000.0 * 0.95 / 1.1 + 80.0;
     close(told(&mut all, 17, 12, &[hop(11, 25_000.0, 62_500.0)]), reference);
     close(all.allowance(0, 0).rate, reference / 10e-6);
-    // This packet left before the update: the window follows from the same reference. u = 0.2 + 0.8, U = 0.5 x 1.1 + 0.5.
+    // This packet left before the update: the window follows from the same reference. u = 0.2 + 0.8, U = 0.5 x 1.1 +
+    // 0.5.
     close(told(&mut all, 22, 12, &[hop(16, 30_000.0, 112_500.0)]), reference * 0.95 / 1.05 + 80.0);
     // These left after it. Half of the line rate and no queue: U falls below eta, and five windows grow by W_AI.
     let (mut inflight, mut window, mut sent) = (1.05, reference, 112_500.0);
@@ -402,7 +404,7 @@ fn hpcc_follows_algorithm_1() {
         sent += 31_250.0;
         close(told(&mut all, 40 + 20 * round, 12, &[hop(21 + 5 * round, 0.0, sent)]), window);
     }
-    // Another way has nothing to be compared with; the fullest of several links counts, at most for T.
+    // Another path has nothing to be compared with; the fullest of several links counts, at most for T.
     let before = all.allowance(0, 0).window;
     let other = Hop { link: 8, ..hop(100, 0.0, 0.0) };
     close(told(&mut all, 400, 12, &[other, hop(101, 0.0, 0.0)]), before);
@@ -443,7 +445,7 @@ fn a_window_above_a_packet_ends_the_wait_of_its_pace() {
     let mut flows = Flows::new(Box::new(Swift::new(swift())));
     let flow = flows.open(0, &path(10));
     let mut now = 0;
-    // A packet leaves and is acknowledged after so long: may the next one leave at once?
+    // A packet leaves and is acknowledged after this long: may the next one leave at once?
     let mut after = |rtt_us: u64| {
         flows.sent(flow, PACKET as u32, now);
         now += rtt_us * US;
@@ -527,7 +529,8 @@ fn flows_share_a_link_and_hold_the_queue_where_their_papers_say() {
         let (delay, shares, used) = bottleneck(&mut Swift::new(swift()), flows, 10, f64::INFINITY);
         assert!((5.0..20.0).contains(&delay), "Swift, {flows} flows: {delay} us of a target of 15");
         assert!(used > 0.95 && shares.iter().all(|share| (0.5..1.5).contains(share)), "Swift: {used} {shares:?}");
-        // Scaling by flows: N windows fill the way and the queue of a target that depends on them, W = C (RTT + d) / N.
+        // Scaling by flows: N windows fill the path and the queue of a target that depends on them, W = C (RTT + d) /
+        // N.
         let held = |delay: f64| 15.0 + swift_gain(LINE * (10.0 + delay) / 1e6 / PACKET / f64::from(flows));
         let expected = (0..60).fold(15.0, |delay, _| held(delay));
         let (delay, shares, used) = bottleneck(&mut Swift::new(swift_scaled()), flows, 10, f64::INFINITY);

@@ -18,7 +18,7 @@ use hotlink_study::{Error, Source, Unwatched, Watch, parallel};
 pub struct Study {
     /// How they are reached.
     pub kinds: Vec<RegionKind>,
-    /// Who sets them up.
+    /// The registrations to run.
     pub setups: Vec<RegionSetup>,
     /// What is kept between accesses.
     pub holds: Vec<Hold>,

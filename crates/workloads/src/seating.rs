@@ -45,7 +45,7 @@ impl Seats {
     pub fn alone(ranks: u32) -> Seats {
         Seats { ranks, nodes: ranks, places: Vec::new(), per_node: 1, placement: None }
     }
-    /// A rank on each of these nodes, of so many.
+    /// A rank on each of these nodes, of this many.
     pub fn at(nodes: u32, places: &[u32]) -> Seats {
         Seats { ranks: places.len() as u32, nodes, places: places.to_vec(), per_node: 1, placement: None }
     }

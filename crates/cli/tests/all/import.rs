@@ -349,7 +349,7 @@ fn a_diagnosis_asks_for_the_fabric_and_then_names_the_cause() {
     assert_eq!(told_of(of("explanation")[0]), "1 host-link a3");
     assert_eq!(of("number").len(), 5 * 13);
     let table = String::from_utf8(hotlink(&line).stdout).unwrap();
-    assert!(table.contains("on a3: ibstat") && table.contains("not told: no time of short messages"), "{table}");
+    assert!(table.contains("on a3: ibstat") && table.contains("unknown: no time of short messages"), "{table}");
     // The exit status reports the finding, where that is asked for: a sound run, one that stands out, one that crashed.
     std::fs::write(
         folder.join("crashed.txt"),

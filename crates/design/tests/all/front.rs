@@ -1,4 +1,4 @@
-//! The front, the limits, and what is told of them.
+//! The front, the limits, and what is reported about them.
 
 use hotlink_bench::Record;
 use hotlink_design::{Design, Limit, Request, design};

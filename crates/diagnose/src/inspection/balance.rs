@@ -1,4 +1,5 @@
-//! Cables that carry more than their share: of what a switch sends to the next level, each cable's part should be its rate's.
+//! Cables that carry more than their share. Of the traffic from a switch to the next level, each cable's part should
+//! follow its rate.
 
 use super::View;
 use hotlink_fabric::network::{Channel, Resource, Vertex};

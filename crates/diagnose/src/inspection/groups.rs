@@ -82,7 +82,7 @@ fn time(fabric: &Fabric, load: &hotlink_load::Load, channel: Channel) -> f64 {
 struct Group<'a> {
     switch: Vertex,
     nodes: &'a [Node],
-    /// Of these one for each address that they send to.
+    /// One of these for each address to which they send.
     senders: Vec<Node>,
 }
 

@@ -261,7 +261,7 @@ fn all_to_all(view: &View<'_>, level: &[u32], record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// Hosts whose packets cross a channel on their way in; under forwarding tables only.
+/// Hosts whose packets cross a channel on their path in; under forwarding tables only.
 fn destinations(view: &View<'_>, channel: Channel) -> Vec<String> {
     let Routing::Tables(tables) = &view.fabric.routing else { return Vec::new() };
     let network = &view.fabric.network;

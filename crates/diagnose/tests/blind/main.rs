@@ -17,7 +17,7 @@ use hotlink_study::Source;
 use machine::Machine;
 use std::collections::BTreeMap;
 
-/// A case: what is told to the diagnosis, and what it does not know.
+/// A case: what the diagnosis receives, and what it does not know.
 struct Case {
     named: &'static str,
     files: Vec<(String, String)>,

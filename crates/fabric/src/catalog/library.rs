@@ -264,8 +264,7 @@ impl Library {
         parse_price_list(&file, &text)
     }
 
-    /// Finds a fabric or a variant of one, else a part, else a price list, else something published. The content of the
-    /// file decides for a path.
+    /// Finds a fabric or variant, else a part, else a price list, else something published. A path's content decides.
     ///
     /// # Errors
     /// Every mistake of the file and of the parts it names.

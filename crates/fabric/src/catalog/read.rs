@@ -122,7 +122,7 @@ impl Stated {
     /// Reads `[resource]`, `[packet]` and `[parameter]` of a part or fabric over what was stated before.
     fn read(&mut self, sheet: &Sheet<'_>, root: &Table<'_>) {
         self.read_values(root);
-        // A value that is stated anew has the new value's range or none.
+        // A value that is stated again has the new value's range or none.
         for key in sheet.keys() {
             self.ranges.remove(&key);
         }
@@ -417,8 +417,8 @@ fn check_buildable(root: &Table<'_>, topology: &TopologySpec) {
     }
 }
 
-/// The stated routing, which must suit the topology; without one, the first of the technology's that does: up*/down*
-/// before others where switches close circles.
+/// The stated routing, which must suit the topology. By default it is the first of the technology's that does;
+/// up*/down* comes before others where switches close cycles.
 fn read_routing(
     root: &Table<'_>,
     topology: Option<&TopologySpec>,

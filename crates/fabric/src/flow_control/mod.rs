@@ -29,7 +29,7 @@ pub enum Admission {
     Whole,
     /// Room for as much of it as the buffer holds: the rest stays behind (worms).
     Part,
-    /// Room for all of it, but on a ring, where the receiver decides as it arrives and what it refuses is sent again.
+    /// Room for all of it. On a ring the receiver decides on arrival, and what it refuses is sent again.
     RingAccess,
     /// Nothing, until the buffer is full and closes the link; what is under way then goes to the headroom (pause).
     UntilPaused,

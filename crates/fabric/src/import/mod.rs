@@ -65,8 +65,8 @@ pub struct ImportError {
 const MAX_DEVICES: usize = 1 << 22;
 const MAX_LINKS: u64 = 1 << 24;
 
-/// Builds the fabric that `text` describes, called `file` in messages. Its name is the file's stem unless it has one.
-/// `technology`, where given, goes before the file's own; one of the two must be there.
+/// Builds the fabric that `text` describes, called `file` in messages. Its name is the file's stem unless it has one. A
+/// given `technology` takes precedence over the file's own; one of the two must be there.
 ///
 /// # Errors
 /// The first mistake, with its place.

@@ -12,7 +12,8 @@ use crate::terms::Role;
 /// Which of equal paths a packet takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Paths {
-    /// The packets of a message take the equal paths in turn: even load, and packets of a pair may overtake each other.
+    /// The packets of a message take the equal paths round-robin: even load, and packets of a pair may overtake each
+    /// other.
     Packet,
     /// One path for each pair of nodes, by a hash of the pair (ECMP): order kept, load as even as the hash.
     Flow,
@@ -69,7 +70,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// For a packet with this lot (32 bits count) and place in turn.
+    /// For a packet with this lot (32 bits count) and round-robin index.
     #[inline]
     pub fn new(paths: Paths, destination: Node, lot: u64, turn: u64) -> Draw {
         Draw { lot, turn, paths, destination }
@@ -115,15 +116,14 @@ impl Draw {
 
 /// The forwarding tables of [`Paths::Destination`], as a few numbers for each device. A destination's number is divided
 /// by them before it is taken modulo the hops. Nodes of one switch have consecutive numbers, in any numbering. Each
-/// level of a tree uses digits of its own, as D-mod-k does, so that the next level spreads what one level has
-/// separated.
+/// level of a tree uses its own digits, as D-mod-k does, so the next level spreads what one level has separated.
 #[derive(Debug)]
 pub struct Tables {
     /// Number of each node.
     number: Vec<u32>,
     /// Links between a device and the nearest node.
     level: Vec<u32>,
-    /// Divisor on the way up and across.
+    /// Divisor on the path up and across.
     up: Vec<u64>,
     /// Channels up.
     ups: Vec<u64>,
@@ -196,14 +196,13 @@ impl Tables {
         u64::from(self.number[destination.0 as usize])
     }
 
-    /// The divisor of a destination's number on the way up or across from a device. The quotient modulo the hops is the
-    /// index of the hop taken.
+    /// The divisor of a destination's number on the path up or across. The quotient modulo the hops is the hop's index.
     pub fn divisor(&self, device: Vertex) -> u64 {
         self.up[device.0 as usize]
     }
 
-    /// The place of the hop taken towards a destination, where a device offers `ways` of them from `first` to `last`. Of
-    /// parallel channels down it is the copy that a packet to the same node would have climbed by.
+    /// The index of the hop taken towards a destination, where a device offers `ways` of them from `first` to `last`.
+    /// Of parallel channels down it is the copy by which a packet to the same node would have climbed.
     pub fn place(&self, network: &Network, [first, last]: [Channel; 2], ways: usize, destination: Node) -> usize {
         let (at, to, number) = (network.from(first), network.to(first), self.number(destination));
         let (below, own) = (to.0 as usize, at.0 as usize);

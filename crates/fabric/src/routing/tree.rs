@@ -3,8 +3,7 @@
 //! In a complete fat tree, or k-ary n-tree, the homes below a device are a range of neighbours. All devices above it
 //! have one and the same range below them. Devices of one level and range form a block, and the blocks form a tree. The
 //! distance between a device and a home is that in the tree of blocks. A search for each home would take time and
-//! memory that grow with the square of the nodes. 65,536 nodes of a quaternary tree have 16,384 homes and 131,072
-//! switches.
+//! memory that grow with the square of the nodes. A quaternary tree of 65,536 nodes has 16,384 homes.
 
 use crate::attachment::Attachment;
 use crate::network::{Channel, Network, Vertex};
@@ -102,8 +101,8 @@ impl Tree {
         block != NONE && self.blocks[block as usize].level + 1 == level
     }
 
-    /// Names the block above each block. `None` if its devices do not agree, a block does not lead back, or some homes
-    /// are not below the top.
+    /// Names the block above each block. `None` if its devices differ, a block does not lead back, or homes lie
+    /// elsewhere.
     fn join(&mut self, network: &Network, upward: &[Vertex]) -> Option<()> {
         let mut seen = vec![false; self.blocks.len()];
         for &v in upward {
@@ -124,7 +123,7 @@ impl Tree {
             let level = self.blocks[own as usize].level;
             self.around(network, v).filter(|&b| self.is_below(b, level)).all(|b| self.blocks[b as usize].above == own)
         };
-        // Where every way up ends above all homes, every home can be reached.
+        // Where every path up ends above all homes, every home can be reached.
         let all = self.blocks.iter().filter(|block| block.level == 0).count() as u32;
         let leads_on = |block: &Block| match self.blocks.get(block.above as usize) {
             Some(above) => above.homes.start <= block.homes.start && block.homes.end <= above.homes.end,
@@ -212,7 +211,7 @@ impl Tree {
         if !self.of(from).homes.contains(&group) {
             return &channels[first as usize..down as usize];
         }
-        // The homes below a device are those of its children, without a gap: the last one that begins early enough has it.
+        // The homes below a device are those of its children, without a gap: the last that begins early enough has it.
         let homes = &home[down as usize..end as usize];
         let after = homes.partition_point(|&home| home <= group);
         let before = after - homes[..after].iter().rev().take_while(|&&home| home == homes[after - 1]).count();
@@ -220,7 +219,7 @@ impl Tree {
     }
 }
 
-/// Links between each device and the nearest home; `None` if one has no way there or a link joins devices of one level.
+/// Links between each device and the nearest home. `None` if one has no path or a link lies within a level.
 fn levels(network: &Network, at: &Attachment) -> Option<Vec<u32>> {
     let first = network.nodes;
     let mut level = vec![u32::MAX; network.vertices() - first as usize];

@@ -378,8 +378,7 @@ impl<'s> Table<'s> {
         Some((value, more))
     }
 
-    /// `uncertainty = "20 %"`, or the least and greatest plausible number as `uncertainty = [low, high]` in the value's
-    /// unit.
+    /// `uncertainty = "20 %"`, or the least and greatest plausible number as `uncertainty = [low, high]`, in its unit.
     fn uncertainty(&self, number: f64) -> Option<[f64; 2]> {
         const ALLOWED: &str = "\"20 %\", or [least, most] in the value's unit, with the value between them";
         let value = self.get("uncertainty")?;
@@ -437,7 +436,7 @@ impl<'s> Table<'s> {
         }
     }
 
-    /// Tells every key that nobody asked for.
+    /// Reports every key that nobody asked for.
     pub(crate) fn finish(self) {
         let asked = self.asked.borrow();
         let mut allowed: Vec<&str> = asked.iter().map(String::as_str).collect();

@@ -1,5 +1,5 @@
-//! r-ary f-cubes: rings, tori of routers (one or several nodes each), SCI multicubes whose nodes join their rings by
-//! a B-Link.
+//! r-ary f-cubes: rings, tori of routers (one or several nodes each), SCI multicubes whose nodes join rings by a
+//! B-Link.
 //!
 //! Layout of a torus of routers: nodes, then routers. A router's ports are `+` (and `-`) of each dimension, then its
 //! nodes. Layout of an SCI cube: nodes, then their B-Links, then ring stops (node-major). A B-Link's ports are its ring

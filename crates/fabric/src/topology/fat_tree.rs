@@ -35,7 +35,8 @@ pub struct FatTree {
 }
 
 impl FatTree {
-    /// Nodes that so many levels hold: a leaf's, times k for each level between, times the ports of the top that lead down.
+    /// Nodes that so many levels hold: a leaf's, times k for each level between, times the ports of the top that lead
+    /// down.
     pub fn most(&self, levels: u32) -> u64 {
         let top = u64::from(self.top_down());
         match levels {
@@ -66,7 +67,7 @@ fn read(table: &Table<'_>) -> Option<TopologySpec> {
     Some(TopologySpec::new(FatTree { radix: radix?, levels, oversubscription, top_all_down }))
 }
 
-/// Oversubscriptions that a leaf of so many ports may have.
+/// Oversubscriptions that a leaf of this many ports may have.
 fn ratios(radix: u32) -> std::ops::RangeInclusive<f64> {
     1.0 / 64.0..=f64::from(radix)
 }
@@ -114,7 +115,7 @@ fn build(nodes: u32, tree: &FatTree) -> Result<(Network, Shape), BuildError> {
     for node in 0..nodes {
         b.link(Vertex(node), Vertex(leaf.0 + node / plan.leaf_down), Role::Link);
     }
-    // Of the level below: first switch, blocks, switches at the top of each block, up ports of each switch.
+    // For the level below: first switch, blocks, switches at the top of each block, up ports of each switch.
     let (mut below, mut blocks, mut tops, mut ups) = (leaf, plan.leaves, 1, plan.leaf_up);
     for level in 1..plan.levels {
         let is_top = level + 1 == plan.levels;

@@ -51,8 +51,7 @@ pub trait Topology: Any + std::fmt::Debug + Send + Sync {
     }
     /// Its parameters as a file states them.
     fn fields(&self) -> Vec<(&'static str, String)>;
-    /// Ports that a switch of it needs, where its parameters decide them. Where nodes are their own routers, these are
-    /// the node's.
+    /// Ports that a switch of it needs (or a node that is its own router), where its parameters decide them.
     fn ports(&self) -> Option<u32> {
         let fields = self.fields();
         fields.iter().find(|(key, _)| ["radix", "ports"].contains(key)).and_then(|(_, ports)| ports.parse().ok())
@@ -119,7 +118,7 @@ pub enum Shape {
 pub struct Cabled {
     /// Name of each vertex.
     pub names: Vec<String>,
-    /// Of each channel the port that it leaves by and the port that it enters by.
+    /// For each channel, the port by which it leaves and the port by which it enters.
     pub ports: Vec<[u8; 2]>,
 }
 

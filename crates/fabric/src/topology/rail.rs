@@ -10,8 +10,7 @@
 //!
 //! Hosts are built whole, so the fabric may have more nodes than asked for. All levels have full bisection; rails apart
 //! are one switch each where that suffices. Where leaves are too many for spines above all of them, they stand in
-//! groups, each with spines of its own. Cores then join the groups: those of one rail, or of all rails where these are
-//! joined.
+//! groups, each with its own spines. Cores then join the groups: those of one rail, or of all joined rails.
 
 use super::switches::RADIX;
 use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid, sharing};
@@ -116,7 +115,7 @@ pub struct RailLevels {
 }
 
 impl Rail {
-    /// The switches for so many hosts.
+    /// The switches for this many hosts.
     ///
     /// # Errors
     /// More hosts than the rails hold.

@@ -1,4 +1,4 @@
-//! M02's equations: golden values (worked out by hand or printed by the seed), and properties they must have.
+//! M02's equations: golden values (computed by hand or printed by the seed), and properties that they must have.
 
 use hotlink_fabric::spec::Capacities::{self, Measured, Theoretical};
 use hotlink_fabric::{catalog, forms};

@@ -129,7 +129,7 @@ fn carry(fabric: &Fabric, trip: Trip, amount: f64, load: &mut Load) -> usize {
     unreachable!()
 }
 
-/// Hops of a shortest way from a node to all vertices, not through nodes: breadth-first along the channels.
+/// Hops of a shortest path from a node to all vertices, not through nodes: breadth-first along the channels.
 fn distances(fabric: &Fabric, from: Node) -> Vec<usize> {
     let mut distance = vec![usize::MAX; fabric.network.vertices()];
     distance[from.0 as usize] = 0;
@@ -148,7 +148,7 @@ fn distances(fabric: &Fabric, from: Node) -> Vec<usize> {
     distance
 }
 
-/// Most hops that a routing may take where a shortest way has `shortest`.
+/// Most hops that a routing may take where a shortest path has `shortest`.
 fn most_hops(fabric: &Fabric, shortest: usize) -> usize {
     use RoutingSpec::{DragonflyMinimal, DragonflyValiant, ShortestValiant, Source, UpDown};
     match fabric.spec.routing {
@@ -247,7 +247,7 @@ proptest! {
     }
 }
 
-/// One group: a way goes by another router, but for nodes of one router, whose bytes pass it once.
+/// One group: a path goes by another router, but for nodes of one router, whose bytes pass it once.
 #[test]
 fn valiant_in_a_single_group_counts_neighbours_on_a_router() {
     let topology = TopologySpec::new(DragonflySpec { nodes_per_router: 2, routers_per_group: 4, global_per_router: 1 });

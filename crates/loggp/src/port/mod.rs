@@ -1,8 +1,8 @@
 //! A LogGP machine as a port: programs on ranks, and the message stack below them. Below that a machine takes each
 //! message whole, at the cost of its size.
 //!
-//! A calibration of an MPI holds that MPI's protocol, so the port says [`whole_messages`](hotlink_port::Limits): the
-//! stack adds no handshake of its own. What a message costs:
+//! A calibration of an MPI holds that MPI's protocol, so the port claims [`whole_messages`](hotlink_port::Limits): the
+//! stack adds no handshake of its own. The costs of a message:
 //! - o of the sender's processor, which stalls until the adapter may send again (g, or the occupancy of the last message);
 //! - L, and the time from the head to the last byte (G, or the transit by size); the receiving adapter serves one after the
 //!   other;

@@ -207,7 +207,7 @@ fn what_other_mpis_do_takes_what_is_known_by_hand() {
 fn carried_messages_take_what_was_measured() {
     let machine = calibrated(1.0);
     let call = 10_000;
-    // One: as ping-pong, and the news of it: 1 us to move it, then 2 us and a byte.
+    // One message: as ping-pong, and its notice. 1 us to move it, then 2 us and a byte.
     let bcast = |repeat| Once { repeat, ..Once::of(Collective::Bcast, Algorithm::Binomial, 1000) };
     let (moved, news) = (1_000_000, 2_001_000);
     assert_eq!(bcast(1).latency(&machine, 2), Time(call + moved + news));

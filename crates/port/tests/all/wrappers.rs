@@ -134,7 +134,7 @@ fn a_timed_layer_sees_what_takes_a_ranks_time() {
         port.unregister(key).unwrap();
         port.note(Note::Calls);
         let _ = port.post(&Op::Control { to: 0, head: [0; 4], payload: Payload::Span(part(0)) });
-        // The wait begins once, however often the rank looks.
+        // The wait begins once, however often the rank polls.
         for _ in 0..2 {
             wait(&mut port, Time::MAX).await;
         }

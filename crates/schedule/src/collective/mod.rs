@@ -6,12 +6,14 @@
 //!
 //! - **ring**: channel c enters each domain at its GPU c, passes all GPUs of it over the scale-up network and leaves on
 //!   rail c again. Where rails are joined, it stays on the rail of the last GPU; in a mesh, rings use every link.
-//! - **tree**: chains within the domains, two complementary binary trees between them; reduction up and broadcast down run
-//!   at the same time.
-//! - **hierarchical**: reduce-scatter within the domain, a ring a rail between the domains, allgather within the domain.
-//! - **nvls**: the same, but the scale-up switch reduces and replicates: a rank beyond the GPUs for each domain. Where the
-//!   rails' switches combine data, too, they do so between the domains as in collnet, in place of the rings.
-//! - **collnet**: as hierarchical, but between the domains the rails' switches reduce and replicate: ranks beyond the GPUs.
+//! - **tree**: chains within the domains, two complementary binary trees between them; reduction up and broadcast down
+//!   run at the same time.
+//! - **hierarchical**: reduce-scatter within the domain, a ring a rail between the domains, allgather within the
+//!   domain.
+//! - **nvls**: the same, but the scale-up switch reduces and replicates: a rank beyond the GPUs for each domain. Where
+//!   the rails' switches combine data, too, they do so between the domains as in collnet, in place of the rings.
+//! - **collnet**: as hierarchical, but between the domains the rails' switches reduce and replicate: ranks beyond the
+//!   GPUs.
 //! - all-to-all: **pairwise**, and **hierarchical** (to the domain's GPU on the right rail first).
 
 mod exchange;
@@ -111,7 +113,7 @@ pub struct Machine {
     pub ranks: u32,
     /// GPUs of a domain; the last may have fewer only if it is the only one.
     pub domain: u32,
-    /// Channels side by side.
+    /// Concurrent channels.
     pub channels: u32,
     /// Largest chunk of a channel that goes from rank to rank at once, in bytes.
     pub chunk: u64,
@@ -156,13 +158,13 @@ pub struct Job {
     pub which: Which,
     /// How.
     pub algorithm: Algorithm,
-    /// Of how many bytes.
+    /// Bytes of the collective.
     pub bytes: u64,
     /// Where.
     pub machine: Machine,
 }
 
-/// Processors are counted by bytes: a channel takes one, a tree's second half, its way down and a proxy take others.
+/// Processors are counted by bytes: a channel takes one, a tree's second half, its path down and a proxy take others.
 const MOST_CHANNELS: u32 = 32;
 /// Processors of a stage of every channel: one each, so that chunks follow one another through the stages.
 const STAGE: u8 = MOST_CHANNELS as u8;
@@ -230,8 +232,8 @@ impl Job {
         self.schedule_at(&places)
     }
 
-    /// The same where the domains stand at these places of a larger cluster: the leaves of its rails hold domains by their
-    /// places.
+    /// The same where the domains stand at these places of a larger cluster: the leaves of its rails hold domains by
+    /// their places.
     ///
     /// # Errors
     /// As [`Job::schedule`].

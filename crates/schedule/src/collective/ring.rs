@@ -5,7 +5,7 @@ use super::lane::{Desk, Lane};
 use super::{Machine, Which, chunks, share};
 use crate::draft::{Draft, Local};
 
-/// Where a rank stands in a ring: itself, its neighbours, and whether the way to the next leaves the domain.
+/// Where a rank stands in a ring: itself, its neighbours, and whether the path to the next leaves the domain.
 pub(super) struct Seat {
     pub position: u64,
     pub ranks: u64,
@@ -51,8 +51,8 @@ fn rings(machine: &Machine) -> u32 {
     }
 }
 
-/// Channel `channel`'s ring: enters each domain at its GPU of that rail, passes the domain's GPUs, goes on. Where rails are
-/// joined, it enters the next domain on the rail on which it leaves this one.
+/// Channel `channel`'s ring: enters each domain at its GPU of that rail, passes the domain's GPUs, goes on. Where rails
+/// are joined, it enters the next domain on the rail on which it leaves this one.
 pub(super) fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
     let Machine { ranks, domain, slices, wiring, .. } = *machine;
     let shift = if wiring.joined { step(machine, domain - 1) } else { 0 };
@@ -95,8 +95,9 @@ pub(super) fn among(draft: &mut Draft, machine: &Machine, homes: &[Home], ranks:
     }
 }
 
-/// What one GPU does on every channel of its rings: `work`, with everybody's seat in the channel's ring and the channel's
-/// part of the bytes. `group` is the machine that the ranks make up. Gives the last operation of each channel.
+/// The part of one GPU on every channel of its rings. `work` receives everybody's seat in the channel's ring and the
+/// channel's part of the bytes. `group` is the machine that the ranks make up. Returns the last operation of each
+/// channel.
 pub(super) fn of_one(
     draft: &mut Draft,
     (group, homes, ranks): (&Machine, &[Home], &[u32]),
@@ -177,7 +178,7 @@ mod tests {
         Machine { ranks: 24, domain: 8, channels: 8, chunk: 1, slices: 1, costs: Costs::default(), wiring, rails: None }
     }
 
-    /// Who sends to whom, over all channels.
+    /// Which GPU sends to which, over all channels.
     fn arcs(machine: &Machine) -> Vec<(u32, u32)> {
         let of = |channel| (0..machine.ranks).map(move |rank| (rank, seat(machine, channel, rank).next));
         (0..machine.channels).flat_map(of).collect()

@@ -23,11 +23,11 @@ const BACKWARD: u32 = 1001;
 /// Bytes of gradients that a GPU has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gradients {
-    /// Of a layer, shared with all data-parallel ranks.
+    /// Bytes of a layer, shared with all data-parallel ranks.
     pub dense: u64,
-    /// Of a layer's experts, shared with those that hold the same ones.
+    /// Bytes of a layer's experts, shared with the ranks that hold the same ones.
     pub experts: u64,
-    /// Of the first stage's embedding and of the last stage's head.
+    /// Bytes of the first stage's embedding and of the last stage's head.
     pub ends: u64,
 }
 

@@ -49,7 +49,7 @@ pub fn halves(domains: u32) -> u32 {
     (0..domains).map(|index| of(index, 0) + of(index, 1)).max().unwrap_or(0)
 }
 
-/// The processors of the way down: beyond those of the way up, below the proxies'.
+/// The processors of the path down: beyond those of the path up, below the proxies'.
 const DOWN: u8 = 64;
 
 pub(super) fn all(draft: &mut Draft, machine: &Machine, bytes: u64) {

@@ -80,7 +80,7 @@ struct Reader<R> {
     table: Window,
     records: Window,
     lists: Window,
-    /// Of a rank's operations: dependencies that it says it has, less those that name it.
+    /// For a rank's operations: the dependencies that each states, less those that name it.
     missing: Vec<u32>,
     /// Dependencies of a rank so far: no more than its list has.
     listed: usize,
@@ -97,7 +97,7 @@ struct Block {
     first: u32,
 }
 
-/// Who waits for an operation's end, or for its start.
+/// What waits for an operation's end, or for its start.
 #[derive(Clone, Copy)]
 struct Followers {
     count: u32,
@@ -156,7 +156,7 @@ impl<R: Read + Seek> Reader<R> {
         self.missing.clear();
         self.missing.resize(ops as usize, 0);
         self.listed = 0;
-        // What is wrong with an operation is told before what is wrong with a list, wherever they stand.
+        // A mistake in an operation is reported before one in a list, wherever they stand.
         let mut wrong = None;
         for number in 0..ops {
             let at = records + number as usize * RECORD;
@@ -189,7 +189,7 @@ impl<R: Read + Seek> Reader<R> {
         Err((at, format!("{what}, but {waiting} name it")).into())
     }
 
-    /// Who waits for an operation.
+    /// What waits for an operation.
     #[inline]
     fn waiting(
         &mut self,

@@ -40,7 +40,7 @@ const MOST_CHANNELS: i64 = 1 << 16;
 /// All operations, in picoseconds.
 pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Builder, Wrong> {
     let document = Document::parse(text).map_err(|error| {
-        // Of a text that ends early the reader of XML names the start.
+        // For a text that ends early, the reader of XML names the start.
         let last = || (text.lines().count().max(1), text.lines().last().map_or(1, |line| line.chars().count() + 1));
         let (row, column) = match error {
             roxmltree::Error::UnexpectedEndOfStream | roxmltree::Error::UnclosedRootNode => last(),

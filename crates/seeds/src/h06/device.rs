@@ -17,7 +17,7 @@ const MPIS: [&str; 2] = ["openmpi", "mpich"];
 /// One rank and the device, so that neither waits for a core where there are two.
 const PARTS: &str = "measure barrier --device rtl --via shm --ranks 1 --time 0.2";
 
-/// A line of the record: what was measured, under which MPI, of which series, its median and the unit.
+/// A line of the record: what was measured, under which MPI, in which series, its median and the unit.
 struct Line {
     key: [&'static str; 3],
     median: f64,

@@ -70,8 +70,8 @@ pub struct DepositTime {
     pub time: Time,
     /// Payload over time, in bytes per second.
     pub rate: f64,
-    /// Payload rate that no deposit of this series can exceed: the slowest resource at its peak, for a copy the node's
-    /// own contiguous copy.
+    /// Payload rate that no deposit of this series can exceed. It is the slowest resource at its peak; for a copy it is
+    /// the node's own contiguous copy.
     pub bound: Peak,
     /// The resource with the most time in this deposit: a server's work, or waiting for a window.
     pub limiting: String,
@@ -206,8 +206,8 @@ impl Host {
         Some(DepositTime::new(bytes, &outcome, self.bound_of_peaks(bytes)))
     }
 
-    /// A contiguous direct deposit while the receiver deposits as much here: the rate is that of one direction. What is
-    /// one for both directions (the host bus with its turnarounds, a B-Link, a LANai) gives each its share.
+    /// A contiguous direct deposit while the receiver deposits as much here. Returns the rate of one direction. A
+    /// resource for both directions (the host bus with its turnarounds, a B-Link, a LANai) gives each its share.
     ///
     /// # Panics
     /// If `bytes` is 0 or above [`Deposit::MOST_BYTES`].

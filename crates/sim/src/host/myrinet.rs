@@ -89,8 +89,8 @@ impl Myrinet {
         pipeline
     }
 
-    /// Word by word: one side's work is a DMA for each, the other's its share of a packet. A packet's own way to where words
-    /// are scattered comes before that; from where they are gathered, after.
+    /// Word by word: one side's work is a DMA for each, the other's its share of a packet. A packet's own path to where
+    /// words are scattered comes before that; from where they are gathered, after.
     fn strided(&self, bytes: u64, gathers: bool) -> Pipeline {
         let first = bytes.min(self.page);
         let moved = if gathers { self.bus.write(first, self.burst) } else { self.bus.read(first, self.burst) };

@@ -72,7 +72,7 @@ impl Host {
         for (_, load) in &mut outcome.load {
             load.0 *= operations;
         }
-        outcome.charge("DMA set-up and completion", Time(time.0.saturating_sub(transfer.0 * operations)));
+        outcome.charge("DMA setup and completion", Time(time.0.saturating_sub(transfer.0 * operations)));
         outcome.time = time;
         let bound = self.bound_of_peaks(bytes);
         Some(DepositTime::new(bytes * operations, &outcome, bound))

@@ -173,7 +173,7 @@ impl Sci {
         let write = |bytes| self.bus.write(bytes, self.write_burst);
         let load = pipeline.step(processor, work, Time::ZERO);
         let store = pipeline.step(bus, write, Time::ZERO);
-        // While one item's bursts drain the next one's fill, however many bursts an item is.
+        // While one item's bursts drain, the next one's fill, for any number of bursts of an item.
         let size = (self.write_buffers / bursts(unit)).max(self.write_buffers.min(2));
         pipeline.windows.push(Window { name: "write buffers", from: load, to: store, size });
         store

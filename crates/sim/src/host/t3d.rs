@@ -1,4 +1,4 @@
-//! Cray T3D: stores to remote memory through the annex, put there by a deposit engine with its own way to memory
+//! Cray T3D: stores to remote memory through the annex, put there by a deposit engine with its own path to memory
 //! (K98 s16, s22).
 //!
 //! The network interface sends what the processor's write buffer holds: a line of a contiguous run, else a word. The

@@ -1,4 +1,4 @@
-//! Adaptive routing: at each device with several ways on, the least occupied one.
+//! Adaptive routing: at each device with several paths on, the least occupied one.
 //!
 //! A packet chooses when its head is at the front of its input, as QsNet's Elite switches choose an output on the
 //! ascent. The choice stands: the packet then waits for that output. The least occupied path has the fewest packets
@@ -28,7 +28,7 @@ pub(super) struct Sets {
 }
 
 impl Net<'_> {
-    /// Gives each server its place among the crowds: on a tree by sets of ways, and one for all that nobody chooses.
+    /// Gives each server its place among the crowds: on a tree by sets of paths, and one for all that nobody chooses.
     pub(super) fn place_crowds(&mut self) {
         (0..).zip(&mut self.servers).for_each(|(place, server)| server.place = place);
         let Some(crowds) = self.crowds.as_mut().filter(|_| self.sees_room) else { return };
@@ -55,7 +55,7 @@ impl Net<'_> {
         }
     }
 
-    /// Turns a packet that has reached a choice to the least occupied way; the rest of its route follows.
+    /// Turns a packet that has reached a choice to the least occupied path; the rest of its route follows.
     #[inline]
     pub(super) fn choose_way(&mut self, packet: u32) {
         if self.buffer.stays_open {
@@ -70,7 +70,7 @@ impl Net<'_> {
         }
     }
 
-    /// Chooses among the ways from where a packet's own was drawn.
+    /// Chooses among the paths from where a packet's own was drawn.
     fn choose_again(&mut self, packet: u32) {
         let Packet { here, stage, index, message, .. } = self.packets.items[packet as usize];
         let state = self.routes.chosen_at(packet, u32::from(stage));
@@ -82,14 +82,14 @@ impl Net<'_> {
         let choice = self.plan.choice(from, to, message, 0) | u64::from(index & !AGAIN);
         let trip = self.plan.trip(from, to, choice);
         let hop = self.least_of_any(state, trip, mix(choice ^ u64::from(stage)) as usize);
-        // Nothing to turn where the least occupied way is the one drawn.
+        // Nothing to turn where the least occupied path is the one drawn.
         let drawn = |hop: &Hop| self.plan.server_of_channel(hop.channel) == self.server_of(here.lane);
         if let Some(hop) = hop.filter(|hop| !drawn(hop)) {
             self.turn(packet, hop, trip, choice, inner);
         }
     }
 
-    /// Continues a way that stays open.
+    /// Continues a path that stays open.
     fn go_on(&mut self, packet: u32) {
         let Packet { here, ahead, stage, index, message, trip: lot, .. } = self.packets.items[packet as usize];
         let (to, phase, inner) = ahead.goal();
@@ -122,7 +122,7 @@ impl Net<'_> {
         }
     }
 
-    /// The least occupied of the ways on, whatever the routing.
+    /// The least occupied of the next paths, in any routing.
     #[inline(never)]
     fn least_of_any(&mut self, state: State, trip: Trip, lot: usize) -> Option<Hop> {
         let alike = self.plan.fabric.alike(state, trip.destination).filter(|_| self.outage.is_none());
@@ -148,7 +148,7 @@ impl Net<'_> {
         hop
     }
 
-    /// Puts the way found in place of a packet's own from its stage on.
+    /// Puts the path found in place of a packet's own from its stage on.
     #[inline]
     pub(super) fn take_detour(&mut self, packet: u32) {
         let p = &mut self.packets.items[packet as usize];
@@ -203,7 +203,7 @@ impl Net<'_> {
         places.start + at
     }
 
-    /// The number of the least occupied of `count` ways whose channel has a rate, of equals the first from `lot` on.
+    /// The number of the least occupied of `count` paths whose channel has a rate, of equals the first from `lot` on.
     #[inline]
     fn least_occupied(&self, count: usize, lot: usize, way: impl Fn(usize) -> Option<(Channel, u8)>) -> Option<usize> {
         let crowds = self.crowds.as_ref()?;

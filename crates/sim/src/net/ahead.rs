@@ -118,7 +118,7 @@ impl Net<'_> {
         }
     }
 
-    /// Then: the ways on of these packets; those that wait for room in the buffer.
+    /// Then: the paths on of these packets; those that wait for room in the buffer.
     #[inline]
     fn ask_ways(&self, event: Event) {
         if event.kind() == kind::DONE {
@@ -129,7 +129,7 @@ impl Net<'_> {
         }
     }
 
-    /// At last: the ways on of the latter.
+    /// At last: the paths on of the latter.
     #[inline]
     fn ask_ways_upstream(&self, event: Event) {
         if event.kind() == kind::DONE

@@ -1,4 +1,4 @@
-//! Hardware broadcast: a worm that switches replicate on its way down.
+//! Hardware broadcast: a worm that switches replicate on its path down.
 //!
 //! A packet to a range of nodes climbs to the lowest switch over the range. It is copied there and below to every path
 //! down that leads into the range ([`crate::plan::BroadcastTree`]). A switch copies at the pace of its slowest copy.
@@ -37,7 +37,8 @@ struct Replica {
     channel: u32,
     /// When the tail will have left it, as far as known.
     bound: u64,
-    /// Bytes that fit into the buffers from here on, on the way with the least room; 0 until the head has started here.
+    /// Bytes that fit into the buffers from here on, on the path with the least room; 0 until the head has started
+    /// here.
     fits: u64,
     /// The copy that started here; its delivery is reported once all of it can arrive.
     packet: u32,
@@ -53,7 +54,7 @@ struct Cast {
     replicas: Vec<Replica>,
     /// Nodes not reached yet.
     left: u32,
-    /// Adapters that the head is not on its way to yet.
+    /// Adapters to which the head is not yet under way.
     heads: u32,
 }
 
@@ -65,14 +66,14 @@ pub(super) struct Casts {
     free: Vec<u32>,
     /// By vertex: whether a broadcast is in its turn there, and which wait.
     turns: Vec<Turn>,
-    /// By which of the ways up: 0, but in the test that shows why it must be the same for all.
+    /// By which of the paths up: 0, but in the test that shows why it must be the same for all.
     way_up: fn(u32) -> usize,
     way: Vec<Stage>,
     states: Vec<State>,
 }
 
 impl Casts {
-    /// Nodes that each packet of a message goes to by `tree`.
+    /// Nodes to which `tree` leads each packet of a message.
     #[inline]
     pub(super) fn copies(&self, tree: u32) -> u32 {
         if tree == NONE { 1 } else { self.trees[tree as usize].copies }
@@ -101,8 +102,8 @@ struct Turn {
 }
 
 impl Net<'_> {
-    /// Posts a message of `bytes` from node `from` to the nodes `range[0]` to `range[1]` now: the network itself copies
-    /// its packets. It is delivered when all of it is at all of them; `tag` comes back with it. `inner`: from adapter to
+    /// Posts a message of `bytes` from node `from` to the nodes `range[0]` to `range[1]` now; the network itself copies
+    /// its packets. It is delivered when all of it is at all of them, and returns `tag`. `inner`: from adapter to
     /// adapters, as [`Net::post_inner`].
     ///
     /// # Errors
@@ -144,7 +145,7 @@ impl Net<'_> {
         &self.casts.trees[tree as usize]
     }
 
-    /// Puts the way of the first copy of a packet into the buffer; gives the switches on the longest.
+    /// Puts the path of the first copy of a packet into the buffer; gives the switches on the longest.
     pub(super) fn first_copy(&mut self, tree: u32) -> u32 {
         let (tree, out) = (&self.casts.trees[tree as usize], &mut self.buffer);
         out.stages.clear();
@@ -220,7 +221,7 @@ impl Net<'_> {
         }
     }
 
-    /// Another copy of a packet, which goes on by the stage `at`.
+    /// Another copy of a packet, which continues at the stage `at`.
     fn copy(&mut self, packet: u32, tree: u32, at: u32) -> u32 {
         let p = self.packets.items[packet as usize];
         let own_tree = &self.casts.trees[tree as usize];
@@ -239,7 +240,7 @@ impl Net<'_> {
         copy
     }
 
-    /// A copy starts on `channel`: what the tail can now leave, on all ways, is let go.
+    /// A copy starts on `channel`: what the tail can now leave, on all paths, is released.
     pub(super) fn hold_copy(&mut self, packet: u32, channel: u32, took: u64, last: bool) {
         let Worm { cast, at, .. } = self.worms[packet as usize];
         let bytes = u64::from(self.packets.items[packet as usize].wire());
@@ -265,7 +266,8 @@ impl Net<'_> {
         self.let_go(cast, at, bytes);
     }
 
-    /// A copy's head starts on the stage `at`: if it is the last link of the last copy, the packet's acknowledgement is due.
+    /// A copy's head starts on the stage `at`: if it is the last link of the last copy, the packet's acknowledgement is
+    /// due.
     fn near_an_adapter(&mut self, packet: u32, cast: u32, at: u32) {
         let tree = &self.casts.trees[self.casts.packets[cast as usize].tree as usize];
         let ends = tree.kids(at).iter().all(|&kid| !self.is_link(tree.stages[kid as usize].lane));

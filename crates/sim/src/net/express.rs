@@ -35,7 +35,7 @@ impl Net<'_> {
             && !self.plan.fabric.routing.is_valiant()
     }
 
-    /// Takes a packet that has arrived at a stage through the rest of its way if it is alone.
+    /// Takes a packet that has arrived at a stage through the rest of its path if it is alone.
     #[inline]
     pub(super) fn express(&mut self, packet: u32) -> bool {
         if self.packets.live != 1 || self.messages.live != 1 || self.timers != 0 || !self.expresses {
@@ -97,7 +97,8 @@ impl Net<'_> {
         self.lanes[input as usize].room += u64::from(p.wire()).min(self.buffer_behind(input)) as i32;
     }
 
-    /// The last of `held` has begun at `at`: lets go of those whose end is now known, from `freed` on; gives how many are.
+    /// The last of `held` has begun at `at`. Releases those whose end is now known, from `freed` on, and returns their
+    /// number.
     fn let_go_alone(&mut self, held: &mut [Held], freed: usize, (at, took): (u64, u64), p: &Packet) -> usize {
         let (bytes, last) = (u64::from(p.wire()), held.len() - 1);
         let ahead = if p.here.is_last() { u64::MAX } else { self.buffer_behind(held[last].channel) };

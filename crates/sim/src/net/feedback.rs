@@ -43,7 +43,7 @@ impl Linked for Trip {
 struct Idle {
     /// From the start to the first link.
     host_ps: u64,
-    /// The way back.
+    /// The path back.
     back_ps: u64,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn pairs(settings: &Settings) -> Option<Pairs> {
     settings.transport.is_none_or(|config| config.connections == Connections::Pair).then(HashMap::new)
 }
 
-/// Flows at work.
+/// Flows in operation.
 pub(super) struct Feedback {
     flows: Flows,
     config: Config,
@@ -124,7 +124,7 @@ impl Net<'_> {
         }
         let m = self.messages.items[message as usize];
         let stream = self.stream_of(message);
-        // A queue pair is judged by full packets, whatever its first message is.
+        // A queue pair is judged by full packets, for any first message.
         let (payload, overhead) = match stream {
             Some(_) => {
                 let full = self.plan.packet_bytes;
@@ -135,7 +135,7 @@ impl Net<'_> {
         let Some(mut feedback) = self.feedback.take() else { return };
         let (host_ps, there_ps, rate) = self.idle_times(feedback.host_stages, payload, payload + overhead);
         let choice = self.plan.choice(m.to, m.from, message, 0);
-        // The way there stands in where links that are down leave no way back.
+        // The path there stands in where links that are down leave no path back.
         let back = self.plan.route(m.to, m.from, choice, &mut feedback.back).map(|()| feedback.back.latency_ps);
         let idle = Idle { host_ps, back_ps: back.unwrap_or(self.buffer.latency_ps) };
         let path = Path {
@@ -196,7 +196,8 @@ impl Net<'_> {
         }
         next.filter(|&next| self.takes_pair(next))
     }
-    /// Of a packet alone on the route in the buffer: time to the first link, time to its arrival, rate of that link.
+    /// Times of a packet that is alone on the route in the buffer: to the first link, to its arrival. Also that link's
+    /// rate.
     fn idle_times(&mut self, host_stages: u16, payload: u32, wire: u32) -> (u64, u64, f64) {
         let took = |net: &mut Self, stage: usize| {
             let lane = net.buffer.stages[stage].lane;
@@ -349,7 +350,7 @@ impl Net<'_> {
             feedback.backlog[server as usize] = 0;
         }
     }
-    /// Whether a packet in want of room is let in all the same: an adapter never drops what its own host sends under a
+    /// Whether a packet that finds no room is let in anyway: an adapter never drops what its own host sends under a
     /// transport.
     pub(super) fn is_own(&self, p: &Packet) -> bool {
         self.feedback.as_ref().is_some_and(|feedback| p.stage <= feedback.host_stages)

@@ -17,7 +17,7 @@ use hotlink_fabric::units::Time;
 use hotlink_memory::BusUse;
 
 impl<'a> Net<'a> {
-    /// Posts a message of `bytes` from node `from` to node `to` now; `tag` comes back with it.
+    /// Posts a message of `bytes` from node `from` to node `to` now; its delivery returns `tag`.
     ///
     /// # Errors
     /// A node that does not exist, a message to the same node, or 2^31 packets or more.
@@ -160,7 +160,8 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// All of a message has left, or will never leave: its stream is free for the next of its queue pair, or for any.
+    /// All of a message has left, or will never leave. Its stream is free for the next message of its queue pair, or
+    /// for any.
     fn leave(&mut self, message: u32) {
         let node = self.messages.items[message as usize].from;
         let mut message = message;
@@ -251,7 +252,7 @@ impl<'a> Net<'a> {
         Ok(())
     }
 
-    /// Puts the way of packet `index` into the buffer; gives the switches on it.
+    /// Puts the path of packet `index` into the buffer; gives the switches on it.
     fn way(&mut self, message: u32, index: u32) -> Result<u32, SimError> {
         let m = self.messages.items[message as usize];
         if m.shares {

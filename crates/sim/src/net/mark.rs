@@ -61,7 +61,7 @@ impl Net<'_> {
     pub(super) fn mark(&mut self, packet: u32, server: u32) {
         let class = self.plan.server_class[server as usize];
         let p = &mut self.packets.items[packet as usize];
-        // Whole nanoseconds, which come round after four seconds.
+        // Whole nanoseconds, which wrap after four seconds.
         let waited = ((self.now / 1000) as u32).wrapping_sub(p.since_ns);
         if p.stage > 0 && u64::from(waited) * 1000 > self.patience[class as usize] && !p.marked {
             self.stats.marks += 1;

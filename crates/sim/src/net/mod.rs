@@ -77,7 +77,7 @@ mod kind {
     pub const ACKNOWLEDGE: u8 = 10;
 }
 
-/// A rated resource at work.
+/// A rated resource in operation.
 #[derive(Clone, Copy, Debug)]
 struct Server {
     /// Time spent busy, in picoseconds.
@@ -119,7 +119,7 @@ struct Pace {
     ring: bool,
     crossbar: bool,
     buffer: u32,
-    /// Room in it from which on, down and up, its link is paused and goes on (pause only).
+    /// Room in it at which its link is paused (falling) and resumes (rising); pause only.
     pauses_at: i32,
     resumes_at: i32,
     bytes: u32,
@@ -176,13 +176,13 @@ pub struct Stats {
     pub retries: u64,
     /// Packets dropped and sent again.
     pub drops: u64,
-    /// Packets that left the minimal way (UGAL).
+    /// Packets that left the minimal path (UGAL).
     pub detours: u64,
     /// Packets marked because they waited too long (ECN).
     pub marks: u64,
     /// Packets lost on links that were down; all but those of store-and-forward networks are sent again.
     pub lost: u64,
-    /// Packets that never arrive: lost for good, or with no way left.
+    /// Packets that never arrive: lost for good, or with no path left.
     pub gone: u64,
     /// Messages that have such packets.
     pub lost_messages: u64,
@@ -208,12 +208,13 @@ pub struct Net<'a> {
     watches: bool,
     feedback: Option<Box<feedback::Feedback>>,
     pairs: Option<feedback::Pairs>,
-    /// Of messages that were posted on one.
+    /// The streams of messages that were posted on one.
     streams: Vec<Option<feedback::Stream>>,
     /// How sources heed marks, where there are any.
     heeding: mark::Heeding,
-    /// Packets that wait for each server or hold it, times [`CROWD`], to choose the least occupied (where packets choose
-    /// only). Where a choice can see all in one place, the bytes that the room behind lacks to the largest are added.
+    /// Packets that wait for each server or hold it, times [`CROWD`], to choose the least occupied (only where packets
+    /// choose). Where a choice can see all in one place, the missing bytes of the room behind, compared with the
+    /// largest, are added.
     crowds: Option<Vec<u64>>,
     /// That is so: nothing fails, and each channel has one buffer, which takes whole packets.
     sees_room: bool,
@@ -223,7 +224,7 @@ pub struct Net<'a> {
     choosing: Choosing,
     /// The largest buffer behind a channel.
     most_room: i32,
-    /// A way that is compared with another.
+    /// A path that is compared with another.
     scratch: Vec<Stage>,
     settings: Settings,
     now: u64,
@@ -239,11 +240,11 @@ pub struct Net<'a> {
     paces: Vec<Pace>,
     packets: Pool<Packet>,
     messages: Pool<Message>,
-    /// One for each place of `messages`, where any network at work needs it: over buses, and with marks.
+    /// One for each place of `messages`, where a network needs it: over buses, and with marks.
     asides: Vec<Aside>,
     /// One for each place of `packets`.
     routes: Routes,
-    /// Of messages whose packets share one: one for each place of `messages`.
+    /// The path of messages whose packets share one: one for each place of `messages`.
     ways: Rows<Stage>,
     senders: Vec<Sender>,
     /// Servers that may be able to start, checked before the next event.
@@ -319,7 +320,7 @@ impl<'a> Net<'a> {
             (None, _) => Choosing::Never,
         };
         let feedback = feedback::Feedback::new(plan, settings);
-        // An arrival decides nothing else, and no other way is taken than that chosen there.
+        // An arrival decides nothing else, and no other path is taken than that chosen there.
         let stays_open = choosing == Choosing::Adaptive
             && !matches!(admission, Admission::RingAccess | Admission::OnArrival)
             && feedback.is_none()
@@ -461,7 +462,7 @@ impl<'a> Net<'a> {
     /// Runs until something concerns the workload; `None` when nothing is left to happen.
     ///
     /// # Errors
-    /// A message without a way; packets that wait for one another for ever.
+    /// A message without a path; packets that wait for one another for ever.
     pub fn advance(&mut self) -> Result<Option<Note>, SimError> {
         loop {
             if let Some(failure) = self.failure.take() {

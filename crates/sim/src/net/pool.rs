@@ -35,8 +35,8 @@ pub(crate) struct Packet {
     pub marked: bool,
     /// Since when it waits for its stage, in nanoseconds (ECN).
     pub since_ns: u32,
-    /// What is known of it until its acknowledgement is back (transports; `NONE` before it starts). Where ways stay open, the
-    /// lot of its choices.
+    /// What is known of it until its acknowledgement is back (transports; `NONE` before it starts). Where paths stay
+    /// open, the lot of its choices.
     pub trip: u32,
 }
 

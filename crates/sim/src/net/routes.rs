@@ -87,7 +87,7 @@ pub(super) struct Routes {
 }
 
 impl Routes {
-    /// None yet, on so many lanes; with `keeps_choices` each stage remembers where it was chosen.
+    /// None yet, on this many lanes; with `keeps_choices` each stage remembers where it was chosen.
     pub fn new(lanes: usize, keeps_choices: bool) -> Routes {
         Routes {
             words: Vec::new(),
@@ -146,7 +146,7 @@ impl Routes {
     pub fn set_lane(&mut self, place: u32, stage: u32, lane: u32) {
         self.put(place, stage, Stage { lane, ..self.stage(place, stage) });
     }
-    /// Where a stage was chosen among several; [`NO_CHOICE`] if it was the only way on.
+    /// Where a stage was chosen among several; [`NO_CHOICE`] if it was the only path on.
     #[inline]
     pub fn chosen_at(&self, place: u32, stage: u32) -> State {
         self.chosen_at.as_ref().map_or(NO_CHOICE, |all| all.at(place, stage))

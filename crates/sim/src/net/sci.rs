@@ -38,7 +38,7 @@ impl Net<'_> {
         self.routes.stage(packet, stage).lane & self.plan.own_lanes != 0
     }
 
-    /// A packet has arrived at its stage; where that ends its way on a ring, whether the receiver takes it.
+    /// A packet has arrived at its stage; where that ends its path on a ring, whether the receiver takes it.
     pub(super) fn accept(&mut self, packet: u32) -> bool {
         let p = self.packets.items[packet as usize];
         let stage = u32::from(p.stage);
@@ -60,7 +60,7 @@ impl Net<'_> {
         true
     }
 
-    /// A packet's way on a ring ends with stage `last`: the echo sets out.
+    /// A packet's path on a ring ends with stage `last`: the echo sets out.
     pub(super) fn end_of_ring(&mut self, packet: u32, last: u32, wire: u32) {
         if self.is_ring_stage(packet, last) {
             let (first, echo_ps) = self.ring_leg(packet, last);
@@ -84,7 +84,7 @@ impl Net<'_> {
         let m = self.messages.items[p.message as usize];
         let mut back_ps = m.pause_ps;
         if back_ps == 0 {
-            // The way back is that of a request; the response is a header only.
+            // The path back is that of a request; the response is a header only.
             let found = self.plan.route(m.to, m.from, 0, &mut self.buffer);
             back_ps = if found.is_ok() { self.buffer.latency_ps.clamp(1, u64::from(u32::MAX)) as u32 } else { 1 };
             self.messages.items[p.message as usize].pause_ps = back_ps;

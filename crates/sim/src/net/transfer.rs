@@ -20,7 +20,7 @@ use hotlink_event::{Event, Queue};
 use hotlink_fabric::flow_control::{Admission, Passage};
 use hotlink_fabric::ledger::Inputs;
 
-/// What a packet needs that starts whatever the room ([`Net::need`]).
+/// The need of a packet that starts in any room ([`Net::need`]).
 const NO_NEED: i32 = i32::MIN;
 
 impl Net<'_> {
@@ -147,7 +147,7 @@ impl Net<'_> {
         can
     }
 
-    /// The first in turn of the lanes `can`, two or more: lanes take turns, those after the last one served first.
+    /// The next of the lanes `can`, two or more, round-robin: those after the last one served first.
     fn first_in_turn(&self, server: u32, can: u16) -> u32 {
         let s = &self.servers[server as usize];
         let late = ((2u32 << s.last_lane) - 1) as u16;
@@ -344,8 +344,8 @@ impl Net<'_> {
         (s.feeder, s.feeder_bytes) = (feeder, p.wire());
     }
 
-    /// An SCI ring link: the sender keeps its copy until the echo. Only where a packet turns from ring to ring with no
-    /// B-Link between does it leave a receive queue here.
+    /// An SCI ring link: the sender keeps its copy until the echo. A packet leaves a receive queue here only where it
+    /// turns from ring to ring with no B-Link between.
     #[inline]
     fn keeps_copy(&self, packet: u32, stage: u32) -> bool {
         let turns = || self.enters_ring(packet, stage) && self.is_ring_stage(packet, stage - 1);
@@ -391,7 +391,7 @@ impl Net<'_> {
         self.try_start(self.server_of(lane));
     }
 
-    /// Lets choices see that the buffer behind `lane` has so many bytes less.
+    /// Shows choices that the buffer behind `lane` has so many bytes less.
     #[inline]
     fn take_behind(&mut self, lane: u32, bytes: u64) {
         let server = self.server_of(lane) as usize;
@@ -427,7 +427,7 @@ impl Net<'_> {
         false
     }
 
-    /// Shares of a buffer at which its link is paused, and at which it goes on.
+    /// Shares of a buffer at which its link is paused, and at which it resumes.
     pub(super) fn pauses(plan: &Plan<'_>, admission: Admission, settings: &Settings) -> [f64; 2] {
         if admission != Admission::UntilPaused {
             return [1.0; 2];

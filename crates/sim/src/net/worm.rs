@@ -38,8 +38,8 @@ impl Net<'_> {
         self.request(packet);
     }
 
-    /// Queues a packet behind the worm that is leaving an input buffer. A worm may lie in several buffers; it waits in
-    /// one at most, which is why one link a packet is enough.
+    /// Queues a packet behind the worm that is leaving an input buffer. A worm may lie in several buffers, but waits in
+    /// at most one, so one link a packet is enough.
     fn wait_in_input(&mut self, input: u32, packet: u32) {
         self.worms[packet as usize].behind = NONE;
         let list = &mut self.holds[input as usize].behind;

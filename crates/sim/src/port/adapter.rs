@@ -36,7 +36,7 @@ pub struct Adapter {
     pub(super) carrier: Carrier,
     /// What an interrupt takes of a processor: SCI's driver, which connections and callbacks need.
     pub(super) interrupt: Time,
-    /// Added to every message's way.
+    /// Added to every message's path.
     pub(super) latency_ps: u64,
     /// Least time between two messages of a node.
     pub(super) gap_ps: u64,
@@ -62,13 +62,13 @@ pub struct Adapter {
     nic_ps: Option<[u64; 2]>,
     /// The ranks are programs of the adapters' processors: what they send never crosses a host.
     pub(super) inner: bool,
-    /// Then: what of the way between hosts they do not cross.
+    /// Then: what of the path between hosts they do not cross.
     skipped_ps: u64,
     /// What the host's model has said of transfers: by stores or not, stride, bytes.
     pub(super) alone: RefCell<BTreeMap<(bool, u64, u64), u64>>,
 }
 
-/// Where the time of an empty message between neighbours goes: each part has a clock of its own.
+/// The parts of the time of an empty message between neighbours: each part has its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
     /// The sending processor.
@@ -102,7 +102,7 @@ impl Times<'_> {
     fn ps(&self, name: &str) -> Result<u64, Unfit> {
         Ok(self.0.require(name)?.round() as u64)
     }
-    /// The same, or as worked out from what the machine states, in microseconds.
+    /// The same, or as derived from what the machine states, in microseconds.
     fn ps_or(&self, name: &str, derived_us: Option<f64>) -> Result<u64, Unfit> {
         let derived = derived_us.map(|us| (us * 1e6).trunc());
         Ok(self.0.require_or(name, derived)?.round() as u64)
@@ -133,7 +133,7 @@ impl Adapter {
         let technology = technology_of(family, spec.technology);
         let known = Times(Inputs::of_technology(spec, technology));
         if family == Family::Tcp && own == Family::T3d {
-            // Its nodes run no kernel that speaks TCP/IP: what other machines' do stands in for nothing.
+            // Its nodes run no kernel that speaks TCP/IP, and other machines' overheads do not stand in.
             Inputs::of_technology(spec, spec.technology).require("tcp_overhead")?;
         }
         let [network_ps, inner_ps] = [false, true].map(|inner| plan.neighbour_ps(inner));
@@ -261,7 +261,7 @@ impl Adapter {
         let [send, receive] = processor_of(&Inputs::of_technology(spec, technology))?;
         let whole = Adapter::new(plan)?;
         let limits = Limits {
-            // What it has taken lies in its memory, whence it goes on: it is not copied.
+            // What it has received lies in its memory, and leaves from there: it is not copied.
             inline_bytes: whole.limits.control_bytes_max,
             post_overhead: Time(send),
             poll_overhead: Time(receive),
@@ -300,7 +300,7 @@ impl Adapter {
         pace.lead_ps + self.latency_ps + plan.neighbour_alone_ps(bytes as u32, bus) + taken.0
     }
 
-    /// Where the time of an empty message between neighbours goes.
+    /// The parts of the time of an empty message between neighbours.
     pub fn split(&self) -> Split {
         let programs = self.nic_ps.map_or(self.latency_ps, |[send, receive]| (send + receive).min(self.latency_ps));
         Split {
@@ -312,7 +312,7 @@ impl Adapter {
         }
     }
 
-    /// What of the way between two hosts the ranks' messages do not cross.
+    /// What of the path between two hosts the ranks' messages do not cross.
     pub fn skipped(&self) -> Time {
         Time(self.skipped_ps)
     }
@@ -362,7 +362,7 @@ impl Adapter {
         Some((name, if stores { rate(true).max(rate(false)) } else { rate(false) }))
     }
 
-    /// How a computation and a transfer by an engine slow each other down: one that reads this node's memory, or one that
+    /// How a computation and a transfer by an engine slow each other down. The transfer reads this node's memory or
     /// writes into it.
     pub(super) fn slowed(&self, work: Work, reads: bool) -> Slowed {
         let Some(((memory, kernel, processors), buses)) = self.local.kernel(work).zip(self.buses) else {
@@ -413,7 +413,7 @@ impl Adapter {
     pub(super) fn take_over(&self, bytes: u64) -> Time {
         self.kernel.map_or(Time::ZERO, |kernel| kernel.receive(&self.local, bytes))
     }
-    /// Time to register so many bytes of user memory.
+    /// Time to register this many bytes of user memory.
     pub fn register_time(&self, bytes: u64) -> Time {
         Time(self.register_ps.0 + self.register_ps.1 * bytes.div_ceil(PAGE))
     }
@@ -421,11 +421,11 @@ impl Adapter {
     pub fn unregister_time(&self, bytes: u64) -> Time {
         Time((self.register_time(bytes).0 as f64 * self.local.unregister_share()) as u64)
     }
-    /// Time to map so many bytes of another rank's memory, for stores.
+    /// Time to map this many bytes of another rank's memory, for stores.
     pub fn map_time(&self, bytes: u64) -> Time {
         Time(self.map_ps.0 + self.map_ps.1 * bytes.div_ceil(PAGE))
     }
-    /// Time to connect to another rank's memory, for DMA: the same whatever its size.
+    /// Time to connect to another rank's memory, for DMA. It is the same for any size.
     pub fn connect_time(&self) -> Time {
         Time(self.connect_ps)
     }
@@ -440,7 +440,7 @@ fn processor_of(known: &Inputs<'_>) -> Result<[u64; 2], Unfit> {
     Ok([time("nic_send_time")?, time("nic_receive_time")?])
 }
 
-/// Payload rate of the slowest rated resource on the way to the neighbour.
+/// Payload rate of the slowest rated resource on the path to the neighbour.
 fn link_rate(plan: &Plan<'_>) -> Rate {
     let full = plan.packet_bytes.max(1);
     let share = f64::from(full) / f64::from(plan.wire_bytes(full, 1).max(1));
@@ -484,7 +484,7 @@ fn claims(family: Family, spec: &FabricSpec, known: &Inputs<'_>, design: &Design
         ),
         Family::Myrinet => (Some(DepositLimits { dma: true, dma_needs_registration: true, ..none }), None),
         Family::Elan => (Some(DepositLimits { dma: true, ..none }), Some(DepositLimits { dma: true, ..none })),
-        // A word at a time comes back (K98's fetch, `Host::fetch`): half of what a line at a time goes there.
+        // Words return one at a time (K98's fetch, `Host::fetch`), at half the rate of lines on the way there.
         Family::T3d => (Some(DepositLimits { pio: true, ..none }), None),
         Family::Rdma => {
             let dma =

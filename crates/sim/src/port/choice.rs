@@ -49,8 +49,8 @@ impl Adapter {
         let messages = if self.limits.fetch.is_some() { 3 } else { 5 };
         Some(Time(self.fed(&pace, bytes) + messages * self.limits.latency.0))
     }
-    /// Eagerly, or piece after piece: sent, on the wire and taken to its place, the longest of these hiding the others. The
-    /// processors post and poll every piece; the first one's is part of a message's latency.
+    /// Eagerly, or piece after piece. Sending, the wire and the copy overlap, and the longest hides the others. The
+    /// processors post and poll every piece; the first one's costs are part of a message's latency.
     fn through_buffers(&self, bytes: u64) -> Time {
         let eager = bytes <= EAGER.min(self.limits.control_bytes_max);
         let piece = bytes.min(self.limits.control_bytes_max);

@@ -192,7 +192,7 @@ impl SimPort<'_> {
         let setups = world.seats[flight.to as usize].setups.as_ref()?;
         self.begins(world, flight.to, setups.exported(transfer.key.id)?, transfer.offset)
     }
-    /// Sends a transfer on its way, fed by the processor or by the adapter's engine.
+    /// Sends a transfer on its path, fed by the processor or by the adapter's engine.
     fn launch(&self, world: &mut World<'_>, mut flight: Flight, what: &Move) {
         // The more scattered side decides how it moves.
         let layout = if what.remote.layout.is_contiguous() { what.local.layout } else { what.remote.layout };

@@ -109,7 +109,7 @@ impl<'a> VirtualTime<'a> {
     pub fn expecting(self, bytes: u64) -> VirtualTime<'a> {
         VirtualTime { expected: bytes, ..self }
     }
-    /// Why so many ranks cannot be placed as asked.
+    /// Why this many ranks cannot be placed as asked.
     fn misplaced(&self, ranks: u32) -> Option<String> {
         let nodes = self.plan.fabric.nodes();
         let spec = &self.plan.fabric.spec;
@@ -131,8 +131,8 @@ impl<'a> VirtualTime<'a> {
     pub fn adapter(&self) -> &Adapter {
         &self.adapter
     }
-    /// What the ports of so many ranks claim: also which of the fabric's own networks serve them. Where something fails
-    /// none does: they are only known whole.
+    /// What the ports of this many ranks claim, including which of the fabric's own networks serve them. Where
+    /// something fails none does: they are only known whole.
     pub fn limits(&self, ranks: u32) -> Limits {
         let spec = &self.plan.fabric.spec;
         let whole = self.settings.faults.is_empty();
@@ -151,7 +151,7 @@ impl<'a> VirtualTime<'a> {
     pub fn faults(&self) -> &[Fault] {
         &self.settings.faults
     }
-    /// What failures took for good of the last run, if it did not come to its end.
+    /// What failures of the last run took for good, if it did not come to its end.
     pub fn lost(&self) -> Option<&Lost> {
         self.lost.as_ref()
     }

@@ -7,7 +7,7 @@ use hotlink_memory::BusUse;
 /// Families of adapters: a technology's record says which one fits.
 pub use hotlink_fabric::technology::AdapterModel as Family;
 
-/// Who moves the payload of a control message.
+/// What moves the payload of a control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carrier {
     /// The processor stores it straight into the receiver's buffer.

@@ -1,4 +1,4 @@
-//! The kernel's TCP/IP: what each side's processor does for a message, whatever adapter is below (K98's third level).
+//! The kernel's TCP/IP: what each side's processor does for a message, on any adapter (K98's third level).
 //!
 //! The sender copies from the program into the kernel, computes the checksum, and works for every segment. A segment
 //! enters the network while the next is made. The receiver is interrupted for every segment, computes its checksum and
@@ -15,14 +15,14 @@ use hotlink_port::Layout;
 pub(super) struct Kernel {
     /// Payload of a segment.
     segment: u64,
-    /// Of the processor for each segment but the first, which is in a message's own overhead.
+    /// Processor time for each segment but the first, which is in a message's own overhead.
     overhead_ps: u64,
     interrupt_ps: u64,
 }
 
 impl Kernel {
-    /// From the catalog; `overhead` is a message's own. Where a segment's is not stated it is a share of that, with the
-    /// interrupt in it.
+    /// From the catalog; `overhead` is a message's own. An unstated overhead of a segment is a share of that, and
+    /// includes the interrupt.
     pub fn new(inputs: &Inputs<'_>, overhead: Time) -> Result<Kernel, Unfit> {
         let of_segment = inputs.stated("tcp_overhead");
         Ok(Kernel {
@@ -51,11 +51,11 @@ impl Kernel {
     pub fn receive(&self, local: &Local, bytes: u64) -> Time {
         local.checksum(bytes) + Time(self.further(bytes) * (self.overhead_ps + self.interrupt_ps))
     }
-    /// Rate in bytes per second that messages of `bytes` cannot exceed: the receiver's work for one, and its copy to the
-    /// program. What the first segment takes is in the message's own overhead.
+    /// Rate in bytes per second that messages of `bytes` cannot exceed: the receiver's work for one, and its copy to
+    /// the program. The message's own overhead includes the first segment.
     pub fn peak(&self, local: &Local, bytes: u64) -> f64 {
         let take = |part: u64| local.take(&Layout::contiguous(part), bytes);
-        // Long messages come in pieces, of whole segments, and a short copy may be faster for its length.
+        // Long messages arrive in pieces, of whole segments, and a short copy may be faster for its length.
         let by_segments = take(self.segment).0 * (bytes / self.segment) + take(bytes % self.segment).0;
         let work = take(bytes).0.min(by_segments) + self.receive(local, bytes).0;
         bytes as f64 / work as f64 * 1e12

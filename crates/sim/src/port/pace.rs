@@ -15,7 +15,7 @@ use hotlink_port::{Engine, Layout};
 /// Chunks are pages: what address translation leaves contiguous.
 pub(super) use hotlink_port::blocks::PAGE;
 
-/// How data enter the network: from a start on, a chunk each so often.
+/// How data enter the network: from a start on, chunk by chunk at a fixed interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
     /// Before the first chunk, in picoseconds.
@@ -75,7 +75,7 @@ pub(super) struct Way {
     pub packet: u64,
 }
 
-/// Up to so many pages the host's model is asked; from then on each takes the same.
+/// Up to this many pages the host's model computes the time; from then on each page takes the same.
 const STEADY: u64 = 12;
 
 impl Adapter {
@@ -112,13 +112,13 @@ impl Adapter {
         let short = STEADY / 3 * PAGE;
         let chunk_ps = time(STEADY * PAGE).saturating_sub(time(short)) * PAGE / (STEADY * PAGE - short);
         let stretch = if stride > 1 { host.wire_stretch() } else { 256 };
-        // SCI's words are stored, whatever was asked for.
+        // SCI's words are stored, for any request.
         let setup_ps = if bus.stores { 0 } else { setup_ps };
         let pace = Pace { lead_ps: 0, setup_ps, chunk: PAGE, chunk_ps, stretch, bus };
         if bytes == 0 {
             return pace;
         }
-        // Of a long transfer the last page, whole or not, and as many before it as show the steady rate.
+        // The last page of a long transfer, whole or not, and as many before it as show the steady rate.
         let shown = if bytes > STEADY * PAGE { (STEADY - 2) * PAGE + (bytes - 1) % PAGE + 1 } else { bytes };
         let before = (shown - 1) / PAGE;
         let last = shown - before * PAGE;
@@ -126,7 +126,7 @@ impl Adapter {
             pace.crossing_ps(self.way, self.buses.as_ref(), last, before == 0) + self.network_ps + self.latency_ps;
         Pace { lead_ps: time(shown).saturating_sub(before * chunk_ps + way), ..pace }
     }
-    /// What the host's model says of one transfer, in picoseconds, in steps of a word and of 64 B past 512 B.
+    /// The host model's time of one transfer, in picoseconds, in steps of a word and of 64 B past 512 B.
     fn alone(&self, host: &Host, by_stores: bool, stride: u64, bytes: u64) -> u64 {
         let bytes = bytes.next_multiple_of(if bytes > 512 { 64 } else { 8 });
         let key = (by_stores, stride, bytes);

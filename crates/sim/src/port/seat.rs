@@ -82,12 +82,12 @@ impl Seat {
             awaits: None,
         }
     }
-    /// The processor is busy for so long.
+    /// The processor is busy for this time.
     pub fn spend(&mut self, task: Task, ps: u64) {
         self.now += ps;
         self.busy.add(task, ps);
     }
-    /// The adapter's engine is busy for so long, from `start` on.
+    /// The adapter's engine is busy for this time, from `start` on.
     pub fn move_by_engine(&mut self, start: u64, ps: u64) {
         self.dma_free = start + ps;
         self.busy.add_engine(ps);
@@ -97,7 +97,7 @@ impl Seat {
         let (from, until, longer) = self.stressed;
         if (from..until).contains(&now) { longer } else { 1024 }
     }
-    /// Whether the adapter's engine moves data of this rank, or another's comes here.
+    /// Whether the adapter's engine moves data of this rank, or receives another's.
     pub fn is_moving(&self) -> bool {
         self.dma_free.max(self.receives) > self.now
     }

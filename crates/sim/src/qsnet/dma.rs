@@ -164,7 +164,7 @@ impl Dmas {
         Ok(None)
     }
 
-    /// The receivers look up where a DMA goes: the time that the slowest takes.
+    /// The receivers look up the destination of a DMA: the time of the slowest.
     fn receive(&mut self, place: u32, from: u32) -> Time {
         let Descriptor { to, source, into, .. } = self.under_way[place as usize].what;
         let span = Span { buffer: into, ..source };

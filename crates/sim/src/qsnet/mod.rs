@@ -108,7 +108,7 @@ impl Elan {
         })
     }
 
-    /// Where the time of an empty put between neighbours goes.
+    /// The parts of the time of an empty put between neighbours.
     pub fn split(&self, plan: &Plan<'_>) -> Split {
         let inner = plan.neighbour_ps(true);
         let adapters = plan.hosts_ps(true).min(inner);
@@ -158,8 +158,8 @@ pub struct Collective {
 pub struct Outcome {
     /// From the common start to the last node's end, sample by sample.
     pub latencies: Vec<Time>,
-    /// Of a broadcast: until also the barrier by the same algorithm is over that frees its buffers (P01's programs are
-    /// synchronised by one).
+    /// For a broadcast, the time until the barrier by the same algorithm is also over. It frees the buffers (P01's
+    /// programs are synchronised by one).
     pub synchronised: Vec<Time>,
     /// The network.
     pub run: Run,

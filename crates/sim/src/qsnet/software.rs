@@ -38,7 +38,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The quickest shape by the model (levels - 1) x (way + degree x chunk time) + chunks x degree x chunk time. It
+    /// The quickest shape by the model (levels - 1) x (path + degree x chunk time) + chunks x degree x chunk time. It
     /// tries degrees 1, 2 and 4, and chunks of powers of two from 256 B. The chunk time is the slower of link and bus;
     /// a node in the middle crosses the bus degree + 1 times.
     ///
@@ -66,7 +66,7 @@ impl Shape {
     }
 }
 
-/// Nodes of a full tree with so many levels below the root.
+/// Nodes of a full tree with this many levels below the root.
 fn reached(degree: u32, levels: u32) -> u64 {
     match degree {
         1 => u64::from(levels) + 1,
@@ -82,15 +82,16 @@ struct Put {
     tag: u64,
 }
 
-/// Who forwards on one node: its host or its adapter.
+/// What forwards on one node: its host or its adapter.
 #[derive(Clone, Debug, Default)]
 struct Agent {
     free: Time,
     out: VecDeque<Put>,
     inbox: VecDeque<(u64, u64)>,
-    /// Of a barrier: children and itself still to arrive; of a broadcast: bytes still to come.
+    /// For a barrier, children and itself still to arrive; for a broadcast, bytes still to come.
     missing: u64,
-    /// Of a barrier in rounds: how many it has begun, and what has come: its own arrival (bit 0), then a bit a round.
+    /// For a barrier in rounds: how many it has begun, and what has arrived. Its own arrival is bit 0, then a bit a
+    /// round.
     begun: u32,
     met: u32,
 }
@@ -101,7 +102,7 @@ pub(super) struct Software {
     elan: Elan,
     nic: bool,
     degree: u32,
-    /// Of a broadcast.
+    /// For a broadcast.
     bytes: Option<(u64, u64)>,
 }
 
@@ -125,7 +126,7 @@ impl Software {
         if self.nic { (self.elan.thread, self.elan.thread) } else { (self.elan.send, self.elan.receive) }
     }
 
-    /// Who forwards works for so long.
+    /// The forwarder works for this time.
     fn works(&self, world: &mut World<'_>, node: u32, time: Time) {
         if self.nic { world.thread(node, time) } else { world.host(node, time) }
     }
@@ -197,7 +198,7 @@ impl Software {
         }
         self.leaves(world, node);
     }
-    /// A chunk is at a node: it goes on to the children.
+    /// A chunk is at a node, which forwards it to the children.
     fn forward(&mut self, world: &mut World<'_>, node: u32, tag: u64, bytes: u64) {
         for to in self.children(node) {
             self.put(world, node, Put { to, bytes, tag });

@@ -107,7 +107,7 @@ impl Part {
 }
 
 const ENDED: u8 = 1;
-/// Of a send: its data, or its request, is at the receiver; its receive was cleared.
+/// For a send, its data or its request is at the receiver; its receive was cleared.
 const ARRIVED: u8 = 2;
 const ASKED: u8 = 4;
 const CLEARED: u8 = 8;
@@ -289,7 +289,7 @@ impl<'a, 'n> Machine<'a, 'n> {
         self.net.timer(Time(end), id);
         Ok(())
     }
-    /// A processor's work is over: the next in its line goes on.
+    /// A processor's work is over: the next in its line starts.
     fn worked(&mut self, id: u32) -> Result<(), SimError> {
         let cpu = self.cpu(id);
         self.cpus[cpu].busy = false;

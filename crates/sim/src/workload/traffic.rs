@@ -1,7 +1,7 @@
 //! Open loop: every node offers messages at a given rate, whether the network takes them or not.
 //!
 //! Messages start at exponentially distributed intervals and wait in an unlimited source queue; latency counts from the
-//! start. A loop runs on for as long as its user asks; what is steady in it, and when, is for statistics to say.
+//! start. A loop runs for as long as its user asks. Statistics decide what is steady in it, and when.
 
 use super::Run;
 use super::series::Series;
@@ -41,7 +41,7 @@ struct Mark {
     bytes: u64,
 }
 
-/// An open loop at work.
+/// An open loop in operation.
 pub struct OpenLoop<'a> {
     net: Net<'a>,
     targets: Vec<Targets>,
@@ -137,7 +137,7 @@ impl<'a> OpenLoop<'a> {
         self.senders
     }
 
-    /// When an average sender has offered so many messages.
+    /// When an average sender has offered this many messages.
     pub fn time_of(&self, messages: f64) -> Time {
         Time((self.gap_ps * messages).round() as u64)
     }

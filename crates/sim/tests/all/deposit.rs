@@ -209,7 +209,7 @@ fn a_missing_parameter_is_named_with_its_meaning() {
     assert!(error.starts_with("ib-ndr-fat-tree2: no host model"), "{error}");
 }
 
-/// Nothing stands in for a memory system that a file states in part; one of which it says nothing is another matter.
+/// Nothing stands in for a memory system that a file states in part. A file may state none of it.
 #[test]
 fn a_memory_stated_in_part_is_an_error() {
     let whole = load("k98-sci").expect("in the catalog");

@@ -1,4 +1,4 @@
-//! Links and switches that fail, come back and degrade: what has a way left arrives, what has none is named.
+//! Links and switches that fail, come back and degrade: what has a path left arrives, what has none is named.
 
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::routing::Paths;

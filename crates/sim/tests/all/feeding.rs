@@ -182,7 +182,7 @@ impl<P: Port> Program<P, Time> for Busy {
     }
 }
 
-/// SCI's drivers connect memory by asking the exporter's driver: an interrupt, whatever its processor does.
+/// SCI's drivers connect memory by asking the exporter's driver, with an interrupt in any state of its processor.
 #[test]
 fn connecting_interrupts_the_exporters_processor() {
     let busy = |interrupt_us: f64| {

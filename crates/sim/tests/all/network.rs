@@ -20,7 +20,7 @@ fn fabrics(nodes: u32) -> Vec<(FabricSpec, Fabric)> {
     specs.filter_map(|spec| Fabric::build(&spec, nodes).ok().map(|fabric| (spec, fabric))).collect()
 }
 
-/// The resources on the first way that the routing gives, in order, and the number of switches.
+/// The resources on the first path that the routing gives, in order, and the number of switches.
 fn resources(fabric: &Fabric, from: u32, to: u32) -> Vec<Resource> {
     let roles = &fabric.network.host_roles;
     let mut way: Vec<Resource> = roles.iter().map(|&role| Resource::Host(Node(from), role)).collect();

@@ -28,7 +28,7 @@ fn torus(extents: &[u32]) -> FabricSpec {
         host_links: false,
         extents: Extents::Fixed(extents.to_vec()),
     });
-    // Ties are split as they come: a table by number would send every even node one way round a ring of four.
+    // Each packet chooses at ties: a table by number would send every even node one way round a ring of four.
     let paths = Paths::Packet;
     FabricSpec { topology, routing: RoutingSpec::DimensionOrder, paths, ..named("ib-ndr-fat-tree2") }
 }

@@ -25,7 +25,7 @@ fn what_each_end_works_is_accounted() {
     let [host, nic] =
         [Algorithm::Tree, Algorithm::Nic].map(|algorithm| on(16, |what| Collective { algorithm, ..what }).busy);
     let software = |busy: &Busy| busy.processor(hotlink_port::Task::Software);
-    // Of 16, node 1 has four children and a parent, node 15 a parent alone.
+    // With 16, node 1 has four children and a parent, node 15 only a parent.
     for (node, neighbours) in [(0, 4), (1, 5), (15, 1)] {
         assert_eq!(software(&host[node]).0, 4 * neighbours * (elan.send + elan.receive).0, "{node}");
         assert_eq!(nic[node].engine().0, 3 * 2 * 4 * elan.thread.0, "{node}");
@@ -94,7 +94,7 @@ fn nodes_with_a_gap_and_networks_with_faults_fall_back_to_the_tree_and_say_so() 
     let elan = Elan::of(&spec).unwrap();
     let whole = elan.settings(&Settings::of(&spec));
     let plan = Plan::new(&fabric, &whole).unwrap();
-    // A switch at the top: a quarter of the ways up are gone.
+    // A switch at the top: a quarter of the paths up are gone.
     let top = hotlink_fabric::network::Vertex(fabric.network.vertices() as u32 - 1);
     let down = hotlink_sim::fault::Fault {
         at: Time::ZERO,

@@ -46,7 +46,7 @@ fn an_interrupt_delays_a_rank_and_no_more() {
 /// program on Gigabit Ethernet made no progress.
 #[test]
 fn a_pause_ends_however_long_the_program_has_run() {
-    // It takes what rank 1 says of the last barrier, and then nothing comes.
+    // It takes what rank 1 says of the last barrier, and then nothing arrives.
     let pause = Step::Pause { turns: TURNS + 100, polls: true };
     let script = Script { seed: 1, tuning: Tuning::default(), ranks: vec![vec![pause], Vec::new()] };
     with("gige", |driver| assert_eq!(run(driver, Faults::default(), &[script]).wrong, []));

@@ -1,5 +1,5 @@
-//! M02's three saturation experiments (Figs. 5 to 8, 11, 12): one sender is limited by its own host, several fill the
-//! link or bus that they share. Plateaus are the measured capacities put in; where they begin is not.
+//! M02's three saturation experiments (Figs. 5 to 8, 11, 12). One sender is limited by its own host; several fill the
+//! link or bus that they share. The plateaus are measured capacities, which are inputs; where they begin is not.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::network::Node;
@@ -99,7 +99,7 @@ fn the_load_count_names_the_host_or_link_that_limits_one_sender() {
     }
 }
 
-/// The rate of the SCI fabrics' stores is what the host's parameters come to, burst by burst.
+/// The rate of the SCI fabrics' stores follows from the host's parameters, burst by burst.
 #[test]
 fn the_engine_is_as_fast_as_the_simulated_stores() {
     let spec = catalog::load("sci-torus2d").expect("in the catalog");

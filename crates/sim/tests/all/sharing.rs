@@ -99,7 +99,7 @@ fn an_unbalanced_tie_costs_a_quarter_more_on_a_ring_of_eight() {
     assert!((1.18..1.35).contains(&ratio), "{ratio:.3}");
 }
 
-/// Credits deadlock like worms where ways wait in a circle: shortest paths round a ring without virtual channels.
+/// Credits deadlock like worms where paths wait in a circle: shortest paths round a ring without virtual channels.
 #[test]
 fn a_ring_with_credits_and_no_virtual_channels_names_its_deadlock() {
     for name in ["infiniband", "roce"] {
@@ -128,7 +128,8 @@ fn virtual_channels_keep_a_ring_with_credits_moving() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
-    /// Messages of a pair arrive in the order posted where a pair has one path and a node works on one message at a time.
+    /// Messages of a pair arrive in the order posted where a pair has one path and a node works on one message at a
+    /// time.
     #[test]
     fn one_path_and_one_stream_keep_a_pairs_messages_in_order(
         fabric in 0usize..5,

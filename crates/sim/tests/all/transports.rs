@@ -1,5 +1,5 @@
-//! Transports that drive the packet network, against fixed points worked out from their papers: the expected values use the
-//! machine's rates and idle latencies alone.
+//! Transports that drive the packet network, against fixed points computed from their papers. The expected values use
+//! only the machine's rates and idle latencies.
 
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
@@ -254,7 +254,8 @@ fn each_port_marks_by_its_own_rate() {
     let config = Config { control: Control::Dctcp(DCTCP), connections: Connections::Pair, ecn: Some(marks) };
     let settings = settings(&spec, config);
     let plan = Plan::new(&fabric, &settings).expect("plan");
-    // From the same leaf two nodes share the receiver's port; from another one a node has a link between switches for itself.
+    // From the same leaf two nodes share the receiver's port; from another one a node has a link between switches for
+    // itself.
     for (senders, rate) in [(&[1u32, 2][..], LINE), (&[40], LINE / 4.0)] {
         let k = 5e-6 * rate / WIRE;
         let mut net = Net::new(&plan, &settings);
@@ -274,8 +275,8 @@ fn each_port_marks_by_its_own_rate() {
     }
 }
 
-/// A window is its reference times eta / U and W_AI: N of them meet where U = eta + N W_AI / (B T). U counts what the link
-/// carries and what waits for it, as shares of what fills it for T.
+/// A window is its reference times eta / U and W_AI: N of them meet where U = eta + N W_AI / (B T). U counts what the
+/// link carries and what waits for it, as shares of what fills it for T.
 #[test]
 fn hpcc_fills_eta_of_a_link_and_keeps_its_queue_short() {
     let fills = LINE * round_trip_us() / 1e6;
@@ -366,7 +367,8 @@ fn an_exchange_ends_under_every_transport() {
     }
 }
 
-/// Messages far shorter than what fills the way there and back: each alone would be gone before its first acknowledgement.
+/// Messages far shorter than what fills the path there and back: each alone would be gone before its first
+/// acknowledgement.
 #[test]
 fn a_queue_pair_goes_on_where_its_last_message_ended() {
     for (name, config) in all() {
@@ -374,8 +376,8 @@ fn a_queue_pair_goes_on_where_its_last_message_ended() {
         let pairs = bottleneck_of(64 << 10, Config { connections: Connections::Pair, ..config }, 8, 4000.0, 1);
         let messages = bottleneck_of(64 << 10, config, 8, 4000.0, 1);
         assert_eq!((pairs.used, pairs.queue, pairs.shares), (endless.used, endless.queue, endless.shares), "{name}");
-        // As connections of their own they ask for more without end.
-        // DCTCP holds the longest queue of them where it is in balance: about its threshold.
+        // As separate connections they ask for more without end. DCTCP keeps their longest queue in balance, at about
+        // its threshold.
         let times = if name == "dctcp" { 50.0 } else { 100.0 };
         assert!(messages.queue > times * endless.queue, "{name}: {messages:?}");
     }
@@ -406,7 +408,7 @@ fn messages_of_a_queue_pair_arrive_in_order_and_all_of_them() {
             }
             let count: usize = seen.values().map(Vec::len).sum();
             assert_eq!(count, 300, "{name}");
-            // What is dropped comes again later, so that a later message may be whole before it.
+            // Dropped packets arrive again later, so that a later message may be whole before it.
             if congestion == Congestion::Pause {
                 assert!(seen.values().all(|tags| tags.is_sorted()), "{name}: {seen:?}");
             }

@@ -1,4 +1,4 @@
-//! UGAL on a dragonfly: minimal where nothing is crowded, by other groups where the minimal way is.
+//! UGAL on a dragonfly: minimal where nothing is crowded, by other groups where the minimal path is.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::network::Node;
@@ -23,8 +23,8 @@ fn dragonfly([p, a, h]: [u32; 3], groups: u32, routing: RoutingSpec) -> (FabricS
     (spec, fabric)
 }
 
-/// Payload that arrives of what an open loop offers at `mbps` a node, as a share; mean latency in microseconds; detours a
-/// packet.
+/// Payload that arrives of what an open loop offers at `mbps` a node, as a share; mean latency in microseconds; detours
+/// a packet.
 fn offered(routing: RoutingSpec, detours: Option<Detours>, traffic: &Traffic, mbps: f64, groups: u32) -> [f64; 3] {
     offered_on(dragonfly([4, 8, 4], groups, routing), (detours, Paths::Packet), traffic, mbps)
 }
@@ -60,7 +60,7 @@ const WAYS: [(RoutingSpec, Option<Detours>); 4] = [
 /// Valiant's, where minimal routing has one group's links for all of a group's nodes.
 #[test]
 fn ugal_takes_the_better_way_under_either_traffic() {
-    // Nine groups of 32 nodes; four links of 25 GB/s between two groups: 3125 MB/s a node by minimal ways.
+    // Nine groups of 32 nodes; four links of 25 GB/s between two groups: 3125 MB/s a node by minimal paths.
     let of = |traffic: &Traffic, mbps: f64| WAYS.map(|(routing, detours)| offered(routing, detours, traffic, mbps, 9));
     let [minimal, valiant, local, global] = of(&Traffic::GroupShift, 7000.0);
     assert!(minimal[0] < 0.5, "minimal ways are full: {minimal:?}");
