@@ -14,8 +14,11 @@ PAGE    := target/web/explorer.html
 VENV    := .venv/bin
 RUST    := Cargo.toml Cargo.lock rustfmt.toml $(shell find crates catalog -type f) \
            $(wildcard rtl/barrier/src/*.v plugins/*/*.[ch] plugins/*/*.cpp)
-DOCS    := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md tools/docs/language tools/docs/banned.txt $(shell find docs -name '*.md')
-SCRIPTS := .ci/tests .ci/rustdoc tools/docs/language tools/docs/commands tools/docs/reference tools/docs/worked tools/dist/build tools/dist/release tools/dist/sbom tools/published-transports/run tools/published-transports/causes examples/python
+DOCS    := README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md CHANGELOG.md catalog/README.md examples/README.md $(shell find docs -name '*.md')
+# Files among which tools/docs/sources.py finds those with comments and messages.
+PROSE   := $(shell find crates catalog python web/src web/tests plugins rtl plans examples tools .ci -type f -not -name '*.so' \
+             -not -path '*/build/*' -not -path '*/target/*' -not -path '*/__pycache__/*' -not -path '*/.peers/*')
+SCRIPTS := .ci/tests .ci/rustdoc tools/docs/language tools/docs/sources.py tools/docs/commands tools/docs/reference tools/docs/worked tools/dist/build tools/dist/release tools/dist/sbom tools/published-transports/run tools/published-transports/causes examples/python
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
@@ -267,8 +270,11 @@ $(PAGE): .stamps/web $(WEB)
 	@$(TIMED) "lints and types of the explorer's page" npm --prefix web run --silent check
 	@touch $@
 
-.stamps/check-docs: .stamps/tools $(DOCS)
-	@$(TIMED) "language of the documents" tools/docs/language
+# All documents, as one may link to another that is gone; of sources what changed, unless the rules did.
+HELD = $(if $(filter tools/docs/language tools/docs/sources.py tools/docs/banned.txt,$?),,$(DOCS) $(filter-out .stamps/% $(DOCS),$?))
+
+.stamps/check-docs: .stamps/tools tools/docs/banned.txt $(DOCS) $(PROSE)
+	@$(TIMED) "language of documents and sources" tools/docs/language $(HELD)
 	@touch $@
 
 .stamps/check-python: .stamps/venv $(PYTHON)

@@ -1,7 +1,7 @@
 """The states of a machine.
 
-Virtual processors are threads of one core in one minute, cores with a cache in common in the next, and far apart in a
-third: three machines. The time in which a cache line goes from one processor to the other tells them apart.
+Virtual processors are threads of one core in one minute, cores with a common cache in the next, and far apart in a
+third. These are three machines. The time in which a cache line goes from one processor to the other tells them apart.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ def about() -> str:
 def hand_off(command: list[str]) -> float:
     """Microseconds in which a cache line goes from one processor to the other: the bound of a short message.
 
-    `command` is hotlink, and what stands before it.
+    `command` is hotlink, with the words before it.
     """
     line = "measure pingpong --via shm --size 8 --time 0.001 --json"
     done = subprocess.run([*command, *line.split()], check=True, capture_output=True, text=True, timeout=60)
@@ -58,12 +58,12 @@ class Run:
     """Steps of it during which the machine was in another state after all."""
 
     def is_of(self, us: float) -> bool:
-        """Whether a hand-off of so many microseconds is of its state."""
+        """Whether a hand-off in microseconds is of its state."""
         return is_same(self.first, us)
 
 
 class Machine:
-    """A machine whose state `hand_off` tells, in microseconds."""
+    """A machine whose state `hand_off` gives, in microseconds."""
 
     def __init__(self, hand_off: typing.Callable[[], float]) -> None:
         self.hand_off = hand_off
@@ -71,11 +71,11 @@ class Machine:
         """How many steps were taken again."""
 
     def go_through(self, steps: list[tuple[str, typing.Callable[[], T]]], runs: int) -> typing.Iterator[tuple[Run, T]]:
-        """Takes the named steps in their order until so many runs are whole; gives what each gave, and its run.
+        """Takes the named steps in their order until so many runs are whole; returns the result of each, and its run.
 
         Each state has runs of its own, and a step during which it changed is taken again: not more often than there are
-        steps. A machine that changes faster is measured as it is: from then on the run that is furthest takes each
-        step, and counts those that the machine moved in.
+        steps. A machine that changes faster is measured as it is. From then on the run that is furthest takes each
+        step, and counts those in which the machine moved.
         """
         begun: list[Run] = []
         now, since, kept, again = self.hand_off(), time.monotonic(), 0, 0

@@ -4,8 +4,8 @@ import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig, type Plugin } from "vite";
 
 /**
- * Makes one file of the page: script and style move into it, and a content security policy names their hashes, so that
- * nothing else ever runs. `hotlink explore` fills the two placeholders, which are data and need no hash.
+ * Makes one file of the page. Script and style move into it, and a content security policy names their hashes, so
+ * that nothing else ever runs. `hotlink explore` fills the two placeholders, which are data and need no hash.
  */
 function oneFile(): Plugin {
   return {

@@ -1,16 +1,24 @@
-/* A barrier device beside the bare limit, in interleaved blocks so that the machine's moods hit both alike:
+/* A barrier device against the bare limit, in interleaved blocks so that noise meets both alike:
  *
- *   bench_device flags RANKS SECONDS              flags in shared memory
- *   bench_device rtl RANKS SECONDS SERVER         the compiled RTL: of the daemon that runs, else of SERVER (serve.cpp)
+ *     bench_device flags RANKS SECONDS              flags in shared memory
+ *     bench_device rtl RANKS SECONDS SERVER         the compiled RTL: of the daemon that runs, else of SERVER (serve.cpp)
  *
- * Every rank is a node of the device. With one rank (rtl only) a second process serves the bare limit alone, so that on a
- * machine of two cores neither the rank nor the device waits for a core: o_w + o_p + o_r by itself. Prints `count BARE DEVICE WHOSE`, the barriers in a block of each and whose device
- * it is (daemon or own), then a line per block:
- * ns per barrier of the bare limit (ranks 0 and 1: a store to one's own line and a spin on the other's), ns per barrier
- * of the device (the slowest rank's), and for the RTL its clocks per barrier, its ns per clock while nothing moves (a clock
- * that takes a line from a rank waits for it, which is the rank's write or read), and rank 0's ns for one write of its pin
- * (ow) and one read of a line that the device has written since (or). Run by `hotlink measure barrier
- * --device`. */
+ * Every rank is a node of the device. With one rank (rtl only) a second process serves the bare limit alone. So neither
+ * the rank nor the device waits for a core on a machine of two cores: o_w + o_p + o_r by itself.
+ *
+ * Prints `count BARE DEVICE WHOSE`, the barriers in a block of each and whose device it is (daemon or own). A line per
+ * block follows, with times in ns:
+ *
+ * - a barrier of the bare limit (ranks 0 and 1: a store to one's own line and a spin on the other's);
+ * - a barrier of the device (the slowest rank's).
+ *
+ * For the RTL the line also has the clocks per barrier, and these times in ns:
+ *
+ * - a clock while nothing moves (a clock that takes a line from a rank waits for it, which is the rank's write or
+ *   read);
+ * - one write of rank 0's pin (ow), and one read of a line that the device has written since (or).
+ *
+ * `hotlink measure barrier --device` runs it. */
 #define _GNU_SOURCE
 #include "hotlink_device.h"
 
@@ -26,10 +34,10 @@
 #define MOST 20000
 #define CALIBRATION 50
 #define OPERATIONS 51
-#define REST_NS 2000 /* the device looks at its pins again */
+#define REST_NS 2000 /* the device polls its pins again */
 #define QUIET_NS 50000
 #define QUIET_CLOCKS 100 /* it may have to wait for a core */
-#define LIMIT_NS (20 * SECOND) /* of one barrier: a dead rank must not hold the others for ever */
+#define LIMIT_NS (20 * SECOND) /* of one barrier: a dead rank must not hold the others forever */
 
 enum { BARE, DEVICE, SERIES };
 
@@ -148,7 +156,7 @@ static int attach_rtl(void) {
 
 static int attach(void) {
     int error = hlb_flags_attach(&meeting, &shared->meeting, ranks, rank);
-    meeting.oversubscribed = 1; /* whoever waits for the next block leaves its core to those who are measured */
+    meeting.oversubscribed = 1; /* ranks that wait for the next block leave their core to those that are measured */
     if (error) return error;
     return rtl ? attach_rtl() : hlb_flags_attach(&device, &shared->flags, ranks, rank);
 }

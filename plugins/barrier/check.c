@@ -1,9 +1,9 @@
-/* A self-test over a node's own wires: a group of this node's port alone, so that each arrival is released at once and
- * nobody else takes part. Says which wire does not follow.
+/* A self-test over a node's own wires. Its group has this node's port alone, so that each arrival is released at
+ * once and no other node takes part. It names the wire that does not follow.
  *
- *   barrier-check PORT|any [ROUNDS]
+ *     barrier-check PORT|any [ROUNDS]
  *
- * Ends with 1 where a wire fails, 2 where there is no device to ask. */
+ * Ends with 1 where a wire fails, 2 where there is no device. */
 #define _GNU_SOURCE
 #include "hotlink_device.h"
 

@@ -1,5 +1,5 @@
-// Who may use a barrier device: processes by their connections, nodes by their ports, groups by who has joined them.
-// Knows no device but its registers.
+// Access to a barrier device: processes by their connections, nodes by their ports, groups by their members. Knows no
+// device but its registers.
 #ifndef HOTLINK_DAEMON_HPP
 #define HOTLINK_DAEMON_HPP
 
@@ -258,8 +258,8 @@ private:
     Group groups[HLB_GROUPS];
 };
 
-// The pins of a device that is a process, in memory that those who attach share; `stale`: as a dead job left them, a bit a
-// port.
+// The pins of a device that is a process, in memory that attached processes share. `stale`: as a dead job left them, a
+// bit a port.
 struct Pins {
     explicit Pins(uint32_t stale) : file(memfd_create("hotlink-barrier-pins", MFD_CLOEXEC)) {
         void *at = file < 0 || ftruncate(file, sizeof(hlb_pins)) != 0 ? MAP_FAILED

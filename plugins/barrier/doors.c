@@ -1,9 +1,9 @@
-/* The contract of hotlink_device.h as a library, for programs that are not C: the doors of all nodes that one machine
- * plays, opened by one process before it forks their ranks. Each door is then one rank's, the first of its node.
+/* The contract of hotlink_device.h as a library, for programs that are not C. One process opens the doors of all
+ * nodes that one machine plays, before it forks their ranks. Each door is then one rank's, the first of its node.
  *
- *   doors_open    attaches each node, has one group made of all and joins it
- *   doors_enter, doors_released, doors_lost   one node's: arrive, test, whether the daemon or another node is gone
- *   doors_close   leaves and gives the group back */
+ *     doors_open    attaches each node, has one group made of all and joins it
+ *     doors_enter, doors_released, doors_lost   one node's: arrive, test, whether the daemon or another node is gone
+ *     doors_close   leaves and gives the group back */
 #define _GNU_SOURCE
 #include "hotlink_device.h"
 
@@ -41,8 +41,8 @@ DOORS void doors_close(struct doors *d) {
     free(d);
 }
 
-/* Doors for `ranks` ranks at the daemon that listens at `path` (NULL: the user's). Nodes are of so many consecutive ranks as
- * the daemon says, which go to `each`; of one rank where all would be on one node. */
+/* Doors for `ranks` ranks at the daemon that listens at `path` (NULL: the user's). Nodes are of as many consecutive
+ * ranks as the daemon says, which go to `each`; of one rank where all would be on one node. */
 DOORS int doors_open(const char *path, uint32_t ranks, uint32_t *each, struct doors **made) {
     struct hlb_session first;
     if (path && setenv("HOTLINK_BARRIER_DEVICE", path, 1) != 0) return errno;

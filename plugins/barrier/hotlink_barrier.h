@@ -1,15 +1,15 @@
 /* A barrier device in one header: H06's protocol (slides 14, 15, 22) over exchangeable back ends. C11 or C++, Linux.
  *
- *   once:         read the status, write it back, hold it until the device has seen it   (hlb_device_join)
- *   per barrier:  toggle, write                                                          (hlb_enter)
- *                 read until toggled                                                     (hlb_released, hlb_wait)
+ *     once:         read the status, write it back, hold it until the device has seen it   (hlb_device_join)
+ *     per barrier:  toggle, write                                                          (hlb_enter)
+ *                   read until toggled                                                     (hlb_released, hlb_wait)
  *
- * The write-back is what H06's start-up lacks: a pin that a dead job left at the other level would count as an arrival.
- * On the guarded device (rtl/barrier) it suffices, on a bare one the ranks must synchronise once more by other means
- * after attaching (proofs: rtl/barrier/formal/f_flat.v).
+ * H06's start-up lacks the write-back: a pin that a dead job left at the other level would count as an arrival. On the
+ * guarded device (rtl/barrier) it suffices. On a bare one the ranks must synchronise once more by other means after
+ * attaching (proofs: rtl/barrier/formal/f_flat.v).
  *
- * Here are the protocol and the barrier of the ranks of one node, flags in shared memory (hlb_flags_attach). Devices
- * between nodes are in hotlink_device.h.
+ * This header has the protocol and the barrier of the ranks of one node, flags in shared memory (hlb_flags_attach).
+ * Devices between nodes are in hotlink_device.h.
  *
  * One `struct hlb` belongs to one thread of one rank at a time. All calls return 0 or an errno value; none blocks
  * without the limit that the caller gives. */
@@ -40,7 +40,7 @@
 #define HLB_PARK_NS 1000000  /* longest nap: also bounds the delay of a wake-up that hlb_store_fast misses */
 #define HLB_QUICK 64     /* reads before the idle hook first runs: a barrier whose ranks are all there ends within them */
 #define HLB_TURNS 2      /* the same where ranks share cores, with a yield between */
-#define HLB_PATIENCE 64  /* calls of the idle hook between two yields where nobody wants the core */
+#define HLB_PATIENCE 64  /* calls of the idle hook between two yields where the core is free */
 #define HLB_BRIEF_NS 200000 /* who gives a core back within this shares it; a program that computes takes a slice of ms */
 #define HLB_READS 4      /* reads between two calls of the idle hook */
 
@@ -76,13 +76,13 @@ struct hlb {
     int oversubscribed;                      /* ranks share cores, as far as is known */
     int settled;                             /* it is known for good: every rank has said where it may run */
     int crowded;                             /* a long wait lost its core lately, briefly: others wait on this core, too */
-    int awake;                               /* all ranks wait with an idle hook: nobody parks */
+    int awake;                               /* all ranks wait with an idle hook: none parks */
     void *memory;
     struct hlb_word *up[HLB_FANIN];          /* flags: children, or all peers of few ranks */
     int children, reported;
     unsigned group, base, in_bit;            /* a device's group; a parallel port's address and bit */
     int out_file, in_file;                   /* lines of a GPIO chip; a card */
-    uint32_t naps, interrupts;               /* times parked, and woken by a device, for whoever wonders where the time went */
+    uint32_t naps, interrupts;               /* times parked, and woken by a device, to explain a rank's time */
     uint64_t reads, idles;                   /* reads of long waits, and calls of their idle hooks */
 };
 
@@ -98,8 +98,8 @@ static inline int hlb_reached(const struct hlb_word *w, uint32_t epoch) {
     return (int32_t)(hlb_load(&w->value) - epoch) >= 0; /* right across wrap-around */
 }
 
-/* Stores a word and wakes those parked on it. The exchange orders the store before the look at `parked`; a waiter
- * counts itself parked before its last look at the value, so one of the two sees the other. */
+/* Stores a word and wakes those parked on it. The exchange orders the store before the read of `parked`. A waiter
+ * counts itself parked before its last read of the value, so one of the two sees the other. */
 static inline void hlb_store(struct hlb_word *w, uint32_t value) {
     __atomic_exchange_n(&w->value, value, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&w->parked, __ATOMIC_SEQ_CST) != 0)
@@ -145,10 +145,10 @@ static inline long hlb_switches(void) {
     return used.ru_nvcsw + used.ru_nivcsw;
 }
 
-/* Waits with an idle hook: an MPI's progress, which others may need before they can arrive, and which one-sided
- * operations on this rank's memory may need at any time. So it never sleeps: it calls the hook as often as the MPI's own
- * barrier would, and yields where ranks share cores. Other threads and programs may want this core too, whatever affinity
- * says: a waiter that loses it for a short time yields at each call until it no longer does. */
+/* Waits with an idle hook: an MPI's progress. Other ranks may need it before they can arrive, and one-sided
+ * operations on this rank's memory may need it at any time. So it never sleeps: it calls the hook as often as the MPI's
+ * own barrier would, and yields where ranks share cores. Other threads and programs may want this core too, whatever
+ * affinity says. A waiter that loses it for a short time yields at each call until it no longer does. */
 static inline int hlb_wait_busy(struct hlb *b, uint64_t limit_ns, void (*idle)(void *), void *context) {
     uint64_t begin = limit_ns ? hlb_now_ns() : 0;
     uint64_t then = begin;
@@ -163,7 +163,7 @@ static inline int hlb_wait_busy(struct hlb *b, uint64_t limit_ns, void (*idle)(v
                 HLB_PAUSE();
                 continue;
             }
-            sched_yield(); /* to whom this core is shared with, who may release: read before the hook, whose time others wait for */
+            sched_yield(); /* to ranks that share this core and may release: read before the hook */
             b->reads++;
             if (b->read(b)) return 0;
             break;
@@ -248,7 +248,7 @@ static inline int hlb_guess_oversubscribed(int processes) {
     return processes > (cpus > 1 ? cpus : (int)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* Finds `rank` a processor of its own; whoever holds one that it may use moves to another if that is possible. */
+/* Finds `rank` a processor of its own; a rank that holds one that it may use moves to another if that is possible. */
 static inline int hlb_seat(const struct hlb_flags *f, int rank, int16_t *holder, uint64_t *tried) {
     for (int cpu = 0; cpu < (int)(sizeof f->rank[0].cpus.bits * 8); cpu++) {
         uint64_t bit = (uint64_t)1 << cpu % 64;
@@ -287,9 +287,9 @@ static inline int hlb_begin(struct hlb *b, int ranks, int rank) {
 }
 
 /* ---- flags in shared memory ------------------------------------------------------------------------------------ */
-/* Few ranks exchange flags: each reads those of all others, one line's way. So whoever arrives last releases all, and
- * nobody waits for one that shares its core to take part. More form a tree over consecutive ranks (neighbours on cores):
- * a node reports to its parent when its children have, the root releases all by one word. */
+/* Few ranks exchange flags: each reads those of all others, one transfer of a line. So the last to arrive releases
+ * all, and no rank waits for one that shares its core. More ranks form a tree over consecutive ranks (neighbours on
+ * cores). A node reports to its parent when its children have, and the root releases all by one word. */
 
 static inline int hlb_flags_exchange(int ranks) { return ranks <= HLB_FANIN + 1; }
 

@@ -1,15 +1,16 @@
 /* A barrier device between nodes: the contract, its daemon's protocol, and the wires of a node. C11 or C++, Linux.
  *
- *   hlb_device_attach   finds the daemon: what the device can and what it costs (struct hlb_facts)
- *   hlb_device_claim    makes this process's node one of the device's ports
- *   hlb_device_group    has a group of ports made, hlb_device_ungroup gives it back
- *   hlb_device_join     opens a door to a group: from then on hlb_enter, hlb_released (test) and hlb_wait
- *   hlb_device_lost     tells a waiter that a member or the daemon died
- *   hlb_device_leave    closes the door
+ *     hlb_device_attach   finds the daemon: what the device can and what it costs (struct hlb_facts)
+ *     hlb_device_claim    makes this process's node one of the device's ports
+ *     hlb_device_group    has a group of ports made, hlb_device_ungroup gives it back
+ *     hlb_device_join     opens a door to a group: from then on hlb_enter, hlb_released (test) and hlb_wait
+ *     hlb_device_lost     tells a waiter that a member or the daemon died
+ *     hlb_device_leave    closes the door
  *
- * The daemon (`hotlink barrier serve`) alone reaches the device's registers: it writes GROUP, knows who lives by their
- * connections, and hands a group out again once all who joined it have left or died. A node's own wires are those that
- * HOTLINK_BARRIER_WIRES names (hotlink_wires.h), else pins in memory that the daemon passes: the compiled RTL. */
+ * Only the daemon (`hotlink barrier serve`) reaches the device's registers. It writes GROUP and knows by their
+ * connections which nodes live. It hands a group out again once all who joined it have left or died. A node's own wires
+ * are those that HOTLINK_BARRIER_WIRES names (hotlink_wires.h), else pins in memory that the daemon passes: the
+ * compiled RTL. */
 #ifndef HOTLINK_DEVICE_H
 #define HOTLINK_DEVICE_H
 
@@ -44,7 +45,7 @@ enum hlb_kind {
 struct hlb_facts { /* what a device can, and what it costs */
     char name[16];
     uint32_t version, ports, groups;
-    uint32_t ranks_per_node;   /* pretend nodes of so many ranks of a job; 0: nodes are what the MPI says */
+    uint32_t ranks_per_node;   /* pretend nodes of that many ranks of a job; 0: nodes are those of the MPI */
     uint32_t clocks, clock_ps; /* op: from the last arrival at a pin to the release at its output, in the device's clocks */
 };
 struct hlb_message {
@@ -213,8 +214,8 @@ static inline int hlb_device_leave(struct hlb_session *s, struct hlb *b) {
     return hlb_ask_of_group(s, HLB_LEAVE, b->group, NULL);
 }
 
-/* Opens a door to the group: writes the status back, and waits until the device's guard has seen that. The members need
- * not synchronise: who has not joined yet holds the others' first barrier. */
+/* Opens a door to the group: writes the status back, and waits until the device's guard has seen that. The members
+ * need not synchronise: one that has not joined yet holds the others' first barrier. */
 static inline int hlb_device_join(struct hlb_session *s, uint32_t group, struct hlb *b, uint64_t limit_ns) {
     int error = s->port < HLB_PORTS ? hlb_begin(b, HLB_PORTS, (int)s->port) : EINVAL;
     const char *wires = getenv("HOTLINK_BARRIER_WIRES");
@@ -257,7 +258,7 @@ static inline const char *hlb_error(int error) {
     case 0: return "no error";
     case EPERM: case EACCES: return "not permitted: ports need CAP_SYS_RAWIO and a kernel that is not locked down, a daemon must be this user's or root's";
     case ENOSYS: return "this kernel has no port access (ioperm)";
-    case ENOTSUP: return "HOTLINK_BARRIER_WIRES: allowed are port:0x378 (the first group alone), uio:/dev/uio0 and gpio:/dev/gpiochip0:OUT/IN[,OUT/IN ...], a pair a group";
+    case ENOTSUP: return "HOTLINK_BARRIER_WIRES: must be port:0x378 (the first group alone), uio:/dev/uio0 or gpio:/dev/gpiochip0:OUT/IN[,OUT/IN ...], a pair a group";
     case ENODEV: return "this node has no wires to the device: name them in HOTLINK_BARRIER_WIRES (pins in memory reach only the daemon's machine)";
     case ENOENT: case ECONNREFUSED: return "no daemon listens there; start one with `hotlink barrier serve`";
     case ECONNRESET: return "the daemon is gone";

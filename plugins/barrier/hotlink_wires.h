@@ -1,9 +1,11 @@
-/* The wires between a node and a barrier device: OUT, which the node drives, and IN, which shows the released level
- * (hotlink_barrier.h says how they are used). One pair for each group of the device. C11 or C++, Linux.
- *   pins   shared memory: the compiled RTL in the daemon's process
- *   port   a PC's parallel port, as H06 had (ioperm, inb, outb): the first group
- *   gpio   lines of a GPIO chip, by its character device
- *   uio    a card of this node's, memory-mapped: its port is on the device's bus
+/* The wires between a node and a barrier device: OUT, which the node drives, and IN, which shows the released level.
+ * Their use is in hotlink_barrier.h. One pair for each group of the device. C11 or C++, Linux.
+ *
+ *     pins   shared memory: the compiled RTL in the daemon's process
+ *     port   a PC's parallel port, as H06 had (ioperm, inb, outb): the first group
+ *     gpio   lines of a GPIO chip, by its character device
+ *     uio    a card of this node's, memory-mapped: its port is on the device's bus
+ *
  * Where the kernel can interrupt (edges of a line, a card's interrupt), a long wait sleeps until it does. */
 #ifndef HOTLINK_WIRES_H
 #define HOTLINK_WIRES_H
@@ -34,8 +36,8 @@ struct hlb_pins {
 
 /* ---- pins in shared memory --------------------------------------------------------------------------------- */
 
-/* Shows a level at a pin. The exchange orders it before the look at `parked`; the device counts itself parked before its
- * last look at the pins, so one of the two sees the other. */
+/* Shows a level at a pin. The exchange orders it before the read of `parked`. The device counts itself parked before
+ * its last read of the pins, so one of the two sees the other. */
 static inline void hlb_pin_set(struct hlb_pins *pins, uint32_t group, uint32_t port, uint32_t level) {
     __atomic_exchange_n(&pins->pin[group][port].value, level, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&pins->bell.parked, __ATOMIC_SEQ_CST) != 0) hlb_store(&pins->bell, hlb_load(&pins->bell.value) + 1);
@@ -68,8 +70,8 @@ static inline void hlb_pins_open(struct hlb *b, struct hlb_pins *pins) {
 /* ---- the parallel port --------------------------------------------------------------------------------------- */
 
 #if defined(__x86_64__) || defined(__i386__)
-/* The port whose registers this thread may reach, and 1: a kernel gives them to one thread, and a program may wait in
- * another than that which opened the door. */
+/* The port whose registers this thread may reach, and 1. A kernel gives them to one thread, and a program may wait
+ * in another thread than the one that opened the door. */
 static __thread unsigned hlb_port_mine;
 
 /* Data, status and control registers for this thread; 0 or an errno value. */
@@ -93,8 +95,8 @@ static inline int hlb_port_read(struct hlb *b) {
     return hlb_port_take(b->base) == 0 && hlb_port_status(b) == (b->epoch & 1u);
 }
 
-/* Opens the parallel port at `base` (0x378 is the usual one): OUT is data bit 0 (pin 2), IN status bit `in_bit` (6: pin
- * 10, not inverted). Needs ioperm, so CAP_SYS_RAWIO; the errno of the refusal is returned. Writes the status back. */
+/* Opens the parallel port at `base` (0x378 is the usual one). OUT is data bit 0 (pin 2), IN status bit `in_bit` (6:
+ * pin 10, not inverted). Needs ioperm, so CAP_SYS_RAWIO; returns the errno of the refusal. Writes the status back. */
 static inline int hlb_port_open(struct hlb *b, unsigned base, unsigned in_bit) {
     if (base > 0xfff0 || in_bit < 3 || in_bit > 6) return EINVAL; /* bits 0-2 are no wires, 7 is inverted */
     int error = hlb_port_take(base);
@@ -108,8 +110,8 @@ static inline int hlb_port_open(struct hlb *b, unsigned base, unsigned in_bit) {
     return 0;
 }
 
-/* The same without a daemon: hold_ns is how long the write-back must stand before the first barrier, more than the
- * device's synchroniser and filter take. */
+/* The same without a daemon: hold_ns is how long the write-back must last before the first barrier. It must exceed
+ * the delay of the device's synchroniser and filter. */
 static inline int hlb_port_attach(struct hlb *b, unsigned base, unsigned in_bit, int ranks, int rank, uint64_t hold_ns) {
     int error = hlb_begin(b, ranks, rank);
     if (!error) error = hlb_port_open(b, base, in_bit);
@@ -219,7 +221,7 @@ static inline int hlb_card_doze(struct hlb *b, uint64_t ns) {
     if (write(b->in_file, &on, sizeof on) != (ssize_t)sizeof on) return 0;
     if (hlb_card_read(b) || !hlb_readable(b->in_file, ns)) return 0;
     if (read(b->in_file, &count, sizeof count) != (ssize_t)sizeof count) return 0;
-    if (!hlb_card_read(b)) *pending = ~0u; /* another group's: whoever waits for it wakes by itself soon */
+    if (!hlb_card_read(b)) *pending = ~0u; /* another group's: its waiters wake by themselves soon */
     return 1;
 }
 
@@ -228,8 +230,8 @@ static inline void hlb_card_shut(struct hlb *b) {
     close(b->in_file);
 }
 
-/* Opens the card at `path` (/dev/uio0). The port is a host on the device's bus: a start of the group has set its level to
- * the released one, so there is nothing to write back. */
+/* Opens the card at `path` (/dev/uio0). The port is a host on the device's bus. A start of the group has set its
+ * level to the released one, so there is nothing to write back. */
 static inline int hlb_card_open(struct hlb *b, const char *path) {
     b->in_file = open(path, O_RDWR | O_CLOEXEC);
     if (b->in_file < 0) return errno;

@@ -1,5 +1,5 @@
-// The compiled RTL as a device: hb_device (rtl/barrier) translated by Verilator, its pins in memory that is shared with
-// the processes that attach (hotlink_device.h), its registers the daemon's own.
+// The compiled RTL as a device: hb_device (rtl/barrier) translated by Verilator. Its pins are in memory that it shares
+// with the processes that attach (hotlink_device.h); its registers are the daemon's own.
 //
 //   barrier-serve --nodes N [--ranks-per-node M] [--standing 1] [--socket PATH] [--seconds S] [--stale MASK] [--quiet 1]
 //

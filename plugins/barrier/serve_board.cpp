@@ -1,5 +1,5 @@
-// A board (rtl/barrier/src/hb_board.v) or a card as a device: its registers over SPI, by the kernel's character device or a
-// parallel port, or memory-mapped by UIO; its wires each node's own (hotlink_wires.h).
+// A board (rtl/barrier/src/hb_board.v) or a card as a device. Its registers are reached over SPI, by the kernel's
+// character device or a parallel port, or memory-mapped by UIO. Its wires are each node's own (hotlink_wires.h).
 //
 //   barrier-serve-board --device spi:/dev/spidev0.0|port:0x378|uio:/dev/uio0 --nodes N [the other options of the daemon]
 #include "daemon.hpp"
@@ -65,9 +65,10 @@ private:
 };
 
 #if defined(__x86_64__) || defined(__i386__)
-// The same frames, bit by bit, for a PC that has nothing but its parallel port. They go over the control register (cs_n is
-// pin 16, sck pin 14, mosi pin 1; the port inverts the last two) and one line of the status register (miso is pin 12). The
-// node's own wires are in the data register, which another process may write at any time.
+// The same frames, bit by bit, for a PC that has nothing but its parallel port. They go over the control register (cs_n
+// is pin 16, sck pin 14, mosi pin 1; the port inverts the last two). The answer comes on one line of the status
+// register (miso is pin 12). The node's own wires are in the data register, which another process may write at any
+// time.
 class Parallel : public Frames {
 public:
     explicit Parallel(const char *words) {

@@ -1,6 +1,6 @@
-// A barrier network of the catalog as a device: H06's machine, whose release comes so long after the last arrival as the
-// network takes (o_p, from its closed form). Switches that combine, adapters that do, boards of another clock. A node's
-// write and read are those of shared memory, as with the compiled RTL; what an adapter's own take is not added.
+// A barrier network of the catalog as a device: H06's machine. Its release follows the last arrival by the network's
+// time (o_p, from its closed form). It covers switches that combine, adapters that do, and boards of another clock. A
+// node's write and read are those of shared memory, as with the compiled RTL; an adapter's own time is not added.
 //
 //   barrier-serve-model --device NAME --op-ns NS --nodes N [the other options of the daemon]
 #include "daemon.hpp"

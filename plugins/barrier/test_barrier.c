@@ -19,7 +19,7 @@ static void *shared(size_t bytes) {
     return memory;
 }
 
-/* ---- what a barrier promises: nobody leaves the n-th before all have entered it ---- */
+/* ---- the promise of a barrier: no rank leaves the n-th before all have entered it ---- */
 
 struct crew {
     int ranks, rounds, jitter;

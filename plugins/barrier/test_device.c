@@ -1,8 +1,8 @@
 /* The contract of hotlink_device.h on a device that is a process: `test_device SERVER RANKS ROUNDS`.
  *
- * First real ranks, a process each, one with a stale pin and late: nobody leaves before all have entered. Then groups
- * that come and go, members that die, an output that is held, a daemon that dies: several nodes played by one process,
- * each by a connection of its own. */
+ * First real ranks, a process each, one with a stale pin and late: none leaves before all have entered. Then groups
+ * that come and go, members that die, an output that is held, and a daemon that dies. There one process plays several
+ * nodes, each by a connection of its own. */
 #define _GNU_SOURCE
 #include "hotlink_device.h"
 
@@ -100,7 +100,7 @@ static void attach_nodes(void) {
     }
 }
 
-/* All but one arrive: nobody is released. Then the last. */
+/* All but one arrive: none is released. Then the last. */
 static void barriers(struct hlb *b, uint32_t members, int rounds) {
     for (int round = 0; round < rounds; round++) {
         int last = -1;

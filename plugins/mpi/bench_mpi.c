@@ -1,13 +1,16 @@
-/* Barriers side by side in one MPI job, in interleaved blocks so that the machine's moods hit all alike:
- *   bare     the limit: of two ranks a store and a spin each, of more one shared counter, and yields until it is full
- *   flags    hotlink_barrier.h without the plug-in
- *   plugin   MPI_Barrier with the plug-in loaded
- *   own      the MPI's own barrier (PMPI_Barrier)
- * With a second argument `life`: whole lives of communicators of LIFE barriers (duplicated, used, freed) with the plug-in,
- * which then chooses by itself what it takes over, and without; ns per barrier.
+/* Barriers in one MPI job, in interleaved blocks so that noise meets all alike:
+ *
+ *     bare     the limit: of two ranks a store and a spin each, of more one shared counter, and yields until it is full
+ *     flags    hotlink_barrier.h without the plug-in
+ *     plugin   MPI_Barrier with the plug-in loaded
+ *     own      the MPI's own barrier (PMPI_Barrier)
+ *
+ * With a second argument `life`, it times whole lives of communicators of LIFE barriers (duplicated, used, freed), in
+ * ns per barrier. Half of them run with the plug-in, which then chooses by itself what it takes over, and half without.
+ *
  * Prints CSV: MPI, ranks, series, median and quartiles over blocks of ns per barrier, and the median of the paired
- * ratios to `own`. Where ranks share cores, also how often a rank loses its core in a barrier of each series: what the
- * operating system takes for that is what a barrier costs there. Run under LD_PRELOAD (make bench). */
+ * ratios to `own`. Where ranks share cores, it also prints how often a rank loses its core in a barrier of each series.
+ * A barrier costs there what the operating system takes for that. Run under LD_PRELOAD (make bench). */
 #define _GNU_SOURCE
 #include "../barrier/hotlink_barrier.h"
 

@@ -1,7 +1,8 @@
-/* What rank 1 pays while rank 0 waits in a barrier: one-sided operations on rank 0's memory, a large isend that rank 0
- * has received early, a helper thread's ping-pong. Each with the MPI's own barrier (PMPI_Barrier) and with the plug-in
- * (MPI_Barrier), in interleaved blocks of one job. Prints CSV: MPI, operation, median us per operation under each, and
- * the median of the paired ratios. Run under LD_PRELOAD (make bench-progress) on two ranks. */
+/* The cost to rank 1 while rank 0 waits in a barrier. Operations are one-sided ones on rank 0's memory, a large
+ * isend that rank 0 has received early, and a helper thread's ping-pong. Each runs with the MPI's own barrier
+ * (PMPI_Barrier) and with the plug-in (MPI_Barrier), in interleaved blocks of one job. Prints CSV: MPI, operation,
+ * median us per operation under each, and the median of the paired ratios. Run under LD_PRELOAD (make bench-progress)
+ * on two ranks. */
 #define _GNU_SOURCE
 #include <mpi.h>
 

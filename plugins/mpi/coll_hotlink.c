@@ -1,8 +1,8 @@
-/* The barrier as a collective component of Open MPI 4.1, as H06 had it (slide 20): the same take-over (takeover.c),
- * chosen by Open MPI itself instead of by LD_PRELOAD. It sits above the component that would have had the barrier and
- * falls back on it. Of the collectives it offers the barrier only.
+/* The barrier as a collective component of Open MPI 4.1, as H06 had it (slide 20). The take-over is the same
+ * (takeover.c), but Open MPI itself chooses it instead of LD_PRELOAD. It sits above the component that would have had
+ * the barrier and falls back on it. Of the collectives it offers the barrier only.
  *
- *   mpirun --mca mca_base_component_path DIR:<Open MPI's own> ...     and --mca coll ^hotlink leaves it out again */
+ *     mpirun --mca mca_base_component_path DIR:<Open MPI's own> ...     and --mca coll ^hotlink leaves it out again */
 #define _GNU_SOURCE
 #include "ompi_config.h"
 

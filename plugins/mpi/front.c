@@ -1,6 +1,6 @@
-/* The plug-in's face: MPI_Barrier by LD_PRELOAD, over whichever MPI the process has, also one that an interpreter has
- * loaded locally (RTLD_LOCAL), whose symbols no ordinary lookup finds. No MPI symbol is referenced at link time: the
- * library must load into every process of a job, the launcher's shells included.
+/* The plug-in's face: MPI_Barrier by LD_PRELOAD, over whichever MPI the process has. That may be one that an
+ * interpreter has loaded locally (RTLD_LOCAL), whose symbols no ordinary lookup finds. No MPI symbol is referenced at
+ * link time: the library must load into every process of a job, the launcher's shells included.
  *
  * HOTLINK_BARRIER=off leaves all barriers to the MPI, always takes over without asking whether that pays. */
 #define _GNU_SOURCE
@@ -46,8 +46,8 @@ static void *find_library(void) {
     return found;
 }
 
-/* The global scope first: a program not built position-independent holds its own copy of the MPI's variables, which the
- * MPI then uses too (copy relocation); the library's original is dead. */
+/* The global scope first. A program not built position-independent holds its own copy of the MPI's variables, which
+ * the MPI then uses too (copy relocation). The library's original is dead. */
 static void *symbol(const char *name) {
     void *found = dlsym(RTLD_DEFAULT, name);
     return found ? found : dlsym(library, name);
@@ -93,7 +93,7 @@ __attribute__((visibility("default"))) int MPI_Barrier(void *comm) {
 }
 
 /* Fortran's entries, in the spellings of compilers and of module mpi_f08, where a communicator is a structure of one
- * integer: an MPI's Fortran library may call its own barrier past the entry above. */
+ * integer. An MPI's Fortran library may call its own barrier past the entry above. */
 static void fortran(const int *comm, int *error) {
     if (!__atomic_load_n(&barrier, __ATOMIC_ACQUIRE)) pthread_once(&once, start);
     int result = barrier(f2c ? f2c(*comm) : (void *)(intptr_t)*comm);

@@ -1,6 +1,6 @@
 # Runs a command on the first of two nodes that share neither network, names, processes nor /dev/shm, as far as they can
-# tell; AGENT is then a program that a launcher of MPI takes for ssh. Run under `unshare -rnum`.
-# Exit status 77: this system does not let us.
+# tell. AGENT is then a program that a launcher of MPI takes for ssh. Run under `unshare -rnum`. Exit status 77: this
+# system forbids it.
 ip link add hl0 type veth peer name hl1 || exit 77
 hostname near && mount -t sysfs sysfs /sys && mount -t tmpfs tmpfs /dev/shm || exit 77
 unshare -n -u -p -m --mount-proc --fork --kill-child sh -c 'hostname far && mount -t sysfs sysfs /sys && mount -t tmpfs tmpfs /dev/shm && exec sleep 300' &

@@ -1,5 +1,6 @@
-/* What the parts of the MPI plug-in share. The library is one file for all MPIs: front.c finds out which MPI the
- * process has loaded and hands MPI_Barrier to takeover.c, which is compiled once per MPI binary interface. */
+/* Declarations that the parts of the MPI plug-in share. The library is one file for all MPIs. In it, front.c
+ * finds out which MPI the process has loaded and hands MPI_Barrier to takeover.c. The latter is compiled once per MPI
+ * binary interface. */
 #ifndef HOTLINK_PLUGIN_H
 #define HOTLINK_PLUGIN_H
 

@@ -1,8 +1,8 @@
-/* The set-up of a communicator's barrier: which ranks share a node, the memory in which they meet, the device between
- * nodes. Part of takeover.c, which is compiled once per MPI binary interface. All of it is collective.
+/* The preparation of a communicator's barrier: which ranks share a node, the memory in which they meet, the device
+ * between nodes. Part of takeover.c, which is compiled once per MPI binary interface. All of it is collective.
  *
- * Memory is made once for a group of processes and used by all communicators of that group, one slot each: a duplicate
- * then costs no more than the reduction that decides about it. */
+ * Memory is made once for a group of processes and used by all communicators of that group, one slot each. So a
+ * duplicate costs no more than the reduction that decides about it. */
 #define SLOTS 16
 #define KEPT 8   /* groups whose memory is kept */
 #define IDLES 32 /* idle requests that are kept */
@@ -59,11 +59,12 @@ static void free_node(struct node *n) {
     free(n);
 }
 
-/* A name that no other memory has had: three numbers, so that a reduction can carry it. The last tells memory apart. */
+/* A name that no other memory has had: three numbers, so that a reduction can carry it. The last distinguishes
+ * memory. */
 static void name_of(char name[64], const int numbers[3]) {
     snprintf(name, 64, "/hotlink-%x-%x-%x", (unsigned)numbers[0], (unsigned)numbers[1], (unsigned)numbers[2]);
 }
-/* Makes memory for so many ranks, its first slot taken. */
+/* Makes memory for that many ranks, its first slot taken. */
 static int make_memory(int ranks, int numbers[3]) {
     static int serial;
     uint32_t users = (uint32_t)ranks;

@@ -1,13 +1,14 @@
-/* MPI_Barrier taken over: the ranks of one node meet at flags in shared memory (hotlink_barrier.h), one rank per node
- * goes on to the others by a barrier device (hotlink_device.h) or, where there is none, by the MPI's own barrier.
+/* MPI_Barrier taken over. The ranks of one node meet at flags in shared memory (hotlink_barrier.h). One rank per
+ * node goes on to the others by a barrier device (hotlink_device.h) or, where there is none, by the MPI's own barrier.
  * Compiled once per MPI binary interface; HL_BARRIER names the entry.
  *
  * A communicator's first barriers (HOTLINK_BARRIER_AFTER, default 3) are the MPI's own, and timed. A reduction in place
- * of the next decides, with every rank, whether it is taken over: where this process knows what a set-up costs and what
- * it gains, only if that pays within PAYS_WITHIN barriers; else it is tried, timed, and kept if it is quicker
- * (HOTLINK_BARRIER=always: without asking). Wherever the set-up cannot be had on every rank (intercommunicators, one
- * rank, no shared memory), the MPI's own barrier runs. State hangs on the communicator as an attribute, so that freeing
- * the one frees the other; duplicates start anew. */
+ * of the next decides, with every rank, whether it is taken over. Where this process knows the cost of the preparation
+ * and its gain, the gain must pay within PAYS_WITHIN barriers. Otherwise it is tried, timed, and kept if it is quicker
+ * (HOTLINK_BARRIER=always: without asking).
+ *
+ * Where some rank cannot prepare (intercommunicators, one rank, no shared memory), the MPI's own barrier runs. State
+ * hangs on the communicator as an attribute, so that freeing the one frees the other; duplicates start anew. */
 #define _GNU_SOURCE
 #include <mpi.h>
 
@@ -51,15 +52,16 @@ struct state {
     struct node *node;
     MPI_Comm comm;
     MPI_Request idle;
-    uint64_t own_ns, taken_ns, set_up_ns; /* the quickest barrier of each, and what the set-up cost */
+    uint64_t own_ns, taken_ns, set_up_ns; /* the quickest barrier of each, and the cost of the preparation */
     struct hl_tally tally;
 };
 
-/* What taken-over communicators of so many ranks cost this process: in new memory, or in memory that their group had. */
+/* The cost to this process of taken-over communicators of that many ranks: in new memory, or in memory that their
+ * group had. */
 enum kind { NEW_MEMORY, KEPT_MEMORY };
 static struct costs { int ranks, kind; uint64_t taken_ns, set_up_ns; } costs[COSTS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int keyval, usable, always, after = 3, node_size; /* node_size: pretend nodes of so many ranks */
+static int keyval, usable, always, after = 3, node_size; /* node_size: pretend nodes of that many ranks */
 static int seen_nodes; /* a communicator had several nodes: no longer try whether all ranks share memory */
 static __thread __attribute__((tls_model("initial-exec"))) struct { MPI_Comm comm; struct state *state; uint32_t generation; } cache;
 
@@ -118,7 +120,7 @@ static void start(void) {
     usable = usable && mpi.Comm_create_keyval(no_copy, release, &keyval, NULL) == MPI_SUCCESS;
 }
 
-/* ---- set-up: collective over the communicator ------------------------------------------------------------------ */
+/* ---- preparation: collective over the communicator ------------------------------------------------------------- */
 
 /* All ranks on one node, by memory that rank 0 made and named in the reduction before. */
 static int set_up_near(struct state *s, int rank, const int names[3], struct node *known, int slot, MPI_Group *group) {
@@ -183,7 +185,7 @@ static int pays(uint64_t own_ns, uint64_t taken_ns, uint64_t set_up_ns) {
     return own_ns > taken_ns && (own_ns - taken_ns) * PAYS_WITHIN >= set_up_ns;
 }
 
-/* In place of a barrier, which the reduction is: nobody has its result before all have taken part. */
+/* In place of a barrier, which the reduction is: no rank has its result before all have taken part. */
 static int consider(struct state *s) {
     enum { SIZE, MINUS_SIZE, FAVOUR, KNOWN, MINUS_KNOWN, NEAR, SLOT, NAME, ITEMS = NAME + 3 };
     int rank, mine[ITEMS], all[ITEMS], file = -1, reserved = -1;
@@ -235,7 +237,7 @@ static int consider(struct state *s) {
 
 /* ---- the barrier ----------------------------------------------------------------------------------------------- */
 
-/* While a rank waits, the MPI goes on: others may need this rank's half of a rendezvous before they can arrive, and
+/* While a rank waits, the MPI goes on. Others may need this rank's half of a rendezvous before they can arrive, and
  * one-sided operations on its memory wait for it. */
 static void progress(void *context) {
     struct state *s = context;
@@ -326,7 +328,7 @@ static int timed_barrier(struct state *s) {
         if (s->calls > 1) note_least(&s->taken_ns, begin);
         return error;
     }
-    int mine = s->taken_ns < s->own_ns, all; /* the set-up is paid: what counts is which barrier is quicker */
+    int mine = s->taken_ns < s->own_ns, all; /* the preparation is paid: the quicker barrier wins */
     error = mpi.Allreduce(&mine, &all, 1, type_int, op_min, s->comm);
     pthread_mutex_lock(&keeping);
     for (int k = 0; k < COSTS; k++)

@@ -69,7 +69,8 @@ def job(mpi, program, environment, hosts=None):
 
 
 def output(ranks, after_passed_s):
-    """What a job prints, and whether it ended: in LIMIT_S, or this long after it has printed "passed". One that did not is killed."""
+    """The output of a job, and whether it ended: in LIMIT_S, or this long after it has printed "passed". One that did
+    not is killed."""
     end = time.monotonic() + LIMIT_S
     while time.monotonic() < end:
         try:
@@ -99,7 +100,7 @@ def run(mpi, program, environment, hosts=None):
 
 
 class Lines:
-    """What the ranks of `test_mpi count` have left in their file."""
+    """The counts that the ranks of `test_mpi count` have left in their file."""
 
     def __init__(self, path):
         with open(path, "r+b") as file:

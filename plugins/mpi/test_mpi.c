@@ -1,11 +1,13 @@
 /* An ordinary MPI program that holds MPI_Barrier to its promise, with or without the plug-in:
- *   test_mpi all      order, many communicators, progress while waiting, intercommunicators, threads
- *   test_mpi apart    the same but one-sided operations, which an MPI may lack between nodes; needs SHARED_FILE
- *   test_mpi count    barriers until it is told to end, counted in SHARED_FILE
- *   test_mpi abort    rank 0 aborts while the others wait     (the job must end, not hang)
- *   test_mpi die      rank 0 kills itself while the others wait
- * With the plug-in, EXPECT_TAKEN=1 in the environment makes the test fail if no barrier was taken over, EXPECT_DEVICE=1
- * if none was met by a device between nodes. */
+ *
+ *     test_mpi all      order, many communicators, progress while waiting, intercommunicators, threads
+ *     test_mpi apart    the same but one-sided operations, which an MPI may lack between nodes; needs SHARED_FILE
+ *     test_mpi count    barriers until it is told to end, counted in SHARED_FILE
+ *     test_mpi abort    rank 0 aborts while the others wait     (the job must end, not hang)
+ *     test_mpi die      rank 0 kills itself while the others wait
+ *
+ * With the plug-in, EXPECT_TAKEN=1 in the environment makes the test fail if no barrier was taken over. EXPECT_DEVICE=1
+ * does so if no device between nodes met one. */
 #define _GNU_SOURCE
 #include <mpi.h>
 
@@ -48,7 +50,7 @@ static MPI_Win lines_of(MPI_Comm comm, int size, volatile int **all) {
     return window;
 }
 
-/* Nobody leaves the n-th barrier before all have entered it. */
+/* No rank leaves the n-th barrier before all have entered it. */
 static void order(MPI_Comm comm, int rounds, int jitter) {
     int me, size;
     volatile int *mine, *all[64];
@@ -72,7 +74,7 @@ static void order(MPI_Comm comm, int rounds, int jitter) {
     if (window != MPI_WIN_NULL) MPI_Win_free(&window);
 }
 
-/* Barriers on several communicators, counted in SHARED_FILE, until somebody writes -1 in its last line. */
+/* Barriers on several communicators, counted in SHARED_FILE, until its last line gets a -1. */
 static void count_for_ever(void) {
     volatile int *all[64];
     MPI_Comm copy[4];

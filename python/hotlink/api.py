@@ -33,27 +33,30 @@ def run(*arguments: Any, **options: Any) -> Any:
 
     With words, any verb: ``run("catalog", "list")``. The arguments are those of the command.
 
-    With a function, `ranks` ranks each call it with their `Comm`; gives what they returned, in order of rank. `via`
-    says what carries the messages:
+    With a function, `ranks` ranks each call it with their `Comm`; returns their results, in order of rank. `via` names
+    the carrier of the messages:
 
-    - ``"shm"`` (shared memory) and ``"tcp"``: the ranks are processes of this machine, forked from this one (or those
-      that ``mpirun`` or ``srun`` started this one among; then `ranks` may be left out, every process gets all results,
-      and a rank that raises ends its process). `pin` binds each to a core of its own, if there are enough. Results are
-      pickled. `copy` says how long messages move over shared memory: ``"auto"`` (what this machine was measured to do,
-      once; the default where ``HOTLINK_COPY`` says nothing), ``"ring"``, ``"stream"``, ``"system"`` or ``"halves"``.
+    - ``"shm"`` (shared memory) and ``"tcp"``: the ranks are processes of this machine, forked from this one. Or they
+      are those that ``mpirun`` or ``srun`` started this one among. Then `ranks` may be left out, every process gets all
+      results, and a rank that raises ends its process. `pin` binds each to a core of its own, if there are enough.
+      Results are pickled.
     - a fabric, by name or file: the ranks are nodes of it, simulated, and `Comm.time` is the simulation's. They are
       processes, too, and take turns on one core. An array is ordinary memory at the start of a page, registered when a
-      long message first needs that; what the program does between its messages takes no time but by `Comm.compute`.
+      long message first needs that. The program's own work between its messages takes no time but by `Comm.compute`.
+
+    `copy` chooses the route of long messages over shared memory: ``"auto"``, ``"ring"``, ``"stream"``, ``"system"`` or
+    ``"halves"``. ``"auto"`` follows measurements of this machine, taken once. It is the default where ``HOTLINK_COPY``
+    names none.
 
     `faults` is a plan of links and switches of the fabric that fail meanwhile, as of `simulate`. Ranks that it cuts off
     are an error.
 
     The ranks are ended after `limit` seconds (`TimeoutError`; a launcher's by the launcher). When a rank raises or
-    dies, the others are told (`PeerGoneError`) and ended within a second, and `RankError` is raised here.
+    dies, the others get `PeerGoneError` and are ended within a second, and `RankError` is raised here.
 
     When every rank has waited for `stall` seconds and no message is under way, the ranks are ended. The `CommError`
-    here says who waits for whom, in which call, with which tag. ``stall=None`` lets them wait. A rank that computes
-    does not wait, however long it takes. Receiving from a rank that has ended is a `CommError` at once.
+    here names which rank waits for which, in which call, with which tag. ``stall=None`` lets them wait. A rank that
+    computes does not wait, however long it takes. Receiving from a rank that has ended is a `CommError` at once.
 
     Example::
 

@@ -16,7 +16,7 @@ def main() -> int:
 
 
 def draw_beside(file: Path) -> None:
-    """Draw what a result file asks for: a picture of its own choice, else those of a comparison or design beside it."""
+    """Draw the pictures of a result file: one with a choice of its own, else those of a comparison or design in it."""
     try:
         from hotlink import curves, front, plot
     except ModuleNotFoundError as error:

@@ -42,7 +42,7 @@ Study = Literal["K98", "W01", "M02", "H06", "P01", "others"]
 
 
 class Switches(TypedDict, total=False):
-    """What controls flows of schedules and jobs, and what is other in switches."""
+    """Flow control of schedules and jobs, and changes to switches."""
 
     capacities: Capacities  # rates: measured where they are known, or theoretical
     packet_size: Size  # largest payload of a packet
@@ -130,24 +130,27 @@ def measure(
     """A benchmark between real ranks of this machine, which are started for it.
 
     ``benchmark`` is pingpong, stream, rate, pairs, semantics, saturation, deposit, overlap, sockets, memory,
-    registration, region, barrier, kernel, is, or a collective (bcast, reduce, allreduce, allgather, alltoall,
-    alltoallv, gather, scatter, reduce-scatter). `Picked` lists what only some of them have, such as
+    registration, region, barrier, kernel or is. Or it is a collective: bcast, reduce, allreduce, allgather, alltoall,
+    alltoallv, gather, scatter, reduce-scatter. `Picked` lists arguments that only some of them have, such as
     ``direction`` of stream.
 
     ``size`` is bytes, text (``"64KiB"``, ``"8..1MiB"``), or several; ``ranks`` a number, several, or text. ``time`` is
-    in seconds for each point, in ``blocks`` that are spread over ``spread`` seconds (20 times ``time`` if not given),
-    all ``rounds`` times; no block begins after ``limit`` seconds. ``fabric`` is the fabric that is measured,
-    for its bound, or ``"label:NAME"``. ``copy`` says how long messages move over shared memory (else
-    ``HOTLINK_COPY``, or as this machine was measured to do best).
-    ``cache`` says which set-up goes when another needs its place.
-    ``poll`` is the time in seconds for which a waiting rank polls before it sleeps (0.02).
-    ``stall`` is the time in seconds after which ranks that all wait end with an error. ``via="mpi"`` needs an MPI's
-    launcher. ``listen`` or ``connect``, with ``as_rank``, ``processes`` and ``secret_file``, join processes of several
-    machines. ``trace``, ``count``, ``inject`` and ``inject_seed`` are as for `simulate`.
+    in seconds for each point. It is split into ``blocks`` that are spread over ``spread`` seconds (20 times ``time`` if
+    not given), and all that runs ``rounds`` times. No block begins after ``limit`` seconds. ``fabric`` is the fabric
+    that is measured, for its bound, or ``"label:NAME"``.
+
+    ``copy`` chooses the route of long messages over shared memory (else ``HOTLINK_COPY``, or the best that was measured
+    on this machine). ``cache`` chooses which registration goes when another needs its place. ``poll`` is the time in
+    seconds for which a waiting rank polls before it sleeps (0.02). ``stall`` is the time in seconds after which ranks
+    that all wait end with an error.
+
+    ``via="mpi"`` needs an MPI's launcher. ``listen`` or ``connect``, with ``as_rank``, ``processes`` and
+    ``secret_file``, join processes of several machines. ``trace``, ``count``, ``inject`` and ``inject_seed`` are as for
+    `simulate`.
 
     Records hold ``latency_us`` (microseconds) or ``bandwidth_MBps`` (10^6 bytes a second) with ``n``, ``median``,
-    ``min``, ``p99`` and, of six or more blocks, the 95 % interval ``ci95_low`` to ``ci95_high``; with ``raw`` every
-    sample. Raises `InputError`.
+    ``min`` and ``p99``. Those of six or more blocks also hold the 95 % interval ``ci95_low`` to ``ci95_high``. With
+    ``raw`` they hold every sample. Raises `InputError`.
     """
     known = Picked.__annotations__
     if unknown := [name for name in choices if name not in known]:
@@ -199,7 +202,7 @@ def calibrate(
 ) -> Result:
     """A fabric from measured results: files that `measure` or the command printed.
 
-    The fabric becomes part of the user's catalog under ``name``, or the file ``out``; ``force`` lets it stand before a
+    The fabric becomes part of the user's catalog under ``name``, or the file ``out``. With ``force`` it precedes a
     fabric of that name that comes with hotlink. ``model="loggp"`` also fits L, o, g and G. ``check`` names results that
     the calibration has not seen: records say how well it predicts them. Raises `InputError`.
     """
@@ -217,13 +220,13 @@ def diagnose(
     nodes: int | None = None,
     benchmark: str | None = None,
 ) -> Result:
-    """What holds a site's network back, from outputs of OSU, IMB, nccl-tests, perftest, iperf3 and tools.
+    """The limits of a site's network, from outputs of OSU, IMB, nccl-tests, perftest, iperf3 and tools.
 
-    Records by ``kind``: one ``verdict``, then each ``finding``, each ``explanation`` (the most likely first), what is
-    ``unknown``, each ``flag`` (a file that does not count, a number that cannot be), and each ``number`` beside its
-    bound. ``fabric`` is the one that was measured, if the files hold no dump of the network; ``nodes``, the machine's
-    size; ``benchmark``, what files are of that do not tell it, as older nccl-tests do not. Raises `InputError`, which
-    lists the fabrics where none is named.
+    Records come by ``kind``. One ``verdict`` is first, then each ``finding``, each ``explanation`` (the most likely
+    first), and what is ``unknown``. Each ``flag`` follows (a file that does not count, an impossible number), and each
+    ``number`` with its bound. ``fabric`` is the one that was measured, if the files hold no dump of the network.
+    ``nodes`` is the machine's size. ``benchmark`` names the benchmark of files that do not, such as those of older
+    nccl-tests. Raises `InputError`, which lists the fabrics where none is named.
     """
     paths, measured = _paths("files", files), None if fabric is None else fspath(fabric)
     asked = {"files": paths, "fabric": measured, "nodes": nodes, "benchmark": benchmark}
@@ -245,10 +248,10 @@ def import_results(
     """Results of another measurement program as records, with their bounds.
 
     ``fabric`` is the one that was measured, for the bounds, with ``nodes`` of it (one for each rank if not given).
-    ``benchmark`` and ``ranks`` say what the files do not tell; ``report_gbits``, that perftest's JSON is in Gbit/s.
-    Of nccl-tests, ``nodes`` counts GPUs, and ``algorithm`` (ring, tree, nvls, collnet, pairs) and ``protocol`` (simple,
-    ll128, ll) say what NCCL used, where its log does not; else the bound is Ring's (``bound_algorithm``).
-    Raises `InputError`, which names file and line.
+    ``benchmark`` and ``ranks`` add what the files lack. ``report_gbits`` says that perftest's JSON is in Gbit/s. Of
+    nccl-tests, ``nodes`` counts GPUs. ``algorithm`` (ring, tree, nvls, collnet, pairs) and ``protocol`` (simple, ll128,
+    ll) name NCCL's choice where its log does not. Without them the bound is Ring's (``bound_algorithm``). Raises
+    `InputError`, which names file and line.
     """
     paths, measured = _paths("files", files), None if fabric is None else fspath(fabric)
     text = _core.import_results(program, paths, measured, nodes, benchmark, ranks, report_gbits, algorithm, protocol)
@@ -277,13 +280,15 @@ def simulate_schedule(
     """A schedule on a fabric's packet network: GOAL, Chakra traces, plans of MSCCL and MSCCL++, or JSON.
 
     ``path`` is a file, or a folder or prefix of traces (docs/schedules.md says more). ``size`` is that of a plan's
-    collective, ``flops`` the operations a second of computations that state operations and no time, ``groups`` a file
-    with the groups of traces. A message takes a processor ``overhead_us`` on each side; one above ``eager`` bytes asks
-    the receiver first. ``ranks_per_node`` of them share a node, between which messages take no time. ``placement``
-    chooses the nodes: contiguous, packed, spread, random, rail, a list such as "0-7,32", or a file. ``faults`` is a
-    plan of what fails, ``sensitivity`` adds the interval that uncertain inputs leave. `Switches` lists what controls
-    flows (``transport="dcqcn"``) and what is other in the network.
-    Raises `InputError`, with file and line or node.
+    collective. ``flops`` is the rate of computations that state operations and no time, in operations a second.
+    ``groups`` is a file with the groups of traces. A message takes a processor ``overhead_us`` on each side; one above
+    ``eager`` bytes asks the receiver first. ``ranks_per_node`` of them share a node, between which messages take no
+    time.
+
+    ``placement`` chooses the nodes: contiguous, packed, spread, random, rail, a list such as "0-7,32", or a file.
+    ``faults`` is a plan of failures, ``sensitivity`` adds the interval that uncertain inputs leave. `Switches` lists
+    options that control flows (``transport="dcqcn"``) and that change the network. Raises `InputError`, with file and
+    line or node.
     """
     _no_others("simulate_schedule", network)
     machine, groups_file = fspath(fabric), None if groups is None else fspath(groups)
@@ -344,11 +349,11 @@ def simulate_region(
     seed: int = 1,
     sensitivity: bool = False,
 ) -> Result:
-    """Memory of node 0 that node 1 reaches: set-up, first and further puts, holds, and how it is taken away.
+    """Memory of node 0 that node 1 reaches: registration, first and further puts, holds, and revocation.
 
-    A record for each ``kind`` (how it is reached), ``memory``, ``setup`` (who sets it up), ``size`` and ``hold`` (what
-    is kept between accesses). ``latency_us`` is one put, with ``hold="each"`` between an import and its release. What
-    the fabric lacks is a record with a ``note``. Raises `InputError`.
+    A record for each ``kind`` (how it is reached), ``memory``, ``setup`` (which nodes register it), ``size`` and
+    ``hold`` (what is kept between accesses). ``latency_us`` is one put, with ``hold="each"`` between an import and its
+    release. A record with a ``note`` stands for what the fabric lacks. Raises `InputError`.
     """
     where = fspath(fabric)
     listed = {"kind": kind, "setup": setup, "hold": hold, "memory": memory}

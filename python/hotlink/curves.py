@@ -1,10 +1,11 @@
-"""Results as curves: what was measured against what was swept, with the field's conventions.
+"""Results as curves: measured values against swept ones, with the field's conventions.
 
-Sizes stand on a log2 axis with IEC labels, latencies on a logarithmic one; medians have their 95 % interval as a band;
-bounds are dotted, as no line is, in the colour of what they bound, or in grey where lines share it. A model over nodes
-is drawn in steps where every number of nodes was computed; otherwise marks show the computed ones, and thin lines join
-them. A line has its name at its end. Where lines are many or hide each other, each has a chart of its own with the
-others in grey.
+Sizes have a log2 axis with IEC labels, latencies a logarithmic one. Medians have their 95 % interval as a band. Only
+bounds are dotted, in the colour of their line, or in grey where lines share one. A model over nodes is drawn in steps
+where every number of nodes was computed. Otherwise marks show the computed ones, and thin lines join them.
+
+A line has its name at its end. Where lines are many or hide each other, each has a chart of its own with the others in
+grey.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 @dataclass
 class Curve:
-    """One line: its points in order, the interval around each, and the bound beside it."""
+    """One line: its points in order, the interval around each, and its bound."""
 
     name: str
     by_nodes: bool
@@ -142,7 +143,7 @@ class Curve:
         return not self.is_stepped() and (self.by_nodes or len(self.x) <= MOST_MARKS)
 
     def is_at_bound(self) -> bool:
-        """Whether its bound cannot be told from it."""
+        """Whether it cannot be distinguished from its bound."""
         both = [(value, bound) for value, bound in zip(self.y, self.bound, strict=True) if bound == bound]
         return bool(both) and all(abs(value - bound) <= NEAR * abs(bound) for value, bound in both)
 
@@ -157,7 +158,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Look:
-    """How a picture is made up: its title, what is said below it, and whether lines share a chart."""
+    """The make-up of a picture: its title, the text below it, and whether lines share a chart."""
 
     title: str | None = None
     notes: Sequence[str] = ()
@@ -183,7 +184,7 @@ def rows_of(records: Sequence[Record], facet: str | None) -> dict[Value, list[Re
         if facet is None or record.get(facet) is not None:
             rows.setdefault(None if facet is None else record[facet], []).append(record)
     if facet is not None and not 1 <= len(rows) <= MOST_ROWS:
-        raise ValueError(f"--facet {facet}: {len(rows)} values; allowed are 1 to {MOST_ROWS}")
+        raise ValueError(f"--facet {facet}: {len(rows)} values; must be 1 to {MOST_ROWS}")
     return rows
 
 
@@ -265,12 +266,12 @@ def surround(figure: Figure, above: str, below: str) -> None:
 
 
 def folded(text: str, letters: int) -> str:
-    """Break each line of a text that is longer than so many letters."""
+    """Break each line of a text that is longer than `letters`."""
     return "\n".join(fill(line, letters) for line in text.splitlines())
 
 
 def explained(curves: Sequence[Curve]) -> list[str]:
-    """What marks mean that no axis tells."""
+    """Meanings of marks that no axis shows."""
     lengths = {len(bound_of(curve)) for curve in curves} - {0}
     is_line, is_point = any(length > 1 for length in lengths), 1 in lengths
     has_interval = any(curve.low != curve.high and not curve.is_range for curve in curves)
@@ -283,7 +284,7 @@ def explained(curves: Sequence[Curve]) -> list[str]:
 
 
 def reached(curves: Sequence[Curve]) -> list[str]:
-    """Name the lines that lie on their bounds, which nobody sees there."""
+    """Name the lines that lie on their bounds, which readers cannot see there."""
     bounded = [curve for curve in curves if bound_of(curve)]
     on = [curve for curve in bounded if curve.is_at_bound()]
     if not on:
@@ -411,7 +412,7 @@ def swept(records: Sequence[Record], y: str) -> str:
 
 
 def is_asked(key: str, value: Value) -> bool:
-    """Whether a field tells lines apart: what was asked for, in text or whole numbers."""
+    """Whether a field distinguishes lines: an input, in text or whole numbers."""
     if isinstance(value, str):
         return key not in TOLD
     return isinstance(value, int) and not isinstance(value, bool) and key in {*ACROSS, "seed", "window", "streams"}
@@ -436,9 +437,9 @@ def curves_of(
     differing: Sequence[str] | None = None,
     naming: Sequence[str] | None = None,
 ) -> list[Curve]:
-    """Group the points into curves by everything else that was asked for, named by what differs between them.
+    """Group the points into curves by all other inputs, named by the differences between them.
 
-    Where nothing does, a curve has its method's name: one legend stands for charts of several quantities.
+    Without differences, a curve has its method's name: one legend serves charts of several quantities.
     """
     points = drawn(records, x, y)
     if not points:
@@ -463,7 +464,7 @@ def curves_of(
 
 
 def telling(points: Sequence[Record], differing: Sequence[str]) -> list[str]:
-    """Choose keys that tell all groups apart, those that every record has first: each tells more than those before."""
+    """Choose keys that distinguish all groups, those of every record first; each distinguishes more than the last."""
     chosen: list[str] = []
     for key in sorted(differing, key=lambda key: any(record.get(key) is None for record in points)):
         with_it = {tuple(record.get(name) for name in [*chosen, key]) for record in points}
@@ -546,7 +547,7 @@ def plain(axes: Axes, curve: Curve, index: int, bound_colour: str) -> None:
 
 
 def framed(axes: Axes, curves: Sequence[Curve], x: str, y: str, ticks: int) -> None:
-    """Axes with their scales and labels, and at most so many marks across."""
+    """Axes with their scales and labels, and a limited number of marks across."""
     bare(axes)
     scale_across(axes, curves, x, ticks)
     scale_upwards(axes, curves, y)
@@ -661,5 +662,5 @@ def title(records: Sequence[Record], across: dict[str, str]) -> str:
 
 
 def bare_label(key: str, labels: dict[str, str]) -> str:
-    """Give a key's label without what stands in brackets."""
+    """Return a key's label without the part in brackets."""
     return (labels.get(key) or worded(key)).split(" (")[0]

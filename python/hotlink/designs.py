@@ -1,4 +1,4 @@
-"""Which network to buy: variants for so many hosts, what each costs and gives, and which of them nothing beats."""
+"""Which network to buy: variants for a number of hosts, the cost and bandwidth of each, and the best of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Collective = Literal["alltoall", "allreduce", "allgather", "reduce-scatter", "bc
 
 
 class Floor(TypedDict, total=False):
-    """How racks stand, for `design`. Without one the command's default counts; every record tells which."""
+    """How racks stand, for `design`. Without one the command's default counts; every record names it."""
 
     hosts_per_rack: int  # hosts of a rack
     switches_per_rack: int  # switches of a rack that holds no hosts
@@ -49,23 +49,30 @@ def design(
     out: Path | None = None,
     **floor: Unpack[Floor],
 ) -> Result:
-    """Networks of the asked technologies for ``hosts`` hosts, and which of them nothing beats.
+    """Networks of the asked technologies for ``hosts`` hosts, and the front that no other beats.
 
-    Trees of two and three levels, dragonflies, Dragonfly+, HyperX, and rails where hosts hold GPUs. ``technology``
-    names technologies, or fabrics of the catalog or files whose links, switches and prices to take.
-    ``oversubscription`` is ports towards hosts over ports towards other switches. With ``links_per_host`` each host,
-    or each of its GPUs, has so many cables, and nodes are their ports. ``max_cost`` is in the currency of the prices,
-    ``max_power`` in kilowatts, ``max_cable`` in metres. ``min_share`` maps a traffic pattern to the least share of a
-    node's injection, ``survive`` maps "cable" or "switch" to the share of the bandwidth that is left after one failed.
-    ``why`` names a variant: its record then tells in ``why`` what beat it. With ``out``, each variant is written as a
-    fabric file that `compare` and the other functions take, and the front as a page, front.html. `Floor` lists how
-    racks stand.
+    They are trees of two and three levels, dragonflies, Dragonfly+, HyperX, and rails where hosts hold GPUs.
+    ``technology`` names technologies, or fabrics of the catalog or files whose links, switches and prices to take.
+    ``oversubscription`` is ports towards hosts over ports towards other switches. With ``links_per_host`` each host, or
+    each of its GPUs, has so many cables, and nodes are their ports. `Floor` lists how racks stand.
 
-    Records of ``kind`` "variant" hold pieces, racks, cost with its interval, power, shares of a node's injection (0 to
-    1), what failures leave, times of collectives in microseconds, ``meets``, ``front`` and ``beaten_by``; "item" the
-    lines of their bills; "cables" those of each length class; "step" what is bought and which cables move from one
-    number of hosts to the next; "constraint" which limits bind; "left-out" what cannot be built, and why. Limits that
-    no variant keeps are no error: ``binds`` marks them. Raises `InputError`.
+    ``max_cost`` is in the currency of the prices, ``max_power`` in kilowatts, ``max_cable`` in metres. ``min_share``
+    maps a traffic pattern to the least share of a node's injection. ``survive`` maps "cable" or "switch" to the share
+    of the bandwidth that is left after one failed. ``why`` names a variant: its record then names in ``why`` what beat
+    it. With ``out``, each variant is written as a fabric file that `compare` and the other functions take. The front is
+    written as a page, front.html.
+
+    Records of ``kind`` "variant" hold pieces, racks, cost with its interval, power, and shares of a node's injection (0
+    to 1). They also hold the shares left after failures, times of collectives in microseconds, ``meets``, ``front`` and
+    ``beaten_by``. Other kinds:
+
+    - "item": the lines of their bills.
+    - "cables": those of each length class.
+    - "step": what is bought and which cables move from one number of hosts to the next.
+    - "constraint": which limits bind.
+    - "left-out": what cannot be built, and why.
+
+    Limits that no variant keeps are no error: ``binds`` marks them. Raises `InputError`.
 
     >>> import hotlink
     >>> found = hotlink.design(128, technology="infiniband")

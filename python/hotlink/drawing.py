@@ -1,4 +1,4 @@
-"""What all pictures share: colours, units, and names that stand beside what they name and never on each other."""
+"""The common parts of all pictures: colours, units, and names that are next to their lines and never on each other."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ UNITS: dict[str, list[tuple[float, str]]] = {
 
 @dataclass(frozen=True)
 class Unit:
-    """What numbers are divided by, and the unit that they have then."""
+    """The divisor of numbers, and their unit then."""
 
     by: float = 1.0
     name: str = ""
@@ -154,7 +154,7 @@ def has_room(values: Sequence[float]) -> bool:
 
 
 def name_ends(axes: Axes, ends: Sequence[End], height_in: float) -> None:
-    """Name each line at its last point: beside the plot, pushed apart so that no two names touch, or where it stops.
+    """Name each line at its last point: next to the plot, pushed apart so that no two names touch, or where it stops.
 
     ``height_in`` is the height of the plot in inches.
     """

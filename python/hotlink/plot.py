@@ -44,7 +44,7 @@ SIZE_IN = (9.0, 5.2)
 
 @dataclass(frozen=True)
 class Quantity:
-    """What to draw: the key (a pattern where it carries a currency), the axis label, the title."""
+    """The values to draw: the key (a pattern where it carries a currency), the axis label, the title."""
 
     key: str
     label: str
@@ -167,7 +167,7 @@ def lines_of(records: Iterable[Record], key: str) -> dict[str, Line]:
 
 
 def subtitle(records: Iterable[Record]) -> str:
-    """What all points have in common."""
+    """Values that all points have in common."""
     shared = []
     for key, text in (("traffic", "{} traffic"), ("capacities", "{} capacities")):
         values = {record[key] for record in records if record.get(key) is not None}

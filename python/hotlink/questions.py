@@ -1,4 +1,4 @@
-"""Questions to the models and simulators, by values: no command line stands between Python and the engines."""
+"""Questions to the models and simulators, by values: no command line is between Python and the engines."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ def analyze(
     why: bool = False,
     sensitivity: bool = False,
 ) -> Result:
-    """Bandwidth per node of one fabric by closed form and by load count, with what limits it.
+    """Bandwidth per node of one fabric by closed form and by load count, with its limit.
 
     ``fabric`` is a name from the catalog or a file (TOML fabric, JSON graph). ``nodes`` is a number, several, or the
-    command's notation (``"2..128"``); a graph has its own. ``size`` is bytes, or text with a unit (1 MiB).
-    ``samples`` draws of random ``traffic`` are taken from ``seed``; ``hash_seeds`` draws of the hash by which
-    flows choose among equal paths. ``method="all"`` asks every engine that can answer.
+    command's notation (``"2..128"``); a graph has its own. ``size`` is bytes, or text with a unit (1 MiB). ``samples``
+    draws of random ``traffic`` are taken from ``seed``; ``hash_seeds`` draws of the hash by which flows choose among
+    equal paths. ``method="all"`` asks every engine that can answer.
 
-    One record for each number of nodes and engine: ``bandwidth_per_node_MBps`` (10^6 bytes a second),
-    ``injection_share`` (of what a node could send, 0 to 1), ``limiting_resource``, ``hot_link``; with ``links`` also
-    one for each resource, with ``why`` how the bound comes about, with ``sensitivity`` the interval that uncertain
-    inputs leave. ``load`` (shares of what the load count allows) add the ``mean`` latency in microseconds at each,
-    every resource a queue, for messages of one packet to random nodes. Raises `InputError`.
+    Each number of nodes and engine has one record. It holds ``bandwidth_per_node_MBps`` (10^6 bytes a second),
+    ``injection_share`` (of a node's rate, 0 to 1), ``limiting_resource`` and ``hot_link``. With ``links`` each resource
+    has a record, too. ``why`` adds how the bound comes about, ``sensitivity`` the interval that uncertain inputs leave.
+    ``load`` lists shares of the load count's bound and adds the ``mean`` latency in microseconds at each. Every
+    resource is then a queue, for messages of one packet to random nodes. Raises `InputError`.
     """
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology, hash_seeds)
     listed = None if nodes is None else _numbers(nodes)
@@ -92,15 +92,16 @@ def compare(
     sensitivity: bool = False,
     out: Path | None = None,
 ) -> Result:
-    """Bandwidth per node, what limits it, and cost of several fabrics at each size; the best of each; crossovers.
+    """Bandwidth per node, its limit, and cost of several fabrics at each size; the best of each; crossovers.
 
-    Records of ``kind`` "fabric" hold bandwidths in MB/s and costs in the list's currency (``cost_USD``); those of
-    ``kind`` "crossover" tell from which number of nodes on another fabric leads, by each ``method``; those of ``kind``
-    "disagreement", where the methods put different fabrics ahead. ``prices`` is a price file, or a list of the catalog,
-    that overrides the fabrics' own. Prices of different years are ranked together only with ``across_eras``.
-    ``hash_seeds`` and ``sensitivity`` are as for `analyze`. With ``out``, tables and data are also written to that
-    folder, as by ``hotlink compare --out``; ``size`` is 1 MiB, of packets 64 KiB. Plots are made from the result: see
-    `Result.plot` and `Result.save_plots`. Raises `InputError`.
+    Records of ``kind`` "fabric" hold bandwidths in MB/s and costs in the list's currency (``cost_USD``). Those of
+    ``kind`` "crossover" say from which number of nodes on another fabric leads, by each ``method``. Those of ``kind``
+    "disagreement" say where the methods put different fabrics ahead.
+
+    ``prices`` is a price file, or a list of the catalog, that overrides the fabrics' own. Prices of different years are
+    ranked together only with ``across_eras``. ``hash_seeds`` and ``sensitivity`` are as for `analyze`. With ``out``,
+    tables and data are also written to that folder, as by ``hotlink compare --out``. ``size`` is 1 MiB, of packets 64
+    KiB. Plots are made from the result: see `Result.plot` and `Result.save_plots`. Raises `InputError`.
     """
     names = [fspath(fabrics)] if isinstance(fabrics, str | PathLike) else [fspath(fabric) for fabric in fabrics]
     if not names:
@@ -213,9 +214,9 @@ def simulate(
     """A benchmark in virtual time: packet by packet on a fabric, LogGP on a machine that was calibrated as one.
 
     ``benchmark`` is pingpong, stream, rate, pairs, semantics, saturation, overlap, kernel, is, traffic, barrier,
-    deposit, cache-study, goal, or another collective (bcast, reduce, allreduce, allgather, alltoall, alltoallv, gather,
-    scatter, reduce-scatter). `Choices` lists what only some of them have, such as ``direction`` of stream. ``goal`` is
-    the one without a fabric where ``loggp`` states the machine; its ``nodes`` are the ranks.
+    deposit, cache-study or goal. Or it is another collective: bcast, reduce, allreduce, allgather, alltoall, alltoallv,
+    gather, scatter, reduce-scatter. `Choices` lists arguments that only some of them have, such as ``direction`` of
+    stream. ``goal`` is the one without a fabric where ``loggp`` states the machine; its ``nodes`` are the ranks.
 
     ``size`` is bytes, text with a unit, or several (64 KiB; 512 KiB for deposit, 32 KiB for cache-study). ``memory``,
     ``align``, ``cache``, ``zero_copy``, ``via``, ``warmup``, ``background`` and the observers ask for the message
@@ -227,16 +228,16 @@ def simulate(
     collectives. ``faults`` is a plan of links and switches that fail during collectives and traffic; ``fault_slowdown``
     of a collective compares with the network where nothing fails.
 
-    On Ethernet ``transport`` says what decides when packets leave (several: one run for each), ``connections`` whether
-    a pair of nodes or each message has a state of its own, ``buffer`` sets the input buffer of switch ports,
-    ``pfc_pause`` and ``pfc_resume`` the bytes in it at which a port pauses its link and lets it go on, ``ecn_low`` and
-    ``ecn_high`` the queues between which switches mark packets. ``lanes`` are the virtual lanes of a link.
+    On Ethernet ``transport`` decides when packets leave (several: one run for each). ``connections`` says whether a
+    pair of nodes or each message has a state of its own. ``buffer`` sets the input buffer of switch ports.
+    ``pfc_pause`` and ``pfc_resume`` are the bytes in it at which a port pauses its link and lets it go on. ``ecn_low``
+    and ``ecn_high`` are the queues between which switches mark packets. ``lanes`` are the virtual lanes of a link.
 
     The simulator alone answers, unless ``method`` names other engines: ``"all"`` asks every one that can, and
     ``differs`` in records says how they differ and why. ``sensitivity`` adds the interval that uncertain inputs leave.
 
-    ``trace`` names a file for the ranks' timeline (Chrome trace events, which Perfetto opens), ``count`` adds how many
-    operations the ports had, ``inject`` gives percentages (1 to 90) of faults, drawn from ``inject_seed``.
+    ``trace`` names a file for the ranks' timeline (Chrome trace events, which Perfetto opens). ``count`` adds how many
+    operations the ports had. ``inject`` gives percentages (1 to 90) of faults, drawn from ``inject_seed``.
 
     Records hold ``latency_us`` (microseconds) or ``bandwidth_MBps`` (10^6 bytes a second), the bound (``bound_*``),
     ``efficiency`` (0 to 1) and ``limiting_resource``. Raises `InputError`.

@@ -54,7 +54,7 @@ class _Rank:
         self.status: int | None = None
 
     def read(self) -> None:
-        """Takes what it has written; when it has ended that is all, whoever else may hold the pipe open."""
+        """Takes its output. When it has ended that is all, even if another process holds the pipe open."""
         while self.results is not None:
             try:
                 chunk = os.read(self.results, 1 << 20)
@@ -109,7 +109,7 @@ def run_ranks(
     if via in ("shm", "mixed"):
         _core.use_copy(copy)
     elif copy is not None:
-        raise _core.InputError(f'copy={copy!r} with via={via!r}: allowed with "shm" and "mixed"')
+        raise _core.InputError(f'copy={copy!r} with via={via!r}: only "shm" and "mixed" take it')
     started = _core.launched() if real else None
     ranks = ranks if ranks is not None else started
     if ranks is None:
@@ -131,7 +131,7 @@ def run_ranks(
 def _run_forked(
     program: Callable[[Comm], Any], job: Job, ranks: int, limit: float | None, pin: bool
 ) -> tuple[list[bytearray], Exception | None]:
-    """What the ranks wrote, and what went wrong: not raised here, as its traceback would keep what the ranks share."""
+    """The ranks' output, and their errors: not raised here, as its traceback would keep the ranks' shared state."""
     processes: list[_Rank] = []
     try:
         _fork(program, job, ranks, pin, processes)
@@ -182,7 +182,7 @@ def _fork(program: Callable[[Comm], Any], job: Job, ranks: int, pin: bool, proce
 
 
 def _supervise(job: Job, processes: list[_Rank], limit: float | None) -> Exception | None:
-    """Returns when all have ended, or should have: what the first did that did not end well."""
+    """Returns when all have ended, or should have: the end of the first that did not end well."""
     start = time.monotonic()
     deadline = None
     failures: list[RankError] = []

@@ -1,4 +1,4 @@
-"""What a verb returns: records, and where they came from."""
+"""The result of a verb: records, and their source."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Result(Sequence[Record]):
 
         Raises `InputError` where it is no result.
         """
-        # What is no result is told by the reader of all of the command's.
+        # The reader of all the command's results reports files that are no result.
         if not _is_todays(document := _document(text)):
             document = json.loads(_core.of_today(text))
         about = document.get("command", []), document.get("environment", {}), document.get("incomplete")
@@ -185,7 +185,7 @@ class Result(Sequence[Record]):
         return iter(self.records)
 
     def __repr__(self) -> str:
-        """A line: how many records of what, and their columns."""
+        """A line: the number of records, their subject, and their columns."""
         what = f"{len(self.records)} record" + ("" if len(self.records) == 1 else "s")
         names = [name for name in ("study", "benchmark", "traffic", "fabric", "method") if self._distinct(name)]
         held = ", ".join(f"{name}={_few(self._distinct(name))}" for name in names)
@@ -193,7 +193,7 @@ class Result(Sequence[Record]):
         return f"<hotlink.Result: {what}{': ' if held else ''}{held}{'; ' + values if values else ''}>"
 
     def _repr_html_(self) -> str:
-        """A table of the first records, for notebooks: what differs between them, and the values."""
+        """A table of the first records, for notebooks: the differences between them, and the values."""
         shown = self.records[:_ROWS]
         keys = [key for key in _SHOWN if any(record.get(key) is not None for record in shown)]
         head = "".join(f"<th>{escape(key)}</th>" for key in keys)

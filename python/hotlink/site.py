@@ -1,4 +1,4 @@
-"""A site's own network from its dumps: what it gives, what failures cost, where a job would get more, better tables."""
+"""A site's own network from its dumps: its bandwidth, the cost of failures, better places for a job, better tables."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SiteFabric:
         return _result("failures", _core.site("failures", as_json({"fabric": self.name})), fabric=self.name)
 
     def groups(self) -> Result:
-        """From each switch with hosts, what all-to-all reaches to those of each other (``shares``, in this order)."""
+        """From each switch with hosts, the share of all-to-all to those of each other (``shares``, in this order)."""
         return _result("groups", _core.site("groups", as_json({"fabric": self.name})), fabric=self.name)
 
     def place(self, hosts: str | Iterable[str], *, samples: int = 200, seed: int = 1) -> Result:
@@ -93,7 +93,7 @@ class SiteFabric:
         return load_fabric(out)
 
     def reroute(self, out: Path | None = None, *, samples: int = 200, seed: int = 1) -> Result:
-        """What its tables give and what balanced ones would; with ``out`` these are written as OpenSM loads them."""
+        """The bandwidth of its tables and of balanced ones; with ``out`` these are written as OpenSM loads them."""
         file = None if out is None else fspath(out)
         asked = {"fabric": self.name, "samples": samples, "seed": seed}
         return _result("reroute", _core.site_reroute(as_json(asked), file), **asked, out=file)

@@ -24,8 +24,8 @@ from hotlink.questions import _result
 from hotlink.result import Record, Result
 
 Arguments = list[str]
-# Cells handed over at once, for each worker where their number is known: enough to keep all busy, few enough that a
-# broken pool leaves few under suspicion.
+# Cells handed over at once, for each worker where their number is known. They are enough to keep all busy, and so few
+# that a broken pool leaves few under suspicion.
 AHEAD = 2
 AHEAD_OF_UNKNOWN = 64
 
@@ -41,11 +41,11 @@ def sweep(
     """Run every cell of a plan and return all records in the plan's order.
 
     ``executor`` is any executor of the ``concurrent.futures`` kind (``ProcessPoolExecutor``, Dask's
-    ``client.get_executor()``, ``mpi4py.futures.MPIPoolExecutor``), or a function that makes one; without it the cells
+    ``client.get_executor()``, ``mpi4py.futures.MPIPoolExecutor``), or a function that makes one. Without it the cells
     run in this process, on all cores. Its workers need the same version of hotlink, and the files that the plan names
     under the same paths. ``out`` keeps finished cells, which are not run again: as ``hotlink sweep --out``.
 
-    A worker that dies costs its cell a retry, up to ``retries`` of them; a broken process pool is replaced, any other
+    A worker that dies costs its cell a retry, up to ``retries`` of them. A broken process pool is replaced, any other
     only if ``executor`` is a function. A cell without a result is a record with ``error`` in the result. Cells that
     measure run before all others, one at a time. ``progress`` is called with the cells done and the cells in all.
     """
@@ -102,7 +102,7 @@ class Engine:
         self.executor = self.source if isinstance(self.source, Executor) else self.source()
 
     def run(self, listed: Iterable[Record]) -> None:
-        """Run every cell that is not finished: what measures first and alone, then the rest."""
+        """Run every cell that is not finished: those that measure first and alone, then the rest."""
         cells: dict[bool, dict[Cell, None]] = {True: {}, False: {}}
         for record in listed:
             self.total += 1
@@ -185,7 +185,7 @@ class Engine:
         return False
 
     def tick(self) -> None:
-        """Tell that one more cell is done."""
+        """Report that one more cell is done."""
         self.done += 1
         self.progress(self.done, self.total)
 
@@ -211,7 +211,7 @@ class Engine:
         partial.rename(self.folder / f"{cell.key}.json")
 
     def explain(self, result: Result) -> Result:
-        """Say of cells without a result what the engine knows; tell of workers that see something else."""
+        """Add the engine's knowledge to cells without a result; report workers that see something else."""
         for record in result:
             if "error" in record and isinstance(key := record.get("cell"), str):
                 record["error"] = self.errors.get(key, record["error"])

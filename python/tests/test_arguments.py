@@ -1,4 +1,4 @@
-"""Arguments: what a benchmark does not have, values of NumPy, nothing at all, and what a result's call tells."""
+"""Arguments: options that a benchmark lacks, values of NumPy, no arguments at all, and the call in a result."""
 
 import json
 import os

@@ -230,7 +230,7 @@ def test_outcomes_do_not_part_a_line() -> None:
 
 
 def described(figure: Any) -> str:  # noqa: ANN401
-    """A picture in words: what stands where, without what another version of matplotlib may draw otherwise."""
+    """A picture in words: each part and its place, without parts that other versions of matplotlib draw otherwise."""
     FigureCanvasAgg(figure).draw()
     lines = [f"title: {figure.get_suptitle()}", f"notes: {figure.get_supxlabel()}"]
     for axes in figure.axes:

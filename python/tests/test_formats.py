@@ -1,4 +1,4 @@
-"""What other tools look for in our text, they find: the patterns of ReFrame's and Ramble's OSU benchmarks."""
+"""Other tools find their patterns in our text: those of ReFrame's and Ramble's OSU benchmarks."""
 
 import json
 import re

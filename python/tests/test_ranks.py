@@ -1,4 +1,4 @@
-"""Messages between ranks on numpy arrays: what arrives is what numpy says, and nobody is left behind."""
+"""Messages between ranks on numpy arrays: arrivals match numpy's values, and no rank is left behind."""
 
 import json
 import math

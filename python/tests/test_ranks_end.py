@@ -1,4 +1,4 @@
-"""How runs of ranks end: as the program says, by an exception, a death, a signal or the time; nobody is left behind."""
+"""How runs of ranks end: as the program says, by an exception, a death, a signal or the time. No rank is left."""
 
 import itertools
 import os
@@ -200,7 +200,7 @@ hotlink.run(program, 2)
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_the_ranks_go_with_the_program_that_started_them(number: signal.Signals) -> None:
-    """Ctrl-C while they wait for messages; and a death that nobody could prepare for."""
+    """Ctrl-C while they wait for messages; and a death for which no rank could prepare."""
     script = LONG.format(body="comm.recv(np.zeros(1))")
     process = subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -245,7 +245,7 @@ def test_a_process_that_a_rank_leaves_behind_does_not_keep_the_run() -> None:
 
 
 def is_zombie(pid: int) -> bool:
-    """Whoever adopts orphans here may be slow to bury them."""
+    """The process that adopts orphans here may be slow to bury them."""
     try:
         with open(f"/proc/{pid}/stat") as stat:
             return stat.read().rpartition(")")[2].split()[0] == "Z"
@@ -254,7 +254,7 @@ def is_zombie(pid: int) -> bool:
 
 
 def test_other_threads_run_and_signals_are_handled_while_a_rank_waits() -> None:
-    """Its message is sent only when both have told that they came to it."""
+    """Its message is sent only when both have reported that they reached it."""
     reading, writing = os.pipe()
 
     def program(comm: Comm) -> object:

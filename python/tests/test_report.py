@@ -29,7 +29,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def chromium(page: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """What Chromium makes of the page."""
+    """Chromium's rendering of the page."""
     if CHROMIUM is None:
         if NEEDED:
             pytest.fail("chromium is missing")

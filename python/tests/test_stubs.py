@@ -1,4 +1,4 @@
-"""What type checkers are told of the compiled module is what it has."""
+"""The stubs for type checkers match the compiled module."""
 
 import ast
 import inspect

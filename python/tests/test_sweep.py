@@ -110,7 +110,7 @@ def test_a_cell_with_bad_input_is_told_and_not_tried_again(tmp_path: Path) -> No
     plan.write_text('[[study]]\nverb = "simulate alltoall"\nfabric = "sci-ring"\nnodes = [1, 4]\n')
     with ThreadPoolExecutor(2) as pool:
         result = hotlink.sweep(plan, pool)
-    assert "allowed are 2 or more" in str(result[0]["error"])
+    assert "must be 2 or more" in str(result[0]["error"])
     assert result[1]["nodes"] == 4
 
 

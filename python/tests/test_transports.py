@@ -1,4 +1,4 @@
-"""`tools/published-transports`: what was predicted before its datum was entered is still what comes out."""
+"""`tools/published-transports`: predictions made before their data were entered still come out."""
 
 import os
 import shutil

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Clock crossings by structure, on the netlist that yosys makes: `make crossings`.
 
-Each bit of an asynchronous input must go to one place only, the data input of a flip-flop marked ASYNC_REG, and that
-one's output to one place only, the next flip-flop of the chain, marked too. So nothing comes before the synchroniser,
-no bit is taken twice, and nothing sees the first stage, which may be metastable. All flip-flops must take the rising
-edge of `clk`. Exit status 1 if any bit differs. Needs yosys.
+Each bit of an asynchronous input must go to one place only, the data input of a flip-flop marked ASYNC_REG. The output
+of that one must go to one place only, the next flip-flop of the chain, marked too. So nothing comes before the
+synchroniser, no bit is taken twice, and nothing sees the first stage, which may be metastable. All flip-flops must take
+the rising edge of `clk`. Exit status 1 if any bit differs. Needs yosys.
 """
 
 import argparse
@@ -112,8 +112,9 @@ def check(sources, shown=True):
 
 
 def mtbf_years_log10(clock_mhz, stages, events_per_s, tau_ns, window_ns=0.1, path_ns=1.5):
-    """Log10 of the years between two failures of all synchronisers together: exp(settling / tau) / (window * clock * events). The
-    settling time is what stages 2 to `stages` leave of their clocks after clock-to-out, routing and set-up (path_ns)."""
+    """Log10 of the years between two failures of all synchronisers together: exp(settling / tau) / (window * clock *
+    events). The settling time is what stages 2 to `stages` leave of their clocks after clock-to-out, routing and setup
+    (path_ns)."""
     settling_ns = (stages - 1) * (1e3 / clock_mhz - path_ns)
     log10_s = settling_ns / tau_ns / math.log(10) - math.log10(window_ns * 1e-9 * clock_mhz * 1e6 * events_per_s)
     return log10_s - math.log10(365.25 * 86400)

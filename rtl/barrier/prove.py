@@ -2,11 +2,13 @@
 """Proofs of the barrier's RTL: `make prove`.
 
 Each job is one harness of formal/ put through yosys, and a verdict that it must have:
-  proved   the property holds in every reachable state (PDR, or k-induction by an SMT solver)
-  cex N    a counterexample exists, the shortest N clocks long (N = None: of any length)
-Mutants are textual edits of the RTL that break the barrier; the same proofs must then find a counterexample.
-Covers assert that something does *not* happen and must fail, which shows that the proofs are not vacuous.
-Exit status 1 if any verdict differs. Needs yosys (with yosys-abc, yosys-smtbmc) and z3; no Python packages.
+
+    proved   the property holds in every reachable state (PDR, or k-induction by an SMT solver)
+    cex N    a counterexample exists, the shortest N clocks long (N = None: of any length)
+
+Mutants are textual edits of the RTL that break the barrier; the same proofs must then find a counterexample. Covers
+assert that something does *not* happen and must fail, which shows that the proofs are not vacuous. Exit status 1 if any
+verdict differs. Needs yosys (with yosys-abc, yosys-smtbmc) and z3; no Python packages.
 """
 
 import argparse
@@ -157,8 +159,8 @@ def run(command, folder):
 
 
 def elaborate(job, folder):
-    """yosys: harness and RTL to an AIGER or SMT-LIB model. What a dead job left is any state: the registers of
-    instances called `stale_*` lose their power-on values."""
+    """yosys: harness and RTL to an AIGER or SMT-LIB model. A dead job leaves any state: the registers of instances
+    called `stale_*` lose their power-on values."""
     verilog = " ".join(str(f) for f in [*sources(job, folder), *sorted((HERE / "formal").glob("f_*.v"))])
     define = "-DCOVER" if job.cover else "-DMUTANT" if job.mutant else ""
     chparam = "".join(f" -set {p.replace('=', ' ')}" for p in job.params.split())

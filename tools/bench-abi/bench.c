@@ -1,6 +1,6 @@
-/* Times of short calls, under whichever MPI library the program finds: compiled once for the standard ABI (see `run`).
- * Usage: bench SECONDS single|multiple|crowd: the most for each quantity; two ranks with that thread level, or many ranks.
- * Each line is "WHAT MEDIAN_US" of blocks. A block is as long as its clock can tell apart. */
+/* Times of short calls, under whichever MPI library the program finds: compiled once for the standard ABI (see
+ * `run`). Usage: bench SECONDS single|multiple|crowd: the most for each quantity; two ranks with that thread level, or
+ * many ranks. Each line is "WHAT MEDIAN_US" of blocks. A block is long enough for the clock. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static double blocks(void (*once)(void), long count, int together) {
     return us[n / 2];
 }
 
-/* So many calls that a block takes its share of the time. */
+/* Enough calls that a block takes its share of the time. */
 static long counted(double once_s) {
     double block_s = budget_s / BLOCKS, count = block_s / (once_s > 1e-9 ? once_s : 1e-9);
     return count < 1 ? 1 : count > 1e5 ? 100000 : (long)count;
@@ -146,7 +146,8 @@ static void together(const char *what, void (*once)(void), double part) {
     report(what, blocks(once, count, 1) * part);
 }
 
-/* Rank 0 asks; rank 1 waits in a call, or computes and calls nothing until a message of no library tells it to stop. */
+/* Rank 0 asks. Rank 1 waits in a call, or computes and calls nothing until a message outside of the library ends
+ * that. */
 static void alone(const char *what, void (*once)(void), volatile long *stop) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {

@@ -1,9 +1,14 @@
-/* What `hotlink measure` measures, under any MPI: half round trip (source rewritten before each send, or not, in ordinary
- * memory or MPI's own), barrier, message rate, words put at a stride (MPI_Put with a vector type) into ordinary memory
- * and into an allocated window, words received at a stride, alltoallv from MPI's own memory and from ordinary memory, overlap at sender and
- * receiver. With four ranks only the barrier. Medians of samples, one line each: "WHAT SIZE STRIDE MEDIAN_US" (overlap:
- * a share). Usage: bench SECONDS PART: the most for each point, and which of them: short, 65536, 1048576 or 16777216 (bytes),
- * strides, exchange. Compiled by tools/bench-mpi/run with each MPI's flags. */
+/* The benchmarks of `hotlink measure` under any MPI:
+ *
+ * - half round trip (source rewritten before each send, or not, in ordinary memory or MPI's own), barrier, message
+ *   rate;
+ * - words put at a stride (MPI_Put with a vector type) into ordinary memory and into an allocated window;
+ * - words received at a stride, alltoallv from MPI's own memory and from ordinary memory;
+ * - overlap at sender and receiver.
+ *
+ * With four ranks it runs only the barrier. It prints medians of samples, one line each: "WHAT SIZE STRIDE MEDIAN_US"
+ * (overlap: a share). Usage: bench SECONDS PART. SECONDS is the most for each point. PART is short, 65536, 1048576 or
+ * 16777216 (bytes), strides or exchange. tools/bench-mpi/run compiles it with each MPI's flags. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,15 @@
-/* This machine's limits beside what bench.c measures: two processes on a core each that share memory and do nothing but
- * what the quantity is made of, with no library between. One line each, as bench.c prints them: the best median of the
- * ways tried, because a limit is what the machine can do and not what one way of asking gets.
- *   8 bytes           a flag handed over, over one line each way (or a line further each time)
- *   ordinary memory   copied into a shared ring by one core and out of it by the other at the same time, in parts; or by
- *                     the system's copy between processes, a half by each core at the same time
- *   segments          each core copies its part, straight
- *   words put         stored at the stride by one core into its own memory
- *   windows           lines written one by one, read by the other core, one flag back at the end
- * Usage: limits SECONDS PART: the most for each way, and which part, as of bench.c. */
+/* This machine's limits for the quantities of bench.c. Two processes on a core each share memory and do nothing but
+ * the quantity's own steps, with no library between. One line each, as bench.c prints them: the best median of the
+ * methods tried. A limit is the best that the machine can do, by whatever method.
+ *
+ *     8 bytes           a flag handed over, over one line each way (or a line further each time)
+ *     ordinary memory   copied into a shared ring by one core and out of it by the other at the same time, in parts;
+ *                       or by the system's copy between processes, a half by each core at the same time
+ *     segments          each core copies its part, straight
+ *     words put         stored at the stride by one core into its own memory
+ *     windows           lines written one by one, read by the other core, one flag back at the end
+ *
+ * Usage: limits SECONDS PART: the most for each method, and which part, as of bench.c. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>
@@ -45,7 +47,7 @@ static double now_us(void) {
 
 static void set(uint64_t *flag, uint64_t value) { __atomic_store_n(flag, value, __ATOMIC_RELEASE); }
 
-/* The other side died if the system gave it to init, or reports it: then this one would wait for ever. */
+/* The other side died if the system gave it to init, or reports it: then this one would wait forever. */
 static void await(uint64_t *flag, uint64_t value) {
     for (unsigned spins = 1; __atomic_load_n(flag, __ATOMIC_ACQUIRE) < value; spins++) {
 #if defined __x86_64__
@@ -99,7 +101,7 @@ static void report(const char *what, long size, long stride, double us) {
     }
 }
 
-/* Numbers of what went each way, counted alike on both sides: they only grow. */
+/* Counts of transfers each way, counted alike on both sides: they only grow. */
 static uint64_t count[2];
 static long size, part, share;
 static int way, rewritten, spread;
@@ -278,7 +280,7 @@ static void messages(long bytes) {
     }
 }
 
-/* Both parts of an alltoall of two: the other's and one's own. */
+/* Both parts of an alltoall of two: the other's and the rank's own. */
 static void exchange(void) {
     meet();
     COPIES[way](all->target[side], all->source[1 - side], size);

@@ -1,6 +1,6 @@
-/* The least that handing over between processes takes here: one process wakes each of the others in turn, and waits until it
- * has been woken by that one. All of them share one core, as ranks on a simulated fabric do.
- * Usage: bare PROCESSES ROUNDS. Prints microseconds of a hand-over to and fro. */
+/* The least cost of handing over between processes here. One process wakes each of the others in turn, and waits
+ * until that one has woken it. All of them share one core, as ranks on a simulated fabric do. Usage: bare PROCESSES
+ * ROUNDS. Prints microseconds of a hand-over to and fro. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>

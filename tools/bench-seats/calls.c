@@ -1,5 +1,5 @@
-/* Calls of MPI on a simulated fabric, many of them: what handing over between processes and the simulator takes.
- * Usage: calls probe|ring|sum ITERATIONS. Rank 0 tells the most memory that a rank has of its own, in kB. */
+/* Many calls of MPI on a simulated fabric: the cost of handing over between processes and the simulator. Usage:
+ * calls probe|ring|sum ITERATIONS. Rank 0 prints the most memory that a rank has of its own, in kB. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,9 @@
-/* What bench-sim lets SMPI run: an exchange (each rank sends BYTES to every other, all posted at once, in shift order), or
-   a ping-pong of COUNT messages of BYTES between ranks 0 and 1.  exchange BYTES | pingpong BYTES COUNT
-   Rank 0 prints the simulated microseconds. */
+/* The program that bench-sim runs under SMPI. In an exchange each rank sends BYTES to every other, all posted at once,
+ * in shift order. A ping-pong is COUNT messages of BYTES between ranks 0 and 1.
+ *
+ *     exchange BYTES | pingpong BYTES COUNT
+ *
+ * Rank 0 prints the simulated microseconds. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,10 @@
-// What bench-sim lets ns-3 run: 64 nodes, each sends BYTES to every other by TCP in segments of 4 KiB, all begun at once.
-//   exchange torus|tree BYTES
-// Links as in torus.xml and tree.xml: 400 Gb/s each way, 300 ns. Prints the simulated microseconds to the last byte.
+// The program that bench-sim runs under ns-3. 64 nodes each send BYTES to every other by TCP in segments of 4 KiB, all
+// begun at once.
+//
+//     exchange torus|tree BYTES
+//
+// Links are those of torus.xml and tree.xml: 400 Gb/s each way, 300 ns. Prints the simulated microseconds to the last
+// byte.
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"

@@ -64,7 +64,7 @@ static void mix(const char *what, MPI_Win win, char *part, MPI_Aint from, long r
     free(ones);
 }
 
-/* Short types and operators: what many ranks do is what one would have done. */
+/* Short types and operators: many ranks' operations give the result of one rank's. */
 #define SMALL(type, name, op, start, by, due) do { \
     type with = (type)(by), old; \
     if (rank == 0) { type first = (type)(start); memcpy(part, &first, sizeof first); } \

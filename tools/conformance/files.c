@@ -53,7 +53,7 @@ static void interleaved(const char *name, int way) {
         check(!MPI_File_read_all(file, in, 3 * BLOCKS, MPI_INT, &status), "read_all");
     } else if (way == 1) {
         check(!MPI_File_read_at_all_begin(file, 0, in, 3 * BLOCKS, MPI_INT), "read_at_all_begin");
-        /* Nothing else of all ranks goes beside it. */
+        /* No other operation of all ranks runs at the same time. */
         char text[MPI_MAX_ERROR_STRING];
         int code = MPI_File_write_all(file, out, 0, MPI_INT, &status);
         check(class_of(code) == MPI_ERR_OTHER, "write_all beside read_at_all");

@@ -1,6 +1,6 @@
-/* Ranks that read windows under locks, and so wait for each other, with many windows that nobody asks for anything: on a
- * simulated fabric the number of turns says whether a wait is one. Locks that one rank takes again and again, that several
- * share, and that lie within others; and programs that wait for what another rank stores, by calls of every kind. */
+/* Ranks that read windows under locks, and so wait for each other, with many idle windows. On a simulated fabric the
+ * number of turns shows whether a rank really waits. One rank takes some locks again and again, several ranks share
+ * some, and some lie within others. Other programs wait for what another rank stores, by calls of every kind. */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>

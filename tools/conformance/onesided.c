@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
         MPI_Win_wait(win);
         CHECK(base[5] == 7 * left + round);
     }
-    /* While the target computes and calls nothing, what is put arrives. */
+    /* While the target computes and calls nothing, puts arrive. */
     base[6] = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     if (ranks > 1 && rank == 0) {
@@ -125,7 +125,7 @@ int main(int argc, char **argv) {
     CHECK(found == name);
     MPI_Win_unlock_all(win);
     MPI_Barrier(MPI_COMM_WORLD);
-    /* Rows of numbers where they are: what was there comes back, then they are other ones. */
+    /* Rows of numbers in place: the old values come back, then they are other ones. */
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, right, 0, win);
     for (int i = 0; i < WORDS; i++) mine[i] = i;
     MPI_Put(mine, WORDS, MPI_LONG, right, 0, WORDS, MPI_LONG, win);
@@ -238,7 +238,7 @@ int main(int argc, char **argv) {
     MPI_Win_fence(0, win);
     CHECK(*far == -1 - left);
     MPI_Win_detach(win, far);
-    /* What is fetched from where nothing is attached any more is told at the end of the epoch. */
+    /* A fetch from memory that is no longer attached is reported at the end of the epoch. */
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock(MPI_LOCK_SHARED, right, 0, win);

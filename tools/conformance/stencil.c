@@ -1,5 +1,5 @@
-/* Jacobi's method on a square, rows in blocks over the ranks: each step exchanges rows with both neighbours, and every tenth
-   step all ranks agree on how much has changed. */
+/* Jacobi's method on a square, rows in blocks over the ranks. Each step exchanges rows with both neighbours, and
+ * every tenth step all ranks agree on the change. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

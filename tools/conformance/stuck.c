@@ -1,6 +1,7 @@
-/* Ranks that wait for each other: in receives, in a ring of long sends, or one in a receive and the others in a barrier; in
- * probes. With `threads` another thread of rank 0 sends what it waits for, after longer than a rank may wait; with `meets` one
- * that may not calls while rank 0 waits. `fetches` and `partitions` wait for what the library sends for itself. */
+/* Ranks that wait for each other: in receives, in probes or in a ring of long sends. Or one waits in a receive and
+ * the others in a barrier. With `threads` another thread of rank 0 sends the awaited message, later than the limit of a
+ * rank's wait. With `meets` a thread that may not do so calls while rank 0 waits. `fetches` and `partitions` wait for
+ * messages that the library sends for itself. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -45,7 +46,8 @@ int main(int argc, char **argv) {
     } else if (!strcmp(how, "probes"))
         MPI_Probe(!rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else if (!strcmp(how, "fetches")) {
-        /* Who computes for ever in a receive answers others; who waits for a lock that is never given back does not go on. */
+        /* A rank that computes forever in a receive answers others; one that waits for a lock that is never given
+         * back does not go on. */
         MPI_Win window;
         MPI_Win_allocate(4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &out, &window);
         if (rank == 0)

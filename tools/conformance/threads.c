@@ -1,5 +1,5 @@
-/* Threads of a rank in virtual time: each waits, sends, computes, polls or sleeps beside the other. The two ranks print what
-   they see of the time; it is the same at every run. Words make it wrong: `deadlock`, `spin`. */
+/* Threads of a rank in virtual time: each waits, sends, computes, polls or sleeps while the other runs. The two
+ * ranks print the times that they see; they are the same at every run. Words make it wrong: `deadlock`, `spin`. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The tools interface: what it counts is what happened, and handles and numbers that are wrong are told. */
+/* The tools interface: its counts match the events, and wrong handles and numbers are reported. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

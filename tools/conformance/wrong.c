@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
     MPI_Scatter(all, 1, MPI_INT, x, 1, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
     MPI_Exscan(x, y, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    /* Between two groups the ranks beside the root give no operator. */
+    /* Between two groups the ranks other than the root give no operator. */
     int ranks;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     /* Each rank makes a communicator of itself, and ranks split by memory or not at all. */

@@ -1,8 +1,10 @@
-// What tools/dctcp lets ns-3 run: SENDERS endless flows of DCTCP through one switch to one receiver, over links of
-// 10 Gbit/s and 25 us. The switch marks above K packets.
-//   dctcp SENDERS K SECONDS
-// Of the second half it prints the mean queue, its 5th and 95th percentile (packets), the share of packets that were
-// marked, and the share of the link that was used.
+// The program that tools/dctcp runs under ns-3. SENDERS endless flows of DCTCP go through one switch to one receiver,
+// over links of 10 Gbit/s and 25 us. The switch marks above K packets.
+//
+//     dctcp SENDERS K SECONDS
+//
+// Of the second half it prints the mean queue and its 5th and 95th percentile (packets). It also prints the share of
+// marked packets and the used share of the link.
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"

@@ -19,7 +19,7 @@ WORLD = MPI.COMM_WORLD
 
 
 def message_key(seed: int, source: int, number: int) -> int:
-    """What makes a message's contents: as `hotlink_fuzz::message_key`."""
+    """The key of a message's contents: as `hotlink_fuzz::message_key`."""
     z = ((seed ^ source << 48 ^ number << 16) + GAMMA) & MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
@@ -32,14 +32,14 @@ def contents(key: int, size: int) -> np.ndarray:
 
 
 def runs(form: dict, size: int) -> np.ndarray:
-    """The bytes of a message of so many bytes, relative to the form's offset, in order."""
+    """The bytes of a message of `bytes` bytes, relative to the form's offset, in order."""
     block = form["block"]
     at = np.arange(size)
     return at if block == 0 else at // block * form["stride"] + at % block
 
 
 def block_of(form: dict, size: int) -> dict:
-    """The form as it is for a message or room of so many bytes: in a row if its blocks do not fit."""
+    """The form for a message or room of `bytes` bytes: in a row if its blocks do not fit."""
     whole = form["block"] > 0 and size % form["block"] == 0
     return form if whole else {**form, "block": 0}
 
@@ -145,7 +145,7 @@ class Rank:
         self.seen[number] = {"status": told, "truncated": None, "prefix": prefix, "damage": damage}
 
     def wait(self, step: dict) -> None:
-        """Every way to wait ends all of the requests."""
+        """Every kind of wait ends all of the requests."""
         chosen = [self.open.pop(number) for number in step["requests"]]
         requests, landings = [one[0] for one in chosen], [one[1] for one in chosen]
         statuses, how = [MPI.Status() for _ in chosen], step["how"]

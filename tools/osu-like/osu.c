@@ -1,15 +1,16 @@
-/* Benchmarks after the documented definitions of the OSU micro-benchmarks, written from that documentation, with no line of
- * theirs: what `hotlink measure --via mpi` must agree with.
+/* Benchmarks after the documented definitions of the OSU micro-benchmarks, written from that documentation, with no
+ * line of theirs. `hotlink measure --via mpi` must agree with them.
  *
- *   osu latency   2 ranks: blocking send and receive, there and back; half the round trip
- *   osu bw        2 ranks: windows of 64 non-blocking sends, waited for together; the receiver answers each window
- *   osu bibw      2 ranks: both send and receive a window, waited for together
- *   osu mbw_mr    pairs of ranks, each a stream of windows as in bw; all pairs' bandwidth together
- *   osu allreduce, alltoall, bcast
- *                 all ranks: each operation timed by itself, a barrier between; per rank the mean, then the mean of ranks
+ *     osu latency   2 ranks: blocking send and receive, there and back; half the round trip
+ *     osu bw        2 ranks: windows of 64 non-blocking sends, waited for together; the receiver answers each window
+ *     osu bibw      2 ranks: both send and receive a window, waited for together
+ *     osu mbw_mr    pairs of ranks, each a stream of windows as in bw; all pairs' bandwidth together
+ *     osu allreduce, alltoall, bcast
+ *                   all ranks: each operation timed by itself, a barrier between;
+ *                   per rank the mean, then the mean of ranks
  *
- * Usage: osu BENCHMARK BYTES SECONDS. Iterations fill about SECONDS after a warm-up of a fifth of them. Prints one number:
- * microseconds, or MB/s (10^6 bytes), for bibw of both ways together. */
+ * Usage: osu BENCHMARK BYTES SECONDS. Iterations fill about SECONDS after a warm-up of a fifth of them. Prints one
+ * number: microseconds, or MB/s (10^6 bytes), for bibw of both ways together. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +70,7 @@ static void both_ways(int bytes) {
   MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE);
 }
 
-/* OSU has a program for each operation: between the clock's readings stands the call and nothing else. */
+/* OSU has a program for each operation: nothing but the call is between the clock's readings. */
 #define TIMED(call) \
   for (long i = 0; i < iterations; i++) { \
     MPI_Barrier(MPI_COMM_WORLD); \
@@ -91,7 +92,7 @@ static double collective(const char *name, int bytes, long iterations) {
   return all / ranks * 1e6;
 }
 
-/* The benchmark's number, of so many iterations; on rank 0. */
+/* The benchmark's number, of that many iterations; on rank 0. */
 static double measure(const char *name, int bytes, long iterations) {
   if (!strcmp(name, "allreduce") || !strcmp(name, "alltoall") || !strcmp(name, "bcast"))
     return collective(name, bytes, iterations);

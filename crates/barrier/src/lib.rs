@@ -1,8 +1,8 @@
 //! Barrier networks over time: wires, gates and polling processors, event by event.
 //!
 //! A [`BarrierNetwork`] is a fabric's [`BarrierSpec`] built for a number of nodes. A run takes the time at which each
-//! node arrives and gives the time at which each leaves; that nobody leaves before all have arrived is checked in every
-//! run. The closed form [`BarrierSpec::latency`] knows nothing of this, so each checks the other.
+//! node arrives and gives the time at which each leaves. Every run checks that nobody leaves before all have arrived.
+//! The closed form [`BarrierSpec::latency`] is independent of this, so each checks the other.
 //!
 //! ```
 //! use hotlink_fabric::{catalog, units::Time};
@@ -64,8 +64,8 @@ pub struct BarrierRun {
     pub released: Time,
     /// When each node had seen it.
     pub leave: Vec<Time>,
-    /// How long the network had it, of all passes: from the last node's signal to the result at the last node's input. The
-    /// rest of [`BarrierRun::latency`] are accesses of processors.
+    /// How long the network worked, over all passes: from the last node's signal to the result at the last node's
+    /// input. The rest of [`BarrierRun::latency`] are accesses of processors.
     pub network: Time,
     /// Polling reads of all nodes.
     pub reads: u64,
@@ -193,8 +193,8 @@ impl BarrierNetwork {
         Ok(leaving((self.times.enter, self.times.read), arrivals, &result_at, events, trace_hash))
     }
 
-    /// A global OR, as BlueGene/L's interrupts use it: `source` raises it at `at`, every device passes on its first
-    /// input, and each node's interrupt line rises at the time returned.
+    /// A global OR, as BlueGene/L's interrupts use it. `source` raises it at `at`, and every device passes on its first
+    /// input. Each node's interrupt line rises at the time returned.
     pub fn interrupt(&self, source: u32, at: Time) -> Vec<Time> {
         let (times, top) = (self.times, self.levels.len() as u64 - 1);
         let device = times.gate + times.gate_per_input;

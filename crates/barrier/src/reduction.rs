@@ -1,8 +1,8 @@
 //! Reduction networks over time: segments through combining devices, polling processors.
 //!
-//! Every source of a device sends its segments without a pause, so a device that combines full segments does the same:
-//! its first and its last segment tell all others' times. A reduction therefore costs two steps a device, whatever its
-//! size. The closed form [`ReductionSpec::latency`] knows nothing of this, so each checks the other.
+//! Every source of a device sends its segments without a pause, so a device that combines full segments does the same.
+//! Its first and its last segment determine the times of all others. A reduction therefore costs two steps a device,
+//! for any size. The closed form [`ReductionSpec::latency`] is independent of this, so each checks the other.
 
 use super::{BarrierFault, BarrierRun, in_phases, leaving};
 use hotlink_event::{Event, TraceHash};

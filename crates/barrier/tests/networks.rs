@@ -1,4 +1,4 @@
-//! Barrier networks against their closed form, for every machine of the catalog; safety whatever the arrivals.
+//! Barrier networks against their closed form, for every machine of the catalog; safety for any arrivals.
 
 use hotlink_barrier::{BarrierFault, BarrierNetwork};
 use hotlink_fabric::barrier::BarrierSpec;
@@ -106,9 +106,9 @@ fn the_reference_boards_of_the_catalog_are_those_of_their_bitstreams() {
     assert_eq!(boards, [("hx8k", 4), ("ulx3s", 16)]);
 }
 
-/// Trees of the boards, clocked register by register (`make -C rtl/barrier trees`), beside o_p(P) of the catalog, which
-/// `simulate barrier` uses: no barrier takes longer, none is quicker than where every edge falls just before a clock's,
-/// and the longest seen comes within a quarter of a clock for each link of the longest there is.
+/// Trees of the boards, clocked register by register (`make -C rtl/barrier trees`), against o_p(P) of the catalog,
+/// which `simulate barrier` uses. No barrier takes longer. None is quicker than where every edge falls just before a
+/// clock's. The longest seen is within a quarter of a clock for each link of the longest possible.
 #[test]
 fn trees_of_boards_at_register_level_take_the_closed_forms_time() {
     let trees = include_str!("../../../rtl/barrier/trees/results.csv");
@@ -166,8 +166,8 @@ fn an_interrupt_reaches_all_without_waiting_for_any() {
 }
 
 proptest! {
-    /// Barrier after barrier, each node going on at its own pace: nobody leaves before all are there, the last to leave
-    /// does so within the closed form, and the same arrivals give the same course.
+    /// Barrier after barrier, each node going on at its own pace. Nobody leaves before all are there, the last leaves
+    /// within the closed form's time, and the same arrivals give the same course.
     #[test]
     fn barriers_are_safe_and_take_no_longer_than_the_closed_form(
         machine in 0..machines().len(), nodes in 2u32..70, seed in prop::collection::vec(0u64..20_000_000, 70), rounds in 1usize..4,

@@ -59,18 +59,18 @@ pub fn copy_bound_mbps(ranks: &[Vec<Samples>], index: usize) -> Option<f64> {
 /// Bounds of times, which the least of several keeps, and of rates, where the most does.
 const TIME_BOUNDS: [&str; 3] = ["bound_latency_us", "bound_time_s", "bound_total_us"];
 const RATE_BOUNDS: [&str; 2] = ["bound_bandwidth_MBps", "bound_messages_per_s"];
-/// What bounds of messages within a machine are made of.
+/// Rates behind the bounds within a machine.
 const RATES: [&str; 3] = ["copies_MBps", "lines_MBps", "system_copy_MBps"];
 
-/// How far apart the cores were beside a record's samples, and at the least in its run: a cache line's hand-off.
+/// The distance of the cores next to a record's samples, and its minimum in the run: a cache line's hand-off.
 pub const HAND_OFF_US: &str = "hand_off_us";
 /// The least of the run, which its bound takes.
 pub const HAND_OFF_LEAST_US: &str = "hand_off_least_us";
 /// Why a record with a bound has no efficiency.
 pub const NO_EFFICIENCY: &str = "no_efficiency";
 
-/// `record` with the tightest bound that all of `others` keep, records of the same point at other times: a machine that
-/// was faster for a while shows what it can do. Its efficiency follows, and what set that bound.
+/// `record` with the tightest bound of itself and `others`, which are records of the same point at other times. A
+/// machine that was faster for a while shows what it can do. Its efficiency and limiting resource follow.
 #[must_use]
 pub fn tightest(mut record: Record, others: &[&Record]) -> Record {
     let mut scale = None;
@@ -109,12 +109,13 @@ pub fn tightest(mut record: Record, others: &[&Record]) -> Record {
     }
 }
 
-/// Hand-offs beside the samples that are so many times the least of the run are of another machine: virtual cores that moved
-/// to other cores, or far cores after near ones. The least of hundreds of hand-offs varies by some per cent otherwise.
+/// Hand-offs next to the samples that take so many times the run's minimum show that the machine has changed. Virtual
+/// cores moved to other cores, or far cores followed near ones. Otherwise the minimum of hundreds of hand-offs varies
+/// by some per cent.
 const OTHER_MODE: f64 = 2.0;
 
-/// Takes the efficiency from a measured record whose samples were taken while the cores were much farther apart than
-/// in the part of the run that gave the bound, and says so in the record and in a sentence.
+/// Removes the efficiency from a measured record whose bound comes from another part of the run, in which the cores
+/// were much closer together. Says so in the record and in a sentence.
 #[must_use]
 pub fn without_misleading(mut record: Record) -> (Record, Option<String>) {
     let number = |key: &str| record.number(key);
@@ -123,8 +124,8 @@ pub fn without_misleading(mut record: Record) -> (Record, Option<String>) {
         return (record, None);
     }
     let why = format!(
-        "a cache line took {beside:.3} us from core to core beside the samples, and {least:.3} us in another part of the run: \
-         the bound is of a faster machine than the samples are"
+        "a cache line took {beside:.3} us from core to core next to the samples, and {least:.3} us in another part of the \
+         run. The bound is of a faster machine than the samples"
     );
     let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
     let told = format!("{}{size}: no efficiency: {why}", record.text("benchmark").unwrap_or("?"));
@@ -132,13 +133,13 @@ pub fn without_misleading(mut record: Record) -> (Record, Option<String>) {
     (record, Some(told))
 }
 
-/// What rounding of numbers may add to an efficiency of one.
+/// The most that rounding of numbers adds to an efficiency of one.
 const ROUNDING: f64 = 1e-6;
-/// What a simulation may be better than its bound by: it counts packets whole that came in part.
+/// How much better than its bound a simulation may be: it counts packets whole that came in part.
 const OF_PACKETS: f64 = 0.005;
 
-/// Marks a measured record whose efficiency exceeds one by more than its interval with `impossible: true`, for the bound
-/// is then none, or the measurement wrong; and says so in a sentence. Measured here and imported ones alike.
+/// Marks a record with `impossible: true` if its efficiency exceeds one by more than its interval, and says so in a
+/// sentence. Then either the bound is none, or the measurement is wrong. Records may be measured here or imported.
 #[must_use]
 pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
     let Some(efficiency) = record.number("efficiency") else { return (record, None) };
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!((record.number("bound_latency_us"), record.get("efficiency")), (Some(0.04), None));
         let why = record.text(NO_EFFICIENCY).unwrap();
         assert!(
-            why.starts_with("a cache line took 0.180 us from core to core beside the samples, and 0.040 us"),
+            why.starts_with("a cache line took 0.180 us from core to core next to the samples, and 0.040 us"),
             "{why}"
         );
         assert_eq!(told.unwrap(), format!("pingpong of 8 B: no efficiency: {why}"));

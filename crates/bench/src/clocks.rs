@@ -1,5 +1,5 @@
-//! Clocks of different ranks brought together, after Hunold and Carpen-Amarie ("Reproducible MPI benchmarking is still not
-//! as easy as you think", TPDS 2016): offsets to rank 0's clock from the fastest of some round trips.
+//! Brings clocks of different ranks together: offsets to rank 0's clock come from the fastest of some round trips.
+//! After Hunold and Carpen-Amarie ("Reproducible MPI benchmarking is still not as easy as you think", TPDS 2016).
 
 use hotlink_fabric::units::Time;
 use hotlink_message::{Endpoint, Error, Tag};
@@ -8,7 +8,7 @@ use hotlink_port::{Kind, Span, Work};
 const ROUNDS: u32 = 30;
 const ASK: Tag = 31_990;
 
-/// What this rank's clock shows, against rank 0's.
+/// This rank's clock against rank 0's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Clocks {
     /// This rank's clock less rank 0's, in picoseconds.

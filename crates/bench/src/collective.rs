@@ -78,7 +78,7 @@ impl Which {
         if size.is_multiple_of(element) {
             return Ok(());
         }
-        Err(format!("{size}: elements of {} have {element} B; allowed are multiples of {element}", self.name()))
+        Err(format!("{size}: elements of {} have {element} B; must be a multiple of {element}", self.name()))
     }
     /// A call of it, as rules of MPIs see it: of elements of 8 bytes.
     pub fn call(self, ranks: u32, bytes: u64) -> CollectiveCall {
@@ -133,8 +133,8 @@ impl Which {
     }
 }
 
-/// Bytes from rank `from` to rank `to` in alltoallv: whole words of 8 bytes, `size` on average over three neighbours, and
-/// at least one word where `size` has one.
+/// Bytes from rank `from` to rank `to` in alltoallv, in whole words of 8 bytes. On average over three neighbours they
+/// are `size`, and at least one word where `size` has one.
 pub fn part(size: u64, from: u32, to: u32) -> u64 {
     let words = size / 8 * u64::from(1 + (from + to) % 3) / 2;
     8 * words.max((size / 8).min(1))
@@ -175,13 +175,13 @@ pub struct Collective {
     pub private: bool,
     /// How ranks begin together in real time.
     pub start: Start,
-    /// Other messages under way during each operation, in real time; a simulation has its own beside the ranks.
+    /// Other messages under way during each operation, in real time; a simulation has its own traffic.
     pub background: Option<BackgroundSpec>,
     /// Repetitions.
     pub plan: Plan,
 }
 
-/// What a rank saw.
+/// The results of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Collected {
     /// Times in microseconds.
@@ -210,10 +210,10 @@ impl Collected {
     }
 }
 
-/// Barriers by which the spread of their ends is told.
+/// Barriers from which the spread of their ends is taken.
 const BARRIERS: usize = 11;
 const BACKGROUND: Tag = 31_000;
-/// A window's start lies this many times the news' own way ahead.
+/// A window begins this many times the news' travel time ahead.
 const AHEAD: u64 = 4;
 
 /// Memory of one run.
@@ -226,7 +226,7 @@ pub(crate) struct Places {
     word: Span,
 }
 
-/// Background messages: who has which under way when, and their memory.
+/// Background messages: which rank has which under way when, and their memory.
 struct Disturbance {
     turns: Turns,
     /// Operations so far, the same number on all ranks.
@@ -371,8 +371,8 @@ impl Bench for Collective {
             news = news.max(comm.latest(comm.now() - start).await?);
         }
         let window = (real && self.start == Start::Window).then_some((&clocks, Time(AHEAD * news.0)));
-        // Rows so long that it does not matter which rank leaves the barrier first, and how much earlier; but operations that
-        // flow into each other would tell less of one the longer the row.
+        // Rows are so long that it does not matter which rank leaves the barrier first, and how much earlier. But the
+        // longer the row of operations that flow into each other, the less it says about one.
         let early = Summary::of(&early_us).map_or(0.0, |summary| summary.median);
         let is_row = real && !self.which.flows() && !self.is_by_itself();
         let spread = if is_row { comm.latest(Time::from_us(early)).await? } else { Time::ZERO };

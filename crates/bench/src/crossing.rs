@@ -1,5 +1,6 @@
-//! What two cores do, at their best, with bytes that one of them has just written: the rate at which cache lines change
-//! cores, and that of the system's copy between processes. A message of ordinary memory goes one of these two ways.
+//! The best rates at which two cores pass on bytes that one of them has just written. One is the rate of cache lines
+//! between the cores, the other that of the system's copy between processes. A message of ordinary memory takes one of
+//! these two routes.
 
 use crate::plan::rewrite;
 use hotlink_message::{Comm, Error, Region, RegionSource, RegionType};
@@ -39,14 +40,15 @@ impl Crossed {
     }
 }
 
-/// Blocks that a first and a second cache hold, and one beyond most second ones: which is fastest to leave its core depends
-/// on the processor.
+/// Blocks that fit a first and a second cache, and one larger than most second caches. Which leaves its core fastest
+/// depends on the processor.
 const SIZES: [u64; 3] = [32 << 10, 256 << 10, 2 << 20];
 const MOST: u64 = SIZES[SIZES.len() - 1];
-/// Each size moves so many bytes, but each block so often at least and at most: some 20 ms in all, with the processes that do it.
+/// Each size moves so many bytes, within these bounds on the times that each block moves. All take some 20 ms, the
+/// start of the processes included.
 const MOVED: u64 = 2 << 20;
 const OFTEN: (u64, u64) = (4, 32);
-/// What is copied to learn what a copy costs beside its bytes.
+/// The copy that shows the cost of a copy besides its bytes.
 const WORD: u64 = 8;
 const TAG: u32 = 5;
 
@@ -146,8 +148,8 @@ impl<'a, P: Port> Pair<'a, P> {
         Ok(best)
     }
 
-    /// The best rate of copies out of a region, each after `prepare`, of all sizes; 0 of a rank that copies none. What a
-    /// copy costs beside its bytes is left out: no library is bound by what this one's call takes.
+    /// The best rate of copies out of a region, each after `prepare`, of all sizes; 0 of a rank that copies none. A
+    /// copy's cost besides its bytes is left out: this copy's call does not bound other libraries.
     async fn best(
         &self,
         from: Option<&Region<P>>,

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 /// How the words get to their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Series {
-    /// The limit: both ranks store half of the words each, in their own memory, from a source that stays in their first
-    /// cache, so that storing is all that they wait for.
+    /// The limit: each rank stores half of the words, in its own memory. The source stays in its first cache, so that
+    /// it waits for nothing but storing.
     Both,
     /// Within the sender's own memory.
     Local,
@@ -33,8 +33,8 @@ impl Series {
     }
 }
 
-/// The benchmark on two ranks: MB/s of payload (at rank 0, of [`Series::Both`] at either) for each stride, or nothing
-/// where the port cannot do it.
+/// The benchmark on two ranks: MB/s of payload for each stride, or nothing where the port cannot do it. Rank 0 has the
+/// values; either rank has those of [`Series::Both`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Deposit {
     /// How.

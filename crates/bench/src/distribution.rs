@@ -1,4 +1,4 @@
-//! What a record tells of many samples of one latency.
+//! The keys of a record for many samples of one latency.
 
 use crate::{Record, Summary};
 use hotlink_fabric::units::Time;
@@ -44,8 +44,9 @@ pub fn share_under(values: &[f64], limit_us: f64) -> f64 {
     values.iter().filter(|&&value| value < limit_us).count() as f64 / values.len().max(1) as f64
 }
 
-/// Count, median with its interval, p50, p93, p99 and the share under 20 us of `values` in microseconds, in the order in
-/// which they were taken; with `raw` the values themselves, from which `plot --y samples` draws the distribution.
+/// Adds the distribution of `values`, which are microseconds in the order in which they were taken. It has count,
+/// median with its interval, p50, p93, p99 and the share under 20 us. With `raw` it adds the values themselves, from
+/// which `plot --y samples` draws the distribution.
 pub fn with_distribution(record: Record, values: &[f64], raw: bool) -> Record {
     let Some(summary) = Summary::of(values) else { return record.with("n", 0) };
     let mut sorted = values.to_vec();

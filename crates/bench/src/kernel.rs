@@ -8,17 +8,17 @@ use hotlink_message::{Combine, Element, Endpoint, Error, Operation};
 use hotlink_port::{Edge, Kind, Span, Work};
 use serde::{Deserialize, Serialize};
 
-/// Doubles of the sum over all ranks that stands for the messages beside the barrier.
+/// Doubles of the sum over all ranks that represents the messages other than the barrier.
 const SUM_BYTES: u64 = 8;
 
-/// What the application does between two barriers.
+/// The application's work between two barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proportions {
     /// Share of the run in MPI: 0.08 in Abinit on four nodes (H06 s26).
     pub mpi: f64,
     /// Share of that in MPI_Barrier: 0.65 (H06 s26).
     pub barrier: f64,
-    /// Time in a barrier in that run, waiting for others included: 80 us on Gigabit Ethernet where nobody is late (H06
+    /// Time in a barrier in that run, waiting for others included: 80 us on Gigabit Ethernet where no rank is late (H06
     /// s24).
     pub barrier_us: f64,
 }
@@ -26,12 +26,12 @@ pub struct Proportions {
 impl Proportions {
     /// H06's Abinit.
     pub const ABINIT: Proportions = Proportions { mpi: 0.08, barrier: 0.65, barrier_us: 80.0 };
-    /// Computation between two barriers in microseconds: what remains of the time when `barrier_us` is the barrier's
-    /// share of it.
+    /// Computation between two barriers in microseconds: the rest of the time when `barrier_us` is the barrier's share
+    /// of it.
     pub fn compute_us(&self) -> f64 {
         self.barrier_us / (self.mpi * self.barrier) * (1.0 - self.mpi)
     }
-    /// The share of the run in messages other than the barrier, beside the barrier's own.
+    /// The share of the run in messages other than the barrier, per share of the barrier.
     pub fn others_per_barrier(&self) -> f64 {
         (1.0 - self.barrier) / self.barrier
     }
@@ -70,7 +70,7 @@ pub struct Spent {
 }
 
 impl Kernel {
-    /// The record of what the ranks spent, and the barriers' own times.
+    /// The record of the ranks' times, and the barriers' own times.
     pub fn record(&self, head: Record, ranks: &[Spent]) -> Option<(Record, Samples)> {
         let most = |of: fn(&Spent) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
         let mean = |of: fn(&Spent) -> f64| ranks.iter().map(of).sum::<f64>() / ranks.len() as f64;
@@ -79,7 +79,7 @@ impl Kernel {
         let bound = hotlink_bound::local::computation(compute_us, total_us, ["computation", "barrier"], is);
         let barriers_us = mean(|rank| rank.barriers_us.iter().sum());
         let sums_us = mean(|rank| rank.sums_us);
-        // Who comes last waits for nobody: the least of the ranks' times is the barrier's own.
+        // The last rank waits for none: the minimum of the ranks' times is the barrier's own.
         let own = |i: usize| ranks.iter().map(|rank| rank.barriers_us[i]).fold(f64::INFINITY, f64::min);
         let values = (0..self.iterations as usize).map(own).collect();
         let own = Samples { values, inner: 1, warmup: self.plan.warmup, timer: ranks.first()?.timer };
@@ -135,7 +135,7 @@ impl Kernel {
         let mut due = 0.0;
         for _ in 0..self.iterations {
             let begin = comm.now();
-            // The sums come first: who is late must be waited for in the barrier, which is what is observed.
+            // The sums come first: the others must wait for a late rank in the barrier, which is the observed time.
             due += self.sums;
             while due >= 1.0 {
                 comm.allreduce(sum, one, all).await?;

@@ -33,7 +33,7 @@ impl MemoryPoint {
 /// The benchmark on one rank: MB/s of payload for each point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryCopy {
-    /// What to copy.
+    /// The copies to make.
     pub points: Vec<MemoryPoint>,
     /// Ordinary memory, or the port's best.
     pub private: bool,

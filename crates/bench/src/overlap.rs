@@ -20,7 +20,7 @@ pub struct Overlap {
     pub shares: Vec<f64>,
     /// How it computes.
     pub spin: Spinning,
-    /// What memory the message lies in.
+    /// Whether the message lies in private memory.
     pub private: bool,
     /// Repetitions.
     pub plan: Plan,
@@ -35,7 +35,7 @@ pub enum Spinning {
     Daxpy,
     /// Copies within a block that no cache holds.
     Stress,
-    /// DAXPY by so many threads at once, each over vectors of its own (W01 slide 21).
+    /// DAXPY by that many threads at once, each over vectors of its own (W01 slide 21).
     Threads(u32),
 }
 
@@ -46,7 +46,7 @@ impl Spinning {
     }
 }
 
-/// What rank 0 saw, all in microseconds.
+/// The times at rank 0, all in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverlapTimes {
     /// The message alone.
@@ -60,14 +60,14 @@ pub struct OverlapTimes {
 
 /// A computation that is surely longer than the saturation, in times of the message alone.
 const BEYOND: f64 = 3.0;
-/// Most by which a total counts as growing before the saturation, of what is computed more.
+/// The largest share of added computation by which a total counts as growing before the saturation.
 const SLOWED: f64 = 0.9;
 /// Bytes of a copy by which the rate of copies is found.
 const TIMED: u64 = 1 << 20;
 
-/// Where the total would begin to grow if the message took as long beside a computation as alone: what is computed
-/// `beyond` is waited for in full, and the total is then the busy time and a rest that nothing hides. Never later than
-/// the saturation.
+/// Where the total would begin to grow if the message took as long during a computation as alone. The ranks wait in
+/// full for what is computed `beyond`, and the total is then the busy time and a rest that nothing hides. Never later
+/// than the saturation.
 fn begins(message_us: f64, beyond: (f64, f64)) -> f64 {
     (message_us - (beyond.1 - beyond.0)).max(0.0)
 }
@@ -97,11 +97,11 @@ impl OverlapTimes {
             _ => None,
         };
         let point = |(&(busy_us, total_us), (_, samples)): (&(f64, f64), &(f64, Samples))| {
-            // What can be hidden is the shorter of the two.
+            // At most the shorter of the two can be hidden.
             let hidden = (message_us + busy_us - total_us) / message_us.min(busy_us);
             let overhead = (total_us - busy_us) / message_us;
-            // What is hidden completely takes as long as the longer of the two at its best, and each total holds a whole
-            // computation, too: on a machine that others load, neither is at its best alone.
+            // If one hides the other completely, the total is the longer of the two at its best, and it holds a whole
+            // computation, too. On a loaded machine, neither is at its best alone.
             let bound = hotlink_bound::local::hidden(least_us, busy_us.min(least(samples)), busy_us > message_us);
             Record::new()
                 .with("compute_us", busy_us)
@@ -166,8 +166,8 @@ impl Overlap {
             Spinning::Stress => lasting(TIMED, &|bytes| Work::Stress { bytes }),
         }
     }
-    /// Where only the sender can move data, it must know where to before it computes: the receiver waits first, as it
-    /// does in W01's loop, where nothing makes the ranks start together. Its request, at the receiver.
+    /// Where only the sender can move data, it must know the place before it computes. So the receiver waits first, as
+    /// it does in W01's loop, where nothing makes the ranks start together. Returns its request, at the receiver.
     async fn receiver_waits<E: Endpoint>(&self, comm: &E, span: Span) -> Result<Option<E::Request>, Error> {
         let limits = comm.limits();
         if !self.sender || limits.deposit.is_none() || limits.fetch.is_some() {

@@ -7,15 +7,15 @@ use hotlink_message::{Endpoint, Error};
 use hotlink_port::{Kind, Rank, Span};
 use serde::{Deserialize, Serialize};
 
-/// The benchmark: each rank returns, for the pairs that it leads (as the first of the two), half round trips in
-/// microseconds for each size; no samples for the others.
+/// The benchmark: each rank returns half round trips in microseconds for each size and each pair that it leads (as the
+/// first of the two). It has no samples for the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pairs {
     /// Which pairs, in order.
     pub pairs: Vec<(Rank, Rank)>,
     /// Message sizes in bytes.
     pub sizes: Vec<u64>,
-    /// What memory the messages lie in.
+    /// Whether the messages lie in private memory.
     pub private: bool,
     /// Repetitions.
     pub plan: Plan,

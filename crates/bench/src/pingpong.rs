@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct PingPong {
     /// Message sizes in bytes.
     pub sizes: Vec<u64>,
-    /// What memory the messages lie in.
+    /// Whether the messages lie in private memory.
     pub private: bool,
     /// Writes each message anew before it is sent: how a producer's caches hold it decides what its copy costs.
     #[serde(default)]

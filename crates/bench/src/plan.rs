@@ -8,7 +8,7 @@ use hotlink_message::{Endpoint, Error, Tag};
 use hotlink_port::{Edge, Kind, Memory, Rank, Span, Work};
 use serde::{Deserialize, Serialize};
 
-/// What happens to a send buffer between messages: its lines are in the sender's cache, or shared with the receiver's.
+/// The state of a send buffer between messages: its lines are in the sender's cache, or shared with the receiver's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Buffers {
     /// Left as it is.
@@ -37,13 +37,13 @@ pub struct Plan {
     pub samples_max: usize,
     /// Stop after this time, with one sample at least.
     pub time_us: f64,
-    /// Repetitions before the first sample, as far as a quarter of the time allows, but one; on real ports more, until
-    /// they have taken 5 ms.
+    /// Repetitions before the first sample. Those after the first one take at most a quarter of the time. Real ports
+    /// repeat until 5 ms have passed.
     pub warmup: u64,
     /// In virtual time: how long ranks wait for their common start, the news of which must reach all before it.
     pub rest_us: f64,
-    /// In virtual time: whether other traffic may hold up that news. What a rank began too late is then repeated, after a
-    /// longer wait.
+    /// In virtual time: whether other traffic may delay that news. Work that a rank began too late is then repeated,
+    /// after a longer wait.
     pub is_loaded: bool,
     /// In virtual time: operations in a row that a sample averages over, each flowing into the next.
     pub row: u64,
@@ -51,8 +51,9 @@ pub struct Plan {
     pub buffers: Buffers,
 }
 
-/// How long a warm-up takes on a real port, if a quarter of the time allows it: ports and libraries send through buffers
-/// whose pages nobody has touched before their first round, and a hundred messages of 4 KiB do not go round one of 1 MiB.
+/// How long a warm-up takes on a real port, if a quarter of the time allows it. Ports and libraries send through
+/// buffers whose pages are untouched before their first round. A hundred messages of 4 KiB do not go round a buffer of
+/// 1 MiB.
 const WARM_UP_US: f64 = 5_000.0;
 
 /// Long enough for news to reach every rank of a large idle machine.
@@ -87,7 +88,7 @@ impl Plan {
             buffers: Buffers::Kept,
         }
     }
-    /// What ended a block of so many samples: its time, or their number.
+    /// The reason why a block of `samples` ended: its time, or their number.
     pub fn ended_by(&self, samples: usize) -> &'static str {
         if samples < self.samples_max { "time" } else { "samples" }
     }
@@ -97,12 +98,12 @@ impl Plan {
     }
 }
 
-/// What a rank measured.
+/// The measurements of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Samples {
     /// In the benchmark's unit.
     pub values: Vec<f64>,
-    /// Repetitions that each sample averages over, so that the timer's cost is small beside them.
+    /// Repetitions in each sample, so that the timer's cost is small against them.
     pub inner: u64,
     /// Repetitions before the first sample.
     pub warmup: u64,
@@ -110,7 +111,7 @@ pub struct Samples {
     pub timer: Timer,
 }
 
-/// What a clock cannot see, in microseconds; zero in virtual time.
+/// The resolution of a clock, in microseconds; zero in virtual time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timer {
     /// Cost of reading it.
@@ -149,7 +150,7 @@ fn timer_overhead<E: Endpoint>(comm: &E) -> f64 {
 
 /// No benchmark's own; MPI allows tags up to 32767 everywhere.
 const ORDERS: Tag = 32_000;
-/// What a sample's ends may be wrong by over its time: the timer's cost, ranks that do not start together.
+/// The largest error of a sample's ends over its time: the timer's cost, ranks that do not start together.
 const ENDS_SHARE: f64 = 0.01;
 const INNER_MAX: u64 = 10_000;
 
@@ -165,7 +166,7 @@ pub(crate) struct Repeater<'a, E: Endpoint> {
     spread_us: f64,
 }
 
-/// What rank 0 tells the others to do next.
+/// The next order of rank 0 to the others.
 #[derive(Clone, Copy)]
 struct Order {
     samples: u64,
@@ -204,15 +205,15 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
             spread_us: 0.0,
         })
     }
-    /// Samples that begin when the ranks leave a barrier, so far apart, are long beside that.
+    /// Samples that begin when the ranks leave a barrier, at times this far apart, are long against that.
     pub(crate) fn beginning_apart(self, spread_us: f64) -> Self {
         Repeater { spread_us, ..self }
     }
     fn member(&self, place: u32) -> Rank {
         self.members.as_ref().map_or(place, |members| members[place as usize])
     }
-    /// Time of `inner` runs of `once` on this rank, begun together at `starts`, if at any: all in one, or, where `sent` is
-    /// to be rewritten before each, one by one.
+    /// Time of `inner` runs of `once` on this rank, begun together at `starts`, if at any. It times all in one, or one
+    /// by one where `sent` must be rewritten before each.
     pub(crate) async fn time(
         &self,
         inner: u64,
@@ -258,7 +259,7 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
     pub(crate) async fn run(&self, sample: impl AsyncFn(u64) -> Result<(f64, Time), Error>) -> Result<Samples, Error> {
         let mut samples = Samples { inner: 1, timer: self.timer, ..Samples::default() };
         if self.plan.samples_max == 1 && !self.comm.limits().real_time {
-            // Virtual time repeats exactly, and every rank knows that: nobody need be told.
+            // Virtual time repeats exactly, and every rank knows that: no order is needed.
             for _ in 0..self.plan.warmup {
                 sample(self.plan.row).await?;
             }
@@ -266,7 +267,7 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
             self.mark(Edge::Begins);
             samples.values.push(sample(self.plan.row).await?.0);
             self.mark(Edge::Ends);
-            // What is cleared away afterwards, and interrupts others, must not reach those that are not done.
+            // The clean-up afterwards interrupts others, and must not reach those that are not done.
             self.comm.compute(Work::Rest(Time::from_us(self.plan.rest_us)));
             return Ok(samples);
         }
@@ -315,7 +316,7 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
             }
         }
     }
-    /// As rank 0: all do as ordered. Gives the shortest sample's time: a disturbed one tells of nothing.
+    /// As rank 0: all do as ordered. Returns the shortest sample's time, because a noisy one says nothing.
     async fn lead(
         &self,
         order: Order,
@@ -350,7 +351,7 @@ impl<'a, E: Endpoint> Repeater<'a, E> {
         }
         Ok(shortest)
     }
-    /// An end of what counts, on this rank.
+    /// An end of the timed part, on this rank.
     fn mark(&self, edge: Edge) {
         self.comm.compute(Work::Mark { edge, members: self.members() });
     }

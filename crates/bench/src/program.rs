@@ -1,4 +1,4 @@
-//! A benchmark is a [`Bench`]: what one rank does on an [`Endpoint`], whatever that is.
+//! A benchmark is a [`Bench`]: the work of one rank on any [`Endpoint`].
 
 use hotlink_message::{Comm, Endpoint, Error};
 use hotlink_port::{Port, Program};
@@ -6,7 +6,7 @@ use std::future::Future;
 
 /// A benchmark, one code for every endpoint: this project's stack on real and simulated ports, and foreign MPIs.
 pub trait Bench {
-    /// What each rank returns.
+    /// The result of each rank.
     type Result;
     /// The program of one rank.
     fn on<E: Endpoint>(&self, endpoint: &E) -> impl Future<Output = Result<Self::Result, Error>>;

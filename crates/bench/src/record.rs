@@ -25,18 +25,19 @@ impl Record {
     pub fn set(&mut self, key: &str, value: impl Into<Value>) {
         self.0.insert(key.to_owned(), value.into());
     }
-    /// Adds the fields of `other`; where both have a key, `other`'s value stands.
+    /// Adds the fields of `other`; where both have a key, `other`'s value wins.
     #[must_use]
     pub fn followed_by(mut self, other: Record) -> Record {
         self.0.extend(other.0);
         self
     }
-    /// The bound beside a time: `bound_latency_us`, `efficiency`, `limiting_resource` and `bound_is`; null what is not known.
+    /// The bound of a time: `bound_latency_us`, `efficiency`, `limiting_resource` and `bound_is`; unknown ones are
+    /// null.
     #[must_use]
     pub fn beside_time(self, bound: &Bound, latency_us: f64) -> Record {
         self.bounded("bound_latency_us", bound.latency_us, bound.share_of_time(latency_us)).explained(bound)
     }
-    /// The bound beside a rate in MB/s: `bound_bandwidth_MBps`, and the others as of a time.
+    /// The bound of a rate in MB/s: `bound_bandwidth_MBps`, and the others as of a time.
     #[must_use]
     pub fn beside_rate(self, bound: &Bound, mbps: f64) -> Record {
         self.bounded("bound_bandwidth_MBps", bound.mbps, bound.share_of_rate(mbps)).explained(bound)
@@ -51,7 +52,7 @@ impl Record {
     pub fn also_bounded(self, key: &str, bound: f64) -> Record {
         self.with(key, bound)
     }
-    /// `bound_messages_per_s` of messages of `size` bytes beside the bound of their bandwidth.
+    /// `bound_messages_per_s` of messages of `size` bytes, from the bound of their bandwidth.
     #[must_use]
     pub fn bounded_messages(self, size: u64) -> Record {
         let most = self.number("bound_bandwidth_MBps").map(|mbps| mbps * 1e6 / size as f64);
@@ -62,12 +63,12 @@ impl Record {
     pub fn unbounded(self, why: &str) -> Record {
         self.with("bound_is", format!("none: {why}"))
     }
-    /// What sets the bound, and how it comes about.
+    /// The resource that sets the bound, and how it comes about.
     #[must_use]
     pub fn explained(self, bound: &Bound) -> Record {
         self.with("limiting_resource", bound.resource.as_str()).with("bound_is", bound.is)
     }
-    /// What its bound takes for granted, behind how it comes about.
+    /// Assumptions of its bound, after how it comes about.
     #[must_use]
     pub fn assuming(self, assumed: Option<String>) -> Record {
         match (self.text("bound_is").map(str::to_owned), assumed) {
@@ -96,7 +97,7 @@ impl Record {
     pub fn text(&self, key: &str) -> Option<&str> {
         self.get(key).and_then(Value::as_str)
     }
-    /// The key of what its statistics are of: simulated records say more behind it ("latency_us of the messages ...").
+    /// The key of its statistics: simulated records add words after it ("latency_us of the messages ...").
     pub fn statistic(&self) -> Option<&str> {
         self.text("statistic_of")?.split(' ').next()
     }

@@ -1,5 +1,5 @@
-//! Regions of the shared-memory interface (W01 slides 6 to 10): what it costs to set one up, to reach it, to hold what a
-//! transfer needs or to set it up for each, and to lose the memory to its owner.
+//! Regions of the shared-memory interface (W01 slides 6 to 10). Measures the cost of making one, of reaching it, and of
+//! losing the memory to its owner. Also the cost of a transfer's resources, held or made for each.
 
 use crate::distribution::median;
 use crate::plan::Repeater;
@@ -25,7 +25,7 @@ crate::words! {
 }
 
 crate::words! {
-    /// Who sets a region up together.
+    /// Ranks that set a region up together.
     pub enum RegionSetup {
         /// All ranks.
         Collective = "collective",
@@ -61,9 +61,9 @@ impl From<RegionKind> for RegionType {
 pub struct Regions {
     /// How it is reached.
     pub kind: RegionKind,
-    /// Who sets it up.
+    /// The ranks that set it up.
     pub setup: RegionSetup,
-    /// What is kept between accesses.
+    /// Resources kept between accesses.
     pub hold: Hold,
     /// The region is ordinary memory of the program's, not a regular segment.
     pub private: bool,
@@ -73,7 +73,8 @@ pub struct Regions {
     pub plan: Plan,
 }
 
-/// Times of one life of a region, in microseconds; none of what a rank has no part in, or the port cannot do.
+/// Times of one life of a region, in microseconds; none for parts that a rank does not have, or that the port cannot
+/// do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Life {
     create: Option<f64>,
@@ -90,7 +91,7 @@ struct Life {
     revoke: Option<f64>,
 }
 
-/// What one rank saw.
+/// The times at one rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RegionTimes {
     /// Of an access, in microseconds: of a put, or of import, put and release.
@@ -145,7 +146,7 @@ const MOVED_AT_LEAST: u64 = 1 << 20;
 
 impl<P: Port> Program<P, Result<RegionTimes, Error>> for Regions {
     async fn run(&self, port: P) -> Result<RegionTimes, Error> {
-        // What is not held must not stay registered either.
+        // Memory that is not held must not stay registered either.
         let policy = if self.hold == Hold::Persistent { Policy::Lru } else { Policy::Immediate };
         let options = Options { policy, ..Options::of(port.limits()) };
         let comm = Comm::with_options(port, options);
@@ -161,7 +162,7 @@ struct Course<'a, P: Port> {
     comm: &'a Comm<P>,
     /// For keys, and for messages without bytes.
     board: Memory,
-    /// What is put.
+    /// The source of the puts.
     source: Memory,
     lives: RefCell<Vec<Life>>,
     refused: Cell<bool>,
@@ -213,7 +214,7 @@ impl<'a, P: Port> Course<'a, P> {
             let what = format!("DMA over {} moves multiples of {} B", comm.limits().name, claim.dma_align);
             return Ok(Some(what));
         }
-        // A port without such memory has no such region: what is exported in its place is refused.
+        // A port without such memory has no such region: an export in its place is refused.
         let block = if comm.rank() == OWNER { self.block().unwrap_or(nothing) } else { nothing };
         let tried = comm.region(OWNER, self.kind(), RegionSource::Existing(block)).await;
         let is_there = tried.is_ok();
@@ -260,8 +261,8 @@ impl<'a, P: Port> Course<'a, P> {
         Span::new(self.board, 0, 0)
     }
 
-    /// From set-up to revocation, with so many accesses between, or more. Gives the time of an access, at the user, and of
-    /// the whole life.
+    /// From the export to its revocation, with at least so many accesses between. Returns the time of an access, at the
+    /// user, and of the whole life.
     async fn life(&self, inner: u64) -> Result<(f64, Time), Error> {
         let (comm, rank) = (self.comm, self.comm.rank());
         let (begun, mut life) = (comm.now(), Life::default());
@@ -271,7 +272,7 @@ impl<'a, P: Port> Course<'a, P> {
             let made = self.block()?;
             life.create = Some(self.since(start));
             block = Some(made);
-            // Its owner's part alone, which a set-up of several ranks holds besides others.
+            // Its owner's part alone. Among several ranks, more steps come with it.
             let start = comm.now();
             let region = comm.region_export(self.kind(), RegionSource::Existing(made))?;
             life.export = Some(self.since(start));
@@ -282,7 +283,7 @@ impl<'a, P: Port> Course<'a, P> {
         let region = self.set_up(block).await?;
         let mine = comm.now() - start;
         life.setup = Some(comm.latest(mine).await?.us());
-        // The user knows; nobody asks the others.
+        // The user knows the time, and does not ask the others.
         let mut each = 0.0;
         if let (USER, Some(region)) = (rank, &region) {
             each = self.uses(region, inner, &mut life).await?;
@@ -325,7 +326,7 @@ impl<'a, P: Port> Course<'a, P> {
         }
     }
 
-    /// What the user does with a region that is there: the first access, another import and its end, then accesses.
+    /// The user's work on an existing region: the first access, another import and its end, then accesses.
     async fn uses(&self, region: &Region<P>, inner: u64, life: &mut Life) -> Result<f64, Error> {
         let (comm, kind, size) = (self.comm, self.kind(), self.asked.size);
         let (source, layout) = (Span::new(self.source, 0, size), Layout::contiguous(size));
@@ -375,8 +376,8 @@ impl<'a, P: Port> Course<'a, P> {
         Ok(each)
     }
 
-    /// The owner takes the memory away from whoever has it imported: how long until its call is over, and until the last
-    /// callback has run. Then the user's accesses are refused.
+    /// The owner takes the memory away from all that have it imported. Measures the time until its call is over, and
+    /// until the last callback has run. Then the user's accesses are refused.
     async fn revoke(&self, region: Option<Region<P>>, life: &mut Life) -> Result<(), Error> {
         let (comm, rank, size) = (self.comm, self.comm.rank(), self.asked.size);
         // News of regions before this one have come by now.

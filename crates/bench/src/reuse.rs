@@ -1,4 +1,5 @@
-//! Messages from and into buffers that are used again, or not: what a cache of set-ups is for (W01 slide 10).
+//! Messages from and into buffers that are used again, or not. They show what a registration cache saves (W01 slide
+//! 10).
 
 use crate::Bench;
 use hotlink_message::{Endpoint, Error};
@@ -35,13 +36,13 @@ pub struct Reuse {
     pub uses: u64,
     /// Bytes of each message, which a buffer holds at its beginning; no more than the smallest buffer.
     pub message: u64,
-    /// So many of the first buffers are those of persistent operations: registered ahead, and kept before others.
+    /// This many of the first buffers are those of persistent operations: registered ahead, and kept before others.
     pub persistent: usize,
     /// Of the random patterns.
     pub seed: u64,
 }
 
-/// What rank 0 saw.
+/// The time at rank 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReuseTime {
     /// All messages.

@@ -1,4 +1,4 @@
-//! Collectives one after the other and nothing else: what `simulate goal --generate` records.
+//! Collectives one after the other and nothing else, which `simulate goal --generate` records.
 
 use crate::collective::Collective as Timed;
 use crate::{Plan, Start, Which};
@@ -16,7 +16,7 @@ pub struct Step {
     pub algorithm: Algorithm,
     /// Bytes, see [`Which`].
     pub size: u64,
-    /// Bytes of a segment of a pipeline; `None`: what the cost model picks.
+    /// Bytes of a segment of a pipeline; `None`: the cost model's choice.
     pub segment: Option<u64>,
 }
 
@@ -118,7 +118,7 @@ impl FromStr for Step {
     }
 }
 
-/// Steps, one after the other, so many times, from a common start: each rank goes on as soon as it can.
+/// Steps, one after the other, repeated, from a common start: each rank goes on as soon as it can.
 #[derive(Clone, Copy, Debug)]
 pub struct Script<'a> {
     /// The collectives.

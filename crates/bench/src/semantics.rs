@@ -1,6 +1,6 @@
-//! Restricted against full postal semantics, as K98 compares them (slides 24 to 27): a message whose receiver waits for
-//! it can go straight to its place; one that may come at any time is kept until somebody asks for it. This project's
-//! stack has both as modes of a send; a foreign MPI takes its own way.
+//! Restricted against full postal semantics, as K98 compares them (slides 24 to 27). A message whose receiver waits for
+//! it can go straight to its place. One that may come at any time is kept until a receive asks for it. This project's
+//! stack has both as modes of a send; a foreign MPI takes its own route.
 
 use crate::plan::Repeater;
 use crate::{Bench, Plan, Samples};
@@ -13,14 +13,14 @@ const WORD: Tag = 1;
 const ANSWER: Tag = 2;
 
 /// The benchmark between rank 0 and the last: MB/s (at rank 0) for each size. In both forms an empty message goes each
-/// way beside the data, so that they differ in nothing but who comes first.
+/// way together with the data, so that they differ only in which side comes first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Semantics {
     /// The receiver asks for the message only when it knows that it was sent; else it says first that it waits.
     pub postal: bool,
     /// Message sizes in bytes.
     pub sizes: Vec<u64>,
-    /// What memory the messages lie in.
+    /// Whether the messages lie in private memory.
     pub private: bool,
     /// Repetitions.
     pub plan: Plan,

@@ -1,18 +1,18 @@
 //! Statistics after Hoefler and Belli, "Scientific Benchmarking of Parallel Computing Systems" (SC15): medians with
 //! order-statistic confidence intervals, which assume nothing about the distribution.
 //!
-//! Samples of one stretch of time resemble each other: an interval that counts each as independent is far too narrow.
-//! [`Summary::of_blocks`] therefore takes blocks that lie apart in time and in launches, and its interval is of their
-//! medians.
+//! Samples that are close in time resemble each other, so an interval that counts each as independent is far too
+//! narrow. Therefore [`Summary::of_blocks`] takes blocks that lie apart in time and in launches, and its interval is of
+//! their medians.
 
 use crate::Record;
 use hotlink_fabric::maths;
 
-/// Fewest values, of samples or of blocks, that can hold a 95 % interval of their median: with five, all five lie on one
-/// side of it in 6 of 100 cases.
+/// Fewest values, of samples or of blocks, that can hold a 95 % interval of their median. With five, all five lie on
+/// one side of it in 6 of 100 cases.
 pub const BLOCKS_LEAST: usize = 6;
 
-/// What a record says of a set of samples.
+/// A record's statistics of a set of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// Number of samples.
@@ -57,9 +57,10 @@ impl Summary {
             ci95: median_interval(n).map(|(low, high)| (sorted[low], sorted[high])),
         })
     }
-    /// Summarises blocks in the order of time. The median is a block's own, of an even number the lower middle one's; the
-    /// interval is of the blocks' medians; one block gives the interval of its samples. The quartiles stand around the median
-    /// and weigh blocks as it does: a long block must not drown the others. The 99th percentile is of single samples.
+    /// Summarises blocks in the order of time. The median is a block's own, the lower middle one of an even number. The
+    /// interval is of the blocks' medians; one block gives the interval of its samples. The quartiles lie around the
+    /// median and weigh blocks as it does, so that a long block does not drown the others. The 99th percentile is of
+    /// single samples.
     pub fn of_blocks(blocks: &[Vec<f64>]) -> Option<Summary> {
         let each: Vec<Summary> = blocks.iter().map(|block| Summary::of(block)).collect::<Option<_>>()?;
         let medians: Vec<f64> = each.iter().map(|block| block.median).collect();
@@ -157,11 +158,13 @@ fn median_interval(n: usize) -> Option<(usize, usize)> {
 const SECTIONS: usize = 3;
 const STUDENT: f64 = 4.303;
 
-/// The interval of blocks' medians in the order of time: their whole range, joined with Student's interval of the medians
-/// of the run's thirds (the caller ends it at the least and the greatest sample). Of independent blocks far less would do,
-/// but a machine's speed drifts for seconds and minutes: the blocks of a run are more alike than those of two runs. The
-/// distribution-free interval of twelve blocks over ten seconds held the median of twenty such runs in half of them, this
-/// one in nine of ten (docs/reports).
+/// The interval of blocks' medians in the order of time. It is their whole range, joined with Student's interval of the
+/// medians of the run's thirds. (The caller ends it at the smallest and the largest sample.) Independent blocks would
+/// need far less. But a machine's speed drifts for seconds and minutes, so the blocks of a run are more alike than
+/// those of two runs.
+///
+/// Of twelve blocks over ten seconds, the distribution-free interval held the median of twenty such runs in half of
+/// them. This one held it in nine of ten (docs/reports).
 fn blocks_interval(medians: &[f64]) -> Option<(f64, f64)> {
     if medians.len() < BLOCKS_LEAST {
         return None;
@@ -184,8 +187,9 @@ fn blocks_interval(medians: &[f64]) -> Option<(f64, f64)> {
     Some((low.min(back(centre - half)), high.max(back(centre + half))))
 }
 
-/// The median of differences that are symmetric about it, and its 95 % interval: Hodges and Lehmann's estimate, and the
-/// interval that inverts Wilcoxon's signed-rank test (exact). `None`: fewer than six differences hold no such interval.
+/// The median of differences that are symmetric about it, and its 95 % interval. The median is Hodges and Lehmann's
+/// estimate; the interval inverts Wilcoxon's signed-rank test (exact). `None`: fewer than six differences hold no such
+/// interval.
 pub fn signed_rank(differences: &[f64]) -> Option<(f64, f64, f64)> {
     let n = differences.len();
     if n < BLOCKS_LEAST || differences.iter().any(|x| x.is_nan()) {
@@ -293,8 +297,8 @@ mod tests {
         }
     }
 
-    /// How many of twenty runs in a row, of twelve blocks with eleven samples each, have an interval that holds the median of
-    /// the runs' medians: the share over `series` such rows. `level` gives the level of the next block.
+    /// The share of runs whose interval holds the median of the runs' medians, over `series` rows of twenty runs. A run
+    /// has twelve blocks with eleven samples each. `level` gives the level of the next block.
     fn coverage(series: usize, mut level: impl FnMut(&mut Random, usize) -> f64) -> f64 {
         let mut random = Random(7);
         let mut held = 0;

@@ -1,11 +1,11 @@
-//! Statistics of a series in the order of time, as a simulation gives it: where its warm-up ends, what holds from there on,
-//! and whether it is long enough to say so.
+//! Statistics of a series in the order of time, as a simulation gives it. They are the end of its warm-up, the steady
+//! values after it, and whether it is long enough.
 //!
-//! Samples of a queue resemble those before them, so that an interval that counts each as independent is far too narrow.
-//! Here the series is cut into batches. Means and medians of long batches are nearly independent, and the spread between
-//! them gives the interval (batch means; for the median: sectioning, Asmussen and Glynn 2007). Whether batches are long
-//! enough is tested by the correlation of neighbours among four times as many. The warm-up is cut where the rest has the
-//! least standard error (MSER-5, White, Cobb and Spratt 2000).
+//! Samples of a queue resemble those before them, so that an interval that counts each as independent is far too
+//! narrow. Here the series is cut into batches. Means and medians of long batches are nearly independent, and the
+//! spread between them gives the interval. (Batch means; for the median: sectioning, Asmussen and Glynn 2007.) The
+//! correlation of neighbours among four times as many batches tests whether they are long enough. The warm-up is cut
+//! where the rest has the smallest standard error (MSER-5, White, Cobb and Spratt 2000).
 
 use crate::distribution::median;
 use crate::{BLOCKS_LEAST, Record};
@@ -26,7 +26,7 @@ const SHORT_ABOVE: f64 = 0.25;
 /// Largest part of a run that may be warm-up.
 const MOST_WARMUP: f64 = 0.25;
 
-/// What holds in a steady state.
+/// The values of a steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steady {
     /// Samples before the steady state; they do not count.
@@ -62,7 +62,7 @@ impl Steady {
         }
         let mut warmup = warmup(samples);
         let each = (samples.len() - warmup) / TESTED;
-        // What does not fill a batch is left to the warm-up.
+        // Samples that do not fill a batch are left to the warm-up.
         if each > 0 {
             warmup = samples.len() - each * TESTED;
         }
@@ -103,7 +103,7 @@ impl Steady {
         Some(steady)
     }
 
-    /// Whether a run that may still grow need not: batches are independent, the warm-up is a small part, and both intervals
+    /// Whether a run may stop growing. Then batches are independent, the warm-up is a small part, and both intervals
     /// reach at most `precision` (a share) to either side.
     pub fn suffices(&self, precision: f64) -> bool {
         let width = |(low, high): (f64, f64), of: f64| (high - low) / 2.0 <= precision * of.abs();
@@ -151,8 +151,8 @@ impl Steady {
     }
 }
 
-/// Samples before the steady state: the cut, in groups of five and within the first half, after which the rest has the
-/// least standard error of its mean.
+/// Samples before the steady state. The cut is in groups of five and within the first half; the rest after it has the
+/// smallest standard error of its mean.
 fn warmup(samples: &[f64]) -> usize {
     let groups: Vec<f64> = samples.chunks_exact(5).map(average).collect();
     // Differences from a value near the mean keep the squares small.
@@ -182,7 +182,7 @@ fn middle(values: &[f64]) -> f64 {
 
 /// Correlation of neighbours; 0 where all are equal.
 fn correlation(values: &[f64]) -> f64 {
-    // Differences of equal values are exactly zero, while their mean rounds: what that leaves would look like a trend.
+    // Differences of equal values are exactly zero, while their mean rounds, which would look like a trend.
     let values: Vec<f64> = values.iter().map(|x| x - values[0]).collect();
     let mean = average(&values);
     let all: f64 = values.iter().map(|x| maths::powi(x - mean, 2)).sum();
@@ -202,8 +202,8 @@ fn interval(batches: &[f64], centre: f64) -> (f64, f64) {
     if half == 0.0 { (centre, centre) } else { (back(middle - half), back(middle + half)) }
 }
 
-/// How many of `values` lie in each of the buckets, four to a power of two, that hold any: the buckets' upper ends and
-/// the counts. Zero and less count in the first.
+/// The histogram of `values` in buckets, four to a power of two. Returns the upper ends and counts of the buckets that
+/// are not empty. Zero and less count in the first.
 pub fn histogram(values: &[f64]) -> (Vec<f64>, Vec<u64>) {
     let bucket = |x: f64| (4.0 * maths::log2(x.max(f64::MIN_POSITIVE))).ceil() as i32;
     let (mut least, mut counts) = (0, Vec::new());

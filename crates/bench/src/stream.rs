@@ -1,5 +1,5 @@
-//! Streams: windows of messages under way from each sender, one pair or many. One pair is `stream`, many are
-//! `saturation` (the aggregate is the sum of what all moved, over the time until the last has), short messages are `rate`.
+//! Streams: windows of messages under way from each sender, one pair or many. One pair is `stream`, short messages are
+//! `rate`. Many pairs are `saturation`: the aggregate is the bytes of all over the time until the last is done.
 
 use crate::plan::{Buffers, Repeater};
 use crate::tuned::Starts;
@@ -22,7 +22,7 @@ pub enum Direction {
     Uni,
     /// Receivers send as much at the same time.
     Bi,
-    /// Each rank of a pair to itself, both at the same time: what a rank's own part costs that is sent as a message.
+    /// Each rank of a pair to itself, both at the same time: the cost of a rank's own part that is sent as a message.
     Own,
 }
 
@@ -43,7 +43,7 @@ pub enum Calls {
     /// All of a window at once, then waited for together.
     #[default]
     Windowed,
-    /// Each to its end before the next begins, as programs and the trees of collectives call: a sender may run ahead of its
+    /// Each ends before the next begins, as programs and the trees of collectives call. A sender may run ahead of its
     /// receiver as far as the library lets it. Both ways that is a row of exchanges (receive posted, sent, waited for).
     Blocking,
 }
@@ -58,9 +58,10 @@ impl Calls {
     }
 }
 
-/// The benchmark: rank `i` of the first `pairs` sends windows of messages to rank `ranks - pairs + i`, which answers each
-/// window with an empty message; both ways at once, each rank waits for its sends and receives, and no answer goes. Each rank returns its samples for every size; those of senders are MB/s (10^6 bytes
-/// per second), both directions together.
+/// The benchmark. Rank `i` of the first `pairs` sends windows of messages to rank `ranks - pairs + i`, which answers
+/// each window with an empty message. With both ways at once, each rank waits for its sends and receives, without an
+/// answer. Each rank returns its samples for every size. Those of senders are MB/s (10^6 bytes per second), both
+/// directions together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stream {
     /// Message sizes in bytes.
@@ -73,7 +74,7 @@ pub struct Stream {
     pub calls: Calls,
     /// Between whom they go.
     pub direction: Direction,
-    /// What memory the messages lie in.
+    /// Whether the messages lie in private memory.
     pub private: bool,
     /// Repetitions.
     pub plan: Plan,
@@ -86,9 +87,9 @@ impl Stream {
     pub fn window(&self, size: u64) -> u64 {
         self.window.unwrap_or_else(|| (WINDOW_BYTES / size.max(1)).clamp(2, Stream::WINDOW_MAX))
     }
-    /// Aggregate samples from what the ranks of one run returned: for each size, sample by sample, the bytes of all pairs
-    /// over the time of the slowest. Pairs begin together and move as much, so that no sum of their own rates would do: one
-    /// that has ended leaves its share of a link to the others, and the sum comes out above what the link carries.
+    /// Aggregate samples of the ranks' results of one run. For each size, sample by sample, they are the bytes of all
+    /// pairs over the time of the slowest. Pairs begin together and move as many bytes. The sum of their own rates
+    /// would exceed the link's, because a pair that has ended leaves its share of the link to the others.
     pub fn aggregate(&self, results: &[Vec<Samples>]) -> Vec<Samples> {
         let senders = &results[..(self.pairs as usize).min(results.len())];
         let sizes = senders.iter().map(Vec::len).min().unwrap_or(0);
@@ -115,7 +116,7 @@ impl Stream {
             .with("messages_per_s", bandwidth_mbps * 1e6 / size as f64);
         Some((record, samples))
     }
-    /// Who sends to whom, of `ranks`.
+    /// Sender and receiver of each flow, of `ranks`.
     pub fn flows(&self, ranks: u32) -> Vec<(Rank, Rank)> {
         let pairs = (0..self.pairs).map(|rank| (rank, rank + ranks - self.pairs));
         match self.direction {
@@ -144,13 +145,14 @@ impl Stream {
             Some((peer, leads)) => self.exchange(comm, (peer, leads), (out, into), window).await,
             None => Ok(()),
         };
-        // One pair's own messages keep it in step: a barrier before each sample would add the time between its two ends,
-        // which a row of short windows does not have.
+        // One pair's own messages keep it in step. A barrier before each sample would add the time between its two
+        // ends, which a row of short windows does not have.
         let in_step = comm.limits().real_time
             && self.pairs == 1
             && self.direction != Direction::Own
             && self.plan.buffers == Buffers::Kept;
-        // In virtual time ranks that left a barrier one by one would have begun before the first of them looks at its clock.
+        // In virtual time, ranks that left a barrier one by one would have begun before the first of them reads its
+        // clock.
         let starts = (!in_step).then(|| Starts::of(comm, &self.plan));
         let sample = async |inner| {
             let time = repeater.time(inner, out, starts.as_ref(), &once).await?;
@@ -191,7 +193,7 @@ impl Stream {
                 }
             }
         }
-        // Exchanges end together: nobody is done before the other's messages are here.
+        // Exchanges end together: no rank is done before the other's messages are here.
         if !one_way {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Benchmarks under choices of one's own: the cache's policy, zero-copy or not, algorithms. One code for measurement and
+//! Benchmarks under given choices: the cache's policy, zero-copy or not, algorithms. One code for measurement and
 //! simulation.
 
 use crate::{Bench, Plan, Seen, Watching};
@@ -8,16 +8,16 @@ use hotlink_port::{Align, Kind, Port, Program, Work, any};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
-/// What is chosen for a communicator before the benchmark runs on it.
+/// Choices for a communicator before the benchmark runs on it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tuning {
-    /// Which set-ups go when resources run out; `None`: the usual.
+    /// Which registrations and attachments go when resources run out; `None`: the usual.
     pub policy: Option<Policy>,
-    /// What memory a benchmark gets where it asks for none in particular.
+    /// The kind of memory that a benchmark gets by default.
     pub memory: Kind,
     /// How that memory is aligned.
     pub align: Align,
-    /// Shortest message without buffers; `None`: what the port claims is best.
+    /// Shortest message without buffers; `None`: the port's claim.
     pub zero_copy_bytes: Option<u64>,
     /// Algorithms of collectives that are not left to the cost model.
     pub algorithms: Vec<(Collective, Algorithm)>,
@@ -54,7 +54,7 @@ pub struct Tuned<'a, B> {
     pub tuning: Tuning,
 }
 
-/// What a rank tells beside the benchmark's result: what the protocols did for it.
+/// A rank's report in addition to the benchmark's result: the work of the protocols.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Told<T> {
     /// The result.
@@ -63,7 +63,7 @@ pub struct Told<T> {
     pub counters: Counters,
     /// Registrations, mappings, connections.
     pub setups: SetupStats,
-    /// What the port's observer saw, where there was one.
+    /// The port's observations, where it had an observer.
     pub seen: Option<Seen>,
 }
 
@@ -71,7 +71,7 @@ impl<P: Port, B: Bench> Program<P, Result<Told<B::Result>, Error>> for Tuned<'_,
     async fn run(&self, port: P) -> Result<Told<B::Result>, Error> {
         let Some(watching) = self.tuning.watching else { return self.on_port(port).await };
         let (port, log) = watching.wrap(port);
-        // As any port: the benchmark is not compiled once more for the watched ones of each kind.
+        // As any port, so that the benchmark is compiled once for the observed ports of all kinds.
         let told = Box::pin(self.on_port(any(port))).await?;
         Ok(Told { seen: Some(log.take()), ..told })
     }
@@ -85,8 +85,8 @@ impl<B: Bench> Tuned<'_, B> {
     }
 }
 
-/// Common starts of the ranks, one after the other. In real time each is a barrier; clocks in virtual time are all one, so
-/// that ranks agree on a moment, and start exactly then, a while after the last was ready.
+/// Common starts of the ranks, one after the other. In real time each is a barrier. Clocks in virtual time agree, so
+/// that ranks choose a moment a while after the last was ready, and start exactly then.
 pub(crate) struct Starts<'a, E: Endpoint> {
     pub(crate) comm: &'a E,
     /// From when the last rank was ready to the start: long enough for the news to reach every rank.
@@ -124,8 +124,9 @@ impl<'a, E: Endpoint> Starts<'a, E> {
         }
         Ok(start)
     }
-    /// Whether what began at the last start counts: not where any rank came too late for it, which finds messages that it
-    /// should have waited for. The next start is then further ahead. All ranks ask alike, after it.
+    /// Whether the work since the last start counts. It does not if any rank came too late for that start: that rank
+    /// finds messages for which it should have waited. The next start is then further ahead. All ranks ask alike, after
+    /// it.
     pub(crate) async fn held(&self) -> Result<bool, Error> {
         if !self.is_loaded || self.comm.limits().real_time {
             return Ok(true);
@@ -138,7 +139,7 @@ impl<'a, E: Endpoint> Starts<'a, E> {
     }
 }
 
-/// Memory for data that nobody looks at: only a length, where that is enough.
+/// Memory for data that is never read: only a length, where that is enough.
 pub(crate) fn blank<E: Endpoint>(comm: &E) -> Kind {
     if comm.limits().ghosts { Kind::Ghost } else { Kind::Default }
 }

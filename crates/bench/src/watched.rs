@@ -1,4 +1,4 @@
-//! Benchmarks with an observer on every port: what each operation and wait took, how many there were, and faults beneath.
+//! Benchmarks with an observer on every port: the time of each operation and wait, their number, and faults beneath.
 
 use crate::Record;
 use hotlink_fabric::units::Time;
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What is wanted of the observers.
+/// The request for observers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Watching {
     /// A timeline of operations and waits.
@@ -57,12 +57,12 @@ impl Faults {
     /// What is allowed.
     pub fn read(text: &str) -> Result<(String, u64), String> {
         let (name, percent) = text.split_once(':').unwrap_or((text, "10"));
-        // What is no number is out of range, too.
+        // A word that is no number is out of range, too.
         let percent = percent.parse().unwrap_or(0);
         Faults::default().with(name, percent).map(|_| (name.to_owned(), percent))
     }
 
-    /// With a fault in so many percent of its cases.
+    /// Adds a fault that strikes in this percentage of its cases.
     ///
     /// # Errors
     /// What is allowed.
@@ -110,7 +110,7 @@ pub struct Happening {
     pub tag: Option<u32>,
 }
 
-/// What one rank's observer saw.
+/// The observations of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// The timeline, if asked for: the first [`Seen::MOST`].
@@ -137,7 +137,7 @@ impl Seen {
 pub struct Observer {
     log: Rc<RefCell<Seen>>,
     trace: bool,
-    /// Whose memory was imported.
+    /// The owners of imported memory.
     owners: BTreeMap<Attachment, Rank>,
     awaits: (Option<Rank>, Option<u32>),
 }

@@ -1,5 +1,5 @@
-//! Words: the values of an option, each with its one name and meaning. A face takes both from here, so that no word
-//! stands in two places.
+//! Words: the values of an option, each with its one name and meaning. A face takes both from here, so that no word is
+//! in two places.
 //!
 //! ```
 //! hotlink_bench::words! {
@@ -23,7 +23,7 @@ pub trait Word: Copy + Send + Sync + 'static {
     const ALL: &'static [Self];
     /// The word.
     fn word(self) -> &'static str;
-    /// What it means, as half a sentence.
+    /// Its meaning, as half a sentence.
     fn meaning(self) -> &'static str;
     /// Other words that mean the same.
     fn aliases(self) -> &'static [&'static str] {

@@ -1,4 +1,4 @@
-//! What the channels around a part of the network carry together, whatever way packets take through it.
+//! What the channels around a part of the network carry together, for any paths through it.
 
 use crate::load::{Bounds, RoleBound};
 use hotlink_fabric::Fabric;
@@ -18,8 +18,8 @@ struct Cut {
 }
 
 impl Bounds {
-    /// The same where packets may go any way: what nodes' own devices and links allow, and what leaves or enters each of the
-    /// groups that detours go by.
+    /// The same where packets may take any path. It counts what nodes' own devices and links allow, and what leaves or
+    /// enters each of the groups that detours use.
     #[must_use]
     pub fn of_any_way(self, fabric: &Fabric, demand: &Demand, capacities: Capacities) -> Bounds {
         let tightest = self.tightest(fabric, demand, capacities);
@@ -117,7 +117,7 @@ mod tests {
     fn a_cut_holds_what_leaves_a_group() {
         let [any, minimal] = bounds(2048, "permutation:group-shift");
         assert!(any > minimal, "other groups carry some of it: {any} over {minimal}");
-        // Of two groups, all channels of one lead to the other: there is no other way.
+        // With two groups, all channels of one lead to the other: there is no other path.
         let [any, minimal] = bounds(1024, "permutation:shift:512");
         assert!(any <= minimal * (1.0 + 1e-9), "{any} over {minimal}");
     }

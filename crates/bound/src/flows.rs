@@ -1,8 +1,8 @@
-//! What flows that share resources carry together, whatever the share of each.
+//! What flows that share resources carry together, for any share of each.
 //!
-//! The hot link's R N / L ([`Bounds`]) holds while every flow gets the same: once more is offered, those
-//! that do not cross the hot link go on. Each bound here adds up what the flows bring at most, and takes away what a
-//! resource cannot carry of it.
+//! The hot link's R N / L ([`Bounds`]) holds while every flow gets the same. With a higher offered load, flows that do
+//! not cross the hot link go on. Each bound here sums the most that the flows send, and subtracts what a resource
+//! cannot carry of it.
 
 use crate::Bounds;
 use hotlink_fabric::Fabric;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct Offered {
     /// MB/s that it offers; infinite where it sends as fast as it can.
     pub mbps: f64,
-    /// Resources with a rate on its way, by number, and the part of it that crosses each.
+    /// Resources with a rate on its path, by number, and the part of it that crosses each.
     pub crosses: Vec<(u32, f64)>,
 }
 
@@ -34,10 +34,10 @@ pub struct Together {
 /// Below this share of all a resource that keeps something back does so by rounding.
 const LEAST_GAIN: f64 = 1e-9;
 
-/// The most that `flows` bring together over resources of so many MB/s.
+/// The most that `flows` bring together over resources of this many MB/s.
 ///
-/// For any set of resources, what flows bring is at most the rates of these, and what all else of the flows could be
-/// alone. The set is chosen greedily, so that the bound need not be the least; it holds whichever is chosen.
+/// For any set of resources, flows carry at most the rates of these, and what all else of the flows could carry alone.
+/// The set is chosen greedily, so the bound need not be the least; it holds for any set.
 pub fn together(flows: &[Offered], mbps: &BTreeMap<u32, f64>) -> Together {
     let rate = |resource: &u32| mbps.get(resource).copied().unwrap_or(f64::INFINITY);
     let alone: Vec<Together> = flows.iter().map(|flow| by_itself(flow, rate)).collect();
@@ -47,7 +47,7 @@ pub fn together(flows: &[Offered], mbps: &BTreeMap<u32, f64>) -> Together {
     }
     let slowest = alone.iter().min_by(|a, b| a.mbps.total_cmp(&b.mbps));
     let mut found = Together { mbps: alone.iter().map(|flow| flow.mbps).sum(), resource: None };
-    // Of each flow what no chosen resource bounds.
+    // For each flow, the part that no chosen resource bounds.
     let mut left = vec![1.0_f64; flows.len()];
     loop {
         let gain = |(resource, of): (&u32, &Vec<(usize, f64)>)| {
@@ -79,7 +79,7 @@ pub struct Flows<'a> {
     pub shares: f64,
     /// How packets choose among equal paths, and the seed.
     pub routes: (Paths, u64),
-    /// Whether packets choose among ways, so that only the nodes' own devices and links hold all of a flow.
+    /// Whether packets choose among paths, so that only the nodes' own devices and links hold all of a flow.
     pub is_loose: bool,
 }
 
@@ -87,7 +87,7 @@ pub struct Flows<'a> {
 const MOST_FOLLOWED: u64 = 1 << 26;
 
 impl Flows<'_> {
-    /// `fair` with the most that these bring together, whatever the share of each.
+    /// `fair` with the most that these carry together, for any share of each.
     ///
     /// # Errors
     /// The flows are not of this fabric.
@@ -126,8 +126,8 @@ impl Flows<'_> {
         Ok(fair.clone().set_by(fabric, found.mbps / self.shares, hottest))
     }
 
-    /// What receivers take at most: each by the slowest resource that all of its flows cross whole. The set that is chosen
-    /// greedily mixes senders' and receivers' resources, and may allow more.
+    /// What receivers take at most: each by the slowest resource that all of its flows cross whole. The set that is
+    /// chosen greedily mixes senders' and receivers' resources, and may allow more.
     fn at_receivers(&self, flows: &[Offered], mbps: &BTreeMap<u32, f64>) -> Together {
         let rate = |resource: &u32| mbps.get(resource).copied().unwrap_or(f64::INFINITY);
         // By receiver: what its flows bring, how many they are, and how many of them cross each resource whole.
@@ -159,7 +159,8 @@ impl Flows<'_> {
         hotlink_load::count_paths(fabric, &demand, paths, seed).map_err(|error| error.told(fabric))
     }
 
-    /// Of too many flows to follow: all that they offer, less what the most overloaded resource cannot carry.
+    /// The bound for too many flows to follow: all that they offer, less what the most overloaded resource cannot
+    /// carry.
     fn in_sum(
         &self,
         fabric: &Fabric,

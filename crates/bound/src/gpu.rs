@@ -1,9 +1,9 @@
 //! What bandwidth no collective of a GPU cluster can exceed, by algorithm, protocol and level.
 //!
-//! Each algorithm moves so many times the collective's bytes over the busiest resource of a level; that resource's rate
-//! divided by this is the bound of the level, the least of which is the algorithm's. Bandwidths are nccl-tests' *bus
-//! bandwidth*: bytes over time, times what makes the collectives comparable (`2 (n-1)/n` for allreduce).
-//! Latencies, kernels and overlap are left out: each can only make a collective slower.
+//! Each algorithm moves so many times the collective's bytes over the busiest resource of a level. That resource's rate
+//! divided by this factor is the bound of the level. The least of these is the algorithm's bound. Bandwidths are
+//! nccl-tests' *bus bandwidth*: bytes over time, times a factor that makes the collectives comparable (`2 (n-1)/n` for
+//! allreduce). Latencies, kernels and overlap are left out: each can only make a collective slower.
 
 pub use hotlink_schedule::Protocol;
 use hotlink_schedule::collective::halves;
@@ -69,11 +69,12 @@ pub struct Cluster {
     pub pcie: Option<f64>,
     /// A NIC and its cable.
     pub nic: Option<f64>,
-    /// A GPU's share of its leaf's way up; `None` where one switch holds a rail.
+    /// A GPU's share of its leaf's path up; `None` where one switch holds a rail.
     pub spine: Option<f64>,
     /// Whether the scale-up switches combine data, and whether the network's do.
     pub reduces: [bool; 2],
-    /// The share of the scale-up links' rate at which their switches combine and copy; `None`: only the links bound them.
+    /// The share of the scale-up links' rate at which their switches combine and copy; `None`: only the links bound
+    /// them.
     pub switch_share: Option<f64>,
     /// At which a switch of the network combines what a GPU's NIC sends, where that is known.
     pub combining: Option<f64>,
@@ -99,13 +100,14 @@ impl Cluster {
         f64::from(self.gpus) / f64::from(self.domain)
     }
 
-    /// The same as if switches combined at all of their links' rate: theirs is what others measured, which a result may beat.
+    /// The same as if switches combined at all of their links' rate. Their own rate is what others measured, which a
+    /// result may beat.
     pub fn of_links(self) -> Cluster {
         Cluster { switch_share: None, combining: None, ..self }
     }
 
-    /// Levels of a collective by an algorithm, the least first; `None` where it is none of the collective's or the machine
-    /// cannot do it.
+    /// Levels of a collective by an algorithm, the least first; `None` where it is none of the collective's or the
+    /// machine cannot do it.
     pub fn levels(&self, collective: &str, algorithm: Algorithm, protocol: Protocol) -> Option<Vec<Level>> {
         let Moved { scale_up, nic, spine, factor } = self.moved(collective, algorithm)?;
         let level = |name: &'static str, rate: Option<f64>, times: f64| {
@@ -155,7 +157,7 @@ impl Cluster {
             let inside = if d > 1.0 { scale_up } else { 0.0 };
             Some(Moved { scale_up: inside, nic: nic * between, spine: nic * between, factor })
         };
-        // A ring leaves its leaf once; so do trees, but for a few hosts. Only what goes to all hosts fills the way up.
+        // A ring leaves its leaf once; so do trees, but for a few hosts. Only what goes to all hosts fills the path up.
         let on_leaf = |moved: Option<Moved>| moved.map(|moved| Moved { spine: 0.0, ..moved });
         // Where a ring leaves the domain, one of its hops from GPU to GPU there is none of the scale-up network's.
         let hops = if h > 1.0 { (d - 1.0) / d } else { 1.0 };
@@ -167,8 +169,8 @@ impl Cluster {
                 on_leaf(moved(2.0 * (d - 1.0) / d, busiest / d, 2.0 * others))
             }
             ("allreduce", Algorithm::Nvls) if self.reduces[0] => {
-                // Where the network combines, too, a host's block goes up once and comes back (NCCL runs NVLS across hosts
-                // only there). Elsewhere NCCL has trees, which move what a ring does or more.
+                // Where the network combines, too, a host's block goes up once and comes back (NCCL runs NVLS across
+                // hosts only there). Elsewhere NCCL has trees, which move what a ring does or more.
                 let between = if self.reduces[1] { 1.0 } else { 2.0 * (h - 1.0) / h };
                 on_leaf(moved(1.0 + 1.0 / d, between / d, 2.0 * others))
             }
@@ -214,7 +216,8 @@ impl Cluster {
     }
 }
 
-/// What a level's bus bandwidth makes of `bytes`: the least time in microseconds; `factor` is bus bandwidth over bandwidth.
+/// What a level's bus bandwidth makes of `bytes`: the least time in microseconds; `factor` is bus bandwidth over
+/// bandwidth.
 pub fn least_us(level: &Level, factor: f64, bytes: u64) -> f64 {
     factor * bytes as f64 / level.mbps
 }
@@ -303,7 +306,7 @@ mod tests {
         assert_eq!(first(&Cluster { gpus: 8, ..slow }, "allreduce", Algorithm::Nvls).name, "scale-up network");
         assert_eq!(first(&slow, "allreduce", Algorithm::Ring), first(&both, "allreduce", Algorithm::Ring));
         let pairs = Cluster { gpus: 16, ..both };
-        // Of two hosts, a ring between them moves no more.
+        // With two hosts, a ring between them moves no more.
         let alone = Cluster { reduces: [true, false], ..pairs };
         assert_eq!(first(&pairs, "allreduce", Algorithm::Nvls), first(&alone, "allreduce", Algorithm::Nvls));
     }

@@ -1,9 +1,9 @@
 //! What no answer can beat: the least time or the most bandwidth, and the resource that sets it. Every bound of this
-//! project is worked out here and nowhere else; engines and benchmarks bring what they know of a machine.
+//! project is computed here and nowhere else. Engines and benchmarks supply what they know of a machine.
 //!
-//! [`load`] bounds what nodes send under a pattern, [`flows`] what flows of any shares bring together, [`network`] messages
-//! and collectives between nodes, [`schedule`] what runs in an order, [`gpu`] the collectives of GPU clusters, [`local`] what
-//! ranks of one machine do.
+//! [`load`] bounds what nodes send under a pattern, and [`flows`] the sum of flows with any shares. [`network`] bounds
+//! messages and collectives between nodes, [`schedule`] operations in an order, and [`gpu`] the collectives of GPU
+//! clusters. [`local`] bounds what ranks of one machine do.
 
 mod cut;
 pub mod flows;
@@ -15,9 +15,9 @@ pub mod schedule;
 
 pub use load::{Bounds, Limited, RoleBound};
 
-/// What sets the time of a message whose bytes do not: the latency of its way, and the overheads of its ends.
+/// What sets the time of a message whose bytes do not: the latency of its path, and the overheads of its ends.
 pub const LATENCY: &str = "latency and overheads";
-/// What sets the rate of a node that has several ways into the network.
+/// What sets the rate of a node that has several paths into the network.
 pub const DEVICES: &str = "a node's own devices";
 /// What memory sets, and what the caches that keep one line between two cores.
 pub const COPY: &str = "memory copy";
@@ -53,12 +53,12 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Of a time alone.
+    /// The bound of a time alone.
     pub fn of_time(latency_us: f64, resource: impl Into<String>, is: &'static str) -> Bound {
         Bound { latency_us, mbps: f64::INFINITY, resource: resource.into(), is }
     }
 
-    /// Of a rate alone: without a size no time is known.
+    /// The bound of a rate alone: without a size no time is known.
     pub fn of_rate(rate: Peak, is: &'static str) -> Bound {
         Bound { latency_us: f64::NAN, mbps: rate.mbps, resource: rate.resource, is }
     }
@@ -68,7 +68,7 @@ impl Bound {
         Bound { latency_us: size / rate.mbps, ..Bound::of_rate(rate, is) }
     }
 
-    /// The same after so many microseconds.
+    /// The same after this many microseconds.
     #[must_use]
     pub fn after(self, us: f64) -> Bound {
         Bound { latency_us: self.latency_us + us, ..self }
@@ -105,12 +105,12 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// Of a resource.
+    /// The peak of a resource.
     pub fn new(mbps: f64, resource: impl Into<String>) -> Peak {
         Peak { mbps, resource: resource.into() }
     }
 
-    /// Of a rate in bytes per second.
+    /// The peak of a rate in bytes per second.
     pub fn of_bytes_per_s(rate: f64, resource: impl Into<String>) -> Peak {
         Peak::new(rate / 1e6, resource)
     }

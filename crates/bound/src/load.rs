@@ -1,8 +1,8 @@
 //! From load to bandwidth: what each kind of resource lets a node send, and the one that limits.
 //!
-//! A node that sends F messages while the hottest resource of a kind carries L of them gets F / L of that resource's
-//! payload rate (M02 Eqs. 4 and 5). Where a study averages over the links of a kind (M02 Eqs. 6 to 12), the average
-//! stands beside the hottest.
+//! A node sends F messages while the hottest resource of a kind carries L of them. It gets F / L of that resource's
+//! payload rate (M02 Eqs. 4 and 5). Where a study averages over the links of a kind (M02 Eqs. 6 to 12), the bounds have
+//! both the average and the hottest.
 
 use crate::Peak;
 use hotlink_fabric::Fabric;

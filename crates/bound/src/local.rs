@@ -1,5 +1,5 @@
-//! What ranks of one machine, or of a few, cannot beat: every rank's own copies, the hand-off of a cache line between two
-//! cores, and the rate at which lines change cores, all measured in the same run.
+//! What ranks of one machine, or of a few, cannot beat. The limits are every rank's own copies, the hand-off of a cache
+//! line between two cores, and the rate at which lines change cores. All are measured in the same run.
 
 use crate::{Bound, COPY, HAND_OFF, LINES, Peak, SYSTEM};
 
@@ -20,18 +20,18 @@ fn steps(ranks: u32) -> f64 {
 /// How the bytes of messages get from one rank's memory to another's on one machine, at best. Rates are in MB/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Route {
-    /// Either core reaches both ends, all of whose lines it may have in its caches: none need change cores. Also where
+    /// Either core reaches both ends, and may have all their lines in its caches: none need change cores. Also where
     /// nobody measured more, or the ranks share cores.
     #[default]
     Kept,
-    /// The same, but that the sender has just written the lines. What its own core copies stays there; what the other
-    /// copies changes cores.
+    /// The same, but the sender has just written the lines. Copies by its own core stay there; copies by the other core
+    /// change cores.
     Written {
         /// Rate at which lines do.
         lines_mbps: f64,
     },
-    /// Neither core reaches the other's memory. Each byte goes through a shared buffer, whose lines are written by one core
-    /// and read by the other, or the system copies it.
+    /// Neither core reaches the other's memory. Each byte goes through a shared buffer, whose lines are written by one
+    /// core and read by the other, or the system copies it.
     Ordinary {
         /// Rate at which lines change cores.
         lines_mbps: f64,
@@ -41,8 +41,8 @@ pub enum Route {
 }
 
 impl Route {
-    /// The most that goes this way, where all cores together copy at `copies_mbps` in their own memory. Messages go in so many
-    /// directions at once, 1 or 2, of which each has a core that reads.
+    /// The most that this path carries, where all cores together copy at `copies_mbps` in their own memory. Messages go
+    /// in 1 or 2 directions at once, each with a core that reads.
     pub fn peak(self, copies_mbps: Option<f64>, directions: u32) -> Option<Peak> {
         let copies = copies_mbps.filter(|rate| *rate > 0.0).map(|rate| Peak::new(rate, COPY));
         let change = match self {
@@ -85,7 +85,7 @@ pub fn message(hand_off_us: f64, size: u64, peak: Option<Peak>) -> Bound {
     }
 }
 
-/// A message with an empty one each way beside it (K98's two semantics).
+/// A message with an empty one each way (K98's two semantics).
 pub fn with_two_words(bytes: f64, peak: Option<Peak>, hand_off_us: f64) -> Bound {
     let Some(peak) = peak else { return Bound::unknown() };
     let (bytes_us, words_us) = (bytes / peak.mbps, 2.0 * hand_off_us);
@@ -105,8 +105,9 @@ pub enum Order {
     Late,
 }
 
-/// A collective of `ranks`: news of every rank needs so many steps to reach all, and what the ranks must write is copied.
-/// `crossing`: the time of the bytes that one rank must get from others, where they must change cores, and what sets it.
+/// A collective of `ranks`. Every rank's signal needs so many steps to reach all, and what the ranks must write is
+/// copied. `crossing` is the time of the bytes that one rank must get from others, where they must change cores, and
+/// what sets it.
 pub fn collective(ranks: u32, hand_off_us: f64, copy_us: f64, crossing: Option<(f64, &str)>, order: Order) -> Bound {
     let steps_us = steps(ranks) * hand_off_us;
     let bytes = crossing.filter(|(us, _)| *us > copy_us).unwrap_or((copy_us, COPY));
@@ -132,7 +133,7 @@ pub fn collective(ranks: u32, hand_off_us: f64, copy_us: f64, crossing: Option<(
     }
 }
 
-/// A barrier by flags in shared memory, of so many times the measured barrier of two bare flags.
+/// A barrier by flags in shared memory, of this many times the measured barrier of two bare flags.
 pub fn flags(ranks: u32, bare_us: f64) -> Bound {
     let is = "ceil(log2 ranks) barriers of two ranks that store one line and spin on the other's";
     Bound::of_time(steps(ranks) * bare_us, HAND_OFF, is)
@@ -153,8 +154,9 @@ pub fn device(bare_us: f64, clock_us: f64) -> Bound {
     )
 }
 
-/// Streams between ranks, whose bytes go at most at `peak`. It is loose for short messages, of which each costs more than
-/// its bytes, and where memory that either core reaches is copied: of several copies each counts as the only one.
+/// Streams between ranks, whose bytes move at most at `peak`. It is loose for short messages, which cost more than
+/// their bytes. It is also loose where memory that either core reaches is copied: each of several copies counts as the
+/// only one.
 pub fn copies(peak: Option<Peak>) -> Bound {
     let peak = peak.unwrap_or_else(|| Peak::new(f64::INFINITY, COPY));
     Bound::of_rate(peak, "the messages' bytes at their best rate; loose for short ones, whose own cost has no bound")
@@ -171,15 +173,15 @@ pub fn stores(best_mbps: [f64; 2], is_local: bool, stride: u64) -> Bound {
     Bound::of_rate(Peak::new(mbps, if stride > 1 { "strided stores" } else { COPY }), is)
 }
 
-/// A strided copy beside the contiguous one.
+/// A strided copy, bounded by the contiguous one.
 pub fn strided(contiguous_mbps: f64) -> Bound {
     Bound::of_rate(Peak::new(contiguous_mbps, "strided stores"), "the contiguous copy of as many bytes")
 }
 
-/// A copy whose set-up is made each time beside one whose set-up is kept (W01 slide 10).
+/// A copy that registers its memory each time, compared with one that keeps the registration (W01 slide 10).
 pub fn kept(kept_us: f64, by_pinning: bool) -> Bound {
     let resource = if by_pinning { "pinning pages" } else { "mapping and touching pages" };
-    Bound::of_time(kept_us, resource, "the same copy with the set-up kept, as a cache of set-ups does")
+    Bound::of_time(kept_us, resource, "the same copy with the registration kept, as a registration cache does")
 }
 
 /// The kernel's sockets on one machine: a hand-off, and each byte's copies in and out.
@@ -198,21 +200,21 @@ pub fn sent(by: &Bound, size: u64) -> Bound {
     Bound { latency_us: by.latency_us + size as f64 / by.mbps, ..by.clone() }
 }
 
-/// What crosses between machines: the busiest one's bytes at the rate that a machine takes in or gives away, of `bytes`
+/// What crosses between machines: the busiest one's bytes at the rate of a machine's input or output. `bytes` are those
 /// that the benchmark counts in all.
 pub fn crossing(busiest_bytes: f64, bytes: f64, machine: Peak, is: &'static str) -> Bound {
     let us = busiest_bytes / machine.mbps;
     Bound { latency_us: us, ..Bound::of_rate(Peak { mbps: bytes / us, ..machine }, is) }
 }
 
-/// A message and a computation side by side: the longer of the two, each the fastest that was seen.
+/// A concurrent message and computation: the longer of the two, each the fastest that was seen.
 pub fn hidden(message_us: f64, compute_us: f64, by_computation: bool) -> Bound {
     let is = "the fastest message and the fastest computation seen, alone or together: the longer of the two";
     Bound::of_time(message_us.max(compute_us), if by_computation { "computation" } else { "message" }, is)
 }
 
-/// A program whose computation takes `compute_us` on its slowest rank, of `total_us` in all; what else there is takes no
-/// time.
+/// A program whose computation takes `compute_us` on its slowest rank, of `total_us` in all; what else there is takes
+/// no time.
 pub fn computation(compute_us: f64, total_us: f64, [own, others]: [&str; 2], is: &'static str) -> Bound {
     Bound::of_time(compute_us, if 2.0 * compute_us > total_us { own } else { others }, is)
 }

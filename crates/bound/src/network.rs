@@ -1,4 +1,5 @@
-//! What messages and collectives between nodes cannot beat: the way of the news, and the bytes at the slowest resource.
+//! What messages and collectives between nodes cannot beat: the path of the signal, and the bytes at the slowest
+//! resource.
 
 use crate::{Bound, DEVICES, LATENCY, Peak};
 use hotlink_fabric::barrier::BarrierSpec;
@@ -25,7 +26,7 @@ pub fn alone_or_shared(alone_us: f64, size: u64, mbps: f64) -> f64 {
     alone_us.max(size as f64 / mbps)
 }
 
-/// Of a collective whose means nobody named: the least of what each means allows, the first where they are equal.
+/// The bound of a collective with unnamed means: the least of what each means allows, the first where they are equal.
 pub fn least(of_means: impl IntoIterator<Item = Bound>) -> Option<Bound> {
     of_means.into_iter().reduce(|least, other| if other.latency_us < least.latency_us { other } else { least })
 }
@@ -38,7 +39,7 @@ pub fn pair(idle_us: f64, bytes: f64, slowest: Peak) -> Bound {
     longer(idle_us, bytes_us, slowest, idle_us + bytes_us, is)
 }
 
-/// `latency_us` with what sets it: the bytes, or else the way.
+/// `latency_us` with what sets it: the bytes, or else the path.
 fn longer(idle_us: f64, bytes_us: f64, slowest: Peak, latency_us: f64, is: &'static str) -> Bound {
     let resource = if bytes_us > idle_us { slowest.resource } else { LATENCY.to_owned() };
     Bound { latency_us, mbps: slowest.mbps, resource, is }
@@ -51,7 +52,7 @@ pub fn collective(idle_us: f64, bytes_us: f64, slowest: Peak) -> Bound {
     longer(idle_us, bytes_us, slowest, idle_us.max(bytes_us), is)
 }
 
-/// A collective of which one rank's bytes alone are known: `bytes` by all ways of its node, of so many MB/s.
+/// A collective where only one rank's bytes are known: `bytes` by all paths of its node, at `mbps` MB/s.
 pub fn by_devices(bytes: f64, mbps: f64, is: &'static str) -> Bound {
     Bound::of_bytes(bytes, Peak::new(mbps, DEVICES), is)
 }
@@ -68,7 +69,7 @@ pub fn by_overhead(size: f64, cost_us: f64) -> Peak {
     Peak::new(size / cost_us, "processor overhead of a message")
 }
 
-/// What pairs send together: `mbps` of each sender for so many of them.
+/// What pairs send together: `mbps` of each sender for this many of them.
 pub fn pairs(senders: f64, hottest: Peak) -> Bound {
     let rate = Peak { mbps: hottest.mbps * senders, ..hottest };
     Bound::of_rate(rate, "the load that the pairs put on the hottest resource")
@@ -82,7 +83,7 @@ fn port_of(spec: &BarrierSpec) -> Time {
     Time(u64::from(spec.phases) * (spec.enter.value.0 + spec.read.value.0))
 }
 
-/// A barrier network's least, when the result's way took `way`: what no polling could be faster than.
+/// A barrier network's least, when the result's path took `way`: what no polling could be faster than.
 pub fn barrier(spec: &BarrierSpec, way: Time) -> Time {
     port_of(spec).max(way)
 }
@@ -98,7 +99,7 @@ pub fn barrier_limit(spec: &BarrierSpec, formula: Time) -> String {
     if port >= formula.0.saturating_sub(port) { PORT.to_owned() } else { spec.name.clone() }
 }
 
-/// What no reduction in the network could be faster than: its tree's own way, or the bytes at its rate.
+/// What no reduction in the network could be faster than: its tree's own path, or the bytes at its rate.
 ///
 /// # Errors
 /// More nodes than the network has.
@@ -114,8 +115,9 @@ pub fn reduced(own: &ReductionSpec, nodes: u32, size: u64) -> Result<Bound, Stri
     Ok(Bound { latency_us: way_us.max(bytes_us), mbps, resource: resource.to_owned(), is })
 }
 
-/// The least of a broadcast or barrier by the network's own means: the news crosses it from the last to arrive to the
-/// node farthest off, and the bytes, which take `wire`, cross a link. Whether the bytes set it stands beside.
+/// The least time of a broadcast or barrier by the network's own means. The signal crosses the network from the last to
+/// arrive to the farthest node, and the bytes, which take `wire`, cross a link. Also returns whether the bytes set the
+/// time.
 pub fn broadcast(way: Time, wire: Time) -> (Time, bool) {
     (way + wire, wire > way)
 }

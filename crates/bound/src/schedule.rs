@@ -1,4 +1,4 @@
-//! What runs in an order cannot end before its longest chain, nor before the busiest of those that it needs is done.
+//! Operations in an order cannot end before their longest chain, nor before the busiest of their resources is done.
 
 use crate::load::Bounds;
 use hotlink_fabric::units::Time;
@@ -53,7 +53,7 @@ impl Window {
     }
 }
 
-/// A window of messages that processors move themselves, each in so long, and the news of the last: picoseconds.
+/// A window of messages that processors move themselves, each in `each`, and the notice of the last: picoseconds.
 pub fn window_moved(count: u64, each: u64, news: u64) -> u64 {
     count * each + news
 }

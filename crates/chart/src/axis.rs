@@ -1,4 +1,4 @@
-//! Where numbers stand in a picture, and the marks that tell them.
+//! Places of numbers in a picture, and the marks that label them.
 
 use hotlink_fabric::maths;
 
@@ -14,12 +14,12 @@ enum Spread {
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it shows, with its unit.
+    /// Its quantity, with its unit.
     pub title: String,
     low: f64,
     high: f64,
     spread: Spread,
-    /// Numbers with a mark, and what stands there.
+    /// Numbers with a mark, and its label.
     pub(crate) ticks: Vec<(f64, String)>,
 }
 
@@ -67,7 +67,7 @@ impl Axis {
         }
     }
 
-    /// Where a number stands between `from` and `to`, to a hundredth; at most a fifth of the length beyond either.
+    /// The place of a number between `from` and `to`, to a hundredth; at most a fifth of the length beyond either.
     pub(crate) fn at(&self, value: f64, (from, to): (f64, f64)) -> f64 {
         let share = self.share(value);
         let share = if share.is_nan() { 0.0 } else { share.clamp(-0.2, 1.2) };

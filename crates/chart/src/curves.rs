@@ -1,4 +1,4 @@
-//! Curves with their points, intervals and bounds; their names stand at their ends.
+//! Curves with their points, intervals and bounds; their names are at their ends.
 
 use crate::{Axis, Chart};
 use maud::{Markup, html};
@@ -12,7 +12,7 @@ pub(crate) const TOP: f64 = 14.0;
 const BOTTOM: f64 = 44.0;
 /// Lines of text at the curves' ends are at least so far apart.
 const LINE: f64 = 15.0;
-/// What is drawn may reach so far beyond the frame: half a mark.
+/// How far drawings may reach beyond the frame: half a mark.
 const BEYOND: f64 = 4.0;
 pub(crate) const ACROSS: (f64, f64) = (LEFT, WIDTH - RIGHT);
 pub(crate) const UPWARDS: (f64, f64) = (HEIGHT - BOTTOM, TOP);
@@ -37,18 +37,18 @@ pub struct Point {
     pub y: f64,
     /// Between these ends, where an interval is known.
     pub interval: Option<[f64; 2]>,
-    /// What is said of the point.
+    /// The text of the point.
     pub told: String,
 }
 
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// What it is called at its end.
+    /// Its name at its end.
     pub name: String,
     /// The number of its colour; curves of one colour share a name.
     pub colour: usize,
-    /// A word of the stylesheet: what made the points.
+    /// A word of the stylesheet: the source of the points.
     pub made: &'static str,
     /// How its points hang together.
     pub line: Line,
@@ -60,18 +60,18 @@ pub struct Curve {
     pub bound: Vec<(f64, f64)>,
 }
 
-/// A value that somebody else printed.
+/// A published value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Printed {
-    /// Where it stands; `None`: at every x.
+    /// Its place; `None`: at every x.
     pub x: Option<f64>,
     /// The value.
     pub y: f64,
-    /// What is said of it.
+    /// Its text.
     pub told: String,
 }
 
-/// A chart as markup; `name` tells what a curve without a name shows.
+/// A chart as markup; `name` labels a curve without a name.
 pub fn charted(chart: &Chart, name: &str) -> Markup {
     html! {
         svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(chart.label) { (inside(chart, name)) }
@@ -85,7 +85,7 @@ pub(crate) fn inside(chart: &Chart, name: &str) -> Markup {
     let bars = curves.iter().filter(|curve| curve.line == Line::Bars).count();
     html! {
         (frame(x, y))
-        // What lies beyond the axes is cut at the frame.
+        // Parts beyond the axes are cut at the frame.
         svg x=(window[0]) y=(window[1]) width=(window[2]) height=(window[3])
             viewBox=(window.map(|number| number.to_string()).join(" ")) {
             @for (index, curve) in curves.iter().enumerate() { (drawn(curve, (index, bars), x, y)) }
@@ -100,7 +100,7 @@ pub(crate) fn inside(chart: &Chart, name: &str) -> Markup {
     }
 }
 
-/// The axes, with what stands at their marks.
+/// The axes, with the labels of their marks.
 pub(crate) fn frame(x: &Axis, y: &Axis) -> Markup {
     let (right, bottom) = (ACROSS.1, UPWARDS.0);
     html! {
@@ -187,7 +187,7 @@ struct Name {
     whole: Option<String>,
 }
 
-/// Where the names of curves and of their bound stand: at their ends, moved apart.
+/// The places of the names of curves and of their bound: at their ends, moved apart.
 fn names(curves: &[Curve], y: &Axis, otherwise: &str) -> Vec<Name> {
     let last = |curve: &Curve| curve.points.last().map(|point| y.within(point.y, UPWARDS));
     let mut names: Vec<(usize, f64, &str)> = Vec::new();
@@ -230,7 +230,7 @@ fn apart(places: &[f64]) -> Vec<f64> {
     moved
 }
 
-/// A name in lines that fit beside the chart. Only a word that fits in none is cut.
+/// A name in lines that fit next to the chart. Only a word that fits in none is cut.
 fn wrapped(name: &str) -> Vec<String> {
     const MOST: usize = 28;
     let long = |text: &str| text.chars().count() > MOST;

@@ -1,15 +1,15 @@
-//! A picture that stands alone: with its title, its looks and what is said below it.
+//! A picture that stands alone: with its title, its style and the text below it.
 
 use crate::curves::{self, HEIGHT, LEFT, WIDTH};
 use crate::{Chart, Table};
 use maud::{Markup, PreEscaped, html};
 
-/// Colours that people with any sight tell apart (Okabe and Ito). Lines tell what made the points.
+/// Colours that people with any sight can distinguish (Okabe and Ito). Lines show the source of the points.
 const LOOKS: &str = include_str!("file.css");
 const LINE: f64 = 16.0;
 const HEAD: f64 = 30.0;
 
-/// The words of the key, in the order in which they stand, with what they mean.
+/// The words of the key, in their order, with their meaning.
 const KEY: [(&str, &str); 5] = [
     ("formula", "closed form"),
     ("load", "counted load"),
@@ -18,7 +18,7 @@ const KEY: [(&str, &str); 5] = [
     ("measured", "measured here"),
 ];
 
-/// What is drawn.
+/// A drawing.
 #[derive(Clone, Copy)]
 enum Drawn<'a> {
     Chart(&'a Chart, &'a str),
@@ -58,7 +58,7 @@ pub fn file(title: &str, drawn: Result<(&Chart, &str), &Table>, notes: &[String]
     markup.into_string().replace("><", ">\n<") + "\n"
 }
 
-/// What each kind of line means, of the kinds that the chart has.
+/// The meaning of each kind of line that the chart has.
 fn key(chart: &Chart) -> Markup {
     let has = |word: &str| chart.curves.iter().any(|curve| curve.made == word);
     let words: Vec<(&str, &str)> = KEY.into_iter().filter(|(word, _)| has(word)).collect();
@@ -80,7 +80,7 @@ fn key(chart: &Chart) -> Markup {
     }
 }
 
-/// A text in lines of at most so many letters, where it has blanks to break at.
+/// A text in lines of at most `most` letters, where it has blanks to break at.
 fn lines(text: &str, most: usize) -> Vec<String> {
     let mut all = vec![String::new()];
     for word in text.split(' ') {

@@ -25,8 +25,8 @@ pub struct Chart {
     pub y: Axis,
     /// The curves, in the order of their names.
     pub curves: Vec<Curve>,
-    /// Values that somebody else printed.
+    /// Published values.
     pub printed: Vec<Printed>,
-    /// What a screen reader says.
+    /// The text for a screen reader.
     pub label: String,
 }

@@ -15,9 +15,9 @@ pub struct Mark {
     pub interval: Option<[f64; 2]>,
     /// The number of its colour.
     pub colour: usize,
-    /// What stands beside it; a thing without a name is a ring in the background.
+    /// Its label; a thing without a name is a ring in the background.
     pub name: Option<String>,
-    /// What is said of it.
+    /// Its text.
     pub told: String,
 }
 
@@ -27,11 +27,11 @@ pub struct Scatter {
     pub x: Axis,
     /// Upwards.
     pub y: Axis,
-    /// What each colour means, in the order of the colours.
+    /// The meaning of each colour, in the order of the colours.
     pub colours: Vec<String>,
     /// The marks.
     pub marks: Vec<Mark>,
-    /// What a screen reader says.
+    /// The text for a screen reader.
     pub label: String,
 }
 
@@ -88,8 +88,8 @@ fn marked(mark: &Mark, (across, up): (f64, f64), x: &Axis) -> Markup {
     }
 }
 
-/// Where each name stands: as near to its mark as no mark, no interval and no other name is. `None` where there is no such
-/// place: the mark's own text says the name.
+/// The place of each name: as near to its mark as no mark, no interval and no other name is. `None` where there is no
+/// such place: the mark's own text has the name.
 fn labels(marks: &[Mark], places: &[(f64, f64)], x: &Axis) -> Vec<Option<Area>> {
     let window = [ACROSS.0, 0.0, ACROSS.1, UPWARDS.0];
     let mark = |(across, up): &(f64, f64)| [across - 5.0, up - 5.0, across + 5.0, up + 5.0];
@@ -106,7 +106,7 @@ fn labels(marks: &[Mark], places: &[(f64, f64)], x: &Axis) -> Vec<Option<Area>> 
             continue;
         };
         let wide = LETTER * name.chars().count() as f64;
-        // Beside it, then above and below, ever farther; there the name may begin or end at its mark.
+        // Next to it, then above and below, ever farther; there the name may begin or end at its mark.
         let steps = (0..14).flat_map(|step| [f64::from(step), -f64::from(step)]).map(|step| HALF * step);
         let areas = steps.flat_map(|down| {
             let near = if down.abs() < 2.0 * HALF { BESIDE } else { -3.0 };

@@ -3,7 +3,7 @@
 use clap::Command;
 use clap::builder::StyledStr;
 
-/// A part of a text that stands below the options.
+/// A part of a text below the options.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Part {
     /// A sentence or several, in one line.

@@ -41,8 +41,8 @@ struct Cli {
     verb: verbs::Verb,
 }
 
-/// Why a command did not succeed: a check that did not hold (exit status 1, the results are printed all the same), or bad
-/// usage or input (2).
+/// Why a command did not succeed. Exit status 1: a check did not hold; the results are printed all the same. Exit
+/// status 2: bad usage or input.
 pub use hotlink_study::Error as Failure;
 
 /// Runs the command line `args` (the program's name first) and returns its exit status.
@@ -89,7 +89,7 @@ pub fn json_drawn(args: impl IntoIterator<Item = OsString>, plotter: Option<Plot
     }
 }
 
-/// What is said of a benchmark that the other of `simulate` and `measure` has.
+/// The message for a benchmark that only the other of `simulate` and `measure` has.
 fn elsewhere(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let verb = ["simulate", "measure"].into_iter().find(|verb| args.iter().any(|word| word == verb))?;
@@ -113,8 +113,8 @@ fn run(cli: &Cli, args: &[OsString], plotter: Option<Plotter>) -> (Output, Resul
     (output, result)
 }
 
-/// Rayon's threads belong to the process that first used them. One that was forked from it, such as a sweep's worker of
-/// Python's, has none of them and would wait for ever: it gets its own.
+/// Rayon's threads belong to the process that first used them. A process forked from it, such as a worker of a sweep in
+/// Python, has none of them. It would wait forever, so it gets a pool of its own.
 pub fn on_threads_of_this_process<T: Send>(what: impl FnOnce() -> T + Send) -> T {
     static FIRST: OnceLock<u32> = OnceLock::new();
     let this = std::process::id();

@@ -28,12 +28,12 @@ impl OutputArgs {
         let OutputArgs { format, progress, anonymous, .. } = *self;
         Options { format: if self.json { Format::Json } else { format }, progress, anonymous }
     }
-    /// The same for whoever takes the records: what only a table's reader is told is not computed.
+    /// The same for programs that take the records: lines for readers of a table are not computed.
     pub(crate) fn of_records(self) -> OutputArgs {
         let is_for_people = matches!(self.format, Format::Table | Format::Md);
         OutputArgs { json: self.json || is_for_people, ..self }
     }
-    /// The same without progress of its own: as a part of something that tells its own.
+    /// The same without progress of its own: as a part of a command that reports its own.
     pub(crate) fn quiet(self) -> OutputArgs {
         OutputArgs { progress: When::Never, ..self }
     }

@@ -1,4 +1,4 @@
-//! Where this command is: libraries and pages are beside it.
+//! The place of this command: libraries and pages are next to it.
 
 use hotlink_launch::{Commands, Programs};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ pub(crate) fn commands() -> Commands {
     Commands(commands.into_iter().flatten().collect())
 }
 
-/// What runs the MPI programs of a plan of jobs.
+/// The runner of the MPI programs of a plan of jobs.
 pub fn programs() -> Programs {
     Programs { commands: commands() }
 }

@@ -1,4 +1,4 @@
-//! What options take: the lists, ranges and sizes of the library, and what only a command line has.
+//! Values of options: the lists, ranges and sizes of the library, and those of a command line alone.
 
 pub use hotlink_study::values::*;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// What is wrong, and what is allowed.
 pub(crate) fn address(text: &str) -> Result<String, String> {
     let wrong =
-        |what: &str| Err(format!("{what}; allowed is HOST:PORT, such as 10.0.0.1:7000, with a port from 1 to 65535"));
+        |what: &str| Err(format!("{what}; must be HOST:PORT, such as 10.0.0.1:7000, with a port from 1 to 65535"));
     match text.rsplit_once(':') {
         None => wrong("has no port"),
         Some(("", _)) => wrong("names no host"),
@@ -24,7 +24,7 @@ pub(crate) fn stall_time(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| "must be seconds from 0.1 to 86400".to_owned())
 }
 
-/// The same of `run` and `record`; 0: for ever.
+/// The same of `run` and `record`; 0: forever.
 pub(crate) fn stall_or_none(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(0.0) => Ok(0.0),

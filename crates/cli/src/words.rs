@@ -34,7 +34,7 @@ pub(crate) fn word<T: Word>() -> impl TypedValueParser<Value = T> {
 pub(crate) fn one_of<T: Word>(allowed: &'static [T]) -> impl TypedValueParser<Value = T> {
     let known =
         allowed.iter().map(|value| PossibleValue::new(value.word()).aliases(value.aliases()).help(value.meaning()));
-    // Whether case counts is the option's own setting: what comes through is one of the words.
+    // Whether case counts is the option's own setting: the text that comes through is one of the words.
     let of = |text: &str| {
         T::of(text).or_else(|| T::ALL.iter().copied().find(|value| value.word().eq_ignore_ascii_case(text)))
     };

@@ -1,9 +1,9 @@
 //! `libhotlink_clock.so`: the system's clocks and sleeps in virtual time, for programs on a simulated fabric.
 //!
-//! `hotlink run --on` has the ranks' processes load it before all other libraries. So it works for compiled programs and for
-//! interpreters, whichever library asks for the time. The time is that of the rank's mailbox. A sleep takes no real time: it is
-//! charged before the library's next call, or lasts until the rank's clock has come so far while other threads have turns. A
-//! process without a seat has the system's clocks.
+//! `hotlink run --on` has the ranks' processes load it before all other libraries. So it works for compiled programs
+//! and for interpreters, whichever library asks for the time. The time is that of the rank's mailbox. A sleep takes no
+//! real time. It is charged before the library's next call, or lasts until the rank's clock has come so far while other
+//! threads have turns. A process without a seat has the system's clocks.
 #![allow(unsafe_code)]
 
 use hotlink_seats::{Clock, Sleeps, is_simulated, sleeps_by};
@@ -16,7 +16,7 @@ const BEGIN_S: u64 = 946_684_800;
 const NS_PER_S: u64 = 1_000_000_000;
 const PS_PER_NS: u64 = 1000;
 
-/// Looks at the time before it goes on by itself where there is no rank yet, and by how much it does at each look.
+/// Reads of the time before it advances by itself where there is no rank yet, and by how much it does at each read.
 const LOOKS: u64 = 10_000;
 const LOOK_NS: u64 = 100;
 
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn clock_gettime(id: clockid_t, time: *mut timespec) -> c_
     }
 }
 
-/// Where threads take turns, one that yields again and again waits, as one that looks at the clock again and again does.
+/// Where threads take turns, one that yields again and again waits, as does one that reads the clock again and again.
 ///
 /// # Safety
 /// Always sound.

@@ -25,7 +25,7 @@ pub(crate) struct Evaluated {
     nodes: u32,
 }
 
-/// The collectives whose times are told, each with the pattern that its bytes take: all among all, or from each rank to
+/// The collectives whose times are reported, each with the pattern of its bytes. That is all among all, or each rank to
 /// the next in the order of the hosts.
 pub const COLLECTIVES: [(Which, &str); 6] = [
     (Which::Alltoall, "all-to-all"),
@@ -46,7 +46,7 @@ pub fn collective(which: Which) -> Result<&'static str, Error> {
     let found = COLLECTIVES.iter().find(|(known, _)| *known == which).map(|(_, pattern)| *pattern);
     found.ok_or_else(|| {
         let allowed: Vec<&str> = COLLECTIVES.iter().map(|(which, _)| which.name()).collect();
-        Error::Input(format!("collective {}: allowed are {}", which.name(), allowed.join(", ")))
+        Error::Input(format!("collective {}: must be one of {}", which.name(), allowed.join(", ")))
     })
 }
 
@@ -58,7 +58,7 @@ pub fn collective_named(name: &str) -> Result<Which, String> {
     let known = || COLLECTIVES.iter().map(|(which, _)| *which);
     known().find(|which| which.name() == name).ok_or_else(|| {
         let allowed: Vec<&str> = known().map(Which::name).collect();
-        format!("`{name}`: allowed are {}", allowed.join(", "))
+        format!("`{name}`: must be one of {}", allowed.join(", "))
     })
 }
 

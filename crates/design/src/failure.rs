@@ -1,8 +1,9 @@
 //! What one failed cable or switch costs: the exchange of all with all on the network without it.
 //!
-//! Routes are made anew over all shortest paths, as `analyze --fail` makes them, and packets choose among them as they do in
-//! the whole network: a share times the bandwidth of the whole is the bandwidth that `analyze --fail` counts. Tried are the
-//! busiest cable of each kind, and the busiest switch with hosts and without. Hosts that reach one rail no longer are out.
+//! Routes are made anew over all shortest paths, as `analyze --fail` makes them. Packets choose among them as in the
+//! whole network, so a share times the whole network's bandwidth is the bandwidth that `analyze --fail` counts. The
+//! failures are the busiest cable of each kind, and the busiest switch with hosts and without. Hosts that no longer
+//! reach one rail are out.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
@@ -38,8 +39,8 @@ pub struct Left {
 pub fn left(fabric: &Fabric, (before, load): (f64, &Load), size: u64, routes: (Paths, u64)) -> Result<Left, String> {
     let spec = FabricSpec { routing: RoutingSpec::ShortestEcmp, ..fabric.spec.clone() };
     let share = |damaged: Network| -> Result<Option<f64>, String> {
-        // Without a route between some pair nothing is exchanged among all.
-        // The fewer nodes that are left may have more each: what failed gives them nothing.
+        // Without a route between some pair, nothing is exchanged among all. The nodes that are left may have more
+        // each, which is no gain from the failure.
         let after = exchange(&assemble(&spec, damaged)?, size, routes).ok();
         Ok(after.map(|(after, _)| (after / before).min(1.0)))
     };
@@ -50,7 +51,7 @@ pub fn left(fabric: &Fabric, (before, load): (f64, &Load), size: u64, routes: (P
         left.after_cable = worse(left.after_cable, (ends(fabric, cable), after));
     }
     let hanging = nodes_of_switches(fabric);
-    // Of equals the first.
+    // The first of equals.
     left.nodes_of_switch = hanging.iter().rev().max_by_key(|nodes| nodes.len()).cloned().unwrap_or_default();
     for has_hosts in [true, false] {
         let fits = |v: usize| hanging[v].is_empty() != has_hosts;
@@ -97,7 +98,7 @@ fn busiest_cable(fabric: &Fabric, load: &Load, role: Role) -> Option<Channel> {
     let network = &fabric.network;
     let channels = (0..network.channels() as u32).map(Channel);
     let channels = channels.filter(|&c| network.role(Resource::Channel(c)) == role);
-    // Of equals the first.
+    // The first of equals.
     let busier = |a: &Channel, b: &Channel| load.channel[a.0 as usize].total_cmp(&load.channel[b.0 as usize]);
     channels.rev().max_by(busier)
 }
@@ -109,8 +110,8 @@ fn busiest_switch(fabric: &Fabric, load: &Load, fits: impl Fn(usize) -> bool) ->
     busiest.map(|v| Vertex(v as u32))
 }
 
-/// Of each vertex the nodes whose only link to the network between hosts is there. A GPU's link is behind its memory and NIC:
-/// that to others of its host is none.
+/// For each vertex, the nodes whose only link to the network between hosts is there. A GPU's link is behind its memory
+/// and NIC; its link to others of its host does not count.
 fn nodes_of_switches(fabric: &Fabric) -> Vec<Vec<Node>> {
     let network = &fabric.network;
     let mut nodes = vec![Vec::new(); network.vertices()];

@@ -1,8 +1,8 @@
 //! Where racks stand, and how long cables get: what decides between copper and optics.
 //!
-//! Hosts fill racks in order. A switch with hosts stands in the rack of the host in the middle of its own; the others
-//! share racks in the middle of the hosts'. Racks fill rows. A cable runs along the rows and across them, never through
-//! a rack, with some slack at both ends.
+//! Hosts fill racks in order. A switch with hosts stands in the rack of its middle host. The other switches share racks
+//! in the middle of the hosts' racks. Racks fill rows. A cable runs along the rows and across them, never through a
+//! rack, with some slack at both ends.
 
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
@@ -32,8 +32,8 @@ pub struct Floor {
 }
 
 impl Default for Floor {
-    /// Assumed where nothing is said, and told in every record: racks of 600 mm, rows with an aisle, passive copper of
-    /// 400 Gb/s up to three metres.
+    /// Assumed by default, and stated in every record: racks of 600 mm, rows with an aisle, passive copper of 400 Gb/s
+    /// up to three metres.
     fn default() -> Floor {
         Floor {
             hosts_per_rack: 32,
@@ -56,7 +56,7 @@ impl Floor {
             ("racks per row", self.racks_per_row),
         ];
         if let Some((what, count)) = counts.iter().find(|(_, count)| !(1..=10_000).contains(count)) {
-            return Err(Error::Input(format!("{what}: {count}: allowed are 1 to 10000")));
+            return Err(Error::Input(format!("{what}: {count}: must be 1 to 10000")));
         }
         let lengths = [
             ("rack width", self.rack_width_m),
@@ -65,7 +65,7 @@ impl Floor {
             ("copper reach", self.copper_m),
         ];
         match lengths.iter().find(|(_, metres)| !(0.0..=1000.0).contains(metres)) {
-            Some((what, metres)) => Err(Error::Input(format!("{what}: {metres} m: allowed are 0 to 1000 m"))),
+            Some((what, metres)) => Err(Error::Input(format!("{what}: {metres} m: must be 0 to 1000 m"))),
             None => Ok(()),
         }
     }
@@ -136,7 +136,7 @@ impl Plan {
         let is_switch = |v: Vertex| network.role(Resource::Vertex(v)) == Role::Switch;
         let role = |c: Channel| network.role(Resource::Channel(c));
         let channels = || (0..network.channels() as u32).map(Channel);
-        // Of each switch the racks of its hosts.
+        // For each switch, the racks of its hosts.
         let mut under: BTreeMap<Vertex, Vec<u32>> = BTreeMap::new();
         for c in channels().filter(|&c| role(c) == Role::Link && is_switch(network.from(c))) {
             under.entry(network.from(c)).or_default().push(rack_of_node(node_behind(fabric, network.to(c))));
@@ -181,7 +181,7 @@ impl Plan {
         2 * self.cables.values().map(Cables::optical).sum::<u64>()
     }
 
-    /// The items that its cables are bought as: of those that `prices` names, the shortest for copper, the longest for
+    /// The items as which its cables are bought: of those that `prices` names, the shortest for copper, the longest for
     /// optics. Items that state no length stay as they are.
     pub fn items(&self, prices: &PriceRef, list: &PriceList) -> PriceRef {
         let length = |item: &String| list.items.get(item)?.length.as_ref().map(|length| length.value);

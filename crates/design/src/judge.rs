@@ -107,7 +107,7 @@ impl Limit {
         let allowed = "cable=SHARE or switch=SHARE, such as switch=0.9";
         let (part, least) = named(text, allowed)?;
         let part = PARTS.into_iter().find(|known| *known == part);
-        part.map(|part| Limit::Survive(part, least)).ok_or_else(|| format!("`{text}`: allowed is {allowed}"))
+        part.map(|part| Limit::Survive(part, least)).ok_or_else(|| format!("`{text}`: must be {allowed}"))
     }
 
     /// A limit from above of more than nothing.
@@ -116,12 +116,12 @@ impl Limit {
     /// It is none.
     pub fn most(text: &str) -> Result<f64, String> {
         let most = f64::from_str(text).ok().filter(|most| most.is_finite() && *most > 0.0);
-        most.ok_or_else(|| format!("`{text}`: allowed is a number above 0"))
+        most.ok_or_else(|| format!("`{text}`: must be a number above 0"))
     }
 }
 
 fn named<'t>(text: &'t str, allowed: &str) -> Result<(&'t str, f64), String> {
-    let wrong = || format!("`{text}`: allowed is {allowed}, with a share above 0, up to 1");
+    let wrong = || format!("`{text}`: must be {allowed}, with a share above 0, up to 1");
     // A pattern may hold `=` in a file's name.
     let (name, share) = text.rsplit_once('=').ok_or_else(wrong)?;
     let share = share.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= 1.0);

@@ -1,10 +1,11 @@
-//! Which network to buy: for a number of hosts, every variant that the asked technologies allow, what each costs and
-//! gives, and which of them nothing beats.
+//! Which network to buy: for a number of hosts, every variant that the given technologies allow. Gives the cost and
+//! performance of each, and which of them nothing beats.
 //!
-//! A variant is a fabric file like any other ([`variants`]). Its racks and cables come from a plan of the floor
-//! ([`floor`]), its bandwidth from the load count of `study`, its price from the same bill that `compare` uses. What one
-//! failed cable or switch costs is counted on the network without it ([`failure`]). [`judge`] holds the variants to
-//! limits and finds the front, and `steps` says how a network grows from one number of hosts to the next. Nothing here has an engine of its own.
+//! A variant is a fabric file like any other ([`variants`]). A plan of the floor gives its racks and cables
+//! ([`floor`]), the load count of `study` its bandwidth, and the bill of `compare` its price. The cost of one failed
+//! cable or switch is counted on the network without it ([`failure`]). [`judge`] holds the variants to limits and finds
+//! the front. `steps` plans how a network grows from one number of hosts to the next. Nothing here has an engine of its
+//! own.
 //!
 //! ```
 //! use hotlink_design::{Request, design};
@@ -51,7 +52,7 @@ pub struct Request {
     pub floor: Floor,
     /// What a variant must keep to.
     pub limits: Vec<Limit>,
-    /// Collectives whose times are told.
+    /// Collectives whose times are reported.
     pub collectives: Vec<Which>,
     /// Bytes of a message and of a collective.
     pub size: u64,
@@ -61,7 +62,7 @@ pub struct Request {
     pub seed: u64,
     /// Whether the front is simulated packet by packet.
     pub simulate: bool,
-    /// A variant of which is told what beat it.
+    /// A variant for which the answer says what beat it.
     pub why: Option<String>,
 }
 
@@ -89,8 +90,8 @@ impl Default for Request {
 /// What was found.
 #[derive(Clone, Debug, Default)]
 pub struct Design {
-    /// By `kind`: `variant`, `item` (a line of its bill), `cables` (those of a length class), `step` (from one number of
-    /// hosts to the next), `left-out`, `constraint`, `simulated`.
+    /// By `kind`: `variant`, `item` (a line of its bill), `cables` (those of a length class), `left-out`, `constraint`
+    /// and `simulated`. A `step` leads from one number of hosts to the next.
     pub records: Vec<Record>,
     /// Name and text of a fabric file for each variant.
     pub files: Vec<(String, String)>,
@@ -109,14 +110,14 @@ impl Request {
         let wrong = |what: String| Err(Error::Input(what));
         let ports = u64::from(self.ports_per_host());
         if !(1..=16).contains(&self.links_per_host) {
-            return wrong(format!("links per host: {}: allowed are 1 to 16", self.links_per_host));
+            return wrong(format!("links per host: {}: must be 1 to 16", self.links_per_host));
         }
         if self.hosts.is_empty() || self.technologies.is_empty() || self.oversubscriptions.is_empty() {
             return wrong("hosts, technology, oversubscription: each needs at least one value".to_owned());
         }
         if let Some(hosts) = self.hosts.iter().find(|&&hosts| hosts < 2 || u64::from(hosts) * ports > MOST_NODES) {
             let of = if ports > 1 { format!(" of {ports} ports") } else { String::new() };
-            return wrong(format!("hosts: {hosts}{of}: allowed are 2 hosts to {MOST_NODES} hosts, or ports of theirs"));
+            return wrong(format!("hosts: {hosts}{of}: must be 2 hosts to {MOST_NODES} hosts, or ports of theirs"));
         }
         let twice = |names: &[String]| {
             names.iter().enumerate().find(|(at, one)| names[..*at].contains(one)).map(|(_, one)| one.clone())
@@ -126,16 +127,16 @@ impl Request {
             return wrong(format!("{name}: named twice; name each once"));
         }
         if let Some(ratio) = self.oversubscriptions.iter().find(|ratio| !(0.25..=16.0).contains(*ratio)) {
-            return wrong(format!("oversubscription: {ratio}: allowed are 0.25 to 16 (ports down over ports up)"));
+            return wrong(format!("oversubscription: {ratio}: must be 0.25 to 16 (ports down over ports up)"));
         }
         if self.samples == 0 || self.samples > 10_000 {
-            return wrong(format!("samples: {}: allowed are 1 to 10000", self.samples));
+            return wrong(format!("samples: {}: must be 1 to 10000", self.samples));
         }
         if self.size == 0 {
-            return wrong("size: 0: allowed are sizes from 1 byte".to_owned());
+            return wrong("size: 0: must be at least 1 byte".to_owned());
         }
         if self.limits.len() > judge::MOST_LIMITS {
-            return wrong(format!("{} limits: allowed are {}", self.limits.len(), judge::MOST_LIMITS));
+            return wrong(format!("{} limits: must be at most {}", self.limits.len(), judge::MOST_LIMITS));
         }
         for &which in &self.collectives {
             collective(which)?;

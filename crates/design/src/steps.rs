@@ -1,4 +1,4 @@
-//! How a network grows from one number of hosts to the next: what is bought more, and which cables change their ends.
+//! How a network grows from one number of hosts to the next: what must be added, and which cables change their ends.
 //!
 //! Switches keep their numbers, tier by tier from the hosts on, in a dragonfly group by group. A cable stays where the
 //! larger network has one between the same two ends; the others are pulled out and laid again.
@@ -17,7 +17,7 @@ pub(crate) fn steps(variants: &[Evaluated]) -> Result<Vec<Record>, String> {
     let mut rows = Vec::new();
     for later in variants {
         let earlier = variants.iter().filter(|one| hosts(one) < hosts(later) && grows_to(&one.record, &later.record));
-        // Of several the nearest; of a single switch as many trees.
+        // Of several networks the nearest; for a single switch as many trees.
         if let Some(earlier) = earlier.max_by(|a, b| hosts(a).total_cmp(&hosts(b))) {
             rows.push(step(earlier, later)?);
         }
@@ -57,8 +57,8 @@ fn step(earlier: &Evaluated, later: &Evaluated) -> Result<Record, String> {
     Ok(priced(head, earlier, later))
 }
 
-/// Adds what the pieces cost that the earlier network has not: each item of the bill by itself, so that a switch or a cable
-/// of the same item is bought once.
+/// Adds the cost of the pieces that the earlier network lacks. It compares each item of the bill by itself, so that a
+/// switch or a cable of the same item is bought once.
 fn priced(mut row: Record, earlier: &Evaluated, later: &Evaluated) -> Record {
     let Some(currency) = later.record.text("currency") else { return row };
     let (before, after) = (pieces(earlier, currency), pieces(later, currency));
@@ -74,7 +74,7 @@ fn priced(mut row: Record, earlier: &Evaluated, later: &Evaluated) -> Record {
     row.with("currency", currency)
 }
 
-/// Of each item its count, and the price of one with its ends.
+/// For each item its count, and the price of one with its ends.
 fn pieces(one: &Evaluated, currency: &str) -> BTreeMap<String, (f64, [f64; 3])> {
     let mut found: BTreeMap<String, (f64, [f64; 3])> = BTreeMap::new();
     for line in one.parts.iter().filter(|part| part.text("kind") == Some("item")) {

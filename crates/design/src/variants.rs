@@ -1,8 +1,8 @@
-//! From a technology and a number of hosts to fabrics: which trees, dragonflies, Dragonfly+, HyperX and rails its switches
-//! allow.
+//! From a technology and a number of hosts to fabrics: which trees, dragonflies, Dragonfly+, HyperX and rails its
+//! switches allow.
 //!
 //! A catalog fabric stands for the technology: its links, packets, prices and the ports of its switch. The shapes are
-//! worked out here from those ports, and built by the topologies of `fabric`.
+//! computed here from those ports, and built by the topologies of `fabric`.
 
 use crate::Request;
 use hotlink_bench::Record;
@@ -62,8 +62,8 @@ fn left_out(name: &str, label: &str, hosts: u32, why: &str) -> Record {
         .with("note", why)
 }
 
-/// The fabrics that stand for `name`: a technology, or a fabric of the catalog or a file. With GPUs another one, whose
-/// hosts hold them, may stand beside it.
+/// The fabrics that stand for `name`: a technology, or a fabric of the catalog or a file. With GPUs, a second one may
+/// follow whose hosts hold them.
 ///
 /// # Errors
 /// There is no such technology or fabric, or none that says how many ports its switch has.
@@ -132,7 +132,7 @@ struct Shaped {
     why: String,
 }
 
-/// Every variant of a base for so many hosts, and a row for each that cannot be.
+/// Every variant of a base for this many hosts, and a row for each that cannot be.
 pub fn of(base: &Base, hosts: u32, request: &Request) -> (Vec<Variant>, Vec<Record>) {
     let (nodes, ratios, gpus) = (request.nodes(hosts), &request.oversubscriptions, request.gpus_per_host);
     let (mut built, mut refused): (Vec<Variant>, Vec<Record>) = (Vec::new(), Vec::new());
@@ -194,7 +194,7 @@ fn spec(base: &Base, name: &str, topology: TopologySpec, why: &str) -> Result<Fa
     })
 }
 
-/// The shapes for so many nodes; of those that cannot be, what they are and why.
+/// The shapes for this many nodes; of those that cannot be, what they are and why.
 fn shapes(nodes: u32, ports: u32, ratio: f64) -> Vec<Result<Shaped, (String, String)>> {
     let mut all = trees(nodes, ports, ratio);
     all.push(match dragonfly(ports, ratio) {
@@ -234,7 +234,7 @@ fn shapes(nodes: u32, ports: u32, ratio: f64) -> Vec<Result<Shaped, (String, Str
     all.into_iter().map(|one| one.map_err(|(name, why)| (format!("{name}-{ratio}to1"), why))).collect()
 }
 
-/// The Dragonfly+ for so many nodes, where one group is too small.
+/// The Dragonfly+ for this many nodes, where one group is too small.
 fn groups_of_trees(nodes: u32, ports: u32, ratio: f64) -> Result<Shaped, (String, String)> {
     let name = "dragonfly-plus".to_owned();
     let Some(whole) = dragonfly_plus(u32::MAX, ports, ratio) else {
@@ -296,8 +296,8 @@ pub fn most_of_dragonfly(fly: &DragonflySpec) -> u64 {
     p * a * (a * h + 1)
 }
 
-/// The largest dragonfly of such switches with a = 2p routers in a group (Kim, Dally, Scott, Abts 2008) and p global
-/// ports a router, or fewer by the oversubscription.
+/// The largest dragonfly of such switches with a = 2p routers in a group (Kim, Dally, Scott, Abts 2008). A router has p
+/// global ports, or fewer by the oversubscription.
 pub fn dragonfly(ports: u32, ratio: f64) -> Option<DragonflySpec> {
     let of = |p: u32| {
         let global_per_router = ((f64::from(p) / ratio).round() as u32).max(1);
@@ -313,9 +313,9 @@ pub fn most_of_dragonfly_plus(plus: &DragonflyPlus) -> u64 {
     p * l * (s * g + 1)
 }
 
-/// The balanced Dragonfly+ of such switches (Shpiner et al., HiPINEB 2017: half of a leaf's ports to nodes, half of a
-/// spine's to other groups), with more nodes on a leaf by the oversubscription. Of the fewest groups that hold the nodes;
-/// where they need fewer leaves, spines have as many global links as leaves.
+/// The balanced Dragonfly+ of such switches, with more nodes on a leaf by the oversubscription. Half of a leaf's ports
+/// lead to nodes, half of a spine's to other groups (Shpiner et al., HiPINEB 2017). It has the fewest groups that hold
+/// the nodes. Where they need fewer leaves, spines have as many global links as leaves.
 pub fn dragonfly_plus(nodes: u32, ports: u32, ratio: f64) -> Option<DragonflyPlus> {
     let nodes_per_leaf = (f64::from(ports) * ratio / (1.0 + ratio)).round() as u32;
     let (spines, half) = (ports.checked_sub(nodes_per_leaf)?, ports / 2);
@@ -327,8 +327,8 @@ pub fn dragonfly_plus(nodes: u32, ports: u32, ratio: f64) -> Option<DragonflyPlu
     Some(DragonflyPlus { nodes_per_leaf, leaves, spines, global_per_spine: leaves })
 }
 
-/// The HyperX of the fewest switches, then the fewest links, in up to three dimensions, whose relative bisection
-/// K x S / 2T (Ahn et al., SC 2009) is at least that of the ratio in every dimension.
+/// The HyperX of the fewest switches, then the fewest links, in up to three dimensions. Its relative bisection K x S /
+/// 2T (Ahn et al., SC 2009) is at least that of the ratio in every dimension.
 pub fn hyperx(nodes: u32, ports: u32, ratio: f64) -> Option<HyperX> {
     let mut best: Option<HyperX> = None;
     for dimensions in 1..=3_usize {

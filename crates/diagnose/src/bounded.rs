@@ -21,8 +21,8 @@ pub struct Bounded {
 }
 
 impl Bounded {
-    /// Of a fabric with its nodes, where they are told. Two ranks on unknown hosts are taken for the nearest two, so that
-    /// no pair can beat the bound.
+    /// Bounds of a fabric with its nodes, where they are stated. Two ranks on unknown hosts count as the nearest two,
+    /// so that no pair can beat the bound.
     pub fn of(source: &Source, nodes: Option<u32>) -> Bounded {
         let two = Bounds::of(source.clone(), source.own_nodes());
         let many = Bounds::of(source.clone(), nodes.or(source.own_nodes()));
@@ -37,7 +37,7 @@ impl Bounded {
     pub fn add(&mut self, record: &Record, hosts: &[String]) -> Result<Record, Error> {
         let mut record = record.clone();
         if record.text("fabric") == Some("unknown") {
-            // Programs do not tell it, and here it is named.
+            // Programs do not state it, and here it is named.
             record.set("fabric", self.fabric.as_str());
         }
         self.bounded(&record, hosts)
@@ -88,8 +88,9 @@ impl Bounded {
     }
 }
 
-/// By how many microseconds a short message between the farthest two hosts takes longer than between the nearest two: what
-/// the places of unknown hosts may explain. None on a site's own network, where the path of each pair is known.
+/// By how many microseconds a short message between the farthest two hosts takes longer than between the nearest two.
+/// The places of unknown hosts may explain that much. Zero on a site's own network, where the path of each pair is
+/// known.
 pub fn distance(source: &Source, nodes: Option<u32>) -> f64 {
     if source.own_nodes().is_some() {
         return 0.0;
@@ -117,7 +118,7 @@ mod tests {
         let found = bounded.add(&nvls, &[]).unwrap();
         assert_eq!(found, expected);
         assert!(found.number("efficiency") < Some(1.0), "{found:?}");
-        // What a program's text does not tell is what was measured here.
+        // What a program's text does not state is what was measured here.
         let unknown = bounded.add(&row.clone().with("fabric", "unknown"), &[]).unwrap();
         assert_eq!(unknown.text("fabric"), Some("hgx-h100-rail"));
         // Bounds that the import gave stand, and only those of this fabric.

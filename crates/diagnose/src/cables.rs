@@ -1,4 +1,4 @@
-//! Which cable the bad pairs share, where a dump of the network tells their routes.
+//! Which cable the bad pairs share, where a dump of the network gives their routes.
 
 use crate::findings::Finding;
 use crate::series::{Places, Series};

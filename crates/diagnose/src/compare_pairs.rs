@@ -20,9 +20,9 @@ pub struct Pair {
 /// Fewest pairs that can show a difference with 95 % confidence.
 pub const PAIRS_LEAST: usize = BLOCKS_LEAST;
 
-/// The rows of a comparison of `a` before and `b` after: for each quantity the median ratio of the pairs (Hodges and
-/// Lehmann), and the 95 % interval that inverts Wilcoxon's signed-rank test of their logarithms. Parameters named in
-/// `ignore` may differ.
+/// The rows of a comparison of `a` before and `b` after. Each quantity has the median ratio of the pairs (Hodges and
+/// Lehmann). Its 95 % interval inverts Wilcoxon's signed-rank test of their logarithms. Parameters named in `ignore`
+/// may differ.
 ///
 /// # Errors
 /// Nothing can be compared, and why.

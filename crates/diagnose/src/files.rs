@@ -9,7 +9,7 @@ use hotlink_study::Error;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Beginning of a file by which dumps of networks are told.
+/// Beginning of a file that identifies dumps of networks.
 const HEAD: usize = 1 << 16;
 
 /// What a file is.
@@ -59,7 +59,7 @@ pub fn recognise(text: &str) -> Option<What> {
 pub struct Results {
     /// The file.
     pub file: String,
-    /// The hosts that took part, as far as file and name tell.
+    /// The hosts that took part, as far as file and name show.
     pub hosts: Vec<String>,
     /// The records.
     pub records: Vec<Record>,
@@ -77,7 +77,7 @@ pub struct Flag {
 /// Everything that the files say.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// The benchmark of outputs that do not tell theirs.
+    /// The benchmark of outputs that do not state theirs.
     pub benchmark: Option<String>,
     /// Results, in order of the files.
     pub results: Vec<Results>,
@@ -94,7 +94,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Reads the files. What is wrong with a file of results is a flag: the others count all the same.
+    /// Reads the files. A mistake in a file of results is a flag: the others still count.
     ///
     /// # Errors
     /// A file that cannot be read; no file that says anything.
@@ -286,7 +286,7 @@ mod tests {
         let imported = [of("n1.n5"), of("n2.n5"), of("n1.n5")].join(", ");
         assert_eq!(hosts("before.json", r#"{"imported_on": {"host": "desk"}}"#, &imported), ["n1 n5", "n2 n5"]);
         assert_eq!(hosts("before.json", r#"{"host": "n7"}"#, &record("")), ["n7"]);
-        // One of the two measured and wrote the file: its name tells both.
+        // One of the two measured and wrote the file, whose name gives both.
         assert_eq!(hosts("p.n1.n2.json", r#"{"host": "n1"}"#, &record(r#", "machines": 2"#)), ["n1 n2"]);
         assert_eq!(hosts("p.n3.json", "{}", &record("")), ["n3"]);
     }

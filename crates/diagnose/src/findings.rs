@@ -39,8 +39,8 @@ impl Finding {
     }
 }
 
-/// Everything that stands out in the numbers. Times of short messages may differ by `distance_us`. Where the routes are known,
-/// one cable that explains all bad pairs is believed before several hosts.
+/// Everything that stands out in the numbers. Times of short messages may differ by `distance_us`. Where the routes are
+/// known, one cable that explains all bad pairs is believed before several hosts.
 pub fn findings(series: &[Series], limits: &Thresholds, distance_us: f64, routes: Option<&Routes>) -> Vec<Finding> {
     let mut found = of_all(series, limits);
     let is_beyond = found.iter().any(|finding| finding.kind == "beyond");
@@ -268,7 +268,7 @@ impl Culprits {
         if shared.is_empty() { self } else { Culprits { hosts: BTreeSet::new(), rest: bad } }
     }
 
-    /// Those of which so many messages came late that chance explains them no longer.
+    /// Those with so many late messages that chance no longer explains them.
     fn of_messages(mut self, units: &[Unit], least: f64) -> Culprits {
         let messages = |is_mine: &dyn Fn(&Unit) -> bool| -> f64 {
             units.iter().filter(|unit| unit.is_late && is_mine(unit)).map(|unit| unit.late).sum()
@@ -279,7 +279,7 @@ impl Culprits {
     }
 }
 
-/// Of several values the middle; how one end does against the other.
+/// The median of one end's values over that of the other's.
 fn ratio(top: &[f64], under: &[f64]) -> Option<f64> {
     Some(median(top)? / median(under)?)
 }
@@ -330,7 +330,7 @@ fn of_hosts(units: &[Unit], [low, slow, late]: [&Culprits; 3]) -> Vec<Finding> {
 /// Pairs: each whose hosts were measured nowhere else alone, all others together.
 fn of_pairs(units: &[Unit], culprits: [&Culprits; 3]) -> Vec<Finding> {
     let mut found = Vec::new();
-    // What is low or slow, too, is told once.
+    // What is low or slow, too, is reported once.
     let mut told: BTreeSet<&Vec<String>> = BTreeSet::new();
     for (kind, culprits) in ["pair-low", "pair-slow", "pair-late"].into_iter().zip(culprits) {
         let mine = culprits.rest.iter().map(|&at| &units[at]).filter(|unit| !told.contains(&unit.hosts));
@@ -374,7 +374,7 @@ fn pair_finding(kind: &'static str, units: &[Unit], mine: &[&Unit], is_lone: boo
     facts.extend(small.map(|small| ("small", small)));
     facts.extend(median(&mine.iter().filter_map(|unit| unit.steady).collect::<Vec<_>>()).map(|it| ("steady", it)));
     facts.extend(round(mine.iter().copied()));
-    // The way back of each pair, where it was measured: whether it is as bad.
+    // The path back of each pair, where it was measured: whether it is as bad.
     let back = |unit: &&&Unit| {
         units.iter().find(|other| unit.is_directed && other.is_back_of(unit)).and_then(|other| other.large)
     };
@@ -446,7 +446,7 @@ mod tests {
         assert_eq!(found(&with(1.0)), (vec![], vec![]));
         assert_eq!(found(&with(2.0)), (vec![], vec![3]));
         assert_eq!(found(&with(f64::INFINITY)), (vec![], vec![3]), "programs that do not say how many are believed");
-        // The way back counts with the way there; a host with all its pairs.
+        // The path back counts with the path there; a host with all its pairs.
         let both: Vec<Unit> = with(1.0).into_iter().chain([unit(["b", "a"], 1.0)]).collect();
         assert_eq!(found(&both), (vec![], vec![3, 4]));
         let host = [("a", "b"), ("d", "a")].map(|(from, to)| unit([from, to], 1.0));

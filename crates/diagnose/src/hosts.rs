@@ -1,8 +1,13 @@
 //! Which hosts a file is of: by its content, else by its name.
 //!
-//! Few programs print the hosts that they ran on. In order: a line `# hosts: node[01-02]`; the devices of nccl-tests; the
-//! two ends of iperf3; the host options of a launcher's command line in the same file; the parts of the file's name after
-//! the first dot (`osu_bw.node01.node02.txt`). The first host sends where one side sends.
+//! Few programs print the hosts that they ran on. The sources, in order:
+//! - a line `# hosts: node[01-02]`
+//! - the devices of nccl-tests
+//! - the two ends of iperf3
+//! - the host options of a launcher's command line in the same file
+//! - the parts of the file's name after the first dot (`osu_bw.node01.node02.txt`).
+//!
+//! The first host sends where one side sends.
 
 use hotlink_results::import::Program;
 use hotlink_site::hostlist;
@@ -51,7 +56,7 @@ fn unique<'t>(hosts: impl Iterator<Item = &'t str>) -> Option<Vec<String>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// Both ends, where JSON tells them: this host by `system_info`, the other as it was called.
+/// Both ends, where JSON has them: this host by `system_info`, the other as it was called.
 fn iperf3(text: &str) -> Option<Vec<String>> {
     let after = |key: &str| {
         let (_, rest) = text.split_once(&format!("\"{key}\""))?;

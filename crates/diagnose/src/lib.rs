@@ -1,12 +1,12 @@
 //! What holds a site's network back, from what the site has: outputs of measurement programs, and what its tools print.
 //!
-//! 1. [`files`] tells what each file is and reads it; [`hotlink_results::import::condition`] refuses outputs of crashed and cut
-//!    runs; [`hosts`] says who took part.
-//! 2. [`series`] puts each number beside its bound, which [`hotlink_study::bound`] alone knows, [`units`] beside what
-//!    the other hosts and pairs reach (median and median deviation).
+//! 1. [`files`] recognises each file and reads it. [`hotlink_results::import::condition`] refuses outputs of crashed
+//!    and cut runs. [`hosts`] finds who took part.
+//! 2. [`series`] adds to each number its bound, which [`hotlink_study::bound`] alone knows. [`units`] compares it with
+//!    what the other hosts and pairs reach (median and median deviation).
 //! 3. [`findings`] are what stands out. [`signatures`], which are data, weigh the causes that may explain each; [`predict`]
 //!    asks the bound what it would be if a cause were so.
-//! 4. [`report`] ranks the explanations, names the next command, and says what the files cannot tell.
+//! 4. [`report`] ranks the explanations, names the next command, and says what the files cannot show.
 //!
 //! Beside that: two commands compared by pairs of runs ([`compare_pairs`]).
 
@@ -39,10 +39,10 @@ pub struct Question {
     pub files: Vec<String>,
     /// The fabric that was measured; by default the network that the files hold.
     pub fabric: Option<String>,
-    /// Nodes of the machine: they decide how far apart two hosts may lie, and the bounds of runs on more than two ranks; by
-    /// default unknown, and one for each rank.
+    /// Nodes of the machine. They decide how far apart two hosts may lie, and the bounds of runs on more than two
+    /// ranks. By default they are unknown, and one for each rank.
     pub nodes: Option<u32>,
-    /// The benchmark of outputs that do not tell theirs.
+    /// The benchmark of outputs that do not state theirs.
     pub benchmark: Option<String>,
 }
 

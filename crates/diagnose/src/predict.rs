@@ -24,7 +24,7 @@ pub struct Prediction {
 pub struct Seen<'a> {
     /// The fabric.
     pub source: &'a Source,
-    /// Its nodes, where they are told.
+    /// Its nodes, where they are stated.
     pub nodes: Option<u32>,
     /// A number of large messages, with its bound.
     pub largest: &'a Record,

@@ -1,4 +1,4 @@
-//! Findings with their explanations, ranked; the next command; and what the files cannot tell.
+//! Findings with their explanations, ranked; the next command; and what the files cannot show.
 
 use crate::files::{Evidence, Flag};
 use crate::findings::Finding;
@@ -22,11 +22,11 @@ pub struct Diagnosis {
     pub findings: Vec<Record>,
     /// Explanations, the most likely first.
     pub explanations: Vec<Record>,
-    /// What the files cannot tell, each with the command that would.
+    /// What the files cannot show, each with the command that would.
     pub unknown: Vec<Record>,
     /// Files and numbers that do not count.
     pub flags: Vec<Record>,
-    /// Every number beside its bound.
+    /// Every number with its bound.
     pub numbers: Vec<Record>,
 }
 
@@ -74,7 +74,7 @@ pub struct Reporter<'a> {
     pub evidence: &'a Evidence,
     /// The fabric.
     pub source: &'a Source,
-    /// Its nodes, where they are told.
+    /// Its nodes, where they are stated.
     pub nodes: Option<u32>,
     /// The signatures.
     pub known: &'a Knowledge,
@@ -124,8 +124,8 @@ impl Reporter<'_> {
         record.with("file", finding.files.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(" "))
     }
 
-    /// What other files say of the hosts that stand out; where they say something of a host that no run shows, that is a
-    /// finding, too.
+    /// What other files report about the hosts that stand out. A report about a host that no run shows is a finding,
+    /// too.
     fn with_hardware(&self, found: &mut Vec<Finding>) {
         for (fact, host, what, place) in self.hardware() {
             let is_of = |finding: &Finding| {
@@ -170,7 +170,7 @@ impl Reporter<'_> {
             self.source.spec().own_resource(Role::Link).and_then(|link| link.gross().map(|gross| gross.value));
         for (host, place, port) in &self.evidence.ports {
             let (name, gbits) = (&port.name, |rate: hotlink_fabric::units::Rate| rate.0 as f64 * 8.0 / 1e9);
-            // The rates of tools are nominal, those of the catalog those of the wire: 2 % tell generations apart.
+            // The rates of tools are nominal, those of the catalog those of the wire: 2 % distinguish generations.
             match (port.rate, nominal) {
                 (Some(rate), Some(nominal)) if port.is_up && (rate.0 as f64) < 0.98 * nominal.0 as f64 => {
                     let what =
@@ -264,11 +264,13 @@ impl Reporter<'_> {
             return all;
         }
         if pairs.len() < 2 {
-            let what = "all runs are of the same hosts: one bad host cannot be told from a bad network".to_owned();
+            let what =
+                "all runs are of the same hosts: one bad host cannot be distinguished from a bad network".to_owned();
             say(what, "osu_bw between several pairs, one file each: osu_bw.HOST1.HOST2.txt");
         }
         if !has(&|one| one.small(limits).is_some()) {
-            let what = "no time of short messages: a slow host or library cannot be told from a slow link".to_owned();
+            let what =
+                "no time of short messages: a slow host or library cannot be distinguished from a slow link".to_owned();
             say(what, "osu_latency, ib_write_lat");
         }
         if !has(&|one| one.large(limits).is_some()) {

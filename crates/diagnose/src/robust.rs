@@ -27,7 +27,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of values above 0; `None` where there is none.
+    /// The spread of values above 0; `None` where there is none.
     pub fn of(values: &[f64]) -> Option<Spread> {
         let logs: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| ln(*value)).collect();
         let middle = median(&logs)?;

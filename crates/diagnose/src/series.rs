@@ -1,4 +1,4 @@
-//! Numbers of one benchmark in one file, each beside its bound, and the two levels that they are judged by.
+//! Numbers of one benchmark in one file, each with its bound, and the two levels by which they are judged.
 
 use crate::bounded::Bounded;
 use crate::files::Results;
@@ -41,7 +41,8 @@ pub struct Point {
     pub steadiness: Option<f64>,
     /// Messages on which that percentile rests: a hundredth of all. `None` where the program does not say how many.
     pub late: Option<f64>,
-    /// The 99th percentile of round trips by TCP, in us; `None` where the middle one takes as long, or another way was taken.
+    /// The 99th percentile of round trips by TCP, in us; `None` where the middle one takes as long, or another path was
+    /// taken.
     pub late_trip_us: Option<f64>,
 }
 
@@ -97,7 +98,8 @@ impl Series {
         median(&self.shorts(limits).filter_map(|point| point.steadiness).collect::<Vec<_>>())
     }
 
-    /// Short messages that are known to come late where the times are not steady; infinite where their number is unknown.
+    /// Short messages that are known to come late where the times are not steady; infinite where their number is
+    /// unknown.
     pub fn late(&self, limits: &Thresholds) -> f64 {
         let shorts = self.shorts(limits).filter(|point| point.steadiness.is_some());
         shorts.map(|point| point.late.unwrap_or(f64::INFINITY)).sum()
@@ -113,7 +115,7 @@ impl Series {
 pub struct Places(BTreeMap<String, u32>);
 
 impl Places {
-    /// By the names of adapters, of which the first word counts, too (`node01 mlx5_0`).
+    /// By the names of adapters; their first word counts, too (`node01 mlx5_0`).
     pub fn of(source: &Source) -> Places {
         let mut places = BTreeMap::new();
         if let Some(nodes) = source.own_site().map(|site| site.nodes())
@@ -135,7 +137,7 @@ impl Places {
     }
 }
 
-/// All numbers beside their bounds: as series, as records, and what is impossible among them.
+/// All numbers with their bounds: as series, as records, and what is impossible among them.
 pub struct Numbers {
     /// By file and benchmark.
     pub series: Vec<Series>,
@@ -145,7 +147,7 @@ pub struct Numbers {
     pub impossible: Vec<(String, String)>,
 }
 
-/// Puts the bound beside every number.
+/// Adds the bound to every number.
 ///
 /// # Errors
 /// The fabric cannot be built for the nodes.
@@ -186,7 +188,7 @@ pub fn numbers(results: &[Results], bounds: &mut Bounded) -> Result<Numbers, Err
     Ok(numbers)
 }
 
-/// The share of the bound that is reached. Above that of the usual algorithm of GPUs another one ran, as well as can be.
+/// The share of the bound that is reached. Above the bound of the usual GPU algorithm it is 1: another algorithm ran.
 fn level_of(record: &Record) -> Option<f64> {
     let is_impossible = record.get("impossible").is_some();
     let is_of_another = record.number("bound_largest_MBps").is_some() && !is_impossible;

@@ -1,4 +1,4 @@
-//! What tells one cause from another: thresholds and signatures, as data (`catalog/signatures/diagnose.toml`).
+//! What distinguishes one cause from another: thresholds and signatures, as data (`catalog/signatures/diagnose.toml`).
 
 use hotlink_fabric::maths;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! What was measured between the same hosts, whatever the benchmark, beside what the others reach.
+//! What was measured between the same hosts, by any benchmark, compared with what the others reach.
 
 use crate::robust::{Spread, median};
 use crate::series::Series;
@@ -47,7 +47,7 @@ impl Unit {
         self.pair() == other.pair()
     }
 
-    /// Whether it is the other's way back.
+    /// Whether it is the other's path back.
     pub fn is_back_of(&self, other: &Unit) -> bool {
         self.hosts.len() == 2 && self.hosts.iter().rev().eq(other.hosts.iter())
     }
@@ -64,7 +64,8 @@ struct By {
     explained: f64,
 }
 
-/// The better of two groups of values, where a gap parts them that is wider than what is explained and than either group.
+/// The better of two groups of values, where a gap parts them that is wider than what is explained and than either
+/// group.
 fn better(values: &[f64], By { apart, explained, .. }: By) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| *value > 0.0).collect();
     sorted.sort_by(f64::total_cmp);
@@ -75,7 +76,8 @@ fn better(values: &[f64], By { apart, explained, .. }: By) -> Vec<f64> {
     if is_apart && widths.iter().all(|width| *width < gap(at)) { sorted.split_off(at) } else { Vec::new() }
 }
 
-/// Judges values that belong together: each over the reference, and whether it is an outlier. `None`: nothing to compare.
+/// Judges values that belong together: each over the reference, and whether it is an outlier. `None`: nothing to
+/// compare.
 fn judged(values: &[f64], limits: &Thresholds, by: By) -> Option<Vec<(f64, bool)>> {
     if values.len() < 2 {
         return None;
@@ -89,7 +91,7 @@ fn judged(values: &[f64], limits: &Thresholds, by: By) -> Option<Vec<(f64, bool)
     let has_sound = sound.len() >= 2 && sound.len() as f64 / values.len() as f64 >= limits.sound_part;
     let reference = Spread::beyond(if has_sound { &sound } else { values }, explained)?;
     let apart = if values.len() < limits.few { limits.few_times * apart } else { apart };
-    // Of two runs the better one is the measure.
+    // The better of two runs is the measure.
     let best = values.iter().copied().fold(f64::NAN, f64::max);
     let reference = if values.len() == 2 { Spread { median: best, deviation: 0.0 } } else { reference };
     Some(
@@ -100,7 +102,8 @@ fn judged(values: &[f64], limits: &Thresholds, by: By) -> Option<Vec<(f64, bool)
     )
 }
 
-/// Of one group of comparable runs: whether they stream, the value over what others reach, and whether it is an outlier.
+/// Of a run in one group of comparable runs: whether it streams, the value over what others reach, and whether it is an
+/// outlier.
 type Said = (bool, f64, bool);
 
 /// What all groups say of the same hosts.
@@ -113,15 +116,15 @@ struct Heard<'a> {
     runs: Vec<&'a Series>,
 }
 
-/// How steady the short messages of each run are, and whether it is late. Who waited for lost packets is late whatever the
-/// others did, and is no measure of them.
+/// How steady the short messages of each run are, and whether it is late. A run that waited for lost packets is late in
+/// any case, and is no measure of the others.
 fn steadiness<'s>(group: &[&'s Series], limits: &Thresholds) -> Vec<(&'s Series, (f64, bool))> {
     let known = group.iter().filter_map(|one| Some((*one, one.steady(limits)?)));
     let (repeated, calm): (Vec<_>, Vec<_>) = known.partition(|(one, _)| one.is_repeated(limits));
     let values: Vec<f64> = calm.iter().map(|(_, value)| *value).collect();
     let usual = median(&values).unwrap_or(1.0);
     let judged = judged(&values, limits, By { healthy: None, apart: limits.apart_steady, explained: 1.0 });
-    // A lone calm run is sound beside those that waited.
+    // A lone calm run is sound where others waited.
     let lone = if repeated.is_empty() { Vec::new() } else { vec![(1.0, false); values.len()] };
     let calm = calm.into_iter().map(|(one, _)| one).zip(judged.unwrap_or(lone));
     calm.chain(repeated.into_iter().map(|(one, value)| (one, (value / usual, true)))).collect()
@@ -147,7 +150,7 @@ pub fn units(series: &[Series], limits: &Thresholds, distance_us: f64) -> Vec<Un
             entry.large.push((one.is_stream, relative, is_bad));
             entry.runs.push(one);
         }
-        // Software takes its time at any distance: what the way adds counts over the whole of the quickest message.
+        // Software takes its time at any distance: what the path adds counts over the whole of the quickest message.
         let quickest = group.iter().filter_map(|one| one.small_us(limits)).reduce(f64::min);
         let explained = quickest.map_or(1.0, |us| 1.0 + distance_us / us);
         let small = By { healthy: None, apart: limits.apart_small, explained };
@@ -288,7 +291,7 @@ mod tests {
             run(["b", "d"], 0.1, Some(60_000.0)),
         ];
         assert_eq!(late(&half), [true, true, false, false]);
-        // A lone run beside one that waits is sound; where all wait, all are late; a pause of the machine is none.
+        // A lone run next to one that waits is sound. Where all wait, all are late; a pause of the machine is none.
         assert_eq!(late(&half[1..3]), [true, false]);
         assert_eq!(late(&half[..2]), [true, true]);
         let pauses = [("a", "b"), ("a", "c"), ("b", "c"), ("b", "d")];

@@ -5,13 +5,13 @@ use super::{BinaryHeap, Event, Queue};
 
 /// Buckets of more events than this are sorted by digits, others by insertion.
 const FEW: usize = 40;
-/// Pushes between two looks at the width, at least.
+/// Pushes between two checks of the width, at least.
 const LOOK: usize = 4096;
 
-/// A ring of buckets `2^shift` ps wide, from the last one opened; what lies beyond them waits in a heap until the ring
-/// comes by. A bucket keeps insertion order and is sorted by time, stably, when it is opened, as the clock enters it or
-/// before ([`Calendar::look_ahead`]): hence first-in first-out at equal times, and an event moves twice where a radix heap
-/// moves it once a digit.
+/// A ring of buckets `2^shift` ps wide, from the last one opened. Later events wait in a heap until the ring reaches
+/// them. A bucket keeps insertion order. It is sorted by time, stably, when the clock enters it or before
+/// ([`Calendar::look_ahead`]). Events at equal times are therefore first-in first-out. An event moves twice, where a
+/// radix heap moves it once a digit.
 ///
 /// The width follows the events: wider while many lie beyond the ring, narrower while they crowd in its buckets. The ring
 /// uses its memory again, so that the steady state does not allocate.
@@ -30,8 +30,9 @@ pub struct Calendar {
     far_at: u64,
     len: usize,
     spare: [Vec<Item>; 2],
-    /// Pushes until the width is looked at again, and of how many in all; places that events have moved in their buckets
-    /// since it last was, and events pushed beyond the ring, by the digits that their distance in buckets has.
+    /// `left` of `pushes` pushes remain until the next check of the width. Since the last check, `moved` counts the
+    /// places that events have moved in their buckets. `beyond` counts events pushed beyond the ring, by the digits of
+    /// their distance in buckets.
     left: usize,
     pushes: usize,
     moved: usize,
@@ -182,8 +183,8 @@ impl Calendar {
         self.due.extend_from_slice(from);
     }
 
-    /// Takes the width at which seven of eight of the latest events had been within the ring; a narrower one where events
-    /// crowd in its buckets nevertheless and the ring has room to spare.
+    /// Takes the width at which seven of eight of the latest events were within the ring. Takes a narrower one where
+    /// events still crowd in its buckets and the ring has room to spare.
     #[cold]
     fn look_at_width(&mut self) {
         let (pushes, moved) = (self.pushes, std::mem::take(&mut self.moved));

@@ -2,11 +2,12 @@
 
 use super::{Event, Queue};
 
-/// Most events of the row: as many as are moved one by one in the time in which a heap takes one.
+/// Most events of the row: moving as many one by one takes as long as one operation of a heap.
 const MOST: usize = 16;
 
-/// Few events stand in a row, the next one last; with more, all are in the queue `Q` until it is empty. One rank's chain of
-/// operations or messages has two or three events at a time, which the row takes in a fraction of a heap's time.
+/// Few events stand in a row, the next one last; with more, all are in the queue `Q` until it is empty. One rank's
+/// chain of operations or messages has two or three events at a time. For these a row takes a fraction of a heap's
+/// time.
 pub struct Few<Q> {
     row: [(u64, Event); MOST],
     len: usize,
@@ -38,7 +39,7 @@ impl<Q: Queue> Queue for Few<Q> {
             return self.push_many(at, event);
         }
         let mut place = self.len;
-        // Of equal times the last pushed goes last.
+        // Among equal times the last pushed goes last.
         while place > 0 && self.row[place - 1].0 <= at {
             self.row[place] = self.row[place - 1];
             place -= 1;

@@ -10,16 +10,16 @@ const WHOLE: u32 = 1_000_000;
 #[derive(Clone, Debug, Default)]
 pub struct Gauge(Option<Arc<AtomicU32>>, Halt);
 
-/// Ends work that nobody waits for any longer: once one of its clones was told to, the work unwinds where it next looks.
+/// Ends work that nobody waits for any longer. Once one of its clones has halted, the work unwinds at its next check.
 #[derive(Clone, Debug, Default)]
 pub struct Halt(Option<Arc<AtomicBool>>);
 
-/// What halted work unwinds with. It is no panic: nobody is told.
+/// What halted work unwinds with. It is no panic: nobody sees a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Halted;
 
 impl Halt {
-    /// One that can be told to.
+    /// A halt that can be triggered.
     pub fn new() -> Halt {
         Halt(Some(Arc::default()))
     }
@@ -37,7 +37,7 @@ impl Halt {
     }
 }
 
-/// What nobody reads makes no settings differ.
+/// A gauge that nobody reads makes no settings differ.
 impl PartialEq for Gauge {
     fn eq(&self, _other: &Gauge) -> bool {
         true
@@ -50,7 +50,7 @@ impl Gauge {
         Gauge::heeding(Halt::default())
     }
 
-    /// The same, whose simulation ends when it is told to halt.
+    /// The same, for a simulation that ends when `halt` is triggered.
     pub fn heeding(halt: Halt) -> Gauge {
         Gauge(Some(Arc::default()), halt)
     }
@@ -60,7 +60,7 @@ impl Gauge {
         self.0.as_ref().map_or(0.0, |gauge| f64::from(gauge.load(Ordering::Relaxed)) / f64::from(WHOLE))
     }
 
-    /// Whether the simulation that told it is over.
+    /// Whether the simulation that reports to it is over.
     pub fn is_over(&self) -> bool {
         self.0.as_ref().is_none_or(|gauge| Arc::strong_count(gauge) == 1)
     }

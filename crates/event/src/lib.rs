@@ -1,13 +1,15 @@
 //! The event core: a clock in whole picoseconds and a queue of small typed events.
 //!
-//! An event is two words, its time and a packed payload ([`Event`]), so that a queue moves 16 bytes and no event owns
-//! memory. A simulation schedules only at or after its clock, which lets the queue be a radix heap ([`RadixHeap`]) or a
-//! calendar ([`Calendar`], for networks): cheaper than a comparison heap and first-in first-out at equal times without a
-//! sequence number. Where events are often few, a row stands before it ([`Few`]). The alternatives ([`BinaryHeap`],
-//! [`QuadHeap`]) are kept so that `examples/event_rates.rs` can show the difference on any machine.
+//! An event is two words, its time and a packed payload ([`Event`]). A queue moves 16 bytes, and no event owns memory.
+//! A simulation schedules only at or after its clock. The queue can therefore be a radix heap ([`RadixHeap`]) or a
+//! calendar ([`Calendar`], for networks). Both are cheaper than a comparison heap, and first-in first-out at equal
+//! times without a sequence number. Where events are often few, a row stands before the queue ([`Few`]). The
+//! alternatives ([`BinaryHeap`], [`QuadHeap`]) remain for `examples/event_rates.rs`, which shows the difference on any
+//! machine.
 //!
-//! Beside them: places and queues of what comes and goes ([`Pool`], [`List`]), seeded random numbers ([`random`]), sizes of messages drawn by them ([`sizes`]), transfers as
-//! pipelines of servers ([`pipeline`]), and how far a run is ([`Gauge`]).
+//! The crate also has pools and lists of what comes and goes ([`Pool`], [`List`]), seeded random numbers ([`random`]),
+//! and sizes of messages ([`sizes`]). [`pipeline`] models transfers as servers in a row, and [`Gauge`] shows the
+//! progress of a run.
 
 mod calendar;
 mod few;
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Pushes and pops as told; the reference is a stable sort.
+    /// Pushes and pops as given; the reference is a stable sort.
     fn agrees_with_stable_sort<Q: Queue>(steps: &[(u64, bool)]) {
         let (mut queue, mut reference) = (Q::default(), Vec::<(u64, u32)>::new());
         let mut now = 0;

@@ -1,8 +1,8 @@
-//! A transfer as a pipeline: items (bursts, packets, words) pass through servers one after another, each server takes
-//! one item at a time, and windows bound how many items may be between two steps (stream buffers, staging memory).
+//! A transfer as a pipeline: items (bursts, packets, words) pass through servers one after another. Each server takes
+//! one item at a time. Windows bound how many items may be between two steps (stream buffers, staging memory).
 //!
-//! It runs on the event core, so two steps that share a server (a half-duplex bus) compete for it, and what holds the
-//! transfer back comes out as busy time of a server or as time that a server waited for a window.
+//! It runs on the event core, so two steps that share a server (a half-duplex bus) compete for it. What limits the
+//! transfer shows as busy time of a server, or as time that a server waited for a window.
 
 use crate::{Event, Queue, RadixHeap, TraceHash};
 use hotlink_fabric::units::Time;
@@ -69,7 +69,7 @@ pub struct Pipeline {
     pub pieces: Pieces,
     /// The step at whose end the data have arrived; steps after it (responses) only free windows.
     pub arrival: usize,
-    /// Time before the first item starts (set-up).
+    /// Time before the first item starts (setup).
     pub start: Time,
 }
 
@@ -124,8 +124,8 @@ const DONE: u8 = 2;
 /// A server at run time.
 #[derive(Default)]
 struct Server {
-    /// For each of its steps the items that wait, with the event at which they came. A window keeps out all items of
-    /// a step or none, so that only the first of each need be looked at.
+    /// For each of its steps the items that wait, with the event at which they came. A window keeps out all items of a
+    /// step or none, so only the first of each needs a check.
     waiting: Vec<(usize, VecDeque<(u64, u32)>)>,
     busy: bool,
     work: Time,
@@ -167,9 +167,9 @@ impl Pipeline {
         *between = (*between).max(least);
     }
 
-    /// The same transfer while the receiver sends as much back: each node's devices do the sender's part of one transfer
-    /// and the receiver's of the other, and one channel carries requests one way and responses to the other way's. By
-    /// symmetry one transfer is simulated, on servers that do both.
+    /// The same transfer while the receiver sends as much back. Each node's devices do the sender's part of one
+    /// transfer and the receiver's of the other. One channel carries the requests of one direction and the responses to
+    /// the other. By symmetry one transfer is simulated, on servers that do both.
     #[must_use]
     pub fn both_ways(mut self) -> Pipeline {
         let whole = |name: &str| name.split(" (").next().unwrap_or(name).to_owned();
@@ -209,7 +209,7 @@ impl Pipeline {
 }
 
 impl Run<'_> {
-    /// `item` comes to `step`, or has passed the last one.
+    /// `item` arrives at `step`, or has passed the last one.
     fn arrive(&mut self, now: u64, step: usize, item: u32) {
         if step > 0 {
             self.leave(now, step - 1, item);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     proptest! {
-        /// The closed form of a tandem queue: the first item's way, then one item each slowest service.
+        /// The closed form of a tandem queue: the first item's path, then one item each slowest service.
         #[test]
         fn a_tandem_takes_its_closed_form(services in proptest::collection::vec(1u64..1000, 1..6), items in 1u32..50) {
             let sum: u64 = services.iter().sum();

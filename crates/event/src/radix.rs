@@ -2,9 +2,9 @@
 
 use super::{Event, Queue};
 
-/// Levels of `2^BITS` buckets. An event lies on the level of the highest digit in which its time differs from the
-/// clock, in the bucket of its own digit there; when the clock enters a bucket its events move to lower levels. A
-/// bucket keeps insertion order and equal times always share a bucket, hence first-in first-out.
+/// Levels of `2^BITS` buckets. The highest digit in which an event's time differs from the clock gives its level; the
+/// event's own digit there gives its bucket. When the clock enters a bucket its events move to lower levels. A bucket
+/// keeps insertion order and equal times always share a bucket: first-in first-out.
 ///
 /// Buckets keep their memory, so that the steady state does not allocate.
 pub struct RadixHeap<const BITS: u32 = 6> {

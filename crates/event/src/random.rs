@@ -41,8 +41,8 @@ impl Random {
     }
 }
 
-/// Natural logarithm of a positive number by basic operations only, which every machine rounds alike (a system's own
-/// `ln` may differ in the last bit, and with it the whole trace).
+/// Natural logarithm of a positive number by basic operations only, which every machine rounds alike. A system's own
+/// `ln` may differ in the last bit, and with it the whole trace.
 fn ln(x: f64) -> f64 {
     let exponent = ((x.to_bits() >> 52) as i32) - 1022;
     let mantissa = f64::from_bits(x.to_bits() & !(0x7ff << 52) | 1022 << 52);

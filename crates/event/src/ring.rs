@@ -26,8 +26,8 @@ struct Bucket {
 
 const EMPTY: Bucket = Bucket { first: NONE, last: NONE, used: CHUNK as u32, len: 0 };
 
-/// A ring of buckets that keep the order of insertion. Their chunks come from one pool and go back to it, the last freed
-/// being used first: what is near stays in use, however far apart the times of the events.
+/// A ring of buckets that keep the order of insertion. Their chunks come from one pool, which reuses the last freed
+/// first. Near memory thus stays in use, however far apart the times of the events.
 pub(super) struct Ring {
     buckets: Vec<Bucket>,
     occupied: [u64; BUCKETS / 64],

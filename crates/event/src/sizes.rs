@@ -5,7 +5,7 @@ use crate::random::Random;
 /// A distribution of messages' bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SizeLaw {
-    /// All of so many bytes.
+    /// All of this many bytes.
     Fixed(u64),
     /// Exponential, of this mean, in whole bytes.
     Exponential(f64),

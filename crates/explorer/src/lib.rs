@@ -1,6 +1,5 @@
-//! The explorer's page: the files that `make explorer` builds as one page ([`Page`]), what it begins with
-//! ([`Asked`]), and a server of it on loopback
-//! ([`serve()`]). The page computes by itself.
+//! The explorer's page: the files that `make explorer` builds as one page ([`Page`]), its beginning ([`Asked`]), and a
+//! server of it on loopback ([`serve()`]). The page computes by itself.
 
 mod page;
 mod serve;

@@ -15,7 +15,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Beside the command: `target/web` where it was built, `share/hotlink/web` where it was installed.
+    /// Next to the command: `target/web` where it was built, `share/hotlink/web` where it was installed.
     ///
     /// # Errors
     /// It is not there, or of another version.
@@ -44,7 +44,7 @@ impl Page {
 
     /// The page that fetches its engine.
     pub fn served(&self, state: &Value) -> String {
-        // A text of a user's file must not end the element that it stands in.
+        // A text of a user's file must not end its element.
         let state = state.to_string().replace("</", "<\\/").replace("<!--", "<\\!--");
         self.html.replacen(STATE, &STATE.replace("{}", &state), 1)
     }

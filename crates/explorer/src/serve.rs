@@ -11,7 +11,7 @@ const MOST_HEAD: usize = 16 << 10;
 /// A browser on the same machine sends and takes a page faster.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Serves until the process is stopped. `say` is told the address, and what the user must do.
+/// Serves until the process is stopped. `say` gets the address, and the user's next step.
 ///
 /// # Errors
 /// It cannot listen.
@@ -79,7 +79,7 @@ impl Site<'_> {
         };
         let host = lines.find_map(|line| line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("host")));
         let host = host.map(|(_, value)| value.trim().to_owned()).unwrap_or_default();
-        // Another name that leads here is a page of somebody else's.
+        // Another name that leads here is of a page from elsewhere.
         let is_own = [format!("127.0.0.1:{}", self.port), format!("localhost:{}", self.port)].contains(&host);
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let is_known = query.split('&').any(|part| part.strip_prefix("token=") == Some(&self.token));

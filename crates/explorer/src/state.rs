@@ -1,4 +1,4 @@
-//! What the page begins with: a question, and the texts of the files that it is about.
+//! The beginning of the page: a question, and the texts of its files.
 
 use hotlink_fabric::input;
 use hotlink_study::values::Counts;
@@ -6,7 +6,7 @@ use hotlink_study::{Error, Source};
 use serde_json::{Map, Value, json};
 use std::io::Read;
 
-/// What the page shows first.
+/// The first view of the page.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// The fabric, with what is other in it and its tables in its name.
@@ -15,7 +15,7 @@ pub struct Asked<'a> {
     pub apart: Option<(&'a str, &'a str, &'a [String])>,
     /// Hosts; by default the fabric's own number.
     pub nodes: Option<u32>,
-    /// Who sends to whom.
+    /// The pattern of senders and receivers.
     pub traffic: &'a str,
     /// Bytes of a message.
     pub size: u64,
@@ -24,8 +24,7 @@ pub struct Asked<'a> {
 impl Asked<'_> {
     /// The page's state, and how many hosts it has.
     ///
-    /// # Errors
-    /// What is wrong with the network: it is told here, not in the page.
+    /// # Errors A mistake of the network: it is reported here, not in the page.
     pub fn state(&self) -> Result<(Value, u32), Error> {
         let nodes = self.nodes()?;
         let (fabric, routes, fail) = self.apart.unwrap_or((self.fabric, "", &[]));

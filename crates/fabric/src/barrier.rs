@@ -1,10 +1,10 @@
 //! Barrier and reduction networks: what they are, and how long they take in closed form.
 //!
-//! A barrier network is a tree of combining devices beside the fabric's data network. A node signals its arrival
-//! (`enter`); every device passes the signal up once all its inputs have it; the top turns it round and the devices pass
-//! the result down; a node sees it by polling (`read`). One device is H06's two-state machine, with
-//! `t_b = o_w + o_p(P) + o_r` (H06 s22); a single device for all nodes with a time per arrival is a counter; a tree with
-//! a machine's full depth is BlueGene/L's.
+//! A barrier network is a tree of combining devices next to the fabric's data network. A node signals its arrival
+//! (`enter`). Every device passes the signal up once all its inputs have it. The top device returns the result, and the
+//! devices pass it down; a node polls for it (`read`). One device is H06's two-state machine, with
+//! `t_b = o_w + o_p(P) + o_r` (H06 s22). A single device for all nodes with a time per arrival is a counter. A tree with a
+//! machine's full depth is BlueGene/L's.
 
 use crate::terms::{Origin, Value};
 use crate::units::Time;
@@ -17,7 +17,7 @@ pub struct BarrierSpec {
     pub name: String,
     /// Inputs of a device.
     pub arity: u32,
-    /// The tree is that of a machine of this size, whatever part of it takes part: signals go to its top.
+    /// The tree is that of a machine of this size, for any part of it: signals go to its top.
     pub machine_nodes: Option<u32>,
     /// The tree can be cut into partitions of this many nodes times a power of two, each with a top of its own.
     pub partition_nodes: Option<u32>,
@@ -35,8 +35,8 @@ pub struct BarrierSpec {
     pub hop: Value<Time>,
     /// A device, from its last input to its output, each way.
     pub gate: Value<Time>,
-    /// o_p(P) of the network as a whole for up to so many nodes, where it is known for whole networks (a synthesis): it
-    /// adds to `gate`, and one device of the model stands for all. Empty: not known so.
+    /// o_p(P) of the whole network for up to so many nodes, where it is known for whole networks (a synthesis). It adds
+    /// to `gate`, and one device of the model stands for all. Empty if not known.
     pub processing: BTreeMap<u32, Value<Time>>,
     /// The same for each of its inputs in use (H06 o_p(P) = P x 0.01 us); none: zero.
     pub gate_per_input: Option<Value<Time>>,
@@ -149,8 +149,7 @@ impl BarrierSpec {
 
     /// A barrier of `nodes` nodes that arrive together: `phases` x (o_w + o_p(P) + o_r), H06 s22.
     ///
-    /// Polling is counted as one whole read after the result is there, which is its worst case: a read under way may
-    /// see it earlier.
+    /// Polling is counted as one whole read after the result, its worst case: a read under way may see it earlier.
     ///
     /// # Errors
     /// A number of nodes that the network does not serve.

@@ -32,7 +32,7 @@ pub struct Fabric {
     pub(crate) incoming: OnceLock<Incoming>,
 }
 
-/// The ways of one trip through a fabric: what depends on its ends alone, looked up once.
+/// The paths of one trip through a fabric: what depends on its ends alone, looked up once.
 #[derive(Debug)]
 pub struct Ways<'a> {
     fabric: &'a Fabric,
@@ -71,8 +71,8 @@ impl Ways<'_> {
         hops.get(nth(hops.len())? as usize).copied()
     }
 
-    /// Every next hop of a packet at `state`, with the share of the flow that takes it; empty at the destination,
-    /// and where no route exists. Clears `hops` first and allocates nothing once `hops` is large enough.
+    /// Every next hop of a packet at `state`, with the share of the flow that takes it. Empty at the destination, and
+    /// where no route exists. Clears `hops` first and allocates nothing once `hops` is large enough.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         hops.clear();
         if state.at == self.destination {
@@ -125,7 +125,7 @@ impl Fabric {
         self.network.nodes
     }
 
-    /// The ways of a trip.
+    /// The paths of a trip.
     pub fn ways(&self, trip: Trip) -> Ways<'_> {
         let node = trip.destination.0 as usize;
         Ways {
@@ -153,7 +153,8 @@ impl Fabric {
         paths.is_tree().then_some(Alike { channels, vc: 0, phase: state.phase })
     }
 
-    /// All that [`Fabric::alike`] may give between devices of a complete tree, where packets remember nothing of their way.
+    /// All that [`Fabric::alike`] may give between devices of a complete tree, where packets do not remember their
+    /// path.
     pub fn sets_alike(&self) -> impl Iterator<Item = &[Channel]> {
         let tree = match &self.routing {
             Routing::Paths(paths) if paths.phases() == 1 => paths.tree(),

@@ -2,11 +2,11 @@
 //!
 //! A packet that holds one virtual channel may wait for the next on its route. If no cycle of such dependencies can
 //! form, packets cannot deadlock; a cycle means that blocked packets of the right lengths may. Every route that the
-//! routing allows is followed. On a cube in dimension order, rings of one dimension are copies of each other and
-//! dependencies between dimensions only ascend, so one ring of each dimension tells all.
+//! routing allows is followed. On a cube in dimension order, rings of one dimension are copies of each other, and
+//! dependencies between dimensions only ascend. One ring of each dimension therefore suffices.
 //!
-//! What the graph does not see is told beside it: SCI rings have cycles but their access protocol (bypass FIFO, echo,
-//! busy retry) keeps packets moving, and unbounded buffers never block.
+//! The graph does not see two things. SCI rings have cycles, but their access protocol (bypass FIFO, echo, busy retry)
+//! keeps packets moving. Unbounded buffers never block.
 
 use crate::built::Fabric;
 use crate::flow_control::Admission;
@@ -25,7 +25,7 @@ pub struct VirtualChannel {
     pub vc: u8,
 }
 
-/// Why blocked packets cannot deadlock whatever the graph says.
+/// Why blocked packets cannot deadlock in any graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {
     /// SCI's ring access protocol.
@@ -47,7 +47,7 @@ pub struct Report {
     pub cycle: Option<Vec<VirtualChannel>>,
     /// What prevents deadlock in spite of a cycle.
     pub protection: Option<Protection>,
-    /// Virtual channels of each channel that were told apart.
+    /// Virtual channels of each channel that were distinguished.
     pub lanes: u8,
 }
 
@@ -102,8 +102,7 @@ pub fn check(fabric: &Fabric) -> Result<Report, TooLarge> {
     Ok(Report { channels, dependencies, cycle, protection, lanes: graph.vcs as u8 })
 }
 
-/// Whether packets cannot deadlock, and why (not); `None` where that is not known, as of a fabric too large to follow every
-/// route.
+/// Whether packets cannot deadlock, and why (not). `None` where that is not known: too many routes.
 pub fn told(fabric: &Fabric) -> (Option<bool>, String) {
     match check(fabric) {
         Ok(report) => (report.known_free(), report.sentence(fabric)),
@@ -160,8 +159,8 @@ impl Report {
 struct Dependencies<'a> {
     fabric: &'a Fabric,
     vcs: usize,
-    /// First word of the row of each channel's virtual channel 0. No packet arrives at a node's own first channel, so
-    /// that has no row.
+    /// First word of the row of each channel's virtual channel 0. A node's first channel, where no packet arrives, has
+    /// none.
     row: Vec<u64>,
     words: Vec<u64>,
     used: Vec<bool>,
@@ -258,7 +257,7 @@ impl<'a> Dependencies<'a> {
         self.follow_explicit_routes();
     }
 
-    /// Follows the way of every home's packets to every node, switch by switch.
+    /// Follows the path of every home's packets to every node, switch by switch.
     fn follow_tables(&mut self, tables: &Forwarding) {
         let network = &self.fabric.network;
         let mut seen = vec![u32::MAX; network.vertices()];
@@ -284,7 +283,7 @@ impl<'a> Dependencies<'a> {
         }
     }
 
-    /// The same on the lanes that packets take, pair by pair: a packet's level and the ports that it passes choose them.
+    /// The same on the lanes that packets take, pair by pair. A packet's level and ports choose its lanes.
     fn follow_lanes(&mut self, tables: &Forwarding, lanes: &Lanes) {
         let network = &self.fabric.network;
         // Destination for which a virtual channel was last held at a level: from there packets went on before.
@@ -344,7 +343,7 @@ impl<'a> Dependencies<'a> {
             while ring.len() < cube.extents[d as usize] as usize {
                 ring.push(cube.neighbour(ring[ring.len() - 1], d, true));
             }
-            // Without virtual channels to change on the way, a long route depends on nothing that short ones do not.
+            // Without virtual channels to change on the path, a long route depends on nothing that short ones do not.
             let (many, short) = (ring.len(), self.vcs == 1 && ring.len() > whole);
             let before = 1..if short { 3 } else { many };
             let after = if short && cube.bidirectional { many - 2..many } else { 0..0 };
@@ -418,7 +417,7 @@ struct Walk {
     seen: Vec<u32>,
     round: u32,
     phases: usize,
-    /// Of each state seen, where its mask of wanted virtual channels starts.
+    /// For each state seen, where its mask of wanted virtual channels starts.
     mask_start: Vec<usize>,
     masks: Vec<u64>,
     /// Every hop of the round, with the state it leads to.

@@ -11,16 +11,18 @@
 //! In an all-to-all each of N nodes sends one packet to each other; the *hot link* is the number of packets over
 //! one link. The rates here are MB/s (10^6 bytes per second) of payload that one node sends.
 //!
-//! How the equations are read where the text of M02 is damaged or silent: tori of N nodes are padded to r^f with
-//! r = ceil(N^(1/f)); nodes fill switches in order; up to one crossbar's ports there is one switch and B = B_eff.
-//! Eqs. 6-10 average over the inter-switch links: the middle link of a linear array carries more, which the load count
-//! shows. This module never looks at routes, so that each can check the other.
+//! The text of M02 is damaged or silent in places. There, tori of N nodes are padded to r^f with r = ceil(N^(1/f)).
+//! Nodes fill switches in order. Up to one crossbar's ports there is one switch and B = B_eff. Eqs. 6-10 average over
+//! the inter-switch links: the middle link of a linear array carries more, which the load count shows. This module
+//! never looks at routes, so that each can check the other.
 //!
-//! M02's k is the number of node ports of a switch, where all switches are alike. Where they are not, it has two readings:
-//! the mean over nodes of the nodes on a node's own switch, sum k_i^2 / N, and the mean over switches, N/S. The first is
-//! the one chosen here: N - k and k - 1 are then what a node sends to others and to its own switch, as counting pairs gives.
-//! [`FormResult::by_switches`] has the second. h is the mean over pairs of switches (Eqs. 7 and 8); where the nodes of each
-//! switch are stated (`groups`), the first reading weighs each pair of switches by its pairs of nodes.
+//! M02's k is the number of node ports of a switch, where all switches are alike. Otherwise it has two readings. One is
+//! the mean over nodes of the nodes on a node's own switch, sum k_i^2 / N, the other the mean over switches, N/S. This
+//! module takes the first: N - k and k - 1 are then what a node sends to others and to its own switch.
+//! [`FormResult::by_switches`] has the second.
+//!
+//! h is the mean over pairs of switches (Eqs. 7 and 8). Where the nodes of each switch are stated (`groups`), the first
+//! reading weighs each pair of switches by its pairs of nodes.
 
 use crate::maths;
 use crate::spec::{Capacities, Clos64, Crossbar, CubeSpec, Extents, FabricSpec, Role, SwitchArray, SwitchRing};
@@ -34,8 +36,8 @@ pub fn hot_link_cube(nodes: f64, radix: f64) -> f64 {
     nodes * (radix - 1.0) / 2.0
 }
 
-/// M02 Eq. 2: packets over each B-Link, 2(N-1) + sum over d = 2..f of (d-1) C(f,d) (r-1)^d: what the node sends and
-/// receives, and what turns from one ring into another there.
+/// M02 Eq. 2: packets over each B-Link, 2(N-1) + sum over d = 2..f of (d-1) C(f,d) (r-1)^d. The first term is what the
+/// node sends and receives, the sum what turns from one ring into another there.
 pub fn hot_b_link(nodes: f64, radix: f64, dimensions: u32) -> f64 {
     let mut binomial = f64::from(dimensions);
     let mut turning = 0.0;
@@ -57,8 +59,7 @@ pub fn hot_link_switches(nodes: f64, nodes_per_switch: f64, hops: f64, channels:
     nodes * (nodes - nodes_per_switch) * hops / channels
 }
 
-/// M02 Eq. 7: mean hops between two distinct switches of a linear array: 1 for two, (S+1)/3 for more (which is 1
-/// for two as well).
+/// M02 Eq. 7: mean hops between two distinct switches of a linear array. (S+1)/3 gives 1 for two switches as well.
 pub fn hops_array(switches: f64) -> f64 {
     (switches + 1.0) / 3.0
 }
@@ -78,8 +79,8 @@ pub fn bandwidth_switch_to_switch(nodes: f64, nodes_per_switch: f64, hot: f64, e
     ((nodes - nodes_per_switch) / hot * effective).min(host_link)
 }
 
-/// M02 Eq. 12 (with Eq. 11, B_same = B_eff): the mean over a node's N-1 partners,
-/// ((N-k) B_sw2sw + (k-1) B_same)/(N-1), written so that equal bandwidths give exactly that bandwidth.
+/// M02 Eq. 12 (with Eq. 11, B_same = B_eff): the mean over a node's N-1 partners, ((N-k) B_sw2sw + (k-1) B_same)/(N-1).
+/// The code's form gives exactly B for equal bandwidths B.
 pub fn bandwidth_overall(nodes: f64, nodes_per_switch: f64, sw2sw: f64, same_switch: f64) -> f64 {
     same_switch - (nodes - nodes_per_switch) / (nodes - 1.0) * (same_switch - sw2sw)
 }
@@ -95,7 +96,7 @@ pub struct Limit {
     pub mbps: f64,
 }
 
-/// A closed form's result with every term on the way. Terms that the topology does not have are `None`.
+/// A closed form's result with every term on the path. Terms that the topology does not have are `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FormResult {
     /// Nodes asked for.
@@ -114,8 +115,8 @@ pub struct FormResult {
     pub by_switches: Option<(f64, f64)>,
     /// h: mean hops between distinct switches.
     pub hops: Option<f64>,
-    /// Mean time of a message's head through the idle network, over all pairs of nodes, in microseconds: what the
-    /// resources on its way add, without software and without the time of its bytes.
+    /// Mean time of a message's head through the idle network, over all pairs of nodes, in microseconds. It sums the
+    /// resources on its path, without software and without the time of its bytes.
     pub idle_us: f64,
     /// Packet efficiency on links under [`Capacities::Theoretical`].
     pub efficiency: f64,
@@ -132,8 +133,8 @@ pub struct FormResult {
 }
 
 impl FormResult {
-    /// What each node sends at once where all links between switches carry the mean load of Eq. 6: N R over it, in MB/s, as
-    /// a load count has it. Eq. 12 is another number, a mean of bandwidths. Cubes have no other (Eqs. 4 and 5).
+    /// What each node sends at once, in MB/s, where all links between switches carry the mean load of Eq. 6. It is N R
+    /// over that load, as a load count has it. Eq. 12 is a mean of bandwidths. Cubes have no other (Eqs. 4 and 5).
     pub fn links_averaged_mbps(&self) -> f64 {
         let nodes = f64::from(self.nodes);
         match (self.sw2sw_mbps, self.same_switch_mbps, self.nodes_per_switch) {
@@ -149,8 +150,8 @@ impl FormResult {
 
 /// The closed form for `nodes` nodes of `spec` under all-to-all traffic of messages of `message_bytes`.
 ///
-/// `None` where M02 has no equation: fewer than two nodes, another topology than cubes of one-way rings, arrays and
-/// rings of switches, Clos64 (up to its 128 nodes) or one crossbar, several switches that have a rate, or links without one.
+/// `None` where M02 has no equation: fewer than two nodes, several switches with a rate, links without one, or another
+/// topology. M02 has cubes of one-way rings, arrays and rings of switches, Clos64 (up to 128 nodes) and one crossbar.
 pub fn for_fabric(spec: &FabricSpec, nodes: u32, capacities: Capacities, message_bytes: u64) -> Option<FormResult> {
     if nodes < 2 {
         return None;
@@ -268,7 +269,7 @@ impl Case<'_> {
         })
     }
 
-    /// Latency of both hosts and of the resources on the way, each as often as it is passed.
+    /// Latency of both hosts and of the resources on the path, each as often as it is passed.
     fn idle_us(&self, way: &[(Role, f64)]) -> f64 {
         // What a node receives does not pass the engine that sends.
         let passed = |role: Role| if role == Role::Engine { 1.0 } else { 2.0 };
@@ -362,8 +363,8 @@ impl Switches {
         self.held.len() as f64
     }
 
-    /// A line or ring of switches; `distances` sums hops over ordered pairs of nodes on distinct switches. Where `groups`
-    /// are stated, h is their mean.
+    /// A line or ring of switches; `distances` sums hops over ordered pairs of nodes on distinct switches. Where
+    /// `groups` are stated, h is their mean.
     fn joined(held: Vec<u32>, even_hops: f64, channels: f64, distances: f64, groups: &[u32]) -> Switches {
         let nodes: f64 = held.iter().map(|&held| f64::from(held)).sum();
         let within: f64 = held.iter().map(|&held| f64::from(held) * f64::from(held)).sum();
@@ -454,8 +455,7 @@ impl Switches {
     }
 }
 
-/// Nodes on each switch that has any, where they fill those of `groups` in order, or of `usual` if none are stated; `None`
-/// if there are more.
+/// Nodes on each switch that has any. They fill `groups` in order, or `usual` if empty. `None` if there are more nodes.
 fn filled(nodes: u32, groups: &[u32], usual: impl Iterator<Item = u32>) -> Option<Vec<u32>> {
     let mut left = nodes;
     let mut fill = |held: u32| {

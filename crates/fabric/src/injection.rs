@@ -24,9 +24,9 @@ impl Fabric {
         .map(|bytes_per_s| bytes_per_s / 1e6)
     }
 
-    /// What a node's own devices let it inject, in MB/s (10^6 bytes per second) of payload: its host, its link, and where it
-    /// has a router or B-Link for itself, that and all the links that leave it. Of the median node: a failed link or a slow
-    /// host of another is no measure. `None` if none of them has a rate.
+    /// What a node's own devices let it inject, in MB/s (10^6 bytes per second) of payload: its host and its link. A
+    /// router or B-Link of the node alone counts too, with all the links that leave it. The median node counts, so that
+    /// a failed link or another node's slow host does not. `None` if none of these devices has a rate.
     pub fn injection_mbps(&self, capacities: Capacities, efficiency: f64) -> Option<f64> {
         self.usual(&|resource| self.payload_mbps(resource, capacities, efficiency).unwrap_or(f64::INFINITY))
     }
@@ -36,7 +36,7 @@ impl Fabric {
         self.own_devices(node, Way::Out, capacities, efficiency)
     }
 
-    /// The same of what a node can take in: over the links that come to it, without the engine that only sends.
+    /// The same for what a node can receive: over the links that arrive at it, without the engine that only sends.
     pub fn reception_at_mbps(&self, node: Node, capacities: Capacities, efficiency: f64) -> Option<f64> {
         self.own_devices(node, Way::In, capacities, efficiency)
     }
@@ -75,8 +75,8 @@ impl Fabric {
         }
     }
 
-    /// Rates of the channels that leave `vertex`, or come to it, other than those of `back`; a device behind an internal
-    /// connection or a host bus (a ring stop, a NIC) counts by what leaves it or comes to it.
+    /// Rates of the channels that leave `vertex`, or arrive at it, other than those of `back`. A device behind an
+    /// internal connection or a host bus (a ring stop, a NIC) counts by its own channels.
     fn through(&self, vertex: Vertex, back: Vertex, way: Way, rate: &impl Fn(Resource) -> f64) -> f64 {
         let one = |(channel, next): (Channel, Vertex)| {
             let (own, role) = (rate(Resource::Channel(channel)), self.network.role(Resource::Channel(channel)));
@@ -88,7 +88,7 @@ impl Fabric {
         if count == 0 { f64::INFINITY } else { sum }
     }
 
-    /// The channels that leave a device, or come to it, each with its other end.
+    /// The channels that leave a device, or arrive at it, each with its other end.
     fn beside(&self, vertex: Vertex, way: Way) -> impl Iterator<Item = (Channel, Vertex)> + '_ {
         let network = &self.network;
         let (out, into) = match way {

@@ -1,5 +1,4 @@
-//! Texts that a question names: a file's, standard input's where the name is `-`, or what a face lends: a browser has no
-//! files.
+//! Texts that a question names: a file's, standard input's (`-`), or what a face lends, as a browser has no files.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -50,7 +49,7 @@ pub fn is_path(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml") || is_standard(name)
 }
 
-/// The path of a file that `file` names by its way from there.
+/// The path of a file that `file` names by its path from there.
 pub(crate) fn beside(file: &str, path: &str) -> String {
     let path = Path::new(file).with_file_name(path);
     path.canonicalize().unwrap_or(path).display().to_string()

@@ -21,9 +21,9 @@ impl Inventory {
         self.pieces.get(&kind).copied().unwrap_or(0)
     }
 
-    /// What a built fabric consists of. A cube needs an adapter for each node asked for and a cable for each of a
-    /// router's rings (one more position, one more of each: rings are cut to length). Its routers are parts of the nodes,
-    /// unless hosts have links to them or the fabric names a switch to buy. Clos64 crossbars and the cables
+    /// What a built fabric consists of. A cube needs an adapter for each node asked for, and a cable for each of a
+    /// router's rings. (One more position needs one more of each: rings are cut to length.) Its routers are parts of
+    /// the nodes, unless hosts have links to them or the fabric names a switch to buy. Clos64 crossbars and the cables
     /// among them come inside their enclosures; a GPU fabric has whole hosts. Scale-up links and processes of one
     /// machine need nothing.
     pub fn of(fabric: &Fabric) -> Inventory {
@@ -58,7 +58,7 @@ fn counted(fabric: &Fabric) -> BTreeMap<ItemKind, u64> {
     let of_nodes = channels().filter(from_switch).filter(|&c| role(c) == Role::Link).count();
     pieces.insert(ItemKind::CableNode, of_nodes as u64);
     for (kind, wanted) in [(ItemKind::CableSwitch, Role::SwitchLink), (ItemKind::CableGlobal, Role::GlobalLink)] {
-        // Of a link both ways, the direction from the lower vertex counts; a link one way counts as it stands.
+        // A link with both directions counts by the direction from the lower vertex; a link with one counts as it is.
         let cable = |c: &Channel| network.from(*c) < network.to(*c) || network.reverse(*c).is_none();
         pieces.insert(kind, channels().filter(|&c| role(c) == wanted).filter(cable).count() as u64);
     }

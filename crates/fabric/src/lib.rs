@@ -4,8 +4,8 @@
 //! per-packet overhead; a route is a sequence of resources. One description (a TOML file, [`spec::FabricSpec`])
 //! feeds every engine: the closed forms ([`forms`]), the load count and the simulator.
 //!
-//! This crate is pure: no clock, no simulator, and no file but those of the catalog and those that the caller names
-//! (standard input among them, [`input`]).
+//! This crate is pure: it has no clock and no simulator. It reads only the catalog's files and those that the caller
+//! names (standard input among them, [`input`]).
 
 pub mod assumption;
 mod attachment;

@@ -1,9 +1,8 @@
 //! A fabric built for a number of nodes: vertices and directed channels, each possibly a resource with a capacity.
 //!
-//! Vertices are devices (node, bus, router, ring stop, switch), channels are directed. A resource is a vertex, a
-//! channel or a part of a node's host whose role has a rate; a route is a sequence of channels and the vertices
-//! between them. Channels are numbered in order of their source, so that those leaving a vertex lie together, in
-//! port order.
+//! Vertices are devices (node, bus, router, ring stop, switch); channels are directed. A resource is a vertex, a
+//! channel or a part of a node's host whose role has a rate. A route is a sequence of channels and the vertices between
+//! them. Channels are numbered by their source, so those leaving a vertex lie together, in port order.
 
 use crate::terms::Role;
 use crate::units::{Rate, Time};
@@ -70,7 +69,7 @@ pub struct Network {
     /// topology has no such order.
     pub order: Vec<u8>,
     /// Region of each vertex, where packets may go by a random one (Valiant routing): a group, or a switch by itself.
-    /// [`NO_REGION`] of nodes; empty where the topology has none.
+    /// Nodes have [`NO_REGION`]. Empty where the topology has no regions.
     pub region: Vec<u32>,
     /// Roles that sit in every node's host and have a rate in the fabric's description.
     pub host_roles: Vec<Role>,
@@ -109,8 +108,7 @@ impl Network {
         vertices.chain(channels).chain(hosts)
     }
 
-    /// The parts of a node's host that its messages cross, in their order: those it sends, or those it receives, which no
-    /// engine carries.
+    /// The parts of a node's host that its messages cross, in order: those it sends, or those it receives (no engine).
     pub fn host_parts(&self, node: Node, is_sender: bool) -> impl Iterator<Item = Resource> + '_ {
         let last = self.host_roles.len().saturating_sub(1);
         let roles = (0..self.host_roles.len()).map(move |at| self.host_roles[if is_sender { at } else { last - at }]);
@@ -168,7 +166,7 @@ impl Network {
     }
 }
 
-/// The channels of a network by the vertex that they come to.
+/// The channels of a network by the vertex at which they arrive.
 #[derive(Clone, Debug)]
 pub struct Incoming {
     channels: Vec<Channel>,
@@ -186,7 +184,7 @@ impl Incoming {
         Incoming { channels, start }
     }
 
-    /// The channels that come to a vertex.
+    /// The channels that arrive at a vertex.
     pub fn of_vertex(&self, vertex: Vertex) -> &[Channel] {
         let v = vertex.0 as usize;
         &self.channels[self.start[v] as usize..self.start[v + 1] as usize]

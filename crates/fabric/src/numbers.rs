@@ -1,5 +1,4 @@
-//! The numbers of a description by dotted key (`resource.link.gross`, `parameter.copy_rate`): to list, to change, and which
-//! of them were used.
+//! The numbers of a description by dotted key (`resource.link.gross`, `parameter.copy_rate`): to list, change and note.
 
 use crate::barrier::BarrierSpec;
 use crate::catalog::{role_key, role_named};
@@ -30,8 +29,7 @@ impl FabricSpec {
         Ledger { used: stated.chain(assumed).collect() }
     }
 
-    /// The same with the number of `key` in base units changed; a parameter that is not stated is then stated. Of a
-    /// topology nothing changes.
+    /// The same with the number of `key` in base units changed or, for a parameter, stated. The topology stays.
     #[must_use]
     pub fn with_number(mut self, key: &str, value: f64) -> FabricSpec {
         let (count, time, rate) =

@@ -1,7 +1,8 @@
 //! A machine's parameters, which know what was asked for.
 //!
-//! An engine asks by name ([`Parameters::get`]). The names are noted, also of what the machine does not state, so that an
-//! answer can tell what it rests on, and nothing can be reported as used that no engine reads. Clones share their notes.
+//! An engine asks by name ([`Parameters::get`]). All names are noted, also those that the machine does not state. An
+//! answer can then list what it rests on, and reports no parameter as used that no engine reads. Clones share their
+//! notes.
 
 use crate::notes::{Notes, Used};
 use crate::terms::Value;

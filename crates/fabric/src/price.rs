@@ -1,7 +1,7 @@
 //! What a fabric costs: an inventory of pieces against a price list.
 //!
-//! Money is in whole cents. A price list has one currency and one date; each price has its own source and status, and
-//! a bill is never called better than its weakest price.
+//! Money is in whole cents. A price list has one currency and one date. Each price has its own source and status, and a
+//! bill is never called better than its weakest price.
 
 use crate::inventory::Inventory;
 use crate::spec::{ItemKind, PriceRef, Status, Value};
@@ -125,15 +125,15 @@ pub struct Bill {
 /// Between two names, dates or years where a list stands over another and both have prices in a bill.
 pub const OVER: &str = " over ";
 
-/// Of a bill's year (or date, or name) that of the list below, beside whose prices the others stand; else itself.
+/// For a bill's year (or date, or name) over another list, the part of the list below; else the whole.
 pub fn below(of: &str) -> &str {
     of.rsplit(OVER).next().unwrap_or(of)
 }
 
 impl PriceList {
-    /// This list with the items of `own` in place of its items of the same name; name, title and date become those of
-    /// `own`, and a bill says which of the two its prices come from. In another currency no price of this list can stay.
-    /// What an item does not state of power and length, which are no prices, stays that of this list.
+    /// This list with the items of `own` in place of its items of the same name. Name, title and date become those of
+    /// `own`, and a bill says which list each price comes from. In another currency no price of this list can stay.
+    /// Where an item states no power or length, this list's values stay: they are no prices.
     pub fn overridden_by(self, own: PriceList) -> PriceList {
         let with_rest = |(name, item): (String, PriceItem)| {
             let known = self.items.get(&name);

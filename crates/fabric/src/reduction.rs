@@ -1,9 +1,9 @@
 //! Reduction networks: trees whose devices combine what their inputs carry, in closed form.
 //!
-//! As a barrier network ([`crate::barrier`]), but every node sends data: whole segments, one after the other at the
-//! network's rate. A device combines a segment once all its inputs have it and passes the result up; the top turns it
-//! round, and devices pass it down as it comes. In-network reduction by InfiniBand switches (SHARP: Graham et al. 2016)
-//! and BlueGene/L's collective network are such.
+//! It works like a barrier network ([`crate::barrier`]), but every node sends data: whole segments, one after the other
+//! at the network's rate. A device combines a segment once all its inputs have it and passes the result up. The top
+//! returns it, and devices pass it down as it comes. InfiniBand switches (SHARP: Graham et al. 2016) and BlueGene/L's
+//! collective network reduce so.
 
 use crate::barrier::{BarrierError, BarrierSpec};
 use crate::terms::Value;
@@ -41,11 +41,11 @@ impl ReductionSpec {
         Segments { count, each: time(most), last: time(bytes - (count - 1) * most) }
     }
 
-    /// A reduction of `bytes` on `nodes` nodes that arrive together, its result on all: for each pass the way of a
-    /// barrier, and the segments through every level's device one after the other.
+    /// A reduction of `bytes` on `nodes` nodes that arrive together, with its result on all. Each pass takes the path
+    /// of a barrier, and the segments pass every level's device one after the other.
     ///
-    /// A pipeline of S equal stages passes n segments in (n - 1 + S) times the time of one, the last one's own time in
-    /// place of one of them; the first stage is the node's sending. Polling is counted as one whole read.
+    /// A pipeline of S equal stages passes n segments in (n - 1 + S) times the time of one. The last one's own time
+    /// replaces one of them. The first stage is the node's sending. Polling is counted as one whole read.
     ///
     /// # Errors
     /// A number of nodes that the network does not serve.

@@ -1,5 +1,5 @@
-//! A small seeded generator (SplitMix64, Steele, Lea, Flood 2014), so that random traffic is the same on every machine
-//! and in every version.
+//! A small seeded generator (SplitMix64, Steele, Lea, Flood 2014): the same traffic on every machine and in every
+//! version.
 
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 

@@ -1,5 +1,5 @@
-//! The description of a fabric, as a catalog file states it: what the topology is, how packets are routed,
-//! and what each kind of resource can do. [`crate::network::Network`] is this description built for a number of nodes.
+//! The description of a fabric, as a catalog file states it: its topology, its routing, and what each kind of resource
+//! can do. [`crate::network::Network`] is this description built for a number of nodes.
 //!
 //! A `FabricSpec` is plain data. Reading and validating TOML lives in `catalog`.
 
@@ -51,9 +51,9 @@ impl PacketSpec {
         }
     }
 
-    /// Share of a resource's rate left for payload when messages of `message_bytes` pass `switches` switches
-    /// (a mean, so it may be fractional): payload / (payload + packets x overhead).
-    /// SCI: 128 / 192 (M02 section 3.1). Myrinet: M / (M + h + 6) with h + 1 switches (M02 Eq. 9).
+    /// Share of a resource's rate left for payload when messages of `message_bytes` pass `switches` switches: payload /
+    /// (payload + packets x overhead). `switches` is a mean, so it may be fractional. SCI: 128 / 192 (M02 section 3.1).
+    /// Myrinet: M / (M + h + 6) with h + 1 switches (M02 Eq. 9).
     pub fn efficiency(&self, message_bytes: u64, switches: f64) -> f64 {
         let per_packet = self.overhead_bytes.value + self.overhead_per_hop_bytes.value * switches;
         let overhead = self.packets(message_bytes) as f64 * per_packet;
@@ -61,8 +61,7 @@ impl PacketSpec {
         if payload + overhead > 0.0 { payload / (payload + overhead) } else { 1.0 }
     }
 
-    /// The most that [`PacketSpec::efficiency`] is for messages of any length: all packets full; where a message of any
-    /// length is one packet, 1.
+    /// The most that [`PacketSpec::efficiency`] is for any message: all packets full; 1 where a message is one packet.
     pub fn full_efficiency(&self, switches: f64) -> f64 {
         let full = self.payload_max_bytes.as_ref().map_or(0, |limit| limit.value);
         if full > 0 { self.efficiency(full, switches) } else { 1.0 }
@@ -111,8 +110,8 @@ impl<'a> Asked<'a> {
         &self.stated.latency
     }
 
-    /// Payload rate in bytes per second under `capacities`, one direction (both together when half duplex):
-    /// the measured rate where asked for and known, else gross x `efficiency`. `None`: never a limit.
+    /// Payload rate in bytes per second under `capacities`, one direction (both together when half duplex). It is the
+    /// measured rate where asked for and known, else gross x `efficiency`. `None`: never a limit.
     pub fn payload_rate(&self, capacities: Capacities, efficiency: f64) -> Option<f64> {
         let measured = if capacities == Capacities::Measured { self.measured() } else { None };
         let measured = measured.map(|rate| rate.value.0 as f64);
@@ -158,9 +157,9 @@ pub struct FabricSpec {
     /// Least and greatest plausible value by dotted key (`resource.link.latency`, `parameter.copy_rate`), in base units,
     /// of the values that state an uncertainty.
     pub ranges: BTreeMap<String, [f64; 2]>,
-    /// A barrier network beside the data network.
+    /// A barrier network next to the data network.
     pub barrier: Option<BarrierSpec>,
-    /// A network beside the data network that combines data.
+    /// A network next to the data network that combines data.
     pub reduction: Option<ReductionSpec>,
     /// Which price list and which of its items, if the fabric has prices.
     pub prices: Option<PriceRef>,
@@ -177,7 +176,7 @@ pub struct PriceRef {
     pub short: Option<Short>,
 }
 
-/// Of some kinds of cable the short ones: so many pieces of the kind, or all if there are fewer, are this item.
+/// The short pieces of some kinds of cable: this many of the kind, or all if there are fewer, are this item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Short {
     /// Item of the list.
@@ -205,8 +204,8 @@ impl PriceRef {
 }
 
 impl FabricSpec {
-    /// What is known of a role. Links between switches, groups or enclosures that the description does not tell
-    /// apart are like the next plainer kind of link.
+    /// What is known of a role. Links between switches, groups or enclosures that the description does not distinguish
+    /// are like the next plainer kind of link.
     pub fn resource(&self, role: Role) -> Option<Asked<'_>> {
         let plainer = match role {
             Role::GlobalLink => Some(Role::SwitchLink),

@@ -1,5 +1,5 @@
-//! The words of a description: where a number comes from, what a resource is, how packets flow and find their way.
-//! Everything else of the crate stands on these.
+//! The words of a description: where a number comes from, what a resource is, how packets flow and find their way. All
+//! other modules of the crate use them.
 
 /// Where a number comes from, from the strongest to the weakest. Every number of the catalog carries one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
@@ -88,8 +88,8 @@ pub enum RoutingSpec {
     UpDown,
     /// Every shortest path, split evenly at each hop.
     ShortestEcmp,
-    /// The same, each hop in a lane (virtual channel) of its own, so that no circle of waiting packets can close (Günther,
-    /// IEEE Transactions on Communications 1981).
+    /// The same, with each hop in a lane (virtual channel) of its own. No cycle of waiting packets can then close
+    /// (Günther, IEEE Transactions on Communications 1981).
     ShortestLanes,
     /// One shortest path per destination (lowest channel first).
     ShortestSingle,

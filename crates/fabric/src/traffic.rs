@@ -1,6 +1,6 @@
-//! Who sends how much to whom.
+//! Which nodes send how much to which.
 //!
-//! A [`Traffic`] is a pattern with a command-line spelling (`all-to-all`, `permutation:shift:3`); for a number of nodes
+//! A [`Traffic`] is a pattern with a command-line spelling (`all-to-all`, `permutation:shift:3`). For a number of nodes
 //! it becomes a [`Demand`]: amounts per ordered pair, in messages.
 //!
 //! ```
@@ -49,14 +49,14 @@ pub enum Traffic {
     BitReversal,
     /// Node i of the first half and node i + N/2 send to each other (with N odd, the last node is idle).
     Bisection,
-    /// Nodes in a periodic grid of this many dimensions, as cube-like as their number allows (dimension 0 fastest, largest
-    /// extent first): each sends one message to each neighbour both ways.
+    /// Nodes in a periodic grid of this many dimensions, as cube-like as their number allows (dimension 0 fastest,
+    /// largest extent first). Each node sends one message to each neighbour both ways.
     NearestNeighbour(u32),
-    /// Every node but node 0 sends this share (in %) of a message to node 0; and every node sends the rest in equal parts to
-    /// all others.
+    /// All but node 0 send it this share (in %) of a message. Every node sends the rest in equal parts to all others.
     HotSpot(u32),
-    /// Every node sends this share (in %) of a message in equal parts to the other nodes of its switch, and the rest in equal
-    /// parts to all other nodes, those of its switch too. A node alone on its switch sends all of it to all others.
+    /// Every node sends this share (in %) of a message in equal parts to the other nodes of its switch. It sends the
+    /// rest in equal parts to all other nodes, those of its switch too. A node alone on its switch sends all of it to
+    /// all others.
     SameSwitch {
         /// The share.
         percent: u32,
@@ -115,8 +115,8 @@ impl Traffic {
     /// empty or start with `#` do not count; the diagonal stays out of the network.
     ///
     /// # Errors
-    /// The place (`file:line`, column) of a value that is not a finite number from 0 up, or of a row that is too short
-    /// or too long.
+    /// The place (`file:line`, column) of a value that is no finite number of at least 0, or of a row of another
+    /// length.
     pub fn from_csv(file: &str, text: &str) -> Result<Traffic, TrafficError> {
         let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
         let rows: Vec<(usize, &str)> = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();

@@ -1,5 +1,5 @@
-//! Parts of scripts with one outcome: every receive names its source. Steps are drawn in an order in which they can be
-//! made even if every send waits for its receive; without wildcards of source, every other order then ends as well.
+//! Parts of scripts with one outcome: every receive names its source. Steps are drawn in an order that works even if
+//! every send waits for its receive. Without wildcards of source, every other order then ends as well.
 
 use super::draw::{Draw, Open, What};
 use super::script::{Collectively, Posting, Step};

@@ -117,13 +117,13 @@ impl Draw<'_> {
     pub(super) fn any_tag(&mut self) -> Tag {
         self.random.below(3) as Tag
     }
-    /// One of those given, of which there are some.
+    /// One of the given choices, at least one.
     pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.random.below(choices.len() as u64) as usize]
     }
     pub(super) fn size(&mut self) -> u64 {
         let sizes = std::mem::take(&mut self.sizes);
-        // Long ones cost the most time, and tell little more.
+        // Long ones cost the most time, and show little more.
         let mut size = self.one_of(&sizes);
         if size > 16 << 10 && !self.random.chance(30) {
             size = self.one_of(&sizes);
@@ -137,7 +137,7 @@ impl Draw<'_> {
     pub(super) fn push(&mut self, rank: usize, step: Step) {
         self.script.ranks[rank].push(step);
     }
-    /// A form for a message of so many bytes in a memory of `rank` that nothing else uses.
+    /// A form for a message of this many bytes in a memory of `rank` that nothing else uses.
     pub(super) fn form(&mut self, rank: usize, bytes: u64) -> Form {
         let fresh = self.desks[rank].free.is_empty() || self.random.chance(30);
         let place = if fresh {

@@ -24,7 +24,7 @@ pub struct Faults {
     pub busy: u64,
     /// Polls that give nothing.
     pub late: u64,
-    /// Set-ups refused.
+    /// Registrations refused.
     pub scarce: u64,
 }
 
@@ -37,12 +37,12 @@ impl Faults {
     }
 }
 
-/// What a run of scripts came to.
+/// The result of a run of scripts.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// What is wrong, each with its script.
     pub wrong: Vec<(usize, String)>,
-    /// Of all ranks together.
+    /// Counts of all ranks together.
     pub counters: Vec<Counters>,
 }
 
@@ -102,8 +102,9 @@ pub struct Hunted {
     pub found: Option<Found>,
 }
 
-/// Draws programs from `seed` on, `batch` at a time of one tuning and number of ranks, and has `run` run them (its seed is
-/// that of the schedule and the faults), until so many messages have gone, `enough` says so, or one fails.
+/// Draws programs from `seed` on and runs them by `run`, `batch` at a time with one tuning and number of ranks. The
+/// seed of `run` is that of the schedule and the faults. Ends when so many messages have gone, `enough` says so, or one
+/// fails.
 pub fn hunt(
     (seed, messages): (u64, u64),
     batch: u64,

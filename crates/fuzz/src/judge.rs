@@ -1,9 +1,9 @@
 //! What MPI's matching rules say of the results of a script.
 //!
-//! A receive and a message that match but did not meet need a reason: the receive took a message that was there before,
-//! or the message met a receive that was posted before. So if receive `R` got `m`, every message `n` that `R` would take
-//! and that a later receive got came after `m`. Together with the order in which each sender sent, such demands say that
-//! messages came in some order: the results are allowed if and only if no message must come before itself.
+//! A receive and a message that match but did not meet need a reason. Either the receive took an earlier message, or
+//! the message met an earlier receive. So if receive `R` got `m`, every message `n` that `R` would take and that a
+//! later receive got came after `m`. Each sender's order adds further such demands on the order in which messages came.
+//! The results are allowed if and only if no message must come before itself.
 
 use super::model::takes;
 use super::script::{Message, Script, Seen, Step, prefix};
@@ -157,7 +157,7 @@ mod tests {
         Ground::new(Limits { control_bytes_max: 256, ..Limits::messages("x") }, 9000)
     }
 
-    /// Whatever order the ranks take, the sequential model's results are allowed, and every script ends.
+    /// In any order of the ranks, the sequential model's results are allowed, and every script ends.
     #[test]
     fn all_that_the_model_does_is_allowed() {
         for seed in 0..300 {
@@ -172,7 +172,8 @@ mod tests {
         }
     }
 
-    /// Two results of a rank exchanged: never allowed where no wildcard of source is, unless nobody could tell them apart.
+    /// Two results of a rank exchanged. That is never allowed where no wildcard of source is, unless nobody could
+    /// distinguish them.
     #[test]
     fn exchanged_results_are_not_allowed() {
         let (mut tried, mut caught) = (0, 0);

@@ -1,9 +1,9 @@
 //! Random message-passing programs and the rules that their results must keep, for any port.
 //!
-//! A [`Script`] is such a program as data: the steps of each rank. [`generate`] draws a legal one from a seed (no
-//! matching that MPI allows makes it deadlock), [`play()`] runs it as one rank of a [`Comm`](hotlink_message::Comm) and reports what each receive
-//! [`Seen`], and [`judge`] says what is wrong with that by MPI's matching rules. [`shrink`] makes a failing script
-//! small. Scripts are plain data so that another library can run the same one: `tools/fuzz-messages` runs them
+//! A [`Script`] is such a program as data: the steps of each rank. [`generate`] draws a legal one from a seed; no
+//! matching that MPI allows makes it deadlock. [`play()`] runs it as one rank of a [`Comm`](hotlink_message::Comm) and
+//! reports what each receive has [`Seen`]. [`judge`] reports what is wrong with that by MPI's matching rules.
+//! [`shrink`] makes a failing script small. Another library can run the same script: `tools/fuzz-messages` runs scripts
 //! under mpi4py.
 
 mod deterministic;

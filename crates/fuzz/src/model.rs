@@ -1,5 +1,5 @@
-//! MPI's matching rules as a sequential program: who receives what if the ranks take turns. A standard send waits for its
-//! receive or does not, as a library likes.
+//! MPI's matching rules as a sequential program: who receives what if the ranks take turns. A standard send waits for
+//! its receive or does not, as a library likes.
 
 use super::script::{Message, Posting, Script, Seen, Step, prefix};
 use hotlink_message::{Mode, Status, Tag};
@@ -88,11 +88,12 @@ enum What {
     Receive(u32),
 }
 
-/// Plays a script in a random order of the ranks' steps and of arrivals: what each rank's receives get, in the order in
-/// which they are posted. Messages of one sender to one receiver keep their order. All, none or some of the standard sends
-/// end before their receives: a sender that went on may be what lets messages meet so that others wait for ever. The order
-/// is drawn anew before every step, or seldom, so that a rank or a message may stay behind all others for long (after
-/// Burckhardt and others, "A randomized scheduler with probabilistic guarantees of finding bugs", 2010).
+/// Plays a script in a random order of the ranks' steps and of arrivals. Returns what each rank's receives get, in the
+/// order of their posts. Messages of one sender to one receiver keep their order. All, none or some of the standard
+/// sends end before their receives. A sender that went on may let messages meet so that others wait for ever.
+///
+/// The order is drawn anew before every step, or seldom. A rank or a message may then stay behind all others for long.
+/// (After Burckhardt and others, "A randomized scheduler with probabilistic guarantees of finding bugs", 2010.)
 ///
 /// # Errors
 /// The ranks cannot go on.
@@ -148,13 +149,13 @@ struct Stage<'a> {
     actors: Vec<Actor>,
     /// Sends that are over: they have met their receives, or do not wait for them.
     received: BTreeSet<(Rank, u32)>,
-    /// Of the standard sends, in percent: those that do not wait.
+    /// The percentage of standard sends that do not wait.
     eager: u64,
     random: Random,
 }
 
 impl Stage<'_> {
-    /// The next message on the way between two ranks comes, if there is one.
+    /// The next message under way between two ranks arrives, if there is one.
     fn arrive(&mut self, from: usize, to: usize) -> bool {
         let way = &mut self.actors[to].way;
         let next = way.iter().position(|message| message.from as usize == from);

@@ -1,4 +1,4 @@
-//! Runs scripts as one rank of a communicator, and looks at all that comes.
+//! Runs scripts as one rank of a communicator, and checks all that arrives.
 
 use super::judge::{Promise, judge};
 use super::script::{Collectively, Form, Posting, Script, Seen, Step, Waiting, contents, key_of, message_key};
@@ -25,7 +25,7 @@ const NO_TAG: Tag = Tag::MAX;
 pub struct Outcome {
     /// By receive, in the order in which they are posted.
     pub seen: Vec<Seen>,
-    /// What is wrong beside that.
+    /// What else is wrong.
     pub wrong: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub struct Report {
 pub struct Scripts<'a> {
     /// Which.
     pub scripts: &'a [Script],
-    /// Whether the reports tell what was seen.
+    /// Whether the reports say what was seen.
     pub tells: bool,
 }
 
@@ -101,7 +101,7 @@ pub async fn play<P: Port>(comm: &Comm<P>, script: &Script) -> Outcome {
 /// A request that is not waited for yet.
 struct Held {
     request: Request,
-    /// Of a receive: its number, where it goes and its room.
+    /// For a receive: its number, where it goes and its room.
     receive: Option<Landing>,
 }
 
@@ -274,7 +274,7 @@ impl<P: Port> Player<'_, P> {
             first.extend_from_slice(&about[at..at + run as usize]);
         }
         let prefix = key_of(&first);
-        // Of the shortest ones all is in the prefix.
+        // The prefix holds all of the shortest ones.
         let data = if bytes < 8 { first } else { contents(prefix, bytes) };
         let mut due = vec![UNTOUCHED; about.len()];
         let mut taken = 0;

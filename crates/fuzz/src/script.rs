@@ -69,7 +69,7 @@ pub struct Form {
 impl Form {
     /// Bytes before and behind a receive's memory that must not change.
     pub const GUARD: u64 = 32;
-    /// The layout of so many bytes.
+    /// The layout of this many bytes.
     pub fn layout(&self, bytes: u64) -> Layout {
         if self.block == 0 || !bytes.is_multiple_of(self.block) {
             return Layout::contiguous(bytes);
@@ -136,11 +136,11 @@ pub enum Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Collectively {
-    /// A barrier. No message is on the way between two ranks when they are there, in scripts with wildcards of source.
+    /// A barrier. No message is under way between two ranks when they are there, in scripts with wildcards of source.
     Barrier,
-    /// A broadcast of so many bytes from a root.
+    /// A broadcast of this many bytes from a root.
     Bcast(Rank, u64),
-    /// A sum of so many 64-bit integers.
+    /// A sum of this many 64-bit integers.
     Allreduce(u64),
     /// So many words from each rank to each.
     Alltoall(u64),
@@ -201,7 +201,7 @@ pub enum Step {
         /// Whether it makes progress meanwhile.
         polls: bool,
     },
-    /// Frees a memory; it is allocated anew when it is next used.
+    /// Frees a memory; it is allocated again when it is next used.
     Free {
         /// Which.
         place: u32,

@@ -37,12 +37,12 @@ fn ends(script: &Script) -> bool {
     (0..200).all(|seed| rehearse(script, &mut Random::new(seed)).is_ok())
 }
 
-/// The failing script, as JSON, as a test to paste beside those in `tests/all/random.rs`.
+/// The failing script, as JSON, as a test to add to those in `tests/all/random.rs`.
 pub fn as_test(seed: u64, json: &str) -> String {
     format!("#[test]\nfn seed_{seed}() {{\n    replay({seed}, r#\"{json}\"#);\n}}\n")
 }
 
-/// Ways to make a script smaller.
+/// Paths to make a script smaller.
 #[derive(Clone, Copy)]
 enum Change {
     /// Leave out so many steps from a step of a rank on, and the receives or sends that would be left over.
@@ -194,7 +194,7 @@ fn cut_collective(script: &mut Script, rank: usize, at: usize) {
     }
 }
 
-/// A request is gone: nobody waits for it.
+/// A request is gone: no step waits for it.
 fn forget(steps: &mut Vec<Step>, how: Posting) {
     let Some(id) = how.request() else { return };
     steps.retain_mut(|step| match step {
@@ -265,8 +265,8 @@ mod tests {
         assert!(!ends_always(vec![vec![send(1, 1, Posting::Blocking)], own]));
     }
 
-    /// Rank 1 goes on after its first send only in a library that keeps short messages. Then its second may be the first
-    /// that rank 2 sees, and rank 2's last receive waits in vain.
+    /// Rank 1 goes on after its first send only in a library that keeps short messages. Then its second may be the
+    /// first that rank 2 sees, and rank 2's last receive waits in vain.
     #[test]
     fn a_program_that_ends_only_if_sends_wait_is_none_that_ends() {
         let program = |first: Option<Rank>| {

@@ -1,5 +1,5 @@
-//! Parts of scripts with wildcards of source: between two barriers, each rank starts all its sends before it waits, and
-//! its receives are such that every matching that MPI allows gives each of them a message.
+//! Parts of scripts with wildcards of source. Between two barriers, each rank starts all its sends before it waits.
+//! Every matching of its receives that MPI allows gives each of them a message.
 
 use super::draw::{Draw, Open, What};
 use super::model::takes;
@@ -98,7 +98,7 @@ impl Draw<'_> {
         };
         self.push(rank, Step::Recv { from, tag, room, form, how, probe });
     }
-    /// As many receives as messages, all of which get one in every case.
+    /// As many receives as messages; all of them get one in every case.
     fn patterns(&mut self, messages: &[Message]) -> Vec<Pattern> {
         let mut patterns: Vec<Pattern> = Vec::new();
         for message in messages {
@@ -123,7 +123,8 @@ impl Draw<'_> {
     }
 }
 
-/// Whether each receive finds a message whatever the ones before it took: of each sender's messages, the first.
+/// Whether each receive finds a message for any choices of the ones before it. Of each sender's messages, the first
+/// counts.
 fn always_ends(patterns: &[Pattern], left: &[Message]) -> bool {
     let Some((&(from, tag), later)) = patterns.split_first() else { return true };
     let mut sources: Vec<Rank> = left.iter().map(|message| message.from).collect();

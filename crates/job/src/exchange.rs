@@ -5,7 +5,7 @@ use crate::pmix::Pmix;
 use std::io;
 use std::time::Duration;
 
-/// Under which name rank 0 tells where it is.
+/// The name under which rank 0 publishes its address.
 const KEY: &str = "hotlink-place";
 
 /// By which words a launcher talks with its ranks.

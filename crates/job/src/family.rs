@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// A process, told apart by when it began from a later one with its number.
+/// A process. Its start distinguishes it from a later process with its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kin {
     id: u32,

@@ -14,9 +14,9 @@ use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Between looks at the processes.
+/// Between checks of the processes.
 const LOOK: Duration = Duration::from_millis(5);
-/// Between looks at what they wait for.
+/// Between checks of what they wait for.
 const LOOK_AT_WAITS: Duration = Duration::from_millis(50);
 /// How long ranks may take to notice that another has failed, and to end when they are asked to.
 const GRACE: Duration = Duration::from_secs(1);
@@ -32,18 +32,19 @@ pub struct Job {
     pub command: Vec<OsString>,
     /// How many of it.
     pub ranks: u32,
-    /// Variables that every rank gets beside those that name its place.
+    /// Variables that every rank gets, in addition to those that name its place.
     pub variables: Vec<(String, OsString)>,
     /// Each line that a rank prints is marked with its number.
     pub tags: bool,
     /// What ranks print goes to the standard error output, all of it.
     pub errors_alone: bool,
-    /// If the program is a script of Python's, one interpreter imports what it imports at its top, and forks the ranks. Where
-    /// each starts its own all the same, this hears why.
+    /// If the program is a script of Python's, one interpreter imports what it imports at its top, and forks the ranks.
+    /// Where each rank still starts its own, this receives the reason.
     pub forks: Option<fn(&str)>,
-    /// Where all ranks have waited so long for each other, they are ended, and who waits for whom is told; `None`: they wait.
+    /// When all ranks have waited this long for each other, they are ended, and the report says who waits for whom.
+    /// `None`: they wait.
     pub stall: Option<Duration>,
-    /// A job that has not ended after so long is ended; `None`: it may take for ever.
+    /// A job that has not ended after this long is ended; `None`: it may take for ever.
     pub limit: Option<Duration>,
 }
 
@@ -54,7 +55,8 @@ pub struct JobEnd {
     pub status: u8,
     /// Which rank failed first, and how; the lowest of those that failed in the same way before they were asked to end.
     pub failed: Option<String>,
-    /// There are several ranks, and none has begun with the library: each ran by itself. Known where stalls are looked for.
+    /// There are several ranks, and none has begun with the library: each ran by itself. Known where stalls are
+    /// detected.
     pub is_unheard: bool,
     /// It was ended because its time was up.
     pub is_over_time: bool,
@@ -88,14 +90,14 @@ pub(crate) fn pass_on(signal: libc::c_int) {
     GOT.store(signal, Ordering::Relaxed);
 }
 
-/// Whether a read of the standard input does not stop this process, as that of a terminal stops those in the background.
+/// Whether this process may read the standard input. A terminal stops processes in the background that read it.
 pub(crate) fn may_read_terminal() -> bool {
     // SAFETY: plain questions to the system.
     unsafe { libc::isatty(0) == 0 || libc::tcgetpgrp(0) == libc::getpgrp() }
 }
 
-/// Ends this process by the signal that it passed on to a job to end it, as a process ends that runs none: whoever waits
-/// for it sees that it was interrupted. Without such a signal nothing happens.
+/// Ends this process by the signal that it passed on to a job to end it. A process without a job ends the same way, so
+/// its parent sees that it was interrupted. Without such a signal nothing happens.
 pub fn end_if_interrupted() {
     let signal = ENDED.load(Ordering::Relaxed);
     if signal != 0 {
@@ -125,7 +127,7 @@ pub(crate) trait Supervised {
     fn name(&self, number: u32) -> String;
     /// Those that run, where the job's time is up.
     fn still(&self) -> String;
-    /// Who waits for whom, once it is known that none can go on.
+    /// Which rank waits for which, once it is known that none can go on.
     fn stuck(&mut self) -> Option<String> {
         None
     }
@@ -180,7 +182,7 @@ struct Ranks {
     running: Vec<(u32, Process)>,
     /// The interpreter that forked them; it ends after them.
     _zygote: Option<Zygote>,
-    /// Sees that none can go on; when it looked last.
+    /// Sees that none can go on; with the time of its last check.
     watch: Option<(Watch, Instant)>,
     /// What they had started when they were asked to end.
     kin: BTreeSet<Kin>,
@@ -199,7 +201,7 @@ impl Supervised for Ranks {
             let started = below(ids.chain(self.kin.iter().filter(|kin| kin.runs()).map(Kin::id)));
             self.kin.extend(started);
         }
-        // Ranks first: a shell tells of what it has started and ends before it does.
+        // Ranks first: a shell reports what it has started and ends before it does.
         send(signal, &self.running);
         self.kin.iter().filter(|_| ends).for_each(|kin| kin.send(signal));
     }
@@ -261,7 +263,7 @@ fn tagged(rank: u32, from: impl io::Read + Send + 'static, to_errors: bool) -> J
             if whole.last() != Some(&b'\n') {
                 whole.push(b'\n');
             }
-            // One write a line, so that lines of ranks do not mix. Who reads no more is not the ranks' concern.
+            // One write a line, so that lines of ranks do not mix. A reader that has gone is not the ranks' concern.
             let _ = if to_errors { io::stderr().write_all(&whole) } else { io::stdout().write_all(&whole) };
         }
     })
@@ -301,7 +303,7 @@ impl Job {
     /// # Errors
     /// As [`Job::run`].
     pub fn run_telling(&self, ended: impl Fn(u32)) -> io::Result<JobEnd> {
-        // This process's number tells jobs apart that run at the same time.
+        // This process's number distinguishes jobs that run at the same time.
         let name = format!("run-{}", std::process::id());
         self.run_part(Order { first: 0, count: self.ranks, name, input: None }, ended)
     }
@@ -365,7 +367,7 @@ impl Job {
         let told = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", program.display()));
         command.spawn().map_err(told)
     }
-    /// What all ranks have alike; `waits`: where they tell of long waits.
+    /// What all ranks have in common; `waits`: where they report long waits.
     fn prepared(&self, program: &OsStr, name: &str, waits: Option<&str>) -> Command {
         let mut command = Command::new(program);
         waits.into_iter().for_each(|path| _ = command.env(WAITS, path));
@@ -406,7 +408,7 @@ impl Until {
     fn is_up(self) -> bool {
         self.left() == Some(Duration::ZERO)
     }
-    /// How a job ends then; `still`: what runs. A part of one has no limit of its own, and is told.
+    /// How a job ends then; `still`: what runs. A part of one has no limit of its own, and is notified.
     fn over(self, still: &str) -> JobEnd {
         let limit = self.limit.map_or("of the job".to_owned(), |(limit, _)| format!("of {} s", limit.as_secs_f64()));
         let failed = format!("the time limit {limit} (--timeout or MPIEXEC_TIMEOUT) is reached: {still} still ran");
@@ -414,7 +416,8 @@ impl Until {
     }
 }
 
-/// Watches them until all have ended. Those of one that is no job's whole (`is_whole`) and is asked to end have not failed.
+/// Watches them until all have ended. Those of one that is no job's whole (`is_whole`) and is asked to end have not
+/// failed.
 pub(crate) fn supervise(
     of: &mut impl Supervised,
     is_whole: bool,
@@ -429,8 +432,8 @@ pub(crate) fn supervise(
         let ended = ended(of.children())?;
         for &(number, status) in &ended {
             let (code, how) = how(status);
-            // Which of those that fail is seen first is chance: by itself that would change from run to run. Of those that fail
-            // alike it is the lowest, and who noticed another's end was not the first.
+            // Chance decides which failure is seen first, and would change from run to run. Of those that fail alike it
+            // is the lowest; a rank that noticed another's end was not the first.
             let is_by_itself = asked.is_some_and(|(_, terminated)| !terminated);
             let is_cause = |first| (end.status == code && number < first) || (end.status == NOTICED && code != NOTICED);
             let names_it = first.is_none_or(|first| is_by_itself && is_cause(first));
@@ -522,7 +525,7 @@ mod tests {
         assert!(
             !lines.filter_map(|path| std::fs::read_to_string(path).ok()).any(|line| line == format!("sleep\0{mark}\0"))
         );
-        // Who fails before has failed; who is in time is none of this.
+        // A job that fails before its limit has failed; one that is in time is neither.
         assert_eq!(limited("exit 3").run().unwrap().status, 3);
         assert_eq!(limited("true").run().unwrap(), JobEnd::default());
     }

@@ -1,4 +1,4 @@
-//! Who started this process: nobody in particular, or a launcher (`mpirun`, `srun`) as one of several ranks.
+//! What started this process: nobody in particular, or a launcher (`mpirun`, `srun`) as one of several ranks.
 
 use crate::exchange::Exchange;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -16,7 +16,7 @@ pub struct Launched {
     pub meet: Option<String>,
     /// The launcher itself carries where rank 0 listens, between ranks on several machines.
     pub exchange: Option<Exchange>,
-    /// Who says all this: variables, or options.
+    /// The origin of all this: variables, or options.
     pub origin: String,
 }
 
@@ -36,7 +36,7 @@ impl Launched {
     /// # Errors
     /// A launcher's variables that contradict each other: names them. Ranks on several machines with no place to meet.
     pub fn from_environment() -> Result<Option<Launched>, String> {
-        // A launcher's processes share their parent: it tells jobs apart where no variable does.
+        // A launcher's processes share their parent, which distinguishes jobs where no variable does.
         let parent = std::os::unix::process::parent_id();
         Launched::from(&|name| std::env::var(name).ok(), parent)
     }
@@ -65,7 +65,7 @@ impl Launched {
                 meet => meet,
             };
             let own = if meet.is_some() || exchange.is_some() { String::new() } else { format!("{parent}") };
-            // Descriptors and ports of a launcher differ between its machines; the secret that it carries tells its jobs apart.
+            // Descriptors and ports of a launcher differ between its machines; its secret distinguishes its jobs.
             let jobs = if exchange.is_some() { &[] } else { jobs };
             let named: Vec<String> = jobs.iter().filter_map(|name| variable(name)).collect();
             let job = if named.is_empty() { own } else { named.join(".") };
@@ -108,8 +108,8 @@ impl Launched {
     }
 }
 
-/// This machine's name for itself: anew at every start, the same for all its processes and no other machine's; empty where
-/// the kernel tells none.
+/// This machine's name for itself. It is new at every start, the same for all its processes, and no other machine's.
+/// Empty where the kernel states none.
 pub fn machine() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
@@ -117,15 +117,16 @@ pub fn machine() -> String {
 const SPREAD: &str = "the launcher's ranks are on several machines: HOTLINK_MEET=host:port says where rank 0 listens \
                       (mpirun -x or -genv passes it on); or use --via mpi";
 
-/// Whether a launcher that says how many of its ranks are on this machine, or on how many they are, has others elsewhere.
+/// Whether a launcher that states how many of its ranks are on this machine, or on how many machines they are, has
+/// ranks elsewhere.
 fn is_spread(variable: &dyn Fn(&str) -> Option<String>, ranks: u32) -> bool {
     let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
     let here = number("OMPI_COMM_WORLD_LOCAL_SIZE").or_else(|| number("MPI_LOCALNRANKS"));
     here.is_some_and(|here| here < ranks) || number("SLURM_STEP_NUM_NODES").is_some_and(|machines| machines > 1)
 }
 
-/// Where the ranks of a Slurm step on several machines meet: at the first machine of the step, where Slurm puts task 0,
-/// at a port that follows from the step's number.
+/// Where the ranks of a Slurm step on several machines meet. It is the first machine of the step, where Slurm puts task
+/// 0, at a port that follows from the step's number.
 fn meet_of_step(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
     number("SLURM_STEP_NUM_NODES").filter(|&machines| machines > 1)?;

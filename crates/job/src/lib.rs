@@ -1,6 +1,5 @@
-//! How ranks come to be processes: a job on this machine ([`Job`]) or on several hosts ([`Spread`]), and what a process
-//! knows of whoever started it ([`Launched`]): this command, or another launcher that carries a word between its ranks
-//! ([`Exchange`]).
+//! How ranks become processes: a job on this machine ([`Job`]) or on several hosts ([`Spread`]). A process knows who
+//! started it ([`Launched`]): this command, or another launcher that carries a word between its ranks ([`Exchange`]).
 //!
 //! ```
 //! let alone = hotlink_job::Launched::from_environment()?;

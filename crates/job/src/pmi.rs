@@ -32,8 +32,8 @@ fn value<'a>(answer: &'a str, key: &str) -> Option<&'a str> {
 }
 
 impl Pmi {
-    /// Begins to talk over the descriptor that the launcher left to this process: by PMI-2 if the launcher gave the process
-    /// a name for it and agrees, else by PMI-1. `limit`: how long an answer may take.
+    /// Begins to talk over the descriptor that the launcher left to this process. It uses PMI-2 if the launcher gave
+    /// the process a name for it and agrees, else PMI-1. `limit`: how long an answer may take.
     pub(crate) fn open(descriptor: RawFd, named: Option<&Named>, limit: Duration) -> io::Result<Pmi> {
         // SAFETY: the launcher left it open for this, and it is only borrowed until its copy is made.
         let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };

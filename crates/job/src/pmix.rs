@@ -1,5 +1,6 @@
-//! PMIx, by which Open MPI's `mpirun` and Slurm talk with the ranks that they start: the functions of the library that the
-//! launcher itself uses, found at run time. The layouts are those that the PMIx standard fixes for C (versions 3 to 5).
+//! PMIx, by which Open MPI's `mpirun` and Slurm talk with the ranks that they start. It uses the functions of the
+//! library that the launcher itself uses, found at run time. The layouts are those that the PMIx standard fixes for C
+//! (versions 3 to 5).
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};

@@ -1,5 +1,5 @@
-//! A job on several hosts: one agent a host, started through `ssh` or what takes its place, starts that host's ranks and ends
-//! them when it is told to, or when who told it is gone.
+//! A job on several hosts. One agent a host, started through `ssh` or its replacement, starts that host's ranks. It
+//! ends them on request, or when its parent is gone.
 
 use crate::job::{Job, JobEnd, Order, Process, Supervised, Until, supervise};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What an agent is told first, on one line of its standard input.
+/// The first line on an agent's standard input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Errand {
     /// Both sides must be of one version.
@@ -129,7 +129,7 @@ impl Spread {
     fn start(&self, host: &str) -> io::Result<Child> {
         let mut command = if host == HERE {
             let mut command = Command::new(&self.agent[0]);
-            // A terminal's signals come to it by this process alone.
+            // A terminal's signals reach it through this process alone.
             command.args(&self.agent[1..]).process_group(0);
             command
         } else {
@@ -188,14 +188,12 @@ impl Errand {
     /// Reads what this agent is to do.
     ///
     /// # Errors
-    /// Who talks is none of this command's, or of another version.
+    /// The other side is no process of this command, or one of another version.
     pub fn read() -> io::Result<Errand> {
         let mut line = String::new();
         io::stdin().read_line(&mut line)?;
         let errand: Errand = serde_json::from_str(&line).map_err(|error| {
-            io::Error::other(format!(
-                "an agent is told what to run by `hotlink run --hosts` of the same version: {error}"
-            ))
+            io::Error::other(format!("an agent gets its job from `hotlink run --hosts` of the same version: {error}"))
         })?;
         let (theirs, ours) = (&errand.version, env!("CARGO_PKG_VERSION"));
         if theirs != ours {
@@ -223,7 +221,7 @@ impl Errand {
             errors_alone: false,
             forks: None,
             stall: None,
-            // Who sent the errand has the time.
+            // The sender of the errand has the time limit.
             limit: None,
         };
         let input = listen();
@@ -257,7 +255,7 @@ fn listen() -> Receiver<Vec<u8>> {
                 _ => break,
             }
         }
-        // Who asked for the job is gone.
+        // The process that asked for the job is gone.
         crate::job::pass_on(libc::SIGKILL);
     });
     from

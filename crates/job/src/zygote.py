@@ -1,8 +1,8 @@
 """Starts one interpreter, imports what a script imports at its top, and forks the ranks, which run the script.
 
-`hotlink run` gives this to `python -c`, with the number of ranks, the pipe's number, how many options of Python the command
-of a rank has, and that command. Lines on the pipe: `ready`, `started RANK PID` and `ended RANK STATUS`; or `no REASON`, and
-no rank was started.
+`hotlink run` gives this to `python -c`. The arguments are the number of ranks, the pipe's number, how many options of Python
+the command of a rank has, and that command. Lines on the pipe are `ready`, `started RANK PID` and `ended RANK STATUS`. With
+`no REASON`, no rank was started.
 """
 
 import os

@@ -1,5 +1,5 @@
-//! Ranks of Python that one interpreter forks, once it has imported what their script imports at its top: a thousand of them
-//! start in a fraction of the time, and share the memory of the modules.
+//! Ranks of Python that one interpreter forks, once it has imported what their script imports at its top. A thousand of
+//! them start in a fraction of the time, and share the memory of the modules.
 #![allow(unsafe_code)]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! What the collectives of a program took on a simulated fabric, with their bounds: a record for each function, number of ranks
-//! and range of sizes.
+//! Times of a program's collectives on a simulated fabric, with their bounds: a record for each function, number of
+//! ranks and range of sizes.
 
 use hotlink_bench::Record;
 use hotlink_bound::Bound;
@@ -22,7 +22,7 @@ struct Row {
     inside_us: f64,
     sizes: Option<(u64, u64)>,
     bound_us: f64,
-    /// What sets bounds, with the time that each did.
+    /// Resources that set bounds, with the time of each.
     resources: BTreeMap<String, f64>,
     last: Option<Bound>,
 }
@@ -58,7 +58,7 @@ fn call(called: &Called) -> Call<'_> {
     }
 }
 
-/// Bytes by which calls are told apart.
+/// Bytes by which calls are distinguished.
 fn size(called: &Called) -> Option<u64> {
     called.bytes.filter(|&bytes| bytes > 0)
 }

@@ -1,4 +1,4 @@
-//! The same program on several simulated fabrics, its times beside what each fabric costs.
+//! The same program on several simulated fabrics, with its times and each fabric's cost.
 
 use crate::fabric::{Ended, How, on_fabric};
 use crate::library::{Commands, unheard};
@@ -19,7 +19,7 @@ pub struct Compared {
     pub ranks: u32,
     /// Fabrics, one after the other.
     pub fabrics: Vec<String>,
-    /// What computing between calls costs.
+    /// The charge for computing between calls.
     pub compute: String,
     /// The MPI library.
     pub library: Option<PathBuf>,
@@ -29,7 +29,7 @@ pub struct Compared {
     pub commands: Commands,
 }
 
-/// What a shell calls the end of a job that somebody ended by SIGHUP, SIGINT or SIGTERM.
+/// A shell's statuses of a job that was ended by SIGHUP, SIGINT or SIGTERM.
 const INTERRUPTED: [u8; 3] = [128 + 1, 128 + 2, 128 + 15];
 
 impl Compared {

@@ -1,4 +1,4 @@
-//! The system's compilers with the header and the library of MPI's standard ABI, which lie in a folder with a pkg-config
+//! The system's compilers with the header and the library of MPI's standard ABI. Both lie in a folder with a pkg-config
 //! file, a module file and scripts that build systems know by name.
 
 use crate::library::{Commands, library};
@@ -14,7 +14,7 @@ use std::process::Command;
 /// Says where the folder is.
 const FOLDER: &str = "HOTLINK_MPI";
 
-/// What is compiled.
+/// The language to compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// C.
@@ -37,7 +37,7 @@ impl Language {
 /// Options with which nothing is linked.
 const UNLINKED: [&str; 6] = ["-c", "-E", "-S", "-M", "-MM", "-fsyntax-only"];
 
-/// Becomes the compiler of these arguments, or gives the words that tell what it would be.
+/// Becomes the compiler of these arguments, or returns the words of its command line.
 ///
 /// # Errors
 /// The library or its folder is not there, or the compiler cannot be started.
@@ -84,7 +84,7 @@ fn failed(path: &Path, error: &std::io::Error) -> Error {
     Error::Input(format!("{}: {error}", path.display()))
 }
 
-/// What the compiler and the linker are told beside what they were given.
+/// Arguments for the compiler and the linker in addition to the user's.
 fn added(folder: &Path) -> (Vec<OsString>, Vec<OsString>) {
     let with = |option: &str, part: &str| {
         let mut word = OsString::from(option);
@@ -113,7 +113,7 @@ fn folder(given: Option<&Path>, commands: &Commands) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// Writes the folder: what is there already is replaced.
+/// Writes the folder and replaces existing files.
 fn lay_out(folder: &Path, library: &Path) -> Result<(), Error> {
     let write = |name: &str, text: &str| {
         let path = folder.join(name);

@@ -1,4 +1,4 @@
-//! A job whose ranks are on a simulated fabric, and what it tells.
+//! A job whose ranks are on a simulated fabric, and its report.
 
 use crate::collectives;
 use crate::{Seats, words_of};
@@ -18,11 +18,11 @@ use std::rc::Rc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// How a record of what ranks compute begins.
+/// The beginning of a record of the ranks' computation.
 pub(crate) const RECORDED: &str = "hotlink-compute/1";
 
 hotlink_study::words! {
-    /// What `clock_gettime`, `gettimeofday`, `time` and sleeps are.
+    /// The source of `clock_gettime`, `gettimeofday`, `time` and sleeps.
     pub enum Clocks {
         /// Those of the rank's virtual time.
         Virtual = "virtual",
@@ -45,7 +45,7 @@ hotlink_study::words! {
 const CLOCK: &str = "libhotlink_clock.so";
 
 impl Clocks {
-    /// Which they are, with the variable by which processes load virtual ones from beside the MPI library.
+    /// The chosen clocks, with the variable by which processes load virtual ones from the folder of the MPI library.
     fn variable(asked: Option<Clocks>, library: &Path) -> Result<(Clocks, Option<(String, OsString)>), Error> {
         let file = library.with_file_name(CLOCK);
         match asked {
@@ -73,7 +73,7 @@ impl Clocks {
 pub const OTHER_MPI: &str = "the program loads another MPI, or none (`ldd` tells). Compile it by `hotlink mpicc`; Python's mpi4py by \
      `MPICC=\"hotlink mpicc\" pip install --no-binary mpi4py mpi4py`";
 
-/// Why nobody can go on, with the functions that ranks are in, and if some have never begun.
+/// Why no rank can go on, with the functions that ranks are in, and whether some have never begun.
 fn with_calls(failure: Error, office: &Office) -> Error {
     const SHOWN: usize = 8;
     let Error::Check(mut why) = failure else { return failure };
@@ -95,15 +95,15 @@ fn with_calls(failure: Error, office: &Office) -> Error {
 pub enum Ended {
     /// Its ranks left their seats.
     Ran(Box<Told>),
-    /// As the job itself tells.
+    /// As the job itself reports.
     Failed(JobEnd),
 }
 
-/// What a job's run on a fabric told.
+/// The report of a job's run on a fabric.
 pub struct Told {
     /// The report as a record.
     pub record: Record,
-    /// What its collectives took, and their bounds.
+    /// Times of its collectives, and their bounds.
     pub called: Vec<Record>,
     seen: Vec<Seen>,
     office: Office,
@@ -114,7 +114,7 @@ impl Told {
     pub fn is_unheard(&self) -> bool {
         self.office.spent().len() > 1 && self.office.absent().len() == self.office.spent().len()
     }
-    /// What every rank's port did.
+    /// The actions of every rank's port.
     pub fn timeline(&mut self, fabric: &str) -> timeline::Run {
         let name = format!("{} on {fabric}", self.record.text("program").unwrap_or_default());
         (name, std::mem::take(&mut self.seen))
@@ -127,7 +127,7 @@ impl Told {
         }
         text
     }
-    /// What ranks did, where it was asked for.
+    /// The actions of ranks, where they were asked for.
     pub fn schedule(&self) -> Option<Schedule> {
         self.office.take_steps().map(|steps| recorded(&steps))
     }
@@ -137,15 +137,15 @@ impl Told {
 pub struct How<'a> {
     /// Where its ranks are.
     pub seats: Seats,
-    /// What the system's clocks tell.
+    /// The choice of the system's clocks.
     pub clocks: Option<Clocks>,
     /// The MPI library.
     pub library: &'a Path,
-    /// What computing between calls costs.
+    /// The charge for computing between calls.
     pub compute: &'a str,
     /// A timeline of every rank's port.
     pub traced: bool,
-    /// What ranks do, as a schedule.
+    /// Whether to record the actions of ranks as a schedule.
     pub schedule: bool,
     /// The file that says what fails.
     pub faults: Option<&'a str>,
@@ -162,8 +162,7 @@ impl<'a> How<'a> {
 
 /// Runs the job's processes on the ranks of a simulated fabric.
 ///
-/// # Errors
-/// The fabric, the library or the record of computing is not sound, or nobody can go on.
+/// # Errors The fabric, the library or the record of computing is not sound, or no rank can go on.
 pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Error> {
     let How { seats, clocks, library, compute, traced, schedule, faults, over } = how;
     let begun = Instant::now();
@@ -186,7 +185,7 @@ pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Erro
     office.halt();
     let end = running.take().map(|job| job.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into())));
     let end = end.transpose().map_err(start)?;
-    // What a rank did wrong by itself explains why others could not go on. Those that are halted fail as well.
+    // A rank's own mistake explains why others could not go on. Those that are halted fail as well.
     let of_absent = |why: &String| office.absent().iter().any(|rank| why.starts_with(&format!("rank {rank} ")));
     let by_itself = simulated.is_ok() || office.failure().is_some();
     // Ranks that only noticed the end of another one name it less well than the office, which heard it end.
@@ -236,7 +235,7 @@ fn computing(word: &str, ranks: u32) -> Result<Option<(String, OsString)>, Error
         Err(_) => {
             let file = Path::new(word);
             let Ok(text) = std::fs::read_to_string(file) else {
-                let allowed = "allowed are none, a factor, and a file that `hotlink record` wrote";
+                let allowed = "must be none, a factor, or a file that `hotlink record` wrote";
                 return wrong(format!("--compute-time {word}: {allowed}"));
             };
             // A byte order mark, which editors put before texts, is none of them.
@@ -264,11 +263,12 @@ fn computing(word: &str, ranks: u32) -> Result<Option<(String, OsString)>, Error
     Ok(Some(("HOTLINK_COMPUTE".to_owned(), value)))
 }
 
-/// What ranks did as a schedule in nanoseconds. The number of a message is its tag, so that each finds its receive.
+/// The actions of ranks as a schedule in nanoseconds. The number of a message is its tag, so that each finds its
+/// receive.
 fn recorded(steps: &[Vec<Step>]) -> Schedule {
     let (mut recorder, unit) = (Recorder::new(steps.len() as u32), recorded_unit());
     for (rank, steps) in (0..).zip(steps) {
-        // What is left of a nanosecond is part of the next computation.
+        // The rest of a nanosecond is part of the next computation.
         let mut left = 0;
         for step in steps {
             match *step {
@@ -300,7 +300,7 @@ fn with_ranks(record: Record, spent: &[Spent]) -> Record {
     record
 }
 
-/// The variable by which the library hears on which nodes ranks are, where that is not the node of each one's number.
+/// The variable that gives the library the nodes of ranks, where that is not the node of each one's number.
 fn listed(seats: &Seats) -> Option<(String, OsString)> {
     let nodes = seats.seating().places.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     (!nodes.is_empty()).then(|| ("HOTLINK_NODES".to_owned(), nodes.into()))

@@ -27,9 +27,9 @@ fn dealt(list: &str, ranks: Option<u32>) -> Result<Vec<(String, u32)>, String> {
             Some(_) => return Err(format!("{word}: a host has 1 to 1024 ranks, as in `a:4`")),
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_@".contains(c);
-        // A name that begins with a dash would be an option of what starts commands.
+        // A name that begins with a dash would be an option of the command that starts commands.
         if name.is_empty() || name.starts_with('-') || !name.chars().all(is_plain) {
-            return Err(format!("{word:?} is no host; allowed are names and IPv4 addresses, as in `a:4,b:4`"));
+            return Err(format!("{word:?} is no host; must be a name or an IPv4 address, as in `a:4,b:4`"));
         }
         hosts.push((name.to_owned(), slots));
     }
@@ -85,7 +85,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Runs a job of so many ranks (by default as many as the hosts have) on the hosts, and gives its end.
+    /// Runs a job of `ranks` ranks (by default as many as the hosts have) on the hosts, and returns its end.
     ///
     /// # Errors
     /// What is wrong with the hosts; of starting a command there.
@@ -93,7 +93,7 @@ impl Hosts {
         let of = |what: String| Error::Input(format!("--hosts {}: {what}", self.list));
         let hosts = dealt(&self.list, ranks).map_err(of)?;
         let mut job = job(hosts.iter().map(|(_, count)| count).sum());
-        // What is said to this command is said to its ranks, wherever they are.
+        // This command's settings are passed on to its ranks, wherever they are.
         let passed = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value));
         let own = std::env::vars_os().filter_map(passed).filter(|(name, _)| name.starts_with("HOTLINK_"));
         let own = own.filter(|(name, _)| !["HOTLINK_LIBRARY", "HOTLINK_SECRET_FILE"].contains(&name.as_str()));

@@ -1,7 +1,12 @@
-//! MPI programs as jobs of this machine: the library that they find ([`library()`]), the compilers that link them to it
-//! ([`compiler`]), their ranks on a simulated fabric ([`on_fabric`]), on several ([`Compared`]), beside other jobs
-//! ([`Programs`]) or on several hosts ([`hosts`]), and the record of what they compute ([`record`]). Any two commands run in
-//! turn for their results ([`pairs()`]). It starts processes and prints nothing.
+//! MPI programs as jobs of this machine:
+//!
+//! - the library that they find ([`library()`]), and the compilers that link them to it ([`compiler`]);
+//! - their ranks on a simulated fabric ([`on_fabric`]), on several ([`Compared`]), with other jobs ([`Programs`]) or on
+//!   several hosts ([`hosts`]);
+//! - the record of their computation ([`record`]);
+//! - any two commands that run in turn for their results ([`pairs()`]).
+//!
+//! It starts processes and prints nothing.
 
 mod collectives;
 mod compared;

@@ -10,13 +10,12 @@ const OWN: &str = "HOTLINK_LIBRARY";
 /// The name by which programs ask for the library.
 const LIBRARY: &str = "libmpi_abi.so.1";
 
-/// Where the running command is: the library is beside it.
+/// The place of the running command: the library is next to it.
 #[derive(Clone, Debug, Default)]
 pub struct Commands(pub Vec<PathBuf>);
 
 impl Commands {
-    /// Where the library may be, if nobody says so: beside the command, or in `lib/hotlink` of the folder that it is installed
-    /// in.
+    /// Default places of the library: next to the command, or in `lib/hotlink` of the folder that it is installed in.
     fn places(&self) -> Vec<PathBuf> {
         let folders = self.0.iter().filter_map(|command| command.parent());
         let places =
@@ -27,7 +26,8 @@ impl Commands {
     }
 }
 
-/// A job whose output goes to the standard error output, since an answer stands on the other, and the library that it finds.
+/// A job whose output goes to the standard error output, because the standard output has an answer, and the library
+/// that it finds.
 ///
 /// # Errors
 /// As [`library`].

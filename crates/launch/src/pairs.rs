@@ -6,8 +6,8 @@ use hotlink_study::{Error, Watch};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs `a` and `b` so many times; which of a pair runs first changes from pair to pair, so that what lasts from one run
-/// to the next favours neither. `watch` hears of each run.
+/// Runs `a` and `b` repeatedly. The first of a pair changes from pair to pair, so that effects that last from one run
+/// to the next favour neither. `watch` hears of each run.
 ///
 /// # Errors
 /// A command failed, or printed no results.

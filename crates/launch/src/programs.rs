@@ -1,4 +1,4 @@
-//! MPI programs as jobs of a plan (`simulate jobs`): what their ranks do, recorded on the nodes that they get.
+//! MPI programs as jobs of a plan (`simulate jobs`): the actions of their ranks, recorded on their nodes.
 
 use crate::Seats;
 use crate::fabric::{Ended, How, on_fabric};
@@ -7,7 +7,7 @@ use hotlink_schedule::Schedule;
 use hotlink_study::Error;
 use hotlink_workloads::jobs::{self, Program};
 
-/// Runs the programs of a plan with the MPI library that is beside the command.
+/// Runs the programs of a plan with the MPI library next to the command.
 #[derive(Clone, Debug)]
 pub struct Programs {
     /// Where the running command is.

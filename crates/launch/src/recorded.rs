@@ -1,4 +1,4 @@
-//! What each rank of a program computes between its calls, written to a file.
+//! The computation of each rank of a program between its calls, written to a file.
 
 use crate::fabric::RECORDED;
 use hotlink_real::{Job, JobEnd};
@@ -16,8 +16,8 @@ fn part(out: &Path, rank: Option<u32>) -> PathBuf {
     path.into()
 }
 
-/// Runs the job over shared memory and writes what its ranks compute to `out`. Nothing is written if a rank failed: the job's
-/// end tells which.
+/// Runs the job over shared memory and writes the computation of its ranks to `out`. Nothing is written if a rank
+/// failed: the job's end names it.
 ///
 /// # Errors
 /// The file cannot be written, or the program did not end as an MPI program does.
@@ -36,7 +36,7 @@ pub fn record(mut job: Job, out: &Path) -> Result<JobEnd, Error> {
             Ok(times) => text += &(times.split_whitespace().collect::<Vec<_>>().join(" ") + "\n"),
             Err(error) => missing = missing.or(Some((rank, error))),
         }
-        // What a rank that failed has not written is not there.
+        // A rank that failed has left no file.
         let _ = std::fs::remove_file(&file);
     }
     if end.failed.is_some() {

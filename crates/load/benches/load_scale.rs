@@ -1,7 +1,7 @@
 //! Time and peak memory of the load count (and of the deadlock check) at scale: `cargo bench -p hotlink-fabric --bench load_scale`.
 //!
-//! Each case is built and counted from nothing. With a case's number as argument only that one runs, so that the peak
-//! memory is its own; without, each runs in a process of its own.
+//! Each case is built and counted from nothing. With a case's number as argument only that case runs, so that the peak
+//! memory is its own. Without an argument, each case runs in its own process.
 
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
@@ -84,7 +84,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Peak resident memory of this process in MiB, where the system tells it.
+/// Peak resident memory of this process in MiB, where the system reports it.
 fn peak_mib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,7 +1,7 @@
-//! How long the bytes of a message take through the idle network, way by way.
+//! How long the bytes of a message take through the idle network, path by path.
 //!
-//! A link sends a packet without a gap. So it starts only when it will not run out of bytes: before a faster link a
-//! switch first gathers what the slower one brings, and a packet that goes from slow to fast to slow is sent twice. A
+//! A link sends a packet without a gap, so it starts only when it will not run out of bytes. Before a faster link a
+//! switch first gathers what the slower one delivers. A packet that goes from slow to fast to slow is sent twice. A
 //! switch with a rate of its own passes bytes on as they come. The simulator does the same, packet by packet.
 
 use crate::paths_on;
@@ -15,8 +15,8 @@ use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_fabric::traffic::Demand;
 use std::collections::BTreeMap;
 
-/// Most destinations that are followed of traffic from everywhere to everywhere, and most sources of each. Of more nodes
-/// so many are drawn.
+/// Most destinations that are followed in traffic from everywhere to everywhere, and most sources of each. Of more
+/// nodes this many are drawn.
 const MOST: u32 = 256;
 
 /// The time of a message's bytes at every resource: one packet.
@@ -26,20 +26,20 @@ pub struct Serial<'a> {
     paths: Paths,
     /// Seed of the pairs' hash.
     seed: u64,
-    /// Of each channel and device: microseconds; 0 without a rate.
+    /// For each channel and device: microseconds; 0 without a rate.
     channel: Vec<f64>,
     vertex: Vec<f64>,
-    /// Of the host's devices, in the order of sending and of receiving.
+    /// For the host's devices, in the order of sending and of receiving.
     send: Vec<f64>,
     receive: Vec<f64>,
 }
 
-/// What is known of the ways to one destination: what is still to come, by the state and the time of the stage before.
+/// What is known of the paths to one destination: what is still to come, by the state and the time of the stage before.
 type Known = BTreeMap<(State, u64), f64>;
 
 impl<'a> Serial<'a> {
-    /// For messages of `bytes` under `capacities`, at a packet efficiency, whose packets choose among equal paths by `by`: a
-    /// policy and the seed of the pairs' hash.
+    /// For messages of `bytes` under `capacities`, at a packet efficiency. `by` holds the policy by which packets
+    /// choose among equal paths, and the seed of the pairs' hash.
     pub fn new(
         fabric: &'a Fabric,
         by: (Paths, u64),
@@ -88,7 +88,7 @@ impl<'a> Serial<'a> {
         (messages > 0.0).then(|| sum / messages)
     }
 
-    /// The mean over the ways of a pair; `known` is of the same destination.
+    /// The mean over the paths of a pair; `known` is of the same destination.
     fn pair_us(&self, source: Node, destination: Node, known: &mut Known) -> Option<f64> {
         let routing = &self.fabric.routing;
         let direct = Trip::new(source, destination);
@@ -103,7 +103,7 @@ impl<'a> Serial<'a> {
         self.send.iter().for_each(|&us| sent += gather(&mut tail, us, false));
         let mut sum = 0.0;
         for &trip in &trips {
-            // Ways by a group are its own, and so is a pair's explicit route or hash.
+            // Paths by a group are its own, and so is a pair's explicit route or hash.
             let shared = trip.via.is_none()
                 && self.paths != Paths::Flow
                 && !matches!(routing, Routing::Source { .. } | Routing::Tables(_));
@@ -159,8 +159,8 @@ impl<'a> Serial<'a> {
     }
 }
 
-/// What a stage of `us` adds to the time of a packet's bytes, whose stage before took `tail`; a crossbar is no faster than
-/// what brings them.
+/// What a stage of `us` adds to the time of a packet's bytes, whose stage before took `tail`. A crossbar is no faster
+/// than its input.
 fn gather(tail: &mut f64, us: f64, crossbar: bool) -> f64 {
     let more = (us - *tail).max(0.0);
     *tail = match us > 0.0 && !crossbar {

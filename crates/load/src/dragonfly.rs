@@ -1,5 +1,5 @@
-//! All-to-all on a dragonfly by minimal routes, group by group: what a group's routers send to another group has its
-//! destinations' shares only once it is there.
+//! All-to-all on a dragonfly by minimal routes, group by group. Traffic between two groups has its destinations' shares
+//! only on arrival.
 //!
 //! Amounts are numbers of pairs, multiplied by the flow of a pair at the end.
 
@@ -68,8 +68,8 @@ impl Groups<'_> {
         }
     }
 
-    /// What one group sends another, up to the routers that it arrives at: a router with links of its own there uses
-    /// those, the others spread over all.
+    /// What one group sends another, up to the routers at which it arrives. A router with links of its own to that
+    /// group uses them; the traffic of the others spreads over all links.
     fn across(&mut self, from: u32, to: u32, arrived: &mut [f64]) {
         let (shape, receivers) = (self.shape, self.held[to as usize]);
         let offset = shape.offset(from, to);

@@ -1,5 +1,5 @@
-//! How long a message is under way, by the loads of what carries it: its head in the idle network, and what it waits where
-//! others send too.
+//! How long a message is under way, by the loads of what carries it. The time is that of its head in the idle network,
+//! and its waits for other traffic.
 
 use crate::Load;
 use hotlink_fabric::Fabric;
@@ -8,9 +8,9 @@ use hotlink_fabric::spec::{Capacities, Role};
 use std::collections::BTreeMap;
 
 impl Load {
-    /// Mean time of a message's head from one host to the other through the idle network, in microseconds: the latency of
-    /// every resource, as often as messages pass it. Without software and without the time of the message's bytes. `None`
-    /// where nobody sends.
+    /// Mean time of a message's head from one host to the other through the idle network, in microseconds. It sums the
+    /// latency of every resource, as often as messages pass it, without software and the time of the message's bytes.
+    /// `None` where nobody sends.
     ///
     /// No route is followed again: a resource's load is how many messages pass it.
     pub fn idle_us(&self, fabric: &Fabric) -> Option<f64> {
@@ -24,7 +24,7 @@ impl Load {
             .map(|vertex| (Resource::Vertex(Vertex(vertex as u32)), self.vertex[vertex]));
         let channels =
             (0..network.channels()).map(|channel| (Resource::Channel(Channel(channel as u32)), self.channel[channel]));
-        // By role, of which there are few; what a graph's links have of their own apart.
+        // By role, of which there are few; a graph's links with values of their own are apart.
         let mut by_role: BTreeMap<Role, (Resource, f64)> = BTreeMap::new();
         let mut sum = 0.0;
         for (resource, load) in hosts.chain(vertices).chain(channels).filter(|(_, load)| *load > 0.0) {
@@ -40,13 +40,13 @@ impl Load {
     }
 }
 
-/// The resources on messages' ways as queues: messages of one fixed time come to each of them at random (M/D/1). Exact for
-/// a node's own link and for one switch of many ports, to which many send; in a tree nearly so, since each switch mixes
-/// what it passes on.
+/// The resources on messages' paths as queues: messages of one fixed time arrive at each at random (M/D/1). The model
+/// is exact for a node's own link, and for one switch of many ports to which many send. In a tree it is nearly exact,
+/// since each switch mixes what it passes on.
 #[derive(Clone, Debug)]
 pub struct Queues {
-    /// How many messages pass resources of the same load, all together, their time in microseconds, and the load over the
-    /// rate as a share of the greatest.
+    /// One term for the resources of the same load. It has the messages that pass all of them, their time in
+    /// microseconds, and the load over the rate as a share of the greatest.
     terms: Vec<Term>,
     /// Messages that are sent.
     sent: f64,
@@ -94,8 +94,8 @@ impl Load {
 }
 
 impl Queues {
-    /// Mean time that a message waits on its way, in microseconds, when nodes send at `load` of what the hottest resource
-    /// allows; `load` is below 1.
+    /// Mean time that a message waits on its path, in microseconds. Nodes send at `load`, below 1, of what the hottest
+    /// resource allows.
     pub fn waiting_us(&self, load: f64) -> f64 {
         let of = |place: Place| -> f64 {
             let terms = self.terms.iter().filter(|term| term.place == place);
@@ -105,7 +105,7 @@ impl Queues {
             });
             waits.sum::<f64>() / self.sent
         };
-        // Of servers in a row, which nobody joins between, a message waits at the slowest alone.
+        // Between servers in a row that nobody else joins, a message waits only at the slowest.
         of(Place::Between) + of(Place::Link).max(of(Place::Host))
     }
 }

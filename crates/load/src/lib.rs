@@ -1,12 +1,13 @@
-//! The load count: flows over routes give the load of every resource, hence the hot link. `hotlink-bound` makes a bound of
-//! it.
+//! The load count: flows over routes give the load of every resource, hence the hot link. `hotlink-bound` makes a bound
+//! of it.
 //!
-//! Flows are pushed towards one home at a time, farthest first, so that all that share a destination share the work and
-//! no table of pairs is kept. Homes are shared out over the cores in chunks whose sums are added in
-//! order: the same bytes on any machine. On a cube with all its nodes and dimension-order routing, uniform traffic looks
-//! the same from everywhere: one home is counted and the sums spread over the translations (a million nodes in a second or
-//! so). In a complete folded tree it is summed block by block (`tree.rs`), on rails of GPU hosts leaf by leaf (`rails.rs`),
-//! on a dragonfly group by group (`dragonfly.rs`).
+//! Flows are pushed towards one home at a time, farthest first. All flows to a destination share the work, and no table
+//! of pairs is kept. The cores share the homes in chunks, whose sums are added in order: the same bytes on any machine.
+//!
+//! On a cube with all its nodes and dimension-order routing, uniform traffic looks the same from everywhere. One home
+//! is counted and the sums spread over the translations (a million nodes in a second or so). A complete folded tree is
+//! summed block by block (`tree.rs`), rails of GPU hosts leaf by leaf (`rails.rs`), a dragonfly group by group
+//! (`dragonfly.rs`).
 //!
 //! ```
 //! # fn demo(spec: &hotlink_fabric::spec::FabricSpec) -> Result<(), Box<dyn std::error::Error>> {
@@ -68,7 +69,7 @@ pub enum LoadError {
         /// Most that are followed.
         most: u64,
     },
-    /// Packets go by random switches, of which there are too many.
+    /// Packets go by random switches, and there are too many of these.
     #[error("routes by random other switches: {cells} cells of memory, at most {most} are kept; count fewer nodes")]
     Cells {
         /// Switches with nodes, times switches.
@@ -76,7 +77,7 @@ pub enum LoadError {
         /// Most that are kept.
         most: u64,
     },
-    /// The routing has no way from one node to another.
+    /// The routing has no path from one node to another.
     #[error("no route from node {} to node {}", sender.0, receiver.0)]
     NoRoute {
         /// Sender.
@@ -103,8 +104,8 @@ pub struct Load {
 /// the number of cores, so neither do the sums.
 const PARTS: usize = 128;
 
-/// What chooses among equal paths on a fabric where `stated` is asked for. Packets that go by random groups choose each for
-/// itself: a path of the pair's own would keep no order there. The simulator asks here too.
+/// What chooses among equal paths on a fabric that asks for `stated`. Packets through random groups choose each for
+/// itself, because a path of the pair's own would keep no order there. The simulator asks here too.
 pub fn paths_on(fabric: &Fabric, stated: Paths) -> Paths {
     if stated.is_static() && fabric.routing.is_valiant() { Paths::Packet } else { stated }
 }
@@ -115,7 +116,8 @@ pub fn has_too_many_pairs(fabric: &Fabric) -> bool {
     is_hashed && u64::from(fabric.nodes()).pow(2) > MOST_PAIRS
 }
 
-/// Whether the fabric is one of rails of GPU hosts whose all-to-all is counted leaf by leaf, in a step or so for each link.
+/// Whether the fabric is one of rails of GPU hosts whose all-to-all is counted leaf by leaf, in a step or so for each
+/// link.
 pub fn counts_leaves(fabric: &Fabric) -> bool {
     Rails::of(fabric).is_some()
 }
@@ -136,9 +138,9 @@ pub fn apart(network: &Network) -> Option<[Node; 2]> {
     network.node_iter().find(|node| !seen[node.vertex().0 as usize]).map(|node| [first, node])
 }
 
-/// Counts the load of `demand` on every resource where packets choose among equal paths by `paths`. Where the choice is
-/// a packet's own ([`Paths::Packet`], [`Paths::Adaptive`]) flows split evenly: what both come to, no best case. `seed` is
-/// that of the pairs' hash.
+/// Counts the load of `demand` on every resource where packets choose among equal paths by `paths`. Where each packet
+/// chooses ([`Paths::Packet`], [`Paths::Adaptive`]) flows split evenly. Both policies reach that; it is no best case.
+/// `seed` is that of the pairs' hash.
 ///
 /// # Errors
 /// [`LoadError`]: wrong number of nodes, a pair without a route, or more pairs than are followed.
@@ -231,7 +233,7 @@ pub fn count_every_destination(fabric: &Fabric, demand: &Demand) -> Result<Load,
 }
 
 /// Counts the load of the pairs that have a route under the fabric's forwarding tables, and the pairs with traffic that
-/// have none. Such a pair sends nothing, on the nodes' own links neither.
+/// have none. Such a pair sends nothing, not even on the nodes' own links.
 ///
 /// # Errors
 /// As [`count`]; without forwarding tables a pair without a route is an error.
@@ -421,8 +423,8 @@ impl<'a> Injections<'a> {
         Injections { fabric, heard, all_pairs: demand.all_pairs, flows, start, routed, explicit }
     }
 
-    /// Calls `inject(home of the source, amount, a source)` for all that goes to one node of `group` without an explicit
-    /// route.
+    /// Calls `inject(home of the source, amount, a source)` for all that goes to one node of `group` without an
+    /// explicit route.
     fn each_to(&self, group: usize, destination: Node, mut inject: impl FnMut(Vertex, f64, Node)) {
         let attachment = &self.fabric.attachment;
         if self.all_pairs > 0.0 {
@@ -536,8 +538,8 @@ impl<'a> Counter<'a> {
         *waiting += amount;
     }
 
-    /// Pushes all that waits to its end; `arrivals` says whether what arrives counts on the last vertex, `table` whose
-    /// entries of the forwarding tables choose among equal hops (without one they share the flow).
+    /// Pushes all that waits to its end. With `arrivals`, what arrives counts on the last vertex. `table` names the
+    /// node whose entries of the forwarding tables choose among equal hops; without one they share the flow.
     fn drain(&mut self, toward: &Toward, arrivals: bool, table: Option<Node>) {
         let phases = usize::from(self.fabric.routing.phases());
         let mut hops = std::mem::take(&mut self.hops);
@@ -594,7 +596,7 @@ fn walk_source_routes(fabric: &Fabric, demand: &Demand, counts: &mut Counts) {
     }
 }
 
-/// Spreads the counts of one destination over all translations of a full cube: each resource carries the sum over its
+/// Spreads the counts of one destination over all translations of a full cube. Each resource carries the sum over its
 /// own kind (same port, same dimension).
 fn spread(fabric: &Fabric, cube: &Cube, one: &Counts) -> Counts {
     let network = &fabric.network;
@@ -629,8 +631,8 @@ fn spread(fabric: &Fabric, cube: &Cube, one: &Counts) -> Counts {
 }
 
 impl Load {
-    /// Load of one resource; of a part of a host, what the node sends and receives (the greater of the two where each
-    /// direction has the rate for itself).
+    /// Load of one resource. For a part of a host it is what the node sends and receives. Where each direction has the
+    /// rate for itself, it is the greater of the two.
     pub fn of(&self, fabric: &Fabric, resource: Resource) -> f64 {
         let half = |role| fabric.spec.resource(role).is_some_and(|spec| spec.half_duplex());
         match resource {

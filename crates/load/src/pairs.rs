@@ -1,7 +1,7 @@
 //! Flows whose path a hash of the pair chooses: each pair is followed by itself.
 //!
-//! What lies ahead of a switch depends on it and on the destination's home alone. So the switches that offer a choice are
-//! asked for once a home, and a pair only draws there: a hash and a counter for each choice. What passed each way is carried
+//! What lies ahead of a switch depends on it and on the destination's home alone. Each home therefore asks the switches
+//! that offer a choice once. A pair only draws there: a hash and a counter for each choice. The counts are carried
 //! along the links up to the next choice when all pairs of the home are through.
 
 use crate::{Counter, Counts, Heard, LoadError, in_chunks};
@@ -11,8 +11,8 @@ use hotlink_fabric::routing::choice::Draw;
 use hotlink_fabric::routing::{Hop, Paths, State, Trip};
 use hotlink_fabric::traffic::{Demand, Flow};
 
-/// Most pairs of nodes whose paths are followed one by one (under [`Paths::Flow`]): all of 65,536 nodes, which takes a
-/// quarter of a minute or so on two cores. In a browser, which has one, all of 16,384.
+/// Most pairs of nodes whose paths are followed one by one (under [`Paths::Flow`]): all of 65,536 nodes. That takes a
+/// quarter of a minute or so on two cores. In a browser, which has one, it is all of 16,384.
 pub const MOST_PAIRS: u64 = if cfg!(target_family = "wasm") { 1 << 28 } else { 1 << 32 };
 
 /// Follows every pair's own path, one home of destinations after another.
@@ -72,10 +72,10 @@ impl Counter<'_> {
 
 /// In place of a choice: the destination's home.
 const END: u32 = u32::MAX;
-/// In place of a choice: no way on.
+/// In place of a choice: no path on.
 const LOST: u32 = u32::MAX - 1;
 
-/// What lies ahead of switches on the way to one home after another, asked for when it is first needed.
+/// What lies ahead of switches on the path to one home after another, asked for when it is first needed.
 #[derive(Default)]
 pub(crate) struct Ahead {
     end: Option<Vertex>,
@@ -84,9 +84,9 @@ pub(crate) struct Ahead {
     turn: u32,
     known: Vec<Known>,
     choices: Vec<Choice>,
-    /// Of how many choices it is known what their ways lead to.
+    /// How many choices have known continuations.
     open: usize,
-    /// Of each way of each choice: its hop, the choice behind it, and what took it.
+    /// For each path of each choice: its hop, the choice behind it, and what took it.
     hops: Vec<(Channel, State)>,
     next: Vec<u32>,
     taken: Vec<f64>,
@@ -100,11 +100,11 @@ struct Known {
     turn: u32,
     /// The first choice from there on, which may be its own.
     choice: u32,
-    /// The only way on, where there is no choice.
+    /// The only path on, where there is no choice.
     only: Option<(Channel, State)>,
 }
 
-/// A state with several ways on: those from `start`.
+/// A state with several paths on: those from `start`.
 #[derive(Clone, Copy)]
 struct Choice {
     start: u32,
@@ -112,7 +112,7 @@ struct Choice {
 }
 
 impl Ahead {
-    /// Forgets what lies ahead on the way to another home.
+    /// Forgets what lies ahead on the path to another home.
     fn turn_to(&mut self, fabric: &Fabric, end: Vertex) {
         self.phases = usize::from(fabric.routing.phases());
         let unknown = Known { turn: 0, choice: LOST, only: None };
@@ -149,7 +149,7 @@ impl Ahead {
             if self.known[place].turn == self.turn {
                 break self.known[place].choice;
             }
-            // A way in a circle leads nowhere.
+            // A path in a circle leads nowhere.
             self.known[place] = Known { turn: self.turn, choice: LOST, only: None };
             self.passed.push(place);
             if Some(state.at) == self.end {
@@ -178,7 +178,7 @@ impl Ahead {
         choice
     }
 
-    /// Counts the ways that a pair draws from its first choice on; whether they end at the home.
+    /// Counts the paths that a pair draws from its first choice on; whether they end at the home.
     fn draw(&mut self, first: u32, mut draw: Draw, amount: f64) -> bool {
         let mut at = first;
         while let Some(&Choice { start, ways }) = self.choices.get(at as usize) {
@@ -189,7 +189,7 @@ impl Ahead {
         at == END
     }
 
-    /// Adds `amount` at a state, and along the only way from there to the next choice or the end.
+    /// Adds `amount` at a state, and along the only path from there to the next choice or the end.
     fn carry(&self, mut state: State, amount: f64, counts: &mut Counts) {
         loop {
             counts.vertex[state.at.0 as usize] += amount;

@@ -1,8 +1,8 @@
 //! All-to-all on rails of GPU hosts, by the numbers of hosts on each leaf.
 //!
-//! Within a host there is one way to each other node and to each leaf. Between the leaves, hosts of one leaf send alike, and
-//! a destination's number chooses the same port at all leaves, and at all spines. So each channel up is a product of numbers
-//! of hosts and destinations, and each destination has one way down.
+//! Within a host there is one path to each other node and to each leaf. Between the leaves, hosts of one leaf send
+//! alike. A destination's number chooses the same port at all leaves, and at all spines. Each channel up is therefore a
+//! product of numbers of hosts and destinations, and each destination has one path down.
 //!
 //! Amounts are numbers of pairs, multiplied by the flow of a pair at the end.
 
@@ -154,7 +154,7 @@ impl<'a> Rails<'a> {
         let RailLevels { leaves, spines, cores, .. } = self.levels;
         for Realm { rails, each } in self.realms() {
             let many = f64::from(rails.end - rails.start);
-            // Of all nodes outside, a host sends nothing to its own on other rails.
+            // A host sends nothing to its own nodes on other rails; all other nodes outside count.
             let leaving = |held: f64| each * held * (f64::from(self.hosts) * many - held - many + 1.0);
             for (rail, leaf) in rails.flat_map(|rail| (0..leaves).map(move |leaf| (rail, leaf))) {
                 let ports = self.ports_of(self.leaf(rail, leaf));

@@ -1,7 +1,7 @@
 //! Valiant load where packets go by a random other region, a group or a switch.
 //!
-//! Every region but those of the ends gets an equal share of each pair's flow. So the first legs from a home to a region add
-//! up whatever their destinations, and where they land tells where the second legs begin.
+//! Every region but those of the ends gets an equal share of each pair's flow. The first legs from a home to a region
+//! therefore add up for all destinations, and their ends are where the second legs begin.
 
 use crate::{Counter, Counts, Injections, LoadError, in_chunks};
 use hotlink_fabric::Fabric;

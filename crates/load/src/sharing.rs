@@ -1,4 +1,4 @@
-//! Pairs of nodes that share a resource: the set-ups of M02's saturation experiments.
+//! Pairs of nodes that share a resource, as in M02's saturation experiments.
 
 use crate::count;
 use hotlink_fabric::Fabric;
@@ -27,8 +27,8 @@ impl Sharing {
         if turning && turns(topology) { Sharing::Turn } else { Sharing::Link }
     }
 
-    /// Nodes where none are asked for: two switches of a line, a square just large enough for `most` pairs to turn, a
-    /// cube whose rings are just large enough, else the fewest that have such pairs.
+    /// The number of nodes if none is given. It is two switches of a line, a square just large enough for `most` pairs
+    /// to turn, or a cube with rings just large enough. Elsewhere it is the fewest that have such pairs.
     pub fn usual_nodes(self, spec: &FabricSpec, most: u32) -> u32 {
         let most = most.max(1);
         match (self, spec.topology.get(), spec.topology.get::<SwitchArray>()) {
@@ -77,8 +77,8 @@ impl Sharing {
     }
 }
 
-/// Senders 0..n and as many receivers half the nodes further on: on a ring (M02 Fig. 5) and between two switches
-/// (Fig. 11) all messages cross the link in the middle.
+/// Senders 0..n and as many receivers half the nodes further on. On a ring (M02 Fig. 5) and between two switches (Fig.
+/// 11) all messages cross the link in the middle.
 pub fn shared_link_pairs(nodes: u32, senders: u32) -> Vec<(u32, u32)> {
     shifted(senders, nodes / 2)
 }
@@ -93,8 +93,8 @@ fn shifted(senders: u32, by: u32) -> Vec<(u32, u32)> {
     (0..senders).map(|i| (i, i + by)).collect()
 }
 
-/// Senders 0..n and the nodes some way on, whose messages all cross one link: half the nodes further on if they do,
-/// else as near as they do.
+/// Senders 0..n and receivers at one distance whose messages all cross one link. The distance is half the nodes if that
+/// works, else the shortest that does.
 fn over_one_link(fabric: &Fabric, nodes: u32, senders: u32) -> Option<Vec<(u32, u32)>> {
     let shifts = std::iter::once(nodes / 2).chain(senders..=nodes.checked_sub(senders)?);
     shifts.map(|by| shifted(senders, by)).find(|pairs| have_common_link(fabric, pairs))

@@ -1,6 +1,6 @@
 //! M02's view of a network of switches: what stays on a node's own switch apart from what goes to others.
 //!
-//! M02 Eqs. 6 to 12 average over the links between switches; the hottest of them stands beside the average here.
+//! M02 Eqs. 6 to 12 average over the links between switches. Here the average comes with the hottest of them.
 
 use crate::Load;
 use hotlink_fabric::Fabric;

@@ -1,8 +1,7 @@
 //! Load under forwarding tables: what goes to one destination flows together, switch by switch.
 //!
-//! Each switch has one way on to a destination, so that the flows to it form a tree, besides switches whose way ends
-//! nowhere or goes in a circle. Flows are summed from the leaves of that tree: a step for each switch, however many
-//! nodes send.
+//! Each switch has one path to a destination, so the flows to it form a tree. Switches whose path ends nowhere or in a
+//! circle are apart. Flows are summed from the leaves of that tree: a step for each switch, for any number of senders.
 
 use crate::{Counts, Heard, LoadError, in_chunks};
 use hotlink_fabric::Fabric;
@@ -25,8 +24,8 @@ pub(crate) fn count(
     }
 }
 
-/// As [`count`] for the pairs that have a route, and how many pairs with traffic have none. On the nodes' own links stands
-/// what these pairs would have sent, below zero.
+/// As [`count`] for the pairs that have a route, and how many pairs with traffic have none. The nodes' own links show
+/// what these pairs would have sent, as a number below zero.
 pub(crate) fn count_reachable(
     fabric: &Fabric,
     tables: &Forwarding,
@@ -107,13 +106,13 @@ fn first_lost(fabric: &Fabric, tables: &Forwarding, demand: &Demand) -> LoadErro
 #[derive(Clone, Copy, PartialEq)]
 enum Arrival {
     Unknown,
-    /// On the way that is being followed.
+    /// On the path that is being followed.
     Open,
     Yes,
     No,
 }
 
-/// The ways of all switches to one address of a destination.
+/// The paths of all switches to one address of a destination.
 struct Tree<'a> {
     fabric: &'a Fabric,
     tables: &'a Forwarding,
@@ -161,7 +160,8 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    /// Adds what every other node sends to this address of the destination; returns the number of nodes whose packets do not arrive.
+    /// Adds what every other node sends to this address of the destination; returns the number of nodes whose packets
+    /// do not arrive.
     fn add_to(&self, amount: f64, counts: &mut Counts) -> u64 {
         let (network, attachment) = (&self.fabric.network, &self.fabric.attachment);
         let first = network.nodes as usize;

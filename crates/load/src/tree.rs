@@ -1,9 +1,9 @@
 //! All-to-all in a complete folded tree, in a step or so for each link.
 //!
-//! What climbs from a home spreads alike whatever its destination outside the block, and what comes down to a block spreads
-//! alike whatever its source. So nodes are summed upwards once, and turn where a destination's block begins. Under
-//! forwarding tables the same holds for destinations whose numbers choose the same links everywhere: a class of them
-//! climbs together, and each descends by itself.
+//! Traffic that climbs from a home spreads alike for every destination outside the block. Traffic that descends to a
+//! block spreads alike for every source. Nodes are therefore summed upwards once, and turn where a destination's block
+//! begins. Under forwarding tables the same holds for a class of destinations whose numbers choose the same links
+//! everywhere. A class climbs together, and each destination descends by itself.
 //!
 //! Amounts are numbers of nodes and pairs, multiplied by the flow of a pair at the end.
 
@@ -24,7 +24,8 @@ pub(crate) struct Folded<'a> {
     upward: Vec<Vertex>,
 }
 
-/// The ways up from a device, and the number that chooses among them ([`hotlink_fabric::routing::choice::Tables::divisor`]).
+/// The paths up from a device, and the number that chooses among them
+/// ([`hotlink_fabric::routing::choice::Tables::divisor`]).
 struct Ups {
     from: Vertex,
     ways: Vec<Channel>,
@@ -35,7 +36,7 @@ struct Ups {
 struct Climb {
     /// Nodes below each vertex whose packets pass it, if they lead on.
     nodes: Vec<f64>,
-    /// Where they go on to.
+    /// Where they continue.
     next: Vec<Option<Vertex>>,
     /// Devices of each block that any pass.
     passed: Vec<Vec<Vertex>>,
@@ -77,7 +78,7 @@ impl<'a> Folded<'a> {
         self.fabric.network.out(from).filter(leads_up).take(self.most()).collect()
     }
 
-    /// The ways down from a device, by the block that they lead to.
+    /// The paths down from a device, by the block that they lead to.
     fn downs(&self, from: Vertex) -> BTreeMap<usize, Vec<Channel>> {
         let own = self.tree.block_of(from);
         let mut downs: BTreeMap<usize, Vec<Channel>> = BTreeMap::new();
@@ -241,7 +242,7 @@ impl<'a> Folded<'a> {
 /// Sums over all blocks but one, without a difference whose last digits would be left over.
 struct Others {
     all: f64,
-    /// Of each block: the sum over those before and behind it.
+    /// For each block: the sum over those before and behind it.
     others: BTreeMap<usize, f64>,
 }
 

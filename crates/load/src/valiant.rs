@@ -1,5 +1,5 @@
-//! Valiant load on a dragonfly. Every intermediate group gets an equal share of each pair's flow, so the first legs to
-//! a group add up whatever their destinations, and the second legs to a router start where the first ones land. In a
+//! Valiant load on a dragonfly. Every intermediate group gets an equal share of each pair's flow. The first legs to a
+//! group therefore add up for all destinations, and the second legs to a router start where the first ones end. In a
 //! single group the intermediate places are its routers.
 
 use crate::{Counter, Counts, Injections, LoadError, in_chunks};
@@ -88,7 +88,7 @@ impl<'a> Plan<'a> {
         };
         if shape.groups == 1 {
             let own = shape.region(target);
-            // Between nodes of one router there is no way by another.
+            // Between nodes of one router there is no path by another.
             start(target, sent[own as usize]);
             for (from, &amount) in (0..shape.routers).zip(&sent).filter(|(from, _)| *from != own) {
                 let vias = (0..shape.routers).filter(|&via| via != from && via != own);

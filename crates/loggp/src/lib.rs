@@ -1,9 +1,9 @@
 //! GOAL schedules on a machine of the LogGP family: traces and collectives at millions of operations a second.
 //!
-//! A [`Schedule`] says what every rank sends, receives and computes, and what must come before what; it is read from files
-//! ([`hotlink_schedule`]), or recorded from programs that run on ports of such a machine ([`LogGp::recording`]).
-//! [`simulate`] runs it under [`LogGops`] parameters (Hoefler, Schneider, Lumsdaine: LogGOPSim, HPDC 2010): no
-//! topology, one latency for all pairs, but processors and adapters that are busy.
+//! A [`Schedule`] states what every rank sends, receives and computes, and what must come before what. It is read from
+//! files ([`hotlink_schedule`]), or recorded from programs that run on ports of such a machine ([`LogGp::recording`]).
+//! [`simulate`] runs it under [`LogGops`] parameters (Hoefler, Schneider, Lumsdaine: LogGOPSim, HPDC 2010). The model
+//! has no topology and one latency for all pairs, but processors and adapters that are busy.
 //!
 //! ```
 //! use hotlink_loggp::{LogGops, Schedule, simulate};
@@ -14,9 +14,9 @@
 //! assert_eq!(simulate(&schedule, &machine).unwrap().latency().0, 4_000_560);
 //! ```
 //!
-//! Two rules differ from the reference program, towards the published model: the bytes of a message (G) occupy the
-//! adapters and not the receiver's processor, and the receive overhead is paid when the receive is served, not when an
-//! unexpected message comes in. A rendezvous pays its handshake: request, clearance and data cross the network each.
+//! Two rules differ from the reference program, towards the published model. The bytes of a message (G) occupy the
+//! adapters and not the receiver's processor. The receive overhead is paid when the receive is served, not when an
+//! unexpected message arrives. A rendezvous pays its handshake: request, clearance and data cross the network each.
 
 mod machine;
 mod outcome;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// Up to which size a rank's own part of an exchange is a message to itself, in alltoall and in alltoallv.
 const OWN_MESSAGE_MAX: [&str; 2] = ["alltoall_own_message_max", "alltoallv_own_message_max"];
 
-/// Messages of so many bytes no library takes into buffers of its own: their sender waits for the receiver, and their
-/// time has no more steps of protocols.
+/// From this many bytes on, no library takes messages into its own buffers. Their sender waits for the receiver, and
+/// their time has no more steps of protocols.
 const UNBUFFERED: u64 = 1 << 20;
 
 /// What a machine does not state and a program on it needed.
@@ -40,7 +40,7 @@ impl Missing {
 /// Processor time, or what had to be known for it.
 pub type Cost = Result<u64, Missing>;
 
-/// How processors of ranks that share a memory move messages: no adapter does it beside their work.
+/// How processors of ranks that share a memory move messages: no adapter does it while they work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Carried {
     /// Time of a message in a row of blocking calls, and of an exchange in a row of them.
@@ -68,7 +68,7 @@ pub struct Machine {
     local: Option<Local>,
     /// Processors move messages themselves, as over shared memory.
     pub(super) carried: Option<Carried>,
-    /// Time of a message to oneself.
+    /// Time of a rank's message to itself.
     to_self: Curve,
     /// Picoseconds that a call of a collective adds to its messages, on each rank.
     collective: u64,
@@ -78,11 +78,13 @@ pub struct Machine {
     spec: Option<Arc<FabricSpec>>,
 }
 
-/// The time of `bytes` by `curve`, in a program that goes through `working` bytes before it comes back to the same ones.
-/// What was measured went through twice its size, from one block to another, so a larger working set moves at the speed
-/// of blocks of half of it: its data come from farther away than those of a small block that is sent again and again.
-/// Larger copies bypass the caches from some size on, which shorter ones in a large working set do not: their speed is
-/// no measure beyond it.
+/// The time of `bytes` by `curve`, in a program that goes through `working` bytes before it returns to the same ones.
+/// The measurement went through twice its size, from one block to another. A larger working set therefore moves at the
+/// speed of blocks of half its size. Its data come from farther away than those of a small block that is sent again and
+/// again.
+///
+/// From some size on, copies bypass the caches. Shorter copies in a large working set do not, so the speed of the
+/// larger ones does not apply to them.
 fn within(curve: &Curve, bytes: u64, working: u64) -> Option<u64> {
     let by_itself = curve.at(bytes)?;
     let reach = if bytes < STREAM_BYTES { (working / 2).min(STREAM_BYTES / 2) } else { working / 2 };
@@ -169,8 +171,8 @@ impl Machine {
         self.local.is_none()
     }
 
-    /// Time of a copy on each of `ranks` ranks at once, within a working set: no longer than that of a message to
-    /// oneself. (The library's copies may bypass the caches from another size on than those that were measured; its
+    /// Time of a copy on each of `ranks` ranks at once, within a working set. It is at most that of a rank's message to
+    /// itself. (The library's copies may bypass the caches from another size on than those that were measured; its
     /// messages show that.)
     pub(super) fn copy(&self, bytes: u64, ranks: u32, working: u64) -> Cost {
         let plain = self.plain_copy(bytes, ranks, working)?;
@@ -182,8 +184,8 @@ impl Machine {
         let beside = within(&local.copies_beside, bytes, working).filter(|_| ranks > 1);
         beside.or_else(|| within(&local.copies, bytes, working)).ok_or(Missing::Copies)
     }
-    /// What is left of the time of a long copy while no other rank copies: it has the memory to itself. What the caches
-    /// hold is no faster alone.
+    /// The part of a long copy's time that remains while no other rank copies: it has the memory to itself. A copy
+    /// within the caches is no faster alone.
     pub(super) fn alone(&self, bytes: u64) -> f64 {
         let Some(local) = &self.local else { return 1.0 };
         match (local.copies.at(bytes), local.copies_beside.at(bytes)) {
@@ -191,21 +193,22 @@ impl Machine {
             _ => 1.0,
         }
     }
-    /// What a copy of `bytes` takes longer within a working set. A message's own time may have steps between its size
-    /// and the working set's that are its protocol's, not the memory's: only copies show how much farther the bytes come.
+    /// The extra time of a copy of `bytes` within a working set. A message's own time may have steps between its size
+    /// and the working set's that come from its protocol, not the memory. Only copies show how much farther the bytes
+    /// come.
     fn colder(&self, bytes: u64, working: u64) -> u64 {
         let Some(local) = &self.local else { return 0 };
         let copies = [&local.copies_beside, &local.copies].into_iter().find(|curve| curve.at(bytes).is_some());
         let longer = copies.and_then(|curve| Some(within(curve, bytes, working)?.saturating_sub(curve.at(bytes)?)));
         longer.unwrap_or(0)
     }
-    /// Time of a message to oneself, where one was measured.
+    /// Time of a rank's message to itself, where it was measured.
     pub(super) fn message_to_self(&self, bytes: u64, working: u64) -> Option<u64> {
         self.to_self.at(bytes).map(|ps| ps + self.colder(bytes, working))
     }
-    /// Time of a copy between a program's data and its messages' buffers, where copies are stated. Where the copies that
-    /// were measured bypass the caches, a program's do not: its stores fetch their lines first, three streams of the
-    /// memory's for two.
+    /// Time of a copy between a program's data and its messages' buffers, where copies are stated. Where the measured
+    /// copies bypass the caches, a program's do not. Its stores fetch their lines first: three streams of the memory's
+    /// for two.
     pub(super) fn program_copy(&self, bytes: u64, ranks: u32, working: u64) -> u64 {
         let Some(local) = &self.local else { return 0 };
         let streams = if bytes < STREAM_BYTES { 1.0 } else { 1.5 };
@@ -232,8 +235,8 @@ impl Machine {
         if self.local.is_some() { Err(Missing::MultiplyAdd) } else { Ok(0) }
     }
 
-    /// No window of so many messages to another rank, answered in the end by an empty one, takes less, and what it is that
-    /// takes the time; `both`: the other rank sends as many, and nobody answers.
+    /// The least time of a window of this many messages to another rank, which answers with an empty one, and what
+    /// takes that time. With `both`, the other rank sends as many, and nobody answers.
     pub fn least_of_window(&self, bytes: u64, window: u64, both: bool) -> (Time, &'static str) {
         let (work, news) = (self.messages.work(bytes), self.news());
         if self.is_carried() {
@@ -247,7 +250,7 @@ impl Machine {
             Window { count: window, whole: whole + answer, both }.least(self.messages.occupancy(bytes), work);
         (Time(least), if by_adapter { "adapter (g and G)" } else { "processor (o)" })
     }
-    /// The same of messages to oneself: each as long as one was measured to take, else as an exchange with another rank.
+    /// The same for a rank's messages to itself. Each takes as long as measured, else as an exchange with another rank.
     pub fn least_of_own_window(&self, bytes: u64, window: u64) -> (Time, &'static str) {
         match self.message_to_self(bytes, 0) {
             Some(ps) => (Time(window_moved(window, ps, 0)), "processor that moves its own messages"),
@@ -255,12 +258,12 @@ impl Machine {
         }
     }
 
-    /// Time of the news that a message was carried: an empty message's.
+    /// Time of the notice that a message was carried: an empty message's.
     pub(super) fn news(&self) -> u64 {
         self.messages.latency.0 + 2 * self.messages.overhead.0 + self.messages.transit.at(1).unwrap_or(0)
     }
-    /// Processor time to move a message of `bytes` each way at once, before the news of it: as exchanges were measured;
-    /// else ping-pong's, but no less than a copy's beside others, for the ranks share the memory.
+    /// Processor time to move a message of `bytes` each way at once, before its notice: as exchanges were measured.
+    /// Without that it is ping-pong's, but at least the time of concurrent copies, because the ranks share the memory.
     pub(super) fn carry_both(&self, bytes: u64, working: u64) -> u64 {
         let exchange = self.carried.as_ref().map(|carried| &carried.exchange);
         let both = exchange.and_then(|exchange| match bytes < UNBUFFERED {
@@ -274,10 +277,10 @@ impl Machine {
         let alone = within(&self.messages.transit, bytes, working).unwrap_or_else(|| self.messages.transit(bytes));
         alone.max(beside.unwrap_or(0))
     }
-    /// Processor time to move a message of `bytes` one way, before the news of it: ping-pong's. Of many in a row the next
-    /// is on its way before the last has come: then it is what one of such a row takes, by blocking calls if that was
-    /// measured, else a stream's. A long one of such a row waits for the last to have come, and is one by itself, with
-    /// one buffer on each side as here: ping-pong has two.
+    /// Processor time to move a message of `bytes` one way, before its notice: ping-pong's. In a row, the next message
+    /// leaves before the last has arrived. Then it is the time of one message in such a row, by blocking calls if
+    /// measured, else a stream's. A long message in such a row waits until the last has arrived. It is a single
+    /// message, with one buffer on each side as here; ping-pong has two.
     pub(super) fn carry(&self, bytes: u64, in_a_row: bool) -> u64 {
         let row = self.carried.as_ref().and_then(|carried| carried.row.at(bytes));
         let each = row.filter(|_| in_a_row || bytes >= UNBUFFERED);
@@ -315,7 +318,7 @@ mod tests {
         let (large, small) = (2 * STREAM_BYTES, STREAM_BYTES / 2);
         assert_eq!((machine.copy(large, 1, 0), machine.copy(large, 2, 0)), (Ok(10 * large), Ok(20 * large)));
         assert_eq!([machine.alone(large), machine.alone(small)], [0.5, 1.0], "what the caches hold is no faster alone");
-        // Messages to oneself show that the library's copies are faster.
+        // A rank's messages to itself show that the library's copies are faster.
         let quick = Machine { to_self: line(5), ..machine.clone() };
         let slow = Machine { to_self: line(50), ..machine.clone() };
         assert_eq!([quick.copy(small, 2, 0), slow.copy(small, 2, 0)], [Ok(5 * small), Ok(20 * small)]);

@@ -1,8 +1,8 @@
 //! The run: operations that are ready ask for their adapter, then for their processor, first come first served.
 //!
-//! All messages spend the same o + L between the start of their send and their head's arrival, so heads arrive in the
-//! order in which sends start; the receiving adapter is therefore booked when the send starts, and a message costs one
-//! event. An operation that nothing waits for costs none at its end.
+//! All messages spend the same o + L between the start of their send and their head's arrival. Heads therefore arrive
+//! in the order in which sends start. The receiving adapter is booked when the send starts, and a message costs one
+//! event. An operation that nothing waits for has no event at its end.
 
 use super::outcome::{Limit, Outcome};
 use super::parameters::LogGops;
@@ -39,7 +39,7 @@ struct Cpu {
 struct Nic {
     send_free: u64,
     recv_free: u64,
-    /// When the last message that came was whole: what an adapter hands over keeps its order.
+    /// When the last message was whole: an adapter keeps the order of its messages.
     last_whole: u64,
     line: Line,
     /// A send has its turn here and waits for its processor.
@@ -204,7 +204,7 @@ impl<'a> Machine<'a> {
         self.queue.push(at, Event::new(kind, id, 0));
     }
 
-    /// Lets everything go on that became ready.
+    /// Starts everything that became ready.
     fn drain(&mut self) {
         let mut done = 0;
         while let Some(&id) = self.ready.get(done) {
@@ -423,7 +423,7 @@ impl<'a> Machine<'a> {
         if self.late || self.now > LATEST || self.finish.iter().any(|&at| at > LATEST) {
             return Err(Stuck::Late);
         }
-        // Where all have ended and as many messages were taken as sent, nothing is left to look for.
+        // Where all have ended and as many messages were taken as sent, nothing is left to find.
         if self.left > 0 || self.messages < self.sends {
             let received = |id: u32| self.states[id as usize].partner().is_some();
             Stuck::at_the_end(self.schedule, |id| self.ended.has(id), received)?;
@@ -442,7 +442,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Of equals the first.
+    /// The first of equals.
     fn busiest(&self) -> Option<(Limit, Time)> {
         let cpus = self.cpus.iter().enumerate().map(|(at, cpu)| {
             let at = at as u32;

@@ -1,5 +1,5 @@
-//! The network adapters of this host as the kernel shows them: model, driver, firmware, the way to the processor. A fact
-//! that the kernel does not show is absent.
+//! The network adapters of this host as the kernel shows them: model, driver, firmware, the path to the processor. A
+//! fact that the kernel does not show is absent.
 
 use crate::counters::entries;
 use serde_json::{Map, Value};
@@ -29,7 +29,7 @@ pub fn adapters() -> Vec<Map<String, Value>> {
 fn below(root: &Path) -> Vec<Map<String, Value>> {
     let devices = |class: &str| {
         let all = entries(&root.join(class)).into_iter();
-        // What has no device is no hardware: a loopback, a bridge.
+        // An interface without a device is no hardware: a loopback, a bridge.
         all.filter_map(|(name, folder)| Some((folder.join("device").canonicalize().ok()?, name, folder)))
     };
     let fabric: Vec<_> = devices("infiniband").collect();

@@ -1,5 +1,5 @@
-//! Ranks that people start by a command each (`--listen`, `--connect`) must ask for the same: another window or number of
-//! blocks would hang, or mix two measurements into one record.
+//! Ranks that people start by a command each (`--listen`, `--connect`) must ask for the same. Another window or number
+//! of blocks would hang, or mix two measurements into one record.
 
 use crate::request::{Carrier, Repetition, Request};
 use crate::session::{Session, failure};
@@ -24,12 +24,12 @@ pub(crate) fn check(session: &Session<'_>) -> Result<(), Error> {
     }
 }
 
-/// This process's choices as a text, one on each line, for another one's [`objection`].
+/// This process's choices as a text, one on each line, for [`objection`] in another process.
 pub(crate) fn told(request: &Request) -> String {
     choices(request).iter().map(|(name, value)| format!("{name}\t{value}\n")).collect()
 }
 
-/// How choices that another process has [`told`] differ from this one's, which is rank 0; empty if they do not.
+/// How the choices in another process's [`told`] differ from those of this one, which is rank 0; empty if they do not.
 pub(crate) fn objection(request: &Request, other: &str) -> String {
     let split = |line: &str| line.split_once('\t').map(|(name, value)| (name.to_owned(), value.to_owned()));
     in_words(&differing(&[choices(request), other.lines().filter_map(split).collect()]))
@@ -88,7 +88,7 @@ fn leaves(text: &str) -> Vec<(String, String)> {
     parts.into_iter().filter_map(named).collect()
 }
 
-/// What differs between ranks, in words.
+/// Differences between ranks, in words.
 fn differing(all: &[Vec<(String, String)>]) -> Vec<String> {
     let Some(first) = all.first() else { return Vec::new() };
     let of = |rank: usize, name: &str| {
@@ -102,7 +102,7 @@ fn differing(all: &[Vec<(String, String)>]) -> Vec<String> {
     first.iter().filter_map(one).collect()
 }
 
-/// The debug text of an option that may be left out, as one would say it.
+/// The debug text of an option that may be left out, in plain words.
 fn given(value: &str) -> &str {
     match value {
         "None" => "not given",

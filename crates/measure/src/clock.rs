@@ -3,7 +3,7 @@
 use hotlink_bench::Timer;
 use std::time::{Duration, Instant};
 
-/// What the clock that takes the samples cannot see.
+/// The resolution of the clock that takes the samples.
 pub(crate) fn timer() -> Timer {
     let reads: Vec<Instant> = (0..1000).map(|_| Instant::now()).collect();
     let us = |(a, b): (Instant, Instant)| (b - a).as_secs_f64() * 1e6;

@@ -1,5 +1,5 @@
-//! Counters of errors and congestion that this host's ports keep, read before and after a measurement. A port that had to
-//! repeat packets meanwhile explains a slow result, and a result beside counters that stood still is the more to be trusted.
+//! Counters of errors and congestion of this host's ports, read before and after a measurement. A port that had to
+//! repeat packets meanwhile explains a slow result. Counters that stood still make a result more credible.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ const PORT: &[&str] = &[
 const INTERFACE: &[&str] =
     &["rx_crc_errors", "rx_dropped", "rx_errors", "rx_missed_errors", "tx_carrier_errors", "tx_dropped", "tx_errors"];
 
-/// What the counters stood at.
+/// Values of the counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters(BTreeMap<String, u64>);
 

@@ -21,13 +21,13 @@ pub enum Verdict {
 /// One line of the report.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What was looked at.
+    /// The check.
     pub check: &'static str,
     /// How it came out.
     pub verdict: Verdict,
-    /// What is there.
+    /// Its finding.
     pub found: String,
-    /// What it is for, and how to mend it; empty where there is nothing to do.
+    /// The use of it, and how to mend it; empty where there is nothing to do.
     pub advice: String,
 }
 
@@ -42,7 +42,7 @@ impl Verdict {
     }
 }
 
-/// Looks at everything. `program`: what runs this, in case it is a Python.
+/// Checks everything. `program`: the running program, in case it is a Python.
 pub fn examine(program: Option<&Path>) -> Vec<Finding> {
     let mut findings =
         vec![cores_found(), governor(), shared_memory(), ptrace_scope(), copy_route(), locked_memory(), calibration()];
@@ -174,7 +174,7 @@ fn calibration() -> Finding {
     }
 }
 
-/// Programs that some verb or target uses: (check, programs of which one is enough, what for and how to get it).
+/// Programs that some verb or target uses: (check, programs of which one is enough, their use and how to get them).
 const PROGRAMS: [(&str, &[&str], &str); 6] = [
     ("C compiler", &["cc", "gcc", "clang"], "builds hotlink and the MPI programs: sudo apt-get install gcc libc6-dev"),
     ("Rust", &["cargo"], "builds hotlink: https://rustup.rs, or sudo apt-get install cargo-web rustc-web"),
@@ -195,7 +195,7 @@ fn programs() -> Vec<Finding> {
 
 /// Python's own packages that the installed command adds to this one.
 fn python(program: Option<&Path>) -> Vec<Finding> {
-    // The installed command runs inside the Python that it should look at.
+    // The installed command runs inside the Python that it must check.
     let own = program.map(Path::to_owned);
     let own = own.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python")));
     let Some(python) = own.or_else(|| which("python3")) else {

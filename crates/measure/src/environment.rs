@@ -1,13 +1,14 @@
-//! What a result was made on: version, system, processor. Nothing that changes from run to run, so that the same
-//! command gives the same bytes.
+//! The basis of a result: version, system, processor. Nothing in it changes from run to run, so that the same command
+//! gives the same bytes.
 
 use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// `hotlink`, `os`, `kernel`, `arch`, `host`, `cpu`, `cores` (that this process may use), `cores_online` (of the machine:
-/// an MPI that binds its ranks leaves each fewer), `caches` (data caches of the first processor, from the nearest, each
-/// with its level, size, ways and line), `page_B`; absent where the system does not say.
+/// `hotlink`, `os`, `kernel`, `arch`, `host`, `cpu`, `cores`, `cores_online`, `caches` and `page_B`; absent where the
+/// system does not say. `cores` are those that this process may use, `cores_online` those of the machine: an MPI that
+/// binds its ranks leaves each fewer. `caches` are the data caches of the first processor, from the nearest, each with
+/// its level, size, ways and line.
 pub fn describe() -> Map<String, Value> {
     let facts = [
         ("hotlink", Some(env!("CARGO_PKG_VERSION").to_owned())),

@@ -1,4 +1,4 @@
-//! What a measurement needs of the program that asked for it.
+//! The interface of a measurement to the program that asked for it.
 
 use hotlink_study::{Unwatched, Watch};
 
@@ -6,13 +6,13 @@ use hotlink_study::{Unwatched, Watch};
 pub trait Face {
     /// Shows a task of `total` steps until what this gives is dropped.
     fn task(&self, name: &str, total: u64) -> Box<dyn Watch>;
-    /// Tells people a line. Blocks and rounds find the same again: a line that was told need not be told twice.
+    /// Shows people a line. Blocks and rounds find the same again, and a face may show a line only once.
     fn say(&self, line: &str);
     /// Passes on a line of another program, once.
     fn pass_on(&self, line: &str);
 }
 
-/// Shows nothing and tells nobody.
+/// Shows nothing.
 pub struct Quiet;
 
 impl Face for Quiet {

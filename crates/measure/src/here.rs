@@ -1,5 +1,5 @@
-//! What results lack that their machine can tell without messages: how fast it copies, and a sort's own work. Where that is
-//! this machine it is measured on the spot, and said.
+//! Values that results lack and that their machine can measure without messages: its copy rate, and a sort's own work.
+//! Where the results are of this machine, they are measured on the spot, with a message.
 
 use crate::{Face, environment};
 use hotlink_bench::Record;
@@ -10,8 +10,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What may be missing: how it is recognised, the benchmark that tells it, what it is for, and whether as many processes as
-/// the ping-pong had ranks do it at once, each on a processor of its own: programs compute on all ranks together.
+/// A part that may be missing: how it is recognised, the benchmark that measures it, and its purpose. `is_together`: as
+/// many processes as the ping-pong had ranks do it at once, each on its own processor. Programs compute on all ranks
+/// together.
 struct Part {
     holds: fn(&Record) -> bool,
     line: &'static str,
@@ -36,7 +37,7 @@ const PARTS: [Part; 2] = [
 
 /// This machine, as a face calls it.
 pub struct Here<'a> {
-    /// What people see of it.
+    /// The face for people.
     pub face: &'a dyn Face,
     /// The words that call this program, before its verb; none: it is another's, and one process measures.
     pub program: Vec<OsString>,
@@ -92,7 +93,7 @@ impl Here<'_> {
         Ok(())
     }
 
-    /// What so many processes measure at once by `line`.
+    /// The measurements of `processes` processes at once by `line`.
     fn taken(&self, line: &str, processes: u32) -> Result<Vec<Record>, Error> {
         if processes == 1 || self.program.is_empty() {
             return (self.measure)(line);
@@ -124,8 +125,8 @@ impl Here<'_> {
     }
 }
 
-/// One of the processes that measure `line` at once. They do the same, so the first alone tells its progress and what it
-/// has to say, where this one does.
+/// One of the processes that measure `line` at once. They do the same, so only the first reports its progress and
+/// messages, where this one does.
 fn command(program: &[OsString], line: &str, shown: Option<&str>) -> Command {
     let mut command = Command::new(&program[0]);
     command.args(&program[1..]).arg("measure").args(line.split(' ')).arg("--json").env("HOTLINK_LAUNCHER", "none");

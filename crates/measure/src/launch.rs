@@ -1,5 +1,5 @@
-//! An MPI's launcher: ranks are started by it, once for each block, for what differs from launch to launch (placement,
-//! memory) differs more than what ranks see that live on.
+//! An MPI's launcher starts the ranks, once for each block. Placement and memory differ more from launch to launch than
+//! between samples of ranks that live on.
 
 use crate::bench::pairs::SLOW;
 use crate::face::Face;
@@ -37,7 +37,7 @@ impl Child<'_> {
         let done = done.map_err(|error| failed(format!("/bin/sh cannot be started: {error}")))?;
         // Every block's ranks say the same of the machine.
         let told = String::from_utf8_lossy(&done.stderr);
-        // Which pairs are slow is told of all blocks.
+        // Slow pairs are reported from all blocks.
         let is_passed_on = |line: &&str| !line.contains(BUSY) && !line.contains(&format!("hotlink: {SLOW}"));
         told.lines().filter(is_passed_on).for_each(|line| face.pass_on(line));
         if !done.status.success() {

@@ -1,8 +1,8 @@
 //! Benchmarks between real ranks of this machine, or of several: a [`Request`] goes in, [`Measured`] records come out,
 //! each with its bound.
 //!
-//! This crate starts processes and reads clocks, but reads no command line and prints nothing: what people should see on
-//! the way, it hands to the [`Face`] that asked. `study` puts questions to models; this crate puts them to machines.
+//! This crate starts processes and reads clocks, but reads no command line and prints nothing. It hands messages for
+//! people to the [`Face`] that asked. `study` puts questions to models; this crate puts them to machines.
 
 mod adapters;
 mod alike;

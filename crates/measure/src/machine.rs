@@ -1,4 +1,4 @@
-//! What may disturb a measurement on this machine, told in the environment and to people.
+//! Sources of noise on this machine, reported in the environment and to people.
 
 use crate::adapters::adapters;
 use crate::environment::line;
@@ -11,7 +11,7 @@ const NOISY: f64 = 0.5;
 /// How the warning of a busy machine begins. A launched block's is not passed on: the launching side warns by itself.
 pub(crate) const BUSY: &str = "the machine is busy";
 
-/// What the kernel says of the processor's states, each in a line of its own.
+/// The kernel's words about the processor's states, each in a line of its own.
 const STATES: [(&str, &str); 5] = [
     ("governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
     ("turbo_off", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
@@ -20,14 +20,15 @@ const STATES: [(&str, &str); 5] = [
     ("huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled"),
 ];
 
-/// Adds the processor's states (null where the system does not tell), affinity, adapters and load, and warns of a busy machine.
+/// Adds the processor's states (null where the system does not give them), affinity, adapters and load, and warns of a
+/// busy machine.
 pub fn describe(environment: &mut Map<String, Value>, face: &dyn Face) {
     let mut tell = |key: &str, value: Value| _ = environment.insert(key.to_owned(), value);
     for (name, path) in STATES {
         tell(name, line(path).into());
     }
     tell("affinity", affinity().into());
-    // Absent where the kernel shows none: nobody knows then whether there are any.
+    // Absent where the kernel shows none: it is then unknown whether there are any.
     let adapters = adapters();
     if !adapters.is_empty() {
         tell("adapters", adapters.into());

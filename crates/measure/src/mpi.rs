@@ -20,7 +20,7 @@ pub(crate) struct Joined {
     launcher: Launcher,
 }
 
-/// Joins the job that this process was launched in, and tells what it runs on.
+/// Joins the job in which this process was launched, and describes its basis.
 pub(crate) fn join(carrier: &Carrier, environment: &mut Map<String, Value>, face: &dyn Face) -> Result<Joined, Error> {
     let Some(launcher) = Launcher::of_this_process() else {
         let what = "--via mpi: this process was not started by an MPI launcher";
@@ -38,7 +38,7 @@ pub(crate) fn join(carrier: &Carrier, environment: &mut Map<String, Value>, face
     Ok(Joined { mpi, launcher })
 }
 
-/// Whether another rank of an MPI's job than this process speaks for it, as far as the launcher tells.
+/// Whether another rank of an MPI's job speaks for it, as far as the launcher says.
 pub(crate) fn is_other_speaker() -> bool {
     Launcher::of_this_process().is_some_and(|launcher| launcher.rank.is_some_and(|rank| rank != 0))
 }
@@ -59,7 +59,8 @@ fn load(library: &Library, launcher: &Launcher, face: &dyn Face) -> Result<PathB
                 --mpi or HOTLINK_MPICC; an MPI with libmpi_abi.so needs none",
     };
     if launcher.local_rank.is_some_and(|rank| rank > 0) {
-        // The first rank of this machine makes it; whoever waits in vain makes it, too, and the first to be done wins.
+        // The first rank of this machine makes it. A rank that waits in vain makes it, too, and the first to be done
+        // wins.
         for _ in 0..200 {
             if let Some(made) = recipe.made()? {
                 return Ok(made);
@@ -76,7 +77,7 @@ impl Joined {
         if let Err(failure) = &result {
             let rank = self.mpi.endpoint().rank();
             if rank > 0 {
-                // What all ranks find, rank 0 tells.
+                // Rank 0 reports for all ranks.
                 std::thread::sleep(Duration::from_millis(500));
             }
             face.say(&format!("rank {rank}: {failure}"));
@@ -101,7 +102,7 @@ impl Joined {
         self.share(&self.mpi.run(bench.on(self.mpi.endpoint())).map_err(failed)?)
     }
 
-    /// What every rank tells, on every rank.
+    /// Every rank's value, on every rank.
     pub(crate) fn share<T: Serialize + DeserializeOwned>(&self, mine: &T) -> Result<Vec<T>, Error> {
         let text = serde_json::to_vec(mine).map_err(failed)?;
         let texts = self.mpi.share(&text).map_err(failed)?;
@@ -122,7 +123,7 @@ impl Joined {
     pub(crate) fn hosts(&self) -> Result<Vec<String>, Error> {
         self.share(&line("/proc/sys/kernel/hostname").unwrap_or_default())
     }
-    /// Ranks on this machine, as far as the launcher tells, and the machine's cores.
+    /// Ranks on this machine, as far as the launcher says, and the machine's cores.
     pub(crate) fn local(&self, ranks: u32) -> (u32, u32) {
         (self.launcher.local.unwrap_or(ranks), hotlink_real::cores_of_machine())
     }
@@ -138,7 +139,7 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::Check(format!("measure: {error}"))
 }
 
-/// What the user set for the MPI.
+/// The user's settings for the MPI.
 fn settings() -> Value {
     const PREFIXES: [&str; 8] =
         ["OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_CVAR_", "UCX_", "FI_", "I_MPI_"];

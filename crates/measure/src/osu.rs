@@ -4,13 +4,13 @@
 use hotlink_bench::Record;
 use std::fmt::Write;
 
-/// How a benchmark of ours stands in their suite.
+/// The form of our benchmark in their suite.
 struct Form {
     title: &'static str,
     /// Heads of the columns after the size; none for the size itself where a barrier has none.
     columns: &'static [&'static str],
     values: fn(&Record) -> Option<Vec<f64>>,
-    /// What differs from theirs.
+    /// Differences from theirs.
     note: &'static str,
 }
 
@@ -66,7 +66,7 @@ fn bandwidth_and_rate(record: &Record) -> Option<Vec<f64>> {
     Some(vec![bandwidth, rate])
 }
 
-/// What tells one table from the next, beside the benchmark.
+/// Keys that distinguish one table from the next, in addition to the benchmark.
 const GROUP: [&str; 10] =
     ["fabric", "benchmark", "method", "via", "mpi", "memory", "ranks", "nodes", "pairs", "direction"];
 

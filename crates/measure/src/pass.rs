@@ -12,11 +12,11 @@ pub(crate) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// `shows`: tells progress of its own.
+    /// `shows`: it reports progress of its own.
     pub(crate) fn new(session: &'a Session<'a>, shows: bool) -> Pass<'a> {
         Pass { session, shows: shows && session.is_speaker(), task: None, records: Vec::new() }
     }
-    /// So many points are to come.
+    /// That many points are to come.
     pub(crate) fn expect(&mut self, points: usize) {
         let name = format!("measure {}", self.session.request.benchmark.name());
         self.task = self.shows.then(|| self.session.face.task(&name, points as u64));

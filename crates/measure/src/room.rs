@@ -1,4 +1,4 @@
-//! How much memory a benchmark may take here: what does not fit would bring the machine to its knees before it fails.
+//! The memory that a benchmark may take here: more would bring the machine to its knees before it fails.
 
 use hotlink_study::Error as Failure;
 use hotlink_study::values::Size;
@@ -6,7 +6,7 @@ use hotlink_study::values::Size;
 /// Share of the memory that is free which messages may take.
 const SHARE: f64 = 0.5;
 
-/// Bytes of memory that programs may have without pushing others out; `None` where the system does not tell.
+/// Bytes of memory that programs may have without pushing others out; `None` where the system does not say.
 pub(crate) fn free_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
@@ -23,7 +23,7 @@ fn within(sizes: &[u64], ranks: u32, blocks: u64, room: u64) -> Result<(), Failu
     let most = room / times;
     let Some(&size) = sizes.iter().find(|&&size| size > most) else { return Ok(()) };
     let what = format!("{ranks} ranks here need {times} blocks of {size} B, and {room} B may be used");
-    Err(Failure::Input(format!("--size {}: {what}; allowed are sizes up to {most} B", Size(size))))
+    Err(Failure::Input(format!("--size {}: {what}; must be at most {most} B", Size(size))))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
-//! Blocks and rounds. All points are measured in one pass after the other, each pass between ranks of its own where this
-//! process starts them: the blocks of a point lie apart in time, with those of other points between, and each has its own
-//! processes, memory and warm-up. A record's value is the median block's, its interval is of the blocks' medians.
+//! Blocks and rounds. All points are measured in one pass after the other, each pass between ranks of its own where
+//! this process starts them. So the blocks of a point lie apart in time, with those of other points between. Each block
+//! has its own processes, memory and warm-up. A record's value is the median block's, its interval is of the blocks'
+//! medians.
 
 use crate::bench;
 use crate::clock::Pace;
@@ -22,7 +23,7 @@ pub(crate) fn run(session: &Session<'_>, records: &mut Vec<Record>) -> Result<()
     Course::of(session).run(session, records, bench::run)
 }
 
-/// Measures between ranks of `launcher`, which starts them anew for each block; what they told of their MPI goes to
+/// Measures between ranks of `launcher`, which starts them anew for each block. Their report of their MPI goes to
 /// `environment`.
 pub(crate) fn launched(
     session: &Session<'_>,
@@ -150,21 +151,21 @@ impl Course {
     }
 }
 
-/// The records of each point that were measured. Where not all is `whole`, the last pass ended on the way: what it has
-/// counts, and where it is the only one, no more is there.
+/// The records of each point that was measured. Where not all is `whole`, the last pass was cut short: its records
+/// count, and a point may have no others.
 fn by_point(passes: &[Vec<Record>], whole: bool) -> impl Iterator<Item = Vec<&Record>> {
     let all = &passes[..passes.len() - usize::from(!whole && passes.len() > 1)];
     let points = all.iter().map(Vec::len).min().unwrap_or(0);
     (0..points).map(|point| passes.iter().filter_map(|pass| pass.get(point)).collect())
 }
 
-/// What a record is about.
+/// The subject of a record.
 fn value(record: &Record) -> Option<(&str, f64)> {
     let key = record.text("statistic_of").unwrap_or("time_s");
     Some((key, record.number(key)?))
 }
 
-/// Where the median of the values stands, of an even number the lower one.
+/// The place of the median of the values, of an even number the lower one.
 fn middle(values: &[f64]) -> usize {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));

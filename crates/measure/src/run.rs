@@ -19,14 +19,14 @@ use hotlink_study::Error;
 use hotlink_study::bound::measured::Bounds;
 use serde_json::{Map, Value};
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// One record a point.
     pub records: Vec<Record>,
-    /// What may have disturbed the measurement, and what it ran on, besides [`crate::environment`].
+    /// Possible sources of noise, and the system under the measurement, besides [`crate::environment`].
     pub environment: Map<String, Value>,
-    /// What every rank's port did, run by run, where observers were asked for.
+    /// The actions of every rank's port, run by run, where observers were asked for.
     pub timelines: Vec<timeline::Run>,
     /// Why records are missing, if any are.
     pub incomplete: Option<String>,
@@ -97,8 +97,8 @@ impl Request {
         }
     }
 
-    /// The records of ranks that this process starts on this machine, and nothing beside: for a program that measures as
-    /// a part of its own work.
+    /// The records of ranks that this process starts on this machine, and nothing else. It serves a program that
+    /// measures as a part of its own work.
     ///
     /// # Errors
     /// As of [`Request::run`].
@@ -143,7 +143,7 @@ impl Session<'_> {
         let is_one_block = self.request.blocks() * self.request.repetition.rounds == 1;
         if self.request.repetition.limit_s.is_some() && !is_one_block && (self.mpi.is_some() || launched()?.is_some()) {
             let what = "--limit: ranks that a launcher or another host started must take as many blocks as each other";
-            return Err(Error::Input(format!("{what}; allowed for them is --blocks")));
+            return Err(Error::Input(format!("{what}; use --blocks")));
         }
         if is_carried {
             self.check()?;
@@ -167,7 +167,7 @@ impl Session<'_> {
         let width = runs.len().to_string().len();
         let named = |(run, seen)| (format!("{} run {run:0width$}", self.request.benchmark.name()), seen);
         measured.timelines = runs.into_iter().enumerate().map(named).collect();
-        // Whatever was open to others stands in the record.
+        // Everything that was open to others is in the record.
         let listening = hotlink_real::listening();
         if !listening.is_empty() {
             measured.environment.insert("listened_at".to_owned(), listening.into());
@@ -186,8 +186,8 @@ impl Session<'_> {
         }
     }
 
-    /// Says that results between ranks of one machine tell nothing of the fabric that names them, for such ranks use none of
-    /// its links; and which are beyond what it allows.
+    /// Says that results between ranks of one machine say nothing about the fabric that names them, because such ranks
+    /// use none of its links. Also names those beyond the fabric's bound.
     fn hold_to_fabric(&self, records: &[Record]) {
         let fabric = &self.request.repetition.fabric;
         if fabric == FABRIC || !self.is_speaker() {

@@ -28,8 +28,8 @@ pub(crate) const SAMPLES: &str = "samples";
 /// Of the choices of the policy `random`, as for simulated ranks.
 const CACHE_SEED: u64 = 1;
 
-/// The best that each probe of the machine saw in this run: between two points or blocks the machine may become faster or
-/// slower, and a bound is what it can do.
+/// The best that each probe of the machine saw in this run. The machine may become faster or slower between two points
+/// or blocks, and a bound is the best that it can do.
 #[derive(Default)]
 struct Probed {
     /// Hand-offs of a cache line in microseconds, in the order of the probes.
@@ -45,9 +45,9 @@ pub(crate) struct Session<'a> {
     pub(crate) face: &'a dyn Face,
     /// The MPI's job, with `--via mpi`.
     pub(crate) mpi: Option<Joined>,
-    /// What the ports' observers saw of each run so far.
+    /// The observations of the ports for each run so far.
     pub(crate) seen: RefCell<Vec<Vec<Seen>>>,
-    /// What barriers go by between nodes, in the runs to come.
+    /// The device of barriers between nodes, in the runs to come.
     pub(crate) device: RefCell<Option<Arc<BarrierDevice>>>,
     probed: RefCell<Probed>,
     /// When it began, for a limit of its time.
@@ -84,12 +84,12 @@ impl<'a> Session<'a> {
             Buffers::Kept => Ok(()),
             Buffers::Rewritten => {
                 let (name, why) = (self.request.benchmark.name(), "its program itself decides what is written when");
-                Err(Error::Input(format!("--buffers rewritten: allowed for {name} is kept: {why}")))
+                Err(Error::Input(format!("--buffers rewritten: must be kept for {name}: {why}")))
             }
         }
     }
-    /// A record with the statistics of one block's samples, of which `key` is the median, how they were taken, and the
-    /// samples themselves, which `rounds` puts together.
+    /// A record with the statistics of one block's samples, of which `key` is the median. It also holds how they were
+    /// taken, and the samples themselves, which `rounds` puts together.
     pub(crate) fn finish(&self, record: Record, samples: &Samples, key: &str) -> Result<Record, Error> {
         Ok(summary(samples)?
             .into(record)
@@ -130,7 +130,7 @@ impl Session<'_> {
             return Ok(());
         }
         let what = "--via shm: these ranks met over the network, and shared memory is one machine's";
-        Err(Error::Input(format!("{what}; allowed are --via tcp, mixed and mpi")))
+        Err(Error::Input(format!("{what}; use --via tcp, mixed or mpi")))
     }
     /// Refuses sizes of which `ranks` ranks cannot have `blocks` blocks each in their machines' memory.
     pub(crate) fn fits(&self, sizes: &[u64], ranks: u32, blocks: u64) -> Result<(), Error> {
@@ -189,7 +189,7 @@ impl Session<'_> {
     pub(crate) fn oversubscribed(&self, ranks: u32) -> bool {
         self.oversubscribed_by(ranks, 0)
     }
-    /// The same of ranks one of which has so many more threads that compute.
+    /// The same of ranks one of which has `more` threads that compute.
     pub(crate) fn oversubscribed_by(&self, ranks: u32, more: u32) -> bool {
         let (ranks, cores) = self.local(ranks);
         let over = ranks.saturating_add(more) > cores;
@@ -295,8 +295,8 @@ impl Session<'_> {
     pub(crate) fn regions(&self, ranks: u32, regions: &Regions) -> Result<Vec<RegionTimes>, Error> {
         of_all(Shm::new(self.limits()).run(ranks, regions).map_err(failure)?)
     }
-    /// The least time of any message between the first and the last rank, in microseconds: a cache line's hand-off, now and
-    /// at any time of this run before. `None` where they share no memory.
+    /// The least time of any message between the first and the last rank, in microseconds. It is a cache line's
+    /// hand-off, now and at any time of this run before. `None` where they share no memory.
     pub(crate) fn hand_off_us(&self) -> Result<Option<f64>, Error> {
         if let Some(joined) = &self.mpi {
             self.probed.borrow_mut().hand_offs_us.extend(joined.hand_off_us()?);
@@ -331,8 +331,9 @@ impl Session<'_> {
         *best = best.max(now);
         Ok(Some(*best))
     }
-    /// What pairs of `ranks` ranks did at their best in this run with bytes that one of them has: see [`Crossing`]. `None` where they
-    /// share cores or are on several machines, and of a foreign MPI, whose ranks this project's port does not join.
+    /// The best rates of pairs of `ranks` ranks in this run with bytes that one of them has: see [`Crossing`]. `None`
+    /// where they share cores or are on several machines. Also `None` of a foreign MPI, whose ranks this project's port
+    /// does not join.
     pub(crate) fn crossed(&self, ranks: u32, pairs: u32) -> Result<Option<Crossed>, Error> {
         let (here, cores) = self.local(ranks);
         if self.is_mpi() || here > cores || !hotlink_real::is_one_machine().map_err(failure)? {
@@ -376,7 +377,7 @@ pub(crate) fn with_rates(record: Record, copies_mbps: Option<f64>, route: Route)
     known.fold(record, |record, (key, rate)| record.with(key, rate))
 }
 
-/// The record with how far apart the cores were beside its samples, and at the least in the run so far.
+/// The record with the distance of the cores next to its samples, and its minimum in the run so far.
 pub(crate) fn with_hand_offs(record: Record, beside_us: Option<f64>, least_us: Option<f64>) -> Record {
     match beside_us.zip(least_us) {
         Some((beside_us, least_us)) => record.with(HAND_OFF_US, beside_us).with(HAND_OFF_LEAST_US, least_us),
@@ -384,7 +385,7 @@ pub(crate) fn with_hand_offs(record: Record, beside_us: Option<f64>, least_us: O
     }
 }
 
-/// Runs a benchmark on so many ranks of the port that is asked for.
+/// Runs a benchmark on that many ranks of the requested port.
 struct OnRanks<'a, B>(u32, &'a Tuned<'a, B>);
 
 impl<B: Bench> With for OnRanks<'_, B>

@@ -1,5 +1,5 @@
-//! The bound of a measurement between machines: what their network lets in and out, in place of what one machine's memory
-//! does. The network is the fabric of the catalog that `--fabric` names, or else the machines' own ports.
+//! The bound of a measurement between machines: their network's rates in and out, in place of one machine's memory. The
+//! network is the fabric of the catalog that `--fabric` names, or else the machines' own ports.
 
 use crate::environment::line;
 use crate::request::usual::FABRIC;
@@ -14,7 +14,7 @@ use hotlink_study::bound::measured::Bounds;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// What a rank tells of its machine.
+/// A rank's description of its machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Machine {
     /// The same for all processes of one machine, and no other's.
@@ -29,11 +29,11 @@ impl Machine {
     }
 }
 
-/// What bounds messages between machines.
+/// The limits of messages between machines.
 pub(crate) struct Wire {
     /// Each rank's machine: 0, 1, ...
     machine: Vec<usize>,
-    /// What each machine gives away and takes in: MB/s.
+    /// The rates out of and into each machine: MB/s.
     mbps: Option<Vec<[f64; 2]>>,
     resource: &'static str,
     bound_is: &'static str,
@@ -77,7 +77,7 @@ impl Wire {
         }
         // A name of its own for the results is no mistake.
         if let Ok(mut bounds) = Bounds::open(fabric, None) {
-            // Which of its nodes a machine is, nobody says: each counts as the one that has most.
+            // It is unknown which of its nodes a machine is, so each counts as the one that has most.
             wire.mbps = bounds.devices_mbps(ids.len() as u32)?.map(|devices| vec![devices; ids.len()]);
             wire.resource = hotlink_bound::DEVICES;
             wire.bound_is =
@@ -116,7 +116,7 @@ impl Wire {
         self.machine.iter().max().map_or(0, |last| last + 1)
     }
 
-    /// What one round of the record's benchmark moves, if anything crosses between machines.
+    /// The bytes of one round of the record's benchmark, if any cross between machines.
     fn bytes(&self, record: &Record) -> Option<Bytes> {
         let (benchmark, size) = (record.text("benchmark")?, record.number("size_B")?);
         let started = self.machine.len();
@@ -206,8 +206,8 @@ fn met(session: &Session<'_>) -> Result<Vec<Machine>, Error> {
     }
 }
 
-/// The rate of all active ports: those of InfiniBand and its kin, or the network interfaces that are devices, whichever is
-/// more, for Ethernet adapters are told as both.
+/// The rate of all active ports. They are those of InfiniBand and its kin, or the network interfaces that are devices.
+/// The larger rate counts, because Ethernet adapters appear as both.
 fn ports_mbps(class: &Path) -> Option<f64> {
     let text = |path: &Path| line(&path.display().to_string());
     let entries = |folder: &Path| {
@@ -228,8 +228,8 @@ fn ports_mbps(class: &Path) -> Option<f64> {
     Some(fabric.max(ethernet)).filter(|&mbps| mbps > 0.0)
 }
 
-/// The rate that a network interface, a folder in /sys/class/net, says of itself: MB/s; `None` if it does not know, or is
-/// neither a device nor above one (bonds, VLANs): a pair of virtual ends says 10 Gbit/s, and keeps to nothing.
+/// The rate in MB/s that a network interface, a folder in /sys/class/net, reports. `None` if it does not know, or is
+/// neither a device nor above one (bonds, VLANs). A pair of virtual ends reports 10 Gbit/s, and keeps to no rate.
 pub(crate) fn interface_mbps(interface: &Path) -> Option<f64> {
     let is_above = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("lower_");
     if !interface.join("device").exists() && !std::fs::read_dir(interface).ok()?.flatten().any(is_above) {
@@ -295,7 +295,7 @@ mod tests {
         let mut wire = Wire::between(&ranks, FABRIC).unwrap().unwrap();
         let record = wire.beside(of("gather", 8000).with("latency_us", 50.0)).unwrap();
         assert!((record.number("bound_latency_us").unwrap() - 16000.0 / 1500.0).abs() < 1e-9);
-        // Of a machine that tells no rate the others' still counts.
+        // If a machine gives no rate, the others' still counts.
         ranks[0].ports_mbps = None;
         let mut wire = Wire::between(&ranks, FABRIC).unwrap().unwrap();
         let record = wire.beside(of("gather", 8000).with("latency_us", 50.0)).unwrap();

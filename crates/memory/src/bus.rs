@@ -1,9 +1,9 @@
 //! The host bus: a clocked bus of bursts, shared by both directions (PCI).
 //!
-//! Every transaction pays clocks that move no data. PCI 2.1's least, with a target that decodes at medium speed: a
-//! write takes an address phase, a wait for DEVSEL#, then a data phase each clock, then an idle turnaround; a read has
-//! the turn of the address/data lines in the place of the wait. So 64 data phases (a burst of 256 bytes on 32 bits)
-//! take 67 clocks: 132 MB/s become 126.1.
+//! Every transaction pays clocks that move no data. PCI 2.1's least holds for a target that decodes at medium speed. A
+//! write takes an address phase, a wait for DEVSEL#, a data phase each clock, and an idle turnaround. A read has the
+//! turn of the address/data lines in place of the wait. So 64 data phases (a burst of 256 bytes on 32 bits) take 67
+//! clocks: 132 MB/s become 126.1.
 
 use crate::WORD;
 use crate::engine::waits;
@@ -22,7 +22,7 @@ pub struct Bus {
     address: u64,
     turnaround: u64,
     write_wait: u64,
-    /// Of a read: for its first data, and in picoseconds for each further line where the memory lags behind.
+    /// The wait of a read for its first data, and in picoseconds for each further line where the memory lags behind.
     read_wait: u64,
     line: u64,
     lag_ps: u64,
@@ -32,7 +32,7 @@ pub struct Bus {
 const MANY: u64 = 16;
 
 impl Bus {
-    /// The bus of a fabric's machines. How long its reads wait follows from the memory behind the bridge, unless the
+    /// The bus of a fabric's machines. The wait of its reads follows from the memory behind the bridge, unless the
     /// machine states it (`bus_read_wait_clocks`).
     ///
     /// # Errors
@@ -52,7 +52,7 @@ impl Bus {
             bus.read_wait = parameters.clocks("bus_read_wait_clocks")?;
             return Ok(bus);
         }
-        // Asked for by name, so that its absence is told.
+        // Asked for by name, so that its absence is reported.
         parameters.time("bridge_time")?;
         Ok(bus.before(&Machine::new(parameters)?))
     }
@@ -114,7 +114,7 @@ impl Bus {
     }
 }
 
-/// Who puts data on the sender's bus, and in which pieces they reach the receiver's memory.
+/// What puts data on the sender's bus, and in which pieces they reach the receiver's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusUse {
     /// The processor's stores, in bursts of write combining; else the adapter reads memory (DMA).
@@ -128,8 +128,8 @@ impl BusUse {
     pub const DMA: BusUse = BusUse { stores: false, scattered: false };
 }
 
-/// What transfers between two nodes take of both their buses: the bus with the bursts of those that use it. Every family
-/// of adapters on a clocked bus has one, whether or not there is a model of the rest.
+/// The time of transfers between two nodes on both their buses: the bus with the bursts of its users. Every family of
+/// adapters on a clocked bus has one, with or without a model of the rest.
 #[derive(Clone, Copy, Debug)]
 pub struct Buses {
     bus: Bus,
@@ -173,7 +173,7 @@ impl Buses {
         [sent, if how.scattered { words } else { bus.write(bytes, adapter) }]
     }
 
-    /// Time on the sender's bus to tell the adapter of a transfer: one burst of the processor.
+    /// Time on the sender's bus to notify the adapter of a transfer: one burst of the processor.
     pub fn descriptor(&self) -> Time {
         self.bus.write(self.processor, self.processor)
     }

@@ -1,4 +1,4 @@
-//! Caches: sets of lines, the least recently used of which makes room, or any one.
+//! Caches: sets of lines. The least recently used line makes room, or any one.
 
 use crate::machine::Level;
 use hotlink_fabric::rng::SplitMix64;
@@ -10,7 +10,7 @@ pub(crate) struct Cache {
     ways: usize,
     sets: u64,
     lines: Vec<u64>,
-    /// Of a cache that cores share: what chooses the line that makes room.
+    /// For a cache that cores share: what chooses the line that makes room.
     chance: Option<SplitMix64>,
     /// Whether its sets are found by all bits of an address.
     hashes: bool,
@@ -23,7 +23,7 @@ impl Cache {
         Cache { ways: ways as usize, sets, lines: vec![0; (sets * ways) as usize], chance: None, hashes: false }
     }
 
-    /// One that cores share: any line of a set makes room; its sets are found by all bits of an address or by the low ones.
+    /// A cache that cores share. Any line of a set makes room. All bits of an address select its set, or the low ones.
     pub fn shared(level: &Level, line: u64, hashes: bool) -> Cache {
         Cache { chance: Some(SplitMix64::new(level.size)), hashes, ..Cache::new(level, line) }
     }
@@ -59,7 +59,8 @@ impl Cache {
     }
 }
 
-/// Whether a line had to leave its set before so many others had come: when each of a set's lines came, counted in lines.
+/// Whether a line had to leave its set before this many others had arrived: the arrival of each of a set's lines,
+/// counted in lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Crowding {
     sets: u64,

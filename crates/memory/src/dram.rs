@@ -28,8 +28,8 @@ impl Dram {
         }
     }
 
-    /// The same for the bridge, which goes before what the processor has waiting, but for the request under way: an
-    /// adapter's buffers overflow, a processor's wait. All that waits is later by what it takes.
+    /// The same for the bridge. It passes what the processor has waiting, but not the request under way, because an
+    /// adapter's buffers overflow and a processor's wait. All that waits is delayed by that time.
     pub fn access_first(&mut self, at: u64, address: u64, write: bool) -> u64 {
         let values = self.values;
         let place = address / values.row;

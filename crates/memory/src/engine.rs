@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 pub(crate) struct Bursts {
     /// Lines of a burst.
     pub lines: u64,
-    /// Of the bus for a line's data.
+    /// Time of the bus for a line's data.
     pub data_ps: u64,
-    /// Of the bus for a burst beside its data and its waits.
+    /// Time of the bus for a burst, in addition to its data and its waits.
     pub protocol_ps: u64,
     /// From the start of a burst to that of the next, at least.
     pub every_ps: u64,
@@ -93,7 +93,7 @@ impl Engine {
     }
 }
 
-/// Where a page of a machine with translation lies; engines use what the system has told them.
+/// Where a page of a machine with translation lies; engines use the system's answer.
 pub(crate) fn frames(machine: &Machine) -> impl Fn(u64) -> u64 + use<> {
     let page = machine.translation.map(|translation| translation.page);
     move |address| match page {
@@ -105,8 +105,8 @@ pub(crate) fn frames(machine: &Machine) -> impl Fn(u64) -> u64 + use<> {
 /// Bursts over which waits are averaged: rows end in between.
 const SHOWN: u64 = 256;
 
-/// Time that a burst of so many lines takes on the bus beyond its data when nothing else uses the memory: the wait for
-/// its first data, and what the memory lags behind the bus.
+/// Time that a burst of this many lines takes on the bus beyond its data when nothing else uses the memory. It is the
+/// wait for its first data, and the lag of the memory behind the bus.
 pub(crate) fn waits(machine: &Machine, lines: u64, data: Time) -> Option<Time> {
     let bursts = Bursts { lines, data_ps: data.0, protocol_ps: 0, every_ps: 0, reads: true };
     let mut engine = Engine::new(machine, bursts, 0)?;

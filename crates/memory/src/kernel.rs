@@ -15,7 +15,7 @@ pub enum Kernel {
         bytes: u64,
         /// Words from one store to the next.
         stride: u64,
-        /// Of the first store.
+        /// Offset of the first store.
         offset: u64,
     },
     /// Loads `stride` words apart, contiguous stores.
@@ -39,13 +39,13 @@ pub enum Kernel {
     Daxpy {
         /// Length of a vector.
         elements: u64,
-        /// Of the processor for each, were all data at hand.
+        /// Time of the processor for each, with all data at hand.
         each: Time,
     },
 }
 
-/// Where the second block begins: pages away from the first, and a row further, so that blocks of a machine without
-/// translation do not meet in a bank all the time.
+/// Where the second block begins: pages away from the first, and one row further. Blocks of a machine without
+/// translation then do not always meet in a bank.
 fn second(machine: &Machine) -> u64 {
     (1 << 40) / machine.dram.row * machine.dram.row + machine.dram.row
 }
@@ -62,7 +62,7 @@ impl Kernel {
         }
     }
 
-    /// The same loop of so many turns.
+    /// The same loop of this many turns.
     pub(crate) fn of_turns(self, turns: u64) -> Kernel {
         let bytes = turns * WORD;
         match self {
@@ -133,7 +133,7 @@ impl Kernel {
         self.pass(machine, &mut processor, &mut dram)
     }
 
-    /// A pass after `warm` (nothing: empty caches), in picoseconds, and what its accesses came to.
+    /// A pass after `warm` (nothing: empty caches), in picoseconds, and the counts of its accesses.
     pub(crate) fn run(&self, machine: &Machine, warm: &[Kernel]) -> (u64, Counts) {
         let (mut processor, mut dram) = (Processor::new(machine, self.streams()), Dram::new(&machine.dram));
         for kernel in warm {

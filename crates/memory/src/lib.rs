@@ -1,9 +1,10 @@
 //! The memory system of a node: what its processor, its DMA engines and its bus bridge share.
 //!
 //! All agents work on one model of lines, pages and banks. The processor loads and stores through caches and address
-//! translation, with a number of misses under way; an engine reads and writes lines through the bridge, burst by burst;
-//! both meet at the banks, where a request for a row that is not open waits longer. So a stride has its cost, a burst its
-//! latency, and a computation beside a transfer slows down, all from one set of values for each machine.
+//! translation, with a number of misses under way. An engine reads and writes lines through the bridge, burst by burst.
+//! Both meet at the banks, where a request for a row that is not open waits longer. One set of values for each machine
+//! gives the cost of a stride and the latency of a burst. It also gives the slowdown of a computation during a
+//! transfer.
 //!
 //! Processors of today go on while lines come ([`machine::Ahead`]); the values of such a machine come from copies measured
 //! on it (`hotlink calibrate --model memory`).

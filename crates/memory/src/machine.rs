@@ -21,7 +21,7 @@ pub struct Level {
 pub struct Translation {
     /// Pages that it knows at a time.
     pub entries: u64,
-    /// Of these, the places for one page: as many as there are where it may be in any.
+    /// Their places for one page: all of them where the page may be in any.
     pub ways: u64,
     /// Bytes of a page.
     pub page: u64,
@@ -29,10 +29,10 @@ pub struct Translation {
     pub miss: Time,
 }
 
-/// What a processor is like that goes on while lines come from its caches, as those that work out of order do.
+/// A processor that goes on while lines arrive from its caches, as out-of-order processors do.
 ///
-/// Each cache hands over one line after the other; the processor waits only where as many lines are under way as may be.
-/// Its last of three caches is shared: any line of a set makes room.
+/// Each cache delivers one line after the other. The processor waits only where the most lines are under way. Its last
+/// of three caches is shared: any line of a set makes room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
     /// Time of a load or store of a word by itself. Words of a block move several at a time, as the first cache's line
@@ -42,17 +42,17 @@ pub struct Ahead {
     pub copy_call: Time,
     /// Fixed time of a call that scatters words.
     pub scatter_call: Time,
-    /// Blocks of so many bytes on are copied by stores that go past the caches.
+    /// Blocks of at least this size are copied by stores that bypass the caches.
     pub past_from: u64,
     /// Whether a line that comes from memory brings the other one of its pair into the last cache.
     pub pairs: bool,
     /// Whether the shared cache finds its sets by all bits of an address, rather than by the low ones.
     pub hashes: bool,
-    /// Time of a line read from or written to memory where words share lines: the processor asks for the next ones then.
-    /// `None` where that is the memory's own.
+    /// Time of a line read from or written to memory where words share lines, because the processor prefetches the next
+    /// ones. `None` where it is the memory's own time.
     pub stream: Option<Time>,
-    /// Lines that stores ask for before their turn. One that had to leave its set again before so many others had come is
-    /// asked for once more.
+    /// Lines that stores prefetch. A line that had to leave its set before this many others had arrived is fetched once
+    /// more.
     pub stores: u64,
     /// What that takes, after all lines under way.
     pub again: Time,
@@ -80,7 +80,7 @@ pub struct Dram {
 /// Between the memory and the host bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bridge {
-    /// From a transaction on the bus to its request at the memory: decoding, both clocks, the look into the caches.
+    /// From a transaction on the bus to its request at the memory: decoding, both clocks, the check of the caches.
     pub time: Time,
     /// Lines that it fetches ahead of the bus.
     pub lines: u64,
@@ -97,11 +97,11 @@ pub struct Machine {
     pub translation: Option<Translation>,
     /// The memory.
     pub dram: Dram,
-    /// Of a request's latency what lies between processor and memory, there and back.
+    /// The part of a request's latency between processor and memory, there and back.
     pub path: Time,
     /// Lines under way between processor and memory.
     pub misses: u64,
-    /// `None` where the processor waits for each line that a cache hands over.
+    /// `None` where the processor waits for each line that a cache delivers.
     pub ahead: Option<Ahead>,
     /// Whether a store that misses fetches its line first.
     pub allocates: bool,
@@ -221,7 +221,7 @@ impl Machine {
         })
     }
 
-    /// The machine as one of so many busy processors has it: of a cache that they share, each has its part.
+    /// The machine as one of this many busy processors has it: each has its part of a shared cache.
     pub(crate) fn shared_by(&self, processors: u32) -> Machine {
         let mut machine = self.clone();
         if let (Some(_), Some(level)) = (machine.ahead, machine.caches.get_mut(SHARED)) {

@@ -1,4 +1,4 @@
-//! The memory system as others ask for it: times of copies, reads and computations, alone and beside a transfer.
+//! The memory system as others use it: times of copies, reads and computations, alone and during a transfer.
 
 use crate::beside::{self, Flow, Slowed};
 use crate::kernel::Kernel;
@@ -19,7 +19,7 @@ enum Before {
     Itself,
     /// Nothing of it: an adapter has put it into memory.
     Nothing,
-    /// A block of so many bytes at its destination.
+    /// A block of this many bytes at its destination.
     Destination(u64),
     /// What it left there itself; so many processors run it at once, each on blocks of its own.
     Together(u32),
@@ -30,23 +30,24 @@ type Known = BTreeMap<(Kernel, Before), u64>;
 /// How loops on so many processors and transfers slow each other down.
 type Beside = BTreeMap<(Kernel, u32, Flow), Slowed>;
 
-/// The memory system of one machine. Clones share what they have worked out.
+/// The memory system of one machine. Clones share their computed times.
 #[derive(Clone, Debug)]
 pub struct Memory {
     machine: Arc<Machine>,
     known: Arc<Mutex<Known>>,
     slowed: Arc<Mutex<Beside>>,
-    /// Of the processor to read a line of many, in picoseconds.
+    /// Time of the processor to read a line of many, in picoseconds.
     line_ps: u64,
-    /// The same where stores on their way to the bus hold all of its other buffers.
+    /// The same where stores on their path to the bus hold all of its other buffers.
     line_alone_ps: u64,
 }
 
 /// Machines whose times are kept.
 const MADE_BEFORE: usize = 32;
-/// A loop of more turns than this is taken to go on as between this and half of it, where caches are not larger.
+/// A loop with more turns than this continues as it does between half of this and this, where caches are not larger.
 const LONG: u64 = 32 << 10;
-/// Up to so many turns each length is run by itself; from there on eight of a doubling, and lines between them.
+/// Up to this many turns each length is run by itself. From there on eight lengths of each doubling are run, with lines
+/// between them.
 const EACH: u64 = 512;
 
 impl Memory {
@@ -66,8 +67,8 @@ impl Memory {
         Machine::is_stated(fabric).then(|| Memory::of(fabric)).transpose()
     }
 
-    /// That of a machine. One that was made before shares what that has worked out: a sweep has many simulations of a machine,
-    /// and each is to step through its loops once.
+    /// The memory of a machine. An earlier one for the same machine shares its computed times. A sweep has many
+    /// simulations of a machine, and each loop is stepped through only once.
     pub fn new(machine: Machine) -> Memory {
         static MADE: Mutex<VecDeque<Memory>> = Mutex::new(VecDeque::new());
         let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,7 +78,7 @@ impl Memory {
         let memory = Memory::made(machine);
         let mut made = made();
         made.push_back(memory.clone());
-        // Of a calibration's many, the last.
+        // The last of a calibration's many.
         if made.len() > MADE_BEFORE {
             made.pop_front();
         }
@@ -116,8 +117,8 @@ impl Memory {
         self.time(self.copying(bytes, stride, offset), Before::Nothing)
     }
 
-    /// Time to take `bytes` that an adapter has put into memory, whose lines no cache holds, to words `stride` words
-    /// apart in a block of `held` bytes that the program has used before.
+    /// Time to copy `bytes` that an adapter has put into memory, whose lines no cache holds. The destination is words
+    /// `stride` words apart in a block of `held` bytes that the program has used before.
     pub fn copy_arrived(&self, bytes: u64, stride: u64, held: u64) -> Time {
         // What does not fit is as if nothing had been there.
         let fits = held.saturating_mul(2) <= self.machine.largest_cache();
@@ -135,7 +136,7 @@ impl Memory {
         self.time(kernel, if processors > 1 { Before::Together(processors) } else { Before::Itself })
     }
 
-    /// What the accesses of a loop come to: of one that has been run before, or that finds nothing in the caches.
+    /// The counts of a loop's accesses, after a first pass or with empty caches.
     pub fn counts(&self, kernel: Kernel, cached: bool) -> Counts {
         let kernel = kernel.of_turns(kernel.turns().min(self.long()));
         kernel.run(&self.machine, if cached { std::slice::from_ref(&kernel) } else { &[] }).1
@@ -146,8 +147,8 @@ impl Memory {
         Time((bytes * self.line_ps).div_ceil(self.machine.line))
     }
 
-    /// The same while the processor stores what it reads to an adapter: its buffers, in which lines wait for memory, are
-    /// those in which combined stores wait for the bus, so that one line is under way at a time.
+    /// The same while the processor stores what it reads to an adapter. Lines that wait for memory share its buffers
+    /// with combined stores that wait for the bus, so one line is under way at a time.
     pub fn read_to_store(&self, bytes: u64) -> Time {
         Time((bytes * self.line_alone_ps).div_ceil(self.machine.line))
     }
@@ -162,8 +163,8 @@ impl Memory {
         self.machine.dram.open + self.machine.dram.write
     }
 
-    /// Time that the memory takes, word after word `stride` words apart, for a word that an adapter or an engine stores:
-    /// the more stride, the more words open a row.
+    /// Time that the memory takes for each word that an adapter or an engine stores, `stride` words apart. The larger
+    /// the stride, the more words open a row.
     pub fn store_word(&self, stride: u64) -> Time {
         self.store_line() + self.opening(stride)
     }
@@ -200,7 +201,8 @@ impl Memory {
         Kernel::Copy { bytes, stride: stride.max(1), offset: offset % period }
     }
 
-    /// Turns from which on a loop goes on as before: more than all caches hold, and past them where copies go so.
+    /// Turns after which a loop continues unchanged: more than all caches hold, and beyond the size at which copies
+    /// bypass them.
     fn long(&self) -> u64 {
         let most = self.machine.largest_cache().max(self.machine.ahead.map_or(0, |ahead| ahead.past_from));
         (2 * most / crate::WORD).max(LONG).next_power_of_two()

@@ -6,7 +6,7 @@ use crate::machine::{Machine, SHARED};
 use crate::translation::Translation;
 use std::collections::VecDeque;
 
-/// What a program's accesses came to.
+/// The counts of a program's accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Words loaded and stored.
@@ -53,9 +53,9 @@ pub(crate) struct Processor<'m> {
     issue_ps: u64,
     /// What a line takes of the memory's data path instead, read or written, while words share lines.
     stream: Option<u64>,
-    /// From when on each cache hands over another line, where the processor goes on meanwhile.
+    /// When each cache can deliver another line, where the processor goes on meanwhile.
     free: Vec<u64>,
-    /// Of the first cache, where stores ask for lines ahead.
+    /// Crowding of the first cache, where stores prefetch lines.
     crowding: Option<Crowding>,
     /// When the lines under way have come, the oldest at `next`.
     slots: Vec<u64>,
@@ -111,7 +111,7 @@ impl<'m> Processor<'m> {
         }
     }
 
-    /// What its accesses and the memory's rows came to.
+    /// The counts of its accesses and of the memory's rows.
     pub fn counts(&self, dram: &Dram) -> Counts {
         Counts { opened: dram.opened, translated: self.translation.missed, ..self.counts }
     }
@@ -214,7 +214,8 @@ impl<'m> Processor<'m> {
         true
     }
 
-    /// A line comes to the first cache: whether the one that makes room for it had come a short while ago.
+    /// A line arrives at the first cache. Returns whether the line that makes room for it had arrived a short while
+    /// ago.
     fn is_crowded(&mut self, line: u64) -> bool {
         let (Some(ahead), Some(crowding)) = (self.machine.ahead, &mut self.crowding) else { return false };
         crowding.comes(line, self.machine.caches[0].ways, ahead.stores)

@@ -14,7 +14,8 @@ pub(crate) struct Team<'m> {
     processors: Vec<Processor<'m>>,
 }
 
-/// From one processor's blocks to the next one's, but for a row: they do not meet in a bank all the time.
+/// The distance from one processor's blocks to the next one's. A row is added, so that they do not always meet in a
+/// bank.
 const APART: u64 = 1 << 30;
 
 impl<'m> Team<'m> {
@@ -31,8 +32,8 @@ impl<'m> Team<'m> {
         self.processors.iter().map(|processor| processor.now).max().unwrap_or(0)
     }
 
-    /// A pass of the loop on each, begun together; the time until the last is done. `meanwhile` brings what else uses the
-    /// memory up to the time that it is given.
+    /// A pass of the loop on each, begun together; the time until the last is done. `meanwhile` brings what else uses
+    /// the memory up to the time that it is given.
     pub fn pass(&mut self, dram: &mut Dram, mut meanwhile: impl FnMut(&mut Dram, u64)) -> u64 {
         let (start, turns) = (self.now(), self.kernel.turns());
         for processor in &mut self.processors {
@@ -58,7 +59,7 @@ impl<'m> Team<'m> {
     }
 }
 
-/// A pass of the loop on each of so many processors after one before, in picoseconds.
+/// A pass of the loop on each of this many processors after one before, in picoseconds.
 pub(crate) fn together(machine: &Machine, kernel: Kernel, processors: u32) -> u64 {
     let machine = machine.shared_by(processors);
     let (mut team, mut dram) = (Team::new(&machine, kernel, processors), Dram::new(&machine.dram));

@@ -4,7 +4,7 @@ use crate::kernel::Kernel;
 use crate::memory::Memory;
 use crate::processor::Counts;
 
-/// What a word's accesses come to, each kind as a number a word and as picoseconds a word.
+/// The cost of a word's accesses, each kind as a number a word and as picoseconds a word.
 struct Share {
     what: &'static str,
     each: f64,

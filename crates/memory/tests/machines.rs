@@ -1,4 +1,5 @@
-//! The memory system beside what it was not fitted to: STREAM on the T3D, published bus rates; and what must hold of any.
+//! The memory system against what it was not fitted to: STREAM on the T3D, and published bus rates. Also what must hold
+//! of any.
 
 use hotlink_fabric::catalog::load;
 use hotlink_fabric::spec::FabricSpec;
@@ -36,16 +37,16 @@ fn stream_on_the_t3d_is_predicted_from_its_clocks() {
     assert!(near(read, 228.0), "{read}");
 }
 
-/// P058, recalled: 45 to 60 MB/s copied one way on a Pentium Pro of 200 MHz with the 440FX. From memory the model's copy
-/// comes to 43 with what it writes back, to 49 without.
+/// P058, recalled: 45 to 60 MB/s copied one way on a Pentium Pro of 200 MHz with the 440FX. From memory the model
+/// copies 43 MB/s with what it writes back, 49 without.
 #[test]
 fn the_pentium_pro_copies_as_recalled_within_a_tenth() {
     let copy = mbps(LONG, memory("k98-sci").copy(LONG, 1));
     assert!((0.9 * 45.0..60.0).contains(&copy), "{copy}");
 }
 
-/// Myricom, PCI-X motherboards (P034): a host lets reads wait about 60 clocks of 133 MHz, bursts are of 4 KiB: 856 MB/s
-/// read and 1044 written on a host of the time.
+/// Myricom, PCI-X motherboards (P034): a host lets reads wait about 60 clocks of 133 MHz, and bursts are of 4 KiB. That
+/// gives 856 MB/s read and 1044 written on a host of the time.
 #[test]
 fn bursts_and_waits_give_the_bus_rates_of_myricoms_table() {
     let mut spec = load("w01-sci-d330").expect("in the catalog");
@@ -94,8 +95,8 @@ fn strides_cost_lines_first_and_then_rows_and_pages() {
     assert_eq!(counts[0].written, counts[1].written);
 }
 
-/// Strided loads fetch a line each, and contiguous stores fill theirs: from a line's length on packing moves fewer lines
-/// than a copy to a stride, whose stores fetch each line and write it.
+/// Strided loads fetch a line each, and contiguous stores fill theirs. From a line's length on, packing moves fewer
+/// lines than a copy to a stride, whose stores fetch each line and write it.
 #[test]
 fn packing_costs_lines_of_its_loads() {
     for fabric in ["k98-sci", "k98-t3d"] {
@@ -129,8 +130,8 @@ fn flow(fabric: &str, every_us: f64) -> Flow {
     Flow { burst, every: Time::from_us(every_us), data: buses.bus().data(burst), reads: true }
 }
 
-/// Two processors have two caches and one memory: what fits is computed as fast as by one, what does not takes about
-/// twice the time, somewhat more where they close each other's rows, and more processors never take less.
+/// Two processors have two caches and one memory. Data that fits is computed as fast as by one processor. Other data
+/// takes about twice the time, somewhat more where they close each other's rows. More processors never take less.
 #[test]
 fn processors_of_a_node_share_its_memory_and_not_their_caches() {
     let each = Time(2_500);

@@ -1,9 +1,9 @@
 //! The long run of the message engine's checker: `make prove-messages`. See `docs/message-proof.md`.
 //!
-//! `prove [--messages N] [--cases N] [--first N] [--limit STATES] [--seconds N] [--threads N]`: the chosen programs (unless
-//! `first` is given), then cases of at most N messages (3), from number `first` (0) on, as many as given (all) or as fit in so
-//! many seconds (600), each to the end or to so many states (200,000). It says every 20 s how far it is, and prints what it
-//! has seen when its time is up.
+//! `prove [--messages N] [--cases N] [--first N] [--limit STATES] [--seconds N] [--threads N]` runs the chosen programs
+//! (unless `first` is given), then cases of at most N messages (3). Cases begin at number `first` (0) and end after the
+//! given count (all) or so many seconds (600). Each runs to its end or to so many states (200,000). The program reports
+//! its progress every 20 s, and prints a summary when its time is up.
 
 use hotlink_message::prove::{Case, Cases, Fault, Seen, chosen, search};
 use std::process::ExitCode;
@@ -46,7 +46,7 @@ fn args() -> Result<Args, String> {
     Ok(args)
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct Run {
     args: Args,
     /// Programs that meet a protocol where it is delicate, which come first; then the numbered ones from `first` to `end`.
@@ -62,7 +62,7 @@ impl Run {
     fn new(args: Args) -> Run {
         let end = args.first.saturating_add(args.cases).min(Cases::count(args.messages));
         Run {
-            // Who goes on from a number has run them.
+            // A search that starts from a number has run them before.
             chosen: if args.first == 0 { chosen() } else { Vec::new() },
             end,
             next: AtomicU64::new(0),
@@ -136,7 +136,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // A panic of an engine is a fault, which is told with its trace.
+    // A panic of an engine is a fault, which is reported with its trace.
     std::panic::set_hook(Box::new(|_| {}));
     let run = Run::new(args);
     std::thread::scope(|scope| {

@@ -1,11 +1,11 @@
-//! Set-ups kept for the next time (W01 slide 10): registrations, mappings and connections are not released after use
-//! but when a new set-up fails for want of resources. Which one goes is the policy's choice.
+//! Registrations, mappings and connections kept for later uses (W01 slide 10). They are released not after use but when
+//! a new one fails for want of resources. The policy chooses which one goes.
 
 use hotlink_port::loopback::Random;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Which unused set-up is released when one must be.
+/// Which unused entry is released when one must be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
     /// The one used longest ago.
@@ -21,12 +21,12 @@ pub enum Policy {
     Immediate,
 }
 
-/// What a cache did.
+/// Counts of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheStats {
-    /// Set-ups that were there.
+    /// Uses that found an entry.
     pub hits: u64,
-    /// Set-ups that had to be made.
+    /// Uses for which an entry had to be made.
     pub misses: u64,
     /// Releases on demand.
     pub evictions: u64,
@@ -46,7 +46,7 @@ struct Slot<V> {
     hold: u32,
 }
 
-/// Set-ups by key.
+/// Entries by key.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache<K, V> {
     policy: Policy,
@@ -61,7 +61,7 @@ impl<K: Copy + Ord, V: Copy> Cache<K, V> {
         let random = Random::new(if let Policy::Random(seed) = policy { seed } else { 0 });
         Cache { policy, slots: BTreeMap::new(), uses: 0, random, stats: CacheStats::default() }
     }
-    /// The set-up of `key`, in use from now until [`Cache::done`].
+    /// The entry of `key`, in use from now until [`Cache::done`].
     pub(crate) fn take(&mut self, key: K) -> Option<V> {
         self.uses += 1;
         match self.slots.get_mut(&key) {
@@ -76,15 +76,15 @@ impl<K: Copy + Ord, V: Copy> Cache<K, V> {
             }
         }
     }
-    /// The set-up of `key` if a use of it is under way; no use of its own.
+    /// The entry of `key` if a use of it is under way; this does not count as a use.
     pub(crate) fn in_hand(&self, key: K) -> Option<V> {
         self.slots.get(&key).filter(|slot| slot.users > 0).map(|slot| slot.value)
     }
-    /// Adds a set-up just made, in use.
+    /// Adds a new entry, in use.
     pub(crate) fn insert(&mut self, key: K, value: V, bytes: u64) {
         self.slots.insert(key, Slot { value, bytes, users: 1, uses: 1, last: self.uses, hold: 0 });
     }
-    /// A use is over; gives the set-up back if it must be released at once.
+    /// Ends a use; returns the entry if it must be released at once.
     #[must_use]
     pub(crate) fn done(&mut self, key: K) -> Option<V> {
         let slot = self.slots.get_mut(&key)?;
@@ -92,7 +92,7 @@ impl<K: Copy + Ord, V: Copy> Cache<K, V> {
         let release = slot.users == 0 && slot.hold == 0 && self.policy == Policy::Immediate;
         if release { self.slots.remove(&key).map(|slot| slot.value) } else { None }
     }
-    /// Takes out an unused set-up to make room for `bytes`; `None` if all are in use.
+    /// Takes out an unused entry to make room for `bytes`; `None` if all are in use.
     #[must_use]
     pub(crate) fn evict(&mut self, bytes: u64) -> Option<(K, V)> {
         let least_held = self.slots.values().filter(|slot| slot.users == 0).map(|slot| slot.hold).min()?;
@@ -114,11 +114,11 @@ impl<K: Copy + Ord, V: Copy> Cache<K, V> {
         self.stats.evictions += 1;
         self.slots.remove(&key).map(|slot| (key, slot.value))
     }
-    /// Forgets a set-up that is gone by itself.
+    /// Forgets an entry that is gone by itself.
     pub(crate) fn forget(&mut self, key: K) -> Option<V> {
         self.slots.remove(&key).map(|slot| slot.value)
     }
-    /// Whether there is a set-up of `key`.
+    /// Whether there is an entry of `key`.
     pub(crate) fn has(&self, key: K) -> bool {
         self.slots.contains_key(&key)
     }
@@ -126,7 +126,8 @@ impl<K: Copy + Ord, V: Copy> Cache<K, V> {
     pub(crate) fn keys(&self, wanted: impl Fn(&K) -> bool) -> Vec<K> {
         self.slots.keys().copied().filter(|key| wanted(key)).collect()
     }
-    /// What distinguishes two states: what there is, its uses under way, and in which order it was last used.
+    /// Hashes the parts that distinguish two states: the entries, their uses under way, and the order of their last
+    /// uses.
     #[cfg(any(test, feature = "prove"))]
     pub(crate) fn fingerprint(&self, hasher: &mut impl std::hash::Hasher)
     where
@@ -143,7 +144,7 @@ impl<K: Copy + Ord, V: Copy> Cache<K, V> {
     pub(crate) fn in_use(&self) -> usize {
         self.slots.values().map(|slot| slot.users as usize).sum()
     }
-    /// Gives a set-up a hold priority: those with lower ones are released before it.
+    /// Gives an entry a hold priority: entries with a lower one are released before it.
     pub(crate) fn hold(&mut self, key: K, hold: u32) {
         if let Some(slot) = self.slots.get_mut(&key) {
             slot.hold = hold;

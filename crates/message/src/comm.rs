@@ -1,4 +1,4 @@
-//! [`Comm`]: what programs use.
+//! [`Comm`]: the interface for programs.
 
 use crate::collectives::algorithm::{Algorithm, Collective};
 use crate::collectives::spare::Spare;
@@ -18,7 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
 
-/// What the program wants called when another rank's exported memory goes away.
+/// The program's callback for another rank's exported memory that goes away.
 type OnRevoked = Box<dyn FnMut(Key)>;
 
 /// A rank's handle to its communicator. Clones share one state.
@@ -33,16 +33,16 @@ pub struct Comm<P: Port> {
     pub(crate) members: Option<Rc<Members>>,
     /// Of its own messages; see [`Context::collective`].
     pub(crate) context: Context,
-    /// What its collectives' tags are marked with: the number of the call.
+    /// The mark of its collectives' tags: the number of the call.
     pub(crate) call: Tag,
     pub(crate) limits: Rc<Limits>,
-    /// What a send that was over at once gives; made once, because a result is long.
+    /// The result of a send that was over at once; made once, because a result is long.
     sent: Result<Status, Error>,
-    /// Times that a waiting program looks for a message before it gives way to what else runs in its process.
+    /// Times that a waiting program polls before it gives way to other tasks of its process.
     pub(crate) patience: u32,
     /// Something else runs in its process now: it looks once. Shared by all views and the engine.
     pub(crate) others: Rc<Cell<bool>>,
-    /// What memory is given where none is asked for, and how it is aligned.
+    /// The kind of memory that is given by default, and its alignment.
     memory: Kind,
     align: Align,
     /// Algorithms that were asked for, by collective.
@@ -78,7 +78,7 @@ impl<P: Port> Comm<P> {
         let options = Options::of(port.limits());
         Comm::with_options(port, options)
     }
-    /// As [`Comm::new`], with choices of one's own.
+    /// As [`Comm::new`], with the given choices.
     pub fn with_options(port: P, options: Options) -> Comm<P> {
         let (rank, ranks, limits) = (port.rank(), port.ranks(), Rc::new(port.limits().clone()));
         let (memory, align) = (options.memory, options.align);
@@ -112,7 +112,7 @@ impl<P: Port> Comm<P> {
     pub fn ranks(&self) -> u32 {
         self.ranks
     }
-    /// What the port claims.
+    /// The port's claims.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -153,15 +153,15 @@ impl<P: Port> Comm<P> {
         self.with_port(|port| Host::compute(port, work));
     }
 
-    /// What the protocols did so far.
+    /// Counts of the protocols so far.
     pub fn counters(&self) -> Counters {
         Counters { algorithms: self.ran.get(), ..self.engine.borrow().counters }
     }
-    /// What was chosen, within the port's limits.
+    /// The choices, within the port's limits.
     pub fn options(&self) -> Options {
         self.engine.borrow().options.clone()
     }
-    /// What set-ups for zero-copy transfers cost so far.
+    /// The cost of registrations and attachments for zero-copy transfers so far.
     pub fn setup_stats(&self) -> SetupStats {
         self.engine.borrow().setup.stats()
     }
@@ -275,7 +275,7 @@ impl<P: Port> Comm<P> {
                 }
             }
             yield_once().await;
-            // What else runs here may have ended it.
+            // Another task here may have ended it.
             if let Some(result) = self.engine.borrow_mut().take(id) {
                 return result;
             }
@@ -297,8 +297,8 @@ impl<P: Port> Comm<P> {
     pub fn irecv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> Result<Request, Error> {
         self.engine.borrow_mut().recv(self.pattern(from, tag), span, true).map(Request)
     }
-    /// Waits until the request is over: a send's memory is free, a receive's message is there, and the other rank has been
-    /// told what it needs to end its own request. So a program may end when its requests are over.
+    /// Waits until the request is over. A send's memory is then free, or a receive's message has arrived. The other
+    /// rank has also got all that it needs to end its own request, so a program may end when its requests are over.
     #[inline]
     pub async fn wait(&self, request: Request) -> Result<Status, Error> {
         // Without another future's frame.
@@ -377,7 +377,7 @@ impl<P: Port> Comm<P> {
         let request = self.start(Side::Send, to, tag, span)?;
         self.wait(request).await.map(|_| ())
     }
-    /// From now on pipelines move segments of so many bytes (`None`: what the cost model picks). All ranks must agree.
+    /// From now on pipelines move segments of that many bytes (`None`: the cost model's choice). All ranks must agree.
     pub fn set_segment(&self, bytes: Option<u64>) {
         self.segment.set(bytes.filter(|&bytes| bytes > 0));
     }
@@ -434,7 +434,7 @@ impl<P: Port> Comm<P> {
     }
 }
 
-/// What a step for a request came to.
+/// The result of a step for a request.
 enum Look {
     /// It is over.
     Over(Result<Status, Error>),

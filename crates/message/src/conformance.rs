@@ -4,8 +4,8 @@
 use crate::{Algorithm, Collective, Combine, Comm, Element, Error, Operation};
 use hotlink_port::{Driver, Kind, Layout, Port, Program, Rank, RunError, Span};
 
-/// Runs all collectives by all algorithms that the port can do on so many ranks, for each number of 8-byte words and
-/// root of `cases`; the complaints, each with its rank. Empty: all is well.
+/// Runs all collectives by all algorithms that the port can do on so many ranks. Each of `cases` is a number of 8-byte
+/// words and a root. Returns the complaints, each with its rank; none if all is well.
 pub fn check<D: Driver>(driver: &mut D, ranks: u32, cases: &[(u64, Rank)]) -> Vec<String> {
     let results: Result<Vec<Result<Vec<String>, Error>>, RunError> = driver.run(ranks, &All { cases });
     match results {
@@ -65,7 +65,7 @@ fn refusals<P: Port>(comm: &Comm<P>) -> bool {
     })
 }
 
-/// What is wrong (or the error on the way).
+/// The complaint (or the error on the way).
 type Wrong = Result<String, Error>;
 
 /// The word that `from` has for `to`.
@@ -242,7 +242,7 @@ impl<P: Port> Case<'_, P> {
     }
 }
 
-/// Parts of so many words each, in a row.
+/// Parts of that many words each, in a row.
 fn parts_of(all: Span, words: impl Fn(Rank) -> u64, ranks: u32) -> Vec<Span> {
     let mut at = 0;
     (0..ranks)

@@ -1,5 +1,5 @@
-//! [`Endpoint`]: what benchmarks stand on, so that one code of theirs runs over this project's stack and over any
-//! other: tagged messages, collectives, one-sided puts, local work.
+//! [`Endpoint`]: the interface under benchmarks, so that the same code runs over this project's stack and over any
+//! other. It has tagged messages, collectives, one-sided puts and local work.
 
 use crate::{Comm, Error, Mode, Operation, Request, Tag};
 use hotlink_fabric::units::Time;
@@ -19,7 +19,7 @@ pub trait Endpoint {
     fn rank(&self) -> Rank;
     /// Number of ranks.
     fn ranks(&self) -> u32;
-    /// What carries the messages claims.
+    /// The claims of the carrier of the messages.
     fn limits(&self) -> &Limits;
     /// This rank's clock.
     fn now(&self) -> Time;
@@ -52,8 +52,8 @@ pub trait Endpoint {
             result
         }
     }
-    /// Exchanges messages with a peer, all with `tag`: starts as many receives of one span and sends of another as the
-    /// numbers beside them say, then waits for all.
+    /// Exchanges messages with a peer, all with `tag`. Each span comes with a count: starts so many receives of the one
+    /// and sends of the other, then waits for all.
     fn exchange(
         &self,
         peer: Rank,
@@ -76,8 +76,8 @@ pub trait Endpoint {
     /// Receives.
     fn recv(&self, from: Option<Rank>, tag: Option<Tag>, span: Span) -> impl Future<Output = Result<(), Error>>;
 
-    /// From now on reads a foreign library's clock next to each call of its collectives, so that what this project does
-    /// around the call is left out of [`Endpoint::took`]. This project's own library has no such call.
+    /// From now on reads a foreign library's clock next to each call of its collectives. So [`Endpoint::took`] leaves
+    /// out the time that this project spends around the call. This project's own library has no such clock.
     fn time_calls(&self, _on: bool) {}
     /// How long the last collective took in the foreign library; `None`: it was not timed there.
     fn took(&self) -> Option<Time> {
@@ -106,7 +106,7 @@ pub trait Endpoint {
     fn gather(&self, root: Rank, send: Span, recv: Span) -> impl Future<Output = Result<(), Error>>;
     /// Each part of `send` at `root` goes to its rank's `recv`.
     fn scatter(&self, root: Rank, send: Span, recv: Span) -> impl Future<Output = Result<(), Error>>;
-    /// Every rank's `send` goes to its part of everybody's `recv`.
+    /// Every rank's `send` goes to its part of every `recv`.
     fn allgather(&self, send: Span, recv: Span) -> impl Future<Output = Result<(), Error>>;
     /// Part `i` of `send` goes to rank `i`, where it becomes the part of this rank of `recv`.
     fn alltoall(&self, send: Span, recv: Span) -> impl Future<Output = Result<(), Error>>;
@@ -314,7 +314,7 @@ fn engine(limits: &Limits, kind: Kind) -> Engine {
     if mappable && pio { Engine::Pio } else { Engine::Dma }
 }
 
-/// Everybody's key.
+/// Every rank's key.
 async fn keys<P: Port>(comm: &Comm<P>, mine: Key) -> Result<Vec<Key>, Error> {
     const KEY: u64 = 24;
     let (one, all) = (comm.alloc(KEY, Kind::Default)?, comm.alloc(KEY * u64::from(comm.ranks()), Kind::Default)?);

@@ -17,8 +17,8 @@
 //! }
 //! ```
 //!
-//! [`Comm`] is a handle; the protocols are in `engine`, which has no clock and no I/O but the port that it is given,
-//! so that tests drive two of them through any interleaving.
+//! [`Comm`] is a handle; the protocols are in `engine`. The engine has no clock and no I/O but its port, so that tests
+//! drive two of them through any interleaving.
 
 mod cache;
 pub mod collectives;
@@ -74,7 +74,7 @@ pub enum Error {
         sent: u64,
         /// Bytes of the receive buffer.
         room: u64,
-        /// Who sent it.
+        /// Its sender.
         from: Rank,
         /// With which tag.
         tag: Tag,

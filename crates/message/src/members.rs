@@ -11,7 +11,7 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// These ranks of so many; `None`: one that is none, or stands twice.
+    /// These ranks of that many; `None`: one is not among them, or occurs twice.
     pub(crate) fn new(ranks: &[Rank], of: u32) -> Option<Members> {
         let places: BTreeMap<Rank, Rank> = ranks.iter().copied().zip(0..).collect();
         let sound = places.len() == ranks.len() && ranks.iter().all(|&rank| rank < of);

@@ -1,11 +1,11 @@
-//! Put and get in exported memory of other ranks, and copies in one's own.
+//! Put and get in exported memory of other ranks, and copies in a rank's own.
 
 use crate::Error;
 use crate::comm::Comm;
 use crate::request::Request;
 use hotlink_port::{Attachment, Call, Engine, Host, Key, Memory, Op, Port, Rank, RemoteSpan, Span};
 
-/// Which way data moves.
+/// The direction of data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Move {
     Put,
@@ -23,7 +23,7 @@ impl Move {
 
 impl<P: Port> Comm<P> {
     /// Exports memory to other ranks: the key travels in messages. See [`Host::register`]. Where resources are short,
-    /// set-ups that no transfer uses are released for it.
+    /// this releases registrations that no transfer uses.
     pub fn export(&self, memory: Memory) -> Result<Key, Error> {
         let engine = &mut *self.engine.borrow_mut();
         Ok(engine.setup.register_for_program(&mut engine.port, memory)?)

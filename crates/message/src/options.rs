@@ -1,4 +1,4 @@
-//! What a communicator may choose, and what it counts.
+//! Choices of a communicator, and its counts.
 
 use crate::cache::Policy;
 use crate::collectives::algorithm::{Algorithm, Collective};
@@ -16,33 +16,33 @@ pub struct Options {
     pub zero_copy_bytes: u64,
     /// Shortest message without buffers that both ranks move, each a half, if both wait for it; [`u64::MAX`]: none.
     pub halves_bytes: u64,
-    /// Which set-ups are released when resources run out.
+    /// Which registrations and attachments are released when resources run out.
     pub policy: Policy,
     /// Memory for eager messages that came before their receives, shared among the ranks that may send them. A rank's
     /// share is at least two of the longest eager messages, and at most 1 MiB.
     pub kept_bytes: u64,
-    /// What memory [`crate::Comm::alloc`] gives where none is asked for: [`Kind::Default`] leaves it to the port, and
-    /// with any other kind, ghosts become real too.
+    /// The kind of memory that [`crate::Comm::alloc`] gives by default. [`Kind::Default`] leaves it to the port; with
+    /// any other kind, ghosts become real too.
     pub memory: Kind,
     /// How memory that [`crate::Comm::alloc`] gives is aligned.
     pub align: Align,
 }
 
-/// What a send promises, after K98's two flavours of message passing (slides 8 and 27).
+/// The promise of a send, after K98's two flavours of message passing (slides 8 and 27).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
     /// Whichever is faster for the size: the send may or may not end before the receiver is there.
     #[default]
     Standard,
-    /// Restricted semantics: no buffering. The send ends when the receive has begun, and the message goes straight
-    /// to its place; K98 measures such messages as fast as the raw deposit.
+    /// Restricted semantics: no buffering. The send ends when the receive has begun, and the message goes straight to
+    /// its place. K98 measures such messages as fast as the raw deposit.
     Restricted,
-    /// Full postal semantics: the send ends at once whatever the receiver does, at the price of a copy of the
-    /// message. What is still on its way needs later calls to go on: see [`crate::Comm::flush`].
+    /// Full postal semantics: the send ends at once whatever the receiver does, at the price of a copy of the message.
+    /// Messages that are still on the way need later calls to go on: see [`crate::Comm::flush`].
     Postal,
 }
 
-/// What the protocols did.
+/// Counts of the protocols.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Messages sent eagerly.
@@ -65,7 +65,7 @@ pub struct Counters {
     pub kept_bytes_max: u64,
     /// Short messages that announced themselves because the receiver had enough to keep.
     pub held_back: u64,
-    /// Times that this rank told another what it had taken.
+    /// Times that this rank reported to another what it had taken.
     pub credits: u64,
     /// Messages copied so that their send could end at once.
     pub buffered: u64,
@@ -76,7 +76,7 @@ pub struct Counters {
 }
 
 impl Options {
-    /// What suits a port.
+    /// The options that suit a port.
     pub fn of(limits: &hotlink_port::Limits) -> Options {
         Options {
             // Between processes of one machine, control messages are read while they are written: a handshake would

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The request of a send that was over at once.
 pub(crate) const SENT: u64 = u64::MAX;
 
-/// What a completed receive tells; of a send it tells nothing.
+/// The result of a completed receive; a send's is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Status {
     /// The other rank.
@@ -18,7 +18,7 @@ pub struct Status {
     pub bytes: u64,
 }
 
-/// A communication under way. Must be waited for, or it holds its place for ever.
+/// A communication under way. It must be waited for, or it holds its place forever.
 #[must_use]
 #[derive(Debug)]
 pub struct Request(pub(crate) u64);

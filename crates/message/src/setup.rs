@@ -6,20 +6,20 @@ use hotlink_port::{Attachment, Engine, Key, Memory, Port, Refusal};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What set-ups cost and how often they were avoided.
+/// The cost of registrations and attachments, and how often the cache avoided them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupStats {
     /// Registrations of own memory.
     pub registrations: CacheStats,
     /// Mappings and connections to other ranks' memory.
     pub attachments: CacheStats,
-    /// Set-ups that were refused for good: each made a transfer fall back to buffers.
+    /// Those that were refused for good: each made a transfer fall back to buffers.
     pub refused: u64,
-    /// Time spent in set-ups and releases.
+    /// Time spent to make and release them.
     pub time: Time,
 }
 
-/// A rank's set-ups.
+/// A rank's registrations and attachments.
 #[derive(Clone)]
 pub(crate) struct Setup {
     registrations: Cache<Memory, Key>,
@@ -196,8 +196,8 @@ mod tests {
         setup.registered_done(port, memory);
     }
 
-    /// Of two entries: what is held is released when nothing else is free alone, is held again once it is back, and no
-    /// longer than asked for.
+    /// There are two entries. A held one is released only when no other is free. It is held again once it is back, and
+    /// no longer than asked for.
     #[test]
     fn a_hold_outlives_an_eviction_and_ends_when_asked() {
         async fn program(mut port: LoopbackPort) {
@@ -221,7 +221,7 @@ mod tests {
         Loopback { entries: 2, ..Loopback::default() }.run(1, &program).unwrap();
     }
 
-    /// A set-up takes a nanosecond here, and so does a release; one that is kept takes none.
+    /// A registration takes a nanosecond here, and so does its release; one that is kept takes none.
     #[test]
     fn time_counts_where_something_is_set_up_or_released_and_not_on_hits() {
         async fn program((policy, port): (Policy, LoopbackPort)) -> Vec<u64> {
@@ -259,7 +259,7 @@ mod tests {
             let mut setup = Setup::new(Policy::Lru);
             used(&mut setup, &mut port, a);
             setup.register(&mut port, b).unwrap();
-            assert_eq!(setup.stats().time, Time(3000), "a set-up, its release, another");
+            assert_eq!(setup.stats().time, Time(3000), "a registration, its release, another");
             assert_eq!((setup.register(&mut port, c), setup.stats().refused), (Err(Refusal::PinLimit), 1));
         }
         Loopback { entries: 1, ..Loopback::default() }.run(1, &program).unwrap();

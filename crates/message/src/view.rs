@@ -1,5 +1,5 @@
-//! Views: some of the ranks, renumbered, as a communicator of their own, whose messages meet no others. And what programs
-//! with requests of their own need beside [`Comm`]'s calls: matched probes, receives taken back, tests that keep a result.
+//! Views: some of the ranks, renumbered, as a communicator of their own, whose messages meet no others. Also calls for
+//! programs with requests of their own: matched probes, withdrawn receives, tests that keep a result.
 
 use crate::comm::Comm;
 use crate::engine::Pattern;
@@ -14,8 +14,8 @@ use std::rc::Rc;
 /// Numbers that views may have: 1 to one less. 0 is all ranks.
 pub const CONTEXTS: u32 = Context::COUNT / 2;
 
-/// A bit of a view's number: its messages are those that a library sends for itself. Their tags mean nothing to the program,
-/// so a wait for one is told without.
+/// A bit of a view's number: its messages are those that a library sends for itself. Their tags mean nothing to the
+/// program, so a report of a wait leaves them out.
 pub const INTERNAL: u32 = CONTEXTS / 2;
 
 /// A message that a probe has taken out: only [`Comm::imrecv`] receives it.
@@ -24,11 +24,11 @@ pub const INTERNAL: u32 = CONTEXTS / 2;
 pub struct Matched(u64);
 
 impl<P: Port> Comm<P> {
-    /// These ranks of the port, this one among them, as a communicator: rank 0 is the first. All of them must call this with
-    /// the same ranks and the same `number`, which no other view has whose messages may still be on their way.
+    /// These ranks of the port, this one among them, as a communicator: rank 0 is the first. All of them must call this
+    /// with the same ranks and the same `number`. No other view whose messages may still be on their way may have that
+    /// number.
     ///
-    /// # Errors
-    /// A rank that is none or stands twice; this one is not there; a number beyond [`CONTEXTS`].
+    /// # Errors A rank is not among them or occurs twice; this one is missing; the number is beyond [`CONTEXTS`].
     pub fn view(&self, ranks: &[Rank], number: u32) -> Result<Comm<P>, Error> {
         let own = self.port_rank(self.rank);
         let members = Members::new(ranks, self.all).filter(|_| number < CONTEXTS).ok_or(Refusal::NoRank)?;
@@ -39,19 +39,20 @@ impl<P: Port> Comm<P> {
         (view.context, view.call) = (Context::of(number), 0);
         Ok(view)
     }
-    /// The same communicator for collectives that go on beside others of it: each has a `call` of its own, counted from 1
-    /// alike on all ranks.
+    /// The same communicator for collectives that run at the same time as its others. Each has a `call` of its own,
+    /// counted from 1 alike on all ranks.
     pub fn beside(&self, call: u32) -> Comm<P> {
         // A program with several of these does not wait for one alone.
         let mut beside = self.without_fabric();
         (beside.call, beside.patience) = (call << tags::BITS, 1);
         beside
     }
-    /// Tells this communicator, or this call beside others of it, from all others that a rank has; the same on all its ranks.
+    /// Distinguishes this communicator, or this call among others of it, from all others that a rank has; the same on
+    /// all its ranks.
     pub fn label(&self) -> (u32, u32) {
         (self.context.0, self.call)
     }
-    /// What the fabric offers all ranks at once is not for some, and not for several calls at a time.
+    /// The fabric's services for all ranks are not for some, and not for several calls at a time.
     fn without_fabric(&self) -> Comm<P> {
         let plain = Limits { barrier: false, broadcast: false, reduction: None, ..(*self.limits).clone() };
         let mut comm = self.clone();
@@ -127,7 +128,7 @@ impl<P: Port> Comm<P> {
     pub fn rest_briefly(&self) {
         self.with_port(|port| port.idle(Time::MAX));
     }
-    /// Tells a port that listens for what request the program waits.
+    /// Reports to a port that listens for which request the program waits.
     pub fn note_wait(&self, request: &Request) {
         self.engine.borrow_mut().note_wait(request.0);
     }
@@ -135,7 +136,7 @@ impl<P: Port> Comm<P> {
     pub fn is_ended(&self, request: &Request) -> bool {
         request.is_sent() || self.engine.borrow_mut().is_done(request.0)
     }
-    /// Starts a receive that can be taken back: no sender is told of it before its message comes.
+    /// Starts a receive that can be withdrawn: no sender knows of it before its message comes.
     ///
     /// # Errors
     /// No such rank.
@@ -151,7 +152,7 @@ impl<P: Port> Comm<P> {
         self.progress();
         self.improbe_here(from, tag)
     }
-    /// The same among what has come, without a step: for tasks beside which progress is made.
+    /// The same among messages that have come, without a step: for tasks during which progress is made.
     pub fn improbe_here(&self, from: Option<Rank>, tag: Option<Tag>) -> Option<(Matched, Status)> {
         let (number, status) = self.engine.borrow_mut().take_out(&self.pattern(from, tag))?;
         Some((Matched(number), status))

@@ -5,7 +5,7 @@ use crate::comm::Comm;
 use crate::request::{Request, Status};
 use hotlink_port::{Call, Port, yield_once};
 
-/// What a request ended with, and which of those given it was (by its place before the call).
+/// The result of a request, and its place among those given before the call.
 pub type Ended = (usize, Result<Status, Error>);
 
 impl<P: Port> Comm<P> {

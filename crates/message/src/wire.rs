@@ -1,4 +1,4 @@
-//! What the engines of two ranks say to each other: the four words of a control message.
+//! The language of two ranks' engines: the four words of a control message.
 
 use crate::Tag;
 use hotlink_port::{Head, Key, Layout, Memory, Rank, Span};
@@ -9,8 +9,8 @@ use hotlink_port::{Head, Key, Layout, Memory, Rank, Span};
 pub(crate) enum Kind {
     /// A whole message.
     Eager = 0,
-    /// Request to send: a rendezvous begins. `id` is the sender's request; with a place: fetch it from there, and if
-    /// `at` is 1, the sender waits and would move half of it.
+    /// Request to send: a rendezvous begins. `id` is the sender's request. With a place: fetch it from there; if `at`
+    /// is 1, the sender waits and would move half of it.
     Rts = 1,
     /// Clear to send: `id` is the sender's request, `at` the receiver's; with a place: deposit it there.
     Cts = 2,
@@ -28,8 +28,8 @@ pub(crate) enum Kind {
     Claim = 7,
     /// Flow control: eager bytes taken so far are `at`.
     Credit = 8,
-    /// To a sender that waits: `id` is its request, `at` the receiver's, `total` the bytes at the message's end that it
-    /// shall deposit at the place.
+    /// To a sender that waits. `id` is its request, `at` the receiver's, `total` the bytes at the message's end that it
+    /// must deposit at the place.
     Half = 9,
 }
 
@@ -46,8 +46,8 @@ const KINDS: [Kind; 10] = [
     Kind::Half,
 ];
 
-/// What an engine says by a control message with this head, and the tag of its message where it holds one; `None` if no
-/// engine wrote it.
+/// The meaning of an engine's control message with this head, and the tag that it holds, if any. `None` if no engine
+/// wrote it.
 pub fn described(head: &Head) -> Option<(&'static str, Option<Tag>)> {
     let words = Words::parse(head)?;
     let what = match words.kind {
@@ -146,11 +146,11 @@ pub(crate) struct Place {
 impl Place {
     /// Most bytes of a place in a control message.
     pub(crate) const BYTES: usize = 56;
-    /// Those of a place without gaps, whose length its message tells: with the head it is one cache line.
+    /// The bytes of a place without gaps, whose length its message gives: with the head it is one cache line.
     pub(crate) const PLAIN: usize = 24;
     /// Mark in the offset of a place: it is a regular segment.
     const REGULAR: u64 = 1 << 63;
-    /// As a control message carries it, in `short` if it may be: so many of the bytes.
+    /// As a control message carries it, in `short` if possible: the number of its bytes.
     pub(crate) fn bytes(&self, short: bool) -> ([u8; Place::BYTES], usize) {
         let Layout { block, count, stride } = self.layout;
         let offset = self.offset | if self.regular { Place::REGULAR } else { 0 };

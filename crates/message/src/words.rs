@@ -1,4 +1,4 @@
-//! A few numbers by collectives, for what ranks agree on beside the program's data.
+//! A few numbers by collectives, for agreements of the ranks apart from the program's data.
 
 use crate::comm::Comm;
 use crate::{Combine, Element, Error, Operation};

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Write the Rust files that name the standard ABI: constants, exported functions, and the table of what is there; and the
-header of C programs, `crates/standard/src/mpi.h`.
+"""Write the Rust files that name the standard ABI: constants, exported functions, and the table of those that exist. Also
+write the header of C programs, `crates/standard/src/mpi.h`.
 
 Usage: generate.py HEADER, with PyPI's `pympistandard` importable and HEADER the `mpi_abi.h` of PyPI's `mpich`
-(`pip install mpich pympistandard`). Run it again after a function is added to `src/face`: a function
-`x` there is what `MPI_X`, `PMPI_X` and, where the standard has it, `MPI_X_c` call. A name without one returns
-`MPI_ERR_UNSUPPORTED_OPERATION`.
+(`pip install mpich pympistandard`). Run it again after a function is added to `src/face`. `MPI_X`, `PMPI_X` and, where
+the standard has it, `MPI_X_c` call the function `x` there. A name without one returns `MPI_ERR_UNSUPPORTED_OPERATION`.
 """
 
 import re
@@ -274,7 +273,8 @@ def main():
             there[face], body = "names", f"crate::face::environment::{face}({', '.join(passed)})"
         elif face in there:
             lead = f"process, {start}, " if start else "process, "
-            # What the call writes must be somewhere; the tools interface lets many be nowhere, others have statuses.
+            # The call's results must have a place. The tools interface allows missing places for many, and other calls
+            # have statuses.
             due = [] if name.startswith("MPI_T_") else [
                 argument for kind, argument in parameters
                 if kind == "const MPI_Status *"

@@ -18,10 +18,10 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    /// Of what has neither source nor tag: a send, a collective, no request.
+    /// Of a result with neither source nor tag: a send, a collective, no request.
     pub(crate) const EMPTY: Status =
         Status { source: c::MPI_ANY_SOURCE, tag: c::MPI_ANY_TAG, error: c::MPI_SUCCESS, internal: [0; 5] };
-    /// Of a message to or from nobody.
+    /// Of a message to or from MPI_PROC_NULL.
     pub(crate) const NOBODY: Status = Status { source: c::MPI_PROC_NULL, ..Status::EMPTY };
 
     pub(crate) fn received(source: c_int, tag: c_int, bytes: u64) -> Status {

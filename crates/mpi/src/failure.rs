@@ -23,9 +23,9 @@ pub(crate) enum Of {
 pub(crate) struct Failure {
     /// A class, or a code that the program has added.
     pub(crate) code: c_int,
-    /// What is wrong and what is allowed.
+    /// The mistake and the allowed values.
     pub(crate) why: String,
-    /// What it is about, where the call does not name that: of a request.
+    /// Its object, where the call does not name that: of a request.
     pub(crate) of: Option<Of>,
 }
 
@@ -37,7 +37,7 @@ impl Failure {
     }
 }
 
-/// What a call comes to. A failure is seldom, and long.
+/// The result of a call. A failure is rare, and long.
 pub(crate) type Done<T = ()> = Result<T, Box<Failure>>;
 
 pub(crate) fn fail<T>(code: c_int, why: impl Into<String>) -> Done<T> {

@@ -25,8 +25,8 @@ impl Everything {
         if comm.with_port(|port| port.is_simulated()) {
             return Everything { memory: Memory(0), by_piece: Some(Rc::new(comm.clone())) };
         }
-        // SAFETY: only spans of buffers are used that the program gave to a call, or that `Scratch` has: the standard has
-        // the program keep those valid, and leave them alone, until the operation is over.
+        // SAFETY: all spans are of buffers that the program gave to a call, or of `Scratch`. The standard has the
+        // program keep those valid, and leave them alone, until the operation is over.
         let memory = comm.with_port(|port| unsafe { port.lend(std::ptr::null_mut(), END) });
         Everything { memory, by_piece: None }
     }
@@ -77,7 +77,8 @@ impl Scratch {
         Address::of(self.start)
     }
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: so many were allocated; the port writes them only while an operation is under way, before this is called.
+        // SAFETY: `self.bytes` were allocated; the port writes them only while an operation is under way, before this
+        // is called.
         unsafe { std::slice::from_raw_parts(self.start, self.bytes) }
     }
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
@@ -158,7 +159,7 @@ pub(crate) fn look(at: Address, into: &mut [u8]) {
     if into.is_empty() {
         return;
     }
-    // SAFETY: the program gave so many bytes there to the call.
+    // SAFETY: the program gave that many bytes there to the call.
     unsafe { std::ptr::copy_nonoverlapping(at.0 as *const u8, into.as_mut_ptr(), into.len()) };
 }
 
@@ -172,7 +173,7 @@ pub(crate) fn write(at: Address, bytes: &[u8]) {
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at.0 as *mut u8, bytes.len()) };
 }
 
-/// Looks at bytes of a window's part, which may be a neighbor's; `None`: they are not there.
+/// Reads bytes of a window's part, which may be a neighbor's; `None`: they are not there.
 pub(crate) fn look_at(of: Option<Neighbor>, at: Address, into: &mut [u8]) -> Option<()> {
     match of {
         Some(of) => of.read(at.0 as u64, into).then_some(()),
@@ -196,7 +197,7 @@ pub(crate) fn write_at(of: Option<Neighbor>, at: Address, bytes: &[u8]) -> Optio
 
 /// Moves a row of the program's bytes to a neighbor's part of a window, or from there; whether all were moved.
 pub(crate) fn moves(of: Neighbor, row: Address, there: Address, bytes: u64, out: bool) -> bool {
-    // SAFETY: the program gave so many bytes here to the call, and there to the window.
+    // SAFETY: the program gave `bytes` here to the call, and there to the window.
     unsafe { of.moves(row.0 as u64, there.0 as u64, bytes, out) }
 }
 
@@ -255,7 +256,8 @@ pub(crate) fn change<W: Word>(
 
 /// The latches of a window that ranks share, for rank `own` of `all`.
 pub(crate) fn latches(at: Address, own: u32, all: u32, by_steps: bool) -> Latches {
-    // SAFETY: so many bytes at the end of the window's memory, zero at first, which nobody else reaches while the window lives.
+    // SAFETY: these bytes at the end of the window's memory are zero at first, and no other code reaches them while the
+    // window lives.
     unsafe { Latches::at(at.0 as *mut u8, own, all, by_steps) }
 }
 

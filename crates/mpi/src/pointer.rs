@@ -1,6 +1,6 @@
-//! Pointers of the ABI as values that safe code can use. They are made in the exported functions alone, of arguments that
-//! the standard has the caller keep valid for the call; nothing keeps one longer, but where the standard says so (the place
-//! of a request's buffers).
+//! Pointers of the ABI as values that safe code can use. Only the exported functions make them, of arguments that the
+//! standard has the caller keep valid for the call. Nothing keeps one longer, except where the standard says so (the
+//! place of a request's buffers).
 #![allow(unsafe_code)]
 
 use crate::failure::{Done, check, failure};

@@ -30,7 +30,7 @@ pub(crate) fn enter() -> Done<World> {
     let via = std::env::var(VIA).ok().map(|word| {
         let found = Via::ALL.iter().copied().find(|via| via.name() == word);
         let allowed = || Via::ALL.iter().map(|via| via.name()).collect::<Vec<_>>().join(", ");
-        found.ok_or_else(|| failure(c::MPI_ERR_OTHER, format!("{VIA}={word}: allowed are {}", allowed())))
+        found.ok_or_else(|| failure(c::MPI_ERR_OTHER, format!("{VIA}={word}: must be one of {}", allowed())))
     });
     let seat = Seat::take(via.transpose()?).map_err(|error| failure(c::MPI_ERR_OTHER, error.to_string()))?;
     if std::env::var(BIND).is_ok_and(|word| word == "core") {

@@ -1,4 +1,4 @@
-//! Handles: what an opaque number of the ABI stands for.
+//! Handles: the object of an opaque number of the ABI.
 
 use crate::abi::Handle;
 use std::cell::{Ref, RefCell};
@@ -31,20 +31,20 @@ impl<T: Clone> Table<T> {
         slots.objects[index] = Some(object);
         self.kind << BITS | index
     }
-    /// How many handles stand for something.
+    /// How many handles have an object.
     pub(crate) fn count(&self) -> usize {
         let slots = self.slots.borrow();
         slots.objects.len() - slots.vacant.len()
     }
-    /// Whether no handle stands for anything.
+    /// Whether no handle has an object.
     pub(crate) fn is_empty(&self) -> bool {
         self.count() == 0
     }
-    /// All that handles stand for.
+    /// The objects of all handles.
     pub(crate) fn all(&self) -> Vec<T> {
         self.slots.borrow().objects.iter().flatten().cloned().collect()
     }
-    /// The handle of what holds.
+    /// The handle of an object for which `holds` is true.
     pub(crate) fn find(&self, holds: impl Fn(&T) -> bool) -> Option<Handle> {
         let slots = self.slots.borrow();
         let index = slots.objects.iter().position(|object| object.as_ref().is_some_and(&holds))?;

@@ -87,9 +87,9 @@ pub const PACKETS: &[&str] = &[
     "events",
     "wall_s",
 ];
-/// Of a simulation's table, where its rows differ in them: choices of how messages move.
+/// For a simulation's table, where its rows differ in them: choices of how messages move.
 pub const CHOICES: &[&str] = &["zero_copy", "alignment"];
-/// Policies of the set-up cache.
+/// Policies of the registration cache.
 pub const CACHE_STUDY: &[&str] = &[
     "pattern",
     "policy",

@@ -279,7 +279,7 @@ impl Paper<'_> {
         &self.0.cells[row * self.0.nodes.len() + size]
     }
 
-    /// Who overtakes whom for good; `None` where nobody does.
+    /// Which fabric overtakes which for good; `None` where none does.
     fn crossovers(&self) -> Option<Table> {
         let row = |record: Record| vec![record.number("nodes").map_or_else(String::new, figure), crossover(&record)];
         let mut rows: Vec<Vec<String>> = self.0.crossovers().into_iter().map(row).collect();

@@ -4,7 +4,7 @@ use crate::table::Table;
 use hotlink_bench::Record;
 use hotlink_diagnose::Diagnosis;
 
-/// Findings, explanations, flags and numbers, each under the other; what cannot be told stands last.
+/// Findings, explanations, flags and numbers, each under the other; what cannot be known stands last.
 pub fn tables(found: &Diagnosis, with_numbers: bool) -> Vec<Table> {
     let verdict =
         |key: &str| found.verdict.get(key).map_or_else(String::new, |value| value.to_string().replace('"', ""));
@@ -37,7 +37,7 @@ pub fn tables(found: &Diagnosis, with_numbers: bool) -> Vec<Table> {
     }
     let text = |record: &Record, key: &str| record.text(key).unwrap_or_default().to_owned();
     let unknown =
-        |record: &Record| format!("not told: {} (next: {})", text(record, "what"), text(record, "next_command"));
+        |record: &Record| format!("unknown: {} (next: {})", text(record, "what"), text(record, "next_command"));
     if let Some(last) = tables.last_mut() {
         last.notes.extend(found.unknown.iter().map(unknown));
     }

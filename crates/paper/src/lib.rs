@@ -1,6 +1,6 @@
-//! Answers as people and programs read them. [`Output`] collects records and prints them once, in the format that was asked
-//! for; [`Table`] is what people read, with the [`columns`] of each verb; [`Progress`] tells how long something takes yet. A
-//! file for each kind of answer lays it out: [`comparison`], [`design`], [`diagnosis`], [`job`], [`runs`], [`site`],
+//! Answers as people and programs read them. [`Output`] collects records and prints them once, in the requested format.
+//! [`Table`] is for people, with the [`columns`] of each verb. [`Progress`] reports the remaining time. Each kind of
+//! answer has a file that lays it out: [`comparison`], [`design`], [`diagnosis`], [`job`], [`runs`], [`site`],
 //! [`studies`].
 //!
 //! It reads no command line and computes nothing: every number comes from a record.

@@ -61,7 +61,7 @@ impl Format {
     }
 }
 
-/// Draws the plots of the result file it is handed beside that file, where the face that runs the command can.
+/// Draws the plots of the given result file next to that file, where the face that runs the command can.
 pub type Plotter = Box<dyn Fn(&Path) -> Result<(), String> + Send>;
 
 /// Collects a command's records.
@@ -79,7 +79,7 @@ pub struct Output {
     stream: Stream,
     /// Why the records are not all.
     incomplete: Option<String>,
-    /// Files of the command whose names tell of hosts, and what they are called in anonymous results.
+    /// Files of the command whose names contain hosts, and their names in anonymous results.
     files: Numbered,
 }
 
@@ -106,7 +106,7 @@ impl Output {
         let stream = if format == Format::Jsonl { Stream::Live(0) } else { Stream::Held };
         Output { format, progress, anonymous, command, environment, muted: false, stream, ..Output::silent() }
     }
-    /// Of a question that was no command line: `call` says which. Prints nothing by itself.
+    /// The output of a question that was no command line: `call` names it. Prints nothing by itself.
     pub fn by_values(call: &str) -> Output {
         Output { command: vec![call.to_owned()], environment: environment::describe(), ..Output::silent() }
     }
@@ -170,7 +170,7 @@ impl Output {
         self.records.push(if self.anonymous { without_folders(self.files.in_record(record)) } else { record });
         if let (false, Stream::Live(printed)) = (self.muted, self.stream) {
             let lines: String = self.records[printed..].iter().map(|record| line(record) + "\n").collect();
-            // Any other failure to write is told at the end.
+            // Any other failure to write is reported at the end.
             self.stream = match write(&lines) {
                 Ok(true) => Stream::Live(self.records.len()),
                 Ok(false) => Stream::Closed,
@@ -190,14 +190,14 @@ impl Output {
     pub fn hold(&mut self) {
         self.stream = Stream::Held;
     }
-    /// Ends the command, as done, once nobody reads records that are printed as they come (`| head -1`): what is under way
-    /// would go on for nobody. For work that leaves nothing else behind.
+    /// Ends the command, as done, once nobody reads records that are printed as they arrive (`| head -1`): the rest of
+    /// the work would serve nobody. For work that leaves nothing else behind.
     pub fn end_with_reader(&self) {
         if self.muted || !matches!(self.stream, Stream::Live(_)) {
             return;
         }
         let Ok(stdout) = std::io::stdout().as_fd().try_clone_to_owned().map(File::from) else { return };
-        // Of a pipe's end for writing nothing is reported but that its reader left.
+        // A pipe's writing end reports nothing but that its reader has left.
         if stdout.metadata().is_ok_and(|about| about.file_type().is_fifo()) {
             std::thread::spawn(move || {
                 while !wait_readable(&[stdout.as_raw_fd()], Duration::from_secs(3600)).contains(&true) {}
@@ -232,7 +232,7 @@ impl Output {
     pub fn end_early(&mut self, why: &Error) {
         self.incomplete = Some(why.to_string());
     }
-    /// What a measurement shows and says on the way.
+    /// What a measurement shows and says meanwhile.
     pub fn face(&self) -> Terminal {
         Terminal(self.progress)
     }
@@ -244,12 +244,12 @@ impl Output {
     pub fn tables(&mut self, tables: impl IntoIterator<Item = Table>) {
         tables.into_iter().for_each(|table| self.table(table));
     }
-    /// Text that stands in place of everything under `table`, `md` and `osu`. It ends with one line end, after which a
-    /// shell's prompt begins.
+    /// Text that replaces everything under `table`, `md` and `osu`. It ends with one line end, after which a shell's
+    /// prompt begins.
     pub fn text(&mut self, text: impl Into<String>) {
         self.text = Some(text.into().trim_end().to_owned() + "\n");
     }
-    /// Text that stands in place of everything, whatever the format: it is no result.
+    /// Text that replaces everything, in any format: it is no result.
     pub fn only(&mut self, text: impl Into<String>) {
         self.format = Format::Table;
         self.text(text);
@@ -332,7 +332,8 @@ impl Output {
     pub fn vary_all(&self, is_asked_for: bool) -> Vary {
         if is_asked_for { Vary::Yes } else { Vary::No }
     }
-    /// Whether uncertain inputs are varied of the first answer: where it is asked for, else for a table's last line if that takes but a moment.
+    /// Whether uncertain inputs are varied of the first answer: on request, else for a table's last line if that takes
+    /// but a moment.
     pub fn vary(&self, is_asked_for: bool) -> Vary {
         match self.format {
             _ if is_asked_for => Vary::Yes,
@@ -342,7 +343,7 @@ impl Output {
     }
 }
 
-/// Letters of a line where the terminal does not tell.
+/// Letters of a line where the terminal does not say.
 const SCREEN: usize = 100;
 
 /// Letters of a line on the terminal that stdout is; `None` if it is none.

@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Between two plain lines.
 const LINE_EVERY_S: u64 = 5;
-/// Parts of a step that a bar tells apart.
+/// Parts of a step that a bar distinguishes.
 const PARTS: f64 = 1000.0;
-/// Between two looks while no step ends.
+/// Between two updates while no step ends.
 const TICK: Duration = Duration::from_millis(500);
 
 words! {
@@ -39,8 +39,8 @@ thread_local! {
     static HALT: RefCell<Halt> = RefCell::default();
 }
 
-/// Runs `work`, whose tasks end once `halt` was told to: they unwind at their next step, or within a simulation. They are
-/// those that begin on this thread.
+/// Runs `work`, whose tasks end once `halt` was triggered: they unwind at their next step, or within a simulation. They
+/// are those that begin on this thread.
 pub fn heeding<T>(halt: &Halt, work: impl FnOnce() -> T) -> T {
     let before = HALT.replace(halt.clone());
     let done = work();
@@ -56,7 +56,7 @@ struct Task {
     total: u64,
     started: Instant,
     done: AtomicU64,
-    /// Simulations at work, which say how far they are.
+    /// Running simulations, which report their progress.
     gauges: Mutex<Vec<Gauge>>,
     style: Style,
     halt: Halt,
@@ -95,7 +95,8 @@ impl Progress {
         self.0.show();
     }
 
-    /// The same that shows how long it has taken even while no step ends. It takes a thread, so not for what forks.
+    /// The same, and it shows the time taken even while no step ends. It starts a thread, so it is not for processes
+    /// that fork.
     pub fn ticking(self) -> Ticking {
         if matches!(self.0.style, Style::Silent) {
             return Ticking::from(self);
@@ -169,7 +170,7 @@ impl Drop for Ticking {
 }
 
 impl Task {
-    /// The steps that ran to their end, and the parts of those at work, as far as they are known.
+    /// The steps that ran to their end, and the parts of running ones, as far as they are known.
     fn so_far(&self) -> f64 {
         let done = self.done.load(Ordering::Relaxed) as f64;
         self.gauges.lock().map_or(done, |gauges| {
@@ -224,9 +225,9 @@ fn plain(task: &str, done: f64, total: u64, elapsed: Duration) -> String {
     format!("hotlink: {task}: {}", progress(done, total, elapsed))
 }
 
-/// Steps done, with the share of what is at work, and the time left once that tells how long it takes: the time taken before.
+/// Steps done, with the share of the current work, and the time left once that is known; before that, the time taken.
 fn progress(done: f64, total: u64, elapsed: Duration) -> String {
-    // What has hardly begun tells little.
+    // What has hardly begun says little about the time left.
     let known = done >= 0.01;
     let steps = match done.fract() >= 0.01 {
         true => format!("{done:.2}"),

@@ -8,15 +8,15 @@ use serde_json::Value;
 /// Most inputs that a line names.
 const MOST: usize = 3;
 
-/// Keys that these lines tell of: no columns.
+/// Keys that these lines explain: no columns.
 pub fn is_told_below(key: &str) -> bool {
     let interval = key.strip_suffix("_low").or_else(|| key.strip_suffix("_high"));
     ["inputs", "estimates", "assumed", "sensitivity", "sensitivity_of", "not_varied"].contains(&key)
         || interval.is_some_and(|of| ANSWERS.contains(&of))
 }
 
-/// The interval of each answer that has one, and at the end one line that says how much was estimated or assumed and which
-/// of these moves the answer most.
+/// The interval of each answer that has one. A last line says how much was estimated or assumed, and which of these
+/// inputs moves the answer most.
 pub fn lines(records: &[Record]) -> Vec<String> {
     told(records, Some("--sensitivity tells which moves the answer most"))
 }

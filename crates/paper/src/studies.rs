@@ -21,7 +21,7 @@ const COUNTS: [&str; 13] = [
     "read_on_page",
     "recalled",
 ];
-/// What is told of a claim.
+/// The columns of a claim.
 const VERDICT: [&str; 12] = [
     "id",
     "verdict",
@@ -91,7 +91,7 @@ fn summary(report: &Report) -> Table {
         let predicted =
             row.on_file().map(|number| [figure(number), percent(row.judged_error_pct())]).unwrap_or_default();
         let predicted = predicted.into_iter().filter(|_| has_file);
-        // A gap is told by its kind.
+        // The kind of a gap says that it is one.
         let verdict = if row.verdict() == row.class().name() { "-" } else { row.verdict() };
         let ends = [row.class().name().to_owned(), verdict.to_owned()];
         std::iter::once(row.id.clone()).chain(cells).chain(predicted).chain(ends).collect()

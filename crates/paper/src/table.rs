@@ -26,7 +26,7 @@ pub fn keys(records: &[Record]) -> Vec<&str> {
 }
 
 impl Table {
-    /// One row a record. What all records share is said once in the title; a single record is laid out as key and value.
+    /// One row a record. The title states once what all records share; a single record is laid out as key and value.
     pub fn of(records: &[Record]) -> Table {
         Table::of_keys(records, &keys(records))
     }
@@ -40,7 +40,7 @@ impl Table {
         Table::headed(records, &keys, heading)
     }
 
-    /// A row a record and a column for each of these keys and headings, whatever the records share.
+    /// A row a record and a column for each of these keys and headings, even where the records share them.
     pub fn with_heads(records: &[Record], columns: &[(&str, &str)]) -> Table {
         let row = |record: &Record| columns.iter().map(|(key, _)| cell(record.get(key))).collect();
         let heads = columns.iter().map(|(_, head)| (*head).to_owned()).collect();
@@ -83,8 +83,8 @@ impl Table {
         Table::of_keys(records, &all)
     }
 
-    /// As [`Table::text`], in lines of at most `screen` letters: long texts take several lines, then columns are left out and
-    /// named below, those about the run itself first. A file or a pipe gets all.
+    /// As [`Table::text`], in lines of at most `screen` letters. Long texts take several lines. If that is not enough,
+    /// columns are left out and named below, those about the run itself first. A file or a pipe gets all.
     pub fn text_within(&self, screen: usize) -> String {
         let mut kept = self.clone();
         let mut table = kept.narrowed(screen);
@@ -218,7 +218,7 @@ const MINOR: [&str; 12] = [
     "wall_s",
 ];
 
-/// A row as several, of which each holds so many letters of the cell `at`.
+/// A row as several; each holds so many letters of the cell `at`.
 fn lines_of(row: Vec<String>, at: usize, width: usize) -> Vec<Vec<String>> {
     let Some(cell) = row.get(at) else { return vec![row] };
     let parts = wrapped(cell, " ", width);

@@ -1,4 +1,4 @@
-//! Traffic beside what is measured, as `PATTERN:LOAD[:BYTES]`: one vocabulary for simulated networks and real processes.
+//! Background traffic, as `PATTERN:LOAD[:BYTES]`: one vocabulary for simulated networks and real processes.
 //!
 //! ```
 //! use hotlink_port::background::BackgroundSpec;
@@ -24,7 +24,7 @@ pub const BURST: u32 = 16;
 /// Share of a hot spot's messages that go to node 0, in percent.
 const HOT_PERCENT: u32 = 10;
 
-/// Who sends to whom, and how evenly in time.
+/// Which nodes send to which, and how evenly in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pattern {
     /// Any node to any other.
@@ -54,7 +54,7 @@ impl Pattern {
         (Pattern::AllToAll, "all-to-all"),
     ];
 
-    /// Who sends how much to whom, for the load count.
+    /// Which nodes send how much to which, for the load count.
     pub fn traffic(self) -> Traffic {
         match self {
             Pattern::Uniform | Pattern::Bursty => Traffic::Uniform,
@@ -70,10 +70,10 @@ impl Pattern {
 /// Background traffic as `PATTERN:LOAD[:BYTES]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BackgroundSpec {
-    /// Who sends to whom.
+    /// Which nodes send to which.
     pub pattern: Pattern,
-    /// What a node offers: in a simulation as a share of what the load count allows it under this pattern; between real
-    /// processes as the share of [`WINDOW`] messages that it has under way during each operation, in the mean.
+    /// What a node offers. In a simulation it is a share of what the load count allows under this pattern. Between real
+    /// processes it is the mean share of [`WINDOW`] messages that the node has under way during each operation.
     pub load: f64,
     /// Bytes of a message.
     pub size: u64,
@@ -88,8 +88,8 @@ impl BackgroundSpec {
     }
 }
 
-/// Background traffic between real processes, operation by operation. Every process can tell every other's messages, so
-/// that receivers know what will come.
+/// Background traffic between real processes, operation by operation. Every process can compute every other's messages,
+/// so receivers know what will come.
 #[derive(Clone, Debug)]
 pub struct Turns {
     spec: BackgroundSpec,
@@ -260,7 +260,7 @@ mod tests {
         let turns = "hotspot:1".parse::<BackgroundSpec>().unwrap().turns(100);
         let sent: Vec<u32> = (0..TURNS).flat_map(|turn| turns.during(turn, 2)).collect();
         let hot = sent.iter().filter(|&&to| to == 0).count() as f64 / sent.len() as f64;
-        // Of 100,000 draws, 0.005 are five standard deviations.
+        // 0.005 is five standard deviations of 100,000 draws.
         assert!((hot - (0.1 + 0.9 / 99.0)).abs() < 0.005, "{hot}");
         // Node 0 itself sends as many as the others.
         assert!((0..1000).all(|turn| turns.during(turn, 0).len() == WINDOW as usize));
@@ -286,7 +286,7 @@ mod tests {
         assert!(starts.len() > 15, "{starts:?}");
     }
 
-    /// All to all: each node's messages follow each other round the others, whatever the turn they fall in.
+    /// All to all: each node's messages follow each other round the others, in any turn.
     #[test]
     fn slots_count_on_from_turn_to_turn() {
         let turns = "all-to-all:1".parse::<BackgroundSpec>().unwrap().turns(6);

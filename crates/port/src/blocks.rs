@@ -1,5 +1,5 @@
-//! Memory of ranks that live in one process: blocks of bytes or of nothing but a length ([`Kind::Ghost`]). What the
-//! loopback and the simulated ports keep for each rank; they add what exporting and importing cost.
+//! Memory of ranks that live in one process: blocks of bytes, or of only a length ([`Kind::Ghost`]). The loopback and
+//! the simulated ports keep it for each rank, and add the costs of exports and imports.
 
 use crate::{Align, Kind, Layout, Memory, Refusal, Span};
 use std::collections::BTreeMap;
@@ -83,8 +83,8 @@ impl Blocks {
         self.blocks.insert(self.next, block);
         Memory(self.next)
     }
-    /// Bytes from a page's start ([`PAGE`]) to the block's: none where it was allocated as the port likes it, a heap's
-    /// two words where any address would do.
+    /// Bytes from a page's start ([`PAGE`]) to the block's. They are zero where the port chose the alignment, and a
+    /// heap's two words where any address was allowed.
     ///
     /// # Errors
     /// It is gone.
@@ -181,7 +181,7 @@ impl Blocks {
         }
         Ok(())
     }
-    /// Copies the bytes of `from` in order to the bytes of `to`.
+    /// Copies the bytes of `from`, in order, to the bytes of `to`.
     ///
     /// # Errors
     /// As [`Blocks::pack`]; different lengths; spans that overlap.

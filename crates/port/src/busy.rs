@@ -52,13 +52,13 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// The processor was busy with a task for so long.
+    /// The processor was busy with a task for this long.
     pub fn add(&mut self, task: Task, ps: u64) {
         let sum = &mut self.processor_ps[task as usize];
         *sum = sum.saturating_add(ps);
     }
 
-    /// The adapter's engine was busy for so long.
+    /// The adapter's engine was busy for this long.
     pub fn add_engine(&mut self, ps: u64) {
         self.engine_ps = self.engine_ps.saturating_add(ps);
     }
@@ -76,12 +76,12 @@ impl Busy {
         Busy { processor_ps: std::array::from_fn(of), engine_ps: self.engine_ps.saturating_sub(earlier.engine_ps) }
     }
 
-    /// Of the processor with a task.
+    /// Time of the processor with a task.
     pub fn processor(&self, task: Task) -> Time {
         Time(self.processor_ps[task as usize])
     }
 
-    /// Of the adapter: its engine, or what keeps it from the next message.
+    /// Time of the adapter: its engine, or what keeps it from the next message.
     pub fn engine(&self) -> Time {
         Time(self.engine_ps)
     }
@@ -96,8 +96,8 @@ pub struct Moment {
     pub servers: Vec<u64>,
 }
 
-/// The part of a run that a benchmark counts: from the first moment at which all its ranks had begun to the last at which
-/// all had ended. What they did before, such as registering memory, is no part of its answer.
+/// The part of a run that a benchmark counts. It lasts from the first moment at which all its ranks had begun to the
+/// last at which all had ended. Earlier work, such as registering memory, is no part of its answer.
 #[derive(Clone, Debug, Default)]
 pub struct Counting {
     ranks: Vec<[Option<Busy>; 2]>,

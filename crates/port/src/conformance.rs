@@ -1,7 +1,7 @@
 //! What every port must do, as programs: a new port passes by being listed in a test that calls [`check`].
 //!
-//! Each case runs on two or three ranks and returns complaints. Cases go by the port's [`Limits`]: every claim is
-//! exercised, what is not claimed must be refused.
+//! Each case runs on two or three ranks and returns complaints. Cases follow the port's [`Limits`]: every claim is
+//! exercised, and what is not claimed must be refused.
 
 use crate::{
     Align, Combine, Driver, Element, Engine, Event, Head, Key, Kind, Layout, Limits, Memory, Op, Operation, Payload,
@@ -149,7 +149,7 @@ impl<P: Port> Subject<P> {
     }
 }
 
-/// Bytes that tell one message from another.
+/// Bytes that distinguish one message from another.
 fn pattern(seed: u64, bytes: u64) -> Vec<u8> {
     (0..bytes).map(|i| (seed.wrapping_mul(37).wrapping_add(i.wrapping_mul(11)) % 241) as u8).collect()
 }

@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// Bytes that [`Host::combine`] combines at a time where a port has no shorter way.
+/// Bytes that [`Host::combine`] combines at a time where a port has no shorter path.
 const COMBINED: usize = 16 << 10;
 
 /// Local work with a cost: done for real, or charged to the rank's virtual clock. Each call is over when it returns.
@@ -25,14 +25,14 @@ pub trait Host {
     fn size(&self, memory: Memory) -> Result<u64, Refusal>;
     /// Its kind (never [`Kind::Default`]): W01's state query.
     fn kind(&self, memory: Memory) -> Result<Kind, Refusal>;
-    /// The program looks at its memory: fills `into` from byte `offset`. Free of charge. Ghosts are refused.
+    /// The program reads its memory: fills `into` from byte `offset`. Free of charge. Ghosts are refused.
     fn read(&self, memory: Memory, offset: u64, into: &mut [u8]) -> Result<(), Refusal>;
     /// The program writes its memory from byte `offset`. Free of charge. Ghosts ignore it.
     fn write(&mut self, memory: Memory, offset: u64, from: &[u8]) -> Result<(), Refusal>;
-    /// Copies, packs or unpacks: the bytes of `from` in order to the bytes of `to`, as many. They must not overlap.
+    /// Copies, packs or unpacks the bytes of `from`, in order, to as many bytes of `to`. They must not overlap.
     fn copy(&mut self, from: Span, to: Span) -> Result<(), Refusal>;
-    /// `into` becomes `into` combined with `other`, element by element: rows of equal length that do not overlap. Free of
-    /// charge; ghosts stay as they are.
+    /// `into` becomes `into` combined with `other`, element by element: rows of equal length that do not overlap. Free
+    /// of charge; ghosts stay as they are.
     fn combine(&mut self, operation: Operation, other: Span, into: Span) -> Result<(), Refusal> {
         operation.check(&other, &into)?;
         if self.kind(into.memory)? == Kind::Ghost || self.kind(other.memory)? == Kind::Ghost {
@@ -91,8 +91,8 @@ pub trait Port: Host {
     }
     /// Starts an operation, or says why not. Never blocks.
     fn post(&mut self, op: &Op<'_>) -> Posted;
-    /// As [`Port::post`] of an [`Op::Control`] with so many bytes in a row of this rank's memory. A port of real time may
-    /// have a shorter way for these.
+    /// As [`Port::post`] of an [`Op::Control`] with so many bytes in a row of this rank's memory. A port of real time
+    /// may have a shorter path for these.
     #[inline]
     fn post_row(&mut self, to: Rank, head: Head, memory: Memory, offset: u64, bytes: u64) -> Posted {
         self.post(&Op::Control { to, head, payload: Payload::of(Span::new(memory, offset, bytes)) })
@@ -106,22 +106,21 @@ pub trait Port: Host {
     fn peek(&self, at: u64, into: &mut [u8]) -> usize;
     /// The program has nothing to do before an event or `until`: what a driver consults when the program suspends.
     fn idle(&mut self, until: Time);
-    /// The program waits for a message, has nothing else to do and polls next. A port may let that time pass here which
-    /// an answer takes in any case, where looking for it too early would hold it up.
+    /// The program waits for a message, has nothing else to do and polls next. Where an early poll would delay the
+    /// answer, a port may let the answer's minimum time pass here.
     #[inline]
     fn settle(&mut self) {}
-    /// Takes the program's account of how it ends: after this the rank's silence is not a death. What is posted to a rank
-    /// that has closed is accepted and lost, or refused: it does not find the port busy for ever.
+    /// Records that the program ends: after this the rank's silence is not a death. A post to a rank that has closed is
+    /// accepted and lost, or refused; it does not find the port busy for ever.
     fn close(&mut self);
-    /// Whether it wants to hear now what the program waits for ([`Note::Waits`]): a simulated port always, one of real time
-    /// once a wait has taken long.
+    /// Whether the port wants to hear now what the program waits for ([`Note::Waits`]). A simulated port always does, a
+    /// port of real time once a wait has taken long.
     #[inline]
     fn listens(&self) -> bool {
         !self.limits().real_time
     }
-    /// Hears what the program is at. Nothing depends on it but what a simulated port can tell afterwards: who waits
-    /// for what when nobody can go on, whether anybody left a barrier too early, and what a calibrated machine's calls
-    /// cost.
+    /// Hears what the program does. Only a simulated port's later reports depend on it. They say who waits for what
+    /// when nobody can go on, whether anybody left a barrier too early, and what a calibrated machine's calls cost.
     #[inline]
     fn note(&mut self, note: Note) {
         let _ = note;
@@ -137,11 +136,11 @@ pub trait Lodge: Port {
     fn lodge(&mut self, bytes: u64, kind: Kind, with: Rc<dyn Elsewhere>) -> Result<Memory, Refusal>;
 }
 
-/// What a program tells its port for the record: see [`Port::note`].
+/// What a program reports to its port for the record: see [`Port::note`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// It calls a collective. A machine that was calibrated with an MPI charges what such a call took there beside its
-    /// messages.
+    /// It calls a collective. A machine that was calibrated with an MPI charges what such a call took there in addition
+    /// to its messages.
     Calls,
     /// It enters a barrier of all ranks.
     EntersBarrier,

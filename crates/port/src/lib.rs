@@ -1,4 +1,4 @@
-//! The contract between message passing and whatever carries it.
+//! The contract between message passing and its transport.
 //!
 //! A [`Port`] is one rank's non-blocking door to a fabric, simulated or real. Protocols, collectives and benchmarks
 //! stand on it and never learn which kind they have. A [`Driver`] runs one asynchronous program per rank; the one
@@ -34,7 +34,7 @@
 //! - A rank's clock never goes back, and local work ([`Host`]) is over when the call returns: `now()` has moved on.
 //! - Nothing is written outside the bytes that a layout names.
 //! - Everything accepted ends in exactly one event: [`Event::Done`], [`Event::Failed`], or the peer's arrival.
-//! - A transfer with a rank that died ends before [`Event::PeerGone`] tells of it. Messages of that rank may come later.
+//! - A transfer with a rank that died ends before [`Event::PeerGone`] reports it. Messages of that rank may come later.
 
 pub mod background;
 pub mod blocks;

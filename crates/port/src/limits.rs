@@ -15,8 +15,8 @@ pub struct Limits {
     pub clock_step: Time,
     /// Largest payload of a control message.
     pub control_bytes_max: u64,
-    /// A message's cost already holds the protocol that moves it, as a calibrated MPI's does: layers above send every
-    /// message whole, and add no handshake, however long it is.
+    /// A message's cost already includes the protocol that moves it, as a calibrated MPI's does. Layers above send
+    /// every message whole, and add no handshake for any length.
     pub whole_messages: bool,
     /// Payload that travels with the head at (almost) no further cost.
     pub inline_bytes: u64,
@@ -48,14 +48,15 @@ pub struct Limits {
     pub rate: Rate,
     /// Rate of a local copy.
     pub copy_rate: Rate,
-    /// Bytes of a long message that leave before another one's: a packet where an adapter or processor serves several in
-    /// turns, all where it ends one before the next, or where each receiver moves its own.
+    /// Bytes of a long message that leave before another one's. That is a packet where an adapter or processor serves
+    /// several round-robin. It is all bytes where messages leave one after the other, or where each receiver moves its
+    /// own.
     pub turn_bytes: u64,
 }
 
 impl Limits {
-    /// Of a port with nothing but control messages of any length, between processes in real time, whose costs are not
-    /// known: what others add to.
+    /// Limits of a port with nothing but control messages of any length, between processes in real time, with unknown
+    /// costs. Others add to it.
     pub fn messages(name: impl Into<String>) -> Limits {
         Limits {
             name: name.into(),
@@ -105,7 +106,7 @@ pub struct DepositLimits {
 }
 
 impl DepositLimits {
-    /// Of memory that this machine's processors reach themselves.
+    /// Limits of memory that this machine's processors reach themselves.
     pub const ANY: DepositLimits = DepositLimits {
         bytes_max: u64::MAX,
         dma_align: 1,
@@ -117,8 +118,8 @@ impl DepositLimits {
         dma_rate: Rate(0),
     };
 
-    /// Who moves long operations: the faster of the two where both can; the DMA engine, which lets the processor compute,
-    /// where they are alike. `mappable`: a mapping of the remote memory can be had.
+    /// What moves long operations: the faster of the two where both can. Where they are alike it is the DMA engine,
+    /// which lets the processor compute. `mappable`: the remote memory can be mapped.
     pub fn mover(&self, mappable: bool) -> Engine {
         let faster = mappable && self.pio_rate > self.dma_rate;
         if self.pio && (faster || !self.dma) { Engine::Pio } else { Engine::Dma }
@@ -136,7 +137,7 @@ pub struct ReductionLimits {
     pub shares: bool,
 }
 
-/// Limited resources of set-up, which a cache of registrations, mappings and connections lives within.
+/// Limits of registration. A cache of registrations, mappings and connections stays within them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegistrationLimits {
     /// Private memory can be exported at all.
@@ -145,14 +146,15 @@ pub struct RegistrationLimits {
     pub private_mappable: bool,
     /// Blocks of private memory shorter than this move faster through buffers than by strided transfers.
     pub private_block_min: u64,
-    /// Transfers shorter than this move faster through buffers than by set-up and zero-copy.
+    /// Transfers shorter than this move faster through buffers than by registration and zero-copy.
     pub zero_copy_min: u64,
-    /// As `zero_copy_min`, for private memory between ranks that both wait: where the system must copy, buffers may
-    /// be faster at every size, and zero-copy pays only by letting one side compute.
+    /// As `zero_copy_min`, for private memory between ranks that both wait. Where the system must copy, buffers may be
+    /// faster at every size, and zero-copy pays only by letting one side compute.
     pub private_zero_copy_min: u64,
-    /// The same from above: private memory of so many bytes and more moves faster through buffers again.
+    /// The same from above: private memory of this many bytes and more moves faster through buffers again.
     pub private_zero_copy_max: u64,
-    /// Private memory that both ranks wait for and that is shorter than this moves faster by one of them than in halves.
+    /// Private memory that both ranks wait for and that is shorter than this moves faster by one of them than in
+    /// halves.
     pub private_halves_min: u64,
     /// Address translation entries for mappings; `None`: no limit.
     pub entries: Option<u64>,
@@ -169,7 +171,7 @@ pub struct RegistrationLimits {
 }
 
 impl RegistrationLimits {
-    /// Of a port that exports no private memory: no transfer is worth a set-up.
+    /// Limits of a port that exports no private memory: no transfer is worth a registration.
     pub const NONE: RegistrationLimits = RegistrationLimits {
         private: false,
         private_mappable: false,

@@ -1,4 +1,4 @@
-//! Names for memory: a rank's own ([`Memory`], [`Span`]), and remote memory as W01 distinguishes it: exported
+//! Names for memory: a rank's own ([`Memory`], [`Span`]), and remote memory as W01 distinguishes it. That is exported
 //! ([`Key`]) and imported ([`Attachment`], mapped for PIO or only connected for DMA).
 
 use crate::Rank;
@@ -11,7 +11,7 @@ pub struct Memory(pub u64);
 /// What memory is good for (W01's allocation attribute `type`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Whatever the port moves fastest without special care: shared if it has it, else private.
+    /// The kind that the port moves fastest without special care: shared if it has it, else private.
     #[default]
     Default,
     /// A regular segment: other ranks may map it.
@@ -119,8 +119,8 @@ impl Span {
     pub fn bytes(&self) -> u64 {
         self.layout.bytes()
     }
-    /// The part of the packed stream from byte `at`, `len` bytes; `None` unless it starts and ends on whole blocks
-    /// (any part of a contiguous span does).
+    /// The part of the packed stream from byte `at`, `len` bytes. `None` unless it starts and ends on whole blocks; any
+    /// part of a contiguous span does.
     pub fn part(&self, at: u64, len: u64) -> Option<Span> {
         let l = self.layout;
         if l.is_contiguous() {

@@ -1,5 +1,5 @@
-//! Ports that wrap ports: [`Trace`] tells what happens, [`Count`] counts it, [`Fault`] makes everything happen that a
-//! port is allowed to do to its user. A wrapped port keeps the contract, and the conformance suite checks that.
+//! Ports that wrap ports. [`Trace`] reports what happens, [`Count`] counts it, and [`Fault`] makes everything happen
+//! that a port is allowed to do to its user. A wrapped port keeps the contract, and the conformance suite checks that.
 
 use crate::blocks::Elsewhere;
 use crate::random::Random;
@@ -25,7 +25,7 @@ pub trait Layer {
     fn after_post(&mut self, now: Time, op: &Op<'_>, posted: Posted) {
         let _ = (now, op, posted);
     }
-    /// `false`: this time, `poll` gives nothing, whatever there is.
+    /// `false`: this time, `poll` gives nothing, even if something is there.
     fn lets_poll(&mut self) -> bool {
         true
     }
@@ -66,7 +66,7 @@ pub enum Step<'a> {
 pub struct Wrapped<P, L> {
     inner: P,
     layer: L,
-    /// The layer kept something from the program, which must look again without an event to wake it.
+    /// The layer kept something from the program, which must poll again without an event to wake it.
     held_back: bool,
     /// Since when the program waits.
     waits: Option<Time>,
@@ -304,7 +304,8 @@ impl Layer for Count {
     }
 }
 
-/// Does what a port may do: is busy, is late, refuses set-ups for want of resources. Each in so many percent of cases.
+/// Does what a port may do: is busy, is late, refuses registrations for lack of resources. Each field is a percentage
+/// of cases.
 #[derive(Clone, Debug)]
 pub struct Fault {
     random: Random,

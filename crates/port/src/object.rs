@@ -1,5 +1,5 @@
-//! Ports behind one type. What is generic over ports (the message stack, each benchmark) is large: it is compiled once for
-//! all ports whose calls cost more than a jump through a table.
+//! Ports behind one type. The message stack and each benchmark are generic over ports, and large. They are compiled once
+//! for all ports whose calls cost more than a jump through a table.
 
 use crate::{
     Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Operation, Port, Posted,

@@ -38,12 +38,12 @@ impl Payload<'_> {
     }
 }
 
-/// Who moves the data of a deposit or fetch.
+/// What moves the data of a deposit or fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Engine {
     /// The processor, by stores through a mapping: done on this side when `post` returns.
     Pio,
-    /// The port's DMA engine, or whatever plays its part: progresses while the processor computes.
+    /// The port's DMA engine, or what plays its part: it progresses while the processor computes.
     Dma,
 }
 
@@ -79,8 +79,8 @@ pub enum Op<'a> {
         /// At most [`crate::Limits::control_bytes_max`].
         payload: Payload<'a>,
     },
-    /// A remote store. [`Event::Done`] when the data is visible at the target and the source may be reused; if the
-    /// limits are `ordered`, a control message posted later to the same rank arrives after the data in any case.
+    /// A remote store. [`Event::Done`] when the data is visible at the target and the source may be reused. If the
+    /// limits are `ordered`, a control message posted later to the same rank always arrives after the data.
     Deposit {
         /// Source.
         from: Span,
@@ -107,17 +107,18 @@ pub enum Op<'a> {
         /// Returned with the end.
         token: Token,
     },
-    /// Combine every rank's `from` element by element by the fabric, into the `to` of the ranks that `share` names:
-    /// elements lie in a row, as many on each rank. `to` may be `from`, but for [`Share::Parts`]. [`Event::Done`] when
-    /// the result is there; until then the memory is the port's. All ranks post the same reductions in the same order.
+    /// The fabric combines every rank's `from` element by element, into the `to` of the ranks that `share` names.
+    /// Elements lie in a row, as many on each rank. `to` may be `from`, except for [`Share::Parts`]. [`Event::Done`]
+    /// when the result is there; until then the memory is the port's. All ranks post the same reductions in the same
+    /// order.
     Reduce {
         /// How, and of what.
         operation: Operation,
-        /// Who gets which part of the result; other than [`Share::All`] where the limits say so.
+        /// Which rank gets which part of the result; other than [`Share::All`] where the limits say so.
         share: Share,
         /// This rank's elements.
         from: Span,
-        /// Where the result goes; not looked at on ranks that get nothing.
+        /// Where the result goes; ignored on ranks that get nothing.
         to: Span,
         /// Returned with the end.
         token: Token,
@@ -210,8 +211,8 @@ pub enum Event {
     Revoked(Key),
     /// A rank has died or left without being asked to.
     PeerGone(Rank),
-    /// A rank has closed its port, and all that it sent was given before. Ports of real time tell this; a simulation knows
-    /// by itself when nobody can go on.
+    /// A rank has closed its port, and all that it sent was given before. Ports of real time report this; a simulation
+    /// knows by itself when nobody can go on.
     PeerLeft(Rank),
 }
 
@@ -244,8 +245,8 @@ pub enum Work {
         /// Bytes read, and as many written.
         bytes: u64,
     },
-    /// OWN: the program has just computed by itself, on memory of its own. A real port has nothing to do, its clock saw
-    /// the time pass; a simulated one lets that much time pass.
+    /// OWN: the program has just computed by itself, on memory of its own. A real port does nothing, because its clock
+    /// saw the time pass. A simulated port lets that much time pass.
     Own {
         /// Bytes read or written in order.
         streamed: u64,

@@ -34,7 +34,7 @@ pub enum Element {
     I32,
 }
 
-/// A reduction: all four element kinds with all ways to combine them.
+/// A reduction: all four element kinds with all paths to combine them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// How.
@@ -86,9 +86,9 @@ impl Operation {
     }
 }
 
-/// Work with elements of whichever kind an operation is of: see [`Operation::with`].
+/// Work with elements of the kind of an operation: see [`Operation::with`].
 pub trait With {
-    /// What it comes to.
+    /// Its result.
     type Result;
     /// Does it with `how`, by which two elements become one.
     fn with<T: Value>(self, how: impl Fn(T, T) -> T + Copy) -> Self::Result;
@@ -96,8 +96,8 @@ pub trait With {
 
 /// An element: a number of four or eight bytes.
 pub trait Value: Copy + Default + 'static {
-    /// The lesser of two, in whatever order they come: what is no number if one of them is none, and -0 below 0. So all
-    /// ranks get the same, whoever combines what first.
+    /// The lesser of two, in any order. It is no number if one of them is none, and -0 is below 0. All ranks then get
+    /// the same, in any order of combination.
     fn least(self, other: Self) -> Self;
     /// The greater of two, likewise.
     fn greatest(self, other: Self) -> Self;
@@ -129,7 +129,7 @@ macro_rules! values {
         }
     )*};
 }
-/// Of two floats the one that `wins`; of equal ones, which zeros of both signs are, the bits that `equal` makes of both.
+/// Of two floats the one that `wins`. For equal ones, as zeros of both signs are, the bits that `equal` makes of both.
 macro_rules! of_floats {
     ($t:ty, $wins:tt, $equal:tt) => {
         |a: $t, b: $t| {
@@ -146,7 +146,7 @@ values! {
     i32, i32::min, i32::max;
 }
 
-/// Two buffers, of which the first takes the result.
+/// Two buffers; the first takes the result.
 struct Bytes<'a> {
     into: &'a mut [u8],
     other: &'a [u8],
@@ -162,8 +162,8 @@ impl With for Bytes<'_> {
     }
 }
 
-/// Who gets the result of a reduction. Elements are combined in an order that neither depends on who comes first nor on
-/// who gets the result.
+/// Which ranks get the result of a reduction. The order of combination depends neither on arrivals nor on the receivers
+/// of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Share {
     /// Every rank all of it.
@@ -176,7 +176,7 @@ pub enum Share {
 
 impl Share {
     /// Whether `rank` of `ranks` can post such a reduction of these spans: rows of whole elements, of the lengths that
-    /// the share asks for. Where nothing is received, `to` is not looked at.
+    /// the share asks for. Where nothing is received, `to` is ignored.
     ///
     /// # Errors
     /// [`Refusal::NoRank`] of a root that is none, else [`Refusal::OutOfBounds`].

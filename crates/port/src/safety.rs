@@ -1,5 +1,5 @@
 //! Barrier safety: nobody leaves a barrier before everybody has entered it. Ports whose ranks live in one process check
-//! it in every run, from what programs tell them ([`crate::Port::note`]).
+//! it in every run, from what programs report ([`crate::Port::note`]).
 
 use crate::Rank;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ struct Barrier {
     last: u64,
 }
 
-/// The barriers that programs tell of, in order.
+/// The barriers that programs report, in order.
 #[derive(Debug)]
 pub struct Barriers {
     ranks: u32,

@@ -22,7 +22,7 @@ impl Array {
                  buffer protocol (of dates: array.view(\"int64\"))"
             ))
         })?;
-        // Names of fields stand between colons.
+        // Names of fields are between colons.
         let format = buffer.format().to_string_lossy();
         if format.split(':').step_by(2).any(|part| part.contains(['O', 'P', '&'])) {
             return Err(PyTypeError::new_err(format!(

@@ -54,7 +54,7 @@ impl<P: Lend, L: Lender<P>> Carrier for Desk<P, L> {
     }
 }
 
-/// What `future` ends with, if it does within so many polls.
+/// The result of `future`, if it ends within `most` polls.
 fn polls<T>(mut future: Pin<&mut impl Future<Output = T>>, most: u32) -> Option<T> {
     let mut context = Context::from_waker(Waker::noop());
     (0..most).find_map(|_| match future.as_mut().poll(&mut context) {
@@ -63,7 +63,7 @@ fn polls<T>(mut future: Pin<&mut impl Future<Output = T>>, most: u32) -> Option<
     })
 }
 
-/// A rank of a simulation, which may be halted: another rank has failed, or nobody can go on.
+/// A rank of a simulation, which may be halted: another rank has failed, or no rank can go on.
 pub(crate) struct Seated {
     desk: Desk<Door, Simulated>,
     halted: Cell<Option<Halted>>,

@@ -1,4 +1,4 @@
-//! [`Comm`]: what a rank's program is given. Arguments are checked here; what is asked for is done at the `Desk`.
+//! [`Comm`]: the communicator of a rank's program. Arguments are checked here; the `Desk` does the work.
 
 use crate::array::Array;
 use crate::carrier::Carrier;
@@ -23,11 +23,11 @@ const MOST_BYTES: u64 = 1 << 40;
 /// As the ports have it.
 const MOST_ALIGN: u64 = 1 << 30;
 
-/// A rank's communicator: what `hotlink.run` gives to the program.
+/// A rank's communicator, which `hotlink.run` gives to the program.
 ///
-/// Arrays are anything with the buffer protocol: bytes are moved as they are, without a copy on the Python side, C
-/// contiguous or with one regular stride (``a[::2]``, a column). An array of the wrong kind, type or size is a
-/// ``TypeError`` or ``ValueError`` that names the argument.
+/// Arrays are anything with the buffer protocol, C contiguous or with one regular stride (``a[::2]``, a column). Their
+/// bytes are moved without a copy on the Python side. An array of the wrong kind, type or size is a ``TypeError`` or
+/// ``ValueError`` that names the argument.
 ///
 /// Example::
 ///
@@ -48,7 +48,7 @@ pub(crate) struct Comm {
     own: Own<Open>,
 }
 
-/// What a communicator has while its program runs.
+/// The state of a communicator while its program runs.
 struct Open {
     /// `None` when the program has ended. Goes before the arrays that it may still work on.
     carrier: RefCell<Option<Rc<dyn Carrier>>>,
@@ -167,7 +167,7 @@ fn needed<'a, 'py>(name: &str, object: Option<&'a Bound<'py, PyAny>>) -> PyResul
     object.ok_or_else(|| PyValueError::new_err(format!("{name}: it is needed at the root")))
 }
 
-/// What is combined goes where such elements are.
+/// A result goes to elements of the same type.
 fn same_elements(send: Operation, recv: Operation) -> PyResult<()> {
     let name = |of: Operation| match of.element {
         Element::F64 => "float64",
@@ -207,7 +207,7 @@ impl Comm {
         let (array, to, tag) = (Array::sent("array", array)?, self.peer("to", to)?, tagged(tag)?);
         self.call_on(py, Call::Send(to, tag, array.block()), [array]).map(drop)
     }
-    /// Receives into `array` from the rank `source` a message with `tag`; by default any from anybody.
+    /// Receives into `array` from the rank `source` a message with `tag`; by default any from any rank.
     ///
     /// A message longer than the array is a `TruncatedError`; a shorter one fills its beginning: see `Status.bytes`.
     ///
@@ -303,8 +303,8 @@ impl Comm {
         equal(&send, &recv)?;
         self.collective(py, what, vec![send], vec![recv])
     }
-    /// Combines every rank's `send`, element by element; each rank gets its part of the result in `recv`, of as many equal
-    /// parts as there are ranks. See `reduce`.
+    /// Combines every rank's `send`, element by element. The result has as many equal parts as there are ranks, and
+    /// each rank gets its own in `recv`. See `reduce`.
     ///
     /// Example: ``comm.reduce_scatter(whole, part)``
     #[pyo3(signature = (send, recv, op = "sum"))]
@@ -428,10 +428,11 @@ impl Comm {
         self.collective(py, Collective::Alltoallv, send, recv)
     }
 
-    /// Zeroed memory of `size` bytes. ``kind`` is "shared" (a regular segment, which the other rank reads and writes itself),
-    /// "private" (ordinary memory, which is registered before another rank reaches it), or "default": what messages move
-    /// best. ``align`` is "default" (as the port moves best), "none", or bytes, a power of two. These are W01's attributes.
-    /// Arrays on it are sent and received like others. It is freed with its last view.
+    /// Zeroed memory of `size` bytes. ``kind`` is "shared" (a regular segment, which the other rank reads and writes
+    /// itself), "private" or "default" (which messages move best). Private memory is ordinary memory, which is
+    /// registered before another rank reaches it. ``align`` is "default" (as the port moves best), "none", or bytes, a
+    /// power of two. These are W01's attributes. Arrays on it are sent and received like others. It is freed with its
+    /// last view.
     ///
     /// Example: ``a = np.frombuffer(comm.alloc(8000, "private", align=4096), dtype="f8")``
     #[pyo3(signature = (size, kind = "default", align = None))]
@@ -468,8 +469,8 @@ impl Comm {
             _ => Err(CommError::new_err("there is no clock")),
         }
     }
-    /// Computes for so many seconds: keeps a core busy, or charges them to the simulation's time, in which what the
-    /// program does otherwise takes none.
+    /// Computes for the given seconds: keeps a core busy, or charges them to the simulation's time. The program's other
+    /// work takes none of that time.
     ///
     /// Example: ``comm.compute(50e-6)``
     fn compute(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
@@ -479,7 +480,7 @@ impl Comm {
         self.call(py, Call::Compute(Time::from_ns(seconds * 1e9))).map(drop)
     }
 
-    /// The program has ended: the other ranks take this one's silence for no death.
+    /// The program has ended: the other ranks do not take this one's silence for a death.
     #[pyo3(name = "_close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.call(py, Call::Close)?;

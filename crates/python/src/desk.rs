@@ -29,7 +29,7 @@ pub(crate) enum Collective {
 /// From whom and with which tag; `None`: any.
 pub(crate) type Pattern = (Option<Rank>, Option<Tag>);
 
-/// What a program asks of its communicator.
+/// A program's request to its communicator.
 #[derive(Debug)]
 pub(crate) enum Call {
     Send(Rank, Tag, Block),
@@ -44,7 +44,7 @@ pub(crate) enum Call {
     Barrier,
     Time,
     Compute(Time),
-    /// Memory of so many bytes.
+    /// Memory of that many bytes.
     Alloc(u64, Kind, Align),
     Free(Block),
     /// The program is over.
@@ -52,7 +52,7 @@ pub(crate) enum Call {
     Collective(Collective, Vec<Block>, Vec<Block>),
 }
 
-/// What it is told.
+/// The reply to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reply {
     Done,
@@ -215,7 +215,7 @@ impl<P: Lend, L: Lender<P>> Desk<P, L> {
             }
         }
     }
-    /// Whoever asks again and again lets time go on meanwhile, which in a simulation nothing else does.
+    /// A program that asks again and again lets time go on meanwhile, which in a simulation nothing else does.
     async fn not_at_once(&self, reply: Result<Reply, Error>) -> Result<Reply, Error> {
         if matches!(reply, Ok(Reply::NotYet)) {
             self.comm.with_port(|port| {
@@ -243,7 +243,7 @@ impl<P: Lend, L: Lender<P>> Desk<P, L> {
 
     async fn collective(&self, what: Collective, send: &[Block], recv: &[Block]) -> Result<Reply, Error> {
         let into: Vec<Span> = recv.iter().map(|block| self.lend(block)).collect();
-        // What is received into as well as sent is lent once: the same span tells so.
+        // Memory that is both sent and received into is lent once: the same span shows that.
         let mut from = Vec::new();
         for block in send {
             match recv.iter().position(|other| other.is_same(block)) {
@@ -260,7 +260,7 @@ impl<P: Lend, L: Lender<P>> Desk<P, L> {
         }
         done.map(|()| Reply::Done)
     }
-    /// A rank that has no part in sending or receiving gives no span for it: one of no bytes stands there.
+    /// A rank that does not send or receive gives no span for it: an empty one replaces it.
     async fn by_spans(&self, what: Collective, send: &[Span], recv: &[Span]) -> Result<(), Error> {
         let comm = &self.comm;
         let nothing = Span::new(hotlink_port::Memory(u64::MAX), 0, 0);

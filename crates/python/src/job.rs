@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What ranks share, whatever their port.
+/// The shared state of ranks, whatever their port.
 trait Shared {
     fn comm(&self, py: Python<'_>, rank: u32) -> PyResult<Comm>;
     /// All have been forked.
@@ -111,13 +111,13 @@ impl Drop for Fabric {
     fn drop(&mut self) {
         self.office.halt();
         if let Some(simulation) = self.simulation.take() {
-            // What it came to is nobody's business any more.
+            // Its result no longer matters.
             let _ = simulation.join();
         }
     }
 }
 
-/// Makes what so many ranks share.
+/// Makes the shared state of that many ranks.
 struct Share(u32);
 
 impl With for Share {
@@ -127,7 +127,7 @@ impl With for Share {
     }
 }
 
-/// Calls a program on so many ranks that a launcher started.
+/// Calls a program on that many ranks that a launcher started.
 struct Call<'a, 'py>(&'a Bound<'py, PyAny>, u32);
 
 impl With for Call<'_, '_> {
@@ -137,7 +137,7 @@ impl With for Call<'_, '_> {
     }
 }
 
-/// What the ranks of a job share, made before they are forked.
+/// The shared state of a job's ranks, made before they are forked.
 #[pyclass(frozen)]
 pub(crate) struct Job(Own<Opened>);
 
@@ -149,8 +149,8 @@ struct Opened {
 
 #[pymethods]
 impl Job {
-    /// By shared memory, connections or both, as `via` names; `via` may also name a fabric to be simulated, on which the
-    /// file `faults` says what fails.
+    /// By shared memory, connections or both, as `via` names. `via` may also name a fabric to simulate; the file
+    /// `faults` then lists its failures.
     #[new]
     #[pyo3(signature = (via, ranks, stall = None, faults = None))]
     fn new(via: &str, ranks: u32, stall: Option<f64>, faults: Option<String>) -> PyResult<Job> {
@@ -175,13 +175,13 @@ impl Job {
         self.0.get()?.shared.begin();
         Ok(())
     }
-    /// In the process that forked them: `rank` has died, and the others are told.
+    /// In the process that forked them: `rank` has died, and the others get a report.
     fn bury(&self, rank: u32) -> PyResult<()> {
         self.0.get()?.shared.gone(rank);
         Ok(())
     }
-    /// In the process that forked them, now and then; `over`: of each rank, whether it has ended well. Who waits for whom,
-    /// if none of the others can go on.
+    /// In the process that forked them, now and then; `over`: of each rank, whether it has ended well. Returns which
+    /// rank waits for which, if none of the others can go on.
     fn stuck(&self, over: Vec<bool>) -> PyResult<Option<String>> {
         let opened = self.0.get()?;
         if let Some(why) = opened.shared.over()? {
@@ -249,7 +249,7 @@ pub(crate) fn run_launched(
         let allowed: Vec<String> =
             Via::ALL.iter().filter(|via| !via.is_one_machine()).map(|via| format!("{:?}", via.name())).collect();
         let what = format!("via={:?}: the ranks may be on several machines (HOTLINK_MEET)", via.name());
-        return Err(InputError::new_err(format!("{what}; allowed there: {}", allowed.join(", "))));
+        return Err(InputError::new_err(format!("{what}; must be one of {}", allowed.join(", "))));
     }
     let results = via.with(options, Call(program, ranks));
     results.map_err(|error| match error {
@@ -261,6 +261,6 @@ pub(crate) fn run_launched(
 fn call(program: &Bound<'_, PyAny>, port: impl Lend + 'static) -> Vec<u8> {
     let comm = Bound::new(program.py(), comm_on(port));
     let told = comm.and_then(|comm| program.call1((comm,))?.extract::<Vec<u8>>());
-    // What reads the results tells that this is none.
+    // The reader of the results reports that this is none.
     told.unwrap_or_default()
 }

@@ -25,18 +25,18 @@ pub(crate) struct Block {
     pub(crate) layout: Layout,
 }
 
-// SAFETY: a block only says where bytes are; what may be done with them, and when, is the business of who looks at
-// them: here, lenders alone.
+// SAFETY: a block only says where bytes are. Its readers, which are lenders alone, decide what may be done with them
+// and when.
 unsafe impl Send for Block {}
 // SAFETY: as above.
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// So many bytes from `start` on.
+    /// `bytes` from `start` on.
     pub(crate) fn row(start: *mut u8, bytes: u64) -> Block {
         Block { start, layout: Layout::contiguous(bytes) }
     }
-    /// The bytes of `array`, which whoever keeps the block keeps as well.
+    /// The bytes of `array`. The owner of the block must keep the array as well.
     pub(crate) fn of(array: &Array) -> Block {
         Block { start: array.start(), layout: array.layout }
     }
@@ -61,8 +61,8 @@ impl Block {
 
 /// How a port of kind `P` gets at blocks of this process, and how its ranks wait.
 pub(crate) trait Lender<P: Port> {
-    /// Polls of a call before other threads of the interpreter may run: what is over at once, or nearly, does not wait for
-    /// them.
+    /// Polls of a call before other threads of the interpreter may run. A call that is over at once, or nearly, does
+    /// not wait for them.
     const SPINS: u32;
     /// Memory of the port that the block lies in, and where in it the block begins.
     fn memory(port: &mut P, block: &Block) -> (Memory, u64);
@@ -79,15 +79,15 @@ impl<P: Lend> Lender<P> for Real {
     const SPINS: u32 = 256;
     const FORGETS: bool = true;
     fn memory(port: &mut P, block: &Block) -> (Memory, u64) {
-        // SAFETY: a block is of an array whose buffer the caller keeps until the operation is over, or the port gone;
-        // buffers that Python has given out are not moved or freed. Received into are only those that may be written.
+        // SAFETY: a block is of an array whose buffer the caller keeps until the operation is over, or the port gone.
+        // Python neither moves nor frees a buffer that it has given out. Only writable buffers receive.
         (unsafe { port.lend(block.start, block.layout.extent()) }, 0)
     }
     fn rest(_: &mut P) {}
 }
 
-/// On simulated ports a block keeps its name for the next operation, so that what is set up for it is set up once; time
-/// goes on when the rank says that it waits.
+/// On simulated ports a block keeps its name for the next operation, so that it is registered once. Time goes on when
+/// the rank says that it waits.
 pub(crate) struct Simulated;
 
 impl Lender<Door> for Simulated {
@@ -151,7 +151,7 @@ impl Segment {
 }
 
 impl Drop for Segment {
-    /// Nobody has a view of it any more, nor any request.
+    /// No view of it is left, nor any request.
     fn drop(&mut self) {
         if let Ok(carrier) = self.carrier.get() {
             // Of a simulation that is over nothing needs to be freed.
@@ -160,13 +160,13 @@ impl Drop for Segment {
     }
 }
 
-/// What serves the thread alone that made it, inside of an object that any thread may hold.
+/// A value for the thread alone that made it, inside of an object that any thread may hold.
 pub(crate) struct Own<T> {
     thread: ThreadId,
     value: ManuallyDrop<T>,
 }
 
-// SAFETY: the value is reached on the thread that made it and on no other, which `get` and `drop` look at.
+// SAFETY: the value is reached on the thread that made it and on no other, which `get` and `drop` check.
 unsafe impl<T> Send for Own<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Own<T> {}
@@ -196,8 +196,8 @@ impl<T> Drop for Own<T> {
 /// Runs `work` on this thread while other threads of the interpreter may run.
 pub(crate) fn detached<T>(py: Python<'_>, work: impl FnOnce() -> T) -> T {
     struct Here<T>(T);
-    // SAFETY: `detach` runs its closure on the calling thread and hands back the result there; that it must be `Send`
-    // only keeps Python objects out, and the works of this crate (polls of messages) hold none.
+    // SAFETY: `detach` runs its closure on the calling thread and returns the result there. `Send` serves only to keep
+    // Python objects out, and the works of this crate (polls of messages) hold none.
     unsafe impl<T> Send for Here<T> {}
     impl<F: FnOnce() -> T, T> Here<F> {
         fn run(self) -> Here<T> {

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// What every measurement has.
+/// Fields of every measurement.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measurement {

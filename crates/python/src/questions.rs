@@ -1,4 +1,4 @@
-//! Questions as Python puts them: arguments as JSON in, records out as JSON. No command line stands between.
+//! Questions as Python puts them: arguments as JSON in, records out as JSON. No command line is between.
 
 use crate::InputError;
 use crate::waiting::{Heeding, answerable};
@@ -19,7 +19,7 @@ pub(crate) fn in_python(text: &str) -> String {
             let end = option.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(option.len());
             let (name, after) = option.split_at(end);
             told += before;
-            // What stands within a word, or goes on as one, is part of a file's name.
+            // A mark within a word, or one that goes on as a word, is part of a file's name.
             let begins = before.is_empty() && told.is_empty() || told.ends_with([' ', '(']);
             let goes_on = |c: char| c.is_alphanumeric() || "_/\\".contains(c);
             let ends =
@@ -50,7 +50,7 @@ pub(crate) fn told(
     given(py, |halt| work(halt).map(|records| records_as_json(&records)))
 }
 
-/// What `work` gives, or an `InputError`.
+/// The result of `work`, or an `InputError`.
 pub(crate) fn given<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Halt) -> Result<T, Error> + Send + 'static,
@@ -117,7 +117,7 @@ pub(crate) fn simulate_region(py: Python<'_>, asked: String) -> PyResult<String>
     told(py, move |halt| read::<Region>(&asked)?.records(&Heeding(halt)))
 }
 
-/// Variants for so many hosts, and those that nothing beats.
+/// Variants for a number of hosts, and the front that no other beats.
 #[pyfunction]
 pub(crate) fn design(py: Python<'_>, asked: String, out: Option<PathBuf>, call: String) -> PyResult<String> {
     told(py, move |halt| {

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::OnceLock;
 
-/// What a completed receive tells: ``source``, ``tag`` and ``bytes`` of the message. Of a send it tells nothing.
+/// The result of a completed receive: ``source``, ``tag`` and ``bytes`` of the message. A send's is empty.
 ///
 /// Example::
 ///
@@ -63,7 +63,7 @@ impl Request {
 
 #[pymethods]
 impl Request {
-    /// Waits until it is over, and tells what a receive got. Waiting again tells the same.
+    /// Waits until it is over, and returns the result of a receive. Waiting again returns the same.
     ///
     /// Example: ``status = comm.irecv(a, source=0).wait()``
     fn wait(&self, py: Python<'_>) -> PyResult<Option<Status>> {
@@ -72,7 +72,7 @@ impl Request {
             None => self.end(self.comm.get().call(py, Call::Wait(self.id))?),
         }
     }
-    /// What it ended with if it is over, else ``None``; makes what progress is possible.
+    /// Its result if it is over, else ``None``; makes as much progress as possible.
     ///
     /// Example: ``while request.test() is None: work()``
     fn test(&self, py: Python<'_>) -> PyResult<Option<Status>> {

@@ -1,4 +1,4 @@
-//! A site's own network: what it is, what its failures cost, where a job would get more, better tables; diagnosis.
+//! A site's own network: its facts, the cost of its failures, better places for a job, better tables; diagnosis.
 
 use crate::questions::{given, told};
 use crate::waiting::Heeding;
@@ -8,7 +8,7 @@ use hotlink_study::{Error, Watch};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Reads the files, so that mistakes are told at once; the number of hosts.
+/// Reads the files, so that mistakes are reported at once; the number of hosts.
 #[pyfunction]
 pub(crate) fn site_nodes(py: Python<'_>, asked: String) -> PyResult<u32> {
     let nodes = move || Ok(read::<Network>(&asked)?.open()?.own_site().map_or(0, |site| site.nodes()));
@@ -51,7 +51,7 @@ pub(crate) fn site_reroute(py: Python<'_>, asked: String, out: Option<PathBuf>) 
     })
 }
 
-/// What holds a site's network back.
+/// The limits of a site's network.
 #[pyfunction]
 pub(crate) fn diagnose(py: Python<'_>, asked: String) -> PyResult<String> {
     told(py, move |_| read::<Diagnose>(&asked)?.records())

@@ -13,8 +13,8 @@ const SLICE: Duration = Duration::from_millis(50);
 /// As much as a process's first thread has, which would do the work otherwise.
 const STACK_BYTES: usize = 8 << 20;
 
-/// What `work` gives, which a thread of its own does: only so can this one see signals. The error is that of a signal's
-/// handler, as of Ctrl-C; the work is then told to halt, and ends at its next step.
+/// The result of `work`, which a thread of its own does: only so can this one see signals. The error is that of a
+/// signal's handler, as of Ctrl-C. The work is then asked to halt, and ends at its next step.
 pub(crate) fn answerable<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Halt) -> T + Send + 'static,
@@ -23,7 +23,7 @@ pub(crate) fn answerable<T: Send + 'static>(
     let heeded = halt.clone();
     let works = move || {
         let told = heeding(&heeded, || hotlink_cli::on_threads_of_this_process(|| work(&heeded)));
-        // Nobody waits for what was halted.
+        // No caller waits for halted work.
         let _ = done.send(told);
     };
     let thread = Builder::new().name("hotlink".to_owned()).stack_size(STACK_BYTES).spawn(works)?;
@@ -40,7 +40,7 @@ pub(crate) fn answerable<T: Send + 'static>(
     }
 }
 
-/// Watches work that ends when it is told to.
+/// Watches work that ends on request.
 pub(crate) struct Heeding<'a>(pub(crate) &'a Halt);
 
 impl Watch for Heeding<'_> {

@@ -49,7 +49,7 @@ choices! {
     semantics: Vec<SendMode>,
     /// In what order a node serves the others in `alltoall` of bare packets.
     schedule: Order,
-    /// Who computes in `overlap`.
+    /// The computing side in `overlap`.
     side: Vec<Side>,
     /// How it computes.
     spin: Vec<Spin>,
@@ -67,7 +67,7 @@ choices! {
     laws: Vec<String>,
     /// How narrow its intervals must be.
     precision: f64,
-    /// Microseconds between two looks at its servers.
+    /// The sampling interval of its servers, in microseconds.
     series_us: f64,
     /// Whether the nodes of `barrier` are a partition.
     partition: bool,
@@ -109,13 +109,13 @@ choices! {
     repeat: u32,
     /// File with a schedule of `goal`.
     file: String,
-    /// What one unit of `calc` in it stands for.
+    /// The unit of `calc` in it.
     calc_unit: Time,
     /// The machine of `goal`.
     loggp: String,
 }
 
-/// What the benchmarks with one size or policy take from the choices that all benchmarks share.
+/// Values that benchmarks with one size or policy take from the choices that all benchmarks share.
 pub struct Shared<'a> {
     /// Bytes of a message.
     pub size: u64,
@@ -156,7 +156,7 @@ impl Choices {
             "pairs" => {
                 let slow = self.slow.take().unwrap_or(1.25);
                 if !(1.01..=1000.0).contains(&slow) {
-                    return input(format!("--slow {slow}: allowed is a number from 1.01 to 1000"));
+                    return input(format!("--slow {slow}: must be a number from 1.01 to 1000"));
                 }
                 Benchmark::Pairs { slow }
             }
@@ -318,7 +318,7 @@ fn narrow(option: &str, number: u64) -> Result<u32, Error> {
     u32::try_from(number).map_err(|_| Error::Input(format!("{option} {number}: must be 1 to {}", u32::MAX)))
 }
 
-/// What is said of a benchmark that cannot be simulated.
+/// The error for a benchmark that cannot be simulated.
 fn unknown(name: &str) -> Error {
     Error::Input(benchmarks::elsewhere(name, "simulate").unwrap_or_else(|| {
         let has = |of: &&benchmarks::Benchmark| of.packet || of.loggp;

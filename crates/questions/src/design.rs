@@ -5,7 +5,7 @@ use hotlink_design::{Floor, Limit, Request, collective_named};
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// Variants for so many hosts, and those that nothing beats.
+/// Variants for a number of hosts, and the front that no other beats.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Design {

@@ -1,4 +1,4 @@
-//! How far a question is, told to a face that shows it.
+//! The progress of a question, for a face that shows it.
 
 use hotlink_bench::Seen;
 use hotlink_study::Watch;
@@ -6,7 +6,7 @@ use hotlink_study::model::Counted;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Is called with the parts that are done, and how many there are: 0 where nobody knows.
+/// Is called with the parts that are done, and their number: 0 where it is unknown.
 pub type Heard = dyn Fn(u64, u64) + Sync;
 
 /// Counts the parts of one question.
@@ -20,7 +20,7 @@ pub struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    /// A question of so many parts.
+    /// A question of `of` parts.
     pub fn of(heard: &'a Heard, of: u64) -> Steps<'a> {
         heard(0, of);
         Steps { heard, done: AtomicU64::new(0), of, keeps: false, kept: Mutex::new(None) }

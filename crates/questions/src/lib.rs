@@ -1,5 +1,5 @@
 //! Questions as JSON: arguments go in by name, records come out. Python and the browser ask through this crate; the
-//! command reads words instead, and stands on the same libraries.
+//! command reads words instead, and uses the same libraries.
 //!
 //! [`ask`] answers a whole question, a text such as
 //! `{"verb": "analyze", "fabric": "ib-ndr-fat-tree2", "nodes": 512}`, with the command's document. Arguments have the names
@@ -76,7 +76,7 @@ fn arguments<T: DeserializeOwned>(mut given: Map<String, Value>) -> Result<T, Er
     })
 }
 
-/// Answers a question with the command's document as JSON. `heard` is told how far it is.
+/// Answers a question with the command's document as JSON. `heard` gets its progress.
 ///
 /// # Errors
 /// What is wrong with it, as the command says it.
@@ -95,7 +95,7 @@ pub fn ask(question: &str, heard: &Heard) -> Result<String, Error> {
     Ok(json!({ "schema": VERSION, "records": records, "notes": notes }).to_string())
 }
 
-/// What a page draws: a question with `view` in place of `verb`.
+/// The drawings of a page: a question with `view` in place of `verb`.
 fn draw(view: &str, mut given: Map<String, Value>, heard: &Heard) -> Result<String, Error> {
     seen::turn_to(&given);
     let _lent = lent(view, &mut given)?;
@@ -104,7 +104,7 @@ fn draw(view: &str, mut given: Map<String, Value>, heard: &Heard) -> Result<Stri
         "fabric" => arguments::<FabricView>(given)?.answer(heard)?,
         "link" => arguments::<LinkView>(given)?.answer(heard)?,
         "pair" => arguments::<PairView>(given)?.answer(heard)?,
-        other => return Err(Error::Input(format!("view: `{other}`: allowed are fabric, link, pair"))),
+        other => return Err(Error::Input(format!("view: `{other}`: must be fabric, link or pair"))),
     };
     Ok(drawn.to_string())
 }
@@ -130,7 +130,7 @@ fn answer(verb: &str, given: Map<String, Value>, heard: &Heard) -> Result<Answer
         "groups" => network(given)?.groups(&steps)?.into(),
         "place" => network(given)?.place(&steps)?.into(),
         "reroute" => network(given)?.reroute(&steps, |_| Ok(()))?.into(),
-        other => return Err(Error::Input(format!("verb: `{other}`: allowed are {VERBS}"))),
+        other => return Err(Error::Input(format!("verb: `{other}`: must be one of {VERBS}"))),
     })
 }
 

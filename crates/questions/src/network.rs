@@ -1,11 +1,11 @@
-//! Questions about a site's own network: what it is, what failures cost, a job's places, better tables; diagnosis.
+//! Questions about a site's own network: its facts, the cost of failures, a job's places, better tables; diagnosis.
 
 use hotlink_bench::Record;
 use hotlink_diagnose::inspection::{self, JobQuestion, Question, Rerouted};
 use hotlink_study::{Error, Source, Watch};
 use serde::Deserialize;
 
-/// What is asked of a site's network.
+/// A question about a site's network.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
@@ -64,7 +64,7 @@ impl Network {
         inspection::failures(&self.open()?, watch)
     }
 
-    /// What groups of hosts reach.
+    /// The shares of groups of hosts.
     ///
     /// # Errors
     /// Of files.
@@ -90,7 +90,7 @@ impl Network {
         inspection::keep(&self.open()?, out)
     }
 
-    /// What better tables would give; `take` gets these.
+    /// The gain of better tables; `take` gets these.
     ///
     /// # Errors
     /// Of files and arguments, and of `take`.
@@ -106,7 +106,7 @@ impl Network {
     }
 }
 
-/// What holds a site's network back.
+/// The limits of a site's network.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnose {

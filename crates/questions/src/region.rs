@@ -8,7 +8,7 @@ use hotlink_study::{Error, Watch};
 use hotlink_workloads::region::Study;
 use serde::Deserialize;
 
-/// Memory that another node reaches, from its set-up to its end.
+/// Memory that another node reaches, from its registration to its end.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Region {

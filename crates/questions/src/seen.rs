@@ -22,10 +22,10 @@ thread_local! {
     static MEMORY: RefCell<Memory> = RefCell::default();
 }
 
-/// Whether loads are kept. A browser has no disk: all that a question rests on stands in it. Elsewhere a file may change.
+/// Whether loads are kept. A browser has no disk: a question holds all that it rests on. Elsewhere a file may change.
 pub(crate) const REMEMBERS: bool = cfg!(target_arch = "wasm32");
 
-/// Arguments that do not change the load: which link or pair is drawn, what is told beside the answer.
+/// Arguments that do not change the load: the link or pair that is drawn, and additions to the answer.
 const BESIDE: [&str; 7] = ["link", "from", "to", "method", "links", "why", "sensitivity"];
 
 /// Forgets the last load, unless the question is about the same.

@@ -6,7 +6,7 @@ use hotlink_study::Error;
 use hotlink_study::simulate::goal::Scheduled;
 use hotlink_study::simulate::request::{Benchmark, Part};
 
-/// What control flows and switches, and how packets cross the network.
+/// Settings of flow control and switches, and of how packets cross the network.
 const NETWORK: [&str; 13] = [
     "capacities",
     "packet_size",

@@ -20,7 +20,7 @@ use hotlink_workloads::seating::{MOST_PER_NODE, Wanted};
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// What `simulate` takes, for any benchmark.
+/// Arguments of `simulate`, for any benchmark.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Simulation {
@@ -128,7 +128,7 @@ impl Several {
     }
 }
 
-/// Nobody has to say more than the benchmark and the fabric.
+/// Only the benchmark and the fabric are necessary.
 impl Default for Simulation {
     fn default() -> Simulation {
         Simulation {
@@ -435,7 +435,7 @@ impl Simulation {
     }
 }
 
-/// What controls flows, and what is other in switches.
+/// Flow control, and changes to switches.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Switches {

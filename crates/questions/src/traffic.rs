@@ -13,7 +13,7 @@ use hotlink_study::{Error, Source};
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// What all questions about traffic hold.
+/// Arguments of all questions about traffic.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub(crate) traffic: String,

@@ -103,7 +103,7 @@ impl Size {
 }
 
 impl Sizes {
-    /// One text, which may stand for several sizes.
+    /// One text, which may hold several sizes.
     pub fn text(&self) -> Option<&str> {
         match self {
             Sizes::One(Size::Text(text)) => Some(text),
@@ -136,7 +136,7 @@ pub fn wrong(argument: &str, what: &str) -> Error {
     Error::Input(format!("{argument}: {what}"))
 }
 
-/// What the reader of JSON says of a value of the wrong kind, in words: `invalid value: integer `-1`, expected u64`.
+/// The JSON reader's message about a value of the wrong kind, in words: `invalid value: integer `-1`, expected u64`.
 pub(crate) fn in_words(told: &str) -> String {
     let told_of = |told: &str| {
         let (found, kind) = told.split_once(", expected ")?;
@@ -185,7 +185,7 @@ pub(crate) fn technology(name: Option<&String>) -> Result<Option<&'static Techno
     name.map(|name| technology::named(name)).transpose().map_err(|what| wrong("technology", &what.to_string()))
 }
 
-/// What is asked of the observers; `None`: there need be none.
+/// The request for observers; `None`: none are needed.
 ///
 /// # Errors
 /// A fault or a percentage that there is not.

@@ -1,6 +1,6 @@
 //! A simulation as the command line writes it: `simulate barrier --fabric qsnet --nodes 8 --algorithm nic`.
 //!
-//! What files state so is what people can run. Options are those of [`Simulation`]'s arguments.
+//! The words of files are those of the command. Options are those of [`Simulation`]'s arguments.
 
 use crate::Simulation;
 use hotlink_study::Error;

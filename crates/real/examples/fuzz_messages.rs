@@ -1,9 +1,13 @@
 //! `make fuzz-messages`: random programs on every port, for as many messages as asked for.
 //!
-//! Options: `--port NAME` (`loopback`, `shm`, `tcp`, `mixed` or a fabric of the catalog; repeatable, all by default),
-//! `--messages N` (each port's), `--seconds S` (each port's limit), `--seed S`, `--longest BYTES`, `--script FILE` (runs
-//! one that was found), `--out FILE --programs N` (writes programs that MPI allows, one JSON object a line, with what
-//! the ranks received over shared memory), `--judge FILE` (judges such lines with what other ranks received).
+//! Options:
+//! - `--port NAME`: `loopback`, `shm`, `tcp`, `mixed` or a fabric of the catalog; repeatable, all by default.
+//! - `--messages N`, `--seconds S`: each port's limits.
+//! - `--seed S`, `--longest BYTES`.
+//! - `--script FILE`: runs a program that was found.
+//! - `--out FILE --programs N`: writes programs that MPI allows, one JSON object a line, with what the ranks received
+//!   over shared memory.
+//! - `--judge FILE`: judges such lines with what other ranks received.
 
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_fuzz::{
@@ -134,8 +138,8 @@ fn fuzz(port: &str, asked: &Asked) -> Result<bool, String> {
             let built = Fabric::build(&spec, 4).map_err(|error| error.to_string())?;
             let settings = Settings::of(&spec);
             let plan = Plan::new(&built, &settings).map_err(|error| error.to_string())?;
-            // Every program has a world of its own, whose hosts take what is known of their memory from those before: to find
-            // it out anew takes most of the time.
+            // Every program has a world of its own. Its hosts take over what earlier ones know of their memory, because
+            // to find it out anew takes most of the time.
             let mut driver = VirtualTime::new(&plan, &settings).map_err(|missing| missing.to_string())?;
             let limits = limits(&mut driver)?;
             let on = |seed: u64, scripts: &[Script]| run(&mut driver, Faults::of(seed), scripts);
@@ -144,7 +148,7 @@ fn fuzz(port: &str, asked: &Asked) -> Result<bool, String> {
     }
 }
 
-/// What a driver's ports claim.
+/// The claims of a driver's ports.
 fn limits(driver: &mut impl Driver) -> Result<Limits, String> {
     limits_of(driver, 2).map_err(|error| error.to_string())
 }

@@ -1,5 +1,5 @@
-//! What reductions over shared memory take, to be tuned: microseconds of one in a row of them, the median of rows, at the
-//! slowest rank; in segments and in ordinary memory. `reductions RANKS SIZE...`, sizes in bytes.
+//! Measures reductions over shared memory, for tuning: microseconds of one in a row of them, the median of rows, at the
+//! slowest rank. It measures segments and ordinary memory. `reductions RANKS SIZE...`, sizes in bytes.
 
 use hotlink_message::{Combine, Comm, Element, Error, Operation};
 use hotlink_port::{Driver, Kind, Span};

@@ -1,5 +1,5 @@
-//! The way of short messages, to be counted: a rank sends itself so many of 8 B, by blocking calls or in windows of 64.
-//! The instructions of one are what twice as many take more, and callgrind says in which lines:
+//! The path of short messages, for counts. A rank sends itself a number of messages of 8 B, by blocking calls or in
+//! windows of 64. The instructions of one message are the difference to twice as many, and callgrind shows the lines:
 //! `valgrind --tool=callgrind target/release/examples/short_path 20000 blocking`, then `callgrind_annotate`.
 
 use hotlink_message::{Comm, Error};

@@ -7,7 +7,7 @@ mod program;
 use hotlink_port::Driver;
 use hotlink_real::{Options, Shm};
 
-/// What the last of two processes got.
+/// The bytes that the last of two processes got.
 pub fn seen() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let mut told = Shm::new(Options::default()).run(2, &program::program)?;
     Ok(told.pop().ok_or("no rank")??)

@@ -1,4 +1,4 @@
-//! Who of the ranks that one process forked has ended, well or not: a word each in memory that all of them share.
+//! Which of the ranks that one process forked have ended, well or not: a word each in memory that all of them share.
 #![allow(unsafe_code)]
 
 use crate::sys::SharedMemory;
@@ -34,7 +34,7 @@ impl Board {
         self.end(rank, LEFT);
     }
     fn end(&self, rank: Rank, how: u32) {
-        // Who left may go.
+        // A rank that left may go.
         if self.word(rank + 1).compare_exchange(0, how, AcqRel, Acquire).is_ok() {
             self.word(0).fetch_add(1, Release);
         }

@@ -10,9 +10,8 @@ const ELEMENTS: usize = 16;
 /// `to` becomes `a` combined with `b`, element by element, and so does `also`, unless it is null. `bytes` are those of
 /// whole elements; addresses need no alignment.
 ///
-/// # Safety
-/// So many bytes can be read at `a` and `b`, and written at `to` and `also`. Targets may be sources; else, and among each
-/// other, they do not overlap with what is named here. Nobody else writes any of it meanwhile.
+/// # Safety `bytes` can be read at `a` and `b`, and written at `to` and `also`. Targets may be sources; otherwise these
+/// areas do not overlap. No other thread or process writes any of them meanwhile.
 pub(crate) unsafe fn combine(operation: Operation, a: *const u8, b: *const u8, to: *mut u8, also: *mut u8, bytes: u64) {
     operation.with(Rows { a, b, to, also, bytes: bytes as usize });
 }
@@ -44,7 +43,7 @@ impl With for Rows {
     }
 }
 
-/// Shorter rows do not repay the look at what the processor has.
+/// Shorter rows do not repay the check of the processor's abilities.
 #[cfg(target_arch = "x86_64")]
 const WIDE: usize = 256;
 
@@ -121,7 +120,7 @@ mod tests {
                 to[shift..shift + whole].copy_from_slice(a);
                 let target = to[shift..].as_mut_ptr();
                 let from = if in_place { target.cast_const() } else { a.as_ptr() };
-                // SAFETY: so many bytes are in each.
+                // SAFETY: each has at least that many bytes.
                 unsafe { combine(operation, from, b.as_ptr(), target, also[shift..].as_mut_ptr(), whole as u64) };
                 prop_assert_eq!(&to[shift..shift + whole], &due[..]);
                 prop_assert_eq!(&to, &also.iter().enumerate().map(|(i, &byte)| if i < shift || i >= shift + whole { 0xEE } else { byte }).collect::<Vec<u8>>());
@@ -139,7 +138,7 @@ mod tests {
             let (mut due, mut to) = (a.clone(), a.clone());
             operation.combine(&mut due, &b);
             let target = to.as_mut_ptr();
-            // SAFETY: so many bytes are in each.
+            // SAFETY: each has at least that many bytes.
             unsafe { combine(operation, target, b.as_ptr(), target, std::ptr::null_mut(), a.len() as u64) };
             assert_eq!(to, due, "{operation:?}");
         }

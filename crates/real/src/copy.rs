@@ -5,11 +5,10 @@ use hotlink_port::Layout;
 
 pub use hotlink_port::STREAM_BYTES;
 
-/// Copies the bytes of `from_layout` at `from` in order to the bytes of `to_layout` at `to`.
+/// Copies the bytes of `from_layout` at `from`, one after the other, to the bytes of `to_layout` at `to`.
 ///
-/// # Safety
-/// Both extents are valid memory for reading and writing respectively, do not overlap, and no thread of this process
-/// writes the source or touches the target meanwhile. The layouts hold equally many bytes.
+/// # Safety Both extents are valid memory, the first for reading and the second for writing, and do not overlap. No
+/// thread of this process writes the source or touches the target meanwhile. The layouts hold equally many bytes.
 #[inline]
 pub(crate) unsafe fn copy(from: *const u8, from_layout: Layout, to: *mut u8, to_layout: Layout) {
     debug_assert_eq!(from_layout.bytes(), to_layout.bytes());
@@ -160,8 +159,8 @@ pub(crate) fn own_line(at: *const u8) {
 /// As [`copy`]; the layout's blocks are words.
 unsafe fn scatter_words<W: Copy>(from: *const u8, to: *mut u8, layout: Layout) {
     let stride = layout.stride as usize;
-    // Stores wait for their lines in order, some dozens at a time; asked for ahead, more lines are on the way. Where
-    // words share lines, asking again costs more than it saves.
+    // Stores wait for their lines in order, some dozens at a time. A prefetch brings more lines at once. Where words
+    // share lines, a second prefetch costs more than it saves.
     let ahead = if stride >= LINE { AHEAD * stride } else { 0 };
     for i in 0..layout.count as usize {
         if ahead > 0 {

@@ -1,6 +1,6 @@
-//! A barrier device between the nodes that this machine plays: the contract of `plugins/barrier/hotlink_device.h`, by the
-//! library `plugins/barrier/doors.c`. Whoever starts ranks opens the doors of all nodes; each is then used by the first
-//! rank of its node.
+//! A barrier device between the nodes that this machine plays: the contract of `plugins/barrier/hotlink_device.h`, by
+//! the library `plugins/barrier/doors.c`. The process that starts ranks opens the doors of all nodes. The first rank of
+//! each node then uses its own.
 #![allow(unsafe_code)]
 
 use crate::loaded::Loaded;
@@ -32,8 +32,7 @@ pub struct BarrierDevice {
     close: unsafe extern "C" fn(*mut c_void),
 }
 
-// SAFETY: what is open stays where it is; each node's door is used by one process's one rank, and the library locks the
-// connections.
+// SAFETY: open doors do not move. One process's one rank uses each node's door, and the library locks the connections.
 unsafe impl Send for BarrierDevice {}
 // SAFETY: as above.
 unsafe impl Sync for BarrierDevice {}
@@ -48,8 +47,7 @@ impl BarrierDevice {
     /// The doors for `ranks` ranks of this machine by the library at `library`, at the daemon that listens at `socket` (`None`:
     /// the user's). The daemon says how many consecutive ranks are a node; a job that would be one node is one of a rank each.
     ///
-    /// # Errors
-    /// No daemon, or one that cannot serve so many nodes.
+    /// # Errors No daemon, or one that cannot serve that many nodes.
     pub fn open(library: &Path, socket: Option<&str>, ranks: u32) -> Result<BarrierDevice, NoDoors> {
         let loaded = Loaded::open(library).map_err(NoDoors::Other)?;
         let function = |name: &str| loaded.symbol(name).map_err(NoDoors::Other);
@@ -110,7 +108,7 @@ impl BarrierDevice {
 impl Drop for BarrierDevice {
     fn drop(&mut self) {
         if self.owner == sys::pid() {
-            // SAFETY: open doors, which nobody uses after this.
+            // SAFETY: open doors, which no rank uses after this.
             unsafe { (self.close)(self.doors) }
         }
     }

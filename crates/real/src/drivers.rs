@@ -34,7 +34,7 @@ pub fn cores_of_machine() -> u32 {
     sys::online_cores()
 }
 
-/// More ranks than cores: results tell of the scheduler more than of the fabric.
+/// More ranks than cores: results reflect the scheduler more than the fabric.
 pub fn is_oversubscribed(ranks: u32) -> bool {
     ranks > cores()
 }
@@ -123,7 +123,7 @@ impl Doors for World {
     }
 }
 
-/// Ranks over TCP: forked here, on the loopback; or those that `mpirun` or `srun` started, here or (with
+/// Ranks over TCP. They are forked here, on the loopback. Or `mpirun` or `srun` started them, here or (with
 /// `HOTLINK_MEET=host:port`, where rank 0 listens) on several machines.
 #[derive(Clone, Debug, Default)]
 pub struct Tcp {
@@ -183,7 +183,7 @@ impl Mixed {
     pub fn new(options: Options) -> Mixed {
         Mixed { options, hosts: 1 }
     }
-    /// Forked ranks as if on so many hosts, in rows of equal length: between rows there is TCP alone.
+    /// Forked ranks as if on that many hosts, in rows of equal length: between rows there is TCP alone.
     pub fn playing(self, hosts: u32) -> Mixed {
         Mixed { hosts: hosts.max(1), ..self }
     }
@@ -222,9 +222,9 @@ impl Driver for Mixed {
     }
 }
 
-/// Half the round trip of a word between two processes over two cache lines, in microseconds: the least that any
-/// message over shared memory takes. Samples of 100 round trips each, by polls with and without a pause between: which is
-/// faster depends on the processor, and the least of all is a bound.
+/// Half the round trip of a word between two processes over two cache lines, in microseconds: no message over shared
+/// memory takes less. Each sample has 100 round trips, by polls with and without a pause between. Which is faster
+/// depends on the processor, and the minimum of all is a bound.
 pub fn hand_off(options: &Options) -> Result<Vec<f64>, RunError> {
     let Some(mut crew) = launched_crew()? else { return hand_off_here(options) };
     // Launched ranks share no memory before a run: rank 0 forks two of its own, the others wait.

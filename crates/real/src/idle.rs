@@ -1,5 +1,5 @@
-//! What a rank does while it has nothing to do: spin, then let others have the core, then nap; and before it looks for
-//! the answer to what it sent.
+//! The behaviour of a rank that has nothing to do: it spins, then offers the core to others, then naps. Also the time
+//! of its first poll for the answer to what it sent.
 
 use crate::sys;
 use hotlink_fabric::units::Time;
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 /// Idle calls that spin, when every rank has a core.
 const SPINS: u32 = 4000;
-/// ... and when ranks share cores: whoever is waited for may be waiting for this core.
+/// The same when ranks share cores: the rank that is waited for may need this core.
 const SPINS_SHARED: u32 = 20;
 /// ... and when each look is a system call, which takes as long as dozens of the others do: as long in all. A port cannot know
 /// that other hosts' ranks, in containers of this machine, share its cores.
 const SPINS_BY_CALL: u32 = 64;
-/// The first looks for an answer follow each other at once: a spin takes as long as two looks, and half of it on average
-/// passes between an answer and the look that finds it. Between near cores and between far ones a message takes 6 to 17 %
-/// less. Not so in a barrier, where both sides wait and looks hold up the other's store.
+/// The first polls for an answer follow each other at once. A spin takes as long as two polls, and half of it on
+/// average passes between an answer and the poll that finds it. A message then takes 6 to 17 % less, between near cores
+/// and between far ones. A barrier differs: both sides wait there, and polls delay the other's store.
 const BRISK: u32 = 12;
 /// Then cores are offered to others for this long, and then naps begin, unless [`poll_for`] says otherwise.
 const YIELDING: Duration = Duration::from_millis(20);
@@ -27,7 +27,7 @@ const NAP: Duration = Duration::from_micros(50);
 const MANY: u32 = 8;
 const YIELDING_MANY: Duration = Duration::from_micros(200);
 
-/// Ranks that this process starts or is poll for so long before they sleep.
+/// Ranks that this process starts or is poll for `time` before they sleep.
 pub(crate) fn poll_for(time: Option<Duration>) {
     YIELDING_US.store(time.unwrap_or(YIELDING).as_micros() as u64, Ordering::Relaxed);
 }
@@ -41,14 +41,14 @@ pub(crate) struct Idler {
     crowd: u32,
     yielding_since: Option<Instant>,
     answers: Answers,
-    /// Where others see that a wait takes long.
+    /// Where others see a long wait.
     account: Option<Account>,
 }
 
-/// When to look for an answer first. A look takes the line that the answer comes in from its writer, who must get it back
-/// to write it. So a rank that waits after it has sent something lets the time pass that the last answers took, and asks
-/// for the line of its next message only then, while the answer comes: between far cores, where each of these ways takes
-/// some 130 ns, a message and its answer take two thirds of the time.
+/// When to poll for an answer first. Each poll pulls the answer's cache line away from its writer, who must get it back
+/// to write it. So a rank that waits after it has sent something first lets the time pass that the last answers took.
+/// It requests the line of its next message only then, while the answer comes. Between far cores each transfer of a
+/// line takes some 130 ns, and a message and its answer then take two thirds of the time.
 struct Answers {
     /// Something was sent since the last wait.
     asked: bool,
@@ -60,12 +60,12 @@ struct Answers {
     pause: u32,
 }
 
-/// Shares of a spin. A spin too many costs no more than itself, one too few a way of the line: the pause grows by a whole
-/// spin for each answer that was looked for too early, and shrinks by a share for each other.
+/// Shares of a spin. A spin too many costs no more than itself; one too few costs a transfer of the line. So the pause
+/// grows by a whole spin for each answer that was polled too early, and shrinks by a share for each other.
 const SHARES: u32 = 8;
 const PAUSE_MAX: u32 = 16 * SHARES;
-/// Answers that come in fewer looks and spins come from near, where looks do not hold them up; those that take more looks
-/// than [`SOON`] come when they will.
+/// Answers that come within this many polls and spins come from near cores, where polls do not delay them. The time of
+/// answers that take more polls than [`SOON`] cannot be predicted.
 const NEAR: u32 = 7;
 const SOON: u32 = 24;
 const UNKNOWN: u32 = u32::MAX;
@@ -107,7 +107,7 @@ impl Idler {
     pub(crate) fn look_by_calls(&mut self) {
         self.limit = self.limit.min(SPINS_BY_CALL);
     }
-    /// Tells of long waits there.
+    /// Reports long waits there.
     pub(crate) fn telling(self, account: Option<Account>) -> Idler {
         Idler { account, ..self }
     }
@@ -116,20 +116,20 @@ impl Idler {
     pub(crate) fn listens(&self) -> bool {
         self.account.as_ref().is_some_and(|account| account.listens)
     }
-    /// What the program waits for.
+    /// The request for which the program waits.
     #[cold]
     pub(crate) fn hear(&mut self, note: Note) {
         if let (Note::Waits { call, peer, tag }, Some(account)) = (note, &mut self.account) {
             account.tell(call, peer, tag);
         }
     }
-    /// So many ranks share the cores that this process may use.
+    /// That many ranks share the cores that this process may use.
     pub(crate) fn sharing(self, ranks: u32) -> Idler {
         let crowd = if self.is_crowded() { ranks / (sys::allowed_cores().len() as u32).max(1) } else { 1 };
         Idler { crowd: crowd.max(1), ..self }
     }
-    /// How long to sleep after so long a wait: with many ranks on a core an eighth of it, up to where all sleepers together
-    /// wake up some ten thousand times a second.
+    /// How long to sleep after so long a wait. With many ranks on a core it is an eighth of the wait. It grows until
+    /// all sleepers together wake up some ten thousand times a second.
     fn nap(&self, waited: Duration) -> Duration {
         if self.crowd <= MANY { NAP } else { (waited / 8).clamp(NAP, NAP * (self.crowd / 4)) }
     }
@@ -154,8 +154,8 @@ impl Idler {
     pub(crate) fn ask(&mut self) -> bool {
         std::mem::replace(&mut self.answers.asked, true)
     }
-    /// The program waits: see [`Answers`]. True if time has passed. Where ranks share cores, whoever is to answer may
-    /// need this one.
+    /// The program waits: see [`Answers`]. True if time has passed. Where ranks share cores, the rank that must answer
+    /// may need this one.
     #[inline]
     pub(crate) fn settle(&mut self) -> bool {
         if !std::mem::replace(&mut self.answers.asked, false) || self.is_crowded() {
@@ -167,7 +167,7 @@ impl Idler {
         (0..spins).for_each(|_| std::hint::spin_loop());
         spins > 0
     }
-    /// Nothing happened. True now and then: time to look for what happens seldom.
+    /// Nothing happened. True now and then: time to check for rare events.
     #[inline]
     pub(crate) fn rest(&mut self, until: Time) -> bool {
         self.rest_by(until, std::thread::sleep)
@@ -208,7 +208,7 @@ impl Idler {
 mod tests {
     use super::*;
 
-    /// The pause before the first look, in spins, after answers that each take so many spins.
+    /// The pause before the first poll, in spins, after answers that each take that many spins.
     fn pause_after(idler: &mut Idler, answers: u32, spins: u32) -> u32 {
         for _ in 0..answers {
             idler.ask();

@@ -1,11 +1,11 @@
-//! What processes do one at a time to memory that they share, and a lock that many may hold together or one alone: words in
-//! that memory. A process that dies with either held takes its job with it.
+//! Operations that processes do one at a time on memory that they share, and a lock that many may hold together or one
+//! alone. Both are words in that memory. A process that dies with either held takes its job with it.
 //!
-//! Most of that is one word changed by one step of the processor ([`Word`]), which nothing can interrupt. Work of several
-//! steps must keep those out ([`Latch::alone`]), and is rare. So all the cost of that is its own: it closes the part to
-//! steps and orders the memory of all processes, by a call of the system. A step only marks that it is under way and looks
-//! whether the part is closed, by a plain store and a plain load. Then it takes the latch, too, which opens the part again
-//! after some steps.
+//! Most such operations change one word by one step of the processor ([`Word`]), which nothing can interrupt. Work of
+//! several steps must keep those out ([`Latch::alone`]). It is rare, so it bears all the cost. It closes the part to
+//! steps and orders all processes' memory, by a system call. A step marks that it is under way by a plain store and
+//! checks by a plain load whether the part is closed. If it is, the step takes the latch, too, which opens the part
+//! again after some steps.
 #![allow(unsafe_code)]
 
 use crate::sys;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, com
 const TRIES: u32 = 64;
 /// Looks in vain at a lock before those who came later must wait.
 const PATIENCE: u32 = 64;
-/// Looks at shared memory before a core is given to others, where ranks share cores, and where each has its own.
+/// Polls of shared memory before the core is given to others, where ranks share cores, and where each has its own.
 const LOOKS: u32 = 32;
 const LOOKS_ALONE: u32 = 1024;
 /// The lock is held by one alone.
@@ -99,9 +99,8 @@ impl Latches {
     /// The latches at an address, for process `own` of `all`. `by_steps`: all of them change words by steps, as each has
     /// found that it can ([`has_steps`]).
     ///
-    /// # Safety
-    /// [`Latches::BYTES`] for each there, aligned to words, are shared by all who use them, were zero at first, outlive
-    /// them and are reached by latches alone.
+    /// # Safety There are [`Latches::BYTES`] for each at `start`, aligned to words, that all users share. They were
+    /// zero at first, outlive the users and are reached by latches alone.
     pub unsafe fn at(start: *mut u8, own: u32, all: u32, by_steps: bool) -> Latches {
         Latches { start, own, all, by_steps }
     }
@@ -132,7 +131,7 @@ pub fn has_steps() -> bool {
 /// A line of the cache.
 const LINE: usize = 64;
 
-/// The words of one. Who waits for its lock keeps no more of it.
+/// The words of one. A process that waits for its lock keeps no other state of it.
 #[derive(Clone, Copy, Debug)]
 struct Words(*mut u32);
 
@@ -146,13 +145,14 @@ pub struct Latch {
 /// The words of a latch.
 #[derive(Clone, Copy)]
 enum Place {
-    /// Somebody is at work.
+    /// A process is at work.
     Busy,
     /// How many hold the lock, or [`ALONE`].
     Holders,
     /// How many wait to have it alone: others come after those.
     Wishes,
-    /// How many have waited for long. Only they may take it: who takes it again and again would keep others out for ever.
+    /// How many have waited for long. Only they may take it. A process that takes it again and again would keep others
+    /// out forever.
     Starved,
     /// How many steps must take the latch before the part is open to them: at 0 it is.
     Closed,
@@ -249,7 +249,7 @@ impl Latch {
         busy.store(0, Ordering::Release);
         result
     }
-    /// Wants the lock, alone or together with others. What is returned must be granted in the end.
+    /// Asks for the lock, alone or together with others. The returned wish must be granted in the end.
     #[inline]
     pub fn wants(&self, alone: bool) -> Wish {
         if alone {
@@ -329,7 +329,7 @@ mod tests {
         assert!(takes(latch, false));
     }
 
-    /// Whoever asks only while another holds it, which takes it again at once, gets it in the end.
+    /// A process that asks only while another holds it gets it in the end, though the other takes it again at once.
     #[test]
     fn nobody_is_kept_out_for_ever() {
         for alone in [true, false] {
@@ -347,7 +347,7 @@ mod tests {
         }
     }
 
-    /// Those that share it wait while one wants it alone, but not for ever, when such wishes never end.
+    /// Those that share it wait while one wants it alone, but not forever, when such wishes never end.
     #[test]
     fn wishes_to_have_it_alone_do_not_starve_those_who_share_it() {
         let mut words = [0; 32];
@@ -359,8 +359,8 @@ mod tests {
         assert!(alone.is_granted());
     }
 
-    /// Threads play processes: one adds in two parts, which only the latch makes one step; others add by steps, or by swaps of
-    /// a word that is not aligned. A part opens and closes again and again.
+    /// Threads play processes. One adds in two parts, which only the latch makes one step. Others add by steps, or by
+    /// swaps of a word that is not aligned. A part opens and closes again and again.
     #[test]
     fn nothing_is_lost_between_steps_and_work_alone() {
         const THREADS: u32 = 3;

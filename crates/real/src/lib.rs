@@ -1,5 +1,5 @@
-//! Real ports: shared memory and TCP between processes, both in one job, and the driver that runs ranks as processes. Foreign MPIs, as
-//! endpoints beside them.
+//! Real ports: shared memory and TCP between processes, both in one job, and the driver that runs ranks as processes.
+//! Also foreign MPIs, as endpoints.
 //!
 //! ```
 //! use hotlink_port::{Driver, Port};

@@ -17,7 +17,7 @@ fn mark() -> &'static i64 {
 }
 
 impl Neighbor {
-    /// What others must know of this process: its number, and where it has its mark.
+    /// The facts about this process that others need: its number, and the place of its mark.
     pub fn card() -> [i64; 3] {
         [i64::from(sys::pid()), std::ptr::from_ref(mark()) as i64, *mark()]
     }
@@ -34,13 +34,12 @@ impl Neighbor {
     }
     /// Reads its memory; whether all of it is there.
     pub fn read(&self, at: u64, into: &mut [u8]) -> bool {
-        // SAFETY: what is written is borrowed exclusively.
+        // SAFETY: the written memory is borrowed exclusively.
         unsafe { self.moves(into.as_mut_ptr() as u64, at, into.len() as u64, false) }
     }
     /// Moves bytes from this process's memory to the other's if they go `out`, else from there; whether all were moved.
     ///
-    /// # Safety
-    /// This process may read so many bytes `here`, or write them. The other one meant its own for that.
+    /// # Safety This process may read `bytes` at `here`, or write them. The other process meant its own for that.
     pub unsafe fn moves(&self, here: u64, there: u64, bytes: u64, out: bool) -> bool {
         let (way, mut done) = (if out { Way::Write } else { Way::Read }, 0);
         while done < bytes {

@@ -15,7 +15,8 @@ static ASLEEP: AtomicU32 = AtomicU32::new(0);
 static BED: AtomicU32 = AtomicU32::new(0);
 /// Looks before a thread sleeps, or comes back from letting others in: on cores of their own they meet sooner.
 const SPINS: u32 = 200;
-/// How long at most. Who leaves looks for sleepers without a fence, which each call would pay for, and misses some.
+/// The longest nap. A thread that leaves checks for sleepers without a fence, for which each call would pay, and misses
+/// some.
 const NAP: Duration = Duration::from_millis(1);
 static MET: AtomicBool = AtomicBool::new(false);
 
@@ -162,7 +163,8 @@ pub fn wait(want: Want, alone: bool, lends: Lends<'_>) -> bool {
     true
 }
 
-/// Whether another thread may be within, beside this one's call. Where turns are taken, it is known how many threads there are.
+/// Whether another thread may be within, in addition to this one's call. Where turns are taken, the number of threads
+/// is known.
 pub fn is_crowded() -> bool {
     turns().is_none_or(|turns| turns.are_several())
 }

@@ -1,5 +1,5 @@
-//! The memory that a job's processes share: a part that all have from the start, and pieces that are added as ranks come
-//! to need them. Each process maps a piece when it first uses it, so that address space grows with use, too.
+//! The memory that a job's processes share: a part that all have from the start, and pieces that are added when ranks
+//! need them. Each process maps a piece when it first uses it, so that address space grows with use, too.
 
 use crate::sys::{self, SharedMemory};
 use std::cell::RefCell;
@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 const PAGE: u64 = 4096;
 
-/// Where the system forbids memory files, forked processes share what is mapped before: so much beside the first part, for
-/// each rank.
+/// Where the system forbids memory files, forked processes share memory that is mapped before: this much for each rank,
+/// besides the first part.
 const RESERVE: u64 = 256 << 20;
 
 /// The shared memory, seen from one process.
@@ -54,7 +54,7 @@ impl Pool {
         // SAFETY: the first word, an atomic in every process.
         unsafe { &*self.start().cast::<AtomicU64>() }
     }
-    /// Adds a piece of so many zeros, in whole pages: its offset, which names it in every process.
+    /// Adds a piece of `bytes` zeros, in whole pages: its offset, which names it in every process.
     ///
     /// # Errors
     /// The system's, with what may be done about it.
@@ -71,7 +71,7 @@ impl Pool {
         }
         Ok(offset)
     }
-    /// Where a piece of so many bytes is in this process.
+    /// The place of a piece of `bytes` in this process.
     ///
     /// # Errors
     /// The limit of address space (`ulimit -v`), or of mappings.

@@ -31,12 +31,12 @@ pub struct Options {
     pub limit: Option<Duration>,
     /// Bind each rank to a core of its own, if there are enough.
     pub pin: bool,
-    /// When every rank has waited for so long, and nothing is under way that could end a wait, the run ends with an error
-    /// that tells who waits for whom. `None`: they wait for ever.
+    /// When every rank has waited for so long, and nothing is under way that could end a wait, the run ends with an
+    /// error. It names which rank waits for which. `None`: they wait forever.
     pub stall: Option<Duration>,
     /// How long a waiting rank polls before it sleeps, for all ranks of this process. `None`: 20 ms.
     pub poll: Option<Duration>,
-    /// What barriers go by between the nodes that this machine plays, over shared memory. `None`: it is one node.
+    /// The device of barriers between the nodes that this machine plays, over shared memory. `None`: it is one node.
     pub device: Option<Arc<BarrierDevice>>,
 }
 
@@ -46,8 +46,8 @@ impl Default for Options {
     }
 }
 
-/// What the ranks of a job share, made before they are forked. Drivers fork them themselves; who forks them in another
-/// way, as another language's interpreter must, opens each rank's port in its process and buries those that die.
+/// The shared state of a job's ranks, made before they are forked. Drivers fork them themselves. Another language's
+/// interpreter must fork them in its own way: it then opens each rank's port in its process and buries those that die.
 pub trait Doors {
     /// The kind of port.
     type Port: Port;
@@ -56,9 +56,9 @@ pub trait Doors {
     /// # Errors
     /// The system's, of making it; the other ranks cannot be reached.
     fn open(&self, rank: Rank) -> io::Result<Self::Port>;
-    /// `rank` has died: tell the others.
+    /// Reports to the others that `rank` has died.
     fn bury(&self, rank: Rank);
-    /// Where the ranks tell of long waits, if this process can see it.
+    /// The reports of the ranks' long waits, if this process can see them.
     fn waits(&self) -> Option<Arc<Waits>>;
 }
 

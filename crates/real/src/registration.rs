@@ -1,5 +1,5 @@
-//! What it costs to make memory reachable for one message, and what a cache of that saves: mapping another process's
-//! memory, and pinning one's own as an adapter's DMA needs it (W01 s10: one set-up for each buffer).
+//! The cost of making memory reachable for one message, and the saving by a cache. It covers mapping another process's
+//! memory, and pinning a rank's own as an adapter's DMA needs it (W01 s10: one registration for each buffer).
 #![allow(unsafe_code)]
 
 use crate::sys::SharedMemory;
@@ -32,7 +32,7 @@ impl Registration {
         let none = || io::Error::new(io::ErrorKind::Unsupported, "the system has no memory files (memfd_create)");
         let exported = SharedMemory::new(bytes)?;
         let file = exported.file().ok_or_else(none)?.try_clone()?;
-        // SAFETY: mapped with as many bytes, and nobody else knows of it.
+        // SAFETY: mapped with as many bytes, and no other code knows of it.
         unsafe { exported.start().write_bytes(1, bytes) };
         Ok(Registration { exported, file, target: vec![1; bytes] })
     }
@@ -42,10 +42,9 @@ impl Registration {
         Registration::copy(&self.exported, &mut self.target);
         start.elapsed()
     }
-    /// The same with the set-up made for this copy and taken back after it.
+    /// The same with the memory made reachable for this copy and released after it.
     ///
-    /// # Errors
-    /// The system refuses the set-up: with [`Reach::Pin`], beyond the limit of locked memory.
+    /// # Errors The system refuses: with [`Reach::Pin`], beyond the limit of locked memory.
     pub fn each_time(&mut self, how: Reach) -> io::Result<Duration> {
         let start = Instant::now();
         match how {
@@ -67,7 +66,7 @@ impl Registration {
         Ok(start.elapsed())
     }
     fn copy(from: &SharedMemory, to: &mut [u8]) {
-        // SAFETY: `from` is mapped with at least as many bytes, written by nobody now; they do not overlap.
+        // SAFETY: `from` is mapped with at least as many bytes, which nothing writes now; they do not overlap.
         unsafe { from.start().copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
     }
 }

@@ -29,7 +29,7 @@ impl CopyWay {
             CopyWay::Halves => "halves",
         }
     }
-    /// What forcing it means for every length.
+    /// The routes that it forces for every length.
     pub(crate) fn copying(self) -> Copying {
         let ring = Copying::USUAL;
         match self {
@@ -67,7 +67,7 @@ impl Copying {
     };
 }
 
-/// What holds for messages of this process's ranks, and of those that it forks.
+/// The routes in force for messages of this process's ranks, and of those that it forks.
 static HOLDS: Mutex<Copying> = Mutex::new(Copying::USUAL);
 
 pub(crate) fn hold(copying: Copying) {

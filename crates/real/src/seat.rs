@@ -34,7 +34,7 @@ impl Seat {
     pub fn is_simulated(&self) -> bool {
         matches!(self, Seat::Fabric(_))
     }
-    /// The first of the ranks that this one shares memory with; `None`: only the simulation knows who is on a node.
+    /// The first of the ranks with which this one shares memory; `None`: only the simulation knows the ranks of a node.
     pub fn shares_with(&self) -> Option<Rank> {
         match self {
             Seat::Shm(_) => Some(0),
@@ -64,7 +64,7 @@ impl Seat {
             work(door);
         }
     }
-    /// A thread has nothing to do before so many picoseconds of the clock; whether that is still to come.
+    /// A thread has nothing to do before `ps` picoseconds of the clock. Returns whether that time is still to come.
     pub fn sleeps_until(&mut self, ps: u64) -> bool {
         self.idle(Time(ps));
         self.now() < Time(ps)
@@ -80,7 +80,7 @@ impl Seat {
             door.leaves(token);
         }
     }
-    /// The program has computed for so many picoseconds, which takes that long on a simulated fabric.
+    /// The program has computed for `ps` picoseconds, which takes that long on a simulated fabric.
     pub fn computes(&mut self, ps: u64) {
         if let Seat::Fabric(door) = self {
             door.compute(Work::Fixed(Time(ps)));
@@ -108,7 +108,8 @@ impl Seat {
     }
 }
 
-/// What ranks share whose ports take seats: all that has no port of its own kind is compiled once for these.
+/// The shared state of ranks whose ports take seats. All drivers without a port of their own kind are compiled once for
+/// these.
 pub struct Seated<D>(pub(crate) D);
 
 impl<D: Doors<Port: Into<Seat>>> Doors for Seated<D> {

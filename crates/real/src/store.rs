@@ -19,10 +19,9 @@ const PAGE: u64 = 4096;
 pub trait Lend: Port {
     /// Names `bytes` from `start` on as private memory, until the name is freed; the memory itself stays the program's.
     ///
-    /// # Safety
-    /// The memory is valid for reads, and for writes if anything is received into it, until the name is freed or the
-    /// port is gone; while an operation uses it, nobody else writes it, and reads it only if the operation does not
-    /// write it.
+    /// # Safety The memory is valid for reads until the name is freed or the port is gone; also for writes if anything
+    /// is received into it. While an operation uses it, nothing else writes it, and nothing reads it if the operation
+    /// writes it.
     unsafe fn lend(&mut self, start: *mut u8, bytes: u64) -> Memory;
     /// Where memory is that the port allocated: valid until it is freed, or the port gone.
     ///
@@ -57,7 +56,7 @@ struct Piece {
     fresh: u64,
 }
 
-/// Smallest and largest piece that is added ahead of need: half of what there is, between these.
+/// Smallest and largest piece that is added ahead of need: half of the present memory, between these.
 const PIECE_MIN: u64 = 1 << 20;
 const PIECE_MAX: u64 = 256 << 20;
 
@@ -106,7 +105,7 @@ impl Arena {
         let (_, piece) = self.pieces.range_mut(..=start).next_back()?;
         let used = piece.fresh.clamp(start, end) - start;
         piece.fresh = piece.fresh.max(end);
-        // SAFETY: a hole is inside a piece of this arena and in nobody's use.
+        // SAFETY: a hole is inside a piece of this arena and not in use.
         unsafe { std::ptr::write_bytes(self.start(start), 0, used as usize) };
         Some(start)
     }
@@ -260,8 +259,8 @@ impl Store {
             Place::Arena { .. } | Place::Foreign => Kind::Shared,
         })
     }
-    /// Where a regular segment is for other processes: its offset in the shared block, the piece that it is in, and the
-    /// piece's bytes; `None`: it is none.
+    /// The place of a regular segment for other processes: its offset in the shared block, its piece, and the piece's
+    /// bytes. `None`: it is no such segment.
     pub(crate) fn shared_place(&self, memory: Memory) -> Option<(u64, u64, u64)> {
         let Place::Arena { at, .. } = self.block(memory).ok()?.place else { return None };
         let (piece, about) = self.arena.as_ref()?.piece(at)?;

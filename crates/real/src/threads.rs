@@ -47,8 +47,8 @@ impl Thread {
 }
 
 impl Threads {
-    /// The caller's thread and `threads - 1` others compute, each on vectors of its own; over when the last is done. What
-    /// a thread that cannot be started had to do, the caller does: nothing is left out.
+    /// The caller's thread and `threads - 1` others compute, each on vectors of its own; over when the last is done.
+    /// The caller does the work of a thread that cannot be started: nothing is left out.
     pub(crate) fn daxpy(&mut self, own: &mut Vec<f64>, (elements, turns, threads): (u64, u64, u32)) {
         let others = threads.saturating_sub(1) as usize;
         while self.0.len() < others {

@@ -1,4 +1,4 @@
-//! What faces ask of a driver that they choose at run time. `via.rs` lists those that there are.
+//! The interface of a driver that faces choose at run time. `via.rs` lists them.
 
 use crate::ranks::{Doors, Options};
 use crate::store::Lend;
@@ -6,7 +6,7 @@ use hotlink_port::{Driver, RunError};
 
 /// A driver of ranks as processes, which can be chosen by a word.
 pub trait Transport: Driver<Port: Lend + 'static> {
-    /// What ranks share that another language's interpreter forks.
+    /// The shared state of ranks that another language's interpreter forks.
     type Shared: Doors<Port = Self::Port> + 'static;
     /// Whether its ranks must be on one machine.
     const IS_ONE_MACHINE: bool = false;
@@ -14,16 +14,16 @@ pub trait Transport: Driver<Port: Lend + 'static> {
     const SHARES_MEMORY: bool = false;
     /// The driver.
     fn with(options: Options) -> Self;
-    /// What `ranks` ranks share that the caller forks itself.
+    /// The shared state of `ranks` ranks that the caller forks itself.
     ///
     /// # Errors
     /// Too many ranks; the system's, of making it.
     fn share(&self, ranks: u32) -> Result<Self::Shared, RunError>;
 }
 
-/// What is done with a transport that was chosen at run time: a closure cannot be generic over the port.
+/// The use of a transport that was chosen at run time: a closure cannot be generic over the port.
 pub trait With {
-    /// What comes of it.
+    /// Its result.
     type Output;
     /// Does it.
     fn on<D: Transport>(self, driver: D) -> Self::Output;

@@ -33,7 +33,7 @@ macro_rules! transports {
                     $(Via::$name => $word,)+
                 }
             }
-            /// What it is, as half a sentence.
+            /// Its meaning, as half a sentence.
             pub fn meaning(self) -> &'static str {
                 let text = match self {
                     $(Via::$name => concat!($($doc),+),)+
@@ -92,7 +92,7 @@ impl Seat {
         let chosen = via.unwrap_or(if crew.is_local() { Via::Shm } else { Via::Mixed });
         match chosen {
             Via::Shm if !crew.is_local() => {
-                let why = "shared memory is one machine's, and the ranks are on several; allowed are mixed and tcp";
+                let why = "shared memory is one machine's, and the ranks are on several; use mixed or tcp";
                 Err(io::Error::other(why))
             }
             Via::Shm => World::of_crew(crew, ranks)?.open(rank).map(Seat::Shm),

@@ -51,8 +51,8 @@ impl<P: Port> Program<P, Result<Seen, Error>> for Round {
     }
 }
 
-/// KiB of address space that is mapped shared: what the port reserves. The C library reserves 64 MiB for a thread's heap at
-/// moments of its own choice, which is not the port's.
+/// KiB of address space that is mapped shared: the port's reservation. The C library reserves 64 MiB for a thread's
+/// heap at moments of its own choice, which is not the port's.
 fn shared() -> u64 {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let bytes = |line: &str| {

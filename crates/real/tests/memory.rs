@@ -1,4 +1,4 @@
-//! What a rank's memory grows with: operations in flight and ranks that it talks to, not ranks that there are.
+//! A rank's memory grows with operations in flight and with ranks with which it communicates, not with all ranks.
 #![allow(unsafe_code)]
 
 use hotlink_message::{Comm, Error};
@@ -46,8 +46,8 @@ fn touched() -> i64 {
     touched * 1024
 }
 
-/// What rank 0 has on the heap and in the shared block: at its start, after messages with rank 1, and with so many
-/// receives under way.
+/// What rank 0 has on the heap and in the shared block: at its start, after messages with rank 1, and during so many
+/// receives.
 async fn grow(port: ShmPort, before: i64, receives: u64) -> Result<[i64; 3], Error> {
     let comm = Comm::new(port);
     let memory = comm.alloc(8, Kind::Private)?;
@@ -99,7 +99,7 @@ fn memory_grows_with_operations_in_flight_and_partners_not_with_peers() {
     // Talking to one of them costs the same among many as among few, a page more or less at the tables' edges.
     let (alone, crowd) = (few[1] - few[0], many[1] - many[0]);
     assert!((alone - crowd).abs() <= PAGE, "talking to a rank: {alone} B of 2, {crowd} B of {}", 2 + PEERS);
-    // Each operation has its price, whoever is there.
+    // Each operation has its price, whatever the number of ranks.
     let more = grown(2, 10_100);
     let each = ((more[2] - more[1]) - (few[2] - few[1])) / 10_000;
     assert!((50..600).contains(&each), "{each} B for a receive under way");

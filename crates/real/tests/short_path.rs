@@ -27,7 +27,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What a rank needs to give its result and to end.
+/// The system calls that a rank needs to give its result and to end.
 const ALLOWED: [libc::c_long; 9] = [
     libc::SYS_write,
     libc::SYS_fcntl,
@@ -74,7 +74,7 @@ async fn messages<P: Port>(comm: &Comm<P>, out: Span, into: Span, count: u64) ->
     Ok(())
 }
 
-/// Allocations on the way of so many messages; `breach`: makes a system call, which must not go unnoticed.
+/// Allocations on the path of messages of `bytes`; `breach`: makes a system call, which must not go unnoticed.
 fn run(bytes: u64, breach: bool) -> Option<u64> {
     let program = move |port: ShmPort| async move {
         let comm = Comm::new(port);

@@ -1,4 +1,4 @@
-//! What a site requires of results before it accepts a machine, as TOML:
+//! A site's requirements for results before it accepts a machine, as TOML:
 //!
 //! ```toml
 //! title = "Acceptance of the new cluster"
@@ -14,8 +14,8 @@
 //! efficiency = { at_least = 0.9 }
 //! ```
 //!
-//! A requirement holds for every record that `where` chooses. One that chooses none has failed: what was not shown is not
-//! accepted.
+//! A requirement holds for every record that `where` chooses. One that chooses none has failed: a value that was not
+//! shown is not accepted.
 
 use crate::{possible, scale};
 use hotlink_bench::Record;
@@ -35,7 +35,7 @@ use toml::{Spanned, Value};
 pub struct Acceptance {
     /// Where it was read.
     pub file: PathBuf,
-    /// What the report is called.
+    /// The report's title.
     pub title: Option<String>,
     pub(crate) requirements: Vec<Requirement>,
     pub(crate) sha256: String,
@@ -45,15 +45,15 @@ pub struct Acceptance {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Requirement {
     pub(crate) name: String,
-    /// What a record must be for this to be required of it.
+    /// Conditions on the records for which this is required.
     pub(crate) chosen: Vec<(String, Condition)>,
-    /// What is then required of its numbers.
+    /// The required limits of their numbers.
     pub(crate) limits: Vec<(String, Limit)>,
-    /// Where it stands.
+    /// Its line.
     pub(crate) line: usize,
 }
 
-/// What a field must be.
+/// A condition on a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Condition {
     Text(String),
@@ -69,8 +69,8 @@ pub(crate) struct Limit {
     pub(crate) at_most: Option<f64>,
 }
 
-/// Numbers that differ by less than this share of them are equal: sums and quotients of doubles round. It is far below what
-/// anybody measures or requires.
+/// Numbers that differ by less than this share of them are equal: sums and quotients of doubles round. It is far below
+/// any measurement or requirement.
 const NOISE: f64 = 1e-9;
 
 impl Limit {
@@ -146,7 +146,7 @@ impl Condition {
     }
 }
 
-/// So many values are named in the place of one that no record has.
+/// At most this many values are named in place of one that no record has.
 const SHOWN: usize = 6;
 
 impl Requirement {
@@ -155,7 +155,7 @@ impl Requirement {
         self.chosen.iter().all(|(key, condition)| condition.holds(record, key))
     }
 
-    /// What it asks for, in words; nothing where it asks for every record.
+    /// Its conditions, in words; empty where it holds for every record.
     pub(crate) fn sought(&self) -> String {
         self.chosen.iter().map(|(key, condition)| condition.said(key)).collect::<Vec<_>>().join(", ")
     }
@@ -177,8 +177,7 @@ impl Requirement {
 impl Acceptance {
     /// Reads requirements; `file` is their name in messages.
     ///
-    /// # Errors
-    /// The line that is no requirement, what is wrong with it and what is allowed.
+    /// # Errors The line that is no requirement, its mistake and the allowed values.
     pub fn parse(file: &Path, text: &str) -> Result<Acceptance, Error> {
         let place = Place { file, text };
         let found: BTreeMap<Spanned<String>, Spanned<Value>> =
@@ -189,8 +188,8 @@ impl Acceptance {
             match (key.get_ref().as_str(), value.get_ref()) {
                 ("title", Value::String(text)) => title = Some(text.clone()),
                 ("require", Value::Array(_)) => requirements = place.requirements()?,
-                ("title", _) => return Err(place.wrong(span, "title: allowed is a text")),
-                ("require", _) => return Err(place.wrong(span, "require: allowed are tables, each after [[require]]")),
+                ("title", _) => return Err(place.wrong(span, "title: must be a text")),
+                ("require", _) => return Err(place.wrong(span, "require: must be tables, each after [[require]]")),
                 (other, _) => {
                     return Err(place.wrong(span, format!("{other}: unknown (allowed: title, [[require]])")));
                 }
@@ -243,20 +242,20 @@ impl Place<'_> {
             let wrong = |what: String| self.wrong(Some(span.clone()), format!("{name}: {what}"));
             match (name, value.get_ref()) {
                 ("name", Value::String(text)) => made.name.clone_from(text),
-                ("name", _) => return Err(wrong("allowed is a text".to_owned())),
+                ("name", _) => return Err(wrong("must be a text".to_owned())),
                 ("where", Value::Table(fields)) => {
                     for (key, value) in fields {
                         let condition = condition(key, value).map_err(|what| wrong(format!("{key}: {what}")))?;
                         made.chosen.push((key.clone(), condition));
                     }
                 }
-                ("where", _) => return Err(wrong("allowed is a table, { KEY = VALUE, ... }".to_owned())),
+                ("where", _) => return Err(wrong("must be a table, { KEY = VALUE, ... }".to_owned())),
                 (_, Value::Table(ends)) => {
                     made.limits.push((name.to_owned(), limit(name, ends).map_err(wrong)?));
                 }
                 _ => {
                     kinds(name).map_err(wrong)?;
-                    return Err(wrong("allowed is { at_least = NUMBER, at_most = NUMBER }, one or both".to_owned()));
+                    return Err(wrong("must be { at_least = NUMBER, at_most = NUMBER }, one or both".to_owned()));
                 }
             }
         }
@@ -277,7 +276,7 @@ impl Tables {
     }
 }
 
-/// What a key may hold. Refuses one that no record has: misspelt, it would choose or limit nothing.
+/// The kinds of value of a key. Refuses a key that no record has: misspelt, it would choose or limit nothing.
 fn kinds(key: &str) -> Result<Vec<Kind>, String> {
     let is = |name: &str| name.strip_suffix('*').map_or(name == key, |prefix| key.starts_with(prefix));
     let all = || schema::all().flat_map(schema::Records::keys);
@@ -305,13 +304,13 @@ fn condition(key: &str, value: &Value) -> Result<Condition, String> {
     let fits = |kind: &Kind| *kind == Kind::Any || fitting.contains(kind) && !(is_part && *kind == Kind::Count);
     match kinds.iter().any(fits) {
         true => Ok(condition),
-        false => Err(format!("`{value}`: allowed is {}", possible::allowed(kinds[0]))),
+        false => Err(format!("`{value}`: must be {}", possible::allowed(kinds[0]))),
     }
 }
 
 fn limit(key: &str, ends: &toml::Table) -> Result<Limit, String> {
     if !kinds(key)?.iter().any(|kind| *kind == Kind::Any || NUMBERS.contains(kind)) {
-        return Err("is no number; allowed are limits of numbers alone".to_owned());
+        return Err("is no number; only numbers have limits".to_owned());
     }
     let mut limit = Limit::default();
     for (end, value) in ends {
@@ -323,7 +322,7 @@ fn limit(key: &str, ends: &toml::Table) -> Result<Limit, String> {
         }
     }
     match limit {
-        Limit { at_least: None, at_most: None } => Err("allowed is at_least, at_most or both".to_owned()),
+        Limit { at_least: None, at_most: None } => Err("must be at_least, at_most or both".to_owned()),
         Limit { at_least: Some(least), at_most: Some(most) } if least > most => {
             Err(format!("nothing is at least {least} and at most {most}"))
         }
@@ -339,16 +338,16 @@ fn number(key: &str, value: &Value) -> Result<f64, String> {
         Value::String(text) if key.ends_with("_B") => Some(text.parse::<Bytes>()?.0 as f64),
         _ => None,
     };
-    let found = found.filter(|number| number.is_finite()).ok_or_else(|| format!("`{value}`: allowed is a number"))?;
+    let found = found.filter(|number| number.is_finite()).ok_or_else(|| format!("`{value}`: must be a number"))?;
     let is_share = key == "efficiency" || key.ends_with("_share");
     if is_share && !(0.0..=1.0).contains(&found) {
-        return Err(format!("`{value}`: allowed is a share from 0 to 1, where 0.8 is 80 %"));
+        return Err(format!("`{value}`: must be a share from 0 to 1, where 0.8 is 80 %"));
     }
     // An overlap is a difference: noise takes it below 0.
     let is_quantity = QUANTITIES.iter().any(|(quantity, _)| *quantity == key) && key != "overlap";
     let is_count = kinds(key)?.iter().all(|kind| *kind == Kind::Count);
     if found < 0.0 && (is_quantity || is_count) {
-        return Err(format!("`{value}`: allowed is 0 or more"));
+        return Err(format!("`{value}`: must be 0 or more"));
     }
     Ok(found)
 }
@@ -379,7 +378,7 @@ mod tests {
     fn what_is_no_requirement_is_told_by_its_line() {
         for (text, told) in [
             ("", "a.toml: requires nothing"),
-            ("title = 1", "a.toml:1: title: allowed is a text"),
+            ("title = 1", "a.toml:1: title: must be a text"),
             ("title = 'x'\nrequired = 1", "a.toml:2: required: unknown"),
             ("[[require]]\nname = 'x'\n", "a.toml:1: limits no number"),
             (
@@ -387,31 +386,28 @@ mod tests {
                 "a.toml:2: eficiency: no record has this key; did you mean `efficiency`?",
             ),
             ("[[require]]\n\nefficiency = { at_lest = 1 }", "a.toml:3: efficiency: at_lest: unknown"),
-            ("[[require]]\nefficiency = 0.9", "a.toml:2: efficiency: allowed is { at_least"),
-            ("[[require]]\nefficiency = { }", "a.toml:2: efficiency: allowed is at_least"),
+            ("[[require]]\nefficiency = 0.9", "a.toml:2: efficiency: must be { at_least"),
+            ("[[require]]\nefficiency = { }", "a.toml:2: efficiency: must be at_least"),
             ("[[require]]\nlatency_us = { at_least = 2, at_most = 1 }", "a.toml:2: latency_us: nothing is at least 2"),
-            (
-                "[[require]]\nefficiency = { at_least = 80 }",
-                "a.toml:2: efficiency: `80`: allowed is a share from 0 to 1",
-            ),
-            ("[[require]]\nlatency_us = { at_most = -2 }", "a.toml:2: latency_us: `-2`: allowed is 0 or more"),
+            ("[[require]]\nefficiency = { at_least = 80 }", "a.toml:2: efficiency: `80`: must be a share from 0 to 1"),
+            ("[[require]]\nlatency_us = { at_most = -2 }", "a.toml:2: latency_us: `-2`: must be 0 or more"),
             ("[[require]]\nfabric = { at_most = 2 }", "a.toml:2: fabric: is no number"),
             ("[[require]]\nwhere = { size_B = -8 }\nefficiency = { at_least = 1 }", "a.toml:2: where: size_B: `-8`: "),
             (
                 "[[require]]\nwhere = { benchmark = 7 }\nefficiency = { at_least = 1 }",
-                "a.toml:2: where: benchmark: `7`: allowed is a text",
+                "a.toml:2: where: benchmark: `7`: must be a text",
             ),
             (
                 "[[require]]\nwhere = { nodes = 2.5 }\nefficiency = { at_least = 1 }",
-                "a.toml:2: where: nodes: `2.5`: allowed is a whole number",
+                "a.toml:2: where: nodes: `2.5`: must be a whole number",
             ),
             (
                 "[[require]]\nwhere = { nodes = '2' }\nefficiency = { at_least = 1 }",
-                "a.toml:2: where: nodes: `\"2\"`: allowed is a whole number",
+                "a.toml:2: where: nodes: `\"2\"`: must be a whole number",
             ),
             (
                 "[[require]]\nwhere = { verified = 'yes' }\nefficiency = { at_least = 1 }",
-                "a.toml:2: where: verified: `\"yes\"`: allowed is true or false",
+                "a.toml:2: where: verified: `\"yes\"`: must be true or false",
             ),
             ("[[require]]\nwhere = { size_B = '1MiX' }\nefficiency = { at_least = 1 }", "a.toml:2: where: size_B: "),
             (

@@ -8,20 +8,20 @@ use hotlink_study::Error;
 use maud::Markup;
 use std::path::PathBuf;
 
-/// What is asked.
+/// The request.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// Results: files that `--json` printed, or folders of a sweep.
     pub results: Vec<PathBuf>,
     /// The page to write.
     pub out: PathBuf,
-    /// What is required, as TOML.
+    /// The requirements, as TOML.
     pub require: Option<PathBuf>,
     /// Where checks and findings go as JUnit, too.
     pub junit: Option<PathBuf>,
-    /// What the page is called.
+    /// The page's title.
     pub title: Option<String>,
-    /// Whether hosts, folders and addresses stay out of what is written.
+    /// Whether hosts, folders and addresses are left out of the files.
     pub anonymous: bool,
 }
 
@@ -63,7 +63,7 @@ impl Asked {
         Ok(report)
     }
 
-    /// Whether the results pass. What is suspicious fails where something is required.
+    /// Whether the results pass. A suspicious result fails where something is required.
     ///
     /// # Errors
     /// They do not, in a sentence.

@@ -36,7 +36,7 @@ pub(crate) fn charts(figure: &Figure) -> Markup {
     }
 }
 
-/// What a figure shows: money with its year.
+/// The subject of a figure: money with its year.
 fn called(figure: &Figure) -> String {
     let year = figure.year.as_ref().map_or_else(String::new, |year| format!(" in prices of {year}"));
     format!("{}{year}", scale::name(&figure.y_key))
@@ -73,14 +73,14 @@ fn across(figure: &Figure) -> Axis {
     if let (true, [first, .., last]) = (range.log, &values[..]) {
         (range.low, range.high) = (*first, *last);
     }
-    // What was asked for is what people look for.
+    // People look for the values that they asked for.
     let every = values.len().div_ceil(8).max(1);
     range.ticks = values.into_iter().step_by(every).collect();
     range.axis()
 }
 
-/// By the values and bounds. An interval of a measurement that reaches beyond them is cut at the frame, lest it flatten the
-/// curves; what prices and other inputs allow is drawn to its ends.
+/// By the values and bounds. An interval of a measurement that reaches beyond them is cut at the frame, lest it flatten
+/// the curves. The range from prices and other inputs is drawn to its ends.
 fn upwards(figure: &Figure) -> Axis {
     let ends = |curve: &series::Curve| {
         let bounds = curve.bound.iter().map(|(_, y)| *y);
@@ -159,7 +159,7 @@ fn steps(low: f64, high: f64, by: f64) -> (f64, f64, Vec<f64>) {
     (ticks[0], ticks[ticks.len() - 1], ticks)
 }
 
-/// What a screen reader says of the chart; the table beside it holds the numbers.
+/// The text of the chart for a screen reader; the table next to it holds the numbers.
 fn label(figure: &Figure, curves: &[series::Curve]) -> String {
     let mut said = format!("{} by {}.", called(figure), scale::name(figure.x_key));
     for curve in curves {

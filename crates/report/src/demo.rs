@@ -1,5 +1,5 @@
-//! The first ten seconds: this machine, three networks of today, one finding, and a page of it all. Every line rests on a
-//! command, whose records stay beside the page.
+//! The first ten seconds: this machine, three networks of today, one finding, and a page of it all. Every line comes
+//! from a command, whose records are stored next to the page.
 
 use crate::{Asked, scale};
 use hotlink_bench::Record;
@@ -18,18 +18,18 @@ const BLOCKS: u64 = 12;
 /// Commands that run: one for this machine, one comparison, two simulations a network, one finding.
 pub const COMMANDS: u64 = 3 + 2 * TODAY.len() as u64;
 
-/// What the demo shows.
+/// The results of the demo.
 pub struct Shown {
     /// Lines for people.
     pub lines: Vec<String>,
-    /// What each network gives.
+    /// The results of each network.
     pub networks: Vec<Record>,
     /// The verdict on the page.
     pub judged: Result<(), Error>,
 }
 
 /// Runs the demo's commands by `run`, which gives the text of a result file, and writes their records and the page into
-/// `folder`. `done` is told of each.
+/// `folder`. `done` hears of each.
 ///
 /// # Errors
 /// A command's own; what cannot be written.
@@ -49,7 +49,7 @@ struct Demo<'a> {
     folder: &'a Path,
     files: Vec<PathBuf>,
     lines: Vec<String>,
-    /// What the page says first: a sentence or a table each.
+    /// The beginning of the page: a sentence or a table each.
     lead: Vec<Markup>,
     run: &'a dyn Fn(&[String]) -> Result<String, Error>,
     done: &'a dyn Fn(),
@@ -90,7 +90,7 @@ impl Demo<'_> {
                     let of = format!("{:.1} % of the bound", 100.0 * efficiency);
                     (format!("{of}, {bound:.3}: {limit}"), format!("{of}: {limit}"))
                 }
-                // Why stands in the record.
+                // The record gives the reason.
                 None => {
                     let none = format!("no share: the bound, {bound:.3}, is of a faster moment of this machine");
                     (none.clone(), none)
@@ -109,7 +109,7 @@ impl Demo<'_> {
         Ok(())
     }
 
-    /// What each network gives 512 nodes: a record each.
+    /// The results of each network for 512 nodes: a record each.
     fn networks(&mut self) -> Result<Vec<Record>, Error> {
         let rows = self.records("compare-512", &format!("compare {} --nodes 64..512..x2", TODAY.join(" ")))?;
         self.say("Three networks of today for 512 nodes (hotlink compare, hotlink simulate)".to_owned());

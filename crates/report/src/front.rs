@@ -1,5 +1,5 @@
-//! The variants of a design: cost against bandwidth with the front named, a table of all that sorts, and of each variant on the
-//! front its bill and its cables.
+//! The variants of a design: cost against bandwidth with the front named, and a table of all that sorts. Each variant
+//! on the front has its bill and its cables.
 
 use crate::{chart, scale};
 use hotlink_bench::Record;
@@ -230,7 +230,7 @@ fn number(record: &Record, key: &str) -> Markup {
     }
 }
 
-/// What is bought for a variant, and its cables by length.
+/// The purchases for a variant, and its cables by length.
 fn bill(variant: &Record, hosts: f64, records: &[&Record]) -> Markup {
     let own = |kind: &str| -> Vec<&Record> {
         of_kind(records, kind).into_iter().filter(|one| one.text("fabric") == variant.text("fabric")).collect()

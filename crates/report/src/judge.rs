@@ -1,5 +1,5 @@
-//! What is wrong with results, and whether they reach what is required. No threshold stands here: a number is held to its
-//! bound or to what the site requires, and what its interval leaves open is undecided.
+//! Faults of results, and whether they reach the requirements. No threshold is here: a number is held to its bound or
+//! to the site's requirement. A number whose interval leaves that open is undecided.
 
 use crate::acceptance::{Acceptance, Limit, Requirement};
 use crate::junit::{Became, Case};
@@ -11,14 +11,14 @@ use hotlink_results::compare_runs;
 use hotlink_study::text::figure;
 use serde_json::Value;
 
-/// What a report comes to; the last is the worst.
+/// The verdict of a report; the last is the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Nothing is required, and nothing is wrong in a result itself.
     Unjudged,
     /// Every requirement is met, and nothing is wrong in a result itself.
     Pass,
-    /// Something needs a look before anybody signs.
+    /// A person must check something before signing.
     Suspicious,
     /// A requirement is missed, or a result is wrong in itself.
     Fail,
@@ -42,12 +42,12 @@ pub struct Finding {
     pub verdict: Verdict,
     /// Which result.
     pub subject: String,
-    /// What about it.
+    /// The finding.
     pub what: String,
     file: usize,
 }
 
-/// A requirement beside a result.
+/// A requirement and a result.
 pub struct Outcome {
     /// Whether it is reached.
     pub verdict: Verdict,
@@ -55,7 +55,7 @@ pub struct Outcome {
     pub requirement: String,
     /// Which result; what was asked for where none was chosen.
     pub subject: String,
-    /// What is limited.
+    /// The limited quantity.
     pub quantity: String,
     /// The limit in words.
     pub required: String,
@@ -66,7 +66,7 @@ pub struct Outcome {
     unmatched: String,
 }
 
-/// What tells a result from others, for people.
+/// Keys that distinguish a result from others, for people.
 pub(crate) const NAMING: [&str; 28] = [
     "file",
     "fabric",
@@ -98,7 +98,7 @@ pub(crate) const NAMING: [&str; 28] = [
     "quantity",
 ];
 
-/// What a record is about, as text.
+/// The subject of a record, as text.
 pub(crate) fn subject(record: &Record) -> String {
     let said = |key: &&str| match record.get(key)? {
         Value::Null => None,
@@ -108,7 +108,7 @@ pub(crate) fn subject(record: &Record) -> String {
     NAMING.iter().filter_map(said).collect::<Vec<_>>().join(" ")
 }
 
-/// What needs a look in a file's results, beside what is required.
+/// Findings in a file's results, apart from requirements.
 pub(crate) fn findings(file: usize, results: &Results, acceptance: Option<&Acceptance>) -> Vec<Finding> {
     let of = |record: &Record| {
         let subject = subject(record);
@@ -126,7 +126,7 @@ pub(crate) fn findings(file: usize, results: &Results, acceptance: Option<&Accep
     missing.chain(results.records.iter().flat_map(of)).collect()
 }
 
-/// What is wrong in a record. What is out of the ordinary without being wrong is left to a limit of its number, if there is one.
+/// The faults of a record. Unusual values that are not wrong are left to a limit of their number, if there is one.
 fn faults(record: &Record, is_limited: impl Fn(&str) -> bool) -> Vec<(Verdict, String)> {
     let is = |key: &str, wanted: bool| record.get(key).and_then(Value::as_bool) == Some(wanted);
     let count = |key: &str| record.number(key).filter(|count| *count > 0.0);
@@ -209,7 +209,7 @@ fn faults(record: &Record, is_limited: impl Fn(&str) -> bool) -> Vec<(Verdict, S
 /// How far an efficiency may be from its value and bound: Markdown tables round all three.
 const ROUNDED: f64 = 0.02;
 
-/// What a record's values are of their bounds, by its own numbers: `bound_latency_us` over `latency_us`,
+/// A record's values as shares of their bounds, by its own numbers: `bound_latency_us` over `latency_us`,
 /// `bandwidth_MBps` over `bound_bandwidth_MBps`.
 fn shares_of_bounds(record: &Record) -> Vec<f64> {
     let share = |(key, bound): (&str, &Value)| {
@@ -222,7 +222,7 @@ fn shares_of_bounds(record: &Record) -> Vec<f64> {
     record.fields().filter_map(share).collect()
 }
 
-/// Every requirement beside every result that it speaks of.
+/// Every requirement with every result to which it applies.
 pub(crate) fn outcomes(acceptance: &Acceptance, inputs: &[Results]) -> Vec<Outcome> {
     acceptance.requirements.iter().flat_map(|requirement| of_one(requirement, inputs)).collect()
 }
@@ -298,7 +298,7 @@ impl Finding {
 }
 
 impl Outcome {
-    /// What was reached, in words.
+    /// The reached value, in words.
     pub(crate) fn reached(&self) -> String {
         match (self.reached, self.file) {
             (_, None) => self.unmatched.clone(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// What became of a case, in words.
+/// The result of a case, in words.
 pub enum Became {
     /// It holds.
     Passed(String),
@@ -14,11 +14,11 @@ pub enum Became {
 
 /// One case.
 pub struct Case {
-    /// What kind of thing was judged: the benchmark.
+    /// The kind of subject: the benchmark.
     pub class: String,
     /// Which one.
     pub name: String,
-    /// What became of it.
+    /// Its result.
     pub became: Became,
 }
 

@@ -1,8 +1,8 @@
-//! Results as one page that one can sign: the verdict first, then curves beside their bounds, what limits, what the numbers
-//! rest on, and the commands that make them again.
+//! Results as one page that can be signed: the verdict first, then curves with their bounds and limits. The basis of
+//! the numbers follows, and the commands that make them again.
 //!
-//! The page is one HTML file that needs no network. It is plain text to whoever has no script: tables hold every number that
-//! a chart draws. The same inputs give the same bytes, so a page carries no date but the one that is signed.
+//! The page is one HTML file that needs no network. Without script it is plain text: tables hold every number that a
+//! chart draws. The same inputs give the same bytes, so a page carries no date but the signed one.
 
 #![forbid(unsafe_code)]
 
@@ -33,18 +33,18 @@ use hotlink_results::Results;
 use hotlink_results::compare_runs::counted;
 use maud::Markup;
 
-/// What a report says of its results.
+/// The findings of a report on its results.
 pub struct Report {
     title: String,
     /// The command that makes the page again.
     command: String,
     inputs: Vec<Results>,
     acceptance: Option<Acceptance>,
-    /// What the page says first where nothing is judged; its results are then folded.
+    /// The beginning of the page where nothing is judged; its results are then folded.
     pub(crate) lead: Option<Markup>,
-    /// What was required, and whether it was reached.
+    /// The requirements, and whether they were reached.
     pub outcomes: Vec<Outcome>,
-    /// What stands out in the results themselves.
+    /// Outliers and faults in the results themselves.
     pub findings: Vec<Finding>,
 }
 

@@ -1,4 +1,4 @@
-//! The machine of results in words: what the system states as counts and codes reads as what it means.
+//! The machine of results in words: counts and codes of the system become their meaning.
 
 use crate::scale;
 use serde_json::{Map, Value};

@@ -1,5 +1,5 @@
-//! A site's network group by group: its cells on a canvas with names and a scale of colours, and the hottest by name in a
-//! table, which says the same without script or sight.
+//! A site's network group by group: its cells on a canvas with names and a scale of colours. A table names the hottest,
+//! so that the page also serves without script or sight.
 
 use crate::scale;
 use hotlink_bench::Record;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// How many cells the table names.
 const NAMED: usize = 20;
-/// More groups than this are too fine to tell apart on a page; the table names the hottest cells all the same.
+/// More groups than this are too fine for a page; the table names the hottest cells all the same.
 const MOST_GROUPS: usize = 512;
 
 /// A cell: from, to, share; none where a host cannot be reached.

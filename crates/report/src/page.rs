@@ -1,4 +1,4 @@
-//! The page: verdict, checks, what stands out, results, what they rest on, inputs, signatures.
+//! The page: verdict, checks, findings, results, their basis, inputs, signatures.
 
 use crate::acceptance::Acceptance;
 use crate::judge::{Verdict, interval};
@@ -119,7 +119,7 @@ fn findings(report: &Report) -> Markup {
     }
 }
 
-/// What was left out of a table.
+/// The note on rows that a table leaves out.
 fn cut(rows: usize) -> Markup {
     html! { @if rows > MOST_ROWS { p .note { "The first " (MOST_ROWS) " of " (rows) " rows; the file holds all." } } }
 }
@@ -158,7 +158,7 @@ fn file(index: usize, results: &Results) -> Markup {
     }
 }
 
-/// What kind of row a record is, as a heading.
+/// The kind of a record's row, as a heading.
 fn kind(record: &Record) -> String {
     let of = record.text("benchmark").or_else(|| record.text("traffic")).or_else(|| record.text("study"));
     let of = of.unwrap_or("result").to_owned();
@@ -174,7 +174,7 @@ fn from(record: &Record) -> String {
     record.number("nodes").map_or_else(|| "?".to_owned(), |nodes| scale::told("nodes", nodes))
 }
 
-/// Who is ahead of whom from a crossover on, in words.
+/// Which fabric leads which from a crossover on, in words.
 pub fn crossover(record: &Record) -> String {
     let text = |key: &str| record.text(key).unwrap_or("?");
     let quantity = text("quantity");
@@ -194,8 +194,9 @@ pub fn crossover(record: &Record) -> String {
     format!("{} {is_ahead} {}.{before}", text("ahead_after"), text("ahead_before"))
 }
 
-/// The columns of a table of records, by what tells a reader most: what differs between the rows, then numbers with their
-/// intervals, bounds, efficiency and what limits. What all rows share stands in the caption; the rest is in the file.
+/// The columns of a table of records, the most useful first. Values that differ between the rows lead; numbers with
+/// their intervals, bounds, efficiency and limits follow. Values that all rows share stand in the caption; the rest is
+/// in the file.
 struct Columns {
     parameters: Vec<String>,
     numbers: Vec<String>,
@@ -274,13 +275,13 @@ fn is_result(key: &str) -> bool {
         || shares.contains(&key)
 }
 
-/// `label` names the region of the table for whoever hears the page.
+/// `label` names the region of the table for a screen reader.
 fn table(records: &[&Record], label: &str) -> Markup {
     let columns = Columns::of(records);
     if let [record] = records {
         return list(record, &columns);
     }
-    // What is ranked against the rest: the network before anything fails.
+    // The rest is ranked against this row: the network before anything fails.
     if let [first, ranked @ ..] = records
         && !has(first, "rank")
         && ranked.iter().all(|record| has(record, "rank"))
@@ -360,7 +361,7 @@ fn method(records: &[&Record]) -> Option<String> {
     Some(said)
 }
 
-/// A record that stands alone, line by line.
+/// A lone record, line by line.
 fn list(record: &Record, columns: &Columns) -> Markup {
     let said = |key: &String| record.get(key).map_or_else(String::new, |value| text(key, value));
     let names =
@@ -379,7 +380,7 @@ fn list(record: &Record, columns: &Columns) -> Markup {
     }
 }
 
-/// What all rows have in common, as one line.
+/// Values that all rows have in common, as one line.
 fn shared(records: &[&Record]) -> String {
     let same = |key: &str| records.iter().all(|record| record.get(key) == records[0].get(key));
     let own = series::named(records[0]).filter(|(key, _)| same(key) && *key != "benchmark" && records.len() > 1);
@@ -417,7 +418,7 @@ fn plain(record: &Record, key: &str) -> Markup {
 
 fn number(record: &Record, key: &str) -> Markup {
     let Some(between) = between(record, key) else { return plain(record, key) };
-    // Percentiles are of what the statistics are of.
+    // Percentiles are of the quantity of the statistics.
     let unit = if key == "p99" { record.statistic().unwrap_or(key) } else { key };
     let share = (key == "efficiency").then(|| format!("--share: {:.1}%", 100.0 * between.value.clamp(0.0, 1.0)));
     html! {
@@ -447,7 +448,7 @@ fn environment(results: &Results) -> Markup {
     }
 }
 
-/// What was assumed or estimated, how many results rest on it, and what moves them most.
+/// Assumptions and estimates, the number of results that rest on them, and the inputs that move them most.
 fn assumptions(inputs: &[Results]) -> Markup {
     let count = |key: &str| {
         let mut found: BTreeMap<String, usize> = BTreeMap::new();

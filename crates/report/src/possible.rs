@@ -1,5 +1,5 @@
-//! Whether records can be results at all: the kind and sign of each value, intervals that hold their value, a benchmark that
-//! exists. What is bad in a result that can be is a finding ([`crate::Finding`]) and stands in the page.
+//! Whether records can be results at all: the kind and sign of each value, intervals that hold their value, a benchmark
+//! that exists. A bad value in a possible result is a finding ([`crate::Finding`]) on the page.
 
 use hotlink_bench::Record;
 use hotlink_results::{Results, compare_runs};
@@ -8,7 +8,7 @@ use hotlink_study::{Error, text::figure};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What rounding may move the end of an interval by, as a fraction of it.
+/// The most by which rounding moves the end of an interval, as a fraction of it.
 const ROUNDED: f64 = 1e-6;
 
 /// Refuses records that cannot be, and a file that is given twice.
@@ -20,7 +20,7 @@ pub(crate) fn check(inputs: &[Results]) -> Result<(), Error> {
         let place = results.file.canonicalize().ok();
         if place.is_some() && inputs[..at].iter().any(|other| other.file.canonicalize().ok() == place) {
             let file = results.file.display();
-            return Err(Error::Input(format!("{file}: is given twice; allowed is each file once")));
+            return Err(Error::Input(format!("{file}: is given twice; give each file once")));
         }
     }
     check_records(inputs)
@@ -46,7 +46,7 @@ pub fn check_records(inputs: &[Results]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the schema says of each key. Verbs may use one name in several ways.
+/// The schema's kinds of each key. Verbs may use one name in several ways.
 struct Kinds {
     exact: BTreeMap<&'static str, Vec<Kind>>,
     /// Keys that end in `*`, by what comes before it.
@@ -72,17 +72,17 @@ impl Kinds {
             let begun = || self.begun.iter().find(|(start, _)| name.starts_with(**start)).map(|(_, kinds)| kinds);
             let Some(kinds) = self.exact.get(name).or_else(begun) else { continue };
             if !kinds.iter().any(|kind| holds(*kind, value)) {
-                return Err(format!("{name}: `{value}`: allowed is {}", allowed(kinds[0])));
+                return Err(format!("{name}: `{value}`: must be {}", allowed(kinds[0])));
             }
         }
         match record.number("efficiency") {
-            Some(share) if share < 0.0 => Err(format!("efficiency: {share}: allowed is 0 or more")),
+            Some(share) if share < 0.0 => Err(format!("efficiency: {share}: must be 0 or more")),
             _ => Ok(()),
         }
     }
 }
 
-/// Texts may be numbers and lists may be texts: CSV does not tell them apart.
+/// Texts may be numbers and lists may be texts: CSV does not distinguish them.
 fn holds(kind: Kind, value: &Value) -> bool {
     value.is_null()
         || match kind {
@@ -94,7 +94,7 @@ fn holds(kind: Kind, value: &Value) -> bool {
         }
 }
 
-/// What a key of this kind may be.
+/// The allowed values of a key of this kind.
 pub(crate) fn allowed(kind: Kind) -> &'static str {
     match kind {
         Kind::Count => "a whole number from 0",
@@ -104,7 +104,7 @@ pub(crate) fn allowed(kind: Kind) -> &'static str {
     }
 }
 
-/// Ends of intervals are `KEY_low` and `KEY_high`; `ci95` is of the median and of what the statistics are of.
+/// Ends of intervals are `KEY_low` and `KEY_high`; `ci95` is of the median and of the quantity of the statistics.
 fn intervals(record: &Record) -> Result<(), String> {
     for (low_key, low) in record.fields() {
         let Some(key) = low_key.strip_suffix("_low") else { continue };
@@ -122,7 +122,7 @@ fn intervals(record: &Record) -> Result<(), String> {
         for key in of {
             let is_within = |value: &f64| (low - slack..=high + slack).contains(value);
             if let Some(value) = record.number(key).filter(|value| !is_within(value)) {
-                return Err(format!("{key}: {}: allowed is what lies in its interval, {}", figure(value), told()));
+                return Err(format!("{key}: {}: must lie in its interval, {}", figure(value), told()));
             }
         }
     }
@@ -135,11 +135,11 @@ fn benchmark(record: &Record) -> Result<(), String> {
     match record.get("benchmark") {
         Some(Value::String(_)) if has("program") => Ok(()),
         Some(Value::String(name)) if schema::named(name).is_err() => {
-            let allowed = "allowed is one of `hotlink schema --list`, and any beside the `program` that measured";
+            let allowed = "must be one of `hotlink schema --list`, or any with the `program` that measured";
             Err(format!("benchmark: {name}: is unknown; {allowed}"))
         }
         Some(Value::String(_)) => Ok(()),
-        Some(other) if !other.is_null() => Err(format!("benchmark: `{other}`: allowed is a text")),
+        Some(other) if !other.is_null() => Err(format!("benchmark: `{other}`: must be a text")),
         _ if has("nodes") || has("study") => Ok(()),
         _ => match compare_runs::QUANTITIES.iter().find(|(quantity, _)| has(quantity)) {
             Some((quantity, _)) => Err(format!("benchmark: is missing; a record with {quantity} needs it")),
@@ -165,20 +165,20 @@ mod tests {
             "median": 2.0, "ci95_low": 1.0, "ci95_high": 3.0, "statistic_of": "latency_us", "verified": true});
         check(&[read("m.json", &good)]).unwrap();
         for (change, told) in [
-            (json!({"latency_us": "fast"}), "latency_us: `\"fast\"`: allowed is a number"),
-            (json!({"latency_us": [1, 2]}), "latency_us: `[1,2]`: allowed is a number"),
-            (json!({"size_B": -8}), "size_B: `-8`: allowed is a whole number from 0"),
-            (json!({"size_B": "8"}), "size_B: `\"8\"`: allowed is a whole number from 0"),
-            (json!({"size_B": 8.5}), "size_B: `8.5`: allowed is a whole number from 0"),
-            (json!({"verified": "yes"}), "verified: `\"yes\"`: allowed is true or false"),
-            (json!({"fabric": ["x"]}), "fabric: `[\"x\"]`: allowed is a text"),
-            (json!({"efficiency": -3}), "efficiency: -3: allowed is 0 or more"),
+            (json!({"latency_us": "fast"}), "latency_us: `\"fast\"`: must be a number"),
+            (json!({"latency_us": [1, 2]}), "latency_us: `[1,2]`: must be a number"),
+            (json!({"size_B": -8}), "size_B: `-8`: must be a whole number from 0"),
+            (json!({"size_B": "8"}), "size_B: `\"8\"`: must be a whole number from 0"),
+            (json!({"size_B": 8.5}), "size_B: `8.5`: must be a whole number from 0"),
+            (json!({"verified": "yes"}), "verified: `\"yes\"`: must be true or false"),
+            (json!({"fabric": ["x"]}), "fabric: `[\"x\"]`: must be a text"),
+            (json!({"efficiency": -3}), "efficiency: -3: must be 0 or more"),
             (json!({"ci95_low": 5}), "ci95_low: 5 is above ci95_high, 3"),
-            (json!({"median": 4}), "median: 4: allowed is what lies in its interval, 1 to 3"),
-            (json!({"latency_us": 9}), "latency_us: 9: allowed is what lies in its interval, 1 to 3"),
-            (json!({"time_us": 1, "time_us_low": 2, "time_us_high": 3}), "time_us: 1: allowed is what lies"),
-            (json!({"benchmark": "pingpang"}), "benchmark: pingpang: is unknown; allowed is one of"),
-            (json!({"benchmark": 7}), "benchmark: `7`: allowed is a text"),
+            (json!({"median": 4}), "median: 4: must lie in its interval, 1 to 3"),
+            (json!({"latency_us": 9}), "latency_us: 9: must lie in its interval, 1 to 3"),
+            (json!({"time_us": 1, "time_us_low": 2, "time_us_high": 3}), "time_us: 1: must lie in"),
+            (json!({"benchmark": "pingpang"}), "benchmark: pingpang: is unknown; must be one of"),
+            (json!({"benchmark": 7}), "benchmark: `7`: must be a text"),
             (json!({"benchmark": null}), "benchmark: is missing; a record with latency_us needs it"),
         ] {
             let mut record = good.clone();
@@ -204,6 +204,6 @@ mod tests {
     fn a_file_is_read_once() {
         let read = || hotlink_results::Results { file: "Cargo.toml".into(), ..read("m.json", &json!({"check": "x"})) };
         let said = check(&[read(), read()]).unwrap_err().to_string();
-        assert_eq!(said, "Cargo.toml: is given twice; allowed is each file once");
+        assert_eq!(said, "Cargo.toml: is given twice; give each file once");
     }
 }

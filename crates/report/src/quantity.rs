@@ -1,4 +1,4 @@
-//! What a record says of one of its numbers: the value, and how far it may be off.
+//! One of a record's numbers: the value, and its possible error.
 
 use hotlink_bench::Record;
 use hotlink_results::compare_runs::less_is_better;
@@ -18,8 +18,8 @@ impl Between {
     }
 }
 
-/// The number called `key`. Its interval is the median's, where the statistics are of it or of what it follows from (a rate
-/// follows from its time, an efficiency from either); else that of the inputs' uncertainty.
+/// The number called `key`. Its interval is the median's, where the statistics are of it or of its source (a rate
+/// follows from its time, an efficiency from either). Otherwise it is that of the inputs' uncertainty.
 pub(crate) fn between(record: &Record, key: &str) -> Option<Between> {
     let value = record.number(key).filter(|value| value.is_finite())?;
     let around = |low: f64, high: f64| Between { low: low.min(value), value, high: high.max(value) };

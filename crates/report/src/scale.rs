@@ -5,7 +5,7 @@ use hotlink_study::text::figure;
 /// The scale of an axis or of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
-    /// What a number is divided by.
+    /// The divisor of a number.
     pub(crate) by: f64,
     /// The unit after that.
     pub(crate) unit: &'static str,
@@ -53,7 +53,7 @@ fn told_by(key: &str, value: f64, figure: impl Fn(f64) -> String) -> String {
     format!("{} {}", figure(value / scale.by), scale.unit).trim_end().to_owned()
 }
 
-/// What a cost is in: `cost_per_node_USD` and the ends of its interval are in USD.
+/// The currency of a cost: `cost_per_node_USD` and the ends of its interval are in USD.
 fn currency(key: &str) -> Option<&str> {
     let key = ["_low", "_high"].iter().find_map(|end| key.strip_suffix(end)).unwrap_or(key);
     key.strip_prefix("cost_")?.rsplit('_').next()

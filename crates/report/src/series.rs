@@ -1,4 +1,4 @@
-//! Records as curves: what varies is the axis, what else differs tells the curves apart.
+//! Records as curves: one varying key is the axis, the other differences name the curves.
 
 use crate::judge::NAMING;
 use crate::quantity::{Between, between};
@@ -7,7 +7,7 @@ use hotlink_results::compare_runs::{QUANTITIES, parameters};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What may be an axis, by the order in which it is preferred.
+/// Keys that may be an axis, the preferred first.
 const AXES: [&str; 9] = ["size_B", "nodes", "ranks", "senders", "pairs", "stride", "load", "compute_us", "message_B"];
 /// With fewer points a table says more than a curve.
 const FEWEST: usize = 3;
@@ -25,7 +25,7 @@ pub(crate) struct Figure {
 
 /// One curve, and its bound where it has one.
 pub(crate) struct Curve {
-    /// What tells it from the others; empty if there are none.
+    /// Its name among the others; empty if there are none.
     pub(crate) name: String,
     /// By x.
     pub(crate) points: Vec<(f64, Between)>,
@@ -112,7 +112,8 @@ fn curves(records: &[&Record], x_key: &str, y_key: &str) -> Vec<Curve> {
     order.iter().map(curve).collect()
 }
 
-/// The keys that tell all groups apart, those that every group has first: each tells more than those before it.
+/// The keys that distinguish all groups, those that every group has first. Each distinguishes more than those before
+/// it.
 fn telling(groups: &[Vec<(String, String)>]) -> Vec<String> {
     let mut keys: Vec<&String> = Vec::new();
     for (key, _) in groups.iter().flatten() {
@@ -137,14 +138,14 @@ fn telling(groups: &[Vec<(String, String)>]) -> Vec<String> {
     chosen
 }
 
-/// The parameters that name a result: words, and the counts that people ask for. Other whole numbers came out. The file
-/// that a record was imported from stands for its hosts.
+/// The parameters that name a result: words, and the counts that people ask for. Other whole numbers are results. The
+/// file from which a record was imported represents its hosts.
 pub(crate) fn named(record: &Record) -> impl Iterator<Item = (&str, &Value)> {
     let own = parameters(record).filter(|(key, value)| *key != "file" && (value.is_string() || NAMING.contains(key)));
     own.chain(record.get("file").map(|file| ("file", file)))
 }
 
-/// Whether a parameter changes with the axis, and so tells no curves apart.
+/// Whether a parameter changes with the axis, and so distinguishes no curves.
 fn follows_axis(key: &str) -> bool {
     ["packet_B", "nodes_built", "algorithm", "algorithm_by", "seed"].contains(&key)
 }

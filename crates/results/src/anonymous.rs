@@ -1,4 +1,4 @@
-//! What results do not tell where they are to be anonymous.
+//! The parts that anonymous results leave out.
 
 use crate::files::{IMPORTED_ON, Results};
 use hotlink_bench::Record;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 impl Results {
-    /// Takes away what tells of the host and its folders.
+    /// Removes the host and its folders.
     pub fn make_anonymous(&mut self) {
         let mut command: Vec<String> = self.command.split(' ').map(str::to_owned).collect();
         let files = Numbered::of(self.records.iter().filter_map(|record| record.text("file")).map(str::to_owned));
@@ -19,7 +19,7 @@ impl Results {
     }
 }
 
-/// Files whose names tell of hosts, as those of imported results do, and what they are called instead.
+/// Files whose names contain hosts, as those of imported results do, and the names that replace them.
 #[derive(Debug, Default)]
 pub struct Numbered(Vec<[String; 2]>);
 

@@ -19,12 +19,12 @@ impl FromStr for Share {
     fn from_str(text: &str) -> Result<Share, String> {
         let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
         let share = number.trim().parse::<f64>().ok().map(|number| number / scale);
-        let wrong = || format!("`{text}`: allowed is a share from 0 to 1, such as 5% or 0.05");
+        let wrong = || format!("`{text}`: must be a share from 0 to 1, such as 5% or 0.05");
         share.filter(|share| (0.0..=1.0).contains(share)).map(Share).ok_or_else(wrong)
     }
 }
 
-/// Keys of text that tell what came out, not what was asked: here and in charts.
+/// Keys of text that are results, not inputs: here and in charts.
 pub const TOLD: [&str; 27] = [
     "limiting_resource",
     "limiter",
@@ -54,7 +54,7 @@ pub const TOLD: [&str; 27] = [
     "sensitivity_of",
     "ended_by",
 ];
-/// Whole numbers that came out.
+/// Whole numbers that are results.
 const COUNTED: [&str; 48] = [
     "n",
     "blocks",
@@ -107,7 +107,7 @@ const COUNTED: [&str; 48] = [
 ];
 /// Fractions that were asked for.
 const ASKED: [&str; 6] = ["load", "compute_us", "skew_us", "pace_MBps", "oversubscription", "flops"];
-/// What is compared, and whether less is better.
+/// The compared quantities, and whether less is better.
 pub const QUANTITIES: [(&str, bool); 12] = [
     ("latency_us", true),
     ("time_s", true),
@@ -125,7 +125,7 @@ pub const QUANTITIES: [(&str, bool); 12] = [
 
 /// Records of a site's own network: nearly all of their numbers and texts came out.
 const OF_SITES: [&str; 5] = ["inspection", "failures", "groups", "reroute", "job"];
-/// What was asked of a site's network, or names the row.
+/// Inputs about a site's network, or names of the row.
 const ASKED_OF_SITES: [&str; 12] = [
     "fabric",
     "benchmark",
@@ -140,7 +140,7 @@ const ASKED_OF_SITES: [&str; 12] = [
     "group",
     "placement",
 ];
-/// What is compared of a site's network: shares, of which more is better.
+/// Compared shares of a site's network, of which more is better.
 const SHARES: [&str; 6] = [
     "all_to_all_share",
     "permutation_median_share",
@@ -176,12 +176,12 @@ pub fn less_is_better(quantity: &str) -> bool {
     QUANTITIES.iter().any(|(key, less)| *key == quantity && *less)
 }
 
-/// What a record is about, as sorted text: two records with the same are partners. Where several hosts or imported files
-/// say the same of themselves, their name is part of it; what is left is told apart by its order.
+/// The subject of a record, as sorted text: two records with the same are partners. Where several hosts or imported
+/// files have the same subject, their name is part of it. The order tells the rest apart.
 pub type Identity = (BTreeMap<String, String>, usize);
 
-/// One quantity of a record: median and the 95 % interval around it; the value thrice where it is computed, and exact, or
-/// where nothing is known of its spread.
+/// One quantity of a record: its median and the 95 % interval around it. All three are the value where it is computed,
+/// and exact, or where its spread is unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Its lower end.
@@ -194,7 +194,7 @@ pub struct Estimate {
     pub is_known: bool,
 }
 
-/// What became of a quantity.
+/// The verdict on a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// No change beyond the floor.
@@ -232,8 +232,8 @@ impl Verdict {
         matches!(self, Verdict::OnlyBefore | Verdict::OnlyAfter | Verdict::Invalid)
     }
 
-    /// Whether the comparison fails by it. What was not measured again is not shown to be as good: it may be missing only
-    /// where the user says so.
+    /// Whether the comparison fails by it. A value that was not measured again is not shown to be as good: it may be
+    /// missing only where the user says so.
     pub fn is_failure(self, may_be_missing: bool) -> bool {
         match self {
             Verdict::Regression | Verdict::Invalid => true,
@@ -245,9 +245,9 @@ impl Verdict {
 
 /// One line of the comparison.
 pub struct Row {
-    /// What it is about: parameters, and the quantity.
+    /// Its subject: parameters, and the quantity.
     pub identity: BTreeMap<String, String>,
-    /// What became of it.
+    /// Its verdict.
     pub verdict: Verdict,
     /// The record.
     pub record: Record,
@@ -277,7 +277,7 @@ pub fn rows(before: Side<'_>, after: Side<'_>, floor: Share, ignore: &[String]) 
     if rows.iter().all(|row| row.verdict.is_without_ratio()) {
         let told = rows.iter().find(|row| row.verdict == Verdict::Invalid).map(|row| sentence(&row.record));
         let told = told.map_or_else(String::new, |told| format!("; the first pair is {told}"));
-        let what = "compare-runs: no pair has values to compare: allowed are finite times and rates above 0";
+        let what = "compare-runs: no pair has values to compare: they must be finite times and rates above 0";
         return Err(Error::Input(format!("{what}{told}")));
     }
     Ok(rows)
@@ -303,7 +303,7 @@ const HOST: &str = "host";
 /// Where a record was measured: the key of its name, and the name.
 type Place<'a> = (&'static str, &'a str);
 
-/// The host of a measured record, or the file that another program wrote there. What a model answers depends on no host:
+/// The host of a measured record, or the file that another program wrote there. A model's answer depends on no host:
 /// cells of a sweep run wherever there is room.
 fn place<'a>(results: &'a Results, record: &'a Record) -> Option<Place<'a>> {
     match record.text("program") {
@@ -329,7 +329,7 @@ pub fn sides(sides: [Side<'_>; 2], ignore: &[String]) -> Result<[BTreeMap<Identi
     shorten(&mut before, &mut after);
     let all = [&before, &after].map(|side| side.iter().filter_map(|found| found.place).collect::<BTreeSet<_>>());
     let are_several = all.iter().any(|places| places.len() > 1);
-    // What is about the same, with its places before and after.
+    // Records with the same subject, with their places before and after.
     let mut groups: BTreeMap<&BTreeMap<String, String>, [BTreeSet<Option<Place<'_>>>; 2]> = BTreeMap::new();
     for (index, side) in [&before, &after].into_iter().enumerate() {
         for found in side {
@@ -368,7 +368,7 @@ fn found<'a>((name, results): Side<'a>, ignore: &[String]) -> Result<Vec<Found<'
     for result in results {
         result.is_whole()?;
         for record in &result.records {
-            // A measured computation is so many times the message's own time, which no two runs share.
+            // A measured computation is a multiple of the message's own time, which no two runs share.
             let is_measured = record.text("method") == Some("measured");
             let fields = record.fields().filter(|(key, _)| !(is_measured && *key == "compute_us"));
             let kept = fields.filter(|(key, value)| is_parameter(record, key, value) && !is_ignored(key));
@@ -388,7 +388,7 @@ fn found<'a>((name, results): Side<'a>, ignore: &[String]) -> Result<Vec<Found<'
     }
 }
 
-/// Leaves of the files' paths as many last parts as tell those of a side apart: folders before and after differ.
+/// Leaves as many last parts of the files' paths as distinguish those of a side: folders before and after differ.
 fn shorten<'a>(before: &mut [Found<'a>], after: &mut [Found<'a>]) {
     let files = |side: &[Found<'_>]| -> BTreeSet<String> {
         let files = side.iter().filter_map(|found| found.place.filter(|(key, _)| *key != HOST));
@@ -412,22 +412,23 @@ fn end_of(path: &str, parts: usize) -> &str {
     path.rmatch_indices('/').nth(parts - 1).map_or(path, |(at, _)| &path[at + 1..])
 }
 
-/// What is compared of a record: what its interval is of, or every known quantity. The statistics of a run's ranks are of no
-/// quantity.
+/// The compared quantities of a record: the one of its interval, or every known one. The statistics of a run's ranks
+/// are of no quantity.
 fn quantities(record: &Record) -> Vec<&'static str> {
     let known = || QUANTITIES.iter().map(|(key, _)| *key).chain(SHARES);
     let of = record.statistic().filter(|of| known().any(|key| key == *of));
     known().filter(|key| record.number(key).is_some() && of.is_none_or(|of| of == *key)).collect()
 }
 
-/// What a rate or a share counts as at least: one that fell to nothing must have a ratio, which is a regression.
+/// The least value of a rate or a share: one that fell to nothing must have a ratio, which is a regression.
 const LEAST: f64 = 1e-9;
 
 /// Times of a measured operation that takes some time, however short.
 const TAKE_TIME: [&str; 3] = ["latency_us", "time_s", "time_us"];
 
-/// Why the value of `quantity` in a record cannot be: a time or rate below 0, or an operation that took no time, where it was
-/// measured or has a bound. A rate of 0 can be: nothing arrived, or the program printed too few digits.
+/// Why the value of `quantity` in a record is impossible. It is a time or rate below 0, or an operation that took no
+/// time, where it was measured or has a bound. A rate of 0 is possible: nothing arrived, or the program printed too few
+/// digits.
 pub fn invalid(record: &Record, quantity: &str) -> Option<String> {
     let value = record.number(quantity).filter(|_| QUANTITIES.iter().any(|(key, _)| *key == quantity))?;
     // An overlap is a difference: noise takes it below 0.
@@ -538,7 +539,7 @@ pub fn compared(
     Row { identity: identity.clone(), verdict, record }
 }
 
-/// What a row is of, and whether less of it is better.
+/// The quantity of a row, and whether less of it is better.
 fn quantity(identity: &BTreeMap<String, String>) -> (&str, bool) {
     let quantity = identity.get("quantity").map_or("", String::as_str);
     (quantity, less_is_better(quantity))
@@ -553,7 +554,7 @@ pub fn sorted(rows: Vec<Row>) -> Vec<Row> {
     order.into_iter().filter_map(|row| rows[row].take()).collect()
 }
 
-/// What rows are sorted by: numbers by their value, before words.
+/// The sort key of rows: numbers by their value, before words.
 fn natural(identity: &BTreeMap<String, String>) -> Vec<(&str, f64, &str)> {
     let number = |text: &str| text.parse().ok().filter(|number: &f64| number.is_finite()).unwrap_or(f64::INFINITY);
     identity.iter().map(|(key, value)| (key.as_str(), number(value), value.as_str())).collect()
@@ -566,7 +567,7 @@ fn head(identity: &BTreeMap<String, String>, record: &Record) -> Record {
     head.with("quantity", identity.get("quantity").map_or("", String::as_str))
 }
 
-/// What a row is about, for people.
+/// The subject of a row, for people.
 pub fn told(identity: &BTreeMap<String, String>) -> String {
     identity.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
 }
@@ -587,7 +588,7 @@ pub fn sentence(record: &Record) -> String {
     format!("{before} -> {after}, ratio {ratio} ({interval}), floor {floor}")
 }
 
-/// So many of what `noun` names: `1 result`, `2 results`.
+/// A count with its noun: `1 result`, `2 results`.
 pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
@@ -689,7 +690,7 @@ mod tests {
         side.iter().map(one).collect()
     }
 
-    /// What became of each place; empty where the row names none.
+    /// The verdict for each place; empty where the row names none.
     fn became(before: &[Results], after: &[Results], key: &str, ignore: &[&str]) -> Vec<(String, &'static str)> {
         let ignore: Vec<String> = ignore.iter().map(|key| (*key).to_owned()).collect();
         let rows = rows(("a", before), ("b", after), Share(0.05), &ignore).unwrap();

@@ -1,4 +1,4 @@
-//! Result files read back: what `--json` printed, or a sweep's folder of them.
+//! Result files read back: the output of `--json`, or a sweep's folder of them.
 
 use crate::versions::of_today;
 use crate::{import, lines};
@@ -8,9 +8,10 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// Under what key of the environment stands where another program's results were read: not where they were measured.
+/// The key of the environment for the machine that read another program's results, which is not the one that measured
+/// them.
 pub const IMPORTED_ON: &str = "imported_on";
-/// Under what key of a document stands why it has not all records that were asked for.
+/// The key of a document for the reason why it lacks some requested records.
 pub const INCOMPLETE: &str = "incomplete";
 
 /// One result file.
@@ -38,7 +39,7 @@ impl Results {
         self.environment.contains_key(IMPORTED_ON) || words.windows(2).any(is_import)
     }
 
-    /// The host that measured, where it is told. Imported results have the machine that read them, which is another.
+    /// The host that measured, where it is known. Imported results have the machine that read them, which is another.
     pub fn host(&self) -> Option<&str> {
         self.environment.get("host").and_then(Value::as_str).filter(|_| !self.is_imported())
     }
@@ -97,16 +98,15 @@ fn read_file(file: &Path) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
     if file.extension().is_some_and(|extension| extension == "parquet") {
         return Err(wrong(
-            "is Parquet, which Python's hotlink.Result.load reads; allowed are the forms that --format writes"
-                .to_owned(),
+            "is Parquet, which Python's hotlink.Result.load reads; use a form that --format writes".to_owned(),
         ));
     }
     let text = std::fs::read_to_string(file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     parse(file, &text)
 }
 
-/// The results that `text` holds, called `file` in messages; a name that ends in `.jsonl`, `.csv` or `.md` has that form, as
-/// has what begins as OSU's output. These state no version: their records are read as today's.
+/// The results that `text` holds, called `file` in messages. A name that ends in `.jsonl`, `.csv` or `.md` has that
+/// form, as has text that begins as OSU's output. These state no version: their records are read as today's.
 pub fn parse(file: &Path, text: &str) -> Result<Results, Error> {
     let wrong = |what: String| wrong(file, what);
     let sha256 = sha256(text);

@@ -1,8 +1,14 @@
-//! Result files, and what is made of them: [`read`] reads them back, [`Batch`] writes them all or not at all, [`import`]
-//! reads those of other programs, [`compare_runs`] compares two sets, [`calibrate`] makes a fabric of them, [`timeline`] is
-//! what ranks' ports did.
+//! Result files and their uses:
 //!
-//! Nothing here reads a command line, prints, starts a process or looks at a clock.
+//! - [`read`] reads them back, and [`import`] reads those of other programs.
+//!
+//! - [`Batch`] writes them all or not at all.
+//!
+//! - [`compare_runs`] compares two sets, and [`calibrate`] makes a fabric of them.
+//!
+//! - [`timeline`] shows the actions of ranks' ports.
+//!
+//! Nothing here reads a command line, prints, starts a process or reads a clock.
 
 pub mod anonymous;
 pub mod calibrate;

@@ -18,8 +18,8 @@ pub(crate) fn jsonl(text: &str) -> Result<Vec<Record>, String> {
     lines.map(record).collect()
 }
 
-/// Keys in the first line, a record in each that follows. A cell that reads as a number, a truth value or a list is one,
-/// unless its key is of text; an empty cell is no value.
+/// Keys in the first line, a record in each that follows. A cell that reads as a number, a truth value or a list
+/// becomes one, unless its key is of text. An empty cell is no value.
 pub(crate) fn csv(text: &str) -> Result<Vec<Record>, String> {
     let mut rows = cells(text)?.into_iter();
     let keys = rows.next().ok_or("holds no line")?;
@@ -57,7 +57,7 @@ pub(crate) fn value(key: &str, cell: String) -> Value {
     }
 }
 
-/// Tables: what all rows share stands before them as `key: value`, a single record as rows of key and value.
+/// Tables: values that all rows share come first as `key: value`, a single record as rows of key and value.
 pub(crate) fn markdown(text: &str) -> Result<Vec<Record>, String> {
     let mut records = Vec::new();
     let (mut shared, mut heads, mut one) = (Map::new(), None::<Vec<String>>, None::<Map<String, Value>>);

@@ -29,7 +29,7 @@ pub fn all(files: &[PathBuf]) -> Result<Vec<Value>, Error> {
     }
 }
 
-/// A key and the values of which one must stand under it.
+/// A key and its allowed values, one of which a record must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picked {
     key: String,
@@ -42,7 +42,7 @@ impl Picked {
     /// # Errors
     /// What is allowed.
     pub fn read(text: &str) -> Result<Picked, String> {
-        let (key, values) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or("allowed is KEY=VALUE")?;
+        let (key, values) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or("must be KEY=VALUE")?;
         Ok(Picked { key: key.to_owned(), values: values.split(',').map(str::to_owned).collect() })
     }
 }

@@ -1,5 +1,5 @@
-//! Result files written all or not at all: they are made in a hidden folder beside their place and moved in together.
-//! A link stays one: the file that it names is written. What is no file (a device, a pipe) is written straight.
+//! Result files written all or not at all: they are made in a hidden folder next to their place and moved in together.
+//! A link stays one: its target is written. A device or a pipe is written directly.
 
 use hotlink_study::Error;
 use std::ffi::{OsStr, OsString};
@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Files on their way into a folder.
+/// Files that are being written into a folder.
 pub struct Batch {
     folder: PathBuf,
     staging: PathBuf,
@@ -68,7 +68,7 @@ impl Drop for Batch {
 /// Refuses a place where [`write_whole`] could not write, before the work for it.
 pub fn can_write(option: &str, path: &Path) -> Result<(), Error> {
     if path.is_dir() {
-        return Err(Error::Input(format!("{option} {}: is a folder; allowed is a file's path", path.display())));
+        return Err(Error::Input(format!("{option} {}: is a folder; must be a file's path", path.display())));
     }
     match Target::of(path) {
         Target::Stream => Ok(()),
@@ -85,7 +85,7 @@ pub fn is_no_input<P: AsRef<Path>>(
     let Ok(target) = path.canonicalize() else { return Ok(()) };
     let same = |input: &P| input.as_ref().is_file() && input.as_ref().canonicalize().is_ok_and(|file| file == target);
     if inputs.into_iter().any(|input| same(&input)) {
-        let what = "is one of the files to read, which it would replace; allowed is another file's path";
+        let what = "is one of the files to read, which it would replace; give another file's path";
         return Err(Error::Input(format!("{option} {}: {what}", path.display())));
     }
     Ok(())
@@ -96,14 +96,14 @@ pub fn are_apart<'a>(outputs: impl IntoIterator<Item = (&'static str, Option<&'a
     let mut seen: Vec<(&str, PathBuf)> = Vec::new();
     for (option, path) in outputs {
         let Some(Target::File(file)) = path.map(|path| Target::of(path)) else { continue };
-        // What is not there yet has no place of its own, but its folder has.
+        // A file that does not exist yet has no place of its own, but its folder has.
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let file = match (folder.canonicalize(), file.file_name()) {
             (Ok(folder), Some(name)) => folder.join(name),
             _ => file,
         };
         if let Some((other, _)) = seen.iter().find(|(_, one)| *one == file) {
-            let what = format!("{option} {}: {other} writes the same file; allowed is another path", file.display());
+            let what = format!("{option} {}: {other} writes the same file; give another path", file.display());
             return Err(Error::Input(what));
         }
         seen.push((option, file));
@@ -111,7 +111,7 @@ pub fn are_apart<'a>(outputs: impl IntoIterator<Item = (&'static str, Option<&'a
     Ok(())
 }
 
-/// What stands at a place.
+/// The kind of target at a place.
 enum Target {
     /// A file, or nothing yet; the end of links.
     File(PathBuf),
@@ -135,7 +135,7 @@ pub fn write_whole(option: &str, path: &Path, text: &str) -> Result<(), Error> {
     write_with(option, path, |file| file.write_all(text.as_bytes()))
 }
 
-/// The same of what `write` writes.
+/// The same for the output of `write`.
 pub fn write_with(
     option: &str,
     path: &Path,

@@ -1,4 +1,5 @@
-//! Result documents of any version, in today's words and keys: what `hotlink/1` called otherwise has its name of `hotlink/2`.
+//! Result documents of any version, in today's words and keys: other names of `hotlink/1` get their name of
+//! `hotlink/2`.
 
 use hotlink_bench::Record;
 use hotlink_study::options::Memory;
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 /// Results of hotlink 0.1 before its release.
 const FIRST: &str = "hotlink/1";
-/// What closed form and load count called bound and efficiency in `hotlink/1` is a node's injection and the share of it.
+/// Closed form and load count called it bound and efficiency in `hotlink/1`: a node's injection and the share of it.
 const INJECTION: [(&str, &str); 2] =
     [("bound_bandwidth_per_node_MBps", "injection_per_node_MBps"), ("efficiency", "injection_share")];
 
@@ -29,7 +30,7 @@ pub fn of_today(mut document: Value) -> Result<Value, String> {
         VERSION => false,
         other => {
             let has = if other.is_empty() { "is not there".to_owned() } else { format!("is \"{other}\"") };
-            let allowed = "allowed are results of `hotlink ... --json`";
+            let allowed = "must be a result of `hotlink ... --json`";
             return Err(format!("`schema` {has}, not \"{VERSION}\" or \"{FIRST}\": {allowed}"));
         }
     };

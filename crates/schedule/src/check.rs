@@ -123,8 +123,8 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Whether the receives of each pair and tag are long enough for its messages, in whatever order these come. As in MPI, a
-/// receive may be longer than its message. Nothing is said where receives take messages of any source or tag.
+/// Whether the receives of each pair and tag are long enough for its messages, in any order. As in MPI, a receive may
+/// be longer than its message. There is no answer where receives take messages of any source or tag.
 ///
 /// # Errors
 /// The first receive that no order gives a message as short as it is.

@@ -16,7 +16,7 @@ pub struct Draft {
 #[derive(Clone, Debug, Default)]
 struct Row {
     ops: Vec<(Op, Place)>,
-    /// Who waits, for whom, and whether for its start only.
+    /// Which operation waits for which, and whether for its start only.
     waits: Vec<(Local, Local, bool)>,
 }
 

@@ -100,12 +100,12 @@ impl Packed {
     }
 }
 
-/// Who waits for an operation. Most have one successor, not far from them, which then needs no list.
+/// What waits for an operation. Most have one successor, not far from them, which then needs no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Follows(u32);
 
-/// Kinds of it, in the top two bits: one that waits for the end, the start, or both, as far on as the other bits say; or the
-/// number of a list.
+/// Its kind, in the top two bits. One operation waits for the end, the start, or both, at the distance in the other
+/// bits; or these are the number of a list.
 const END: u32 = 0;
 const BEGIN: u32 = 1;
 const BOTH: u32 = 2;
@@ -143,7 +143,7 @@ impl Follows {
     fn many(self) -> usize {
         [1, 1, 2, 0][self.kind() as usize]
     }
-    /// Those of `before`, with the mark, that stand in no list: of so many the first.
+    /// Those of `before`, with the mark, that stand in no list: of this many the first.
     #[inline]
     fn alone(self, before: u32) -> ([u32; 2], usize) {
         let after = self.after(before);
@@ -254,9 +254,9 @@ impl Schedule {
     pub fn has_successors(&self, op: u32) -> bool {
         self.follows[op as usize] != Follows::NOBODY
     }
-    /// Whether receives of one message take it in one order only, whatever takes how long: each rank's operations stand in
-    /// the order in which they wait for one another, and no receive takes messages of any source or tag. What ends on one
-    /// machine then ends on each that makes no message ask first.
+    /// Whether receives of one message take it in one order only, for any times. Each rank's operations stand in the
+    /// order in which they wait for one another, and no receive takes messages of any source or tag. A schedule that
+    /// ends on one machine then ends on each where no message asks first.
     pub fn is_in_order(&self) -> bool {
         let is_next = |id: u32| self.successors(id).any(|(after, _)| after == id + 1);
         let in_order = |block: &std::ops::Range<u32>| block.is_empty() || (block.start..block.end - 1).all(is_next);

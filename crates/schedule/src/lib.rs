@@ -1,8 +1,8 @@
 //! Schedules: what every rank sends, receives and computes, and what must come before what.
 //!
-//! A [`Schedule`] is one internal form for traces and plans of other programs. Readers turn their files into it:
-//! GOAL, text and binary ([`goal`]), Chakra execution traces ([`chakra`]), MSCCL and MSCCL++ plans ([`msccl`]) and a JSON
-//! form for people ([`plain`]). [`read()`] recognises which of them a file is. [`check()`] finds what can never end before
+//! A [`Schedule`] is one internal form for traces and plans of other programs. Readers turn their files into it: GOAL,
+//! text and binary ([`goal`]), Chakra execution traces ([`chakra`]), MSCCL and MSCCL++ plans ([`msccl`]). A JSON form
+//! is for people ([`plain`]). [`read()`] recognises the form of a file. [`check()`] finds what can never end before
 //! anything runs. [`collective`] writes the collectives of GPU clusters as schedules.
 //!
 //! ```

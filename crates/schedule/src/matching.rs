@@ -1,9 +1,9 @@
 //! Which receive takes which message, in constant time each.
 //!
-//! Every (receiver, source, tag) that occurs gets a number before the run, so that matching is an array access and the
-//! queues are lists threaded through the operations: nothing is searched however much is posted at once. Where a
-//! receiver uses wildcards, a message stands in the queue of each pattern that fits it (at most four) and leaves the
-//! others when it is met there again as already taken.
+//! Every (receiver, source, tag) that occurs gets a number before the run. Matching is then an array access, and the
+//! queues are lists threaded through the operations. Nothing is searched, however much is posted at once. With
+//! wildcards, a message stands in the queue of each pattern that fits it (at most four). It leaves the other queues
+//! when they find it already taken.
 
 use crate::form::{ANY, Kind, NONE, Op, Schedule};
 use crate::state::{Line, Marks, State};
@@ -35,7 +35,7 @@ type Numbers = HashMap<Key, u32, BuildHasherDefault<Mix>>;
 pub struct Matching {
     /// By pattern: receives that wait. Without wildcards messages, where there are any: then none of the receives does.
     waiting: Vec<Line>,
-    /// Patterns of which messages wait.
+    /// Patterns with waiting messages.
     of_messages: Marks,
     /// Where a receive uses wildcards.
     wild: Option<Wild>,
@@ -84,7 +84,7 @@ impl Numbering {
 }
 
 impl Matching {
-    /// For the operations of a schedule, each of which it shows, and what a run keeps of each.
+    /// For the operations of a schedule. It shows each to `show`, and keeps a run's state of each.
     pub fn new<T: Default>(schedule: &Schedule, mut show: impl FnMut(&Op)) -> (Matching, Vec<State<T>>) {
         // By receiver: where its sends begin, in the order of receivers.
         let mut ends = vec![0u32; schedule.ranks() as usize];

@@ -1,4 +1,4 @@
-//! JSON in which no key of an object stands twice: of two, one would be ignored without a word.
+//! JSON in which no key of an object stands twice: one of the two would be ignored silently.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! Each rank is a list of operations. An operation is `{"send": BYTES, "to": RANK}`, `{"recv": BYTES, "from": RANK}`
-//! (`"any"`: of any rank) or `{"calc_ns": TIME}`. All may have `"cpu"` (the processor, 0 to 255), `"id"` (a name of the
-//! rank's own), `"after"` (a list of names whose ends it waits for) and `"after_start"` (whose starts it waits for);
-//! messages may have `"tag"` (a receive: or `"any"`) and `"nic"`.
+//! (`"any"`: of any rank) or `{"calc_ns": TIME}`. Each may have `"cpu"` (the processor, 0 to 255) and `"id"` (a name of
+//! the rank's own). `"after"` lists names whose ends it waits for, `"after_start"` names whose starts it waits for.
+//! Messages may have `"tag"` (a receive: or `"any"`) and `"nic"`.
 
 use crate::draft::Draft;
 use crate::form::{ANY, Builder, Kind, LATEST, MOST_BYTES, MOST_RANKS, Op, Place, Schedule};

@@ -40,7 +40,7 @@ impl Protocol {
         let [line, data] = self.line();
         data as f64 / line as f64
     }
-    /// What is sent of so many bytes of data: whole lines.
+    /// What is sent of this many bytes of data: whole lines.
     pub fn sent(self, bytes: u64) -> u64 {
         let [line, data] = self.line();
         bytes.div_ceil(data).saturating_mul(line)

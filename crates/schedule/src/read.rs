@@ -45,16 +45,16 @@ impl Format {
     }
 }
 
-/// What files do not tell.
+/// What files do not state.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Bytes of the collective of an MSCCL or MSCCL++ plan.
     pub bytes: Option<u64>,
     /// Operations a second of a Chakra computation that states operations and no time.
     pub flops: Option<f64>,
-    /// The groups of Chakra traces, where they are not in `comm_group.json` beside them.
+    /// The groups of Chakra traces, where they are not in `comm_group.json` in their folder.
     pub groups: Option<PathBuf>,
-    /// What reductions and copies take, where files tell their bytes.
+    /// What reductions and copies take, where files state their bytes.
     pub costs: Costs,
     /// How the collectives of Chakra traces are cut.
     pub cut: Cut,
@@ -233,7 +233,7 @@ fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Build
     of_text(path, &text, options, watched)
 }
 
-/// Of XML and JSON.
+/// Reads XML and JSON.
 fn of_text(path: &str, text: &str, options: &Options, watched: u32) -> Result<(Format, Builder), ReadError> {
     let placed = |(place, what): (String, String)| ReadError::new(path, &place, what);
     if text.trim_start().starts_with('<') {
@@ -254,7 +254,7 @@ fn of_text(path: &str, text: &str, options: &Options, watched: u32) -> Result<(F
 }
 
 impl Format {
-    /// By the first bytes of a file; XML and JSON are told apart later.
+    /// By the first bytes of a file; XML and JSON are distinguished later.
     fn of(start: &[u8]) -> Format {
         if start.len() >= 8 && start[..8] == goal::binary::MAGIC.to_le_bytes() {
             return Format::GoalBinary;

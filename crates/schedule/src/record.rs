@@ -1,7 +1,8 @@
 //! What ranks do, as a schedule.
 //!
-//! An operation waits for the one before it on its rank to have begun, as the program called for them in that order, and
-//! for the ends of the messages that the program had taken before: what it sends or computes may depend on them.
+//! An operation waits until the one before it on its rank has begun, as the program called them in that order. It also
+//! waits for the ends of the messages that the program had taken before, because what it sends or computes may depend
+//! on them.
 
 use crate::form::{Builder, Kind, Op, Schedule};
 
@@ -23,7 +24,7 @@ impl Recorder {
     pub fn new(ranks: u32) -> Recorder {
         Recorder { lines: vec![Line::default(); ranks as usize] }
     }
-    /// `rank` computes for so many units of time. Computations without a message between them become one.
+    /// `rank` computes for this many units of time. Computations without a message between them become one.
     pub fn calc(&mut self, rank: u32, units: u64) {
         let steps = &mut self.lines[rank as usize].steps;
         match steps.last_mut() {

@@ -1,11 +1,11 @@
-//! What any run keeps of each operation: 8 bytes with the run's own beside them, so that an event finds all in one place.
+//! What any run keeps of each operation: 8 bytes, followed by the run's own, so that an event finds all in one place.
 
 use crate::form::NONE;
 
 /// Marks the other operation of a message.
 const MATCHED: u32 = 1 << 31;
 
-/// Of one operation, with what the run itself keeps.
+/// State of one operation, with what the run itself keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct State<T> {
     /// The run's own.
@@ -16,7 +16,7 @@ pub struct State<T> {
     mate: u32,
 }
 
-/// Of an operation that waits for nothing.
+/// State of an operation that waits for nothing.
 impl<T: Default> Default for State<T> {
     fn default() -> State<T> {
         State { own: T::default(), link: 0, mate: 0 }
@@ -40,7 +40,7 @@ impl<T> State<T> {
     pub(crate) fn held(&mut self) {
         self.link += 1;
     }
-    /// Whether it waits for nothing. Of an operation that has not been told to go on.
+    /// Whether an operation that was not yet released waits for nothing.
     #[inline]
     pub fn is_ready(&self) -> bool {
         self.link == 0
@@ -83,7 +83,7 @@ impl Line {
     pub fn is_empty(&self) -> bool {
         self.first == NONE
     }
-    /// Who stands first.
+    /// The first in the line.
     #[inline]
     pub fn first(&self) -> Option<u32> {
         (!self.is_empty()).then_some(self.first)
@@ -93,7 +93,7 @@ impl Line {
     pub fn join<T>(&mut self, states: &mut [State<T>], id: u32) {
         self.join_by(id, |of, next| states[of as usize].link = next);
     }
-    /// Who stood first.
+    /// Removes the first in the line.
     #[inline]
     pub fn take<T>(&mut self, states: &[State<T>]) -> Option<u32> {
         self.take_by(|id| states[id as usize].link)

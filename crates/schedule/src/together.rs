@@ -1,4 +1,4 @@
-//! Schedules put together: rounds one after the other, jobs side by side.
+//! Schedules put together: rounds one after the other, jobs concurrently.
 
 use crate::form::{ANY, Builder, Kind, MOST_OPS, MOST_RANKS, Op, Schedule};
 
@@ -63,8 +63,8 @@ fn copy(builder: &mut Builder, schedule: &Schedule, rank: u32, base: u32, unit: 
     first
 }
 
-/// Several schedules side by side, the ranks of one after those of another. Each stands with the units of the new one that
-/// its own unit of computation is worth.
+/// Several concurrent schedules, the ranks of one after those of another. Each comes with the units of the new schedule
+/// that its own unit of computation is worth.
 ///
 /// # Errors
 /// More ranks or operations than a schedule can hold.

@@ -1,5 +1,5 @@
-//! What collectives took: each rank says when it enters one and when it is through, and a call of all ranks of a communicator
-//! is the time from the first that enters to the last that leaves.
+//! The times of collectives. Each rank reports when it enters one and when it leaves. A call of all ranks of a
+//! communicator lasts from the first entry to the last exit.
 
 use crate::talk::{self, Reader};
 use hotlink_fabric::units::Time;
@@ -53,7 +53,7 @@ pub struct Sums {
     pub calls: u64,
     /// From the first rank that entered to the last that left.
     pub whole: Time,
-    /// Of that: until the last had entered.
+    /// The part of it until the last rank entered.
     pub spread: Time,
     /// What all ranks spent, each from its entry on.
     pub inside: Time,

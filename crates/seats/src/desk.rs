@@ -278,7 +278,7 @@ impl<P: Lodge> Desk<P> {
             }
             Ask::Suspend => return Some(Then::Suspend),
             Ask::Pass => {
-                // As long as a look takes; a message that comes meanwhile ends it.
+                // As long as a poll takes; a message that arrives meanwhile ends it.
                 let until = self.port.now() + self.port.limits().poll_overhead;
                 self.port.idle(until);
                 return Some(Then::Suspend);

@@ -1,4 +1,5 @@
-//! [`Door`]: the port of a rank's process. What it is asked for happens at its desk; its own memory it reads and writes itself.
+//! [`Door`]: the port of a rank's process. The desk executes its requests; the process reads and writes its own memory
+//! itself.
 #![allow(unsafe_code)]
 
 use crate::calls::Entry;
@@ -19,10 +20,11 @@ use std::time::Duration;
 
 /// Says where the mailboxes are.
 pub(crate) const SEAT: &str = "HOTLINK_SEAT";
-/// Looks in vain before they take longer where other threads sleep meanwhile, and which part of all their time each takes then.
+/// Polls in vain before they take longer where other threads sleep meanwhile, and which fraction of all their time each
+/// then takes.
 const LOOKS: u64 = 10_000;
 const PART: u64 = 1 << 10;
-/// Between looks whether the simulator is still there.
+/// Between checks whether the simulator is still there.
 const LOOK: Duration = Duration::from_millis(500);
 
 thread_local! {
@@ -32,10 +34,10 @@ thread_local! {
     static AWAITS: Cell<Awaits> = const { Cell::new(None) };
 }
 
-/// From or to whom a thread waits for something, if that is one, and with which tag, if that is the program's.
+/// The rank that a thread waits for, if it is one, and the tag, if it is the program's.
 pub(crate) type Awaits = Option<(Option<Rank>, Option<u32>)>;
 
-/// This thread enters a function of the library: who waits there is told by its name.
+/// This thread enters a function of the library. Its name is reported if the thread waits there.
 pub fn goes_into(name: &'static str) {
     WITHIN.set(name);
     AWAITS.set(None);
@@ -98,8 +100,8 @@ pub struct Door {
     entered: u64,
 }
 
-/// What a call of a [`Door`] unwinds with, by [`std::panic::resume_unwind`], where the simulation was halted and the process
-/// goes on ([`Door::surviving`]); the rank that failed, if one did.
+/// A call of a [`Door`] unwinds with this, by [`std::panic::resume_unwind`], where the simulation was halted and the
+/// process goes on ([`Door::surviving`]). It names the rank that failed, if one did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halted(pub Option<Rank>);
 
@@ -110,7 +112,7 @@ struct Talk {
     back: Vec<u64>,
 }
 
-/// A rank's place as the launcher tells it.
+/// A rank's place as the launcher states it.
 fn place() -> Option<(Rank, u32)> {
     let number = |name| std::env::var(name).ok()?.parse().ok();
     Some((number("HOTLINK_RANK")?, number("HOTLINK_RANKS")?)).filter(|&(rank, ranks)| rank < ranks)
@@ -135,12 +137,12 @@ impl Clock {
     fn now(&self) -> Time {
         Time(self.head.now())
     }
-    /// The virtual time, as the program sees it: one that does nothing but look sees it go on.
+    /// The virtual time, as the program sees it. A program that only reads the clock sees it advance.
     pub fn look(&self) -> Time {
         Time(self.head.look(|ps| self.sleep(ps)))
     }
-    /// Lets so many picoseconds go by, which the rank's next call is charged with; where its threads take turns, the others may
-    /// have theirs meanwhile.
+    /// Lets this many picoseconds pass, which are charged to the rank's next call. Where its threads take turns, the
+    /// others may have theirs meanwhile.
     pub fn sleep(&self, ps: u64) {
         if !turns::sleeps(ps) {
             self.head.sleep(ps);
@@ -159,7 +161,7 @@ impl Door {
         let (rank, ranks) = place().ok_or_else(|| start("HOTLINK_RANK and HOTLINK_RANKS must be set".to_owned()))?;
         Door::at(&path, rank, ranks)
     }
-    /// Takes the seat of `rank` in the office whose mailboxes are at `path`: the variables of a job say the same to
+    /// Takes the seat of `rank` in the office whose mailboxes are at `path`. The variables of a job do the same for
     /// [`Door::open`].
     ///
     /// # Errors
@@ -173,7 +175,7 @@ impl Door {
         let mailbox = boxes.of(rank);
         mailbox.arrive();
         let (held, talk) = (Held::default(), RefCell::default());
-        // Of nothing: the desk tells.
+        // Limits of nothing: the desk states them.
         let limits = Limits::messages("");
         let came = (0, Vec::new());
         let mut door = Door {
@@ -202,8 +204,8 @@ impl Door {
         CLOCK.get_or_init(|| clock);
         Ok(door)
     }
-    /// The same for a process that goes on when the simulation is halted: a call unwinds then, with [`Halted`], instead of
-    /// ending the process. No call may be made after that.
+    /// The same for a process that goes on when the simulation is halted: a call unwinds then, with [`Halted`], instead
+    /// of ending the process. No call may be made after that.
     #[must_use]
     pub fn surviving(self) -> Door {
         Door { survives: true, ..self }
@@ -211,7 +213,8 @@ impl Door {
     /// Names memory of the program, and where in it `start` is.
     ///
     /// # Safety
-    /// It stays valid, for reads and for writes if anything is received into it, while an operation uses it or its name.
+    /// It stays valid, for reads and for writes if anything is received into it, while an operation uses it or its
+    /// name.
     pub unsafe fn piece(&mut self, start: u64, bytes: u64) -> (Memory, u64) {
         self.held.lend(start, bytes)
     }
@@ -222,8 +225,8 @@ impl Door {
     pub fn start(&self, memory: Memory) -> Result<*mut u8, Refusal> {
         self.held.start(memory)
     }
-    /// Whoever was asked had nothing to do: the simulation goes on, until there is something. Nothing may be borrowed that
-    /// others wait for. Where something has happened meanwhile, all are to be asked again first.
+    /// Whoever was asked had nothing to do: the simulation goes on, until there is something. Nothing may be borrowed
+    /// that others wait for. Where something has happened meanwhile, all are asked again first.
     pub fn suspend(&mut self) {
         self.go_on(Ask::Suspend);
     }
@@ -238,8 +241,8 @@ impl Door {
     pub fn leaves(&mut self, token: u64) {
         self.say(Ask::Leaves, |words| words.push(token));
     }
-    /// The program has looked for something, in vain, and goes on: that takes some time, which its clock shows from the next
-    /// thing on that it asks for.
+    /// The program has polled for something in vain, and goes on. That takes some time, which its clock shows from its
+    /// next request on.
     pub fn pass(&mut self) {
         self.go_on(Ask::Pass);
     }
@@ -263,15 +266,15 @@ impl Door {
         }
         self.say(how, |_| ());
         self.empty = false;
-        // Whoever waits polls next, and a look is handed over with the next.
+        // Whoever waits polls next; a poll in vain is sent with the next request.
         if how == Ask::Suspend {
             self.say(Ask::Poll, |_| ());
             self.next = self.ask(event);
             self.empty = self.next.is_none();
         }
     }
-    /// A thread that takes turns waits: until when it has nothing to do, if it says so, and whether something has happened since
-    /// this was last asked, which others may wait for.
+    /// A thread that takes turns waits. Returns until when it has nothing to do, if it says so. Also returns whether
+    /// something has happened since the last call, which others may wait for.
     pub(crate) fn rests(&mut self) -> (Option<Time>, bool) {
         if self.stirred {
             self.vain = (0, Time::ZERO);
@@ -291,8 +294,8 @@ impl Door {
             Want::Event | Want::Turn => self.hand_over(Ask::Suspend, until),
         }
     }
-    /// A thread has looked in vain while others sleep, one of them until a time at the latest. Of very many such looks, each takes
-    /// longer: none could find anything before an event ends it, or that time.
+    /// A thread has polled in vain while others sleep, one of them until a time at the latest. After very many such
+    /// polls, each takes longer: none could find anything before an event ends it, or that time.
     fn look_beside(&mut self, until: Option<Time>) {
         let (looks, all) = self.vain;
         let took = self.limits.poll_overhead.max(if looks < LOOKS { Time::ZERO } else { Time(all.0 / PART) });

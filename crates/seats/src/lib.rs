@@ -1,11 +1,11 @@
 //! Seats of ranks that are processes and whose network is simulated: a compiled program runs on a fabric that is not there.
 //!
-//! A rank's process has a [`Door`], a port whose calls are served at its desk in the simulator, one at a time: the
-//! simulation stands still while a process runs, so that it alone decides what happens when. The two meet in a mailbox of
-//! shared memory; the process's own memory stays where it is, and the simulator reads and writes it there. [`Office`] is the
-//! simulator's side, a [`hotlink_port::Program`] that any port can run on which others may lodge memory.
+//! A rank's process has a [`Door`], a port whose calls are served at its desk in the simulator, one at a time. The
+//! simulation stands still while a process runs, so it alone decides the order of events. The two meet in a mailbox of
+//! shared memory. The process's own memory stays where it is, and the simulator reads and writes it there. [`Office`]
+//! is the simulator's side, a [`hotlink_port::Program`] for any port on which others may lodge memory.
 //!
-//! On real ports ranks tell what they wait for in [`Waits`], and a [`Watch`] sees that none can go on.
+//! On real ports ranks report in [`Waits`] what they wait for, and a [`Watch`] sees that none can go on.
 
 mod calls;
 mod desk;

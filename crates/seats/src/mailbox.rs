@@ -16,7 +16,8 @@ pub(crate) const WORDS: usize = (BYTES - size_of::<Head>()) / 8;
 /// Words of a function's name, or of those that threads are in.
 const NAME: usize = 48;
 
-/// Looks at a clock that stands still before time goes on by itself, and by how many picoseconds it does at each look.
+/// Readings of a clock that stands still before time advances by itself, and by how many picoseconds it does at each
+/// reading.
 const LOOKS: u32 = 10_000;
 const LOOK_PS: u64 = 100_000;
 
@@ -46,8 +47,8 @@ impl Head {
     pub(crate) fn now(&self) -> u64 {
         self.clock.load(Ordering::Relaxed).saturating_add(self.slept.load(Ordering::Relaxed))
     }
-    /// The time that the program sees when it looks. One that looks again and again waits for the clock: then each look sleeps
-    /// for [`LOOK_PS`], so that the wait ends.
+    /// The time that the program reads. A program that reads it again and again waits for the clock. Each reading then
+    /// sleeps for [`LOOK_PS`], so that the wait ends.
     pub(crate) fn look(&self, sleep: impl FnOnce(u64)) -> u64 {
         static SEEN: AtomicU64 = AtomicU64::new(u64::MAX);
         static AGAIN: AtomicU32 = AtomicU32::new(0);
@@ -65,7 +66,7 @@ impl Head {
         SEEN.store(now, Ordering::Relaxed);
         now
     }
-    /// The process sleeps for so many picoseconds.
+    /// The process sleeps for this many picoseconds.
     pub(crate) fn sleep(&self, ps: u64) {
         self.slept.fetch_add(ps, Ordering::Relaxed);
     }
@@ -74,7 +75,7 @@ impl Head {
         let memory = SharedMemory::open(path, ranks as usize * BYTES)?;
         let start = memory.start().wrapping_add(rank as usize * BYTES);
         std::mem::forget(memory);
-        // SAFETY: as in `Mailbox::head`; the memory is never unmapped, and the rank is one of so many.
+        // SAFETY: as in `Mailbox::head`; the memory is never unmapped, and the rank is one of this many.
         Ok(unsafe { &*start.cast::<Head>() })
     }
 }
@@ -101,7 +102,7 @@ impl Mailboxes {
         }
         Ok(all)
     }
-    /// Those at the path that another process tells.
+    /// Those at the path that another process states.
     pub(crate) fn open(path: &str, ranks: u32) -> io::Result<Mailboxes> {
         Ok(Mailboxes { memory: Rc::new(SharedMemory::open(path, ranks as usize * BYTES)?), ranks })
     }
@@ -120,8 +121,8 @@ impl Mailbox {
         self.all.memory.start().wrapping_add(self.rank as usize * BYTES)
     }
     fn head(&self) -> &Head {
-        // SAFETY: the memory holds so many mailboxes, is mapped while `self` is there, and consists of atomics that zeros
-        // are sound values of.
+        // SAFETY: the memory holds so many mailboxes, is mapped while `self` is there, and consists of atomics that
+        // zeros are sound values of.
         unsafe { &*self.start().cast::<Head>() }
     }
     fn words(&self) -> *mut u64 {
@@ -130,7 +131,7 @@ impl Mailbox {
     /// Puts words there, and lets the other side have its turn.
     fn put(&self, words: &[u64], turn: u32) {
         assert!(words.len() <= WORDS, "a sentence of {} words", words.len());
-        // SAFETY: it is this side's turn, so that nobody else looks at the words; the length was checked.
+        // SAFETY: it is this side's turn, so nobody else reads the words; the length was checked.
         unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), self.words(), words.len()) };
         let head = self.head();
         head.count.store(words.len() as u64, Ordering::Relaxed);
@@ -145,7 +146,7 @@ impl Mailbox {
         // SAFETY: it is this side's turn; the count is within the mailbox.
         unsafe { std::ptr::copy_nonoverlapping(self.words(), into.as_mut_ptr(), count) };
     }
-    /// Waits for a turn, for so long; whether it came.
+    /// Waits for a turn, for this long; whether it came.
     fn wait(&self, due: u32, limit: Duration) -> bool {
         let head = self.head();
         let seen = head.turn.load(Ordering::Acquire);
@@ -204,7 +205,7 @@ impl Mailbox {
     pub(crate) fn clock(&self) -> u64 {
         self.head().now()
     }
-    /// The process sleeps for so many picoseconds.
+    /// The process sleeps for this many picoseconds.
     pub(crate) fn sleeps(&self, ps: u64) {
         self.head().sleep(ps);
     }

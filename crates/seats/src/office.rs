@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Between looks whether a process is still there.
+/// Between checks whether a process is still there.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// How a rank spent the virtual time.
@@ -59,7 +59,7 @@ enum Heard {
 }
 
 impl Office {
-    /// Seats for so many processes.
+    /// Seats for this many processes.
     ///
     /// # Errors
     /// The system has no memory that processes share.
@@ -82,8 +82,8 @@ impl Office {
             calls: Rc::default(),
         }
     }
-    /// Makes an office of the same seats on a thread of this process: one that simulates while this one tells it which
-    /// processes have ended, and may halt it. This one must stay until that is over.
+    /// Makes an office of the same seats on a thread of this process. That office simulates while this one reports
+    /// which processes have ended, and may halt it. This one must stay until that is over.
     ///
     /// # Errors
     /// As [`Office::new`].
@@ -115,7 +115,7 @@ impl Office {
     pub fn starting_with(&self, start: impl FnOnce() + 'static) {
         *self.start.borrow_mut() = Some(Box::new(start));
     }
-    /// Must be told of each process that ends.
+    /// Must be called for each process that ends.
     pub fn on_end(&self) -> impl Fn(Rank) + Send + 'static {
         let ended = self.ended.clone();
         move |rank| ended[rank as usize].store(true, Ordering::Release)
@@ -124,7 +124,8 @@ impl Office {
     pub fn halt(&self) {
         self.halt_by(None);
     }
-    /// The same because a rank has failed: processes that may outlive the simulation are told which ([`Halted`](crate::Halted)).
+    /// The same because a rank has failed. Processes that may outlive the simulation learn which
+    /// ([`Halted`](crate::Halted)).
     pub fn halt_by(&self, rank: Option<Rank>) {
         (0..self.ranks).for_each(|each| self.boxes.of(each).halt(rank));
     }

@@ -57,7 +57,7 @@ impl Elsewhere for Remote {
         if bytes.len() as u64 != layout.bytes() {
             return Err(Refusal::OutOfBounds);
         }
-        // Only read from, whatever the pointer's type says.
+        // Only read from, in spite of the pointer's type.
         self.move_all(Way::Write, offset, layout, bytes.as_ptr().cast_mut())
     }
 }

@@ -1,8 +1,8 @@
 //! What ranks send, take and compute, in order: what a schedule of the program is made of.
 //!
-//! A control message is sent and taken by its ranks. A deposit is taken with the next control message that its poster sends
-//! to the same rank: what one rank posts to another arrives in that order. A fetch counts as sent by the rank whose memory
-//! it reads.
+//! A control message is sent and taken by its ranks. A deposit is taken with the next control message that its poster
+//! sends to the same rank, because posts between two ranks arrive in order. A fetch counts as sent by the rank whose
+//! memory it reads.
 
 use hotlink_fabric::units::Time;
 use hotlink_port::{Rank, Token};
@@ -29,11 +29,11 @@ pub enum Step {
         /// Its length.
         bytes: u64,
     },
-    /// The program computes for so long.
+    /// The program computes for this long.
     Computes(Time),
 }
 
-/// A message on its way.
+/// A message on its path.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     number: u32,

@@ -7,8 +7,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// Memory shared by this process, those it forks and those it hands the file to: a memory file, mapped. The system frees it when the
-/// last process that has it ends, however that ends; there is no name to leave behind.
+/// Memory shared by this process, those it forks and those it hands the file to: a memory file, mapped. The system
+/// frees it when the last process that has it ends, however that ends; there is no name to leave behind.
 pub struct SharedMemory {
     start: *mut u8,
     bytes: usize,
@@ -18,7 +18,7 @@ pub struct SharedMemory {
 
 impl SharedMemory {
     /// Maps `bytes` of zeros; pages take memory when first touched. Where the system forbids memory files, the memory
-    /// is anonymous: forked processes share it all the same.
+    /// is anonymous, and forked processes still share it.
     pub fn new(bytes: usize) -> io::Result<SharedMemory> {
         match memory_file(bytes) {
             Ok(file) => SharedMemory::of(file, bytes),
@@ -29,7 +29,7 @@ impl SharedMemory {
     pub fn of(file: OwnedFd, bytes: usize) -> io::Result<SharedMemory> {
         Ok(SharedMemory { start: map(Some(&file), 0, bytes)?, bytes, file: Some(file) })
     }
-    /// Maps `bytes` of another process's memory, by what its `path` told.
+    /// Maps `bytes` of another process's memory, by what its `path` returned.
     pub fn open(path: &str, bytes: usize) -> io::Result<SharedMemory> {
         let file = std::fs::File::options().read(true).write(true).open(path)?;
         if file.metadata()?.len() < bytes as u64 {
@@ -49,7 +49,7 @@ impl SharedMemory {
     pub fn start(&self) -> *mut u8 {
         self.start
     }
-    /// Makes the file at least so long; however many processes do so at once, it never gets shorter.
+    /// Makes the file at least this long. It never gets shorter, however many processes call this at once.
     pub fn extend(&self, bytes: u64) -> io::Result<()> {
         let Some(file) = &self.file else { return Err(io::ErrorKind::Unsupported.into()) };
         // SAFETY: an owned descriptor, and a byte of this function; nobody uses the file's last byte yet.
@@ -76,7 +76,7 @@ impl SharedMemory {
     }
 }
 
-/// A memory file of so many zeros, without a name. `HOTLINK_FORBID=memfd` plays a system that has none.
+/// A memory file of this many zeros, without a name. `HOTLINK_FORBID=memfd` plays a system that has none.
 pub fn memory_file(bytes: usize) -> io::Result<OwnedFd> {
     if is_forbidden("memfd") {
         return Err(io::ErrorKind::Unsupported.into());
@@ -135,8 +135,8 @@ pub fn can_order_everywhere() -> bool {
     !is_forbidden("membarrier") && membarrier(0) & (wanted | 1 << 31) == wanted && membarrier(TAKE_PART) == 0
 }
 
-/// Every thread of those processes has a full fence somewhere between the beginning and the end of this call. So they need
-/// none of their own, each time, to be in step with who calls this seldom. It interrupts each core on which one runs.
+/// Every thread of those processes has a full fence between the beginning and the end of this call. They then need no
+/// fence of their own to be ordered with a rare caller of this. It interrupts each core on which one runs.
 pub fn order_everywhere() {
     membarrier(ORDER_ALL);
 }
@@ -150,11 +150,11 @@ fn membarrier(command: u32) -> u32 {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) as u32 }
 }
 
-/// What this thread stored before is there for all before whatever it loads next.
+/// Earlier stores of this thread are visible to all before its later loads.
 #[inline(always)]
 pub fn full_fence() {
-    // A fence is compiled to `mfence`, which takes some eight times as long. It would also order stores that go around the
-    // cache; who makes such ends them himself.
+    // A fence is compiled to `mfence`, which takes some eight times as long. It would also order stores that bypass the
+    // cache; code with such stores ends them itself.
     #[cfg(target_arch = "x86_64")]
     // SAFETY: it changes nothing. The compiler moves no access to memory across it.
     unsafe {
@@ -200,7 +200,7 @@ pub fn send_file(socket: BorrowedFd<'_>, file: BorrowedFd<'_>) -> io::Result<()>
     let mut byte = [1u8];
     let mut room = Ancillary([0; 64]);
     let mut iov = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
-    // SAFETY: a zeroed header is valid; its pointers are to locals that outlive the call; the room holds one
+    // SAFETY: a zeroed header is valid, and its pointers are to locals that outlive the call. The room holds one
     // descriptor (CMSG_SPACE of an int is 24).
     unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
@@ -273,12 +273,12 @@ pub enum Ending {
     Signal(i32),
 }
 
-/// Forks; the child runs `body`, ends, and dies with this process whatever kills it.
+/// Forks. The child runs `body` and ends; it dies with this process, however that ends.
 pub fn fork(body: impl FnOnce()) -> io::Result<Child> {
     // SAFETY: plain system calls.
     let parent = unsafe { libc::getpid() };
-    // SAFETY: the child keeps to memory of its own copy, the shared mapping, and calls that are sound after a fork in
-    // a process with threads (glibc makes its allocator so); it ends by `exit_now` and runs no exit handler.
+    // SAFETY: the child uses only memory of its own copy, the shared mapping, and calls that are sound after a fork.
+    // With threads, glibc makes its allocator so. It ends by `exit_now` and runs no exit handler.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
@@ -327,7 +327,7 @@ pub fn kill(child: Child) {
     unsafe { libc::kill(child.0, libc::SIGKILL) };
 }
 
-/// Waits until one of `fds` can be read or has ended, or the time is up; tells which can.
+/// Waits until one of `fds` can be read or has ended, or the time is up. Returns which can.
 pub fn wait_readable(fds: &[i32], limit: Duration) -> Vec<bool> {
     let mut polled: Vec<_> = fds.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
     let ms = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
@@ -405,8 +405,8 @@ pub fn allow_descriptors(count: u64) -> Result<(), String> {
     }
 }
 
-/// Waits until somebody wakes those at `word`, which processes may share, or for so long; not at all if it is not `seen` any
-/// more. By the system's own clock, whatever the program takes for one.
+/// Waits until somebody wakes those at `word`, which processes may share, or for this long; not at all if it is no
+/// longer `seen`. The system's own clock counts, even if the program uses another one.
 pub fn wait_at(word: &AtomicU32, seen: u32, limit: Option<Duration>) {
     let time = limit.map(|limit| libc::timespec {
         tv_sec: limit.as_secs() as libc::time_t,
@@ -464,8 +464,8 @@ pub enum Way {
 /// Copies between this process's memory and that of process `pid`, `(address, bytes)` runs in order, equal sums.
 ///
 /// # Safety
-/// The local runs are memory that this process may read (`Write`) or write (`Read`) now. Addresses in the other
-/// process are checked by the kernel only for being mapped: the caller knows that they are meant.
+/// The local runs are memory that this process may read (`Write`) or write (`Read`) now. The kernel checks addresses in
+/// the other process only for being mapped: the caller knows that they are meant.
 pub unsafe fn transfer(pid: i32, way: Way, local: &[(u64, u64)], remote: &[(u64, u64)]) -> io::Result<u64> {
     const RUNS: usize = 256;
     let iovec = |&(start, len): &(u64, u64)| libc::iovec { iov_base: start as *mut _, iov_len: len as usize };

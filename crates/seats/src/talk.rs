@@ -47,7 +47,7 @@ codes! {
         Compute,
         /// The process goes on when the simulation lets it.
         Suspend,
-        /// It goes on with something else than waiting: time passes as for a look that finds nothing.
+        /// It goes on without a wait: time passes as for a poll that finds nothing.
         Pass,
         /// It needs no seat any more.
         Close,
@@ -70,7 +70,7 @@ codes! {
 
 /// Longest payload that travels in a sentence; longer ones are read where they are.
 pub(crate) const INLINE: usize = 1 << 10;
-/// So much of a message's payload comes with the news of it.
+/// This much of a message's payload arrives with its notice.
 pub(crate) const PREVIEW: usize = 256;
 
 /// Bytes as words, their number first.
@@ -111,7 +111,7 @@ pub(crate) fn put_refusal(words: &mut Vec<u64>, refusal: Refusal) {
     put_bytes(words, &serde_json::to_vec(&refusal).unwrap_or_default());
 }
 
-/// What a call came to: 0 and what `good` adds, or 1 and why not.
+/// The result of a call: 0 and what `good` adds, or 1 and the reason.
 pub(crate) fn put_result<T>(words: &mut Vec<u64>, result: Result<T, Refusal>, good: impl FnOnce(&mut Vec<u64>, T)) {
     match result {
         Ok(value) => {

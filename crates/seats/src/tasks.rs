@@ -116,8 +116,8 @@ impl Tasks {
     }
     fn found(&self, parked: &[i32]) -> io::Result<Option<Awake>> {
         let others: Vec<&Task> = self.known.iter().filter(|task| !parked.contains(&task.id)).collect();
-        // One that sleeps may have been woken by one that was awake and sleeps now: all have slept at one time if none has
-        // run between two looks. A single one has nobody to wake it.
+        // A sleeping thread may have been woken by one that was awake and sleeps now. All have slept at one time if
+        // none has run between two checks. A single one has nobody to wake it.
         let mut turns = Vec::new();
         for task in &others {
             if others.len() > 1 {
@@ -146,7 +146,7 @@ mod tests {
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-    /// Others of the test program come and go: only its own are looked for.
+    /// Others of the test program come and go: the search is for its own only.
     #[test]
     fn a_thread_that_spins_is_awake_and_one_that_waits_is_not() {
         let mut tasks = Tasks::of_process().unwrap();

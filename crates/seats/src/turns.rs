@@ -1,14 +1,14 @@
-//! Turns of the threads of a rank's process. A rank has one place in the simulation: its threads have the library one after the
-//! other, and virtual time goes on when all of them wait.
+//! Turns of the threads of a rank's process. A rank has one place in the simulation. Its threads use the library one
+//! after the other, and virtual time advances when all of them wait.
 //!
-//! A thread that calls the library waits for its turn, and one whose call cannot go on gives its turn up. A turn is given only
-//! when every other thread of the process sleeps, in the library or elsewhere, so that the order of turns is that of the
-//! program, not of the system. Then it is the turn of the thread whose last one is the longest ago; of two new ones, of the
-//! one that was made first. When nobody can go on, one of those that wait hands over to the simulator for all.
+//! A thread that calls the library waits for its turn, and one whose call cannot go on gives its turn up. A turn is
+//! given only when every other thread of the process sleeps, in the library or elsewhere. The program then decides the
+//! order of turns, not the system. The turn goes to the thread whose last one is the longest ago; of two new threads,
+//! to the older. When nobody can go on, one of those that wait hands over to the simulator for all.
 //!
-//! No thread tells when it falls asleep elsewhere. One of those that wait looks for that: often at first, then every
-//! millisecond. A thread that neither sleeps nor calls holds the rank up; after [`Turns::limit`] of its processor time the
-//! process ends, and says why.
+//! No thread reports that it falls asleep elsewhere. One of those that wait checks it: often at first, then every
+//! millisecond. A thread that neither sleeps nor calls holds the rank up. After [`Turns::limit`] of its processor time
+//! the process ends, and says why.
 
 use crate::door::{Awaits, Door, awaits, clock, within};
 use crate::sys;
@@ -23,9 +23,9 @@ use std::time::Duration;
 /// Seconds of processor time that a thread may take, without a call or a sleep, while another waits for it; 0: any.
 const LIMIT: &str = "HOTLINK_SPIN_LIMIT";
 const LIMIT_S: u64 = 60;
-/// Turns of new calls after which those that wait look again whether they can go on.
+/// Turns of new calls after which those that wait check again whether they can go on.
 const PATIENCE: u64 = 16;
-/// Looks for threads that sleep before the one that looks naps: on one core, others run until they sleep.
+/// Checks for sleeping threads before the checking thread naps: on one core, others run until they sleep.
 const YIELDS: u32 = 20;
 /// How long it naps.
 const SHORT: Duration = Duration::from_micros(50);
@@ -38,7 +38,7 @@ pub enum Want {
     Turn,
     /// That something happens.
     Event,
-    /// The time that a look in vain takes.
+    /// The time of a poll in vain.
     Look,
     /// A time.
     Sleep,
@@ -90,7 +90,7 @@ struct Parked {
     task: i32,
     bell: &'static Bell,
     want: Want,
-    /// Changes before it last looked.
+    /// Changes before its last check.
     seen: u64,
     last: u64,
     until: Option<Time>,
@@ -116,16 +116,16 @@ struct State {
     /// The holder has handed over to the simulator for all.
     going: bool,
     parked: Vec<Parked>,
-    /// Who looks for threads that fall asleep; 0: nobody.
+    /// The thread that checks for threads that fall asleep; 0: none.
     watcher: i32,
     /// Counts what those that wait may wait for.
     changes: u64,
     turns: u64,
-    /// The last turn before which nobody waited who should look again.
+    /// The last turn before which no waiting thread had to check again.
     fair: u64,
 }
 
-/// What is to be done next.
+/// The next thing to do.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     Turn(usize),
@@ -179,7 +179,7 @@ impl State {
         if !wants(Want::Event) {
             return Next::GoOn(Want::Sleep, until);
         }
-        // Who does not say until when looks again soon.
+        // A thread that does not say until when checks again soon.
         let all = self.parked.iter().all(|parked| parked.until.is_some());
         Next::GoOn(Want::Event, until.filter(|_| all))
     }
@@ -221,7 +221,7 @@ pub(crate) fn told(places: &[Place]) -> Cow<'static, str> {
     Cow::Owned(told.collect::<Vec<_>>().join(" and "))
 }
 
-/// How a thread lends its door to what is to be done there.
+/// How a thread lends its door for work there.
 pub type Lends<'a> = &'a dyn Fn(&mut dyn FnMut(&mut Door));
 
 /// See the module.
@@ -237,9 +237,9 @@ pub struct Turns {
 
 static TURNS: OnceLock<Turns> = OnceLock::new();
 
-/// From now on this process's threads take turns, and this one has the first; `tell` says why the process must end, and `sleeps` is
-/// how threads sleep, also by the system's functions where clocks are virtual. `false`: the system does not tell what threads
-/// do.
+/// From now on this process's threads take turns, and this one has the first. `tell` reports why the process must end.
+/// `sleeps` is how threads sleep, also by the system's functions where clocks are virtual. Returns `false` if the
+/// system does not show what threads do.
 pub fn take_turns(tell: fn(&str), sleeps: Sleeps) -> bool {
     let Ok(tasks) = Tasks::of_process() else { return false };
     let limit = std::env::var(LIMIT).ok().and_then(|word| word.parse().ok()).unwrap_or(LIMIT_S);
@@ -259,7 +259,7 @@ pub fn turns() -> Option<&'static Turns> {
     TURNS.get()
 }
 
-/// Has a thread sleep for so many picoseconds, if it can.
+/// Has a thread sleep for this many picoseconds, if it can.
 pub type Sleeps = extern "C" fn(u64) -> bool;
 
 static SLEEPS: OnceLock<Sleeps> = OnceLock::new();
@@ -269,22 +269,22 @@ pub fn sleeps_by(sleeps: Sleeps) {
     SLEEPS.get_or_init(|| sleeps);
 }
 
-/// Whether this thread could sleep for so long beside others.
+/// Whether this thread could sleep for this long while others work.
 pub(crate) fn sleeps(ps: u64) -> bool {
     SLEEPS.get().is_some_and(|sleeps| sleeps(ps))
 }
 
-/// What a thread that looks for sleeping ones has seen.
+/// What a thread that checks for sleeping ones has seen.
 #[derive(Default)]
 struct Watch {
     turns: u64,
     looks: u32,
-    /// Who ran, and the processor time that it had taken.
+    /// The thread that ran, and the processor time that it had taken.
     since: Option<Awake>,
 }
 
 impl Watch {
-    /// Begins anew where others have had turns.
+    /// Starts again where others have had turns.
     fn renew(&mut self, turns: u64) {
         if self.turns != turns {
             *self = Watch { turns, ..Watch::default() };
@@ -314,7 +314,7 @@ impl Turns {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-    /// Processor seconds after which a thread that neither calls nor sleeps is told.
+    /// Processor seconds after which a thread that neither calls nor sleeps is reported.
     fn limit(&self) -> u64 {
         self.limit.unwrap_or(0) / sys::ticks_per_second()
     }
@@ -352,7 +352,7 @@ impl Turns {
         let mut rests = (None, false);
         lends(&mut |door| rests = door.rests());
         let (until, stirred) = rests;
-        // What has happened meanwhile is looked at first.
+        // Earlier events are handled first.
         let want = if want == Want::Look && stirred { Want::Turn } else { want };
         OWN.with(|own| {
             own.in_vain.set(matches!(want, Want::Look | Want::Sleep));
@@ -490,7 +490,7 @@ mod tests {
         assert_eq!(state.choice(Time(0)), Next::Turn(0));
         state.turns += PATIENCE;
         assert_eq!(state.choice(Time(0)), Next::Turn(1));
-        // Of calls, that of the thread whose turn is the longest ago.
+        // Among calls, that of the thread whose turn is the longest ago.
         state.parked = vec![parked(1, Want::Turn, 0, 9), parked(2, Want::Turn, 0, 8)];
         assert_eq!(state.choice(Time(0)), Next::Turn(1));
     }
@@ -504,12 +504,12 @@ mod tests {
         assert_eq!(state.choice(Time(70)), Next::Turn(0));
         state.parked.push(Parked { until: until(90), ..parked(2, Want::Event, 5, 2) });
         assert_eq!(state.choice(Time(0)), Next::GoOn(Want::Event, until(70)));
-        // One that does not say until when looks again soon.
+        // A thread that does not say until when checks again soon.
         state.parked.push(parked(3, Want::Event, 5, 3));
         assert_eq!(state.choice(Time(0)), Next::GoOn(Want::Event, None));
         state.parked.push(parked(4, Want::Look, 5, 4));
         assert_eq!(state.choice(Time(0)), Next::GoOn(Want::Look, until(70)));
-        // The look is over, and nothing has happened for others; then an event has come for all.
+        // The poll is over, and nothing has happened for others; then an event has come for all.
         state.gone_on(Want::Look);
         assert_eq!(state.choice(Time(0)), Next::Turn(3));
         state.parked.pop();

@@ -1,11 +1,12 @@
-//! What ranks wait for, told when a wait has taken long; and how one sees that no rank can go on.
+//! What ranks wait for, reported when a wait has taken long, and the proof that no rank can go on.
 //!
-//! Each rank has a line. A rank whose wait has lasted its idling's first naps gives the wait a number and says what it
-//! waits for; from then on it counts each of its polls in vain (*beats*). An event ends the wait without a word: the next
-//! long wait has another number. So a wait costs nothing before it is long, and nothing when it ends.
+//! Each rank has a line. A wait becomes long after the first naps of its rank's idling. The rank then gives it a
+//! number, notes what it waits for, and counts each of its polls in vain (*beats*). An event ends the wait without a
+//! note: the next long wait has another number. A wait thus costs nothing before it is long, and nothing when it ends.
 //!
-//! No rank can go on if all that are not over wait, no number changes, and after that was seen once every rank has polled
-//! several times more in vain: whatever had been sent by then would have come. A rank that computes does not beat.
+//! No rank can go on if three things hold. All ranks that are not over wait, and no number changes. After both were
+//! seen, every rank has polled several times more in vain: all earlier messages would have arrived by then. A rank that
+//! computes does not beat.
 #![allow(unsafe_code)]
 
 use crate::name;
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 const BEATS: u64 = 8;
 /// They take at least a quarter of the time allowed, within these: a network may be slow.
 const CONFIRM: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
-/// Ranks that a report tells of one by one.
+/// Ranks that a report names one by one.
 const TOLD: usize = 16;
 
 #[repr(C, align(128))]
@@ -29,7 +30,7 @@ struct Line {
     /// The number of the wait; 0: none was long yet.
     number: AtomicU64,
     beats: AtomicU64,
-    /// A [`Call`], by number, and one more; 0: not told.
+    /// A [`Call`], by number, plus one; 0: none.
     call: AtomicU32,
     /// With which rank and tag, and one more; 0: any.
     peer: AtomicU32,
@@ -40,12 +41,12 @@ struct Line {
     opened: AtomicBool,
 }
 
-/// Words of a function's name, of which so much is told.
+/// Words of a function's name in a report.
 const NAME: usize = 5;
 /// The function that this process is in: where its name begins, and its length.
 static WITHIN: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
-/// This process goes into a function of its library, by whose name a long wait there is told.
+/// This process enters a function of its library, whose name a report of a long wait gives.
 #[inline(always)]
 pub fn waits_in(name: &'static str) {
     WITHIN[0].store(name.as_ptr() as usize, Relaxed);
@@ -57,8 +58,8 @@ pub fn waits_in(name: &'static str) {
 pub fn function() -> &'static str {
     match WITHIN[0].load(Relaxed) {
         0 => "",
-        // SAFETY: `waits_in` has put both there, of a name that lives for ever. It is for a process of which one thread
-        // at a time is in the library: the others are quiet.
+        // SAFETY: `waits_in` has put both there, for a name that lives for ever. One thread of the process at a time is
+        // in the library: the others are quiet.
         start => unsafe {
             let bytes = std::slice::from_raw_parts(start as *const u8, WITHIN[1].load(Relaxed));
             std::str::from_utf8_unchecked(bytes)
@@ -66,7 +67,7 @@ pub fn function() -> &'static str {
     }
 }
 
-/// Does something of which nothing is told: who looks in vain and goes on does not wait.
+/// Does something that is not reported: a thread that polls in vain and goes on does not wait.
 pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
     let before = QUIET.load(Relaxed);
     QUIET.store(true, Relaxed);
@@ -86,15 +87,15 @@ unsafe impl Send for Waits {}
 // SAFETY: as above.
 unsafe impl Sync for Waits {}
 
-/// What a rank tells of its wait where it shares no memory with who looks.
+/// What a rank reports of its wait where it shares no memory with the watcher.
 pub type Words = [u64; 5 + NAME];
 
-/// Names the memory of the lines that a job's launcher looks at.
+/// Names the memory of the lines that a job's launcher reads.
 pub const WAITS: &str = "HOTLINK_WAITS";
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From now on this process tells of no wait: another of its threads may do what its thread in a call waits for.
+/// From now on this process reports no wait: another of its threads may do what its thread in a call waits for.
 pub fn keep_quiet() {
     QUIET.store(true, Relaxed);
 }
@@ -107,7 +108,8 @@ impl Waits {
     pub fn new(ranks: u32) -> io::Result<Arc<Waits>> {
         Ok(Arc::new(Waits { lines: SharedMemory::new(Waits::bytes(ranks))?, ranks }))
     }
-    /// Those that the launcher of this process's job looks at ([`WAITS`]); where it does not, of this process alone.
+    /// Those that the launcher of this process's job reads ([`WAITS`]). Without such a launcher, those of this process
+    /// alone.
     ///
     /// # Errors
     /// The system's.
@@ -191,7 +193,7 @@ impl Waits {
         };
         format!("{}{more}", call.name())
     }
-    /// A look-out for waits of these ranks that cannot end, each of so long.
+    /// A watch for waits of these ranks that cannot end, each of this duration.
     pub fn watch(self: &Arc<Waits>, stall: Duration) -> Watch {
         Watch { waits: self.clone(), stall, numbers: Vec::new(), since: Instant::now(), confirmed: None }
     }
@@ -201,7 +203,7 @@ impl Waits {
 pub struct Watch {
     waits: Arc<Waits>,
     stall: Duration,
-    /// Of every rank: the number of its wait, when they last changed; 0 of one that is over or does not wait.
+    /// For every rank, the number of its wait when they last changed; 0 if it is over or does not wait.
     numbers: Vec<u64>,
     since: Instant,
     /// All have waited for long: since when that is known, and the beats of every rank then.
@@ -209,8 +211,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// To be called now and then; `is_over`: whether a rank's program has ended well. Who waits for whom, if no rank that is
-    /// not over can go on.
+    /// To be called now and then. `is_over`: whether a rank's program has ended well. Returns which rank waits for
+    /// which, if no rank that is not over can go on.
     pub fn look(&mut self, is_over: impl Fn(Rank) -> bool) -> Option<String> {
         let over: Vec<bool> = (0..self.waits.ranks).map(is_over).collect();
         let (numbers, beats): (Vec<u64>, Vec<u64>) =
@@ -251,7 +253,7 @@ impl Watch {
             cycle.unwrap_or_default()
         )
     }
-    /// Ranks of which each waits for the next, the last for the first.
+    /// Ranks in a cycle: each waits for the next, the last for the first.
     fn cycle(&self, over: &[bool]) -> Option<Vec<Rank>> {
         (0..self.waits.ranks).find_map(|start| {
             let mut way = vec![start];
@@ -281,7 +283,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Of a rank.
+    /// The account of a rank.
     pub fn new(waits: &Arc<Waits>, rank: Rank) -> Account {
         Account { waits: waits.clone(), rank, is_told: false, listens: false }
     }

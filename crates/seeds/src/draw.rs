@@ -1,8 +1,8 @@
 //! The figures and tables of a study as SVG, on the study's own axes: our curves, with what the study prints where it does.
 //!
-//! How a point comes about is seen: packets are solid, counted loads dotted, closed forms dashed, measurements marks alone;
-//! what a study prints is a ring, or a black line where it holds at every place. What lies beyond a printed axis is cut there,
-//! and said below.
+//! The style shows the origin of a point: packets are solid, counted loads dotted, closed forms dashed, and
+//! measurements marks alone. A study's printed value is a ring, or a black line where it holds at every place. Values
+//! beyond a printed axis are cut there, and named below.
 
 use crate::sheets::{self, Across, Mark, Sheet, Shows, Side, Upwards};
 use crate::{Report, Row, Study};
@@ -71,7 +71,7 @@ fn number(row: &Row, key: &str) -> Option<f64> {
     row.key(key).and_then(Value::as_f64)
 }
 
-/// One for each fabric, series and engine; where a point tells what counted loads give, one for those, too.
+/// One for each fabric, series and engine; where a point has the result of counted loads, one for those, too.
 fn curves(rows: &[&Row], key: &str) -> Vec<Curve> {
     let mut all: Vec<Curve> = Vec::new();
     let mut colours: Vec<String> = Vec::new();

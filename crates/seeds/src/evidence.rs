@@ -1,4 +1,4 @@
-//! What a number is worth as evidence: how it came about and which inputs it rests on. The class of a row follows; nobody
+//! What a number is worth as evidence: its origin and the inputs that it rests on. The class of a row follows; nobody
 //! writes it by hand.
 //!
 //! A claim of `catalog/published/` names the values of the catalog that were taken from it or fitted to it (`gives`). A
@@ -29,8 +29,8 @@ impl Evidence {
         Evidence::default()
     }
 
-    /// What an engine made of a machine. Its inputs are those that engines have asked of it so far: give each question a
-    /// machine of its own ([`unasked`]).
+    /// What an engine computed of a machine. Its inputs are those that engines have asked for so far: give each
+    /// question a machine of its own ([`unasked`]).
     pub(crate) fn of(method: Method, spec: &FabricSpec) -> Evidence {
         let inputs = spec.used().used.into_keys().map(|key| format!("{}/{key}", spec.name)).collect();
         Evidence { method: Some(method), inputs }
@@ -72,7 +72,7 @@ impl Evidence {
     }
 }
 
-/// The same machine, of which nothing was asked yet.
+/// The same machine before any question.
 pub(crate) fn unasked(spec: &FabricSpec) -> FabricSpec {
     FabricSpec { parameters: spec.parameters.unasked(), ..spec.clone() }
 }
@@ -81,8 +81,8 @@ pub(crate) fn unasked(spec: &FabricSpec) -> FabricSpec {
 pub(crate) struct Found {
     pub(crate) value: f64,
     evidence: Evidence,
-    /// The number's interval as the machine's uncertain inputs move within what they state, and the inputs that move it, the
-    /// strongest first.
+    /// The number's interval as the machine's uncertain inputs move within what they state, and the inputs that move
+    /// it, the strongest first.
     varied: Option<([f64; 2], Vec<String>)>,
     /// Uncertain inputs that state no range.
     fixed: Vec<String>,
@@ -98,7 +98,7 @@ impl Found {
         Found::of_unasked(method, &unasked(spec), answer)
     }
 
-    /// Of a machine of which nothing was asked.
+    /// Evidence of a machine before any question.
     fn of_unasked<E>(
         method: Method,
         spec: &FabricSpec,
@@ -146,7 +146,7 @@ impl Found {
 pub enum Class {
     /// A number of a simulation, none of whose inputs was taken from the printed one.
     Prediction,
-    /// Who is ahead, where that changes, or whether a statement holds.
+    /// Which side is ahead, where that changes, or whether a statement holds.
     Ordering,
     /// The number that counted loads allow at most.
     Bound,

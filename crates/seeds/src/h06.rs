@@ -1,5 +1,5 @@
-//! H06: a hardware barrier for small commodity clusters, the machines it surveys, what it did for Abinit, and the system
-//! itself as it was run here.
+//! H06: a hardware barrier for small commodity clusters. The study has the machines that it surveys, the effect on
+//! Abinit, and the system itself as it was run here.
 
 mod abinit;
 mod claims;

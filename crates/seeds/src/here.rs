@@ -16,8 +16,8 @@ const FIGURES: [(&str, &str); 5] = [
     ("s27: TCP/IP", "measure sockets --size 1MiB"),
 ];
 
-/// The records of every figure, each with the study and the figure it stands beside; each point in so many seconds and
-/// blocks (those of `measure` where none are given).
+/// The records of every figure, each with its study and figure. Each point takes so many seconds and blocks (those of
+/// `measure` by default).
 ///
 /// # Errors
 /// A command's own.

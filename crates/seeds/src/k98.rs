@@ -1,8 +1,8 @@
 //! K98: SCI, Myrinet and T3D at three levels of support by the operating system.
 //!
-//! Of K98's curves only the axes, the orderings stated in the text and one label (126 MB/s) are left; they are held
-//! against simulated hosts whose parameters were not fitted to any of them: deposits by the hosts' model (s19-24),
-//! message passing and TCP/IP by the message stack on simulated ports (s25-27).
+//! Of K98's curves only the axes, the orderings stated in the text and one label (126 MB/s) are left. They are compared
+//! with simulated hosts whose parameters were not fitted to any of them. Deposits use the hosts' model (s19-24);
+//! message passing and TCP/IP use the message stack on simulated ports (s25-27).
 
 mod claims;
 mod figures;
@@ -26,7 +26,7 @@ const FABRICS: [&str; 4] = ["k98-myrinet", "k98-sci", "k98-clustar", "k98-t3d"];
 const STRIDES: [u64; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64];
 /// Payload of the strided deposits; s24's largest block.
 const BLOCK: u64 = 512 << 10;
-/// Large enough that the first and last packet's way no longer counts.
+/// Large enough that the first and last packet's path no longer counts.
 const LARGE: u64 = 8 << 20;
 
 /// Payload of a bar of s27.
@@ -125,7 +125,7 @@ impl Model {
         &self.platform(fabric).1
     }
 
-    /// Of a deposit: the host's model read the machine when it was made.
+    /// Evidence of a deposit: the host's model read the machine when it was made.
     fn evidence(&self, fabric: &str) -> Evidence {
         Evidence::of(Method::Packet, self.spec(fabric))
     }

@@ -1,5 +1,5 @@
-//! The five studies that hotlink grew out of, as questions over `hotlink-study`: their tables, figures and claims, each with
-//! what the models give; beside them results of the same hardware by others.
+//! The five studies that hotlink grew out of, as questions over `hotlink-study`. Their tables, figures and claims each
+//! have what the models give. Results of the same hardware by others are added.
 //!
 //! It is a report: what does not hold is said, with the numbers.
 

@@ -26,7 +26,7 @@ pub(super) fn questions() -> Result<Vec<Question>, Error> {
     rows_of(&sources).flat_map(|(.., asked)| std::iter::once(&asked.command).chain(&asked.over)).map(ask).collect()
 }
 
-/// Each result beside what the simulated machine gives.
+/// Each result with the answer of the simulated machine.
 pub(super) fn report() -> Result<Report, Error> {
     let sources = Library::embedded().sources()?;
     let rows: Vec<_> = rows_of(&sources).collect();

@@ -22,9 +22,9 @@ use rayon::prelude::*;
 const NODES: u32 = 64;
 /// Barriers and short broadcasts under load.
 const SAMPLES: u32 = 100;
-/// What the abstract says of its flood: "flooded with a background traffic of unicast messages". Full load, a random
-/// partner for each message; of the length nothing is said, so that it is the one that floods have where none is given. It
-/// stands in every row under load.
+/// The abstract describes its flood as "flooded with a background traffic of unicast messages". This is full load, with
+/// a random partner for each message. The abstract gives no length, so floods have their default length. It stands in
+/// every row under load.
 const FLOOD: &str = "uniform:1";
 /// Other floods at full load, shown as points: the abstract picks none of them.
 const OTHER_FLOODS: [&str; 3] = ["uniform:1:320", "uniform:1:1024", "permutation:1"];
@@ -66,7 +66,7 @@ pub(super) fn report() -> Result<Report, Error> {
     Ok(Report { name: "P01", title, claims, series })
 }
 
-/// A flood in words; figures and rows tell its messages' size beside.
+/// A flood in words; figures and rows give its messages' size separately.
 fn in_words(flood: &str) -> &'static str {
     if flood.starts_with("uniform") { "random partners, full load" } else { "fixed partners, full load" }
 }
@@ -159,7 +159,7 @@ fn bandwidths(spec: &FabricSpec, claim: &Claim) -> Rows {
     ])
 }
 
-/// The share of barriers that take less than 20 us beside a flood, in per cent.
+/// The share of barriers that take less than 20 us under a flood, in per cent.
 fn short_barriers(spec: &FabricSpec, flood: BackgroundSpec) -> Result<Found, String> {
     let what = Collective { background: Some(flood), ..loaded(Algorithm::Hardware, None, SAMPLES) };
     Found::once(Method::Packet, spec, |spec| Ok(100.0 * share_under(&run(spec, what)?.latency, 20.0)))
@@ -175,7 +175,7 @@ fn barriers_under_load(spec: &FabricSpec, claim: &Claim) -> Rows {
     Ok(vec![row.known_not_to_hold().under(why)])
 }
 
-/// The same beside every flood that was tried.
+/// The same with every flood that was tried.
 fn floods(spec: &FabricSpec) -> Rows {
     let point = |flood: &str| {
         let told: BackgroundSpec = flood.parse()?;
@@ -194,7 +194,7 @@ fn broadcast_under_load(spec: &FabricSpec, claim: &Claim) -> Rows {
     Ok(vec![row.under("median at load 1; `in 200 us` is an upper limit: it holds if no longer than printed")])
 }
 
-/// Medians of an algorithm alone and beside a flood, and what they rest on.
+/// Medians of an algorithm alone and under a flood, and what they rest on.
 fn beside(spec: &FabricSpec, [alone, loaded]: [Collective; 2], number: Number) -> Result<([f64; 2], Evidence), String> {
     let spec = unasked(spec);
     let times = [number(&run(&spec, alone)?), number(&run(&spec, loaded)?)];

@@ -7,7 +7,7 @@ use hotlink_fabric::catalog::Claim;
 use hotlink_fabric::maths;
 use serde_json::Value;
 
-/// One quantity or claim of a study beside what the models give.
+/// One quantity or claim of a study with what the models give.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The claim's identifier.
@@ -29,7 +29,7 @@ pub struct Row {
     /// Conditions, and how the number comes about.
     pub conditions: String,
     is_ordering: bool,
-    /// Whether a statement was found to hold; `None`: the numbers tell, if there are two.
+    /// Whether a statement was found to hold; `None`: the numbers decide, if there are two.
     told: Option<bool>,
     /// Whether it is known to hold.
     expected: bool,
@@ -56,7 +56,7 @@ impl Row {
         }
         .also("source", claim.source.clone())
     }
-    /// A point of a series, of which the study prints no number.
+    /// A point of a series without a printed number.
     pub(crate) fn point(id: &str, quantity: &str, evidence: Evidence, value: f64, unit: &str) -> Row {
         Row {
             id: id.to_owned(),
@@ -191,7 +191,7 @@ impl Row {
         Class::of(self)
     }
 
-    /// Whether the claim tells who is ahead, or is a statement: a number in it is where that changes, or a limit.
+    /// Whether the claim says who is ahead, or is a statement: a number in it is where that changes, or a limit.
     pub(crate) fn is_ordering(&self) -> bool {
         self.is_ordering || self.is_judged()
     }
@@ -201,9 +201,9 @@ impl Row {
         self.told.is_some()
     }
 
-    /// Whether the claim holds in the model; `None`: nothing to hold (a point of a series, a gap). Of two numbers, those of
-    /// inputs must agree to a unit of the last printed place; others must be near. A prediction is held to the number that
-    /// stood before the datum was known, if there is one: a model that was mended since predicts nothing.
+    /// Whether the claim holds in the model. `None`: nothing to hold (a point of a series, a gap). Of two numbers,
+    /// those of inputs must agree to a unit of the last printed place; others must be near. If a number was predicted
+    /// before the datum was known, the prediction is held to that one: a model that was changed since predicts nothing.
     pub fn is_held(&self) -> Option<bool> {
         match self.on_file() {
             Some(number) => self.error_of(number).map(|_| self.is_near(number, ["predicted_low", "predicted_high"])),

@@ -1,4 +1,4 @@
-//! How well the studies come out: what the models predict and by how much they miss, who is ahead, and what is no evidence.
+//! The score of the studies: what the models predict and by how much they miss, who is ahead, and what is no evidence.
 //!
 //! Rows of one curve count once, and so do the readings of one claim. They hold if each of them does.
 
@@ -46,8 +46,8 @@ fn data<'a>(rows: impl Iterator<Item = &'a Row>, holds: impl Fn(&Row) -> Option<
     all
 }
 
-/// Every claim of a study, what is wrong first: what does not hold, gaps, the rest; of each the predictions before the
-/// others, and the largest error first.
+/// Every claim of a study, wrong ones first: what does not hold, then gaps, then the rest. Within each group
+/// predictions come first, and the largest error first.
 pub fn verdicts(report: &Report) -> Vec<Record> {
     let mut rows: Vec<&Row> = report.claims.iter().collect();
     let rank = |row: &Row| match (row.is_held(), row.class()) {

@@ -1,5 +1,5 @@
-//! What the studies print, figure by figure and table by table: which of our points belong there, on which axes, and which
-//! printed values stand with them. The axes are the study's own where they survived.
+//! What the studies print, figure by figure and table by table. Each sheet says which of our points belong there, on
+//! which axes, and which printed values stand with them. The axes are the study's own where they survived.
 
 use crate::Study;
 use Across::{Linear, Powers, Ratios, Words};
@@ -17,7 +17,7 @@ pub(crate) struct Sheet {
 pub(crate) enum Shows {
     /// Points of the series that have this identifier and whose quantity begins so.
     Curves { points: (&'static str, &'static str), x: Side<Across>, y: Side<Upwards>, printed: &'static [Mark] },
-    /// Claims with this identifier that have a fabric and a series, side by side.
+    /// Bars of claims with this identifier that have a fabric and a series.
     Bars { claims: &'static str, y: Side<Upwards> },
     /// Values of a series with this identifier, a column for each quantity.
     Values(&'static str),
@@ -351,7 +351,7 @@ mod tests {
     use hotlink_fabric::catalog::Library;
     use std::collections::BTreeSet;
 
-    /// What the study prints as numbers of a figure or in words is on a table, so that nothing is left out.
+    /// A table has what the study prints as numbers of a figure or in words, so that nothing is left out.
     #[test]
     fn every_claim_is_on_a_sheet_and_names_are_apart() {
         let library = Library::embedded();

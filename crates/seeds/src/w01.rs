@@ -1,7 +1,7 @@
 //! W01: zero-copy message passing over SCI. The message stack runs on the simulated fabric; rows name the commands.
 //!
-//! No parameter is fitted to what W01 prints: its two bandwidths follow from the memory system, the bus and the chain of
-//! pages (`crates/memory`). Set-up times are by analogy.
+//! No parameter is fitted to what W01 prints: its two bandwidths follow from the memory system, the bus and the chain
+//! of pages (`crates/memory`). Registration times are by analogy.
 
 mod claims;
 mod figures;
@@ -21,7 +21,7 @@ use runs::Runs;
 use serde_json::Value;
 
 const FABRIC: &str = "w01-sci-d330";
-/// Large enough that set-up no longer counts.
+/// Large enough that registration no longer counts.
 const LARGE: u64 = 8 << 20;
 
 /// What its rows and figures are read from.
@@ -44,7 +44,7 @@ pub(super) fn report(measure: Option<&dyn Measure>) -> Result<Report, Error> {
     Ok(Report { name: "W01", title, claims: rows, series })
 }
 
-/// What a buffer's set-up takes.
+/// The times to register a buffer.
 struct Setups(Adapter);
 
 impl Setups {
@@ -65,7 +65,7 @@ fn mib(record: &Value) -> f64 {
     number(record, "bandwidth_MBps") * 1e6 / f64::from(1 << 20)
 }
 
-/// The other way to move regular segments, which the seed does not say it took.
+/// The other path to move regular segments, which the seed does not say it took.
 fn by_stores(spec: &FabricSpec, claim: &Claim) -> Result<Row, Error> {
     let rate = |spec: &FabricSpec| {
         let host = Host::new(spec).map_err(|error| Error::Input(error.to_string()))?;

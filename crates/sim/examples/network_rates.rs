@@ -1,4 +1,5 @@
-//! How fast the packet network runs, on CPU time of one thread, beside the bare rate of its event core in the same run.
+//! How fast the packet network runs on CPU time of one thread, compared with the bare rate of its event core in the
+//! same run.
 //!
 //! `cargo run --release -p hotlink-sim --example network_rates [WORD]`: only the lines that contain WORD.
 
@@ -124,8 +125,8 @@ fn random_messages(what: &str, spec: &FabricSpec, nodes: u32, each: u32, aim: Ai
     }
 }
 
-/// Every node sends so many packets to the node `shift` places on. Tells how many packets are in the network at once, at
-/// most, and the memory of the whole process then.
+/// Every node sends this many packets to the node `shift` places on. Prints the most packets in the network at once,
+/// and the memory of the whole process then.
 fn under_way(what: &str, name: &str, nodes: u32, (packet, each, shift): (u32, u64, u32)) {
     if !wanted(what) {
         return;
@@ -171,7 +172,7 @@ fn demand(pattern: &str, fabric: &Fabric) -> Demand {
     traffic.demand(fabric.nodes(), 1).expect("valid")
 }
 
-/// The same traffic by each kind of way: how a packet's choice is paid for. Each node offers `mbps`.
+/// The same traffic by each kind of path: how a packet's choice is paid for. Each node offers `mbps`.
 fn by_ways(pattern: &str, mbps: f64) {
     let dragonfly = |routing| FabricSpec { routing, ..catalog::load("slingshot-dragonfly").expect("of the catalog") };
     let tree = fat_tree(64);

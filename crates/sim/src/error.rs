@@ -19,7 +19,7 @@ pub enum SimError {
     /// An input that cannot be simulated: what was wrong and what is allowed.
     #[error("{0}")]
     Input(String),
-    /// The routing (with what has failed) leaves no way.
+    /// The routing (with what has failed) leaves no path.
     #[error("no route from {from} to {to}")]
     NoRoute {
         /// Name of the sender.

@@ -1,7 +1,7 @@
 //! Links and switches that fail, come back or degrade at given times.
 //!
-//! The simulation then routes around what is down where the routing offers another way ([`crate::net`]); what cannot be
-//! reached any more is listed with the run.
+//! The simulation routes packets around what is down where the routing offers another path ([`crate::net`]). The run
+//! lists the pairs that can no longer reach each other.
 
 use hotlink_fabric::network::{Channel, Network, Resource, Vertex};
 use hotlink_fabric::units::Time;

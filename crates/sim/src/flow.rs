@@ -1,7 +1,7 @@
 //! What the simulator adds to a fabric's description: buffers, streams and packet size.
 //!
-//! A load count needs none of this; none of it raises a capacity. What a fabric does not state is an assumption of its
-//! technology or flow control, and answers name it.
+//! A load count needs none of this; none of it raises a capacity. An assumption of the technology or flow control
+//! replaces what a fabric does not state, and answers name it.
 
 use crate::fault::Fault;
 use hotlink_event::Gauge;
@@ -44,26 +44,28 @@ pub struct Settings {
     pub switch_buffer_bytes: u32,
     /// Share of an Ethernet port's buffer from which on it pauses its link; `None`: the fabric's `pfc_pause_share`.
     pub pause_share: Option<f64>,
-    /// Share of that buffer at which the link goes on, not above the other; `None`: the fabric's `pfc_resume_share` of that.
+    /// Share of that buffer at which the link resumes, at most the other; `None`: the fabric's `pfc_resume_share` of
+    /// that.
     pub resume_share: Option<f64>,
-    /// Virtual lanes of a link; `None`: the fabric's `virtual_channels` where packets choose, else what its routing needs.
+    /// Virtual lanes of a link; `None`: the fabric's `virtual_channels` where packets choose, else what its routing
+    /// needs.
     pub lanes: Option<u32>,
     /// Buffer of an adapter, each way, in bytes.
     pub nic_buffer_bytes: u32,
-    /// Messages from which a node takes packets in turn.
+    /// Concurrent messages per node, served round-robin.
     pub streams: u16,
     /// Packets that a node may have unanswered (SCI's stream buffers; on QsNet, with those in its adapter);
     /// `u16::MAX`: no limit.
     pub outstanding: u16,
-    /// Packets of a node's hosts that may be in a wormhole network without an acknowledgement; `u16::MAX`: no limit, and
-    /// none is sent.
+    /// Packets of a node's hosts that may be unacknowledged in a wormhole network. `u16::MAX`: no limit, and no
+    /// acknowledgements.
     pub unacknowledged: u16,
-    /// From the start of a full packet's head on its last link to its acknowledgement on the way back, in picoseconds;
-    /// for a shorter packet in proportion.
+    /// Picoseconds from the start of a full packet's head on its last link to its acknowledgement on the path back. A
+    /// shorter packet takes proportionally less.
     pub acknowledge_ps: u64,
     /// Which of equal paths a packet takes.
     pub paths: Paths,
-    /// Whether packets may leave minimal ways of a dragonfly with Valiant routing, and by what they decide it.
+    /// Whether packets may leave minimal paths of a dragonfly with Valiant routing, and by what they decide it.
     pub detours: Option<Detours>,
     /// Ethernet's reaction to a full buffer.
     pub congestion: Congestion,
@@ -73,7 +75,7 @@ pub struct Settings {
     pub retransmit_ps: Option<u64>,
     /// What fails, comes back or degrades, and when.
     pub faults: Vec<Fault>,
-    /// Who wants to know how far it is.
+    /// Shows the progress of the run.
     pub gauge: Gauge,
 }
 

@@ -1,7 +1,7 @@
 //! What an interconnect does over time.
 //!
-//! Packets move through the resources of a fabric, and wait for them. [`hotlink_event`] is the core: integer picoseconds, one
-//! monotone queue, the same trace on every machine for the same inputs and seed.
+//! Packets move through the resources of a fabric, and wait for them. [`hotlink_event`] is the core. It counts integer
+//! picoseconds in one monotone queue, and gives the same trace on every machine for the same inputs and seed.
 
 pub mod error;
 pub mod fault;

@@ -25,9 +25,9 @@ use std::sync::Arc;
 /// A site's network, read and put in order.
 #[derive(Debug)]
 pub struct Site {
-    /// What it is, as a fabric's description.
+    /// Its description as a fabric.
     pub spec: FabricSpec,
-    /// What was found on the way.
+    /// Findings on the way.
     pub findings: Findings,
     /// The cables as the file has them.
     pub cabling: Cabling,
@@ -40,7 +40,7 @@ pub struct Site {
     pub(crate) devices: Vec<u32>,
 }
 
-/// What a site was made of, besides its cables.
+/// The files of a site, besides its cables.
 #[derive(Clone, Debug)]
 pub(crate) struct Files {
     pub cables: String,
@@ -51,7 +51,7 @@ pub(crate) struct Files {
     pub all_lids: bool,
 }
 
-/// What a site's files say besides the fabric.
+/// Facts in a site's files besides the fabric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
     /// Adapter ports that compute reductions inside switches.
@@ -222,7 +222,7 @@ impl Order {
         let mut devices = sorted(places().filter(|&place| device(place).is_host()).collect());
         let hosts = devices.len();
         if hosts == 0 || hosts > MAX_NODES as usize {
-            return wrong(file.to_owned(), format!("{hosts} hosts behind switches: allowed are 1 to {MAX_NODES}"));
+            return wrong(file.to_owned(), format!("{hosts} hosts behind switches: must be 1 to {MAX_NODES}"));
         }
         devices.extend(sorted(places().filter(|&place| device(place).kind == DeviceKind::Switch).collect()));
         let mut vertex = vec![None; cabling.devices.len()];
@@ -250,7 +250,7 @@ impl Order {
         Some(usize::from(a? as usize >= self.hosts && b? as usize >= self.hosts))
     }
 
-    /// What most cables of each kind were trained to, the faster of equally many; and how many state nothing.
+    /// The rate to which most cables of each kind were trained, the faster of equally many; and how many state none.
     fn usual(&self, cabling: &Cabling, findings: &mut Findings) -> ([Option<Link>; 2], [usize; 2]) {
         let mut counts: [BTreeMap<u64, (usize, Link)>; 2] = Default::default();
         let mut unknown = [0, 0];
@@ -373,8 +373,8 @@ impl Order {
             }
             if lid != 0 && lid % 64 == 0 && usize::from(lid) >= longest {
                 return wrong(format!(
-                    "no table has LID {lid:#x} of '{}': dump_fts leaves out the last LID where it is a multiple of 64; \
-                     use OpenSM's own opensm-lfts.dump, or add the entries of `dump_fts {lid:#x} {lid:#x}`",
+                    "no table has LID {lid:#x} of '{}': dump_fts leaves out the last LID where it is a multiple of 64. \
+                     Use OpenSM's own opensm-lfts.dump, or add the entries of `dump_fts {lid:#x} {lid:#x}`",
                     self.names[node]
                 ));
             }
@@ -414,7 +414,7 @@ impl Order {
         let stated = |back: Channel, on: Channel| {
             rows.rows.get(&(device(network.from(on)).guid, ports(back)[0], ports(on)[0])).copied()
         };
-        // What no file states no packet may need: that is asked below.
+        // No packet may need a row that no file states: that is checked below.
         let row = |back, on| stated(back, on).unwrap_or([Lanes::DROP; LEVELS]);
         let back = |channel: u32| {
             let own = ports(Channel(channel));
@@ -445,7 +445,7 @@ impl Order {
         Ok(lanes)
     }
 
-    /// Cables and tables of different days are told by LIDs that changed hands.
+    /// LIDs that changed hands reveal cables and tables of different days.
     fn check_lids(&self, file: &str, cabling: &Cabling, tables: &Tables) -> Result<(), ImportError> {
         let adapters = cabling.devices.iter().filter(|device| device.kind == DeviceKind::Adapter && device.guid != 0);
         let guid_of: HashMap<u16, u64> =

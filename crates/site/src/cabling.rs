@@ -6,7 +6,7 @@ use hotlink_fabric::import::ImportError;
 use std::collections::HashMap;
 use std::io::BufRead;
 
-/// What a device is.
+/// The kind of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeviceKind {
     /// A switch.
@@ -31,7 +31,7 @@ impl DeviceKind {
 /// A device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// What it is.
+    /// Its kind.
     pub kind: DeviceKind,
     /// GUID of a switch, or of an adapter's port; 0 where the file does not state it.
     pub guid: u64,
@@ -73,7 +73,7 @@ pub struct End {
 pub struct Cable {
     /// Its ends.
     pub ends: [End; 2],
-    /// What it was trained to; `None` where the file does not say.
+    /// Its trained rate; `None` where the file does not give it.
     pub link: Option<Link>,
     /// Line of the file that names it first.
     pub line: u64,
@@ -103,7 +103,7 @@ pub(super) struct Named<'t> {
     pub name: Option<&'t str>,
 }
 
-/// One line of a file that lists ports: a port, the one at the other end of its cable if it has one, and what that runs at.
+/// One line of a file that lists ports: a port, the port at the other end of its cable, if any, and the cable's rate.
 pub(super) struct Port<'t> {
     pub near: Named<'t>,
     pub far: Option<Named<'t>>,
@@ -200,7 +200,7 @@ impl Collector {
         }
     }
 
-    /// What was collected.
+    /// The collected cables.
     pub(super) fn finish<R: BufRead>(self, lines: &Lines<'_, R>, all_own: bool) -> Result<Cabling, ImportError> {
         if self.found.cables.is_empty() {
             return lines.wrong_file("names no cable");

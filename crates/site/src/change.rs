@@ -1,4 +1,4 @@
-//! What may be done to a site's network before it is asked: parts fail, hosts are left out, tables are made anew.
+//! Changes to a site's network before questions: parts fail, hosts are left out, tables are made anew.
 //!
 //! Parts are named as reports print them: a cable by either end (`leaf1 port 5`) or by both
 //! (`leaf1 port 5 -> spine0 port 3`), a switch or a host by its name. `random:K` is K cables between switches,
@@ -240,8 +240,8 @@ impl Site {
                 let like =
                     nearest(part, vertices.keys().copied()).map_or_else(String::new, |like| format!(" ('{like}'?)"));
                 return wrong(format!(
-                    "is no switch or host of this network{like}; allowed are a name, 'NAME port P', \
-                     'NAME port P -> NAME port P' and random:K"
+                    "is no switch or host of this network{like}; must be a name, 'NAME port P', \
+                     'NAME port P -> NAME port P' or random:K"
                 ));
             };
             let (Some(&vertex), Ok(port)) = (vertices.get(name.trim()), port.trim().parse::<u8>()) else {
@@ -272,7 +272,7 @@ impl Site {
             (Ok(count), Ok(seed)) if (1..=between.len()).contains(&count) => (count, seed),
             _ => {
                 return Err(format!(
-                    "allowed is random:K or random:K:SEED, K from 1 to {} (cables between switches)",
+                    "must be random:K or random:K:SEED, K from 1 to {} (cables between switches)",
                     between.len()
                 ));
             }

@@ -1,15 +1,15 @@
-//! What the cables would allow: the most that every pair of nodes can exchange at once, by the best routes there are
-//! (maximum concurrent flow), split as finely as one likes.
+//! The capacity of the cables (maximum concurrent flow). It is how much every pair of nodes can exchange at once, by
+//! the best routes, split as finely as needed.
 //!
-//! Two numbers hold it from both sides. Any flow is a lower bound: what it gives when its fullest channel is full. Any
-//! weights on the channels are an upper bound (its linear program's dual): if carrying one unit between every pair costs
-//! `a` by the cheapest paths, and all channels full cost `c`, then no more than `c / a` fits. Whoever doubts the upper
-//! bound adds it up from the weights.
+//! Two numbers enclose it. Any flow gives a lower bound: its size when its fullest channel is full. Any weights on the
+//! channels give an upper bound (its linear program's dual). If carrying one unit between every pair costs `a` by the
+//! cheapest paths, and all channels full cost `c`, then no more than `c / a` fits. To check the upper bound, add it up
+//! from the weights.
 //!
-//! The search makes a smooth maximum of the channels' fullness small: weights grow exponentially with how full a channel
-//! is. One destination after another, each switch shares what it has for the destination among its channels, so that all
-//! that it uses lead there at the same price (Gallager 1977, routing of least delay; the step is that of Bertsekas). That
-//! converges where flow that jumps to the cheapest paths (Frank and Wolfe) wavers.
+//! The search minimises a smooth maximum of the channels' fullness: weights grow exponentially with how full a channel
+//! is. It takes one destination after another. Each switch splits its flow for the destination among its channels, so
+//! that all channels in use lead there at the same price. (Gallager 1977, routing of least delay; the step is that of
+//! Bertsekas.) That converges where flow that jumps to the cheapest paths (Frank and Wolfe) wavers.
 
 use hotlink_fabric::Fabric;
 use hotlink_fabric::maths::{exp, ln};
@@ -38,8 +38,9 @@ impl Concurrent {
     }
 }
 
-/// Bounds on all-to-all among the nodes of a fabric, at the channels' gross rates, until they are `gap` apart (such as
-/// 0.01) or `steps` channels have been visited. `None` where some pair has no path, or a channel on the way no rate.
+/// Bounds on all-to-all among the nodes of a fabric, at the channels' gross rates. The search ends when they are `gap`
+/// apart (such as 0.01) or `steps` channels have been visited. `None` where some pair has no path, or a channel on the
+/// path no rate.
 pub fn all_to_all(fabric: &Fabric, gap: f64, steps: u64) -> Option<Concurrent> {
     let core = Core::new(fabric)?;
     let own = core.own_links;
@@ -107,7 +108,7 @@ struct Core {
     vertices: usize,
     /// Switches with nodes, and how many.
     homes: Vec<(u32, f64)>,
-    /// What the nodes' own links allow each pair.
+    /// The rate of each pair by the nodes' own links.
     own_links: f64,
 }
 
@@ -142,7 +143,7 @@ impl Core {
         Some(Core { arcs, entering, leaving, vertices, homes, own_links })
     }
 
-    /// What one byte between every pair costs by the cheapest paths.
+    /// The cost of one byte between every pair by the cheapest paths.
     fn cost(&self, length: &[f64]) -> Option<f64> {
         let one = |tree: &mut CheapestTree, &(home, nodes): &(u32, f64)| tree.cost(self, length, home, nodes);
         let costs: Option<Vec<f64>> = self.homes.par_iter().map_init(|| CheapestTree::new(self), one).collect();
@@ -228,7 +229,7 @@ impl CheapestTree {
         Some(cost)
     }
 
-    /// What goes to a home by its cheapest paths, split evenly where they are equal: how full that makes each arc.
+    /// The load to a home by its cheapest paths, split evenly where they are equal: how full that makes each arc.
     fn alone(&mut self, core: &Core, length: &[f64], home: u32, nodes: f64) -> Option<Vec<f64>> {
         self.cost(core, length, home, nodes)?;
         let mut full = vec![0.0; core.arcs.len()];
@@ -276,7 +277,7 @@ impl<'a> Search<'a> {
         let mut search = Search { core, flow: flow?, full: Vec::new(), lower: 0.0, upper, best, mean, rounds: 0 };
         search.sum();
         search.prove(search.best.clone())?;
-        // What is the fullest now says more.
+        // The fullest arcs now say more.
         let sharp = search.sharp(0.02);
         search.prove(search.weights(sharp))?;
         search.cut();
@@ -297,7 +298,7 @@ impl<'a> Search<'a> {
         self.full = full;
     }
 
-    /// How sharply weights tell the fullest arcs apart: by `fine` of them.
+    /// How sharply weights distinguish the fullest arcs: by `fine` of them.
     fn sharp(&self, fine: f64) -> f64 {
         let most = self.full.iter().copied().fold(0.0, f64::max);
         ln(self.full.len() as f64).max(1.0) / (fine * most)
@@ -360,14 +361,14 @@ impl<'a> Search<'a> {
         let total: f64 = weights.iter().sum();
         let new = (4.0 / (self.rounds as f64 + 4.0)).max(0.01);
         self.mean.iter_mut().zip(&weights).for_each(|(mean, weight)| *mean += new * (weight / total - *mean));
-        // In turn: the average, and weights that tell the fullest arcs less sharply apart, since the flow is not at rest yet.
-        // Every other round the average is asked, which costs as much.
+        // In turn: the average, and weights that distinguish the fullest arcs less sharply, since the flow is not at
+        // rest yet. Every other round the average is asked, which costs as much.
         let weights = if self.rounds.is_multiple_of(2) { self.mean.clone() } else { weights };
         self.prove(weights)
     }
 }
 
-/// What a byte a second more costs on an arc, as the arc fills.
+/// The price of a further byte a second on an arc, as the arc fills.
 #[derive(Clone, Copy)]
 struct Price {
     sharp: f64,
@@ -389,14 +390,14 @@ struct Sharing {
     /// Place in the order by labels; the home's is 0.
     place: Vec<u32>,
     order: Vec<u32>,
-    /// What a byte costs from here to the home, as the flow is shared now.
+    /// The cost of a byte from here to the home, as the flow is shared now.
     cost: Vec<f64>,
     arriving: Vec<f64>,
     heap: BinaryHeap<Reached>,
     choice: Vec<Choice>,
 }
 
-/// An arc that leaves a vertex: what it carries, and what a byte costs behind it.
+/// An arc that leaves a vertex: its load, and the cost of a byte behind it.
 #[derive(Clone, Copy)]
 struct Choice {
     arc: usize,
@@ -406,7 +407,7 @@ struct Choice {
 }
 
 const UNPLACED: u32 = u32::MAX;
-/// A smaller share of what a vertex sends is the rest of a way that is given up.
+/// A smaller share of a vertex's flow is the rest of an abandoned path.
 const REST: f64 = 1e-3;
 
 impl Sharing {
@@ -423,15 +424,15 @@ impl Sharing {
         }
     }
 
-    /// Orders the vertices so that used arcs lead to earlier ones: by the dearest used way from each, or the cheapest of all
-    /// where none is used. An arc to an earlier vertex may be used without making a circle.
+    /// Orders the vertices so that used arcs lead to earlier ones. A vertex counts by its dearest path over used arcs,
+    /// or by its cheapest where none is used. An arc to an earlier vertex may be used without making a circle.
     fn place(&mut self, core: &Core, price: impl Fn(usize) -> f64, own: &[f64], home: u32) {
         self.place.fill(UNPLACED);
         self.order.clear();
         self.used.fill(false);
         for v in 0..core.vertices as u32 {
             let bytes = |arc: u32| own[arc as usize] * core.arcs[arc as usize].rate;
-            // What is left of a way that is given up shall not decide the order.
+            // The rest of an abandoned path must not decide the order.
             let least = REST * core.leaving.of(v).iter().map(|&arc| bytes(arc)).sum::<f64>();
             let used = core.leaving.of(v).iter().filter(|&&arc| bytes(arc) > least);
             self.waits[v as usize] = (0, 0.0);
@@ -518,8 +519,8 @@ impl Sharing {
     }
 }
 
-/// Shares bytes among arcs so that a further one costs the same on all that carry any, as their prices grow with what they
-/// carry and what lies behind them stays.
+/// Shares bytes among arcs so that a further byte costs the same on all that carry any. Their prices grow with their
+/// load, and the prices behind them stay.
 fn share(choice: &mut [Choice], bytes: f64, sharp: f64, rate: impl Fn(usize) -> f64) {
     let carried: f64 = choice.iter().map(|choice| choice.own).sum();
     if carried > 0.0 {
@@ -530,7 +531,7 @@ fn share(choice: &mut [Choice], bytes: f64, sharp: f64, rate: impl Fn(usize) -> 
         first.own = bytes;
         return;
     }
-    // What an arc carries where a further byte costs so much.
+    // The load of an arc at which a further byte costs this much.
     let carries = |choice: &Choice, cost: f64| {
         let price = cost - choice.behind;
         let more = if price > 0.0 { rate(choice.arc) / sharp * ln(price / choice.price) } else { f64::NEG_INFINITY };

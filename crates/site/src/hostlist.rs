@@ -24,8 +24,8 @@ pub fn expand(list: &str) -> Result<Vec<String>, String> {
     Ok(hosts)
 }
 
-/// The hosts of a file: on each line a host list, of which only the first word counts (`slots=4` of a machine file may
-/// follow), and `:4` after a host is left out. `#` begins a comment. Each host counts once.
+/// The hosts of a file. Each line has a host list, of which only the first word counts (`slots=4` of a machine file may
+/// follow). `:4` after a host is left out. `#` begins a comment. Each host counts once.
 ///
 /// # Errors
 /// The first mistake, with its line; a file without hosts.
@@ -121,7 +121,7 @@ impl<'t> Group<'t> {
     }
 }
 
-/// The parts between commas that stand outside of brackets.
+/// The parts between commas outside of brackets.
 fn split(list: &str) -> Result<Vec<&str>, String> {
     let (mut items, mut from, mut is_inside) = (Vec::new(), 0, false);
     for (at, byte) in list.bytes().enumerate() {
@@ -173,9 +173,10 @@ fn numbers(item: &str, inside: &str) -> Result<Vec<String>, String> {
     let wrong = |part: &str, what: &str| format!("'{}' in '{}' {what}", shown(part), shown(item));
     let number = |part: &str, word: &str| -> Result<u64, String> {
         let is_plain = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-        is_plain.then(|| word.parse().ok()).flatten().ok_or_else(|| {
-            wrong(part, "is no number and no range: allowed is a number of at most 19 digits, or 001-016")
-        })
+        is_plain
+            .then(|| word.parse().ok())
+            .flatten()
+            .ok_or_else(|| wrong(part, "is no number and no range: must be a number of at most 19 digits, or 001-016"))
     };
     let mut all = Vec::new();
     for part in inside.split(',') {

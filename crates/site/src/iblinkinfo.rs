@@ -1,8 +1,9 @@
 //! `iblinkinfo`: a heading for each device and a line for each port; with `-l` lines alone.
 //!
-//! The usual form names the far end of a cable by LID and port only, so that LIDs are the keys here (decimal). With `-l`
-//! no line says what a device is: a LID with cables at two ports is a switch's, since each port of an adapter has its
-//! own. What "could be" faster counts for nothing: it compares what both ports support, which 12x ports always do.
+//! The usual form names the far end of a cable by LID and port only, so that LIDs are the keys here (decimal). With
+//! `-l` no line says whether a device is a switch. A LID with cables at two ports is a switch's, since each port of an
+//! adapter has its own. The note "could be" faster does not count: it compares the rates that both ports support, and
+//! 12x ports always get it.
 
 use super::cabling::{Cabling, Collector, DeviceKind, End, Named, Port};
 use super::lines::{Lines, hex};
@@ -12,7 +13,7 @@ use std::collections::BTreeSet;
 use std::io::BufRead;
 
 pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, ImportError> {
-    // Cables first, with every LID taken for a switch: what is which is known at the end.
+    // Cables first, with every LID taken for a switch: the kinds are known at the end.
     let mut found = Collector::default();
     let mut heading: Option<Heading> = None;
     let (mut switches, mut has_headings) = (BTreeSet::new(), false);
@@ -31,7 +32,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, Impo
         }
         let Some(port) = port(line) else {
             return lines.wrong(format!(
-                "'{}' is no port: allowed is LID PORT[  ] ==( 4X 53.125 Gbps Active/ LinkUp)==> LID PORT[  ] \"NAME\"",
+                "'{}' is no port: must be LID PORT[  ] ==( 4X 53.125 Gbps Active/ LinkUp)==> LID PORT[  ] \"NAME\"",
                 lines.shown()
             ));
         };

@@ -41,7 +41,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, Impo
             };
             let Some(port) = Port::of(line) else {
                 return lines.wrong(format!(
-                    "'{}' is no port: allowed is [PORT] \"S-GUID\"[PORT] # \"NAME\" lid N 4xHDR",
+                    "'{}' is no port: must be [PORT] \"S-GUID\"[PORT] # \"NAME\" lid N 4xHDR",
                     lines.shown()
                 ));
             };
@@ -161,7 +161,7 @@ fn numbered(text: &str) -> Option<(u8, Option<u64>, &str)> {
     Some((number, guid, rest.trim_start()))
 }
 
-/// `"S-0000000000200002" rest`: what it is, GUID, rest.
+/// `"S-0000000000200002" rest`: kind, GUID, rest.
 fn identity(text: &str) -> Option<(DeviceKind, u64, &str)> {
     let (id, rest) = between(text, '"', '"')?;
     let (letter, guid) = id.split_once('-')?;

@@ -1,4 +1,4 @@
-//! A job on some of the hosts: what it gets under the tables, and where it would get more.
+//! A job on some of the hosts: its share under the tables, and better places for it.
 
 use crate::routes::Routes;
 use hotlink_fabric::Fabric;
@@ -37,7 +37,7 @@ impl<'a> Job<'a> {
         Some(job)
     }
 
-    /// What some hosts get.
+    /// The share of some hosts.
     pub fn placed(&self, hosts: Vec<Node>) -> Placement {
         let (lost, all_to_all) = self.all_to_all(&hosts);
         let ring = self.ring(&hosts);
@@ -94,7 +94,7 @@ impl<'a> Job<'a> {
     fn all_to_all(&self, hosts: &[Node]) -> (u64, f64) {
         let routes = &self.routes;
         let mut load = vec![0.0; routes.network.channels()];
-        // One of the hosts of each switch that use the same address of others stands for all of them.
+        // One of the hosts of each switch that use the same address of others represents all of them.
         let mut at: Vec<((u32, u32), Node, u32)> = Vec::new();
         let mut sorted: Vec<Node> = hosts.to_vec();
         let class = |node: Node| (routes.home[node.0 as usize], routes.tables.address_for(node));
@@ -177,8 +177,8 @@ impl<'a> Job<'a> {
         best
     }
 
-    /// The best placement of so many hosts that is found: neighbours, hosts spread over more and more switches, and then
-    /// exchanges of one host. Every host of the fabric counts as free.
+    /// The best placement of `count` hosts that is found: neighbours, hosts spread over more and more switches, and
+    /// then exchanges of one host. Every host of the fabric counts as free.
     pub fn best(&self, count: usize, seed: u64) -> Placement {
         let all = self.near.len();
         let mut found: Vec<Vec<Node>> = Vec::new();

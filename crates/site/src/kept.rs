@@ -1,8 +1,8 @@
-//! A network as hotlink keeps it: cables, tables, virtual lanes and service levels in one binary file, which is read in a
-//! fraction of the time that the dumps take.
+//! A network in hotlink's own file: cables, tables, virtual lanes and service levels in one binary file. It is read in
+//! a fraction of the time that the dumps take.
 //!
-//! Numbers are little-endian; texts and lists have their length in front, as 4 bytes. The file ends with its own beginning, so
-//! that one that is cut short is told.
+//! Numbers are little-endian; texts and lists have their length in front, as 4 bytes. The file ends with its own
+//! beginning, which reveals one that is cut short.
 
 use crate::build::{Files, Site};
 use crate::cabling::{Cable, Cabling, Device, DeviceKind, End};
@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// What such a file begins and ends with.
+/// The first and last bytes of such a file.
 pub(crate) const MARK: &[u8] = b"hotlink-site 1\n";
 
 const KINDS: [DeviceKind; 3] = [DeviceKind::Switch, DeviceKind::Adapter, DeviceKind::Router];
@@ -100,7 +100,7 @@ fn text(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.write_all(text.as_bytes())
 }
 
-/// What is left to read, and where it is.
+/// The rest to read, and its place.
 struct Reader<'a> {
     file: &'a str,
     bytes: &'a [u8],

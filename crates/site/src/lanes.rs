@@ -61,7 +61,7 @@ pub(crate) fn read_tables<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<LaneTa
         let heading = line.strip_prefix("Switch ").map(|rest| (rest, true));
         if let Some((rest, is_switch)) = heading.or(line.strip_prefix("Channel Adapter ").map(|rest| (rest, false))) {
             let Some(guid) = rest.split(',').next().and_then(|guid| hex(guid.trim())) else {
-                return lines.wrong(format!("'{}' has no GUID: allowed is Switch 0xGUID, ...", lines.shown()));
+                return lines.wrong(format!("'{}' has no GUID: must be Switch 0xGUID, ...", lines.shown()));
             };
             device = Some((guid, is_switch));
             continue;
@@ -72,11 +72,11 @@ pub(crate) fn read_tables<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<LaneTa
         };
         let Some((key, row)) = entry.filter(|_| device.is_some() || line.starts_with("0x")) else {
             return lines.wrong(format!(
-                "'{}' is no row of lanes: allowed is IN OUT : VL0 ... VL15 below a heading, or 0xGUID IN OUT 0xVV ...",
+                "'{}' is no row of lanes: must be IN OUT : VL0 ... VL15 below a heading, or 0xGUID IN OUT 0xVV ...",
                 lines.shown()
             ));
         };
-        // What an adapter sends on no cable waits for: its own table says nothing about loops.
+        // Packets that an adapter sends on no cable cannot wait: its own table says nothing about loops.
         if is_switch && found.rows.insert(key, row).is_some_and(|first| first != row) {
             return lines.wrong(format!("other lanes of {:#018x} from port {} to {} stand above", key.0, key.1, key.2));
         }
@@ -129,10 +129,8 @@ pub(crate) fn read_levels<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Levels
                 return lines.wrong(format!("another service level from {guid:#018x} to LID {lid} stands above"));
             }
         } else {
-            return lines.wrong(format!(
-                "'{}' is no service level: allowed are saquery -p and lines 0xGUID DLID SL",
-                lines.shown()
-            ));
+            return lines
+                .wrong(format!("'{}' is no service level: must be saquery -p or lines 0xGUID DLID SL", lines.shown()));
         }
     }
     add(lines, &mut found, open)?;

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 /// The writer's.
 pub fn write(site: &Site, tables: &Tables, mut out: impl Write) -> io::Result<()> {
     let devices = &site.cabling.devices;
-    // What stands behind every entry of a LID.
+    // The text behind every entry of a LID.
     let mut tails: Vec<String> = Vec::new();
     let mut switches: HashMap<u64, &Device> = HashMap::new();
     for device in devices.iter().filter(|device| device.lid != 0) {

@@ -11,16 +11,20 @@
 //! | `opensm-sl2vl.dump`, `ibdiagnet.slvl` | OpenSM's dump, `ibdiagnet -vlr` | virtual lanes by service level |
 //! | path records, `ibdiagnet.psl` | `saquery -p`, `ibdiagnet -vlr` | service levels |
 //!
-//! [`kind`] recognises a file by what stands in it, whatever it is called. Files are read line by line; a mistake names
-//! its line. Devices are told apart by their GUIDs (by their LIDs in `iblinkinfo`, which prints no others), never by
-//! their descriptions: many adapters may share one.
+//! [`kind`] recognises a file by its content, whatever its name. Files are read line by line; a mistake names its line.
+//! Devices are identified by their GUIDs (by their LIDs in `iblinkinfo`, which prints no others). Descriptions do not
+//! serve, because many adapters may share one.
 //!
 //! [`Site::keep`] writes all that files say into one, which is read faster.
 //!
-//! A site's files together are one fabric, spelled with `+` between them where a fabric's name is asked for:
-//! `ibnetdiscover.txt+opensm-lfts.dump`. Changes stand there too: `+fail:leaf1 port 5` (parts fail, tables stay),
-//! `+reroute` (tables made anew), `+hosts:node[001-016]` (a job's hosts alone), `+lids:all` (senders use
-//! all LIDs of a port), `+like:ib-ndr-fat-tree2` (hosts like that fabric's: see [`like`]).
+//! A site's files together are one fabric. Where a fabric's name is asked for, join them with `+`:
+//! `ibnetdiscover.txt+opensm-lfts.dump`. Changes follow in the same form:
+//!
+//! - `+fail:leaf1 port 5`: parts fail, tables stay.
+//! - `+reroute`: tables made anew.
+//! - `+hosts:node[001-016]`: a job's hosts alone.
+//! - `+lids:all`: senders use all LIDs of a port.
+//! - `+like:ib-ndr-fat-tree2`: hosts like that fabric's, see [`like`].
 //!
 //! An end point is a *port* of an adapter: it has the LID that tables forward to. Aggregation nodes (adapters inside
 //! switches that compute reductions) are adapters but no hosts; they are left out of the network.
@@ -65,7 +69,7 @@ use hotlink_fabric::input;
 use lines::Lines;
 use std::io::{BufRead, BufReader};
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `ibnetdiscover`: devices with their cables.
@@ -110,7 +114,7 @@ impl Kind {
     }
 }
 
-/// What a file is that begins with `head`; `None`: none of these.
+/// The kind of a file that begins with `head`; `None`: none of these.
 pub fn kind(head: &[u8]) -> Option<Kind> {
     if head.starts_with(kept::MARK) {
         return Some(Kind::Kept);
@@ -199,7 +203,7 @@ pub fn kept(file: &str, from: impl std::io::Read) -> Result<Site, ImportError> {
     kept::read(file, from)
 }
 
-/// What stands between `+` in a network's name; a file may have one in its own.
+/// The words between `+` in a network's name; a file may have one in its own.
 fn words(name: &str) -> Vec<&str> {
     if input::is_file(name) { vec![name] } else { name.split('+').collect() }
 }
@@ -214,7 +218,7 @@ pub fn files(name: &str) -> Option<Vec<&str>> {
         .then_some(files)
 }
 
-/// What a file is by its beginning.
+/// The kind of a file by its beginning.
 fn kind_of(file: &str) -> std::io::Result<Option<Kind>> {
     if !input::is_file(file) {
         return Ok(None);
@@ -224,8 +228,8 @@ fn kind_of(file: &str) -> std::io::Result<Option<Kind>> {
     Ok(kind(&head))
 }
 
-/// Reads a site's files: one with cables, and one with forwarding tables or none, in any order. Beside files stand changes:
-/// `fail:PART`, `hosts:LIST`, `reroute`.
+/// Reads a site's files: one with cables, and one with forwarding tables or none, in any order. Changes may be among
+/// the files: `fail:PART`, `hosts:LIST`, `reroute`.
 ///
 /// # Errors
 /// The first mistake, with its place.
@@ -268,7 +272,7 @@ fn wrong(place: &str, what: impl Into<String>) -> ImportError {
     ImportError { place: place.to_owned(), what: what.into() }
 }
 
-/// What the files of a site say, one of each kind.
+/// The contents of a site's files, one of each kind.
 #[derive(Default)]
 struct Read<'a> {
     cables: Option<(&'a str, Cabling)>,

@@ -1,5 +1,5 @@
-//! Hosts of a network that files describe. They say what its cables are; what its hosts take for a copy or a message, a
-//! fabric of the catalog may say in their place.
+//! Hosts of a network that files describe. The files describe its cables. A fabric of the catalog may give the times
+//! that its hosts take for a copy or a message.
 
 use crate::words;
 use hotlink_fabric::catalog::{self, Mistake, one_a_line};
@@ -20,7 +20,7 @@ pub fn split(name: &str) -> Result<Option<(String, &str)>, String> {
     }
 }
 
-/// Gives a network the parameters of a fabric that its own files do not state; its name tells so.
+/// Gives a network the parameters of a fabric that its own files do not state; its name says so.
 ///
 /// # Errors
 /// There is no such fabric, or its file has mistakes.

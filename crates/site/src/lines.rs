@@ -3,7 +3,7 @@
 use hotlink_fabric::import::ImportError;
 use std::io::{BufRead, Read};
 
-/// Longest line that is read: what is longer is no text.
+/// Longest line that is read: a longer one is no text.
 const LONGEST: u64 = 1 << 16;
 
 /// A file as it is read.
@@ -44,7 +44,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         &self.line
     }
 
-    /// The line as text; bytes that are none stand as replacement characters.
+    /// The line as text; other bytes become replacement characters.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.line).into_owned()
     }

@@ -1,11 +1,12 @@
 //! The pattern that a site's cables follow, and what is missing from it.
 //!
-//! Inferred from the graph alone, so that it holds whatever devices are called. A *tree* has cables between neighbouring
-//! levels only. In a *torus* (or mesh) opposite sides of a square of four cables run along one dimension, sides that meet
-//! along two; what runs along one dimension forms rings, all of one length but for missing cables. In a *dragonfly* the
-//! switches of a group share neighbours, those of two groups do not. *Rails* are what hosts with several ports have where
-//! each leaf switch takes the same port of every host. A few cables or hosts in the wrong place hide no tree and no torus: they
-//! are named.
+//! Inferred from the graph alone, so that names of devices do not matter. A *tree* has cables between neighbouring
+//! levels only. In a *torus* (or mesh) opposite sides of a square of four cables run along one dimension, adjacent
+//! sides along two. The cables of one dimension form rings, all of one length but for missing cables.
+//!
+//! In a *dragonfly* the switches of a group share neighbours, those of two groups do not. Hosts with several ports have
+//! *rails* where each leaf switch takes the same port of every host. A few cables or hosts in the wrong place hide no
+//! tree and no torus: they are named.
 
 use crate::build::natural;
 use hotlink_fabric::Fabric;
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Pattern {
     /// Its name, with its extents.
     pub name: String,
-    /// What it lacks, in words.
+    /// The parts that it lacks, in words.
     pub missing: Vec<String>,
     /// Cables and hosts that do not fit it, in words.
     pub odd: Vec<String>,
@@ -59,7 +60,7 @@ impl Pattern {
     }
 }
 
-/// A pattern's name, what it lacks, what does not fit it.
+/// A pattern's name, the parts that it lacks, the parts that do not fit it.
 type Reading = (String, Vec<String>, Vec<String>);
 
 /// Level of each vertex, of which the leaves have the first.
@@ -84,8 +85,8 @@ fn levels(network: &Network, leaves: &mut dyn Iterator<Item = Vertex>) -> Vec<u3
     level
 }
 
-/// The value that most have. Of values that equally many have, the middle one, and the larger of two: one cable in the wrong
-/// place gives one switch more and one less than all have that should.
+/// The most frequent value. Of equally frequent values it is the middle one, and the larger of two. One cable in the
+/// wrong place gives one switch more and one less than the right number of cables.
 fn usual<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
     let mut counts: BTreeMap<T, usize> = BTreeMap::new();
     values.for_each(|value| *counts.entry(value).or_default() += 1);
@@ -147,8 +148,8 @@ impl<'a> Graph<'a> {
         self.between.iter().copied().filter(move |&c| at(self.network.from(c)).abs_diff(at(self.network.to(c))) != 1)
     }
 
-    /// Levels by which more cables join neighbouring ones: a switch with few hosts, such as a spine that took one, counts as
-    /// one without hosts where that helps.
+    /// Levels that let more cables join neighbouring ones. A switch with few hosts, such as a spine that took one,
+    /// counts as one without hosts where that helps.
     fn without_strays(&self, level: &[u32]) -> Vec<u32> {
         let (mut best, mut leaves) = (level.to_vec(), self.hosts.clone());
         let mut odd = self.astray(level).count();
@@ -490,7 +491,7 @@ impl<'a> Graph<'a> {
             hosts.entry(host).or_default().push(node);
         }
         let rails = usual(hosts.values().map(Vec::len)).filter(|&rails| rails > 1)?;
-        // Whose ports are all there tells which switch takes which port.
+        // A host whose ports are all there shows which switch takes which port.
         let mut takes: BTreeMap<Vertex, Vec<usize>> = BTreeMap::new();
         for ports in hosts.values().filter(|ports| ports.len() == rails) {
             for (port, &node) in ports.iter().enumerate() {

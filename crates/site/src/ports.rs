@@ -18,7 +18,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, Impo
         }
         let Some(port) = port(line) else {
             return lines.wrong(format!(
-                "'{}' is no port: allowed is CA|SW LID PORT 0xGUID 4x HDR - CA|SW LID PORT 0xGUID ( 'NAME' - 'NAME' )",
+                "'{}' is no port: must be CA|SW LID PORT 0xGUID 4x HDR - CA|SW LID PORT 0xGUID ( 'NAME' - 'NAME' )",
                 lines.shown()
             ));
         };

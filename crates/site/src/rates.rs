@@ -2,7 +2,7 @@
 
 use hotlink_fabric::units::Rate;
 
-/// A speed of InfiniBand: what each lane carries after its line code.
+/// A speed of InfiniBand: the rate of each lane after its line code.
 #[derive(Debug, PartialEq)]
 pub struct Speed {
     /// Its name.
@@ -30,7 +30,7 @@ pub const SPEEDS: &[Speed] = &[
     Speed { name: "XDR", spellings: &["200", "212.5"], lane_gbps: 200.0 },
 ];
 
-/// What a link was trained to.
+/// The trained rate of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// Lanes.

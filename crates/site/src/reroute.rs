@@ -1,15 +1,16 @@
 //! Forwarding tables made anew: by destination, balanced, and free of deadlock on one virtual lane.
 //!
-//! Switches stand in a total order, and a packet climbs before it descends (up*/down*), so that no circle of channels can
-//! wait for each other. With tables by destination that holds whoever sends: a switch from which only descents lead to the
-//! destination descends, every other climbs towards such a one. Among the shortest of these ways a destination takes the
-//! one that carries least so far. Further rounds move each destination again, and the best round is kept.
+//! Switches have a total order, and a packet climbs before it descends (up*/down*), so that no circle of channels can
+//! wait for each other. Tables by destination keep that for every sender. A switch from which only descents lead to the
+//! destination descends; every other climbs towards such a one. Among the shortest of these paths a destination takes
+//! the least loaded so far. Further rounds move each destination again, and the best round is kept.
 //!
-//! All switches then reach a destination by the same way where they can, so that rounds of an exchange do not meet. Where
-//! that fills the fullest cable more, each switch sees what those before it send to the same destination.
+//! All switches then reach a destination by the same path where they can, so that rounds of an exchange do not meet.
+//! Where that fills the fullest cable more, each switch sees the load of those before it to the same destination.
 //!
-//! The order is that of the levels above the hosts where every cable joins two levels (a tree), else also that of a
-//! breadth-first search from each of some switches; the order that loses no pair and loads its fullest cable least is kept.
+//! The order is that of the levels above the hosts where every cable joins two levels (a tree). Otherwise, orders by a
+//! breadth-first search from each of some switches compete too. The order that loses no pair and loads its fullest
+//! cable least is kept.
 
 use crate::build::Site;
 use crate::cabling::{DeviceKind, End};
@@ -24,7 +25,7 @@ use std::collections::{HashMap, VecDeque};
 pub struct Proposal {
     /// The tables, for every LID of the network.
     pub tables: Tables,
-    /// In which order switches stand.
+    /// The order of the switches.
     pub order: String,
     /// Pairs of hosts that no climb and descent joins.
     pub unreachable: u64,
@@ -173,7 +174,7 @@ impl Graph {
     }
 }
 
-/// What a balance found: of each host the edge by switch.
+/// A balance: of each host the edge by switch.
 struct Found {
     /// Edge of every switch for host 0, then for host 1, and so on.
     next: Vec<u32>,
@@ -193,7 +194,7 @@ struct Router<'a> {
     /// Switches from the top.
     top_down: Vec<u32>,
     load: Vec<f64>,
-    /// What an edge costs at its load.
+    /// The price of an edge at its load.
     price: Vec<f64>,
     hops: Vec<u32>,
     cost: Vec<f64>,
@@ -221,13 +222,13 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// Fills `next` with the ways to a switch. With `pricing` each switch's hosts send there at once, so that those which
-    /// choose later see what lies on a way.
+    /// Fills `next` with the paths to a switch. With `pricing` each switch's hosts send there at once, so that later
+    /// choices see the load of a path.
     fn tree(&mut self, home: u32, pricing: Option<&Pricing>) {
         self.descend(home);
         let top_down = std::mem::take(&mut self.top_down);
         for &s in &top_down {
-            // Those that descend stay as they are, whoever sends to them.
+            // Those that descend stay as they are, whichever switches send to them.
             if self.hops[s as usize] == NONE {
                 self.climb(s, home, pricing.is_some());
             }
@@ -238,7 +239,7 @@ impl<'a> Router<'a> {
         self.top_down = top_down;
     }
 
-    /// The ways of all switches from which only descents lead to `home`.
+    /// The paths of all switches from which only descents lead to `home`.
     fn descend(&mut self, home: u32) {
         let Router { graph, up, hops, cost, next, queue, price, .. } = self;
         hops.fill(NONE);
@@ -262,7 +263,8 @@ impl<'a> Router<'a> {
         }
     }
 
-    /// The way of a switch that climbs: the cheapest of the shortest. `anew`: prices have changed since ways were chosen.
+    /// The path of a switch that climbs: the cheapest of the shortest. `anew`: prices have changed since paths were
+    /// chosen.
     fn climb(&mut self, s: u32, home: u32, anew: bool) {
         let mut best = (NONE, f64::INFINITY, NONE);
         for e in self.graph.leaving(s).filter(|&e| self.up[e as usize]) {
@@ -290,7 +292,7 @@ impl<'a> Router<'a> {
         cost
     }
 
-    /// Puts what the hosts of a switch send to one of `home` on its way, if there is one.
+    /// Puts the messages of a switch's hosts to one of `home` on its path, if there is one.
     fn send(&mut self, from: u32, home: u32, pricing: &Pricing) {
         let (mut at, count) = (from, f64::from(self.graph.hosts[from as usize]));
         while at != home && count > 0.0 && self.next[at as usize] != NONE {
@@ -368,7 +370,7 @@ impl<'a> Router<'a> {
     }
 }
 
-/// What an edge costs at a load.
+/// The price of an edge at a load.
 struct Pricing {
     round: u64,
     /// Time of the fullest edge when the round began.
@@ -407,7 +409,7 @@ impl Writer<'_> {
                 Some(&host) => &self.found.next[host * switches..][..switches],
                 None => &self.found.to_switches[switch as usize * switches..][..switches],
             };
-            // All LIDs of a port lead the same way.
+            // All LIDs of a port lead along the same path.
             for lid in (0..1u16 << own.lmc).map_while(|more| own.lid.checked_add(more)) {
                 self.enter(&mut tables, if own.lid == 0 { 0 } else { lid }, row, (switch, port));
             }

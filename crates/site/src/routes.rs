@@ -60,7 +60,7 @@ impl<'a> Routes<'a> {
         Address(to.0 * self.tables.addresses() + self.tables.address_for(from))
     }
 
-    /// Whose address it is.
+    /// The node of an address.
     pub fn node(&self, to: Address) -> Node {
         Node(to.0 / self.tables.addresses())
     }
@@ -93,7 +93,7 @@ impl<'a> Routes<'a> {
         self.network.to(channel).0.checked_sub(self.first)
     }
 
-    /// Calls `each` with the channels between switches on the way from a switch to an address; whether it arrives.
+    /// Calls `each` with the channels between switches on the path from a switch to an address; whether it arrives.
     pub fn walk(&self, from: u32, to: Address, mut each: impl FnMut(Channel)) -> bool {
         let (row, node, mut at) = (self.row(to), self.node(to), from);
         for _ in 0..=self.switches() {

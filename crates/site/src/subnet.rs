@@ -18,7 +18,7 @@ pub(super) fn read<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Cabling, Impo
         }
         let Some((near, far, link)) = cable(line) else {
             return lines.wrong(format!(
-                "'{}' is no cable: allowed is {{ CA ... }} {{ SW ... }} PHY=4x LOG=ACT SPD=50",
+                "'{}' is no cable: must be {{ CA ... }} {{ SW ... }} PHY=4x LOG=ACT SPD=50",
                 lines.shown()
             ));
         };

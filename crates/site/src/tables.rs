@@ -29,7 +29,7 @@ impl Table {
 pub struct Tables {
     /// In order of the file.
     pub switches: Vec<Table>,
-    /// Destinations whose GUID the first table names: by them tables and cables of different days are told.
+    /// Destinations whose GUID the first table names: they reveal tables and cables of different days.
     pub named: Vec<(u16, u64)>,
 }
 
@@ -79,9 +79,9 @@ impl Collector {
     }
 }
 
-/// `dump_fts`, `dump_lfts.sh`, `ibroute`, `opensm-lfts.dump`: a heading with the switch's GUID, entries `0x0002 001 ...`
-/// (LID in hexadecimal, port in decimal), and the number of entries, by which a file that was cut short is told. OpenSM's
-/// number counts entries that it leaves out, those without a route.
+/// `dump_fts`, `dump_lfts.sh`, `ibroute`, `opensm-lfts.dump`: a heading with the switch's GUID, entries `0x0002 001
+/// ...` (LID in hexadecimal, port in decimal), and the number of entries. That number reveals a file that was cut
+/// short. OpenSM's number counts entries without a route, which it leaves out.
 pub(super) fn read_lfts<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Tables, ImportError> {
     let mut found = Collector::default();
     // Entries since the last heading, until their number has been checked.
@@ -91,7 +91,7 @@ pub(super) fn read_lfts<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Tables, 
             [b'0', b'x', rest @ ..] => {
                 let Some((lid, port, rest)) = entry(rest) else {
                     return lines.wrong(format!(
-                        "'{}' is no entry: allowed is 0xLID PORT, LIDs to {MAX_LID:#x}, ports to 255",
+                        "'{}' is no entry: must be 0xLID PORT, LIDs to {MAX_LID:#x}, ports to 255",
                         lines.shown()
                     ));
                 };
@@ -107,7 +107,7 @@ pub(super) fn read_lfts<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Tables, 
                 }
                 let Some(guid) = heading(&lines.text()) else {
                     return lines.wrong(format!(
-                        "'{}' is no heading: allowed is Unicast lids [...] of switch ... guid 0xGUID (NAME):",
+                        "'{}' is no heading: must be Unicast lids [...] of switch ... guid 0xGUID (NAME):",
                         lines.shown()
                     ));
                 };
@@ -149,7 +149,7 @@ pub(super) fn read_fdbs<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Tables, 
             [b'0', b'x', rest @ ..] => {
                 let Some((lid, port, _)) = entry(rest).or_else(|| unreachable_entry(rest)) else {
                     return lines.wrong(format!(
-                        "'{}' is no entry: allowed is 0xLID : PORT : HOPS : yes|no, or 0xLID : UNREACHABLE",
+                        "'{}' is no entry: must be 0xLID : PORT : HOPS : yes|no, or 0xLID : UNREACHABLE",
                         lines.shown()
                     ));
                 };
@@ -171,7 +171,7 @@ pub(super) fn read_fdbs<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Tables, 
 }
 
 /// The GUID in `Unicast lids [0-6] of switch Lid 1 guid 0x0000000000200000 ('Switch1'):`. A description may hold the
-/// same words, but stands behind.
+/// same words, but comes later.
 fn heading(text: &str) -> Option<u64> {
     let (_, rest) = text.strip_prefix("Unicast lids [")?.split_once(" guid 0x")?;
     hex(rest.split([' ', '(']).next()?)

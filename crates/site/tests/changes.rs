@@ -44,8 +44,8 @@ fn built(site: &Site) -> Fabric {
     site.fabric(&site.spec).unwrap()
 }
 
-/// Bytes per second of each pair, and pairs without a way, counted from nothing. A host's own link counts as if no pair had
-/// lost its way.
+/// Bytes per second of each pair, and pairs without a path, counted from nothing. A host's own link counts as if no
+/// pair had lost its path.
 fn counted(fabric: &Fabric) -> (f64, u64) {
     let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap();
     let (mut load, lost) = count_reachable(fabric, &demand).unwrap();
@@ -102,7 +102,7 @@ fn new_tables_of_whole_trees_carry_all_to_all_at_full_rate() {
     assert!(near(counted(&fabric).0 * 15.0, 25e9), "{:?}", counted(&fabric));
 }
 
-/// Tables that are written are read again as they were, and lead the same ways.
+/// Tables that are written are read again as they were, and lead along the same paths.
 #[test]
 fn written_tables_are_read_again() {
     let site = random(7);
@@ -146,7 +146,7 @@ fn failures_are_as_if_the_rest_were_counted_whole() {
             let (rate, lost) = counted(&rest);
             assert_eq!(failure.kept.lost, lost, "{at}");
             assert!(near(failure.kept.pair_rate, rate), "{at}: {rate}");
-            // Who can be reached at all is reached again; and no routing beats the cables.
+            // Every reachable host is reached again; and no routing beats the cables.
             assert_eq!(failure.rerouted.lost, apart(&rest), "{at}");
             if let Some(bound) = concurrent::all_to_all(&rest, 0.05, 1 << 18) {
                 assert!(failure.rerouted.pair_rate <= bound.upper * (1.0 + 1e-9), "{at}: {}", bound.upper);
@@ -236,7 +236,8 @@ fn pairs_without_a_route_cross_no_link() {
     assert_eq!((shifted.1, shifted.0.sent), (4, vec![1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]));
 }
 
-/// By hand: a leaf of four hosts keeps three of four cables; 48 pairs go over them, 16 each, where 15 go over a host's link.
+/// By hand: a leaf of four hosts keeps three of four cables. 48 pairs go over them, 16 each, where 15 go over a host's
+/// link.
 #[test]
 fn a_cable_of_a_tree_costs_a_sixteenth() {
     let site = tree2(4, 4).rerouted().unwrap();

@@ -1,4 +1,4 @@
-//! What cables allow: bounds that meet, that agree with closed forms, and whose proof adds up.
+//! The capacity of cables: bounds that meet, that agree with closed forms, and whose proof adds up.
 
 use hotlink_fabric::network::{Channel, Resource};
 use hotlink_fabric::{Fabric, import, technology};

@@ -174,8 +174,8 @@ fn files_of_different_days_are_refused() {
     assert!(error.starts_with("t: LID ") && error.contains("not of the same time"), "{error}");
 }
 
-/// Written from the formats' descriptions, with what real dumps of vendors have: an aggregation node inside a switch, one
-/// description for all, no blank lines, outer port numbers, LIDs beyond 63.
+/// Written from the formats' descriptions, with details of vendors' real dumps. These are an aggregation node inside a
+/// switch, one description for all, no blank lines, outer port numbers, and LIDs beyond 63.
 #[test]
 fn traps_of_real_dumps_are_read_right() {
     let text = "vendid=0x2c9\ndevid=0xd2f0\nsysimgguid=0x1\nswitchguid=0x1(1)\n\
@@ -236,7 +236,7 @@ fn changed(text: &[u8], changes: &[(u8, prop::sample::Index, prop::sample::Index
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Whatever stands in a file, it is read or refused.
+    /// Whatever a file holds, it is read or refused.
     #[test]
     fn changed_files_are_read_or_refused(which in 0usize..7, changes in change(), both in change()) {
         let all: Vec<(&str, Kind)> = CABLES.into_iter().chain(TABLES).collect();

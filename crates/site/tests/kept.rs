@@ -75,7 +75,7 @@ fn senders_use_the_lids_of_a_port_in_turn() {
     let first = opened("lmc", &LMC);
     let all = opened("lmc", &[&LMC[..], &["lids:all"]].concat());
     assert_eq!((first.findings.lids_per_port, all.findings.lids_per_port), (2, 2));
-    // Without the number in the cables' file the tables tell it.
+    // Without the number in the cables' file the tables give it.
     assert_eq!(opened("lmc", &["opensm-subnet.lst", LMC[1]]).findings.lids_per_port, 2);
     let text = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/lmc").join(LMC[1])).unwrap();
     let tables = site::tables(Kind::Lfts, "t", &text[..]).unwrap();

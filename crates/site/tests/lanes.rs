@@ -100,7 +100,7 @@ fn one_level_for_all_leaves_the_loop() {
     assert_eq!(report.known_free(), Some(false));
     let cycle = report.cycle.unwrap();
     assert!(cycle.len() == 5 && cycle.iter().all(|channel| channel.vc == 0), "{cycle:?}");
-    // A switch that discards a level has nobody wait for it.
+    // No packet waits for a switch that discards a level.
     let discards = |text: &str| text.replace(": 0  1  2  3  4  5  6  7  0", ": 15 15 15 15 15 15 15 15 0");
     assert_eq!(told("opensm-sl2vl.dump", discards).unwrap().dependencies, 0);
 }

@@ -1,6 +1,6 @@
-//! Networks that ibsim plays and OpenSM routes (`tools/site/dumps`): what is read of their dumps agrees with `ibdmchk`, which
-//! reads them too. Debian's ibsim-utils, opensm, infiniband-diags and ibutils; `make test` installs them and sets
-//! `HOTLINK_TEST_IB=all`, without which the test asks nothing of a machine that lacks them.
+//! Networks that ibsim plays and OpenSM routes (`tools/site/dumps`). Their dumps are read as `ibdmchk` reads them, too.
+//! Debian's ibsim-utils, opensm, infiniband-diags and ibutils; `make test` installs them and sets
+//! `HOTLINK_TEST_IB=all`. Without it the test asks nothing of a machine that lacks them.
 
 use hotlink_fabric::network::Channel;
 use hotlink_fabric::routing::Routing;
@@ -135,7 +135,7 @@ fn opensm_takes_the_tables_that_are_made() {
             read.switches.into_iter().map(ports).collect::<BTreeMap<_, _>>()
         };
         assert_eq!(of(&loaded.join("opensm-lfts.dump")), of(Path::new(&file)), "{network}");
-        // What OpenSM has then leads all hosts to all, and has no loop.
+        // OpenSM's tables then lead all hosts to all, and have no loop.
         let dumped = loaded.join("opensm-lfts.dump");
         let read = site::open(&[&cables, dumped.to_str().unwrap()]).unwrap();
         let fabric = read.fabric(&read.spec).unwrap();
@@ -192,7 +192,7 @@ fn routes_are_those_that_ibdmchk_finds() {
         assert!(log.contains(&format!("{engine} tables configured")), "{network}: not routed by {engine}:\n{log}");
         let words = ["-s", &path("opensm-subnet.lst"), "-f", &path("opensm.fdbs"), "-m", &path("opensm.mcfdbs")];
         let report = run(Path::new("/usr/bin/ibdmchk"), &words, true);
-        // The same histogram stands before it for the fewest hops there could be.
+        // The same histogram for the fewest possible hops comes before it.
         let hops = histogram(report.split("LFT ROUTE HOP").nth(1).unwrap_or_default(), "HOPS NUM-CA-CA-PAIRS");
         let mut destinations = histogram(&report, "NUM-DLIDS NUM-SWITCH-PORTS");
         // Of ports that nothing crosses it counts some only.

@@ -12,7 +12,8 @@ pub struct Alike {
     pub root: Option<u32>,
     /// Bytes of one part, or of all parts where these may differ.
     pub bytes: Option<u64>,
-    /// Not compared: bytes that this rank sends to others or receives from them, whichever is more, where lengths may differ.
+    /// Not compared: bytes that this rank sends to others or receives from them, whichever is more, where lengths may
+    /// differ.
     pub moved: Option<u64>,
     /// The operator that combines.
     pub operator: Option<OperatorKind>,
@@ -20,8 +21,8 @@ pub struct Alike {
     pub element: Option<Basic>,
 }
 
-/// What all ranks must give alike to a call that makes something: a list of any length. They compare a sum of the function's
-/// name and of the list; each can tell its own.
+/// What all ranks must give alike to a call that makes something: a list of any length. They compare a sum of the
+/// function's name and of the list; each can report its own.
 #[derive(Clone, Debug)]
 pub struct Given {
     name: &'static str,
@@ -58,13 +59,13 @@ pub enum Difference {
     Arguments,
 }
 
-/// Of what is not compared.
+/// Stands for what is not compared.
 const NONE: i64 = -1;
 /// The program's functions come behind the standard's operators.
 const OWN: i64 = 1000;
 
 impl Alike {
-    /// Of a collective to which all ranks give parts of so many bytes.
+    /// For a collective to which all ranks give parts of this many bytes.
     pub fn bytes(bytes: u64) -> Alike {
         Alike { bytes: Some(bytes), ..Alike::default() }
     }
@@ -72,7 +73,7 @@ impl Alike {
     pub fn moving(self, bytes: u64) -> Alike {
         Alike { moved: Some(bytes), ..self }
     }
-    /// What this rank, which is in the function `name`, tells the others: numbers, as many of each rank.
+    /// What this rank, which is in the function `name`, sends the others: numbers, as many from each rank.
     pub fn told(&self, name: &str) -> Vec<i64> {
         let operator = self.operator.map_or(NONE, |operator| match operator {
             OperatorKind::Builtin(builtin) => place(&Builtin::ALL, &builtin),
@@ -96,7 +97,7 @@ impl Given {
         let arguments = arguments.iter().map(|(name, words)| (*name, words.to_vec())).collect();
         Given { name, arguments, sum: Some(sum.0 >> 1) }
     }
-    /// Of a rank whose arguments may be any.
+    /// For a rank whose arguments may be any.
     pub fn whatever(name: &'static str) -> Given {
         Given { name, arguments: Vec::new(), sum: None }
     }
@@ -104,8 +105,8 @@ impl Given {
     pub fn name(&self) -> &'static str {
         self.name
     }
-    /// Two numbers. Those of all ranks are alike if the largest of the first and that of the second are a number and its
-    /// negative.
+    /// Two numbers. Those of all ranks are alike if the largest of the first and that of the second are a number and
+    /// its negative.
     pub fn bounds(&self) -> [i64; 2] {
         self.sum.map_or([i64::MIN; 2], |sum| [sum, -sum])
     }
@@ -113,7 +114,7 @@ impl Given {
     pub fn is_alike([largest, negative]: [i64; 2]) -> bool {
         largest == negative.wrapping_neg()
     }
-    /// What a rank tells the others where they are not alike.
+    /// What a rank sends the others where they are not alike.
     pub fn row(&self) -> Vec<i64> {
         let mut row = Alike::default().told(self.name);
         row.push(self.sum.unwrap_or(NONE));
@@ -158,8 +159,8 @@ impl Sum {
     }
 }
 
-/// What ranks of a communicator, whose numbers are `rows` by rank, give differently to the function `name`: the gravest
-/// difference, and a sentence that names all ranks with their values.
+/// What ranks of a communicator, whose numbers are `rows` by rank, give differently to the function `name`. Returns the
+/// gravest difference, and a sentence that names all ranks with their values.
 ///
 /// ```
 /// use hotlink_standard::{Alike, Difference, difference};
@@ -170,7 +171,7 @@ impl Sum {
 /// assert!(text.ends_with("different roots to MPI_Bcast: ranks 0, 1 give 0; rank 2 gives 1"));
 /// ```
 pub fn difference(name: &str, rows: &[Vec<i64>]) -> Option<(Difference, String)> {
-    // Who tells none has nothing to compare; a function has a number always, or is unknown.
+    // A rank that sends none has nothing to compare. A function always has a number, or is unknown.
     let value = |row: &Vec<i64>, place: usize| Some(row[place]).filter(|&value| place == 0 || value != NONE);
     let differs = |place: &usize| {
         let mut values = rows.iter().filter_map(|row| value(row, *place));
@@ -189,7 +190,7 @@ pub fn difference(name: &str, rows: &[Vec<i64>]) -> Option<(Difference, String)>
 }
 
 impl Difference {
-    /// In the order of the numbers that ranks tell.
+    /// In the order of the numbers that ranks send.
     const ALL: [Difference; 5] = {
         use Difference::*;
         [Collective, Root, Length, Operator, Element]
@@ -247,7 +248,8 @@ fn element_of(number: i64) -> String {
     at(&Basic::ALL, number).map_or("a type of the program".to_owned(), |basic| basic.to_string())
 }
 
-/// Ranks by a value, such as `ranks 0, 2 are in MPI_Bcast; rank 1 is in MPI_Barrier`, where `text` gives what follows the ranks.
+/// Ranks by a value, such as `ranks 0, 2 are in MPI_Bcast; rank 1 is in MPI_Barrier`, where `text` gives what follows
+/// the ranks.
 fn by_value(values: impl Iterator<Item = Option<i64>>, text: impl Fn(bool, i64) -> String) -> String {
     const SHOWN: usize = 8;
     let mut by_value = BTreeMap::<i64, Vec<usize>>::new();

@@ -21,7 +21,7 @@ pub enum Basic {
     C80,
     /// C's and C++'s truth values.
     Bool,
-    /// Fortran's, of so many bytes.
+    /// Fortran's, of this many bytes.
     Logical(u8),
     Byte,
     Char,

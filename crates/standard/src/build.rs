@@ -1,5 +1,5 @@
-//! The constructors of datatypes. Each gives `None` where an argument cannot be: a negative count or block length, lists of
-//! different lengths, a part outside its array.
+//! The constructors of datatypes. Each gives `None` where an argument cannot be: a negative count or block length,
+//! lists of different lengths, a part outside its array.
 
 use crate::datatype::{Combiner, Contents, Datatype, Leaf, push};
 use std::rc::Rc;
@@ -89,14 +89,14 @@ impl Datatype {
         let blocks: Vec<Block<'_>> = (0..count).map(|i| Block { count: block, at: i * stride, of }).collect();
         built(&blocks, contents)
     }
-    /// Blocks of so many elements, each displaced by so many.
+    /// Blocks of this many elements, each displaced by so many.
     pub fn indexed(lengths: &[i64], displacements: &[i64], of: &Rc<Datatype>) -> Option<Datatype> {
         let integers = [&[lengths.len() as i64], lengths, displacements].concat();
         let contents = Contents::new(Combiner::Indexed, integers, Vec::new(), only(of));
         let at: Vec<i64> = displacements.iter().map(|at| at * of.extent()).collect();
         Datatype::scattered(lengths, &at, of, contents)
     }
-    /// Blocks of so many elements, each displaced by so many bytes.
+    /// Blocks of this many elements, each displaced by so many bytes.
     pub fn hindexed(lengths: &[i64], displacements: &[i64], of: &Rc<Datatype>) -> Option<Datatype> {
         let integers = [&[lengths.len() as i64], lengths].concat();
         let contents = Contents::new(Combiner::Hindexed, integers, displacements.to_vec(), only(of));
@@ -164,7 +164,7 @@ impl Datatype {
         let ranges: Vec<Vec<(i64, i64)>> = subsizes.iter().zip(starts).map(|(&n, &at)| vec![(at, n)]).collect();
         Datatype::of_array(sizes, &ranges, order, of, contents)
     }
-    /// Of an array the elements whose index in each dimension is in one of its ranges (first, count).
+    /// The elements of an array whose index in each dimension is in one of its ranges (first, count).
     pub(crate) fn of_array(
         sizes: &[i64],
         ranges: &[Vec<(i64, i64)>],

@@ -82,13 +82,13 @@ pub struct Datatype {
     true_lb: i64,
     true_ub: i64,
     elements: u64,
-    /// Its bounds were set, and stand whatever it becomes part of.
+    /// Its bounds were set, and hold in any larger type.
     pub(crate) bounded: bool,
     contents: Contents,
 }
 
 impl Datatype {
-    /// Of these leaves with these bounds.
+    /// A type of these leaves with these bounds.
     pub(crate) fn of(leaves: Vec<Leaf>, (lb, ub): (i64, i64), bounded: bool, contents: Contents) -> Datatype {
         let ends = |leaf: &Leaf| {
             let (first, last) = (leaf.at, leaf.at + (leaf.count as i64 - 1) * leaf.stride);
@@ -269,7 +269,7 @@ impl Datatype {
         });
         out
     }
-    /// Each basic element of so many packed bytes, and where it begins there.
+    /// Each basic element of this many packed bytes, and where it begins there.
     pub(crate) fn each_basic(&self, packed: u64, mut visit: impl FnMut(Basic, u64)) {
         let mut at = 0;
         while self.size > 0 && at + self.size <= packed {

@@ -9,9 +9,9 @@ use std::rc::Rc;
 pub enum Distribution {
     /// Every process has all of it.
     None,
-    /// In blocks of so many, one a process; without a number as large as all need.
+    /// In blocks of this many, one a process; without a number as large as all need.
     Block(Option<i64>),
-    /// In blocks of so many, dealt out in turn.
+    /// In blocks of this many, dealt out in turn.
     Cyclic(i64),
 }
 
@@ -53,8 +53,8 @@ impl Share {
 }
 
 impl Datatype {
-    /// The part of process `rank` of a grid, which counts its processes with the last dimension fastest. `integers` are the
-    /// constructor's own arguments.
+    /// The part of process `rank` of a grid, which counts its processes with the last dimension fastest. `integers` are
+    /// the constructor's own arguments.
     pub fn darray(
         rank: i64,
         shares: &[Share],
@@ -86,7 +86,7 @@ mod tests {
     use crate::basic::Basic;
     use std::collections::BTreeSet;
 
-    /// Whatever the distribution, each element of the array belongs to exactly one process.
+    /// In any distribution, each element of the array belongs to exactly one process.
     #[test]
     fn the_parts_of_all_processes_are_the_array() {
         let int = Rc::new(Datatype::named(Basic::I32));

@@ -1,5 +1,5 @@
-//! x86's extended precision, which Rust has no type for: what operators need of it, rounded to the nearest as the processor
-//! does it.
+//! x86's extended precision, which no type of Rust has: what operators need of it, rounded to the nearest as the
+//! processor does.
 
 use std::cmp::Ordering;
 
@@ -129,7 +129,7 @@ impl Extended {
         match first.cmp(&second) {
             Ordering::Equal => Extended::ZERO,
             Ordering::Less => Extended::rounded(small.negative, second - first, more, power),
-            // What is lost is taken away too: one less, and a little more.
+            // The lost part is subtracted, too: one less, and a little more.
             Ordering::Greater => Extended::rounded(large.negative, first - second - u128::from(more), more, power),
         }
     }
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn sums_and_products_that_doubles_hold_are_the_same() {
-        // Of 20 bits each, at distances that 53 bits hold.
+        // Numbers of 20 bits each, at distances that 53 bits hold.
         let mut state = 1u64;
         let mut next = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

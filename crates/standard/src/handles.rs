@@ -20,7 +20,7 @@ pub fn null_name(handle: usize) -> Option<&'static str> {
     })
 }
 
-/// What a thread may call beside another's call at every thread level (MPI 5.0, 11.6.1), and what ends the process.
+/// What a thread may call during another's call at every thread level (MPI 5.0, 11.6.1), and what ends the process.
 const AT_EVERY_LEVEL: [&str; 14] = [
     "MPI_Abi_",
     "MPI_Abort",
@@ -38,7 +38,7 @@ const AT_EVERY_LEVEL: [&str; 14] = [
     "MPI_Session_",
 ];
 
-/// Whether a thread may call the function of this name beside another thread's call at every level of thread support.
+/// Whether a thread may call the function of this name during another thread's call at every level of thread support.
 pub fn is_for_every_level(name: &str) -> bool {
     AT_EVERY_LEVEL.iter().any(|known| name.starts_with(known))
 }

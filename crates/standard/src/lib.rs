@@ -1,6 +1,6 @@
-//! What the MPI standard adds to tagged messages, free of any library's face: datatypes, operators, groups, topologies,
-//! who has a lock, what ranks must give alike, and the words for errors. Nothing here communicates, and nothing knows an
-//! address: a datatype says which bytes, relative to a buffer that its caller has.
+//! What the MPI standard adds to tagged messages, without any library's interface. That is datatypes, operators,
+//! groups, topologies, lock holders, what ranks must give alike, and the words for errors. Nothing here communicates,
+//! and nothing knows an address: a datatype names bytes relative to a buffer that its caller has.
 //!
 //! ```
 //! use hotlink_standard::{Basic, Datatype};

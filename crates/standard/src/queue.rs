@@ -1,13 +1,13 @@
-//! Who has a window's lock, and who waits for it.
+//! Which rank has a window's lock, and which waits for it.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// How many that share a lock may pass one that waits to have it alone. If none could, that one might wait for a holder
-/// that itself waits for one of those behind: ranks that lock all for as long as they run do.
+/// How many that share a lock may pass one that waits for it exclusively. If none could, that one might wait for a
+/// holder that itself waits for one behind it. Ranks that lock all for as long as they run do so.
 const PASSES: u32 = 1000;
 
-/// A lock that several may share or one have alone. It is granted in the order in which they came, except that those who
-/// share it pass one that waits to have it alone: while any holder is older than that one, and then 1,000 times.
+/// A lock that several may share or one have exclusively. It is granted in the order of requests. But those who share
+/// it pass one that waits for it exclusively, while any holder is older than that one, and then 1,000 times.
 #[derive(Debug)]
 pub struct LockQueue<T> {
     holders: BTreeMap<u32, Holder>,
@@ -56,7 +56,7 @@ impl<T> LockQueue<T> {
         let place = if !first.alone || self.holders.is_empty() {
             0
         } else {
-            // It waits for its elders whoever else comes in beside them.
+            // It waits for its elders, whoever else joins them.
             let elders = self.holders.values().any(|holder| holder.came < first.came);
             let place = self.queue.iter().position(|waiter| !waiter.alone)?;
             if !elders && self.passed == PASSES {
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(granted(&mut queue), [3]);
     }
 
-    /// A holder may itself wait for one that shares the lock: it is not kept out by one that wants the lock alone.
+    /// A holder may itself wait for one that shares the lock, so one that wants the lock alone does not keep it out.
     #[test]
     fn who_shares_a_lock_passes_one_that_waits_for_an_elder() {
         let mut queue = LockQueue::default();
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(granted(&mut queue), [2]);
     }
 
-    /// Two ranks of which one always holds the lock let a third have it alone in the end.
+    /// Two ranks, one of which always holds the lock, let a third have it alone in the end.
     #[test]
     fn who_waits_to_have_it_alone_is_passed_so_often_only() {
         let mut queue = LockQueue::default();

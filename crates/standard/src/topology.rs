@@ -31,7 +31,7 @@ impl Cart {
             (0..dim).contains(&at).then_some(rank * dim + at)
         })
     }
-    /// Who is `distance` before and behind a rank along a dimension.
+    /// The ranks that are `distance` before and behind a rank along a dimension.
     pub fn shifted(&self, rank: i64, dimension: usize, distance: i64) -> (Option<i64>, Option<i64>) {
         let at = |distance: i64| {
             let mut coordinates = self.coordinates(rank);
@@ -92,7 +92,7 @@ impl Graph {
 /// A rank's own edges of a graph that no rank knows whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbors {
-    /// Who sends to it, with weights.
+    /// The ranks that send to it, with weights.
     pub sources: Vec<(i64, i64)>,
     /// To whom it sends, with weights.
     pub destinations: Vec<(i64, i64)>,
@@ -100,8 +100,8 @@ pub struct Neighbors {
     pub weighted: bool,
 }
 
-/// Sizes of a grid of `nodes`, as equal as they can be and none larger than the one before, where `dims` has 0; `None`: the
-/// given ones do not divide them.
+/// Sizes of a grid of `nodes` where `dims` has 0, as equal as possible and none larger than the one before. `None`: the
+/// given sizes do not divide them.
 pub fn balanced(nodes: i64, dims: &[i64]) -> Option<Vec<i64>> {
     let given = dims
         .iter()
@@ -125,8 +125,8 @@ fn divisors(of: i64) -> Vec<i64> {
     all
 }
 
-/// Falling factors of `nodes` with the least difference of the largest and the smallest; of several such, those with the
-/// largest smallest, then the largest next smallest, and so on.
+/// Falling factors of `nodes` with the least difference of the largest and the smallest. Of several such, those with
+/// the largest smallest factor, then the largest next smallest, and so on.
 fn closest(nodes: i64, count: usize) -> Vec<i64> {
     let factors = divisors(nodes);
     let mut best: Vec<i64> = Vec::new();
@@ -146,7 +146,7 @@ fn closest(nodes: i64, count: usize) -> Vec<i64> {
     best
 }
 
-/// Goes on from the last of rising factors to `count` more, whose product is `left` and none of which is above `most`: each as
+/// Continues rising factors by `count` more, whose product is `left` and none of which is above `most`. Each is as
 /// large as the rest allows.
 fn rise(left: i64, count: usize, most: i64, factors: &[i64], rising: &mut Vec<i64>) -> bool {
     if count == 0 {

@@ -1,4 +1,4 @@
-//! What a rank sees of a file: the data of a datatype that is laid over it again and again, from some byte on.
+//! What a rank sees of a file: the data of a datatype that is repeated over it, from some byte on.
 
 use crate::datatype::Datatype;
 
@@ -15,7 +15,7 @@ pub struct Piece {
 #[derive(Clone, Debug)]
 pub struct View {
     displacement: u64,
-    /// Of one tile: its pieces from the tile's beginning, each with how much of the stream lies before it in the tile.
+    /// One tile: its pieces from the tile's beginning, each with how much of the stream lies before it in the tile.
     tile: Vec<(Piece, u64)>,
     /// Bytes of the stream in a tile, and of the file from one tile to the next.
     size: u64,

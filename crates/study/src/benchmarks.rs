@@ -71,7 +71,7 @@ pub const BENCHMARKS: &[Benchmark] = &[
     packet("traffic", "an open loop needs a network of its own; `measure saturation` loads a real one"),
 ];
 
-/// What a face says of a benchmark that it has not: which one has it, and what comes nearest here. `verb` is that face.
+/// The message of a face that lacks a benchmark: the face that has it, and the nearest one here. `verb` is that face.
 pub fn elsewhere(name: &str, verb: &str) -> Option<String> {
     let found = BENCHMARKS.iter().find(|benchmark| benchmark.name == name)?;
     let other = if verb == "measure" { "simulate" } else { "measure" };
@@ -96,7 +96,7 @@ pub fn table() -> String {
 /// There is one.
 pub fn check_sizes(sizes: &[u64]) -> Result<(), Error> {
     match sizes.contains(&0) {
-        true => Err(Error::Input("--size 0: an empty message has no bandwidth; allowed is 1 and more".to_owned())),
+        true => Err(Error::Input("--size 0: an empty message has no bandwidth; must be 1 or more".to_owned())),
         false => Ok(()),
     }
 }
@@ -115,11 +115,11 @@ pub fn check_pairs(ranks: u32) -> Result<(), Error> {
     }
 }
 
-/// Most threads that compute beside a message.
+/// Most threads that compute during a message.
 const MOST_THREADS: u32 = 256;
 
-/// Refuses what has no curve of overlap: sizes, computation times as `shares` of a message's own time, and threads of a form
-/// that is not asked for.
+/// Refuses inputs that have no curve of overlap. They are sizes, computation times as `shares` of a message's own time,
+/// and threads of a form that is not asked for.
 ///
 /// # Errors
 /// What is allowed.
@@ -134,11 +134,11 @@ pub fn check_overlap(sizes: &[u64], shares: &[f64], (spins, threads): (&[Spin], 
         }
     }
     if sizes.contains(&0) {
-        let what = "--size 0: an empty message has nothing to hide; allowed is 1 and more";
+        let what = "--size 0: an empty message has nothing to hide; must be 1 or more";
         return Err(Error::Input(what.to_owned()));
     }
     match shares.iter().find(|share| !(0.01..=100.0).contains(*share)) {
-        Some(share) => Err(Error::Input(format!("--compute {share}: allowed are shares from 0.01 to 100"))),
+        Some(share) => Err(Error::Input(format!("--compute {share}: must be a share from 0.01 to 100"))),
         None => Ok(()),
     }
 }
@@ -151,12 +151,12 @@ pub fn check_overlap(sizes: &[u64], shares: &[f64], (spins, threads): (&[Spin], 
 pub fn kernel(of: Proportions, skew_us: f64, iterations: u64, seed: u64, plan: Plan) -> Result<Kernel, Error> {
     for (option, share) in [("--mpi-share", of.mpi), ("--barrier-share", of.barrier)] {
         if !(0.0001..=0.9999).contains(&share) {
-            return Err(Error::Input(format!("{option} {share}: allowed is a share from 0.0001 to 0.9999")));
+            return Err(Error::Input(format!("{option} {share}: must be a share from 0.0001 to 0.9999")));
         }
     }
     for (option, us) in [("--barrier-us", of.barrier_us), ("--skew", skew_us)] {
         if !(0.0..=1e6).contains(&us) {
-            return Err(Error::Input(format!("{option} {us}: allowed are microseconds from 0 to 1000000")));
+            return Err(Error::Input(format!("{option} {us}: must be 0 to 1000000 microseconds")));
         }
     }
     if !(1..=1_000_000).contains(&iterations) {

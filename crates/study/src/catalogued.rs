@@ -1,4 +1,4 @@
-//! Records of what the catalog holds: its files, their numbers, and the capacities that follow from these.
+//! Records of the catalog's contents: its files, their numbers, and the capacities that follow from these.
 
 use crate::text::figure;
 use crate::uses::Uses;
@@ -18,7 +18,7 @@ pub fn parameters() -> Vec<Record> {
     PARAMETERS.iter().map(record).collect()
 }
 
-/// What a file is called.
+/// The name of a file's kind.
 pub fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Fabric => "fabric",
@@ -28,7 +28,7 @@ pub fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// A file: what it is, and how many of its numbers have each status.
+/// A file: its kind, and how many of its numbers have each status.
 pub fn head(described: &Described) -> Record {
     let mut record = Record::new()
         .with("kind", kind_name(described.kind))
@@ -41,7 +41,7 @@ pub fn head(described: &Described) -> Record {
     record
 }
 
-/// The numbers of a file; where it is known which questions use them, these and the line that each stands on.
+/// The numbers of a file. Where the questions that use them are known, it adds these and the line of each number.
 pub fn numbers(described: &Described, uses: Option<&Uses>) -> Vec<Record> {
     let record = |entry: &Entry| match (number(described, entry), uses) {
         (record, Some(uses)) => {

@@ -1,5 +1,5 @@
-//! One point of a simulated study, as data: the machine, the benchmark and everything else that decides the outcome.
-//! [`crate::simulate`] runs it; [`crate::bound`] knows what no answer to it can beat.
+//! One point of a simulated study, as data: the machine, the benchmark and all else that decides the outcome. It is run
+//! by [`crate::simulate`]; the bounds of every answer to it are in [`crate::bound`].
 
 use crate::inputs::Vary;
 use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Paths, Rates, Routes, Spin, Via};
@@ -27,7 +27,7 @@ pub struct Cell {
     pub seed: u64,
     /// Largest payload of a packet, within the fabric's limit.
     pub packet_size: Option<u32>,
-    /// Messages from which a node takes packets in turn.
+    /// Concurrent messages per node, served round-robin.
     pub streams: Option<u16>,
     /// How equal paths are chosen; by default as the fabric does.
     pub paths: Option<Paths>,
@@ -35,15 +35,15 @@ pub struct Cell {
     pub routes: Option<Routes>,
     /// Whether the uncertain inputs are varied for the answer's interval.
     pub sensitivity: Vary,
-    /// What a graph's network is, where its file does not state it.
+    /// The technology of a graph, where its file does not state it.
     pub technology: Option<&'static Technology>,
-    /// What Ethernet does when a buffer fills.
+    /// Ethernet's action when a buffer fills.
     pub ethernet: Ethernet,
-    /// What controls flows.
+    /// The flow control.
     pub control: Control,
     /// Whether every link, bus and adapter has a record of its own.
     pub links: bool,
-    /// File with the plan of what fails.
+    /// File with the plan of failures.
     pub faults: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub enum What {
     },
     /// Pairs that send at once.
     Saturation {
-        /// Who sends to whom.
+        /// Sender and receiver of each pair.
         pairs: Vec<(u32, u32)>,
         /// Messages of each pair in the measured part, about.
         messages: u64,
@@ -106,7 +106,7 @@ impl Cell {
 /// An open loop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offered {
-    /// Who sends to whom.
+    /// The pattern of senders and receivers.
     pub pattern: String,
     /// Share of the bound that is offered.
     pub load: f64,
@@ -116,7 +116,7 @@ pub struct Offered {
     pub sizes: Option<String>,
     /// How far the intervals of median and mean may reach to either side, as a share, for the run to end.
     pub precision: f64,
-    /// Time between two looks at every server, in microseconds.
+    /// The sampling interval of every server, in microseconds.
     pub series_us: Option<f64>,
 }
 
@@ -158,7 +158,7 @@ pub enum ProgramBench {
     IntegerSort(Class),
     /// Windows of messages.
     Stream(Streamed),
-    /// Ping-pong between every two ranks; a pair is slow that takes so many times the median pair's time.
+    /// Ping-pong between every two ranks; a pair is slow if it takes this many times the median pair's time.
     Pairs {
         /// See above.
         slow: f64,
@@ -180,13 +180,13 @@ pub struct Program {
     pub cache: Cache,
     /// Whether long messages move without buffers.
     pub zero_copy: bool,
-    /// What carries messages.
+    /// The carrier of messages.
     pub via: Via,
     /// How a collective runs; by default what the cost model picks.
     pub algorithm: Option<Way>,
     /// Rounds before those that count.
     pub warmup: u64,
-    /// Traffic beside it.
+    /// Traffic at the same time.
     pub background: Option<BackgroundSpec>,
     /// Samples to be taken.
     pub samples: u32,
@@ -197,7 +197,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// The algorithm that is asked for, on so many nodes and with messages of `size` bytes.
+    /// The algorithm that is asked for, on that many nodes and with messages of `size` bytes.
     ///
     /// # Errors
     /// An MPI takes one there that is none of ours.
@@ -206,7 +206,7 @@ impl Program {
         way.algorithm(which.call(nodes, size)).map(Some).map_err(|what| format!("--algorithm {what}"))
     }
 
-    /// Who chose the algorithm, where none chose it but `usual`.
+    /// The source of the algorithm, where it is not `usual`'s choice.
     pub fn algorithm_by(&self, usual: &'static str) -> &'static str {
         self.algorithm.map_or(usual, Way::chosen_by)
     }

@@ -15,7 +15,7 @@ use hotlink_fabric::{Fabric, input};
 use std::cell::OnceCell;
 use std::path::Path;
 
-/// Bytes of a message where packets are compared and nobody says otherwise: they are simulated one by one.
+/// Bytes of a message where packets are compared and no size is given: they are simulated one by one.
 pub const PACKETS_SIZE: u64 = 64 << 10;
 
 /// A fabric with the price list that it is bought from.
@@ -59,7 +59,7 @@ impl Priced {
         self.list.as_ref()
     }
 
-    /// What `inventory` costs; `None`: the fabric has no prices.
+    /// The cost of `inventory`; `None`: the fabric has no prices.
     ///
     /// # Errors
     /// The list lacks an item, or the sum is too large.
@@ -110,8 +110,8 @@ impl Priced {
     }
 }
 
-/// Refuses a list of one's own whose prices would not be used, or not all: items that nothing buys, and a list in
-/// another currency that does not hold everything that `spec` buys.
+/// Refuses the user's own list if some of its prices would not be used. Such prices are items that nothing buys. A list
+/// in another currency must also hold everything that `spec` buys.
 fn check_own(list: &PriceList, own: &PriceList, spec: &FabricSpec) -> Result<(), Error> {
     let bought: Vec<&String> = spec.prices.iter().flat_map(|prices| prices.bought()).collect();
     let missing: Vec<&str> =
@@ -119,7 +119,7 @@ fn check_own(list: &PriceList, own: &PriceList, spec: &FabricSpec) -> Result<(),
     if own.currency != list.currency && !missing.is_empty() {
         return Err(Error::Input(format!(
             "price list {}: prices are in {}, those of the catalog's list {} in {}, so the list must hold all that {} \
-             buys; missing: {}",
+             buys. It lacks {}",
             own.name,
             own.currency,
             list.name,
@@ -152,7 +152,7 @@ const PIECES: [(ItemKind, &str); 6] = [
     (ItemKind::CableGlobal, "global_cables"),
 ];
 
-/// What a priced record says is bought.
+/// The purchases of a priced record.
 pub fn bought(cell: &Record) -> Option<Inventory> {
     let whole = |key: &str| cell.number(key).map(|count| count as u64);
     let pieces = PIECES.iter().filter_map(|(kind, key)| Some((*kind, whole(key)?)));
@@ -168,7 +168,7 @@ fn as_path(name_or_path: &str) -> String {
 
 /// The whole comparison.
 pub struct Comparison {
-    /// Who answered.
+    /// The method of the answer.
     pub method: Method,
     /// Names and titles of the fabrics.
     pub titles: Vec<(String, String)>,
@@ -178,12 +178,12 @@ pub struct Comparison {
     pub cells: Vec<Record>,
     /// Every quantity that is ranked.
     pub quantities: Vec<(Quantity, Grid)>,
-    /// Of each cell what is held beside the other engines' answers.
+    /// The answer of each cell that is held against those of other engines.
     pub(crate) answers: Vec<Option<Answer>>,
 }
 
 impl Comparison {
-    /// Every fabric at every size. What cannot be built at some size becomes a row with a note.
+    /// Every fabric at every size. A fabric that cannot be built at some size becomes a row with a note.
     pub fn make(
         sources: &[Priced],
         sizes: &[u32],
@@ -194,7 +194,7 @@ impl Comparison {
         watch: &dyn Watch,
     ) -> Result<Comparison, Error> {
         let (mut cells, mut answers, mut sizes) = (Vec::new(), Vec::new(), sizes.to_vec());
-        // Who leads from where on is asked of ascending sizes.
+        // Crossovers need ascending sizes.
         sizes.sort_unstable();
         sizes.dedup();
         for priced in sources {
@@ -202,7 +202,7 @@ impl Comparison {
                 let first = OnceCell::new();
                 let one = |source: &Source, _: &dyn Watch| {
                     let (record, mbps) = cell(priced, source, nodes, question, method, watch).map_err(Error::Input)?;
-                    // What is asked again with other inputs is no answer of its own.
+                    // Questions that are asked again with other inputs are no answers of their own.
                     let _ = first.set((record.text("method").unwrap_or_default().to_owned(), mbps));
                     Ok(vec![record])
                 };
@@ -270,7 +270,7 @@ impl Comparison {
     }
 }
 
-/// One fabric at one size, and MB/s of each node that are held beside other engines' answers.
+/// One fabric at one size, and MB/s of each node that are held against other engines' answers.
 fn cell(
     priced: &Priced,
     source: &Source,

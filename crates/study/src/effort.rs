@@ -124,7 +124,7 @@ fn refuse(estimate: f64, most: f64, of: &str, allowed: impl FnOnce() -> String) 
     }
 }
 
-/// What would fit, where this share of the work is allowed.
+/// The sizes that would fit, where this share of the work is allowed.
 fn fewer(cell: &Cell, share: f64) -> String {
     // Of an exchange of all with all the work grows with the square of the nodes.
     let nodes = f64::from(cell.nodes);
@@ -233,7 +233,7 @@ fn destinations(what: &What, fabric: &Fabric) -> usize {
     }
 }
 
-/// Bytes of the network: its links, and the distances to so many switches that routing keeps.
+/// Bytes of the network: its links, and the distances to that many switches that routing keeps.
 fn memory(fabric: &Fabric, destinations: usize) -> f64 {
     let states = fabric.network.vertices() as f64 * f64::from(fabric.routing.phases());
     let kept = match &fabric.routing {

@@ -8,7 +8,7 @@ pub enum Error {
     /// A check or a reference did not hold. There may be results all the same.
     #[error("{0}")]
     Check(String),
-    /// Bad input. The text names the place, what is wrong and what is allowed.
+    /// Bad input. The text names the place, the mistake and the allowed values.
     #[error("{0}")]
     Input(String),
 }

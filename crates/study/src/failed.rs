@@ -1,5 +1,5 @@
-//! A fabric of the catalog after parts of it failed. A site's own network keeps its forwarding tables
-//! (`hotlink_site`); here there are none, so that routes are made anew over the shortest paths that are left.
+//! A fabric of the catalog after parts of it failed. A site's own network keeps its forwarding tables (`hotlink_site`).
+//! Here there are none, so that routes are made anew over the shortest paths that are left.
 
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Builder, Channel, Network, Vertex};
@@ -7,7 +7,7 @@ use hotlink_fabric::spec::{FabricSpec, RoutingSpec};
 use hotlink_fabric::topology::Shape;
 use std::collections::BTreeSet;
 
-/// What stands before each part that fails in a fabric's name.
+/// The mark before each failed part in a fabric's name.
 pub(crate) const MARK: &str = "+fail:";
 
 /// Ends of a link as views and `--fail` name them: `leaf 0 -> spine 1`, with `#2` behind it for one of several in parallel.

@@ -1,5 +1,5 @@
-//! What an answer rests on: which of a machine's values are estimates or assumptions, and how far the answer moves when
-//! they move within their stated uncertainty.
+//! The inputs of an answer: which of a machine's values are estimates or assumptions, and how far the answer moves
+//! within their stated uncertainty.
 
 use crate::sensitivity::{self, Input, Sensitivity};
 use crate::text::figure;
@@ -30,11 +30,11 @@ const QUICK_EVENTS: f64 = 300_000.0;
 /// Nodes whose flows are counted in a moment, again and again.
 const QUICK_NODES: f64 = 32.0;
 
-/// Asks `answer` about the machine, and adds to its records what they rest on: every number that was used (`inputs`), and
-/// which of them are estimates (`estimates`) or were not stated at all (`assumed`). Where `vary` asks for it, the
-/// uncertain inputs go to their ends: each record gets the interval of its answer (`latency_us_low`, `latency_us_high`)
-/// and the inputs that move it, the strongest first (`sensitivity`). Estimates and fitted values that state no uncertainty
-/// cannot be varied (`not_varied`).
+/// Asks `answer` about the machine, and adds its inputs to the records. `inputs` has every number that was used;
+/// `estimates` names those that are estimates, and `assumed` those that were not stated at all. Where `vary` asks for
+/// it, the uncertain inputs go to their ends. Each record then gets the interval of its answer (`latency_us_low`,
+/// `latency_us_high`) and the inputs that move it, the strongest first (`sensitivity`). Estimates and fitted values
+/// that state no uncertainty cannot be varied (`not_varied`).
 ///
 /// # Errors
 /// The first of `answer`.
@@ -56,7 +56,7 @@ pub fn told(source: &Source, vary: Vary, watch: &dyn Watch, answer: &Answer<'_>)
     let mut varied = records[..count].to_vec();
     match add(&mut varied, &source, (&inputs, &used.without_range()), answer) {
         Ok(()) => records[..count].clone_from_slice(&varied),
-        // Nobody asked: an answer too short for its inputs to vary is one.
+        // No variation was asked for: an answer too short for its inputs to vary is one.
         Err(_) if vary == Vary::IfQuick => {}
         Err(error) => return Err(error),
     }

@@ -32,7 +32,7 @@ impl Judged {
         for index in 0..cells {
             let mut answers: Vec<Answer> = Vec::new();
             for answer in self.0.iter().filter_map(|comparison| comparison.answers[index].as_ref()) {
-                // Where there is no closed form the load count stands in.
+                // Where there is no closed form the load count replaces it.
                 if answers.iter().all(|known| known.method != answer.method) {
                     answers.push(answer.clone());
                 }

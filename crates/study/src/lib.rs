@@ -1,7 +1,7 @@
 //! hotlink as a library: a question about an interconnect goes in, answers come out as [records](hotlink_bench::Record).
 //!
-//! Nothing here reads a command line, prints, starts a process, opens a socket or looks at a clock: the faces (the command,
-//! Python, a browser) do that and stand on this crate. What a long computation needs of its face, it gets through [`Watch`].
+//! Nothing here reads a command line, prints, starts a process, opens a socket or reads a clock. The faces (the
+//! command, Python, a browser) do that and use this crate. A long computation reaches its face through [`Watch`].
 
 pub mod ask;
 pub mod benchmarks;

@@ -1,4 +1,4 @@
-//! What closed form and load count say about a fabric of some size, as records.
+//! Answers of closed form and load count about a fabric of some size, as records.
 
 use crate::ask::{Asked, Question};
 use crate::bound::pattern::{Lost, Pattern, derivation, need_a_rate};
@@ -14,10 +14,10 @@ use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::{Fabric, deadlock, forms};
 use hotlink_load::{Load, Serial, split::SwitchSplit};
 
-/// Who sends to whom on a fabric, and by which rates its resources count.
+/// The pattern on a fabric, and the rates by which its resources count.
 #[derive(Clone, Debug)]
 pub struct PatternQuestion {
-    /// Who sends to whom.
+    /// The pattern of senders and receivers.
     pub traffic: Traffic,
     /// Rates of the resources.
     pub capacities: Rates,
@@ -54,17 +54,17 @@ crate::words! {
 pub struct Counted {
     /// The fabric.
     pub fabric: Fabric,
-    /// Who sends to whom.
+    /// The messages of each pair.
     pub demand: Demand,
     /// Seed of the draw, and of the hash by which flows choose among equal paths.
     pub seed: u64,
     /// The load of its resources.
     pub load: Load,
-    /// What it allows.
+    /// Its bounds.
     pub bounds: Bounds,
     /// Pairs without a route, which do not count.
     lost: Option<Lost>,
-    /// What the first draw of the traffic allows: MB/s of each node.
+    /// The bandwidth of the first draw of the traffic: MB/s of each node.
     pub first_mbps: f64,
 }
 
@@ -125,7 +125,7 @@ impl PatternQuestion {
         let cell = self.asked(source.name(), nodes).cell()?;
         let record = cell.run_from(source, &Within(watch))?.into_iter().next();
         let record = record.ok_or_else(|| "the simulation gave no record".to_owned())?;
-        // What a packet takes alone, over the routes of the same traffic.
+        // The time of a packet alone, over the routes of the same traffic.
         let counted = self.count(source.build(nodes)?, 0, &Unwatched)?;
         let idle_us = counted.load.idle_us(&counted.fabric).filter(|_| counted.lost.is_none());
         Ok(idle_us.into_iter().fold(record, |record, us| record.with("idle_latency_us", us)))
@@ -143,8 +143,9 @@ impl PatternQuestion {
             .with("note", why)
     }
 
-    /// M02's view of switches (Eqs. 10 and 11): the links between them averaged, and the bandwidths within and between
-    /// switches; where its equations describe the network, these averaged over a node's partners (Eq. 12).
+    /// M02's view of switches (Eqs. 10 and 11): the average of the links between them, and the bandwidths within and
+    /// between switches. Where its equations describe the network, it adds these averaged over a node's partners (Eq.
+    /// 12).
     fn add_split(&self, counted: &Counted, record: &mut Record) {
         let Counted { fabric, demand, load, bounds, .. } = counted;
         let rate = |channel| fabric.payload_mbps(Resource::Channel(channel), self.capacities.into(), bounds.efficiency);
@@ -187,9 +188,9 @@ impl PatternQuestion {
         Ok(Counted { fabric, demand, seed, load, bounds, lost, first_mbps })
     }
 
-    /// The load count's record, and the load of the draw in the middle. Random traffic is drawn `samples` times, and
-    /// the hash of flows `hash_seeds` times: the bandwidth is the median, and all else is of the draw whose bandwidth
-    /// is that or next below.
+    /// The load count's record, and the load of the median draw. Random traffic is drawn `samples` times, and the hash
+    /// of flows `hash_seeds` times. The bandwidth is the median. All else is of the draw with that bandwidth or the
+    /// next below.
     pub fn by_load(&self, fabric: Fabric, watch: &dyn Watch) -> Result<(Record, Counted), String> {
         self.check_hashes(&fabric)?;
         let mut counted = self.count(fabric, 0, watch)?;
@@ -244,7 +245,7 @@ impl PatternQuestion {
         }
     }
 
-    /// Mean latency at shares of what the load allows, a record each: every resource on the way is a queue
+    /// Mean latency at shares of the load's bound, a record each: every resource on the path is a queue
     /// ([`hotlink_load::Queues`]).
     ///
     /// # Errors
@@ -254,7 +255,7 @@ impl PatternQuestion {
         let control = fabric.spec.flow_control;
         let packet = fabric.spec.packet().payload_max_bytes.as_ref().map(|most| most.value);
         if let Some(load) = loads.iter().find(|load| !(**load > 0.0 && **load < 1.0)) {
-            return Err(format!("load {load}: queues end below 1; allowed are loads between 0 and 1"));
+            return Err(format!("load {load}: queues end below 1; it must be between 0 and 1"));
         }
         if control.passage != Passage::CutThrough || control.is_ring() {
             let what = format!("{} holds links while it waits, or sends again", control.name);
@@ -328,7 +329,7 @@ fn middle(draws: &[f64]) -> usize {
 fn add_spread(record: &mut Record, mut draws: Vec<f64>) {
     draws.sort_by(f64::total_cmp);
     let (Some(&min), Some(&max)) = (draws.first(), draws.last()) else { return };
-    // The lower of two middles: the bandwidth is that of the draw whose hot link stands beside it.
+    // The lower of two middles: the bandwidth is that of the draw whose hot link is in the record.
     let median = draws[(draws.len() - 1) / 2];
     record.set("hot_link_is_of", "the median draw");
     record.set("bandwidth_per_node_MBps", median);

@@ -21,7 +21,7 @@ crate::words! {
 }
 
 crate::words! {
-    /// What one unit of computation in a schedule stands for, where its form does not say.
+    /// The unit of computation in a schedule, where its form does not state it.
     pub enum CalcUnit {
         /// Picoseconds.
         Ps = "ps",
@@ -81,8 +81,8 @@ crate::words! {
     pub enum Routes {
         /// On a dragonfly, Dragonfly+, Slim Fly or HyperX: the shortest way, whatever its queues.
         Minimal = "minimal",
-        /// On these: by a random other group (a dragonfly of one group, Slim Fly and HyperX: by a random other switch; a Dragonfly+
-        /// of one or two groups has none).
+        /// On these: by a random other group. A dragonfly of one group, Slim Fly and HyperX take a random other switch;
+        /// a Dragonfly+ of one or two groups has none.
         Valiant = "valiant",
         /// On these: either, by the queues of the packet's first switch (UGAL-L).
         Ugal = "ugal" | "ugal-l",
@@ -155,7 +155,7 @@ impl Word for Ways {
 }
 
 crate::words! {
-    /// What Ethernet does when a buffer fills.
+    /// Ethernet's action when a buffer fills.
     pub enum Ethernet {
         /// Pause the sender (PFC).
         Pause = "pause",
@@ -177,7 +177,7 @@ impl From<Ethernet> for Congestion {
 }
 
 crate::words! {
-    /// What decides when the packets of a message leave their sender (Ethernet).
+    /// The rule by which the packets of a message leave their sender (Ethernet).
     pub enum Transport {
         /// Room in the network alone.
         None = "none",
@@ -191,13 +191,13 @@ crate::words! {
         Swift = "swift",
         /// NSCC of Ultra Ethernet: windows by marks and delay.
         Nscc = "nscc",
-        /// HPCC: windows by what switches tell of their queues and rates.
+        /// HPCC: windows by the queues and rates that switches report.
         Hpcc = "hpcc",
     }
 }
 
 crate::words! {
-    /// What has a transport's state of its own.
+    /// The owner of a transport's state.
     pub enum Connections {
         /// A queue pair from each node to each other, as RDMA has: messages leave in order and share what it has learnt.
         Pair = "pair",
@@ -235,7 +235,7 @@ crate::words! {
 crate::words! {
     /// Memory that messages lie in, measured and simulated.
     pub enum Memory {
-        /// What the port likes best: segments allocated for communication, where it has them.
+        /// The port's preferred memory: segments allocated for communication, where it has them.
         Shared = "shared" | "regular",
         /// Ordinary user memory, which zero-copy transfers register.
         Private = "private" | "registered",
@@ -292,7 +292,7 @@ crate::words! {
 }
 
 crate::words! {
-    /// What carries the messages of a simulation.
+    /// The carrier of the messages of a simulation.
     pub enum Via {
         /// The adapter, as its own protocols use it.
         Adapter = "adapter",
@@ -304,7 +304,7 @@ crate::words! {
 }
 
 crate::words! {
-    /// Who computes while a message is under way.
+    /// The computing side while a message is under way.
     pub enum Side {
         /// The rank that sends.
         Sender = "sender",
@@ -330,7 +330,7 @@ crate::words! {
 impl Spin {
     /// Threads of the multi-threaded form where no number is given: one more than the rank's own.
     pub const THREADS: u32 = 2;
-    /// What a benchmark runs; `threads`, if given, are those of the multi-threaded form.
+    /// The computation of a benchmark; `threads`, if given, are those of the multi-threaded form.
     pub fn on(self, threads: Option<u32>) -> Spinning {
         match self {
             Spin::Fixed => Spinning::Fixed,

@@ -16,7 +16,7 @@ pub enum Eras {
     Together,
 }
 
-/// What is ranked: the key of a record and which way is better.
+/// A ranked quantity: the key of a record and the better direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
     /// The key.
@@ -39,7 +39,7 @@ pub struct Grid {
     pub nodes: Vec<u32>,
     /// By fabric, then size; `None` where there is no value.
     pub values: Vec<Vec<Option<f64>>>,
-    /// Which way is better.
+    /// The better direction.
     pub lower_is_better: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct Span {
     pub best: Vec<usize>,
 }
 
-/// The year of a record's prices; of a list of one's own over another that of the other, beside whose prices it stands.
+/// The year of a record's prices. If the user's own list overrides another, it is the year of that other list.
 fn base_year(record: &Record) -> Option<&str> {
     record.text("prices_year").map(below)
 }
@@ -141,7 +141,7 @@ impl Grid {
         Grid { fabrics: fabrics.to_vec(), nodes: nodes.to_vec(), values, lower_is_better }
     }
 
-    /// How `a` stands to `b`: `Greater` is ahead.
+    /// How `a` compares with `b`: `Greater` is ahead.
     fn standing(&self, a: f64, b: f64) -> Ordering {
         if (a - b).abs() <= SAME * a.abs().max(b.abs()) {
             return Ordering::Equal;

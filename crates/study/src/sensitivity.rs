@@ -1,9 +1,10 @@
 //! How much an answer moves when uncertain inputs move within their stated uncertainty.
 //!
-//! Uncertain are the values with status `estimated` or `fitted` that state an uncertainty ([`FabricSpec::ranges`]), and
-//! the assumptions of the technology's record where the machine states nothing. Each goes to both ends of its range by
-//! itself, which ranks them; then all go at once to the ends that lower the answer, and to those that raise it, which
-//! gives the interval. Estimates without a stated uncertainty cannot be varied; they are listed.
+//! Values are uncertain if they have the status `estimated` or `fitted` and state an uncertainty
+//! ([`FabricSpec::ranges`]). So are the assumptions of the technology's record where the machine states nothing. Each
+//! goes to both ends of its range by itself, which ranks them. Then all go at once to the ends that lower the answer,
+//! and to those that raise it, which gives the interval. Estimates without a stated uncertainty cannot be varied; they
+//! are listed.
 
 use hotlink_fabric::catalog::Entry;
 use hotlink_fabric::ledger::{Inputs, Ledger, Used};
@@ -21,7 +22,7 @@ pub struct Input {
     pub range: [f64; 2],
 }
 
-/// What one input does to the answer.
+/// The effect of one input on the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// The input.
@@ -102,7 +103,7 @@ pub fn vary_all<E>(
     let at = |input: &Input, value| answer(&spec.clone().with_number(&input.key, value));
     let ends = |input: &Input| Ok([at(input, input.range[0])?, at(input, input.range[1])?]);
     let moved: Vec<[Vec<f64>; 2]> = inputs.iter().map(ends).collect::<Result<_, E>>()?;
-    // Most answers move the same way with an input: what all at once give is then the same run.
+    // Most answers move in the same direction with an input: the result of all at once is then the same run.
     let mut together: BTreeMap<Vec<Option<bool>>, Vec<f64>> =
         BTreeMap::from([(vec![None; inputs.len()], stated.clone())]);
     let mut all_at_once = |highs: Vec<Option<bool>>, index: usize| -> Result<f64, E> {

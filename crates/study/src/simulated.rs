@@ -12,14 +12,14 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The busiest resources that a run tells of.
+/// The number of busiest resources in a run's record.
 const HOT: usize = 5;
 
-/// What a program's run on a fabric told.
+/// The results of a program's run on a fabric.
 pub struct Ran {
     /// The run: its time, the busiest resources, the bound, and what the answer rests on.
     pub record: Record,
-    /// What each rank's port did, if that was asked for.
+    /// The observations of each rank's port, if they were asked for.
     pub seen: Vec<Seen>,
     /// The program's collectives with their bounds.
     pub called: Vec<Record>,
@@ -43,12 +43,11 @@ impl Seating<'_> {
     }
 }
 
-/// Runs `program` on the first `ranks` nodes of the fabric `name` (of the catalog, or a file), built for as many, with
-/// the settings that its description asks for. What fails stands in the file `failing`. Gives the ranks' results.
+/// Runs `program` on the first `ranks` nodes of the fabric `name` (of the catalog, or a file). The fabric is built for
+/// as many, with the settings of its description. The file `failing` lists what fails. Returns the ranks' results.
 ///
-/// # Errors
-/// [`Error::Input`]: no such fabric, or not of this size. [`Error::Check`]: no rank can ever go on, and who waits
-/// for what; or which failure cuts ranks off.
+/// # Errors [`Error::Input`]: no such fabric, or not of this size. [`Error::Check`]: no rank can ever go on (it names
+/// which rank waits for which), or a failure cuts ranks off.
 pub fn on_fabric<T, R>(name: &str, ranks: u32, failing: Option<&str>, program: &R) -> Result<Vec<T>, Error>
 where
     T: Serialize + DeserializeOwned,
@@ -58,8 +57,8 @@ where
     run(&source, name, Seating::alone(ranks), program, failing, |_, _, _| ()).map(|(results, ())| results)
 }
 
-/// The same on nodes of choice, with a record of the run; `traced`: and a timeline of what each rank's port did. `called`
-/// makes records of the collectives that the program called. What fails stands in the file `failing`.
+/// The same on nodes of choice, with a record of the run; `traced`: also a timeline of the actions of each rank's port.
+/// `called` makes records of the collectives that the program called. The file `failing` lists what fails.
 ///
 /// # Errors
 /// As [`on_fabric`]; mistakes in that file; which failure cuts ranks off.
@@ -98,7 +97,7 @@ where
     Ok(Ran { record, seen, called })
 }
 
-/// Results, and what `tell` makes of the fabric and the outcome.
+/// Results, and the value that `tell` makes of the fabric and the outcome.
 fn run<T, R, S>(
     source: &Source,
     name: &str,
@@ -135,7 +134,7 @@ where
     Ok((results, tell(&driver, &plan, outcome)))
 }
 
-/// What a run told, as a record.
+/// The record of a run.
 fn told(plan: &Plan<'_>, outcome: &Outcome) -> Record {
     let run = &outcome.run;
     let mut busiest: Vec<(usize, f64)> =

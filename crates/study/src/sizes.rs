@@ -164,7 +164,7 @@ mod tests {
             assert!(law.source.is_some_and(|source| source.ends_with("(published)")), "{}", listed.name);
             assert!(law.law.mean() > 1000.0 && law.law.largest() > Some(1_000_000), "{}", listed.name);
         }
-        // The mean that pFabric's authors give beside their table: 5117 packets of 1460 B.
+        // The mean that pFabric's authors give with their table: 5117 packets of 1460 B.
         let mean = Law::named("datamining").unwrap().law.mean() / 1460.0;
         assert!((mean - 5117.0).abs() < 1.0, "{mean}");
         assert!(SPELLINGS.split(", ").take(3).all(|name| Law::named(name).is_ok()));

@@ -10,7 +10,7 @@ use hotlink_bench::is::{ITERATIONS, IntegerSort, Sorted};
 /// Which is not.
 pub fn allowed(ranks: Vec<u32>) -> Result<Vec<u32>, Error> {
     match ranks.iter().find(|ranks| !ranks.is_power_of_two() || **ranks > 512) {
-        Some(wrong) => Err(Error::Input(format!("--ranks {wrong}: allowed are powers of two up to 512"))),
+        Some(wrong) => Err(Error::Input(format!("--ranks {wrong}: must be a power of two up to 512"))),
         None => Ok(ranks),
     }
 }

@@ -95,7 +95,7 @@ impl Source {
         Ok(Source { spec, graph: None, site: None, failed })
     }
 
-    /// A site's own network from its dumps; a file of tables may stand beside that of cables.
+    /// A site's own network from its dumps; a file of tables may come with that of cables.
     fn site(files: &[&str], technology: Option<&'static Technology>) -> Result<Source, Error> {
         let site = site::open(files).map_err(|error| Error::Input(error.to_string()))?;
         if let Some(technology) = technology.filter(|technology| *technology != site.spec.technology) {
@@ -158,7 +158,7 @@ impl Source {
         Source { spec: FabricSpec { parameters, ..self.spec.clone() }, ..self.clone() }
     }
 
-    /// What was asked of another copy of the fabric counts for this one, too.
+    /// Inputs that another copy of the fabric was asked for count for this one, too.
     pub fn also_asked(&self, other: &Source) {
         self.spec.parameters.also_asked(&other.spec.parameters);
     }
@@ -186,7 +186,7 @@ impl Source {
         }
     }
 
-    /// Builds it. A machine that was measured stands for as many processes as it has cores: beyond, its scheduler
+    /// Builds it. A machine that was measured models as many processes as it has cores. Beyond that, its scheduler
     /// would be modelled as if it were its memory.
     pub fn build(&self, nodes: u32) -> Result<Fabric, String> {
         if let Some(site) = &self.site {

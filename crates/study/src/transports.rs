@@ -1,8 +1,8 @@
 //! Transports by name, with their numbers from the catalog (`catalog/transports/`), and the switches' buffers and thresholds
 //! that go with them.
 //!
-//! A transport's numbers become parameters of the machine that is asked ([`Control::equipped`]), so that answers tell what
-//! they used, and uncertain ones are varied like any other.
+//! A transport's numbers become parameters of the machine that is asked ([`Control::equipped`]). So answers name the
+//! numbers that they used, and uncertain ones are varied like any other.
 
 use crate::Source;
 use crate::options::{Connections, Ethernet, Transport};
@@ -22,9 +22,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Control {
     /// The transport.
     pub transport: Transport,
-    /// Whether it was asked for by its name: records then tell [`Transport::None`], too.
+    /// Whether it was asked for by its name: records then name [`Transport::None`], too.
     pub named: bool,
-    /// What its flows are; by default messages where their sizes are those of flows (a distribution), else queue pairs.
+    /// Its kind of flow; by default messages where their sizes are those of flows (a distribution), else queue pairs.
     pub connections: Option<Connections>,
     /// Input buffer of a switch port, in bytes; by default the machine's.
     pub buffer: Option<u64>,
@@ -88,9 +88,8 @@ impl Control {
 
     /// One for each of some transports (none: no transport); thresholds go to those that heed marks.
     ///
-    /// # Errors
-    /// A buffer or threshold that cannot be, thresholds where no transport heeds marks, or a transport beside the model of
-    /// `--ethernet ecn`.
+    /// # Errors An impossible buffer or threshold, thresholds where no transport heeds marks, or a transport together
+    /// with the model of `--ethernet ecn`.
     pub fn each(transports: &[Transport], ethernet: Ethernet, of: Control) -> Result<Vec<Control>, String> {
         let of = Control { named: !transports.is_empty(), ..of };
         let transports = if of.named { transports } else { &[Transport::None][..] };
@@ -129,7 +128,7 @@ impl Control {
         Control { connections: self.connections.or(Some(Connections::Message)), ..self }
     }
 
-    /// What Ethernet does when a buffer fills, where `asked` is what was asked for.
+    /// Ethernet's action when a buffer fills, where `asked` is the request.
     pub fn ethernet(&self, asked: Ethernet) -> Ethernet {
         if self.transport == Transport::Ecn { Ethernet::Ecn } else { asked }
     }
@@ -187,7 +186,7 @@ impl Control {
         Ok(Settings { switch_buffer_bytes, transport, pause_share, resume_share, lanes, ..settings })
     }
 
-    /// Of a buffer of so many bytes the shares from which on it pauses its link, and at which it goes on.
+    /// The shares of a buffer of `buffer` bytes from which on it pauses its link, and at which it goes on.
     fn pauses(&self, spec: &FabricSpec, buffer: u64) -> Result<[Option<f64>; 2], String> {
         if self.pause.is_some() || self.resume.is_some() {
             let name = &spec.name;

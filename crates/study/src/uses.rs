@@ -16,7 +16,7 @@ use hotlink_message::{Algorithm, Way};
 use hotlink_sim::qsnet::{Algorithm as Own, Collective};
 use std::collections::BTreeMap;
 
-/// What a question of this list gives: its records, and the numbers that it used.
+/// The result of a question of this list: its records, and the numbers that it used.
 pub struct Asking {
     /// The question in the command's words.
     pub question: &'static str,

@@ -1,9 +1,9 @@
 //! Lists, ranges and sizes on options: `8,64KiB`, `2..128`, `8..1MiB`, `2..1024..x4`, `0.1..1.0`.
 //!
-//! A list is items between commas; an item is a value or a range `FIRST..LAST`, optionally `FIRST..LAST..xN` (each
-//! value N times the one before) or `FIRST..LAST..+N` (each value N more). Without that, counts go up by one, sizes
-//! double, and numbers go up by one in the last decimal place written. A range never passes its end. The order is
-//! kept, repeats are dropped. One parser for every verb; each type is read by clap through [`std::str::FromStr`].
+//! A list is items between commas. An item is a value or a range `FIRST..LAST`, optionally `FIRST..LAST..xN` (each
+//! value N times the one before) or `FIRST..LAST..+N` (each value N more). Without a step, counts go up by one, sizes
+//! double, and numbers go up by one in the last decimal place written. A range never passes its end. The order is kept,
+//! repeats are dropped. One parser serves every verb; clap reads each type through [`std::str::FromStr`].
 //!
 //! ```
 //! use hotlink_study::values::{Counts, Numbers, Sizes};
@@ -19,7 +19,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 
-/// Most values that one option may stand for: a slip of the pen must not become an endless sweep.
+/// Most values of one option: a slip of the pen must not become an endless sweep.
 pub const MOST_VALUES: usize = 100_000;
 
 /// Whole numbers of 1 or more: nodes, ranks, pairs, strides.
@@ -46,7 +46,7 @@ impl Counts {
     /// The counts as `u32`, as the engines take nodes; an error names the first that does not fit.
     pub fn to_u32(&self) -> Result<Vec<u32>, String> {
         self.iter()
-            .map(|&n| u32::try_from(n).map_err(|_| format!("{n} is too many: allowed are 1 to {}", u32::MAX)))
+            .map(|&n| u32::try_from(n).map_err(|_| format!("{n} is too many: must be 1 to {}", u32::MAX)))
             .collect()
     }
 }

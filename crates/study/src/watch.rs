@@ -1,4 +1,4 @@
-//! What a face lends a long computation: an ear for progress, and a clock.
+//! The services of a face for a long computation: progress, and a clock.
 
 use crate::model::Counted;
 use hotlink_bench::Seen;
@@ -12,7 +12,7 @@ pub trait Watch: Sync {
     fn gauge(&self) -> Gauge {
         Gauge::default()
     }
-    /// Ranks of a run told what their ports did, where the run was asked to watch them.
+    /// The observations of the ports of a run's ranks, where the run was asked to watch them.
     fn saw(&self, run: &str, ranks: &[Seen]) {
         let _ = (run, ranks);
     }

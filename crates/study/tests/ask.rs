@@ -1,4 +1,4 @@
-//! One question, every engine: what differs is explained by what the engines say that they leave out.
+//! One question, every engine: the omissions that engines claim explain their differences.
 
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::Library;

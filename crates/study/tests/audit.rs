@@ -1,5 +1,5 @@
-//! Each number of the catalog is moved, and small questions are asked again: what moves an answer stands among its inputs,
-//! and what stands there moves one, or says here why not.
+//! Each number of the catalog is moved, and small questions are asked again. A number that moves an answer must be
+//! among its inputs. An input must move an answer, or the reason why not is given here.
 
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::Library;
@@ -42,7 +42,7 @@ const STILL: &[(&str, &str)] = &[
     ("resource.switch-link.gross", "where a node's own bus or link gives less than its share of the switches' links"),
 ];
 
-/// What a record says beside its answer.
+/// Keys of a record in addition to its answer.
 const BESIDE: &[&str] = &["inputs", "estimates", "assumed", "wall_s", "trace_hash"];
 
 fn plain(records: &[Record]) -> Vec<String> {
@@ -53,8 +53,8 @@ fn plain(records: &[Record]) -> Vec<String> {
     records.iter().map(told).collect()
 }
 
-/// Where a number goes: to the ends of its uncertainty, else a tenth down and up; a size or a count to half and twice of it,
-/// since those of hardware are powers of two.
+/// Where a number goes: to the ends of its uncertainty, else a tenth down and up. A size or a count goes to half and
+/// twice of it, since those of hardware are powers of two.
 fn ends(key: &str, used: &Used) -> [f64; 2] {
     if let Some(range) = used.range.filter(|[low, high]| low < high) {
         return range;
@@ -78,7 +78,7 @@ fn by_place(askings: Vec<Asking>) -> BTreeMap<(String, usize), Asking> {
     askings.into_iter().map(place).collect()
 }
 
-/// What is wrong with the numbers of a fabric that `is_chosen` picks.
+/// Mistakes in the numbers of a fabric that `is_chosen` picks.
 fn audit(name: &str, is_chosen: &dyn Fn(&str) -> bool) -> Vec<String> {
     let source = Source::open(name).expect("of the catalog");
     let base = by_place(ask_all(&source));

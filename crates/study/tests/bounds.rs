@@ -10,7 +10,7 @@ use hotlink_study::cell::{Program, ProgramBench};
 use hotlink_study::options::{Alignment, Cache, Memory, Order, Via};
 use hotlink_study::{Source, Unwatched, parallel};
 
-/// What a simulation may be better than its bound by: rounding of times to picoseconds and of packets.
+/// How much better than its bound a simulation may be: rounding of times to picoseconds and of packets.
 const ALLOWED: f64 = 1.005;
 
 /// Numbers of nodes, of which the first that a fabric can be built for is taken.
@@ -111,7 +111,7 @@ fn no_simulation_beats_its_bound() {
     let results = parallel::each(&all, |cell| (cell, cell.run(&Unwatched)));
     let (mut wrong, mut held) = (Vec::new(), 0);
     for (cell, records) in &results {
-        // What a fabric cannot do it says; here it counts as no simulation.
+        // A fabric reports what it cannot do; here it counts as no simulation.
         for record in records.iter().flatten() {
             match beats(record) {
                 Some((ratio, key)) if ratio > ALLOWED => {
@@ -168,7 +168,7 @@ fn collectives(fabric: &str, nodes: u32, sizes: &[u64]) -> Vec<Cell> {
     all
 }
 
-/// What the simulator says of a collective, by whatever algorithm, is no news to who imports it.
+/// The simulator's result for a collective, by whatever algorithm, passes an import.
 #[test]
 fn no_simulated_collective_beats_the_bound_of_measured_ones() {
     let long = SPREAD.into_iter().flat_map(|fabric| collectives(fabric, 4, &[16 << 10]));
@@ -178,7 +178,7 @@ fn no_simulated_collective_beats_the_bound_of_measured_ones() {
     let (mut wrong, mut held, mut same) = (Vec::new(), 0, 0);
     for (cell, records) in &results {
         let source = Source::open(&cell.fabric).unwrap();
-        // What a fabric cannot do it says.
+        // A fabric reports what it cannot do.
         for record in records.iter().flatten() {
             let (us, own) = (record.number("latency_us").unwrap(), record.number("bound_latency_us").unwrap());
             let row = Record::new()
@@ -193,7 +193,7 @@ fn no_simulated_collective_beats_the_bound_of_measured_ones() {
             if impossible.is_some() || bound > 1.0001 * us {
                 wrong.push(format!("{} {} nodes {} B: {us} us beat {bound}", name(), cell.nodes, cell.size));
             }
-            // What software takes is not in the bound of a real machine.
+            // Software's time is not in the bound of a real machine.
             if bound > 1.0001 * own {
                 wrong.push(format!("{} {} nodes {} B: bound {own}, imported {bound}", name(), cell.nodes, cell.size));
             }

@@ -1,11 +1,11 @@
-//! What a sweep needs of the face whose command lines its cells are.
+//! A sweep's interface to the face whose command lines its cells are.
 
 use hotlink_study::Error;
 use serde_json::{Map, Value};
 
-/// A face that reads and runs command lines. A cell is one, so that anybody can run it again by hand.
+/// A face that reads and runs command lines. A cell is one, so that people can run it again by hand.
 pub trait Commands: Sync {
-    /// What may follow the words of a verb. None: the verb is whole. Of no words, the verbs that a plan may have.
+    /// The words that may follow those of a verb. None: the verb is whole. Of no words, the verbs that a plan may have.
     fn below(&self, verb: &[&str]) -> Vec<String>;
     /// The options of a whole verb that a plan may have.
     fn options(&self, verb: &[&str]) -> Vec<Named>;
@@ -19,7 +19,7 @@ pub trait Commands: Sync {
     /// # Errors
     /// Why there is no result.
     fn run(&self, arguments: &[String]) -> Result<Value, Error>;
-    /// What tells this machine from others.
+    /// Facts that distinguish this machine from others.
     fn machine(&self) -> Map<String, Value>;
     /// The version of the program: another one may give another result.
     fn version(&self) -> &str;
@@ -30,15 +30,15 @@ pub trait Commands: Sync {
 pub struct Named {
     /// Its name, as a plan's key.
     pub name: String,
-    /// What it takes.
+    /// Its kind of values.
     pub takes: Takes,
-    /// Whether its values stand by themselves, without the name.
+    /// Whether its values come without the name.
     pub is_positional: bool,
     /// Whether it takes several values side by side, as fabrics that are compared: a list of them is one cell.
     pub is_joined: bool,
 }
 
-/// What an option takes.
+/// The values of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// No value.
@@ -56,7 +56,7 @@ pub enum Takes {
 /// Why words are no command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What is wrong.
+    /// The mistake.
     pub what: String,
     /// The option, as the usage has it: `--size <LIST>`, `<FABRIC>`; empty where it is of none.
     pub option: String,

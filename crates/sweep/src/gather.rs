@@ -6,10 +6,10 @@ use hotlink_study::Error;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What became of a cell: its result document, or what was wrong.
+/// The result of a cell: its document, or its error.
 pub type Outcome = Result<Value, String>;
 
-/// What a plan's cells gave.
+/// The results of a plan's cells.
 pub struct Gathered {
     /// All records, in the plan's order. A cell without a result is a record with `error`.
     pub records: Vec<Record>,
@@ -70,7 +70,7 @@ pub fn listed(named: &[(String, Cell)], outcomes: &BTreeMap<String, Outcome>) ->
     named.iter().map(record).collect()
 }
 
-/// A cell's record under the study's name, with those swept options that it does not tell of itself.
+/// A cell's record under the study's name, with those swept options that it does not hold itself.
 fn of_study(cell: &Cell, record: &Value) -> Record {
     let empty = Map::new();
     let fields = record.as_object().unwrap_or(&empty);

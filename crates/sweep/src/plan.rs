@@ -74,7 +74,7 @@ enum Choice {
     Absent,
     /// A flag that is given.
     Given,
-    /// Values, of which a list stands for one cell.
+    /// Values; a list of them makes one cell.
     Words(Vec<String>),
 }
 
@@ -210,7 +210,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What the face says of a cell, at the key that it says it of.
+    /// The face's objection to a cell, at its key.
     fn refused(&mut self, refusal: &Refusal, axes: &[Axis], span: &Range<usize>, path: &dyn Fn(&str) -> String) {
         let Refusal { what, option } = refusal;
         let word = option.split([' ', '=']).next().unwrap_or_default().trim_start_matches('-');
@@ -255,8 +255,8 @@ fn option<'o>(options: &'o [Named], key: &str) -> Result<&'o Named, (String, Str
     })
 }
 
-/// The values of a key: a list is one cell each (but of an option that joins them), a list within it one cell together, a
-/// text stands as it is, and `{ each = "RANGE" }` is one cell for each value of the range.
+/// The values of a key. A list is one cell each, except for an option that joins them; a list within it is one cell
+/// together. A text stays as it is, and `{ each = "RANGE" }` is one cell for each value of the range.
 fn values(option: &Named, value: &DeValue<'_>) -> Result<Vec<Choice>, (String, String)> {
     let joined = |words: &DeArray<'_>| {
         let words = words.iter().map(|word| scalar(option, word.get_ref()));

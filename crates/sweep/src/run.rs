@@ -25,7 +25,7 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Shard, String> {
-        let wrong = || format!("`{text}`: allowed is I/N with I from 1 to N, such as 2/4");
+        let wrong = || format!("`{text}`: must be I/N with I from 1 to N, such as 2/4");
         let (index, of) = text.split_once('/').ok_or_else(wrong)?;
         let shard = Shard { index: index.parse().map_err(|_| wrong())?, of: of.parse().map_err(|_| wrong())? };
         if (1..=shard.of).contains(&shard.index) { Ok(shard) } else { Err(wrong()) }
@@ -36,7 +36,7 @@ impl FromStr for Shard {
 pub struct Plan {
     /// Each cell with its name, in the plan's order.
     pub cells: Vec<(String, Cell)>,
-    /// What finished cells gave, by name.
+    /// The results of finished cells, by name.
     pub outcomes: BTreeMap<String, Outcome>,
     kept: Option<PathBuf>,
 }
@@ -79,9 +79,9 @@ impl Plan {
         missing(&self.cells, |key| self.outcomes.contains_key(key))
     }
 
-    /// Runs what is not finished: what measures this machine first and one at a time, the rest on `jobs` cores (0: all).
-    /// `timed`: records tell how long simulations took. The records of cells go to `give` in the plan's order, each as soon
-    /// as it and all before it are there. Once `give` says false no further cell begins.
+    /// Runs unfinished cells: those that measure this machine first and one at a time, the rest on `jobs` cores (0:
+    /// all). `timed`: records give the times of simulations. The records of cells go to `give` in the plan's order,
+    /// each as soon as it and all before it are there. Once `give` says false no further cell begins.
     ///
     /// # Errors
     /// A finished cell cannot be kept. A cell that failed is an outcome.

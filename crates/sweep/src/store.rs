@@ -23,8 +23,8 @@ impl Keys {
         Keys { library, fabrics }
     }
 
-    /// The name of a command line's cell: the version of the program, the words, the fabrics and files that they
-    /// name, and the machine where the cell measures it.
+    /// The name of a command line's cell. It covers the version of the program, the words, the fabrics and files that
+    /// they name, and the machine where the cell measures it.
     pub fn of(&self, arguments: &[String], commands: &dyn Commands) -> String {
         let mut hash = Hash::new();
         hash.add(commands.version().as_bytes());
@@ -57,8 +57,8 @@ impl Keys {
     }
 }
 
-/// What a word may name: itself and what follows its `=`, the names of a list, the files of a site's network, each without
-/// what tells the kind of file and without a variant's settings.
+/// The names that a word may hold: itself and the text after its `=`, the names of a list, the files of a site's
+/// network. Each comes without the prefix of its kind and without a variant's settings.
 fn names(argument: &str) -> BTreeSet<String> {
     let values = [Some(argument), argument.split_once('=').map(|(_, value)| value)].into_iter().flatten();
     let listed = values.flat_map(variant::names);
@@ -85,7 +85,7 @@ fn add_place(place: &Path, hash: &mut Hash) {
     }
 }
 
-/// Adds the files beside a plan that it names.
+/// Adds the files that a plan names.
 fn add_beside(plan: &Path, hash: &mut Hash) {
     fn texts(value: &toml::Value, found: &mut BTreeSet<String>) {
         match value {

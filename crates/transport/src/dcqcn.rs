@@ -1,5 +1,5 @@
-//! DCQCN (Zhu et al., SIGCOMM 2015): the receiver turns marks into at most one notification each interval, upon which the
-//! sender cuts its rate; time and bytes without one bring it back.
+//! DCQCN (Zhu et al., SIGCOMM 2015). The receiver turns marks into at most one notification each interval, upon which
+//! the sender cuts its rate. Time and bytes without a notification restore it.
 
 use crate::{Ack, Allowance, Path, Room, Transport, put};
 
@@ -24,8 +24,8 @@ pub struct Parameters {
     pub hyper: f64,
     /// Least rate, in bytes per second.
     pub least: f64,
-    /// Every cut sets the target to the rate before it, as in the paper. Without, a cut that follows a cut keeps the target:
-    /// adapters offer both (`clamp_tgt_rate`).
+    /// Every cut sets the target to the rate before it, as in the paper. Otherwise, a cut that follows a cut keeps the
+    /// target. Adapters offer both (`clamp_tgt_rate`).
     pub clamp_target: bool,
 }
 
@@ -34,7 +34,7 @@ struct Flow {
     /// R_C and R_T.
     rate: f64,
     target: f64,
-    /// Of the port.
+    /// Rate of the port.
     line: f64,
     /// The estimate.
     alpha: f64,

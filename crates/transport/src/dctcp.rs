@@ -1,5 +1,5 @@
-//! DCTCP (Alizadeh et al., SIGCOMM 2010; RFC 8257): switches mark above one threshold, and a window is cut by half the share
-//! of its bytes that came back marked.
+//! DCTCP (Alizadeh et al., SIGCOMM 2010; RFC 8257). Switches mark above one threshold. A window is cut by half the
+//! share of its bytes that came back marked.
 //!
 //! The share is taken over windows: one ends when all that had left at its start is acknowledged. Until the first mark a
 //! window doubles each round trip (slow start); after that it grows by a packet. For a window after a cut it does
@@ -105,8 +105,8 @@ impl Transport for Dctcp {
         self.flows[flow as usize].cut(0.5);
     }
 
-    /// RFC 5681, s3.1: no byte leaves whose number is above the last one acknowledged and the window. TCPs that count packets
-    /// (Linux: none leaves while as many are in flight as the window has) say the same of a whole number of packets.
+    /// RFC 5681, s3.1: no byte leaves whose number is above the last one acknowledged and the window. TCPs that count
+    /// packets apply the same to whole packets. (On Linux none leaves while as many are in flight as the window has.)
     fn room(&self) -> Room {
         Room::Whole
     }

@@ -1,8 +1,8 @@
 //! Flows under a transport: what is in flight, when the next packet may leave, and which flow waits for an acknowledgement.
 //!
-//! A driver opens a flow for each of its own (an owner), asks for a [`Permit`] before each packet, and says when one leaves,
-//! when an acknowledgement is back, and when the flow needs no more packets. Places are used again once all
-//! acknowledgements are back, so that the steady state does not allocate.
+//! A driver opens a flow for each of its own (an owner) and asks for a [`Permit`] before each packet. It reports when a
+//! packet leaves, when an acknowledgement returns, and when the flow needs no more packets. Places are reused once all
+//! acknowledgements are back, so the steady state does not allocate.
 
 use crate::{Ack, Path, Transport};
 

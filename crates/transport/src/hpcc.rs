@@ -1,9 +1,11 @@
-//! HPCC (Li et al., SIGCOMM 2019): each switch on the way writes its port's queue, the bytes that it has sent and the time into
-//! the packet; the sender estimates the bytes in flight on the fullest link and sets its window so that they fill eta of it.
+//! HPCC (Li et al., SIGCOMM 2019). Each switch on the path writes its port's queue, the bytes that it has sent and the
+//! time into the packet. The sender estimates the bytes in flight on the fullest link, and sets its window so that they
+//! fill eta of it.
 //!
-//! The paper's algorithm 1. An acknowledgement counts for the reference window once a round trip: when its packet left after
-//! the last update (the paper compares sequence numbers, which says the same where packets keep their order). Windows stay
-//! between the additive increase and the line rate for a round trip. The bytes that telemetry adds to packets are left out.
+//! The paper's algorithm 1. An acknowledgement counts for the reference window once a round trip: when its packet left
+//! after the last update. (The paper compares sequence numbers, which is the same where packets keep their order.)
+//! Windows stay between the additive increase and the line rate for a round trip. The bytes that telemetry adds to
+//! packets are left out.
 
 use crate::{Ack, Allowance, Hop, Path, Room, Transport, place};
 
@@ -21,7 +23,7 @@ pub struct Parameters {
 #[derive(Clone, Debug)]
 struct Flow {
     window: f64,
-    /// W^c: the window that the others of a round trip are worked out from.
+    /// W^c: the window from which the others of a round trip are computed.
     reference: f64,
     most: f64,
     base_ps: f64,

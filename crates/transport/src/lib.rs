@@ -1,10 +1,10 @@
-//! Congestion control as state machines without a network: acknowledgements and times go in, how much a flow may send comes
-//! out. No clock, no input or output, no random numbers.
+//! Congestion control as state machines without a network: acknowledgements and times go in, how much a flow may send
+//! comes out. No clock, no input or output, no random numbers.
 //!
-//! A [`Transport`] keeps the state of all flows, by place. Whoever drives it says when a flow opens ([`Transport::open`]), when
-//! a packet leaves ([`Transport::sent`]) and when its acknowledgement has come back ([`Transport::heard`]): feedback is as
-//! late as the driver makes it. Before each packet it asks for the [`Allowance`]. [`Flows`] does that bookkeeping for a network;
-//! a [`Config`] says which transport with which numbers, and how switches mark packets.
+//! A [`Transport`] keeps the state of all flows, by place. Its driver reports when a flow opens ([`Transport::open`]),
+//! when a packet leaves ([`Transport::sent`]) and when its acknowledgement returns ([`Transport::heard`]). Feedback is
+//! as late as the driver makes it. Before each packet the driver asks for the [`Allowance`]. [`Flows`] does that
+//! bookkeeping for a network. A [`Config`] gives the transport with its numbers, and how switches mark packets.
 //!
 //! ```
 //! use hotlink_transport::{Ack, Path, Transport, swift::{Swift, Parameters}};
@@ -31,7 +31,7 @@ pub mod swift;
 pub use flows::{Flows, Permit};
 pub use numbers::check;
 
-/// What a flow knows of its way when it opens.
+/// What a flow knows of its path when it opens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Path {
     /// From a packet's start to its acknowledgement, where nothing waits, in picoseconds.
@@ -57,7 +57,7 @@ pub struct Ack<'a> {
     pub bytes: u32,
     /// A switch has marked it (ECN).
     pub marked: bool,
-    /// What the switches on its way wrote into it, the first one first; empty where they write nothing.
+    /// What the switches on its path wrote into it, the first one first; empty where they write nothing.
     pub hops: &'a [Hop],
 }
 
@@ -85,10 +85,11 @@ pub struct Allowance {
     pub rate: f64,
 }
 
-/// When a window has room for the next packet. Of a window of a few packets it decides how much of the link a flow reaches.
+/// When a window has room for the next packet. It decides how much of the link a flow with a window of a few packets
+/// reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// If all of the packet fits beside the bytes that are without acknowledgement.
+    /// If all of the packet fits with the bytes that are not yet acknowledged.
     Whole,
     /// While the bytes that are without acknowledgement are fewer than the window: the last packet may go beyond it.
     Begun,
@@ -120,7 +121,8 @@ pub trait Transport {
     fn allowance(&mut self, flow: u32, now_ps: u64) -> Allowance;
 }
 
-/// When a port of a switch marks a packet that leaves (RED: Floyd and Jacobson 1993; on the bytes that wait now, as DCQCN has it).
+/// When a port of a switch marks a packet that leaves (RED: Floyd and Jacobson 1993). It uses the bytes that wait now,
+/// as DCQCN does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ecn {
     /// Queue up to which no packet is marked, in bytes.
@@ -142,7 +144,7 @@ impl Ecn {
     }
 }
 
-/// A queue of a port: the same at every port, or as long as the port takes for so many picoseconds.
+/// A queue of a port: the same at every port, or as long as the port takes for this many picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Threshold {
     /// In bytes.
@@ -152,7 +154,7 @@ pub enum Threshold {
 }
 
 impl Threshold {
-    /// Its bytes at a port of so many bytes per second.
+    /// Its bytes at a port of this many bytes per second.
     pub fn bytes(self, rate: f64) -> f64 {
         match self {
             Threshold::Bytes(bytes) => bytes,
@@ -173,7 +175,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Those of a port of so many bytes per second.
+    /// Those of a port of this many bytes per second.
     pub fn at(&self, rate: f64) -> Ecn {
         Ecn { low_bytes: self.low.bytes(rate), high_bytes: self.high.bytes(rate), most: self.most }
     }
@@ -204,10 +206,10 @@ pub enum Control {
 /// What has a congestion state of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connections {
-    /// A queue pair from each node to each other: its messages leave in order, and each begins with what those before it
-    /// have learnt.
+    /// A queue pair from each node to each other: its messages leave in order, and each begins with what those before
+    /// it have learnt.
     Pair,
-    /// Each message: it begins as its transport has it, and all of a pair leave side by side.
+    /// Each message: it begins as its transport does, and all messages of a pair leave concurrently.
     Message,
 }
 
@@ -239,7 +241,7 @@ impl Config {
         matches!(self.control, Control::Hpcc(_))
     }
 
-    /// Whether a switch without room cuts a packet down to its header, which tells the sender a round trip later.
+    /// Whether a switch without room cuts a packet down to its header, which notifies the sender a round trip later.
     pub fn trims(&self) -> bool {
         matches!(self.control, Control::Nscc(_))
     }

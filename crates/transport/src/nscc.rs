@@ -5,8 +5,8 @@
 //! | no mark | grows in proportion to what is left of the target, fast where nothing waits at all | grows by a little |
 //! | mark | stays: the load balancer takes another path | is cut in proportion to the mean delay's excess, once a round trip |
 //!
-//! After the Ultra Ethernet Specification 1.0 (2025), in the form and with the constants of its authors' simulator htsim.
-//! What follows losses and trimmed packets (quick adapt) is left out: nothing is lost here.
+//! After the Ultra Ethernet Specification 1.0 (2025), in the form and with the constants of its authors' simulator
+//! htsim. What follows losses and trimmed packets (quick adapt) is left out: nothing is lost here.
 
 use crate::{Ack, Allowance, Path, Room, Transport, put};
 
@@ -35,7 +35,7 @@ struct Flow {
     most: f64,
     packet: f64,
     base_ps: f64,
-    /// Scales with the bytes that fill the way.
+    /// Scales with the bytes that fill the path.
     scale: f64,
     /// Bytes of growth for each byte acknowledged and picosecond below the target.
     alpha: f64,
@@ -64,7 +64,7 @@ impl Nscc {
 }
 
 impl Flow {
-    /// Bytes that a round trip adds whatever the window, so that flows of unequal windows meet.
+    /// Bytes that a round trip adds to any window, so that unequal windows converge.
     fn fair(&self) -> f64 {
         5.0 * self.scale * self.packet
     }
@@ -142,8 +142,8 @@ impl Transport for Nscc {
         f.window = f.window.clamp(f.packet, f.most);
     }
 
-    /// As in its authors' simulator (uet-htsim at 40ccb052, `UecSrc::can_send_NSCC`): the window holds what is in flight and
-    /// the packet.
+    /// As in its authors' simulator (uet-htsim at 40ccb052, `UecSrc::can_send_NSCC`): the window holds what is in
+    /// flight and the packet.
     fn room(&self) -> Room {
         Room::Whole
     }

@@ -1,17 +1,17 @@
-//! Swift (Kumar et al., SIGCOMM 2020): the delay of each packet against a target; additive increase below it, a cut in
-//! proportion to the excess above it, at most once a round trip.
+//! Swift (Kumar et al., SIGCOMM 2020) compares the delay of each packet with a target. Below it the window grows
+//! additively. Above it the window is cut in proportion to the excess, at most once a round trip.
 //!
-//! The target is the idle round trip, what is allowed beyond, and the paper's scaling by flows (s3.5): the smaller a window, the
-//! more flows share its link, and their queue grows with the square root of their number. The paper's scaling by hops is in
-//! the idle round trip. A window below one packet paces packets.
+//! The target is the idle round trip, the allowed delay beyond it, and the paper's scaling by flows (s3.5). The smaller
+//! a window, the more flows share its link, and their queue grows with the square root of their number. The paper's
+//! scaling by hops is in the idle round trip. A window below one packet paces packets.
 
 use crate::{Ack, Allowance, Path, Room, Transport, put};
 
 /// Its numbers, by the paper's names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// Delay beyond the idle round trip that is aimed at with large windows, in picoseconds. Below 0 where only the scaling
-    /// leads beyond it.
+    /// Target delay beyond the idle round trip with large windows, in picoseconds. Below 0 where only the scaling adds
+    /// delay.
     pub target_ps: f64,
     /// ai: packets that a window grows by in a round trip.
     pub additive: f64,
@@ -59,7 +59,7 @@ impl Swift {
         Swift { of, alpha_ps, beta_ps: -alpha_ps * most, flows: Vec::new() }
     }
 
-    /// The target beyond the idle round trip at a window of so many packets (s3.5).
+    /// The target beyond the idle round trip at a window of this many packets (s3.5).
     fn target_ps(&self, window: f64) -> f64 {
         let gained = self.alpha_ps / window.sqrt() + self.beta_ps;
         self.of.target_ps + gained.clamp(0.0, self.of.flow_range_ps)
@@ -103,8 +103,8 @@ impl Transport for Swift {
         }
     }
 
-    /// As in csg-htsim (`SwiftSubflowSrc::send_packets` at 841d9e7b): a packet leaves if it ends within the window. The paper
-    /// gives the window in packets, and does not say.
+    /// As in csg-htsim (`SwiftSubflowSrc::send_packets` at 841d9e7b): a packet leaves if it ends within the window. The
+    /// paper gives the window in packets, and does not say.
     fn room(&self) -> Room {
         Room::Whole
     }

@@ -1,5 +1,5 @@
-//! The transports against step traces and fixed points worked out from their papers, with a bottleneck of this test's own:
-//! nothing here knows the simulator.
+//! The transports against step traces and fixed points computed from their papers, with a bottleneck of this test's
+//! own. Nothing here knows the simulator.
 
 use hotlink_transport::dcqcn::{self, Dcqcn};
 use hotlink_transport::dctcp::{self, Dctcp};
@@ -21,7 +21,8 @@ fn ack(now_ps: u64, rtt_ps: u64, marked: bool) -> Ack<'static> {
     Ack { now_ps, arrived_ps: now_ps.saturating_sub(US), rtt_ps, bytes: PACKET as u32, marked, hops: &[] }
 }
 
-/// Zhu et al. 2015, Fig. 14 and s4: g 1/256, N 50 us, K and T 55 us, B 10 MB, F 5, R_AI 40 Mbit/s.
+/// Zhu et al. 2015, Fig. 14 and s4: `g = 1/256`, `N = 50 us`, `K = T = 55 us`, `B = 10 MB`, `F = 5`, `R_AI = 40
+/// Mbit/s`.
 fn dcqcn() -> dcqcn::Parameters {
     dcqcn::Parameters {
         gain: 1.0 / 256.0,
@@ -53,7 +54,7 @@ fn dcqcn_cuts_by_half_the_estimate_and_recovers_by_halves_of_the_distance() {
     // A mark 10 us later is within N: no notification.
     all.heard(0, &ack(110 * US, 12 * US, true));
     close(all.allowance(0, 110 * US).rate, LINE / 2.0);
-    // 55 us without one: alpha falls by g, and the first of five recoveries takes half of the way back.
+    // 55 us without one: alpha falls by g, and the first of five recoveries takes half of the cut back.
     close(all.allowance(0, 155 * US).rate, LINE * 0.75);
     close(all.alpha(0), 255.0 / 256.0);
     // After n steps the distance is 2^-(n+1).
@@ -90,7 +91,7 @@ fn dcqcn_lowers_the_target_at_every_cut_or_only_after_an_increase() {
         // Two cuts before the timer of 55 us ends, each by half: alpha is 1.
         close(rate(&mut all, 100, true), LINE / 2.0);
         close(rate(&mut all, 150, true), LINE / 4.0);
-        // Half of the way to the rate before the second cut, or to that before the first.
+        // Half-way to the rate before the second cut, or to that before the first.
         let before = f64::midpoint(LINE / 4.0, if clamp_target { LINE / 2.0 } else { LINE });
         close(rate(&mut all, 205, false), before);
         // That was an increase, so that this cut sets the target either way; alpha is 1 - g.
@@ -147,8 +148,8 @@ fn dctcp_cuts_by_half_the_marked_share_of_a_window_and_grows_by_a_packet() {
     all.open(0, &path(10));
     let window = |all: &mut Dctcp| all.allowance(0, 0).window / PACKET;
     let sent = |all: &mut Dctcp, packets: u32| (0..packets).for_each(|_| all.sent(0, PACKET as u32, 0));
-    // Slow start: each acknowledgement adds a packet, ten become twenty. The first one ends a window of the estimate, which
-    // nothing was in; the next ends when all ten are acknowledged.
+    // Slow start: each acknowledgement adds a packet, ten become twenty. The first one ends a window of the estimate,
+    // which nothing was in; the next ends when all ten are acknowledged.
     sent(&mut all, 10);
     for _ in 0..10 {
         all.heard(0, &ack(US, 12 * US, false));
@@ -295,7 +296,8 @@ fn nscc_follows_its_four_quadrants() {
     let before = window(&mut all);
     all.heard(0, &ack(US, 15 * US, true));
     close(window(&mut all), before);
-    // Mean delays of marked packets 30 us late: m += 0.0125 (30 - m), from 0.0125 x 3; the first cut comes when m passes 6.
+    // Mean delays of marked packets 30 us late: m += 0.0125 (30 - m), from 0.0125 x 3; the first cut comes when m
+    // passes 6.
     let mut mean = 0.0125 * 3.0;
     let mut now = 2 * US;
     while mean <= 6.0 {
@@ -313,7 +315,7 @@ fn nscc_follows_its_four_quadrants() {
     let cut = window(&mut all);
     all.heard(0, &ack(now, 42 * US, true));
     assert!(window(&mut all) - cut <= 0.15 * PACKET + 1.0);
-    // Unmarked and late: fair increase, 5 packets' bytes for a window acknowledged, told once in eight packets.
+    // Unmarked and late: fair increase, 5 packets' bytes for a window acknowledged, applied once in eight packets.
     let mut flows = Nscc::new(nscc());
     flows.open(0, &path(12));
     for n in 0..200 {
@@ -390,7 +392,8 @@ fn hpcc_follows_algorithm_1() {
     let reference = 125_000.0 * 0.95 / 1.1 + 80.0;
     close(told(&mut all, 17, 12, &[hop(11, 25_000.0, 62_500.0)]), reference);
     close(all.allowance(0, 0).rate, reference / 10e-6);
-    // This packet left before the update: the window follows from the same reference. u = 0.2 + 0.8, U = 0.5 x 1.1 + 0.5.
+    // This packet left before the update: the window follows from the same reference. u = 0.2 + 0.8, U = 0.5 x 1.1 +
+    // 0.5.
     close(told(&mut all, 22, 12, &[hop(16, 30_000.0, 112_500.0)]), reference * 0.95 / 1.05 + 80.0);
     // These left after it. Half of the line rate and no queue: U falls below eta, and five windows grow by W_AI.
     let (mut inflight, mut window, mut sent) = (1.05, reference, 112_500.0);
@@ -401,7 +404,7 @@ fn hpcc_follows_algorithm_1() {
         sent += 31_250.0;
         close(told(&mut all, 40 + 20 * round, 12, &[hop(21 + 5 * round, 0.0, sent)]), window);
     }
-    // Another way has nothing to be compared with; the fullest of several links counts, at most for T.
+    // Another path has nothing to be compared with; the fullest of several links counts, at most for T.
     let before = all.allowance(0, 0).window;
     let other = Hop { link: 8, ..hop(100, 0.0, 0.0) };
     close(told(&mut all, 400, 12, &[other, hop(101, 0.0, 0.0)]), before);
@@ -442,7 +445,7 @@ fn a_window_above_a_packet_ends_the_wait_of_its_pace() {
     let mut flows = Flows::new(Box::new(Swift::new(swift())));
     let flow = flows.open(0, &path(10));
     let mut now = 0;
-    // A packet leaves and is acknowledged after so long: may the next one leave at once?
+    // A packet leaves and is acknowledged after this long: may the next one leave at once?
     let mut after = |rtt_us: u64| {
         flows.sent(flow, PACKET as u32, now);
         now += rtt_us * US;
@@ -451,12 +454,12 @@ fn a_window_above_a_packet_ends_the_wait_of_its_pace() {
     };
     // Far above the target a window of 30 packets is halved each time; below a packet it paces.
     assert_eq!((0..7).map(|_| after(500)).collect::<Vec<_>>(), [true, true, true, true, true, false, false]);
-    // Below the target it grows by a packet, so that the next one leaves at once, though the last one asked for 2 ms or more.
+    // Below the target it grows by a packet. The next one leaves at once, though the last one asked for 2 ms or more.
     assert!(after(12));
 }
 
-/// Flows over one queue, in steps of a microsecond, with feedback a round trip late: the queue's delay at the end, each
-/// flow's share of what was sent in the second half, and how much of the link that was.
+/// Flows over one queue, in steps of a microsecond, with feedback a round trip late. Returns the queue's delay at the
+/// end, each flow's share of the second half, and how much of the link that half took.
 fn bottleneck(all: &mut dyn Transport, flows: u32, base_us: u64, mark_bytes: f64) -> (f64, Vec<f64>, f64) {
     (0..flows).for_each(|flow| all.open(flow, &path(base_us)));
     let steps = 40_000u64;
@@ -505,8 +508,8 @@ fn bottleneck(all: &mut dyn Transport, flows: u32, base_us: u64, mark_bytes: f64
     (delays / (steps / 2) as f64, shares, total / (LINE * 1e-6 * (steps / 2) as f64))
 }
 
-/// Alizadeh et al. 2010, s3.3: the least and the greatest queue in packets of N flows in step, where `fills` packets fill
-/// the way there and back.
+/// Alizadeh et al. 2010, s3.3: the least and the greatest queue in packets of N flows in step. `fills` packets fill the
+/// path both ways.
 fn dctcp_queue(flows: f64, fills: f64, k: f64) -> [f64; 2] {
     let window = (fills + k) / flows;
     let marks = (2.0 * window + 1.0) / ((window + 1.0) * (window + 1.0));
@@ -518,7 +521,7 @@ fn dctcp_queue(flows: f64, fills: f64, k: f64) -> [f64; 2] {
     [k + flows - flows * (window + 1.0) * low / 2.0, k + flows]
 }
 
-/// Swift's delay stays about the target whatever the number of flows, DCQCN and NSCC keep a queue; all fill the link and
+/// Swift's delay stays near the target for any number of flows; DCQCN and NSCC keep a queue. All fill the link and
 /// share it about evenly.
 #[test]
 fn flows_share_a_link_and_hold_the_queue_where_their_papers_say() {
@@ -526,7 +529,8 @@ fn flows_share_a_link_and_hold_the_queue_where_their_papers_say() {
         let (delay, shares, used) = bottleneck(&mut Swift::new(swift()), flows, 10, f64::INFINITY);
         assert!((5.0..20.0).contains(&delay), "Swift, {flows} flows: {delay} us of a target of 15");
         assert!(used > 0.95 && shares.iter().all(|share| (0.5..1.5).contains(share)), "Swift: {used} {shares:?}");
-        // Scaling by flows: N windows fill the way and the queue of a target that depends on them, W = C (RTT + d) / N.
+        // Scaling by flows: N windows fill the path and the queue of a target that depends on them, W = C (RTT + d) /
+        // N.
         let held = |delay: f64| 15.0 + swift_gain(LINE * (10.0 + delay) / 1e6 / PACKET / f64::from(flows));
         let expected = (0..60).fold(15.0, |delay, _| held(delay));
         let (delay, shares, used) = bottleneck(&mut Swift::new(swift_scaled()), flows, 10, f64::INFINITY);

@@ -1,4 +1,4 @@
-//! The raw interface: a question is written where [`hotlink_room`] says, [`hotlink_ask`] answers it, and the answer stands
+//! The raw interface: a question is written where [`hotlink_room`] says, [`hotlink_ask`] answers it, and the answer is
 //! at [`hotlink_answer`]. The page's half is `web/src/engine/door.ts`.
 //!
 //! Names that a browser can call and the one function that it lends are `unsafe` to declare, hence the exception for this
@@ -25,7 +25,7 @@ unsafe extern "C" {
     safe fn progress(done: f64, of: f64);
 }
 
-/// Room for a question of so many bytes.
+/// Room for a question of that many bytes.
 // SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn hotlink_room(bytes: usize) -> *mut u8 {

@@ -1,5 +1,5 @@
-// ask.mjs ENGINE: asks the compiled engine each question of standard input (one a line) and prints what it says, one JSON a
-// line: the bytes of its answer as a text, and whether it is an error.
+// ask.mjs ENGINE: asks the compiled engine each question of standard input (one a line). For each it prints one JSON a
+// line: the bytes of the answer as a text, and whether it is an error.
 import { readFileSync } from "node:fs";
 
 const module = await WebAssembly.compile(readFileSync(process.argv[2]));

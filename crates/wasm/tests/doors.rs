@@ -1,5 +1,6 @@
-//! The same question gives the same bytes natively and in the compiled engine: some hundred questions, failures and errors
-//! among them, asked here and under Node. `HOTLINK_TEST_WASM` names the engine (`make test` builds it with `.ci/wasm`).
+//! The same question gives the same bytes natively and in the compiled engine. Some hundred questions, failures and
+//! errors among them, are asked here and under Node. `HOTLINK_TEST_WASM` names the engine (`make test` builds it with
+//! `.ci/wasm`).
 
 use serde_json::{Value, json};
 use std::io::Write;
@@ -77,7 +78,7 @@ fn of_a_site() -> Vec<Value> {
     all.chain([json!({ "verb": "diagnose", "files": site() })]).collect()
 }
 
-/// Comparisons, engines side by side, what statistics and random numbers stand on, and a purchase.
+/// Comparisons, several engines, the basis of statistics and random numbers, and a purchase.
 fn of_several() -> Vec<Value> {
     let today = ["ib-ndr-fat-tree2", "eth-400g-leaf-spine", "slingshot-dragonfly"];
     vec![
@@ -122,7 +123,7 @@ fn of_views() -> Vec<Value> {
     all
 }
 
-/// What has no answer, told alike.
+/// Questions without an answer, refused alike.
 fn errors() -> Vec<Value> {
     vec![
         json!({ "verb": "guess" }),
@@ -144,7 +145,7 @@ fn questions() -> Vec<Value> {
     [of_fabrics(), of_a_site(), of_several(), of_views(), errors()].concat()
 }
 
-/// What the compiled engine says to each.
+/// The compiled engine's answer to each.
 fn compiled(engine: &str, questions: &[Value]) -> Vec<(bool, String)> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ask.mjs");
     let mut node =

@@ -126,7 +126,8 @@ impl Ground<'_, '_> {
         moved.least(self.adapter, self.plan)
     }
 
-    /// Of lengths that differ: the bytes of the busiest rank by all ways of its node. Who need hear of whom is not known.
+    /// With lengths that differ, the bytes of the busiest rank by all paths of its node. Which ranks depend on each
+    /// other is not known.
     fn uneven(&self, called: &Call<'_>, sharing: &BTreeMap<u32, u64>) -> Result<Bound, String> {
         let Some(moved) = called.moved else { return Err("between two groups".to_owned()) };
         if moved == 0.0 {

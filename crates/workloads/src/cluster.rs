@@ -6,8 +6,8 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_site::outline::{Apart, GpuHost};
 
-/// Of a fabric, its packets as full as those of messages of `bytes`; `on_host` GPUs on the fullest host, where that is
-/// known.
+/// The cluster of a fabric. Its packets are as full as those of messages of `bytes`. `on_host`: GPUs on the fullest
+/// host, where that is known.
 ///
 /// # Errors
 /// Its file does not say how fast its scale-up switches combine.
@@ -55,8 +55,8 @@ pub fn of(
     })
 }
 
-/// Of equal hosts, as NCCL's topology file describes one; `on_host` GPUs on the fullest, where that is known. It says nothing
-/// of the network between them.
+/// A cluster of equal hosts, as NCCL's topology file describes one. `on_host`: GPUs on the fullest, where that is
+/// known. The file does not describe the network between them.
 pub fn of_hosts(host: &GpuHost, gpus: u32, on_host: Option<u32>) -> Cluster {
     let domain = on_host.unwrap_or(host.gpus).min(host.gpus).min(gpus).max(1);
     // Without NVLinks GPUs of a host reach each other over PCI Express.
@@ -82,7 +82,7 @@ fn part(apart: &Apart, gpus: u32, used: u32) -> Option<Part> {
         all if all == gpus => Some(Part { gpus: apart.gpus, mbps: apart.pcie }),
         // Which ones ran is not known: they may be joined.
         few if few <= apart.largest => None,
-        // They are of two parts at least, one of which has half of them or fewer.
+        // They have two parts at least, one of which has half of them or fewer.
         some => Some(Part { gpus: some / 2, mbps: f64::from(some / 2) * apart.fastest }),
     }
 }

@@ -76,7 +76,7 @@ pub fn algorithms(which: Which, names: &[String]) -> Result<Vec<Algorithm>, Erro
 /// Choices that collectives on GPUs do not have.
 const OF_MESSAGES: &str = "--memory, --align, --cache, --zero-copy, --via, --warmup, --samples, --raw, --background, --trace, --count and --inject are the message stack's, which --stack message runs in their place";
 
-/// Who answers a request on some of its fabrics, as on each of them alone.
+/// The engine that answers a request on some of its fabrics, as on each of them alone.
 #[derive(Clone, Debug)]
 pub enum Asked {
     /// The kernels of GPUs, on these fabrics.
@@ -86,8 +86,8 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// A request by who answers it, in the order of its fabrics: a collective is run by the kernels of GPUs where a fabric's
-    /// file describes GPUs, and by the message stack elsewhere, or where `--stack` asks for it.
+    /// Requests by engine, in the order of its fabrics. GPUs' kernels run a collective where a fabric's file describes
+    /// GPUs. The message stack runs it elsewhere, or where `--stack` asks for it.
     ///
     /// # Errors
     /// A fabric that cannot be opened; an algorithm or choice that GPUs do not have.
@@ -162,7 +162,7 @@ impl Collective {
         Ok(records)
     }
 
-    /// Who chose the algorithm: where nobody did, it is the first, whatever is quickest at that size.
+    /// What chose the algorithm. By default it is the first, even if another is quicker at that size.
     fn algorithm_by(&self) -> String {
         let names = || Algorithm::of(self.which).iter().map(|algorithm| algorithm.name()).collect::<Vec<_>>().join(",");
         if self.algorithms.is_empty() { format!("default, one of {}", names()) } else { "asked".to_owned() }
@@ -223,7 +223,7 @@ impl Collective {
         let schedule = job.schedule().map_err(wrong)?;
         let spec = gpu::with_switches(source.spec(), [algorithm.is_by_switch(), job.network().is_some()]);
         let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes)).map_err(wrong)?;
-        // Switches stand after the GPUs of whole domains, of which a job may use fewer.
+        // Switches stand after the GPUs of whole domains; a job may use fewer of these.
         let switches = job.ranks() - nodes;
         let places: Vec<u32> = (0..nodes).chain(built.nodes() - switches..built.nodes()).collect();
         let ran = replay::run((source.spec(), &built), (&schedule, &places), 1, &self.network, watch)

@@ -73,13 +73,13 @@ fn wiring(spec: &FabricSpec) -> Wiring {
     rails(spec).map(of).unwrap_or_default()
 }
 
-/// Links of a GPU into its domain of so many.
+/// Links of a GPU into its domain of this many.
 pub(crate) fn scale_up_links(spec: &FabricSpec, domain: u32) -> f64 {
     if wiring(spec).mesh { f64::from(domain - 1) } else { 1.0 }
 }
 
 impl Gpus {
-    /// Of a fabric.
+    /// The GPUs of a fabric.
     ///
     /// # Errors
     /// What its file does not state.
@@ -146,7 +146,7 @@ pub fn placed(spec: &FabricSpec, options: &Options, nodes: &[u32]) -> Option<Opt
     Some(Options { cut: Cut { domains, ..options.cut.clone() }, ..options.clone() })
 }
 
-/// The switches of its rails for so many GPUs, where they combine data.
+/// The switches of its rails for this many GPUs, where they combine data.
 pub(crate) fn rail_switches(spec: &FabricSpec, ranks: u32) -> Result<Option<RailSwitches>, String> {
     let (Some(rail), Some(reduction)) = (rails(spec), spec.reduction()) else { return Ok(None) };
     let levels = rail.levels(ranks.div_ceil(rail.gpus_per_host)).map_err(|error| error.to_string())?;
@@ -162,8 +162,8 @@ pub(crate) fn rail_switches(spec: &FabricSpec, ranks: u32) -> Result<Option<Rail
     }))
 }
 
-/// What processors of a collective's schedule are called, by the nodes that its ranks are on: the first are GPUs, the rails'
-/// switches that combine data the last.
+/// Names of the processors of a collective's schedule, by the nodes of its ranks. The first are GPUs, the last the
+/// rails' switches that combine data.
 pub(crate) fn processors(fabric: &Fabric, gpus: u32, job: &Job) -> impl Fn(u32, u32) -> String + use<> {
     let rails = domain(&fabric.spec);
     let network = job.network().map(|switches| (switches, fabric.nodes() - switches.count(rails)));
@@ -173,8 +173,8 @@ pub(crate) fn processors(fabric: &Fabric, gpus: u32, job: &Job) -> impl Fn(u32, 
     }
 }
 
-/// The same fabric with switches that combine data as nodes beyond the GPUs: those of the scale-up networks, those of the
-/// rails, or both; `None`: neither.
+/// The same fabric with switches that combine data as nodes beyond the GPUs: those of the scale-up networks, of the
+/// rails, or of both. `None` for neither.
 pub fn with_switches(spec: &FabricSpec, [scale_up, rails]: [bool; 2]) -> Option<FabricSpec> {
     let reducing = match [scale_up, rails] {
         [true, false] => Reducing::ScaleUp,

@@ -1,4 +1,4 @@
-//! What nccl-tests measured, beside what the cluster allows: by algorithm, protocol and level.
+//! What nccl-tests measured and what the cluster allows: by algorithm, protocol and level.
 
 use crate::cluster;
 use hotlink_bench::Record;
@@ -84,8 +84,8 @@ impl Bus {
         Bus { name: name.to_owned(), machine, is_matrix: false, gpus: None, algorithm: None, protocol: None }
     }
 
-    /// Whether hosts of NCCL's topology file make the cluster: they bound GPUs, and nothing else. With a technology, the file
-    /// is a network, too.
+    /// Whether hosts of NCCL's topology file make the cluster: they bound only GPUs. With a technology, the file is a
+    /// network, too.
     pub fn is_of_hosts(&self) -> bool {
         matches!(self.machine, Machine::Hosts(_)) && !self.name.contains("+technology:")
     }
@@ -121,9 +121,9 @@ impl Bus {
         }
     }
 
-    /// The record with its bounds: those of the algorithm that ran (said, told by the log, or the usual one:
-    /// `bound_algorithm`) as `bound_bus_bandwidth_MBps`, `efficiency` and `limiting_resource`; beside it the bound of
-    /// every level of it and of every other algorithm, and the largest of all.
+    /// The record with its bounds. `bound_bus_bandwidth_MBps`, `efficiency` and `limiting_resource` are those of the
+    /// algorithm that ran (`bound_algorithm`): the stated one, the log's, or the usual one. The record also has the
+    /// bound of every level of it and of every other algorithm, and the largest of all.
     ///
     /// # Errors
     /// The cluster cannot be built, or has not the algorithm that was said.
@@ -182,7 +182,7 @@ impl Bus {
             .with("bound_protocol", protocol.name())
             .with("capacities", Rates::Theoretical.name())
             .also_bounded("bound_largest_MBps", largest);
-        // Of what is named it must be true; of the usual algorithm, another may have run.
+        // It must hold for a named algorithm; in place of the usual one, another may have run.
         let is_named = named.is_some_and(|named| named == *algorithm) || named_protocol.is_some();
         let reach = links.levels(&benchmark, *algorithm, protocol).map_or(first.mbps, |levels| levels[0].mbps);
         if is_named && bus > reach && bus <= largest {
@@ -269,7 +269,7 @@ pub fn beyond_named(record: &Record) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A row of nccl-tests with this bus bandwidth, beside the bounds of `fabric`.
+    /// A row of nccl-tests with this bus bandwidth, and the bounds of `fabric`.
     fn judged(fabric: &str, gpus: u32, bus: f64) -> Record {
         let told = Told { gpus: Some(gpus), ..Told::default() };
         let row =
@@ -380,7 +380,7 @@ mod tests {
             let told = beyond_named(&record).unwrap_or_else(|| panic!("{record:?}"));
             assert!(told.contains("allreduce of 134217728 B") && told.contains("ring"), "{told}");
         }
-        // Above the largest it is impossible, whatever ran.
+        // Above the largest it is impossible for any algorithm.
         let all = beside(Some("ring"), None, row.with("bus_bandwidth_MBps", 2e6));
         assert_eq!((beyond_named(&all), all.number("bound_largest_MBps").is_some()), (None, true));
     }
@@ -441,7 +441,7 @@ mod tests {
         assert_eq!(bound(&sharp, "bound_largest_MBps").round(), 770_112.0);
     }
 
-    /// A leaf has as many links up as down, whatever is above its spines.
+    /// A leaf has as many links up as down, with any network above its spines.
     #[test]
     fn cores_add_nothing_to_a_leafs_way_up() {
         let spine = |gpus: u32| {

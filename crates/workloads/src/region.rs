@@ -1,5 +1,5 @@
-//! Regions of the shared-memory interface (W01 slides 6 to 10) on a simulated fabric: what it costs to set them up, reach
-//! them, hold them and lose them.
+//! Regions of the shared-memory interface (W01 slides 6 to 10) on a simulated fabric: the cost to register, reach, hold
+//! and lose them.
 
 use hotlink_bench::{Hold, Plan as Repetitions, Record, RegionKind, RegionSetup, RegionTimes, Regions};
 use hotlink_bound::{Bound, Peak, network};
@@ -13,12 +13,12 @@ use hotlink_study::options::{Memory, Rates};
 use hotlink_study::simulate::limiter;
 use hotlink_study::{Error, Source, Unwatched, Watch, parallel};
 
-/// Which regions are run: every kind with every set-up, memory, hold and size.
+/// The regions to run: every kind with every registration, memory, hold and size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
     /// How they are reached.
     pub kinds: Vec<RegionKind>,
-    /// Who sets them up.
+    /// The registrations to run.
     pub setups: Vec<RegionSetup>,
     /// What is kept between accesses.
     pub holds: Vec<Hold>,
@@ -65,7 +65,7 @@ impl Study {
     /// What a size or number of nodes may be; the fabric cannot be built.
     pub fn run(&self, fabric: &str, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         if let Some(size) = self.sizes.iter().find(|size| !(1..=MOST_BYTES).contains(*size)) {
-            return Err(Error::Input(format!("--size: {size} B: allowed are 1 B to 64 MiB")));
+            return Err(Error::Input(format!("--size: {size} B: must be 1 B to 64 MiB")));
         }
         if !(2..=MOST_NODES).contains(&self.nodes) {
             return Err(Error::Input(format!("--nodes {}: must be 2 to {MOST_NODES}", self.nodes)));
@@ -168,8 +168,8 @@ fn described(head: Record, regions: &Regions, memory: Memory) -> Record {
         .with("size_B", regions.size)
 }
 
-/// No put takes less than its way through the idle network and its bytes at the slowest of network, adapter and host: by
-/// whatever moves it, with all that it needs set up.
+/// No put takes less than its path through the idle network and its bytes at the slowest of network, adapter and host.
+/// That holds for whatever moves it, with everything registered.
 fn least(driver: &VirtualTime<'_>, plan: &Plan<'_>, regions: &Regions, by_processor: bool) -> Result<Bound, String> {
     let between = [1, 0];
     let adapter = driver.adapter();

@@ -63,7 +63,7 @@ impl Network {
     /// Those of a request, one for each of its transports; `who` runs on them.
     ///
     /// # Errors
-    /// Ways through the network that schedules do not have.
+    /// Paths through the network that schedules do not have.
     pub fn of(request: &Request, who: &str) -> Result<Vec<Network>, Error> {
         let asked = &request.network;
         let paths = match asked.paths[..] {
@@ -152,7 +152,8 @@ impl std::fmt::Display for Failed {
     }
 }
 
-/// Runs a schedule on a network of a machine's, with `unit_ps` picoseconds a unit of computation, rank i on node `places[i]`.
+/// Runs a schedule on a network of a machine's, with `unit_ps` picoseconds a unit of computation, rank i on node
+/// `places[i]`.
 ///
 /// # Errors
 /// The fabric has too few nodes, or the schedule cannot end.
@@ -196,8 +197,7 @@ pub(crate) fn processor(rank: u32, cpu: u32) -> String {
     format!("processor {cpu} of rank {rank}")
 }
 
-/// The record with the busiest processor as what held the run back (`limiter`), where it was busier than any part of the
-/// network.
+/// The record, with the busiest processor as the limiter (`limiter`) where it was busier than any part of the network.
 pub(crate) fn of_processor(record: Record, ran: &Replayed, name: impl Fn(u32, u32) -> String) -> Record {
     let Some((rank, cpu, time)) = ran.busiest else { return record };
     let share = time.0 as f64 / ran.run.elapsed.0.max(1) as f64;
@@ -225,8 +225,8 @@ pub(crate) fn demand(schedule: &Schedule, places: &[u32], nodes: u32) -> (Demand
     (Demand { nodes, all_pairs: 0.0, flows }, largest)
 }
 
-/// The largest of the longest chain, the load on the hottest resource (all packets as full as the largest message's), and
-/// the busiest processor.
+/// The largest of the longest chain, the load on the hottest resource (all packets as full as the largest message's),
+/// and the busiest processor.
 pub(crate) fn least(
     fabric: &Fabric,
     (schedule, places): (&Schedule, &[u32]),

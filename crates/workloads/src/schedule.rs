@@ -18,7 +18,7 @@ use hotlink_study::{Error, Source, Watch};
 pub struct Scheduled {
     /// A file, a folder or prefix of traces, or `-`.
     pub path: String,
-    /// What the file does not tell.
+    /// What the file does not state.
     pub options: Options,
     /// What a unit of computation stands for, where the file's form does not say (GOAL).
     pub calc_unit: Time,
@@ -43,11 +43,11 @@ impl Scheduled {
         }
     }
 
-    /// What `goal` asks of the packet networks of its fabric: a question for each transport. `None`: a machine of the LogGP
-    /// family answers, as one does where the fabric is calibrated as such and no method is asked for.
+    /// The questions of `goal` to the packet networks of its fabric, one for each transport. `None`: a machine of the
+    /// LogGP family answers. One does so where the fabric is calibrated as such and no method is asked for.
     ///
     /// # Errors
-    /// Of the fabric's file; a method that runs no schedule; collectives that are recorded on a LogGP machine.
+    /// Errors of the fabric's file; a method that runs no schedule; collectives that are recorded on a LogGP machine.
     pub fn of_request(
         request: &Request,
         goal: &Goal,

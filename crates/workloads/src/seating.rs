@@ -45,7 +45,7 @@ impl Seats {
     pub fn alone(ranks: u32) -> Seats {
         Seats { ranks, nodes: ranks, places: Vec::new(), per_node: 1, placement: None }
     }
-    /// A rank on each of these nodes, of so many.
+    /// A rank on each of these nodes, of this many.
     pub fn at(nodes: u32, places: &[u32]) -> Seats {
         Seats { ranks: places.len() as u32, nodes, places: places.to_vec(), per_node: 1, placement: None }
     }
@@ -111,8 +111,8 @@ impl Wanted {
                     (None, None) => Chosen::Listed(placement),
                 };
                 let allowed = || {
-                    let rules = "contiguous, packed, spread, random, rail, a list of nodes, and a file of them";
-                    format!("allowed are {rules}; {fabric} has {nodes} nodes here (--nodes)")
+                    let rules = "contiguous, packed, spread, random, rail, a list of nodes, or a file of them";
+                    format!("must be {rules}; {fabric} has {nodes} nodes here (--nodes)")
                 };
                 let found = nodes_of(&built, source.spec(), used, how);
                 found.map_err(|what| of(if text.is_some() { what } else { format!("{what}; {}", allowed()) }))?

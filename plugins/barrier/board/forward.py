@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Another machine's end of the daemon's socket, as `ssh -L` makes it: `forward.py HERE DAEMON`. What passes comes in pieces
+"""Another machine's end of the daemon's socket, as `ssh -L` makes it: `forward.py HERE DAEMON`. Data passes in pieces
 of a few bytes, files do not pass, and where one side ends so does the other."""
 
 import asyncio

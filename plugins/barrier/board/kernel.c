@@ -1,15 +1,15 @@
-/* What a kernel with a GPIO chip, an SPI controller and a card answers, preloaded into programs that have been built for
- * such: the system calls on /dev/gpiochip0 and /dev/spidev0.0 move the wires of a model board (wires.h), /dev/uio0 maps the
- * registers of a model card.
+/* A model of a kernel with a GPIO chip, an SPI controller and a card, preloaded into programs that have been built
+ * for such. The system calls on /dev/gpiochip0 and /dev/spidev0.0 move the wires of a model board (wires.h). /dev/uio0
+ * maps the registers of a model card.
  *
  * The parallel port is in port.c.
  *
- *   BOARD_SHM   the board's shared memory
- *   CARD_SHM    the card's
- *   BOARD_NODE  which node this process is: lines 10 + g are its OUT wires of group g, 20 + g its IN wires
- *   BOARD_CUT   out or in: that wire of this node's is cut, and rests at 1
+ *     BOARD_SHM    the board's shared memory
+ *     CARD_SHM     the card's
+ *     BOARD_NODE   which node this process is: lines 10 + g are its OUT wires of group g, 20 + g its IN wires
+ *     BOARD_CUT    out or in: that wire of this node's is cut, and rests at 1
  *
- * Refuses what a kernel refuses: lines that are in use, unknown flags, values of inputs, words that are too long. */
+ * It refuses what a kernel refuses: lines that are in use, unknown flags, values of inputs, words that are too long. */
 #define _GNU_SOURCE
 #include "kernel.h"
 
@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 
 enum { FILES = 1024, NONE = 0, CHIP, SPI, LINE, CARD };
-/* seen: the level of a line that reads have told; masked: a card's interrupt, until it is written to. */
+/* seen: the level of a line that reads have reported; masked: a card's interrupt, until it is written to. */
 static struct { int what, output, edges, masked; unsigned offset; uint32_t seen; } files[FILES];
 struct board *board;
 static struct card *card;
@@ -92,7 +92,7 @@ static struct hlb_word *source(int file) {
     if (files[file].what == CARD) return &card->irq;
     return files[file].what == LINE && files[file].edges ? wire(files[file].offset) : NULL;
 }
-/* A card's is there as long as its line is up; a line's when it has another level than was told last. */
+/* A card's is there as long as its line is up; a line's when its level differs from the last reported one. */
 static int interrupts(int file, uint32_t now) {
     return files[file].what == CARD ? now && !files[file].masked : now != files[file].seen;
 }
@@ -120,7 +120,7 @@ ssize_t read(int file, void *to, size_t bytes) {
     if (!real) real = (ssize_t(*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
     if (!word) return real(file, to, bytes);
     uint32_t now = hlb_load(&word->value);
-    if (!interrupts(file, now)) return refuse(EAGAIN); /* a kernel would block: no driver asks before it was told */
+    if (!interrupts(file, now)) return refuse(EAGAIN); /* a kernel would block: no driver asks before it was notified */
     if (files[file].what == CARD) {
         if (bytes != sizeof now) return refuse(EINVAL);
         files[file].masked = 1; /* as the generic PCI driver does */
@@ -137,8 +137,8 @@ ssize_t read(int file, void *to, size_t bytes) {
     return sizeof event;
 }
 
-/* A bus keeps order: what was written to the card before a system call, or before another process heard of it, is there. The
- * model has to look first, and a look that was under way may have missed it. */
+/* A bus keeps order: writes to the card are there before a system call, or before another process learns of them.
+ * The model has to poll first, and a poll that was under way may have missed them. */
 static void settle(void) {
     for (uint32_t begin = hlb_load(&card->turns.value); hlb_load(&card->turns.value) - begin < 2;) sched_yield();
 }

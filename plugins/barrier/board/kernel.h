@@ -8,7 +8,7 @@ extern struct board *board; /* NULL: none */
 
 /* The wire behind line `offset` of the GPIO chip; NULL: no such line. */
 struct hlb_word *wire(unsigned offset);
-/* Until the board has made so many clocks. */
+/* Until the board has made that many clocks. */
 void wait_clocks(uint32_t count);
 
 static inline void set(struct hlb_word *of, unsigned level) { __atomic_store_n(&of->value, level & 1u, __ATOMIC_RELEASE); }

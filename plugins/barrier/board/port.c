@@ -1,8 +1,8 @@
-/* A parallel port, preloaded into programs that have been built for one (kernel.c has the rest): ioperm answers as the
- * kernel does, and each access that the processor then refuses, since nothing was granted, is carried out on the wires of
- * the model board. Pins as docs/barrier.md wires them. An access takes five clocks of the board.
+/* A parallel port, preloaded into programs that have been built for one (kernel.c has the rest). ioperm answers as
+ * the kernel does. The processor then refuses each access, since nothing was granted, and the access is carried out on
+ * the wires of the model board. Pins are those of docs/barrier.md. An access takes five clocks of the board.
  *
- *   BOARD_LOCKED  set: ports are forbidden, as by a kernel that is locked down */
+ *     BOARD_LOCKED   set: ports are forbidden, as by a kernel that is locked down */
 #define _GNU_SOURCE
 #include "kernel.h"
 

@@ -1,8 +1,10 @@
-/* Nodes whose only way to the device is a GPIO chip's lines, and a daemon whose only way is SPI: `test_board spi`. Nodes and a
- * daemon on parallel ports: `test_board port`. Nodes and a daemon whose only way is a card's registers: `test_board uio`.
- * Each node is a process; kernel.c is preloaded into all. Nodes 2 and 3 reach the daemon by TEST_FAR.
- * Nobody leaves a barrier before all have entered it; two groups at once; waits that sleep until an interrupt; a node that
- * dies; words that are wrong. */
+/* Nodes that reach the device only by a GPIO chip's lines, and a daemon that reaches it only by SPI: `test_board
+ * spi`. Nodes and a daemon on parallel ports: `test_board port`. Nodes and a daemon that reach it only by a card's
+ * registers: `test_board uio`. Each node is a process; kernel.c is preloaded into all. Nodes 2 and 3 reach the daemon
+ * by TEST_FAR.
+ *
+ * No node leaves a barrier before all have entered it. Other tests have two groups at once, waits that sleep until an
+ * interrupt, a node that dies, and wrong words. */
 #define _GNU_SOURCE
 #include "../hotlink_device.h"
 #include "wires.h"
@@ -19,7 +21,7 @@ enum { NODES = 4, ROUNDS = 20 };
         fputc('\n', stderr); exit(1); } } while (0)
 #define WORKS(call) do { int e_ = (call); CHECK(e_ == 0, "%s: %s", #call, hlb_error(e_)); } while (0)
 
-/* first: node 0's port; groups: of the device; joined: at once by a node; interrupts: wake whoever sleeps. */
+/* first: node 0's port; groups: of the device; joined: at once by a node; interrupts: wake sleeping waiters. */
 static const struct kind { const char *name, *wires, *what; uint32_t first, groups; int joined, interrupts; } kinds[] = {
     {"spi", "gpio:/dev/gpiochip0:10/20,11/21", "GPIO lines and SPI: order, two groups, interrupts, a dead node", 0, BOARD_GROUPS, 2, 1},
     {"port", "port:0x378", "parallel ports: order, two threads, a second group refused, a dead node", 0, BOARD_GROUPS, 1, 0},

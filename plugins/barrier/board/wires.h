@@ -1,6 +1,6 @@
-/* The wires between a model board (board.cpp, the compiled RTL of hb_board) and those who think that they have a GPIO chip
- * and an SPI controller (kernel.c), and between a model card (card.cpp) and those who think that they have mapped it: shared
- * memory. */
+/* The wires between models and their users, in shared memory. A model board (board.cpp, the compiled RTL of
+ * hb_board) serves users of a GPIO chip and an SPI controller (kernel.c). A model card (card.cpp) serves users that map
+ * it. */
 #ifndef BOARD_WIRES_H
 #define BOARD_WIRES_H
 

@@ -1,5 +1,5 @@
-/* All that runs in the emulated PC: process 1 of a bare Linux, one rank of the barrier by its parallel port, with the
- * driver's own calls (hlb_port_attach: ioperm, inb, outb). Prints what it saw on the console and switches off.
+/* All that runs in the emulated PC: process 1 of a bare Linux. It is one rank of the barrier by its parallel port,
+ * with the driver's own calls (hlb_port_attach: ioperm, inb, outb). Prints what it saw on the console and switches off.
  * Kernel parameters that the kernel does not know (HB_RANK=0) reach it as environment variables. */
 #define _GNU_SOURCE
 #include "../hotlink_device.h"

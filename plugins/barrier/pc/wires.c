@@ -1,12 +1,12 @@
-/* The wires between an emulated PC and the compiled RTL: preloaded into QEMU, whose parallel port then passes the
- * guest's port accesses on to a host port (`-chardev parallel,path=/dev/null`) that this library plays. Data bit 0
+/* The wires between an emulated PC and the compiled RTL. It is preloaded into QEMU, whose parallel port then passes
+ * the guest's port accesses on to a host port (`-chardev parallel,path=/dev/null`) that this library plays. Data bit 0
  * drives the rank's pin, status bit 6 shows the released level, as wired in docs/barrier.md.
  *
- *   HB_DEVICE         socket of the device's daemon
- *   HB_WATCH          shared memory of all wires
- *   HB_RANK, HB_RANKS this PC's pin, and their number
+ *     HB_DEVICE           socket of the device's daemon
+ *     HB_WATCH            shared memory of all wires
+ *     HB_RANK, HB_RANKS   this PC's pin, and their number
  *
- * Watches the protocol from outside: counts arrivals and aborts if a PC reads its release before all have arrived. */
+ * It watches the protocol from outside: counts arrivals and aborts if a PC reads its release before all have arrived. */
 #define _GNU_SOURCE
 #include "../hotlink_device.h"
 

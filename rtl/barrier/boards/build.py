@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Bitstreams of the two reference boards: `make bitstreams`. Fails where a board misses its clock.
 
-Each board is a top of its own (boards/hx8k.v, boards/ulx3s.v) with its pins. The bitstreams go to build/boards; what the
-place-and-route tool says of cells and timing goes to boards/results.csv, and from there to the catalog
-(`build.py --catalog` does that alone). Latency is that of the board's clock: the proved bound in clocks
-(formal/f_latency.v, an edge that just misses the clock's included) times its period, plus the pads. That is static timing
-of the slowest silicon, which was not measured.
+Each board is a top of its own (boards/hx8k.v, boards/ulx3s.v) with its pins. The bitstreams go to build/boards. The
+place-and-route tool's report of cells and timing goes to boards/results.csv, and from there to the catalog (`build.py
+--catalog` does that alone).
+
+Latency is that of the board's clock: the proved bound in clocks times its period, plus the pads. (The bound is of
+formal/f_latency.v, an edge that just misses the clock included.) That is static timing of the slowest silicon, which
+was not measured.
 """
 
 import csv

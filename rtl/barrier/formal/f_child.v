@@ -1,7 +1,9 @@
-// The contract of a child towards its parent: a two-phase handshake that survives a bad start. Shared by the node
-// proof (assumed of children, asserted of the node itself) and the link proof, so that trees compose.
-//   live    the child has been started: its level no longer is a dead job's
-//   begun   the job runs: every device of the tree has been started and every link has settled
+// The contract of a child towards its parent: a two-phase handshake that survives a bad start. The node proof shares it
+// (assumed of children, asserted of the node itself) with the link proof, so that trees compose.
+//
+//     live    the child has been started: its level no longer is a dead job's
+//     begun   the job runs: every device of the tree has been started and every link has settled
+//
 // Not live: the level may only move to `down` (the write-back). Live: it may only move away from `down` (arrive), only
 // once the job has begun, and then stays until released. A child turns live with its level at `down`.
 module f_child (

@@ -1,10 +1,11 @@
-// A whole device with its register bus, pins, links and uplink: rank 0 is a host on the bus, rank 1 on a pin, below any
-// parent that keeps its contract (ROOT = 0) or none. The dead job may have left anything in registers and wires; a reset
-// may come before the group is written (RESET = 1). Proved:
-//   no rank leaves its n-th barrier before every member has entered its n-th
-//   upwards the device keeps the child's contract and asks only when all its members have arrived
-//   LIVE: once all members wait, and the parent answers within SLOW clocks, they are released within a bound, if no wire
-//   holds an old value for longer than HOLD clocks
+// A whole device with its register bus, pins, links and uplink. Rank 0 is a host on the bus, rank 1 on a pin, below any
+// parent that keeps its contract (ROOT = 0) or none. The dead job may have left anything in registers and wires. A
+// reset may come before the group is written (RESET = 1). Proved:
+//
+// - No rank leaves its n-th barrier before every member has entered its n-th.
+// - Upwards the device keeps the child's contract and asks only when all its members have arrived.
+// - LIVE: all members wait, and the parent answers within SLOW clocks. Then they are released within a bound, if no
+//   wire holds an old value for longer than HOLD clocks.
 module f_device #(
     parameter ROOT = 0, parameter LIVE = 0, parameter HOLD = 1, parameter SLOW = 2, parameter RESET = 0
 ) (input wire clk);

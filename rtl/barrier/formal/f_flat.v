@@ -1,9 +1,10 @@
-// End to end, one device: P ranks with slow wires around one node, any member mask, whatever a dead job has left in
-// pins and registers. What must hold: no rank leaves its n-th barrier before every member has entered its n-th.
-//   START = 0  H06 as printed on the bare machine (unsafe: the kept counterexample)
-//   START = 1  bare machine, ranks write the status back and synchronise once outside the device
-//   START = 3  bare machine, written back but not synchronised (unsafe too: why START = 1 needs both)
-//   START = 2  guarded machine: a group write before the ranks start, write-back, no outside synchronisation
+// End to end, one device: P ranks with slow wires around one node, any member mask, anything left in pins and
+// registers. Claim: no rank leaves its n-th barrier before every member has entered its n-th.
+//
+//     START = 0   H06 as printed on the bare machine (unsafe: the kept counterexample)
+//     START = 1   bare machine, ranks write the status back and synchronise once outside the device
+//     START = 3   bare machine, written back but not synchronised (unsafe too: why START = 1 needs both)
+//     START = 2   guarded machine: a group write before the ranks start, write-back, no outside synchronisation
 module f_flat #(parameter P = 2, parameter START = 2) (input wire clk);
     (* anyconst *) wire [P-1:0] member;
     (* anyseq *) wire [P-1:0] stray;  // pins of ports outside the group

@@ -1,7 +1,7 @@
-// A device with groups selected by wires, whole but for SPI: a launcher on the bus that writes the groups, ranks on the
-// wires that a dead job left at any level. A rank waits until ARMED shows its port, and may move its select wires in the
-// very clock in which it moves OUT. No rank is released before every member of its group has arrived at that very group;
-// once the last has, all are within 2P clocks and what the wires take.
+// A device with groups selected by wires, whole but for SPI. A launcher on the bus writes the groups; ranks are on the
+// wires that a dead job left at any level. A rank waits until ARMED shows its port, and may move its select wires in
+// the very clock in which it moves OUT. No rank is released before every member of its group has arrived at that very
+// group. Once the last has, all are released within 2P clocks and the delay of the wires.
 module f_group_device #(parameter P = 2, parameter BITS = 1, parameter STAGES = 1, parameter SAMPLES = 1) (input wire clk);
     localparam G = 2 ** BITS;
     localparam SETTLE = STAGES + SAMPLES + 1;  // until the device sees what the wires show

@@ -1,6 +1,6 @@
-// Groups that are selected by wires, against software ranks at any speed, ports that a dead job left at any level, and
-// memory in any state: no port is released before every member of its group has arrived at that very group, and once
-// the last has, all are within 2P clocks and what a write of another group takes.
+// Groups selected by wires, against software ranks at any speed, ports that a dead job left at any level, and any
+// memory. No port is released before every member of its group has arrived at that very group. Once the last has, all
+// are released within 2P clocks and the time of a write of another group.
 module f_groups #(parameter P = 3, parameter BITS = 1) (input wire clk);
     localparam G = 2 ** BITS;
     localparam BOUND = 2 * P + 2;

@@ -1,5 +1,5 @@
-// From power-on, and from any reset on, under any inputs and whatever the memory holds: no port is moved before one has
-// been seen at rest, so that what was under way counts for nothing.
+// From power-on, and from any reset on, under any inputs and whatever the memory holds. No port is moved before one has
+// been seen at rest, so that earlier arrivals do not count.
 module f_groups_start #(parameter P = 3, parameter BITS = 1) (input wire clk);
     (* anyseq *) wire rst, group_write;
     (* anyseq *) wire [P-1:0] level, members;

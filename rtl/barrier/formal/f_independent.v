@@ -1,5 +1,5 @@
-// Two devices that agree in all that concerns barrier 0 (pins, group writes, its bit of the toggles) and differ
-// arbitrarily in the rest never differ in barrier 0: barriers do not disturb one another.
+// Two devices agree in all that concerns barrier 0 (pins, group writes, its bit of the toggles) and differ arbitrarily
+// in the rest. They never differ in barrier 0: barriers are independent of one another.
 module f_independent #(parameter P = 3, parameter ROOT = 0) (input wire clk);
     (* anyseq *) wire [P-1:0] pin;
     (* anyseq *) wire [P-1:0] other_pin_a, other_pin_b;

@@ -1,5 +1,5 @@
-// Interrupts, from any state: a release sets its bit, only its clearing or a reset takes it away, a release in the clock
-// of the clearing is not lost, and the line is what the enabled bits say. For any one barrier of B.
+// Interrupts, from any state. A release sets its bit, and only its clearing or a reset removes it. A release in the
+// clock of the clearing is not lost. The line follows the enabled bits. For any one barrier of B.
 module f_irq #(parameter B = 32) (input wire clk);
     (* anyconst *) wire [4:0] b;
     (* anyseq *) wire rst;

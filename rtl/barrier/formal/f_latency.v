@@ -1,5 +1,5 @@
-// End to end through the concrete tree, links and all: once the last of the ranks has arrived, every rank's wire
-// shows the release within BOUND clocks: a link and one clock per level going up, the same per level coming down.
+// End to end through the concrete tree, links and all. Once the last of the ranks has arrived, every rank's wire shows
+// the release within BOUND clocks. These are a link and one clock per level going up, and the same coming down.
 module f_latency #(
     parameter RADIX = 2, parameter DEPTH = 2, parameter STAGES = 2, parameter SAMPLES = 3,
     parameter SLACK = 0  // subtracted from the bound: 1 must fail, the bound is tight

@@ -1,4 +1,4 @@
-// A pair of wires that may hold old values for any time keeps the handshake: a child that keeps its contract at the
+// A pair of wires that may hold old values for any time keeps the handshake. A child that keeps its contract at the
 // near end keeps it at the far end, and so does the parent the other way. So trees may span clocks and cables.
 module f_link (input wire clk);
     (* anyseq *) wire level, live, down, begun;

@@ -1,6 +1,6 @@
-// One node of a tree against its contract, for any members, any children and any parent that keep theirs, from any
-// state that a dead job can have left at rest. Proved: the node keeps the child's contract upwards and the parent's
-// downwards, never goes up before all members have arrived, and answers within one clock each way.
+// One node of a tree against its contract, for any members, and any children and parent that keep theirs. It starts
+// from any state that a dead job can have left at rest. Proved: the node keeps the child's contract upwards and the
+// parent's downwards. It never goes up before all members have arrived, and answers within one clock each way.
 module f_node #(parameter P = 4) (input wire clk);
     (* anyconst *) wire [P-1:0] member, old_member;
     (* anyseq *) wire [P-1:0] level, live;
@@ -66,8 +66,8 @@ module f_node #(parameter P = 4) (input wire clk);
     end
 
 `ifndef MUTANT
-    // Invariants on the way (they too are proved): a live child that differs from `down` is armed, an armed one that
-    // is not live does not differ, and before the start the dead job's machine stays at rest.
+    // Invariants on the way (they too are proved). A live child that differs from `down` is armed; an armed one that is
+    // not live does not differ. Before the start the dead job's machine stays at rest.
     wire [P-1:0] qualified = (level & armed) | ({P{down}} & ~armed);
     always @* begin
         assert (!started || &(armed | ~live | ~(level ^ {P{down}}) | ~member));

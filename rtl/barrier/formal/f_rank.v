@@ -1,7 +1,8 @@
-// One rank's software, as fast or as slow as it likes, running H06's protocol (slide 15): read the status once,
-// toggle, write, read until toggled. Its pin starts at whatever level a dead job has left.
-//   WRITE_BACK = 0  H06 as printed: the first write is already an arrival
-//   WRITE_BACK = 1  the safe start-up: write the status back, hold it until the device has seen it, then begin
+// One rank's software, at any speed, running H06's protocol (slide 15): read the status once, toggle, write, read until
+// toggled. Its pin starts at whatever level a dead job has left.
+//
+//     WRITE_BACK = 0   H06 as printed: the first write is already an arrival
+//     WRITE_BACK = 1   the safe start-up: write the status back, hold it until the device has seen it, then begin
 module f_rank #(parameter WRITE_BACK = 1) (
     input  wire       clk,
     input  wire       may_start,   // the launcher has started this job

@@ -1,5 +1,5 @@
-// The register file alone, from any state, against docs/barrier.md's table: for any one port of any one barrier, so for
-// all of them, at any size. One clock of history says all.
+// The register file alone, from any state, against docs/barrier.md's table. The proof is for any one port of any one
+// barrier, so for all of them, at any size. One clock of history decides all.
 module f_regs #(parameter P = 256, parameter B = 3, parameter ROOT = 1, parameter ARM = 1) (input wire clk);
     localparam [P-1:0] BUS_PORTS = {{P / 2{2'b01}}} | {P{1'b0}};
     localparam WORDS = (P + 31) / 32;

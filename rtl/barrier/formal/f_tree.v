@@ -1,7 +1,7 @@
-// End to end, a tree of devices: four ranks on two devices under a root, every wire slow, stale pins and machines.
-// The composition of the contracts, checked whole at the size that a flat proof can hold: no rank leaves its n-th
-// barrier before every member has entered its n-th. STAGGERED: each device is started at a time of its own (for the
-// mutants; that this is safe follows from the node's contract, where the start comes at any time).
+// End to end, a tree of devices: four ranks on two devices under a root, every wire slow, stale pins and machines. It
+// checks the composition of the contracts whole, at the size that a flat proof can hold. No rank leaves its n-th
+// barrier before every member has entered its n-th. STAGGERED: each device is started at a time of its own, for the
+// mutants. (That this is safe follows from the node's contract, where the start comes at any time.)
 module f_tree #(parameter STAGGERED = 0) (input wire clk);
     (* anyconst *) wire [3:0] member;
     (* anyseq *) wire [2:0] start_now;

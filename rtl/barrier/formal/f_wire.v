@@ -1,4 +1,4 @@
-// The concrete link (synchroniser and glitch filter): a level that stays put for STAGES + SAMPLES clocks is at the
+// The concrete link (synchroniser and glitch filter). A level that stays put for STAGES + SAMPLES clocks is at the
 // output, and nothing shorter than SAMPLES clocks ever is.
 module f_wire #(parameter STAGES = 2, parameter SAMPLES = 3) (input wire clk);
     (* anyseq *) wire in;

@@ -1,6 +1,6 @@
-// What f_groups and f_group_device claim of their ranks, inside their modules: no port is released before every member of its
-// group has arrived at that very group, and once the last has, all are within BOUND clocks. `stale` and `releases` are for
-// covers: whether a pin stood wrong at first, and how often anything was released.
+// The claims of f_groups and f_group_device about their ranks, inside their modules. No port is released before every
+// member of its group has arrived at that very group. Once the last has, all are released within BOUND clocks. `stale`
+// and `releases` are for covers: whether a pin was wrong at first, and the number of releases.
     // All members of group g, which has some, are inside a barrier of g.
     reg [G-1:0] all_in;
     integer g, p;

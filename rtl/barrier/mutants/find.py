@@ -1,7 +1,7 @@
 """Mutants of the Verilog: one small edit each, of the kinds that a slip of the hand makes. run.py runs them.
 
-A mutant is named by its file, the line it is in (as text), the column, and what is put there, so that its row in the
-table outlives edits elsewhere. Lines that stand in a file more than once are told apart by their number among the equal.
+A mutant is named by its file, the text of its line, the column, and the new text. So its row in the table outlives
+edits elsewhere. Lines that stand in a file more than once are told apart by their number among the equal.
 """
 
 import dataclasses

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs the mutants of the Verilog (find.py) against benches, crossings and proofs: `make mutants`.
 
-Each mutant is one row of results.csv: killed (by the first bench, check or proof that fails), equivalent (why), no
-Verilog (it does not compile) or survived. A mutant that a row calls killed first meets its killer again, then all
-others. What nothing killed before is first tried for equivalence. Rows are written as they come; an interrupted run goes on where it stopped (--again: from the start).
+Each mutant is one row of results.csv. It is killed (by the first bench, check or proof that fails), equivalent (why),
+no Verilog (does not compile) or survived. A mutant that a row calls killed first meets its killer again, then all others.
+A mutant that nothing has killed is first tried for equivalence. Rows are written as they come; an interrupted run goes
+on where it stopped (--again: from the start).
 
---sample N is for CI: N mutants that the table calls killed, others every day but the same for one day, must die by their
-killer; how many were never run or survived is printed.
+--sample N is for CI: N mutants that the table calls killed must die by their killer. They differ every day but are the
+same for one day. It also prints how many were never run or survived.
 """
 
 import argparse

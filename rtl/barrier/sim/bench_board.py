@@ -1,5 +1,5 @@
-"""Whole boards through their pins (hb_board): register access over SPI, H06's protocol on wires, one board and boards
-below a root, each with a clock of its own."""
+"""Whole boards through their pins (hb_board): register access over SPI, and H06's protocol on wires. One board alone,
+and boards below a root, each with a clock of its own."""
 
 import os
 import random

@@ -1,5 +1,5 @@
-"""One device behind its register bus (hb_device): masks, independent barriers, interrupts, bus hosts beside pin
-hosts, glitches, and the start-up with stale pins, on the guarded machine and on H06's bare one."""
+"""One device behind its register bus (hb_device): masks, independent barriers, interrupts, bus hosts with pin hosts,
+and glitches. Also the start-up with stale pins, on the guarded machine and on H06's bare one."""
 
 import os
 import random

@@ -1,5 +1,5 @@
-"""Barriers of groups that the ports select by wires (hb_groups): all 2**BITS groups are reached, ranks of different
-groups run at their own speed, and a job begins over whatever a dead one left in ports and memory."""
+"""Barriers of groups that the ports select by wires (hb_groups). All 2**BITS groups are reached, and ranks of different
+groups run at their own speed. A job begins over whatever a dead one left in ports and memory."""
 
 import os
 import random

@@ -16,7 +16,7 @@ FIRST = 4 * 50
 
 
 class Groups:
-    """Who has arrived where. One arrival takes two clocks: its port and group are picked, then it is counted."""
+    """The arrivals by place. One arrival takes two clocks: its port and group are picked, then it is counted."""
 
     def __init__(self, ports, groups):
         self.ports, self.members, self.arrived = ports, [0] * groups, [0] * groups

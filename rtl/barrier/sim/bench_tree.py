@@ -1,5 +1,5 @@
-"""Random arrival, jitter and glitches on a whole tree (hb_tree): no rank may leave a barrier before all have entered
-it, every release must come within the proved bound, and every node must pass through every state and transition."""
+"""Random arrival, jitter and glitches on a whole tree (hb_tree). No rank may leave a barrier before all have entered
+it, and every release must come within the proved bound. Every node must pass through every state and transition."""
 
 import os
 import random
@@ -60,8 +60,8 @@ class Coverage:
         self.moves = [set() for _ in range(nodes)]
 
     def begin(self, up, down, present):
-        """A job begins: what happened between jobs counts for nothing, nor do nodes without a member (they show the
-        parent's answers and ask for nothing)."""
+        """A job begins. Events between jobs do not count, nor do nodes without a member (they show the parent's answers
+        and ask for nothing)."""
         self.present = present
         self.last = [(up >> n & 1, down >> n & 1) for n in range(self.nodes)]
         for n in present:
@@ -94,7 +94,7 @@ class Coverage:
 
 
 async def start(dut, rng, nodes, leaves, members, reset):
-    """What a launcher does over whatever the last job left: every device's group, in any order, perhaps a reset."""
+    """A launcher's writes over whatever the last job left: every device's group, in any order, perhaps a reset."""
     if reset:
         dut.rst.value = 1
         await FallingEdge(dut.clk)
@@ -109,8 +109,8 @@ async def start(dut, rng, nodes, leaves, members, reset):
 
 @cocotb.test()
 async def random_arrival(dut):
-    """Jobs one after the other. The first has all ranks; later ones have some, so that whole subtrees may be absent,
-    and start over pins that the job before left anyhow."""
+    """Jobs one after the other. The first has all ranks. Later ones have some, so that whole subtrees may be absent,
+    and start over pins in any state that the job before left."""
     seed, barriers = int(os.environ["HB_SEED"]), int(os.environ["HB_BARRIERS"])
     glitches = float(os.environ["HB_GLITCHES"])
     radix, depth = int(dut.RADIX.value), int(dut.DEPTH.value)

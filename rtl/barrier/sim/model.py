@@ -1,4 +1,4 @@
-"""What one device must show in every clock, written from docs/barrier.md and apart from the Verilog. Wires are bits of
+"""The outputs of one device in every clock, written from docs/barrier.md and apart from the Verilog. Wires are bits of
 integers: barrier b's port p is bit b*P+p, as at the device's pins."""
 
 

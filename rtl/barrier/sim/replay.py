@@ -1,6 +1,6 @@
-"""What the model of model.py shows, clock by clock and wire by wire, under anything that may happen: ranks that keep
-the protocol, glitches, group writes and resets in the middle of a barrier, any register access, a parent that answers
-late or at random. replay.v holds the device to it."""
+"""The model of model.py, clock by clock and wire by wire, under anything that may happen. That is ranks that keep the
+protocol, glitches, any register access, and a parent that answers late or at random. It is also group writes and resets
+in the middle of a barrier. `replay.v` holds the device to it."""
 
 import functools
 import random

@@ -124,7 +124,8 @@ def jobs():
 
 
 def judged(job):
-    """(whether it is good, what there is to print); in a process of its own, since cocotb's runner keeps its settings in one."""
+    """(whether it is good, the text to print); in a process of its own, since cocotb's runner keeps its settings in
+    one."""
     seed, (name, top, bench, parameters, settings) = job
     begin, said = time.monotonic(), io.StringIO()
     with contextlib.redirect_stdout(said):

@@ -1,7 +1,7 @@
-// The start-up guard: what removes the stale-pin hazard of H06's protocol.
-// A job that died may leave a pin at the level that means "arrived". After `start` an input therefore counts as not
-// arrived (it reads as `idle`, the level that its rank was last released at) until it has been seen at `idle` once:
-// a level that no live rank has yet written can never complete a barrier.
+// The start-up guard, which removes the stale-pin hazard of H06's protocol. A job that died may leave a pin at the
+// level that means "arrived". `idle` is the level at which a port's rank was last released. So after `start` an input
+// counts as not arrived (it reads as `idle`) until it has been seen at `idle` once. A level that no live rank has yet
+// written can never complete a barrier.
 `default_nettype none
 module hb_arm #(
     parameter P = 4,

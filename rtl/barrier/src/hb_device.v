@@ -1,5 +1,5 @@
-// One barrier device: P ports, B independent barriers with their own member masks, each port either a wire pair (pins)
-// or a host on the register bus, an uplink for trees of devices, and an interrupt line.
+// One barrier device with P ports and B independent barriers, each with its own member mask. A port is a wire pair
+// (pins) or a host on the register bus. An uplink serves trees of devices, and there is an interrupt line.
 `default_nettype none
 module hb_device #(
     parameter P = 4,

@@ -1,7 +1,7 @@
-// A device whose ports select one of 2**BITS groups by wires: hb_groups behind its register file, with an interrupt line.
-// Each port has OUT, BITS wires that select its group, and an IN of its own. A host holds its select wires from when
-// its OUT moves, at the latest, until its IN has followed: OUT passes the glitch filter and the select wires do not, so
-// that they are here SAMPLES clocks before the arrival is.
+// A device whose ports select one of 2**BITS groups by wires: hb_groups behind its register file, with an interrupt
+// line. Each port has OUT, BITS wires that select its group, and an IN of its own. A host sets its select wires by the
+// time its OUT moves and holds them until its IN has followed. OUT passes the glitch filter and the select wires do
+// not, so that they are here SAMPLES clocks before the arrival.
 //
 // After a reset the INs stay where they are, and IRQ_STATUS shows those at 1: clear it before it is enabled.
 `default_nettype none

@@ -1,5 +1,5 @@
-// The register file of hb_groups, on the same word bus as hb_regs: a write is taken at the clock edge with bus_valid and
-// bus_write high, a read answers in the clock after bus_valid. Ports take the place that barriers have in hb_regs.
+// The register file of hb_groups, on the same word bus as hb_regs. A write is taken at the clock edge with bus_valid
+// and bus_write high; a read answers in the clock after bus_valid. Ports take the place that barriers have in hb_regs.
 //
 // word address      access  meaning
 // 0x000 ID          r       0x48424731 ("HBG1")

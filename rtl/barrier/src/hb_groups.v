@@ -5,9 +5,9 @@
 // A port's wire pair is H06's protocol: toggle OUT, read IN until it equals OUT. All members' IN are toggled in the
 // clock in which the last arrives. A port is in one barrier at a time, so it holds SELECT until it is released.
 //
-// Start-up: writing a group's members forgets its arrivals and disarms them: a port that then differs from its IN counts
-// for nothing until it has been seen equal (each rank writes its IN back to its OUT). A group is written while none of
-// its members is in a barrier.
+// Start-up: writing a group's members forgets its arrivals and disarms them. A port that then differs from its IN does
+// not count until it has been seen equal: each rank writes IN back to OUT. A group is written while none of its members
+// is in a barrier.
 `default_nettype none
 module hb_groups #(
     parameter P = 4,

@@ -1,5 +1,5 @@
-// One interrupt line for B barriers: a release (either edge of `down`) sets the barrier's status bit, a written one
-// clears it, and the line is high while an enabled bit is set. A release in the clock of its clearing is kept.
+// One interrupt line for B barriers. A release (either edge of `down`) sets the barrier's status bit, and a written one
+// clears it. The line is high while an enabled bit is set. A release in the clock of its clearing is kept.
 `default_nettype none
 module hb_irq #(
     parameter B = 1

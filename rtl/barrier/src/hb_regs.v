@@ -1,6 +1,6 @@
-// The host's register file, on a synchronous word bus: a write is taken at the clock edge with bus_valid and
-// bus_write high, a read answers in the clock after bus_valid. One barrier is one write (TOGGLE) and at least one read
-// (STATUS): H06's toggle-write-read schema, tb = ow + op(P) + or (slide 22).
+// The host's register file, on a synchronous word bus. A write is taken at the clock edge with bus_valid and bus_write
+// high; a read answers in the clock after bus_valid. One barrier is one write (TOGGLE) and at least one read (STATUS):
+// H06's toggle-write-read schema, tb = ow + op(P) + or (slide 22).
 //
 // word address      access  meaning
 // 0x000 ID          r       0x48423031 ("HB01")

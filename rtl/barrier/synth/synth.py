@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 """Synthesis of the barrier for iCE40: `make synth`. Writes synth/results.csv and prints it as a table.
 
-For each P: the board module (hb_board, in pins.v) through yosys and nextpnr, as one device while the package has the pins, else
-as the shallowest tree of devices that it takes. op(P) is the proved bound in clocks (formal/f_latency.v: a level that
-just misses an edge is in it, for each hop, since devices have clocks of their own) times the period, plus the pads
-passed; H06 (slide 23) measured 0.01 us x P.
+For each P, the board module (hb_board, in pins.v) goes through yosys and nextpnr. It is one device while the package
+has the pins, else the shallowest tree of devices that it takes. The delay op(P) is the proved bound in clocks times the
+period, plus the pads passed. (In formal/f_latency.v the bound has a level that just misses an edge for each hop, since devices
+have clocks of their own.) H06 (slide 23) measured 0.01 us x P.
 
-Beside it the board whose ports select one of 2**11 groups by wires (hb_group_board, in group_pins.v), on the HX8K:
-synth/groups.csv (`synth.py --groups` makes that alone). Two clocks per arrival, H06's linear law, and the synchroniser and
-filter before them.
+The board whose ports select one of 2**11 groups by wires (hb_group_board, in group_pins.v) is synthesised on the HX8K:
+synth/groups.csv (`synth.py --groups` makes that alone). It takes two clocks per arrival, H06's linear law, and the
+synchroniser and filter before them.
 
 The two-state machine alone (hb_celement, in gates.v) as gates of two inputs, before any FPGA: synth/gates.csv
 (`synth.py --gates` makes that alone; it needs yosys only). H06 (slide 14) counts flip-flops and levels of gates.
 
-Writes too the catalog's fabrics with this device, catalog/fabrics/hwbarr-*.toml: H06's cluster, o_p(P) from the table
-(`synth.py --catalog` does that alone, from the committed table).
+It also writes the catalog's fabrics with this device, catalog/fabrics/hwbarr-*.toml: H06's cluster, o_p(P) from the
+table (`synth.py --catalog` does that alone, from the committed table).
 """
 
 import concurrent.futures

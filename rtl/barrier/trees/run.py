@@ -30,7 +30,7 @@ def command(*arguments):
 
 
 def translated(ports):
-    """The program for boards of so many ports; made anew where a source is newer."""
+    """The program for boards of that many ports; made anew where a source is newer."""
     program = BUILD / f"trees-{ports}"
     sources = [*sorted((ROOT / "src").glob("hb_*.v")), ROOT / "boards" / "board.v"]
     newest = max(path.stat().st_mtime for path in [*sources, HERE / "trees.cpp"])

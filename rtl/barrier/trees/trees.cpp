@@ -3,9 +3,9 @@
 //
 //   trees PORTS PERIOD_PS PADS_PS CABLE_PS BARRIERS SEED NODES...
 //
-// PADS_PS: an output's and an input's pad together; CABLE_PS: each cable, between boards and to nodes. For each number of
-// nodes it prints nodes, levels, boards, and the least, median and greatest o_p in ps: from the last OUT edge at a node to
-// the last IN edge at a node. Ends with 1 where a node is released early, or not at all.
+// PADS_PS: an output's and an input's pad together; CABLE_PS: each cable, between boards and to nodes. For each number
+// of nodes it prints nodes, levels and boards, and the least, median and greatest o_p in ps. That is the time from the
+// last OUT edge at a node to the last IN edge at a node. Ends with 1 where a node is released early, or not at all.
 #include "Vinner.h"
 #include "Vroot.h"
 

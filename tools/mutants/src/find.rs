@@ -1,8 +1,8 @@
 //! The mutants of a file.
 //!
-//! What `cargo-mutants` knows: bodies replaced by values, operators by others, `!` and `-` removed, guards that always or
-//! never hold, arms and fields of structs left out. And besides: statements and calls left out, conditions turned round,
-//! named constants off by one.
+//! The mutants of `cargo-mutants`: bodies replaced by values, operators by others, `!` and `-` removed. Guards always or
+//! never hold, and arms and fields of structs are left out. This adds statements and calls left out, conditions turned
+//! round, and named constants off by one.
 
 use crate::text::{Kind, Node, Variant};
 use crate::values;

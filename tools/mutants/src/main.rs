@@ -3,10 +3,10 @@
 //! ```text
 //! mutants ROOT TREE LEFT_OUT FILE...
 //! ```
-//! Each FILE is read in ROOT and written in TREE. LEFT_OUT is a file that names mutants, one a line, which are not put in:
-//! those that do not compile. Printed is a line for each mutant, `mutant NUMBER PATH LINE COLUMN NAME`, and one for each
-//! place of a written file where the compiler may complain of mutants, `place PATH START END NUMBERS`; words are separated
-//! by tabs. A mutant that is left out has its line all the same, so that numbers stay.
+//! Each FILE is read in ROOT and written in TREE. LEFT_OUT is a file that names mutants, one a line, that do not
+//! compile and are not put in. It prints a line for each mutant, `mutant NUMBER PATH LINE COLUMN NAME`. It prints
+//! another for each place of a written file where the compiler may complain of mutants, `place PATH START END NUMBERS`.
+//! Words are separated by tabs. A mutant that is left out has its line all the same, so that numbers stay.
 
 mod find;
 mod text;

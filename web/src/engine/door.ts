@@ -9,7 +9,7 @@ export interface Door {
 
 interface Exports extends WebAssembly.Exports {
   readonly memory: WebAssembly.Memory;
-  /** Room for a question of so many bytes. */
+  /** Room for a question of that many bytes. */
   hotlink_room(bytes: number): number;
   /** Answers the question in that room: 0, or 1 where it is an error. */
   hotlink_ask(): number;

@@ -1,6 +1,6 @@
 /**
- * The engine: `study`, compiled to WebAssembly, in a worker. Nothing here computes anything: questions go in as JSON,
- * documents come out as JSON, and the numbers are those of the command to the last digit.
+ * The engine: `study`, compiled to WebAssembly, in a worker. Nothing here computes: questions go in and documents
+ * come out as JSON. The numbers are those of the command to the last digit.
  */
 import type { Document, Progress, Question, View, ViewAnswer } from "./types";
 import type { Asked, Told } from "./worker";
@@ -31,7 +31,7 @@ export class Engine {
     this.#worker = this.#start();
   }
 
-  /** Compiles the engine that the page carries; without one, that which the server offers beside the page. */
+  /** Compiles the engine that the page carries; without one, the engine that the server offers with the page. */
   static async start(): Promise<Engine> {
     return new Engine(await WebAssembly.compileStreaming(unpacked()));
   }
@@ -99,8 +99,8 @@ export class Engine {
 }
 
 /**
- * The engine, packed by gzip: base64 in the page (an export holds all that it needs), or a file beside the page. It is
- * unpacked and compiled as it comes.
+ * The engine, packed by gzip: base64 in the page (an export holds all that it needs), or a file next to the page. It
+ * is unpacked and compiled as it arrives.
  */
 async function unpacked(): Promise<Response> {
   const text = document.getElementById("engine")?.textContent ?? "";

@@ -13,7 +13,7 @@ export interface Document {
   readonly notes: readonly string[];
 }
 
-/** Texts of files that stand in no catalog, by name: a site's own dumps, fabric files, price lists. */
+/** Texts of files that are not in the catalog, by name: a site's own dumps, fabric files, price lists. */
 export type Files = Readonly<Record<string, string>>;
 
 /** What every question may have: arguments are those of Python's functions, with the same names and defaults. */
@@ -21,7 +21,7 @@ interface Common {
   readonly files?: Files;
   /** What fails: names of cables and switches, as the command's `--fail` takes them. */
   readonly fail?: readonly string[];
-  /** A file with a site's tables, beside the file that is the fabric. */
+  /** A file with a site's tables, in addition to the file that is the fabric. */
   readonly routes?: string;
 }
 

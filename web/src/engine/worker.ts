@@ -4,7 +4,7 @@ import { instance, type Door } from "./door";
 /** What the worker is sent: first the compiled engine, then questions. */
 export type Asked = { readonly module: WebAssembly.Module } | { readonly id: number; readonly text: string };
 
-/** What it tells: how far a question is, and its answer. */
+/** Its messages: the progress of a question, and its answer. */
 export type Told =
   | { readonly id: number; readonly done: number; readonly of: number }
   | { readonly id: number; readonly text: string }
@@ -18,7 +18,7 @@ function tell(told: Told): void {
   self.postMessage(told);
 }
 
-/** Steps may be a million a second: no more than the eye sees are told. */
+/** Steps may be a million a second: only as many as the eye sees are reported. */
 function progress(done: number, of: number): void {
   const now = performance.now();
   if (now - last > 50) {

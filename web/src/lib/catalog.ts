@@ -1,4 +1,4 @@
-/** Names that stand in the catalog, read from its files when the page is built. */
+/** Names in the catalog, read from its files when the page is built. */
 
 const FABRICS = import.meta.glob<string>("../../../catalog/fabrics/*.toml", { query: "?raw", import: "default", eager: true });
 const PRICES = import.meta.glob<string>("../../../catalog/prices/*.toml", { query: "?raw", import: "default", eager: true });

@@ -5,7 +5,7 @@ export interface Line {
   /** Ends of an interval about the values. */
   readonly low?: readonly (number | null)[];
   readonly high?: readonly (number | null)[];
-  /** A bound, beside what is reached. */
+  /** A bound, with the reached value. */
   readonly dashed?: boolean;
 }
 
@@ -14,7 +14,7 @@ export function successive(x: readonly number[]): boolean {
   return x.length > 1 && x.every((value, index) => index === 0 || value === (x[index - 1] ?? 0) + 1);
 }
 
-/** Nearer than this share of the greatest value, two lines cannot be told apart. */
+/** Two lines nearer than this share of the greatest value cannot be distinguished. */
 const NEAR = 0.012;
 
 /** The line drawn over another one, which it hides at every point that both have. */

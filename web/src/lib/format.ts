@@ -27,7 +27,7 @@ export function percent(share: number): string {
   return `${hundredth.toLocaleString("en-US", { maximumFractionDigits: hundredth >= 10 ? 1 : 2 })} %`;
 }
 
-/** A rate in bytes a second, in the unit of 1000s that fits. What has none is never a limit. */
+/** A rate in bytes a second, in the unit of 1000s that fits. A resource without a rate is never a limit. */
 export function rate(bytesPerSecond: number | null): string {
   if (bytesPerSecond === null) {
     return "no limit";

@@ -92,7 +92,7 @@ export function ticks(from: number, to: number, wanted = 6): number[] {
   return made;
 }
 
-/** A window on a line: what is seen of it. */
+/** A window on a line: its visible part. */
 export interface Span {
   readonly from: number;
   readonly to: number;

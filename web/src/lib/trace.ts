@@ -26,7 +26,7 @@ export interface Timeline {
 
 export type Run = { readonly kind: "trace"; readonly lines: readonly Timeline[] } | { readonly kind: "records"; readonly records: readonly Row[] };
 
-/** A text that is no run: what is wrong, where, and what is allowed. */
+/** A text that is no run: the mistake, its place, and the allowed values. */
 export class NotARun extends Error {
   override readonly name = "NotARun";
 }

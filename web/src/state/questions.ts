@@ -2,10 +2,10 @@
 import type { Analyze, Compare, Files, Pattern, Question } from "../engine";
 import type { State } from "./state";
 
-/** The file that says who of a job sends to whom. */
+/** The file with the messages between the hosts of a job. */
 export const JOB = "job.csv";
 
-/** A mistake of the person at the page, told beside the field. */
+/** A mistake of the person at the page, shown next to the field. */
 export class Mistake extends Error {
   override readonly name = "Mistake";
 }
@@ -95,7 +95,7 @@ export function members(text: string, nodes: number): number[] {
   return [...found].sort((one, other) => one - other);
 }
 
-/** Every host of the job sends to every other, nobody else sends: one row a sender. */
+/** Every host of the job sends to every other, and no other host sends: one row a sender. */
 function matrix(job: readonly number[], nodes: number): string {
   if (nodes > 4096) {
     throw new Mistake("job: a matrix of more than 4,096 hosts is too large for a page");

@@ -8,7 +8,7 @@ export interface State {
   readonly view: ViewName;
   /** A name of the catalog, or of a file that was dropped. */
   readonly fabric: string;
-  /** Forwarding tables beside a dumped network. */
+  /** Forwarding tables of a dumped network. */
   readonly routes: string;
   readonly nodes: number;
   readonly traffic: string;
@@ -49,7 +49,7 @@ export const START: State = {
   counts: "64..1024..+64",
 };
 
-/** The state as a hash: what is as at the start stays out, so that links are short. */
+/** The state as a hash: initial values are left out, so that links are short. */
 export function write(state: State, start: State = START): string {
   const words = new URLSearchParams();
   for (const key of Object.keys(START) as (keyof State)[]) {
@@ -66,7 +66,7 @@ export function write(state: State, start: State = START): string {
   return words.toString();
 }
 
-/** The state that a hash says. What it does not say, or says wrongly, is as at the start. */
+/** The state of a hash. Missing or wrong parts are as at the start. */
 export function read(hash: string, start: State = START): State {
   const words = new URLSearchParams(hash.replace(/^#/, ""));
   const text = (key: keyof State): string => words.get(key) ?? (start[key] as string);
@@ -119,7 +119,7 @@ export function started(question: Partial<Analyze> | undefined): State {
   return { ...START, ...(Object.fromEntries(said) as Partial<State>) };
 }
 
-/** The first number of nodes of a question: the page looks at one. */
+/** The first number of nodes of a question: the page shows one. */
 function one(nodes: Analyze["nodes"]): number | undefined {
   const first = typeof nodes === "object" ? nodes[0] : Number.parseInt(String(nodes ?? ""), 10);
   return first !== undefined && Number.isInteger(first) ? first : undefined;

@@ -20,7 +20,7 @@ export interface Network {
   readonly hot: LinkAnswer | undefined;
 }
 
-/** A number that was clicked: where it stands, and the question behind it. */
+/** A clicked number: its place, and the question behind it. */
 export interface Origin {
   readonly label: string;
   readonly shown: string;
@@ -76,7 +76,7 @@ class Store {
     this.#refresh();
   }
 
-  /** `window.hotlink.ask`: a question of one's own, beside the page's. */
+  /** `window.hotlink.ask`: a question from outside, in addition to the page's. */
   ask(question: Question, progress?: Progress): Promise<Document> {
     return this.#engine ? this.#engine.ask(question, progress) : Promise.reject(new Error("the engine is not loaded"));
   }
@@ -123,7 +123,7 @@ class Store {
     this.#refresh();
   }
 
-  /** Does work in steps, shows how far it is, tells errors; a newer piece of work stops it. */
+  /** Does work in steps, shows its progress, reports errors; a newer piece of work stops it. */
   async work(what: string, steps: (progress: Progress, current: () => boolean) => Promise<void>): Promise<void> {
     if (!this.#engine) {
       return;
@@ -253,7 +253,7 @@ class Store {
   }
 }
 
-/** An error as the command tells it. */
+/** An error as the command reports it. */
 function said(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return error instanceof Mistake ? text : text.replace(/^Error: /, "");

@@ -1,6 +1,7 @@
 /**
- * Two doors, one answer: `window.hotlink.ask(question)` in the page, computed by the engine in its worker, and the command
- * line that the page shows for the same question. `HOTLINK_PAGE` is a page of the real engine, `HOTLINK_COMMAND` the command.
+ * Two doors, one answer. One is `window.hotlink.ask(question)` in the page, computed by the engine in its worker.
+ * The other is the command line that the page shows for the same question. `HOTLINK_PAGE` is a page of the real engine,
+ * `HOTLINK_COMMAND` the command.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";

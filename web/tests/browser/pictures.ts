@@ -1,6 +1,6 @@
 /**
- * Pictures of the page against those of the documents (`docs/figures/`). What is compared is the mean colour of blocks of ten
- * by ten pixels: another machine's letters differ by less, a missing table, curve or matrix by more.
+ * Pictures of the page against those of the documents (`docs/figures/`). They are compared by the mean colour of
+ * blocks of ten by ten pixels. Another machine's letters differ by less, a missing table, curve or matrix by more.
  * `HOTLINK_GOLDEN=write` writes them anew (`make docs-pictures`).
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,6 +1,7 @@
 /**
- * Pages that the command writes (`hotlink report`, the front of `hotlink design`) in Debian's Chromium: no mistake on the console,
- * light, dark and paper, the keyboard alone, names for screen readers, and a picture. `HOTLINK_COMMAND` is the command.
+ * Pages that the command writes (`hotlink report`, the front of `hotlink design`) in Debian's Chromium. No mistake
+ * is on the console; light, dark, paper, the keyboard alone and names for screen readers work; a picture is compared.
+ * `HOTLINK_COMMAND` is the command.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";

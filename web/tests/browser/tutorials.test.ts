@@ -1,6 +1,6 @@
 /**
- * What the tutorials say to do on the page, done as they say it: the one of the explorer, and the part of each role's that
- * uses the page (`docs/tutorials/`). Pictures are those of the documents.
+ * The tutorials' steps on the page, done as they say. They are those of the explorer, and the part of each role's tutorial
+ * that uses the page (`docs/tutorials/`). Pictures are those of the documents.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { copyFileSync, readFileSync } from "node:fs";

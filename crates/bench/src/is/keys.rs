@@ -46,7 +46,7 @@ pub enum Class {
     C,
 }
 
-/// What the specification fixes for a class.
+/// The specification's values for a class.
 struct Published {
     keys_log2: u32,
     key_log2: u32,
@@ -74,8 +74,8 @@ impl Class {
     pub fn key_limit(self) -> u32 {
         1 << self.published().key_log2
     }
-    /// What one iteration computes by itself on one of `ranks` ranks that get as many keys each: bytes read or written
-    /// in order, and updates in no order. What [`super::IntegerSort`] reports while it runs.
+    /// The computation of one iteration on one of `ranks` ranks that get as many keys each. It is given as bytes read
+    /// or written in order, and updates in no order. A running [`super::IntegerSort`] reports it.
     pub fn own_work(self, ranks: u64) -> (u64, u64) {
         let (share, range) = (self.keys() / ranks, u64::from(self.key_limit()) / ranks);
         let ((a, b), (c, d)) = (bucket_work(share), count_work(share, range));

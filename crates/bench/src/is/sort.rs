@@ -1,5 +1,5 @@
-//! The sort itself, as NPB's message-passing version does it: keys go to buckets by their leading bits, the ranks share
-//! out the buckets evenly, exchange keys and count.
+//! The sort itself, as in NPB's message-passing version. Keys go to buckets by their leading bits; the ranks share out
+//! the buckets evenly, exchange keys and count.
 
 use super::keys::{Class, ITERATIONS, TESTS, bucket_work, count_work, keys};
 use crate::Bench;
@@ -19,7 +19,7 @@ pub struct IntegerSort {
     pub class: Class,
 }
 
-/// What a rank says at the end.
+/// The result of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sorted {
     /// Time of the ten iterations.
@@ -355,7 +355,7 @@ mod tests {
         }
     }
 
-    /// What each rank says when a fault happens between the exchange and the count of the last iteration.
+    /// The result of each rank when a fault happens between the exchange and the count of the last iteration.
     fn with_fault(fault: fn(&mut Sort<'_, Comm<LoopbackPort>>)) -> Vec<Sorted> {
         let program = async |port: LoopbackPort| -> Result<Sorted, Error> {
             let comm = Comm::new(port);

@@ -33,12 +33,12 @@ pub(crate) struct Args {
     nodes: Option<Counts>,
     #[command(flatten)]
     question: PatternArgs,
-    /// Choose which engines answer.
+    /// Choose the engines that answer.
     #[arg(long, value_parser = word::<Methods>(), default_value_t = Methods::Both)]
     method: Methods,
     #[command(flatten)]
     measured: MeasuredArgs,
-    /// Say how the bound comes about: the load of each kind of resource, and what that leaves to a node.
+    /// Explain the bound: the load of each kind of resource, and the share that it leaves to a node.
     #[arg(long)]
     why: bool,
     /// Vary the estimated and assumed inputs within their stated uncertainty: adds the bandwidth's interval and the inputs
@@ -105,7 +105,7 @@ fn unreachable(rows: &[Record]) -> Vec<String> {
     rows.iter().filter_map(told).collect()
 }
 
-/// What people need to know of deadlock: nothing, where every size is free of it.
+/// The line about deadlock: none, where every size is free of it.
 fn deadlocks(rows: &[Record]) -> Vec<String> {
     let told = |row: &Record| {
         let is_free = row.get("deadlock_free").is_none_or(|free| free == true);

@@ -42,9 +42,9 @@ struct Check {
 
 #[derive(clap::Args)]
 struct Serve {
-    /// Device to own: rtl (the Verilog of rtl/barrier, compiled by Verilator), spi:PATH (a board's registers by SPI),
-    /// port:BASE (the same by a parallel port's control lines), uio:PATH (a card's, memory-mapped), or fabric:NAME (the
-    /// catalog's model of a fabric's own barrier network, such as sharp).
+    /// Own this device: rtl (the Verilog of rtl/barrier, compiled by Verilator), spi:PATH (a board's registers by SPI)
+    /// or port:BASE (by a parallel port's control lines). Or uio:PATH (a card's registers, memory-mapped), or
+    /// fabric:NAME (the catalog's model of a fabric's own barrier network, such as sharp).
     #[arg(
         long,
         value_name = "rtl|spi:PATH|port:BASE|uio:PATH|fabric:NAME",

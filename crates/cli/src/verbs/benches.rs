@@ -90,14 +90,14 @@ pub(crate) struct RegionArgs {
     pub(crate) size: Sizes,
 }
 
-/// What is overlapped with what, measured and simulated alike.
+/// The overlap of a message and a computation, measured and simulated alike.
 #[derive(clap::Args)]
 pub(crate) struct CurveArgs {
     /// Choose which rank computes.
     #[arg(long, value_parser = word::<Side>(), value_delimiter = ',', default_values_t = [Side::Sender, Side::Receiver])]
     pub(crate) side: Vec<Side>,
-    /// Choose the computation: on one variable for a fixed time, DAXPY on vectors of the message's size, copies that stress
-    /// memory, or DAXPY by several threads at once.
+    /// Choose the computation: on one variable for a fixed time, or DAXPY on vectors of the message's size. Or copies
+    /// that stress memory, or DAXPY by several threads at once.
     #[arg(long, value_parser = word::<Spin>(), value_delimiter = ',', default_values_t = [Spin::Fixed])]
     pub(crate) spin: Vec<Spin>,
     /// Run this many threads with `--spin threads`, the rank's own included, each on vectors of its own. [default: 2]
@@ -110,5 +110,5 @@ pub(crate) struct CurveArgs {
 
 fn factor(text: &str) -> Result<f64, String> {
     let factor = text.parse::<f64>().ok().filter(|factor| (1.01..=1000.0).contains(factor));
-    factor.ok_or_else(|| "allowed is a number from 1.01 to 1000".to_owned())
+    factor.ok_or_else(|| "must be a number from 1.01 to 1000".to_owned())
 }

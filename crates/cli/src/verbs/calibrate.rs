@@ -19,9 +19,9 @@ use std::path::PathBuf;
   hotlink measure deposit --memory shared --size 64KiB --json > d.json
   hotlink calibrate m.json --model memory --name my-node --check d.json
 
-The calibration takes: from saturation, the most bandwidth of one pair and of all pairs; from pingpong at up to 64 B, the
-latency; from memory, the copy rates; and the number of cores, beyond which the fabric is not built. Nothing is fitted:
-every value is one of the measured ones, and says which.
+The calibration takes the largest bandwidth of one pair and of all pairs from saturation. It takes the latency from pingpong
+at up to 64 B, and the copy rates from memory. The fabric ends at the number of cores. Nothing is fitted: every value is a
+measured one and names its source.
 
 docs/how-to/calibrate.md says what --model loggp and memory take, assume and hold out, and what --check predicts.")]
 pub(crate) struct Args {

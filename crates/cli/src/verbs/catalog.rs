@@ -1,4 +1,4 @@
-//! `hotlink catalog`: what is in the catalog, where each number comes from, and what is wrong with a file.
+//! `hotlink catalog`: the contents of the catalog, the source of each number, and the mistakes in a file.
 
 use crate::Failure;
 use hotlink_bench::Record;
@@ -31,7 +31,7 @@ enum Command {
     Show {
         /// Name of the catalog, or a file.
         name: String,
-        /// Show also the line that each number stands on, what it is used for, and how capacities follow from it.
+        /// Show also each number's line, its use, and how capacities follow from it.
         #[arg(long)]
         why: bool,
     },
@@ -51,7 +51,7 @@ enum KindArg {
     Parts,
     /// Price lists.
     Prices,
-    /// What studies and other sources printed (`hotlink reproduce`); only where asked for.
+    /// Published values of studies and other sources (`hotlink reproduce`); only on request.
     Published,
     /// The names that a file may state under [parameter], with their units.
     Parameters,
@@ -134,7 +134,7 @@ fn show(library: &Library, name: &str, why: bool, output: &mut Output) -> Result
     Ok(())
 }
 
-/// A file of another kind, by the key that no fabric has: what a fabric lacks is not what is wrong with it.
+/// A file of another kind, recognised by a key that no fabric has. Its report must not list what a fabric would need.
 fn other(file: &str, mistakes: &[Mistake]) -> Option<Mistake> {
     const OTHERS: [(&str, &str, &str); 3] = [
         ("study", "a plan of studies", "hotlink sweep FILE --list"),

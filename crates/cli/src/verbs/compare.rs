@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     for (index, name) in args.fabrics.iter().enumerate() {
         let technology = args.question.technology.filter(|_| is_graph(name));
         let source = Source::open_as(&args.variant.of(name), technology)?;
-        // Dumps of one tool share its name: the words that name them tell them apart.
+        // Dumps of one tool share its name, so the words that name them tell them apart.
         let is_known = sources.iter().any(|known| known.source.name() == source.name());
         let source = match is_known && source.own_nodes().is_some() {
             true => source.varied(FabricSpec { name: name.clone(), ..source.spec().clone() }),

@@ -15,16 +15,19 @@ use std::path::PathBuf;
   hotlink compare-runs openmpi.json mpich.json --ignore fabric,mpi
   hotlink compare-runs --a 'old/hotlink measure pingpong --json' --b 'new/hotlink measure pingpong --json' --pairs 10
 
-Records are matched by their parameters (benchmark, via, ranks, size_B, ...), those of several hosts or imported files also
-by name. One host is compared with one of another name. Each pair gives the ratio of the medians, its 95 % interval (from
-both medians' intervals, by the MOVER method on logarithms), and the verdict. A regression is worse by more than the floor,
-with an interval that excludes no change. An interval holds the noise of one run; the floor must cover the differences from
-run to run. The exit status is 1 where something regressed, where a value is invalid (a time of 0 or below), or where AFTER
-lacks a result of BEFORE (--allow-missing accepts that).
+Records are matched by their parameters, such as benchmark, via, ranks and size_B. Records of several hosts or imported
+files are matched also by name. One host is compared with one of another name. Each pair gives the ratio of the medians, its
+95 % interval (from both medians' intervals, by the MOVER method on logarithms), and the verdict.
 
-With --a and --b, both commands run in turn, each N times, so that what changes on the machine meets both. The ratio is
-the median of the pairs' ratios, its interval inverts Wilcoxon's signed-rank test. Commands run by /bin/sh and print
-what --json prints.")]
+A regression is worse by more than the floor, with an interval that excludes no change. An interval holds the noise of one
+run; the floor must cover the differences from run to run.
+
+The exit status is 1 where something regressed or a value is invalid (a time of 0 or below). It is 1 also where AFTER lacks a
+result of BEFORE, unless --allow-missing accepts that.
+
+With --a and --b, both commands run in turn, each N times, so that a change on the machine meets both. The ratio is the
+median of the pairs' ratios; its interval inverts Wilcoxon's signed-rank test. Commands run by /bin/sh and print records as
+--json does.")]
 pub(crate) struct Args {
     /// Results before: a file that `--json` printed, or a folder of a sweep.
     #[arg(value_name = "BEFORE", required_unless_present = "a")]

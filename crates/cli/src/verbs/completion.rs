@@ -15,15 +15,15 @@ use std::collections::BTreeSet;
   hotlink completion zsh > \"${fpath[1]}/_hotlink\"
   hotlink completion fish > ~/.config/fish/completions/hotlink.fish
 
-Where a fabric or a price list is meant, names of the catalog are offered, with those that `hotlink calibrate` has written
-so far, and files.")]
+For a fabric or a price list, the shell offers names of the catalog, names that `hotlink calibrate` has written so far, and
+files.")]
 pub(crate) struct Args {
-    /// Shell that the script is for.
+    /// Shell of the script.
     #[arg(value_enum)]
     shell: Shells,
 }
 
-/// Shells that have completion.
+/// Shells with completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Shells {
     Bash,
@@ -45,10 +45,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 
 fn script(shell: Shell, library: &Library) -> String {
     let listed = |folder: &str| library.list(folder).into_iter().map(|listed| listed.name);
-    // What calibrations are called unless told otherwise.
+    // The default name of a calibration.
     let fabrics: BTreeSet<String> = listed("fabrics").chain(["this-machine", "this-mpi"].map(str::to_owned)).collect();
     let prices: BTreeSet<String> = listed("prices").collect();
-    // Verbs that the command starts itself are offered to nobody.
+    // Verbs that only the command itself starts are not offered.
     let all = Cli::command();
     let visible = all.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();
     let command = Command::new("hotlink").args(all.get_arguments().cloned()).subcommands(visible);
@@ -59,18 +59,18 @@ fn script(shell: Shell, library: &Library) -> String {
     beside_files(shell, &beside_files(shell, &script, &fabrics), &prices)
 }
 
-/// The same command with these names offered for `option` of any verb. Only the script is made of it: what is typed may
-/// be anything.
+/// The same command with these names offered for `option` of any verb. It only makes the script: any other word may be
+/// typed.
 fn offering(command: Command, option: &str, names: &BTreeSet<String>) -> Command {
     let offer = |arg: Arg| match arg.get_id() == option {
-        // It keeps what lives as long as the program, which ends with this script.
+        // It leaks memory, because the program ends with this script.
         true => arg.value_parser(PossibleValuesParser::new(names.iter().map(|name| &*name.clone().leak()))),
         false => arg,
     };
     command.mut_args(offer).mut_subcommands(|verb| offering(verb, option, names))
 }
 
-/// Where these names are offered, so are files. Bash does so by itself where no name fits.
+/// Files are offered with these names. Bash does so by itself where no name fits.
 fn beside_files(shell: Shell, script: &str, names: &BTreeSet<String>) -> String {
     let joined =
         |tail: &str, between: &str| names.iter().map(|name| format!("{name}{tail}")).collect::<Vec<_>>().join(between);

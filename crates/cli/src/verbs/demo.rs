@@ -1,4 +1,4 @@
-//! `hotlink demo`: the first ten seconds. Every line rests on a command, whose records stay beside the page.
+//! `hotlink demo`: the first ten seconds. Every line comes from a command, whose records are stored next to the page.
 
 use super::sweep::run_cell;
 use crate::Failure;
@@ -11,8 +11,9 @@ use std::path::PathBuf;
   hotlink demo
   hotlink demo --out report/      # then open report/index.html
 
-Measures two ranks on this machine, compares three networks for 512 nodes, and shows one finding of the studies. It takes
-some ten seconds and prints at most 25 lines. The folder gets the records of each command, and one page of them all.")]
+The demo measures two ranks on this machine, compares three networks for 512 nodes, and shows one finding of the studies.
+It takes some ten seconds and prints at most 25 lines. The folder gets the records of each command, and one page of them
+all.")]
 pub(crate) struct Args {
     /// Write the page and its records into this folder.
     #[arg(long, value_name = "DIR", default_value = "report")]

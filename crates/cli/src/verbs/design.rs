@@ -17,9 +17,10 @@ use std::path::PathBuf;
 
 With --out, the folder gets a fabric file for each variant (TECHNOLOGY-HOSTS-VARIANT.toml, which every verb takes),
 design.json, and the front as a page, front.html. The installed command (pip install .) adds the front as a picture, PNG and
-SVG. A fabric file names its price list: give --prices to `compare` again for prices of your own. With several numbers of
-hosts, the output also says what each step from one to the next adds and moves. The exit status is 1 if no variant meets all
-limits at some number of hosts; the output then names the binding limits.")]
+SVG. A fabric file names its price list: give --prices to `compare` again for prices of your own.
+
+With several numbers of hosts, the output also says what each step from one to the next adds and moves. The exit status is 1
+if no variant meets all limits at some number of hosts; the output then names the binding limits.")]
 pub(crate) struct Args {
     /// Numbers of hosts: a list or range.
     #[arg(long, value_name = "LIST")]
@@ -62,7 +63,7 @@ pub(crate) struct Args {
     /// Simulate a random permutation packet by packet on each variant of the front. This takes long for many hosts or bytes.
     #[arg(long)]
     simulate: bool,
-    /// Say which variant beats this one, or which limit it misses.
+    /// Name the variant that beats this one, or the limit that it misses.
     #[arg(long, value_name = "VARIANT")]
     why: Option<String>,
     /// Write the variants' fabric files and the data into this folder.

@@ -14,15 +14,15 @@ use std::path::PathBuf;
   hotlink diagnose osu_bw.*.txt osu_latency.*.txt ibnetdiscover.txt dump_fts.txt
   hotlink diagnose ib_write_bw.node01.node02.txt lspci.node01.txt ibstat.node01.txt --fabric ib-ndr-fat-tree2 --json
 
-Takes outputs of OSU, IMB, nccl-tests, perftest and iperf3, hotlink's own --json, ibnetdiscover, iblinkinfo, lspci -vv and
-ibstat. A file is recognised by its content. Hosts are read from the file, from a line `# hosts: node[01-02]`, or from the
-file's name after its first dot: osu_bw.node01.node02.txt. The more pairs of hosts, the more can be told apart.
+Inputs are outputs of OSU, IMB, nccl-tests, perftest and iperf3, hotlink's own --json, ibnetdiscover, iblinkinfo, lspci -vv
+and ibstat. A file is recognised by its content. Hosts are read from the file, from a line `# hosts: node[01-02]`, or from
+the file's name after its first dot: osu_bw.node01.node02.txt. More pairs of hosts tell more causes apart.
 
 Beliefs rank the explanations of one finding; they are not probabilities. docs/diagnose.md says how often the true cause is
 among the first three.
 
-The exit status is 0 whatever is found. With --fail-on finding it is 1 where something stands out, with --fail-on flag also
-where a file or a number does not count. For bad input it is 2.")]
+The exit status is 0 whatever is found, and 2 for bad input. With --fail-on finding it is 1 where something stands out. With
+--fail-on flag it is 1 also where a file or a number does not count.")]
 pub(crate) struct Args {
     /// Files of the site, as listed below; - is standard input.
     #[arg(value_name = "FILE", required = true)]
@@ -48,13 +48,13 @@ pub(crate) struct Args {
 }
 
 hotlink_study::words! {
-    /// What makes a diagnosis fail.
+    /// The level at which a diagnosis fails.
     enum FailOn {
-        /// Nothing: whoever reads the diagnosis decides.
+        /// Nothing: the reader decides.
         Never = "never",
-        /// Something that stands out.
+        /// A finding that stands out.
         Finding = "finding",
-        /// That, or a file or a number that does not count.
+        /// A finding, or a file or a number that does not count.
         Flag = "flag",
     }
 }

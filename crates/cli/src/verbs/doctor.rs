@@ -12,7 +12,7 @@ use hotlink_standard::{Name, names};
   hotlink doctor --json
   hotlink doctor --mpi
 
-The status is 0 even where something is missing: each line says what it is needed for.")]
+The exit status is 0 even where something is missing. Each line says what needs it.")]
 pub(crate) struct Args {
     /// List MPI's functions by chapter: how many of them libmpi_abi.so.1 has, and the names of those that it refuses.
     #[arg(long)]

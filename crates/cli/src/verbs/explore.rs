@@ -13,9 +13,9 @@ use std::path::PathBuf;
   hotlink explore --fabric ib-ndr-fat-tree2 --nodes 512 --export explorer.html
   hotlink explore --fabric ibnetdiscover.txt --routes opensm-lfts.dump --no-open
 
-The page shows groups and hot links, one link's users, one pair's routes; traffic, failures and the network itself can be
-changed, and are computed anew in the page. The server listens on this machine alone (127.0.0.1), and answers only with the
-token in the address. An exported page holds all that it needs, the files of your network included. Stop with Ctrl-C.")]
+The page shows groups and hot links, one link's users, and one pair's routes. Change traffic, failures or the network itself,
+and the page computes them anew. The server listens on this machine alone (127.0.0.1), and answers only with the token in
+the address. An exported page holds all that it needs, the files of your network included. Stop with Ctrl-C.")]
 pub(crate) struct Args {
     /// Fabric of the catalog, or a file: a fabric (.toml), a graph (.json), or a dump of your InfiniBand network.
     #[arg(long, value_name = "FABRIC|FILE", default_value = "ib-ndr-fat-tree2")]

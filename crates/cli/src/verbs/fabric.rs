@@ -22,14 +22,14 @@ use std::path::PathBuf;
 Shares are of the usual host link: 1 means that every host sends at that rate. `cable_bound_share` is proved: no routing
 gives more on these cables. `cable_reached_share` is the share that the best routing found gives.")]
 pub(crate) struct Args {
-    /// Dumps of one network: its cables (ibnetdiscover, iblinkinfo, opensm-subnet.lst); if there are any, its forwarding
-    /// tables (opensm-lfts.dump, dump_fts, opensm.fdbs), virtual lanes (opensm-sl2vl.dump, ibdiagnet.slvl) and service
-    /// levels (saquery -p, ibdiagnet.psl).
+    /// Read these dumps of one network. Its cables: ibnetdiscover, iblinkinfo, opensm-subnet.lst. Optionally its
+    /// forwarding tables: opensm-lfts.dump, dump_fts, opensm.fdbs. Its virtual lanes: opensm-sl2vl.dump,
+    /// ibdiagnet.slvl. Its service levels: saquery -p, ibdiagnet.psl.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
     #[command(flatten)]
     failed: FailArgs,
-    /// Let every cable and every switch fail in turn, and rank them by the cost of that: with the tables as they are, and
+    /// Let every cable and every switch fail in turn, and rank them by that cost, with the tables as they are and
     /// re-routed.
     #[arg(long, conflicts_with_all = ["hosts", "reroute"])]
     failures: bool,
@@ -40,8 +40,8 @@ pub(crate) struct Args {
     /// Show this many failures in the table; the other formats have all.
     #[arg(long, value_name = "N", default_value_t = 20, requires = "failures")]
     top: usize,
-    /// Examine a job on these hosts, in order of its ranks: a Slurm host list such as node[001-016], or @FILE with hosts or
-    /// host lists on its lines.
+    /// Examine a job on these hosts, in order of its ranks. Name a Slurm host list such as node[001-016], or @FILE with
+    /// hosts or host lists on its lines.
     #[arg(long, value_name = "LIST|@FILE", conflicts_with = "reroute")]
     hosts: Option<String>,
     /// Write better tables (balanced by destination, up*/down*) to a file that `opensm -R file -U FILE` loads.
@@ -58,7 +58,7 @@ pub(crate) struct Args {
     seed: u64,
 }
 
-/// How close the two bounds of what the cables allow shall come.
+/// The gap at which the two bounds of the cables' capacity are close enough.
 const GAP: f64 = 0.01;
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {

@@ -13,21 +13,22 @@ use std::path::PathBuf;
   hotlink import nccl-tests all_reduce.log --fabric hgx-h100-rail --nodes 32
   ib_write_bw -a server | tee bw.txt; hotlink import perftest bw.txt --format csv
 
-One record a row, in one set of keys and units: latency_us, bandwidth_MBps (10^6 B/s), messages_per_s. What the programs
-print is converted: MB of OSU and of IMB (from 2018) are 10^6 B, of perftest and of older IMB 2^20 B, GB of nccl-tests
-10^9 B, bits of iperf3 and perftest 10^n, bytes of iperf3 2^n.
+Each row becomes one record, in one set of keys and units: latency_us, bandwidth_MBps (10^6 B/s), messages_per_s. The
+programs' units are converted. MB are 10^6 B for OSU and IMB (from 2018), and 2^20 B for perftest and older IMB. GB of
+nccl-tests are 10^9 B. Prefixes of bits are powers of 10, those of iperf3's bytes powers of 2.
 
-None of these programs states how fast the links are, so bound_* and efficiency are absent unless --fabric names what was
-measured. For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names, else for
-Ring (bound_algorithm). The record also has the bounds of every level and of the other algorithms; a result is impossible
-only above the largest. --nodes counts GPUs. target_bandwidth_MBps is the rate at which iperf3 was asked to send (-b; for
-UDP 1 Mbit/s by default).")]
+None of these programs states the speed of the links. So bound_* and efficiency are absent unless --fabric names the network
+that was measured. For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names,
+else for Ring (bound_algorithm). The record also has the bounds of every level and of the other algorithms; a result is
+impossible only above the largest. --nodes counts GPUs.
+
+target_bandwidth_MBps is iperf3's requested rate (-b; for UDP 1 Mbit/s by default).")]
 pub(crate) struct Args {
     #[command(subcommand)]
     program: Chosen,
 }
 
-/// A program of the library's list, with what the user says of its files: a subcommand for each.
+/// A program of the library's list, with options for its files: a subcommand for each.
 struct Chosen {
     program: &'static Program,
     flags: Vec<&'static str>,
@@ -40,7 +41,7 @@ impl clap::Subcommand for Chosen {
             let flag = |flag: &'static Flag| {
                 clap::Arg::new(flag.name).long(flag.name).action(clap::ArgAction::SetTrue).help(flag.meaning)
             };
-            // Options of several verbs are described as a whole, too: the program's meaning stands in the place of that.
+            // Options of several verbs have a description as a group, too; the program's meaning replaces it.
             let command = Options::augment_args(clap::Command::new(program.name));
             command.about(program.meaning).args(program.flags.iter().map(flag))
         };
@@ -82,8 +83,8 @@ struct Options {
     /// Number of that fabric's nodes that took part; GPUs for nccl-tests. [default: one for each rank]
     #[arg(long, value_name = "N", requires = "fabric", value_parser = clap::value_parser!(u32).range(2..))]
     nodes: Option<u32>,
-    /// Benchmark, where the file does not name it: allreduce, allgather, reduce-scatter, alltoall, bcast, reduce, gather,
-    /// scatter, sendrecv, pingpong, ...
+    /// Benchmark, where the file does not name it: allreduce, allgather, reduce-scatter, alltoall, bcast, reduce,
+    /// gather, scatter, sendrecv, pingpong or another.
     #[arg(long, value_name = "NAME")]
     benchmark: Option<String>,
     /// Number of ranks that took part, where the file does not state it.

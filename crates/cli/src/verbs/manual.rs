@@ -147,7 +147,7 @@ fn filled(text: &str) -> String {
     paragraphs.map(|paragraph| escaped(&paragraph) + "\n").collect::<Vec<_>>().join(".sp\n")
 }
 
-/// What stands below the options: examples in a section of their own, then the rest.
+/// The text below the options: examples in a section of their own, then the rest.
 fn below(parts: &[Part], page: &mut String) {
     let mut is_noted = false;
     let mut is_printed = false;
@@ -181,7 +181,8 @@ fn below(parts: &[Part], page: &mut String) {
     }
 }
 
-/// A command or a row as lines that fit. A command goes on behind a backslash, as a shell reads it; its comment stands first.
+/// A command or a row as lines that fit. A command goes on behind a backslash, as a shell reads it; its comment comes
+/// first.
 fn fitted(line: &str) -> Vec<String> {
     if line.chars().count() <= WIDTH {
         return vec![line.to_owned()];

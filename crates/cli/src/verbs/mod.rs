@@ -40,10 +40,9 @@ use hotlink_results::calibrate::Calibration;
 use hotlink_seeds::Study;
 use std::path::Path;
 
-/// Makes a fabric of measured results and writes it; its values, and what is told of it.
+/// Makes a fabric of measured results and writes it. Returns its values, and the lines to print about it.
 ///
-/// # Errors
-/// What is missing, or does not belong together.
+/// # Errors An input is missing, or inputs do not belong together.
 pub fn calibrate(asked: &Calibration) -> Result<Vec<Record>, Failure> {
     let mut output = Output::silent();
     calibrate::calibrate(asked, &mut output)?;
@@ -66,7 +65,7 @@ pub fn sweep(plan: &Path, out: Option<&Path>, cells: Cells) -> Result<Vec<Record
     checked(|output| sweep::sweep(plan, out, cells, output))
 }
 
-/// The records of `work`, in which a failed check is told.
+/// The records of `work`; a failed check is a record, too.
 fn checked(work: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<Vec<Record>, Failure> {
     let mut output = Output::silent();
     match work(&mut output) {
@@ -174,7 +173,7 @@ impl Verb {
         }
     }
 
-    /// Whether its results may stand in OSU's form: what takes long is refused before, not after.
+    /// Whether its results may take OSU's form. Long runs are refused before they start.
     fn may_have_osu_form(&self) -> bool {
         match self {
             Verb::Measure(args) => args.has_osu_form(),

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     arguments: Vec<OsString>,
 }
 
-/// Becomes the compiler, or tells what it would be.
+/// Becomes the compiler, or prints its command line.
 pub(crate) fn run(args: &Args, language: Language) -> Result<(), Failure> {
     let (library, commands) = (args.library.as_deref(), place::commands());
     if let Some(folder) = &args.layout {

@@ -33,7 +33,7 @@ hotlink_study::words! {
         Schedule = "schedule",
         /// Several jobs on one fabric, for `hotlink simulate jobs`.
         Jobs = "jobs",
-        /// What is required of results, for `hotlink report`.
+        /// Requirements for results, for `hotlink report`.
         Acceptance = "acceptance",
     }
 }

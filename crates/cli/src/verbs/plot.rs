@@ -19,9 +19,10 @@ use std::path::{Path, PathBuf};
 
 Sizes have a log2 axis with IEC labels, latencies a logarithmic one. Medians have their 95 % intervals. Bounds are dotted in
 the colour of what they bound, or in grey where lines share one. Models over nodes are steps if every number of nodes was
-computed; distributions are steps. Units are those that read best (50 GB/s), and the names of lines are at their ends. Where
-lines are many or hide each other, each has a small chart of its own with the others in grey. Costs of several years are a
-chart each.")]
+computed; distributions are steps.
+
+Units are those that read best (50 GB/s), and the names of lines are at their ends. Where lines are many or hide each other,
+each has a small chart of its own with the others in grey. Costs of several years are a chart each.")]
 pub(crate) struct Args {
     /// Result files that --json, or --format jsonl, csv or md printed (.json, .jsonl, .csv, .md), or folders of a sweep.
     #[arg(value_name = "FILE", required = true)]
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     /// Draw one row of charts for each value of this key.
     #[arg(long, value_name = "KEY")]
     facet: Option<String>,
-    /// Give the picture this title. [default: what all records share]
+    /// Give the picture this title. [default: the values that all records share]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// Add a line below the picture. Repeatable.
@@ -56,7 +57,7 @@ pub(crate) struct Args {
 hotlink_study::words! {
     /// Choose whether lines share a chart.
     enum Panels {
-        /// Where they are few and none hides another.
+        /// If they are few and none hides another.
         Auto = "auto",
         /// Always.
         One = "one",
@@ -70,7 +71,7 @@ const PICTURES: [&str; 3] = ["png", "svg", "pdf"];
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let suffix = args.out.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
     if !PICTURES.contains(&suffix) {
-        return Err(Failure::Input(format!("--out {}: allowed are .png, .svg and .pdf", args.out.display())));
+        return Err(Failure::Input(format!("--out {}: must end in .png, .svg or .pdf", args.out.display())));
     }
     let records = picked::chosen(picked::all(&args.files)?, &args.wanted)?;
     if let Some(x) = args.x.as_deref()
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         keys.sort_unstable();
         keys.dedup();
         return Err(Failure::Input(format!(
-            "--x {x}: no record has a number of that name; allowed are {}",
+            "--x {x}: no record has a number of that name; must be one of {}",
             keys.join(", ")
         )));
     }

@@ -10,13 +10,13 @@ use hotlink_study::model::{PatternQuestion, traffic};
 use hotlink_study::options::{Paths, Rates};
 use std::path::PathBuf;
 
-/// Who sends to whom, and by which rates.
+/// The pattern of the traffic, and the kind of rates.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PatternArgs {
-    /// Choose who sends to whom: all-to-all, uniform, permutation:random, permutation:ring, permutation:shift:K,
-    /// permutation:transpose, permutation:bit-reversal, bisection, nearest-neighbour:D (in a grid of D dimensions; 1 if left
-    /// out, on any network), hot-spot, same-switch:PERCENT (this share to the nodes of the sender's own switch, the rest
-    /// evenly to all nodes, these included), or matrix:FILE.csv.
+    /// Choose which nodes send to which: all-to-all, uniform, bisection, hot-spot, or matrix:FILE.csv. Permutations:
+    /// permutation:random, permutation:ring, permutation:shift:K, permutation:transpose, permutation:bit-reversal. On
+    /// any network, nearest-neighbour:D takes a grid of D dimensions (1 if left out). With same-switch:PERCENT, each
+    /// node sends this share to the nodes of its own switch and the rest evenly to all nodes, these included.
     #[arg(long, value_name = "PATTERN", default_value = "all-to-all", value_parser = pattern)]
     traffic: String,
     /// Use theoretical rates of the resources (gross rate x packet efficiency), or measured ones where a measurement is
@@ -32,7 +32,7 @@ pub(crate) struct PatternArgs {
     /// Choose among equal paths. [default: the technology's]
     #[arg(long, value_parser = word::<Paths>())]
     paths: Option<Paths>,
-    /// Name the technology of a graph (infiniband, roce, myrinet, ...) where its file does not state it.
+    /// Name the technology of a graph (such as infiniband, roce or myrinet) where its file does not state it.
     #[arg(long, value_name = "NAME", value_parser = technology::named)]
     pub(crate) technology: Option<&'static Technology>,
     /// Draw random traffic this many times; the records give median, least and greatest.
@@ -79,7 +79,7 @@ impl PatternArgs {
     }
 }
 
-/// Forwarding tables of a site's network, and what fails there.
+/// Forwarding tables of a site's network, and its failing parts.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct RoutesArgs {
     /// Read forwarding tables of a dumped network (opensm-lfts.dump, dump_fts, opensm.fdbs); packets take these routes.
@@ -97,10 +97,10 @@ pub(crate) struct RoutesArgs {
 /// Parts of a network that fail.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct FailArgs {
-    /// Let a part of the network fail before anything else; repeatable. In a dumped network the tables stay, and PART is a
-    /// cable by one end or both ('leaf1 port 5', 'leaf1 port 5 -> spine0 port 3'), a switch or host by its name, or
-    /// random:K[:SEED], K cables between switches. In a fabric of the catalog the routes are the shortest that remain, and
-    /// PART is a cable by its ends ('leaf 0 -> spine 1 #2') or a switch ('spine 1').
+    /// Let a part of the network fail before anything else; repeatable. In a dumped network the tables stay. PART is
+    /// then a cable by one end or both ('leaf1 port 5', 'leaf1 port 5 -> spine0 port 3'). Or it is a switch or host by
+    /// its name, or random:K[:SEED], K cables between switches. In a fabric of the catalog the routes are the shortest
+    /// that remain. PART is then a cable by its ends ('leaf 0 -> spine 1 #2') or a switch ('spine 1').
     #[arg(long, value_name = "PART")]
     fail: Vec<String>,
 }
@@ -126,7 +126,7 @@ impl RoutesArgs {
     }
 }
 
-/// What is other than in the fabric's file.
+/// Changes to the fabric's file.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct VariantArgs {
     /// Change the ratio of a leaf switch's ports to nodes and its ports to other switches, such as 2 or 2:1. A ratio of 2
@@ -140,14 +140,14 @@ pub(crate) struct VariantArgs {
     /// Build at most this many levels of switches. [default: the fabric's]
     #[arg(long, value_name = "COUNT")]
     levels: Option<u32>,
-    /// Change the links to this part of the catalog (infiniband-ndr, ethernet-400g, ...). Rates and latencies of links
-    /// and switches change with it. Prices are left out.
+    /// Change the links to this part of the catalog (such as infiniband-ndr or ethernet-400g). Rates and latencies of
+    /// links and switches change with it. Prices are left out.
     #[arg(long, value_name = "PART")]
     link: Option<String>,
 }
 
 impl VariantArgs {
-    /// The name of the variant of `fabric`: `NAME:oversubscription=2`, which can stand wherever a fabric is named.
+    /// The name of the variant of `fabric`: `NAME:oversubscription=2`, which is valid wherever a fabric is named.
     pub(crate) fn of(&self, fabric: &str) -> String {
         let settings = [
             ("oversubscription", self.oversubscription.map(|Ratio(ratio)| ratio.to_string())),
@@ -161,8 +161,7 @@ impl VariantArgs {
 
     /// The same where a fabric may be named, by `option`.
     ///
-    /// # Errors
-    /// None is, or a mere label, and something is to be other in it.
+    /// # Errors No fabric is named, or only a label, and options change parts of it.
     pub(crate) fn of_named(&self, option: &str, fabric: Option<&str>) -> Result<Option<String>, Failure> {
         let is_label = |name: &str| name.starts_with(hotlink_measure::request::LABEL);
         if self.of("").is_empty() {
@@ -178,7 +177,7 @@ impl VariantArgs {
     }
 }
 
-/// What real ranks answered.
+/// Results of real ranks.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct MeasuredArgs {
     /// Compare these results of `hotlink measure ... --json` with the engines' answers (with --method all or measured).

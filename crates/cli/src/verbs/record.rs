@@ -21,7 +21,8 @@ pub(crate) struct Args {
     /// Write the record to this file.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// End ranks that have all waited this many seconds for each other, and report who waits for whom. 0 lets them wait.
+    /// End ranks that have all waited this many seconds for each other, and report which rank waits for which. 0 lets
+    /// them wait.
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = stall_or_none)]
     stall: f64,
     #[command(flatten)]
@@ -34,7 +35,7 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-/// What it prints is the program's own.
+/// Its output is the program's own.
 pub(crate) fn run(args: &Args, _output: &mut Output) -> Result<(), Failure> {
     super::run::program("record", &args.command)?;
     hotlink_results::is_no_input("--out", &args.out, args.command.first())?;

@@ -1,4 +1,4 @@
-//! `hotlink report`: results as one page that one can sign.
+//! `hotlink report`: results as one page that can be signed.
 
 use crate::Failure;
 use hotlink_paper::{Output, Table};
@@ -12,13 +12,14 @@ use std::path::PathBuf;
   hotlink report m.json --out report.html --require acceptance.toml --junit report.xml
   hotlink new acceptance > acceptance.toml      # what may be required, each key explained
 
-The page is one HTML file that needs no network: the verdict, what was required and reached, what stands out, curves beside
-their bounds, what the numbers rest on, the commands that make them again, the files' fingerprints, room for signatures.
+The page is one HTML file that needs no network. It has the verdict, the requirements with the values reached, the outliers,
+and curves with their bounds. It also has the basis of the numbers, the commands that make them again, the files'
+fingerprints, and room for signatures.
 
-The verdict is fail where a requirement is missed by the whole interval, or a result is wrong in itself: a failed check, a
-credit loop, hosts that cannot reach each other. It is suspicious where an interval reaches over its limit, a number beats
-its bound, more ranks than cores ran, or links run below their rate. Otherwise it is pass with --require, and unjudged
-without. The exit status is 1 for fail, and with --require also for suspicious.")]
+The verdict is fail where the whole interval misses a requirement or a result is wrong in itself. Such results are a failed
+check, a credit loop, and hosts that cannot reach each other. The verdict is suspicious where an interval reaches over its
+limit, a number beats its bound, ranks outnumber cores, or links run below their rate. Otherwise it is pass with --require,
+and unjudged without. The exit status is 1 for fail, and with --require also for suspicious.")]
 pub(crate) struct Args {
     /// Results: files that `--json` printed, or folders of a sweep; - is standard input.
     #[arg(value_name = "RESULTS", required = true)]

@@ -1,7 +1,7 @@
-//! `hotlink reproduce`: the tables, figures and claims of a study, beside what hotlink's models give.
+//! `hotlink reproduce`: the tables, figures and claims of a study, with the results of hotlink's models.
 //!
-//! It is a report: what does not hold is said, with the numbers. The exit status is 1 only if a row that is known to
-//! hold no longer does.
+//! It is a report: it names each claim that does not hold, with the numbers. The exit status is 1 only if a row that is
+//! known to hold no longer does.
 
 use crate::Failure;
 use crate::verbs::measure;
@@ -26,22 +26,24 @@ pub(crate) const SECONDS: f64 = 0.02;
   hotlink reproduce H06 --score --figures figures/
   hotlink reproduce K98 --measure --json")]
 pub(crate) struct Args {
-    /// Studies to work out: K98 (SCI, Myrinet and T3D at three levels, Kurmann and Stricker 1998), W01 (zero-copy message
-    /// passing over SCI, Worringen, Seifert and Bemmerl 2001), M02 (throughput and cost of SCI and Myrinet, Millich, George
-    /// and Oral 2002), H06 (hardware barrier, Hoefler 2006), P01 (collectives on QsNet, Petrini, Coll, Frachtenberg and
-    /// Hoisie 2001), others (results of the same hardware by others).
+    /// Reproduce these studies. K98: SCI, Myrinet and T3D at three levels (Kurmann and Stricker 1998). W01: zero-copy
+    /// message passing over SCI (Worringen, Seifert and Bemmerl 2001). M02: throughput and cost of SCI and Myrinet
+    /// (Millich, George and Oral 2002). H06: hardware barrier (Hoefler 2006). P01: collectives on QsNet (Petrini, Coll,
+    /// Frachtenberg and Hoisie 2001). others: results that other authors got on the same hardware.
     #[arg(value_parser = word::<Study>(), hide_possible_values = true, ignore_case = true, required_unless_present = "score")]
     studies: Vec<Study>,
-    /// Print one line for each study (all studies if none is named): predictions, how many of them come within 10 % or lie
-    /// within their own interval where that is within 25 %, orderings, fits, identities, gaps. A table for each study
-    /// follows with the verdict on every claim: first what does not hold, and of that the predictions by their error.
+    /// Print one line for each study (all studies if none is named). It counts predictions, orderings, fits, identities
+    /// and gaps. It also counts the predictions within 10 %, or within their own interval where that is within 25 %. A
+    /// table for each study follows with the verdict on every claim. Claims that do not hold come first, and of these
+    /// the predictions by their error.
     #[arg(long, conflicts_with_all = ["series", "measure"])]
     score: bool,
-    /// Draw every figure and table as SVG into this folder, on the study's own axes: packets solid, counted loads dotted,
-    /// closed forms dashed, LogGP in dashes and dots; printed values as rings, as a black line where one holds at every place.
+    /// Draw every figure and table as SVG into this folder, on the study's own axes. Packets are solid, counted loads
+    /// dotted, closed forms dashed, LogGP in dashes and dots. Printed values are rings, or a black line where one holds
+    /// at every place.
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
-    /// Print also the series of the figures in the table for people. The other formats always have them.
+    /// Print the series of the figures also with --format table. The other formats always have them.
     #[arg(long)]
     series: bool,
     /// Measure on this machine, too, for K98, W01 and H06. K98: deposit over shared memory, messages over shared memory and
@@ -123,7 +125,7 @@ pub(crate) fn reports(
         ));
     }
     let mut regressed = Vec::new();
-    // Measured ranks are forked, which a thread that ticks must not be beside.
+    // Measured ranks are forked, so no thread of a progress line may run.
     let progress = output.progress("reproduce", studies.len() as u64);
     let progress = if measure.is_some() { Ticking::from(progress) } else { progress.ticking() };
     for study in studies {

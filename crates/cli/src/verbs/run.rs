@@ -30,17 +30,17 @@ pub(super) use hosts::{AgentArgs, serve};
 The program must be compiled for MPI's standard ABI (mpicc_abi of MPICH 5; mpi4py built with it). Its status is that of the
 first rank that fails, and 0 if none does. Rank 0 has the standard input.
 
-On a fabric (--on), ranks of a Python script are forked by one interpreter, which first imports what the script imports at
-its top from Python's own modules and installed packages, numpy and mpi4py among them. The program's own modules are imported
-by each rank. Where that cannot be done, each rank starts an interpreter, and a line says why.")]
+On a fabric (--on), one interpreter forks the ranks of a Python script. It first imports the modules of Python and of
+installed packages that the script imports at its top, numpy and mpi4py among them. Each rank imports the program's own
+modules. Where that cannot be done, each rank starts an interpreter, and a line says why.")]
 pub(crate) struct Args {
-    /// Start this many ranks, up to 1024, with --on up to 4096: processes on this machine, or on --hosts. [default: 1, or as
-    /// many as the hosts have]
+    /// Start this many ranks, up to 1024, or up to 4096 with --on. They are processes on this machine, or on --hosts.
+    /// [default: 1, or as many as the hosts have]
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     ranks: Option<u32>,
     #[command(flatten)]
     hosts: hosts::HostArgs,
-    /// Carry messages by shared memory, TCP or both. [default: what the ranks can share]
+    /// Carry messages by shared memory, TCP or both. [default: by those that the ranks can share]
     #[arg(long, value_parser = via())]
     via: Option<Via>,
     /// Run on this simulated fabric (of the catalog, or a file), in virtual time.
@@ -60,13 +60,13 @@ pub(crate) struct Args {
     /// Bind each rank to a core of its own, or to none.
     #[arg(long, value_enum, default_value_t = Bind::Auto)]
     bind: Bind,
-    /// End ranks of this machine that have all waited this many seconds for each other, and report who waits for whom. 0
-    /// lets them wait. Programs whose threads may all call MPI are not watched.
+    /// End ranks of this machine that have all waited this many seconds for each other, and report which rank waits for
+    /// which. 0 lets them wait. Programs whose threads may all call MPI are not watched.
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = stall_or_none, conflicts_with_all = ["on", "hosts"])]
     stall: f64,
     #[command(flatten)]
     limit: LimitArgs,
-    /// Use this library. [default: HOTLINK_LIBRARY, else libmpi_abi.so.1 beside the command or in ../lib/hotlink]
+    /// Use this library. [default: HOTLINK_LIBRARY, else libmpi_abi.so.1 next to the command or in ../lib/hotlink]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// Program to run, and its arguments.
@@ -77,7 +77,7 @@ pub(crate) struct Args {
 /// How long a job may take.
 #[derive(clap::Args)]
 pub(super) struct LimitArgs {
-    /// End the job with all that its ranks have started, and with status 124, after this many seconds of real time.
+    /// End the job with all that its ranks have started after this many seconds of real time. The exit status is 124.
     /// [default: MPIEXEC_TIMEOUT, else no limit]
     #[arg(long, value_name = "SECONDS", value_parser = time_limit)]
     timeout: Option<Duration>,
@@ -96,7 +96,7 @@ impl LimitArgs {
 /// How long a job may take, to MPICH's launcher and Open MPI's.
 const TIMEOUT: &str = "MPIEXEC_TIMEOUT";
 
-/// How long ranks may wait for each other; `None`: for ever.
+/// How long ranks may wait for each other; `None`: forever.
 pub(super) fn waited(stall: f64) -> Option<Duration> {
     (stall > 0.0).then(|| Duration::from_secs_f64(stall))
 }
@@ -104,17 +104,17 @@ pub(super) fn waited(stall: f64) -> Option<Duration> {
 /// Where ranks run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Bind {
-    /// On a core each, if there are enough.
+    /// Bind each to a core, if there are enough.
     Auto,
-    /// Wherever the system likes.
+    /// Leave the choice to the system.
     None,
 }
 
 /// Ranks of a job that is not simulated.
 const MOST_REAL: u32 = 1024;
 
-/// What it prints is the program's own: nothing of ours is added to it, but a simulated run's report.
-/// Refuses an option that there is none of, which would be taken for the program.
+/// Its output is the program's own: only a simulated run's report is added. Refuses an unknown option, which would be
+/// taken for the program.
 pub(super) fn program(verb: &str, command: &[OsString]) -> Result<(), Failure> {
     match command.first().and_then(|word| word.to_str()).filter(|word| word.starts_with('-')) {
         Some(word) => Err(Failure::Input(format!("{word}: no option of `hotlink {verb}`, and no program; see --help"))),
@@ -137,7 +137,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let (tags, bind) = (args.tag_output, args.bind == Bind::Auto);
     let apart = args.on.is_some() && output.format() != Format::Table;
     if let Some(ranks) = args.ranks.filter(|&ranks| ranks > MOST_REAL && args.on.is_none()) {
-        return Err(Failure::Input(format!("-n {ranks}: allowed are 1 to {MOST_REAL}, and up to 4096 with --on")));
+        return Err(Failure::Input(format!("-n {ranks}: must be 1 to {MOST_REAL}, or up to 4096 with --on")));
     }
     let forks = args.on.as_ref().and_then(|_| args.also.forks());
     // A simulation sees by itself that nothing can go on.
@@ -168,7 +168,7 @@ fn tell_unheard() {
     hotlink_paper::tell!("hotlink: no rank called hotlink's MPI library, so each ran by itself: {OTHER_MPI}");
 }
 
-/// What the job's end comes to.
+/// The exit status of the job's end.
 pub(super) fn told(end: JobEnd) -> Result<(), Failure> {
     if let Some(why) = &end.failed {
         hotlink_paper::tell!("hotlink: {why}");

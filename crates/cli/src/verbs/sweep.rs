@@ -15,19 +15,21 @@ use words::Words;
   hotlink sweep plans/load-curves.toml --out /shared/cells --finished --json  # then gather
 
 A plan is a TOML file of studies:
+
   [[study]]
-  name = \"all-to-all\"                    # optional; stands in the records
+  name = \"all-to-all\"                    # optional; goes into the records
   verb = \"simulate alltoall\"             # analyze, compare, measure BENCH, reproduce, simulate BENCH
   fabric = [\"sci-ring\", \"sci-torus2d\"]   # a list: one cell for each value, crossed with the other lists
   nodes = { each = \"4..64..x2\" }         # a range: one cell for each value
-  size = \"8,64KiB\"                       # a text stands as on the command line: one cell
+  size = \"8,64KiB\"                       # a text, as on the command line: one cell
   links = true                           # a flag
+
 With --out, a finished cell is a file named by the hash of its inputs: run the same line again to go on.")]
 pub(crate) struct Args {
     /// Plan of the studies (`hotlink new plan` prints one).
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
-    /// Keep finished cells in this folder, one result file each. Cells that are there are not run again.
+    /// Keep finished cells in this folder, one result file each. Finished cells are not run again.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Run only every N-th cell, from the I-th on.
@@ -39,19 +41,19 @@ pub(crate) struct Args {
     /// Run nothing: list the cells, and whether each is finished.
     #[arg(long, conflicts_with = "finished")]
     list: bool,
-    /// Run nothing: print what is finished; what is not is named, with exit status 1.
+    /// Run nothing: print finished cells. Unfinished ones are named, and the exit status is then 1.
     #[arg(long, requires = "out")]
     finished: bool,
 }
 
-/// What is done with a plan's cells.
+/// The action on a plan's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cells {
-    /// Those that are not finished run; the records of all are given.
+    /// Run unfinished ones; return the records of all.
     Run,
-    /// They are listed.
+    /// List them.
     List,
-    /// The records of finished ones are given.
+    /// Return the records of finished ones.
     Gather,
 }
 
@@ -86,13 +88,12 @@ pub(crate) fn run_plan(plan: &Path, verb: &[&str], output: &mut Output) -> Resul
 
 /// Runs the command line of a cell: the text of its file.
 ///
-/// # Errors
-/// What the command said, where it gave no result.
+/// # Errors The command's message, where it gave no result.
 pub fn run_cell(arguments: &[String]) -> Result<String, Failure> {
     document(arguments, false, &Words).map(|document| text(&document))
 }
 
-/// On so many cores; `timed`: with how long simulations took.
+/// On `jobs` cores; `timed`: with the time of each simulation.
 fn answer(mut plan: Plan, cells: Cells, (jobs, timed): (usize, bool), output: &mut Output) -> Result<(), Failure> {
     if cells == Cells::List {
         output.push_all(listed(&plan.cells, &plan.outcomes));

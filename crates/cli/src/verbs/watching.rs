@@ -28,7 +28,7 @@ pub(crate) struct WatchOptions {
 }
 
 impl WatchOptions {
-    /// What is asked of the observers; `None`: there need be none.
+    /// The request for observers; `None`: none are needed.
     pub(crate) fn watching(&self) -> Option<Watching> {
         // Each fault was read by the same rules.
         Watching::of(self.trace.is_some(), self.count, &self.inject, self.inject_seed).unwrap_or_default()
@@ -37,7 +37,7 @@ impl WatchOptions {
     pub(crate) fn writes(&self) -> bool {
         self.trace.is_some()
     }
-    /// Refuses a place where no timeline could be written.
+    /// Refuses a path to which no timeline could be written.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.trace.as_ref().map_or(Ok(()), |path| hotlink_results::can_write("--trace", path))
     }
@@ -48,7 +48,7 @@ impl WatchOptions {
     }
 }
 
-/// Writes a timeline; tells if it is too short for all that ranks did.
+/// Writes a timeline; reports if it is too short for all operations of the ranks.
 pub(crate) fn write_timeline(path: &Path, runs: &[timeline::Run]) -> Result<(), Failure> {
     let left_out = timeline::left_out(runs);
     if left_out > 0 {

@@ -1,4 +1,4 @@
-//! The invariants of absence in ARCHITECTURE.md: what must never depend on what, and what must not be there at all.
+//! The invariants of absence in ARCHITECTURE.md: dependencies and contents that must never be.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -241,7 +241,7 @@ fn only_real_knows_a_clock_or_a_socket() {
     }
 }
 
-/// A library answers; its face reads words and prints. A line printed by a library would stand in the middle of a result.
+/// A library answers; its face reads words and prints. A line printed by a library would be in the middle of a result.
 #[test]
 fn libraries_print_nothing_and_read_no_command_line() {
     for name in LIBRARIES.iter().chain(&["explorer", "launch", "measure"]) {
@@ -254,7 +254,7 @@ fn libraries_print_nothing_and_read_no_command_line() {
     }
 }
 
-/// Paper is what a face prints, whoever asked: it knows no option.
+/// A face prints on paper, for any caller: paper knows no option.
 #[test]
 fn paper_reads_no_command_line() {
     let mut found = lines_with("paper", &["println!(", "clap", "std::env::args"]);
@@ -271,7 +271,7 @@ fn logarithms_and_powers_are_the_same_on_every_machine() {
     let words: Vec<&str> = calls.iter().chain(&names).map(String::as_str).collect();
     for name in LIBRARIES {
         let mut found = lines_with(name, &words);
-        // A file of tests; the message engine's log of what happened.
+        // A file of tests; the message engine's log of events.
         found.retain(|line| !line.contains("tests.rs: ") && !line.contains("/tests/"));
         assert!(found.is_empty(), "{name}: use hotlink_fabric::maths:\n{}", found.join("\n"));
     }

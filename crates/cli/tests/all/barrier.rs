@@ -1,12 +1,12 @@
-//! `hotlink barrier` and `measure barrier --device`: the compiled RTL, the plug-in and the flags, with what this machine
-//! has. What needs Verilator or an MPI is left out, and says so, where there is none.
+//! `hotlink barrier` and `measure barrier --device`: the compiled RTL, the plug-in and the flags, with the tools of
+//! this machine. Tests that need Verilator or an MPI are left out, and say so, where there is none.
 
 use crate::common::{program, records_of};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What is compiled is kept for the next run of the tests.
+/// Compiled parts are kept for the next run of the tests.
 fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
 }
@@ -153,14 +153,14 @@ fn a_missing_tool_is_named_with_the_way_to_get_it() {
 fn bad_requests_are_told() {
     for (line, expected) in [
         ("barrier serve --nodes 33", "33 is not in 1..=32"),
-        ("barrier serve --device leds --nodes 4", "allowed are rtl, spi:PATH"),
+        ("barrier serve --device leds --nodes 4", "must be rtl, spi:PATH"),
         ("barrier serve --device port:parport0 --nodes 4", "port:BASE, such as port:0x378"),
         ("barrier serve --device port:0x10000 --nodes 4", "port:BASE, such as port:0x378"),
         ("barrier serve --device fabric:gige --nodes 4", "has no barrier network"),
         ("barrier serve --device fabric:hwbarr-hx8k --nodes 1", "1 nodes (allowed: 2 to 256)"),
         ("barrier plugin --mpi lam", "--mpi lam: no such file or folder; allowed: auto, openmpi, mpich"),
-        ("measure barrier --device rtl --ranks 2,40", "--ranks 40 with --device rtl: allowed are 1 to 32"),
-        ("measure barrier --device flags --ranks 1", "--ranks 1 with --device flags: allowed are 2 to 256"),
+        ("measure barrier --device rtl --ranks 2,40", "--ranks 40 with --device rtl: must be 1 to 32"),
+        ("measure barrier --device flags --ranks 1", "--ranks 1 with --device flags: must be 2 to 256"),
         ("measure barrier --device flags --via tcp", "--device with --via tcp: devices are reached by --via shm"),
         ("measure barrier --device leds", "possible values: rtl, flags"),
     ] {

@@ -1,5 +1,5 @@
-//! `calibrate --model loggp` finds the machine that made the numbers, writes it as a fabric that `simulate` takes, and
-//! tells the error of its predictions.
+//! `calibrate --model loggp` finds the machine behind the numbers, writes it as a fabric that `simulate` takes, and
+//! reports the error of its predictions.
 
 use crate::common::{hotlink, machine, place, program, records_of, refuses, write};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn the_machine_is_found_and_predicts_what_it_has_not_seen() {
         let us = 1.5 + 1e-4 * size as f64;
         json!({"benchmark": "alltoall", "method": "measured", "ranks": 2, "size_B": size, "latency_us": us})
     };
-    // Measured five times, by itself and in four rounds, of which all but two were disturbed: the quickest quarter counts.
+    // Measured five times: by itself, and in four rounds, two of which were noisy. The 25th percentile counts.
     let mut disturbed = exchange(8);
     let rounds = json!([100.0, disturbed["latency_us"], 90.0, 110.0]);
     disturbed.as_object_mut().unwrap().extend([
@@ -88,12 +88,12 @@ fn what_cannot_be_fitted_is_told() {
         ("simulate goal --generate barrier:tree --ranks 2", "--fabric"),
     ];
     refuses(&folder, &refused);
-    // Numbers that no machine gives are told where they stand, not as mistakes of a file that nobody wrote.
+    // Numbers that no machine gives are reported at their place, not as mistakes of a generated file.
     let mut huge = machine();
     huge[3]["latency_us"] = 1e308.into();
     write(&folder, "huge.json", &huge);
     for line in ["calibrate huge.json --model loggp --out x.toml", "calibrate huge.json --out x.toml"] {
-        refuses(&folder, &[(line, "huge.json: records[3].latency_us: is 1e+308; allowed are 1e-6 to 1e8")]);
+        refuses(&folder, &[(line, "huge.json: records[3].latency_us: is 1e+308; must be 1e-6 to 1e8")]);
     }
     assert!(!folder.join("x.toml").exists());
     assert!(hotlink("calibrate m.json --model loggp --name m --out m.toml", &folder).status.success());
@@ -122,7 +122,7 @@ fn ping_pong_alone_is_completed_on_the_machine_that_measured_it_and_nowhere_else
     assert!(text.contains("by calibrate itself"), "{text}");
     let sorted = records("simulate is --class A --fabric here.toml --ranks 2 --json", &folder);
     assert!(sorted[0]["time_s"].as_f64().unwrap() > 0.0, "{}", sorted[0]);
-    // What cannot be fitted, or written, is told before anything is measured.
+    // Results that cannot be fitted, or files that cannot be written, are reported before anything is measured.
     let output = hotlink("calibrate m.json --model loggp --name here --out m.json/here.toml", &folder);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && !told.contains("measured on this machine now"), "{told}");
@@ -133,7 +133,7 @@ fn ping_pong_alone_is_completed_on_the_machine_that_measured_it_and_nowhere_else
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && told.contains("2 sizes of ping-pong are too few"), "{told}");
     assert!(!told.contains("measured on this machine now"), "{told}");
-    // The same from elsewhere: what is missing is said, not filled in with this machine's.
+    // The same from elsewhere: missing values are reported, not filled in with this machine's.
     let mut document: Value = serde_json::from_slice(&std::fs::read(folder.join("m.json")).unwrap()).unwrap();
     document["environment"]["host"] = "elsewhere".into();
     std::fs::write(folder.join("other.json"), document.to_string()).unwrap();
@@ -175,8 +175,8 @@ fn imported_results_are_not_taken_for_this_machine_s() {
     }
 }
 
-/// The tool behind `make bench-predict`, with small sizes: every group has its row, and every size its error. The errors
-/// themselves are of a loaded machine, and tell nothing.
+/// The tool behind `make bench-predict`, with small sizes: every group has its row, and every size its error. The
+/// errors themselves are of a loaded machine, and have no meaning.
 #[test]
 #[ignore = "it measures this machine for most of a minute: `make test-all`"]
 fn the_table_of_errors_is_made_from_measurements_to_the_last_row() {

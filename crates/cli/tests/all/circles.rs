@@ -1,5 +1,5 @@
-//! No circle of files across folders: files that use each other in a loop can only be read together, so they must at least
-//! lie together.
+//! Files of different folders do not use each other in a circle. Such files can only be read together, so they must at
+//! least lie together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -56,7 +56,8 @@ fn expanded(tree: &str) -> Vec<Module> {
     tails.map(|tail| [head.clone(), tail].concat()).collect()
 }
 
-/// What each module names by `use` of its own crate. A module that hands on what a module below it defines uses nothing.
+/// The modules that each module names by `use` of its own crate. A module that re-exports a definition of a module
+/// below it uses nothing.
 fn uses(files: &BTreeMap<Module, String>) -> Uses {
     let mut all = Uses::new();
     for (module, code) in files {

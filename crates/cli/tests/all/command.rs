@@ -138,7 +138,7 @@ fn input_errors_have_status_2_say_what_is_allowed_and_print_nothing() {
         ("compare sci-ring sci-ring --nodes 4", "named twice"),
         ("compare this-machine --nodes 2..4", "hotlink calibrate m.json --name this-machine"),
         ("compare sci-ring --nodes 4 --prices none.toml", "none.toml"),
-        ("measure pingpong --via tcp --listen nowhere", "allowed is HOST:PORT"),
+        ("measure pingpong --via tcp --listen nowhere", "must be HOST:PORT"),
         ("measure pingpong --via tcp --connect 127.0.0.1:99999", "`99999` is no port"),
         ("measure sockets --listen :7000", "names no host"),
         ("simulate deposit --fabric k98-sci --size 0", "--size: 0 is out of range"),
@@ -178,7 +178,7 @@ fn compare_ranks_prices_and_notes_what_cannot_be_built() {
     assert!(crossovers.iter().any(|c| c["quantity"] == "bandwidth_per_node_MBps" && c["ahead_after"] == "sci-torus2d"));
 }
 
-/// What people read of a comparison: no empty table, sentences, what ranges and missing prices mean.
+/// A comparison as people read it: no empty table, sentences, the meaning of ranges and missing prices.
 #[test]
 fn tables_of_a_comparison_say_what_is_there() {
     let place = Place::new("compare-tables");
@@ -280,7 +280,7 @@ fn every_verb_has_an_example_in_its_help() {
     }
 }
 
-/// A heading of a few options must not stand above those that follow.
+/// A heading of a few options must not come before those that follow.
 #[test]
 fn main_options_stand_below_no_heading_of_others() {
     let place = Place::new("headings");
@@ -367,7 +367,7 @@ fn a_variant_with_other_switches_has_counts_and_the_prices_of_a_whole_list() {
     assert!(priced["cost_USD"].as_f64().unwrap() > 0.0 && priced["switches"] == counted["switches"], "{priced}");
 }
 
-/// What bash offers for the last word of a line.
+/// Bash's offers for the last word of a line.
 fn offered(place: &Place, line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     let (cur, prev) = (words[words.len() - 1], words[words.len() - 2]);
@@ -426,7 +426,7 @@ fn completion_knows_the_verbs_and_doctor_reports() {
     assert!(calibrated["advice"].as_str().unwrap().contains("hotlink calibrate"));
 }
 
-/// What takes its time is not done for a form that it has not.
+/// A long run is not done for a form that it has not.
 #[test]
 fn osu_s_form_is_refused_before_the_work() {
     let place = Place::new("osu");
@@ -450,18 +450,18 @@ fn a_script_for_slurm_is_one_in_every_format() {
     }
 }
 
-/// What one format says is read back, as far as it says it: rounded values count as the same.
+/// The contents of one format are read back, as far as they go: rounded values count as the same.
 #[test]
 fn every_format_of_results_is_read_back() {
     let place = Place::new("formats-read-back");
     let asked = "simulate pingpong --fabric ib-qdr,gige --size 8,64KiB";
-    // What the short forms leave out.
+    // Keys that the short forms leave out.
     let ignored = "method,packet_B,capacities,seed,messages,paths,kind";
     for (format, name) in [("json", "a.json"), ("jsonl", "a.jsonl"), ("csv", "a.csv"), ("md", "a.md"), ("osu", "a.txt")]
     {
         let text = place.run(&format!("{asked} --format {format}")).status(0).out();
         std::fs::write(place.path().join(name), text).unwrap();
-        // What OSU's programs say and ours do not.
+        // Keys of OSU's programs that ours lack.
         let theirs = if format == "osu" { ",datatype,program_version" } else { "" };
         let told = place.run(&format!("compare-runs a.json {name} --allow-missing --ignore {ignored}{theirs} --json"));
         let told: Value = serde_json::from_str(&told.status(0).out()).unwrap();

@@ -1,4 +1,4 @@
-//! `compare-runs` as an acceptance test meets it: statuses, verdicts, what has no partner.
+//! `compare-runs` as an acceptance test meets it: statuses, verdicts, records without a partner.
 
 use crate::common::{hotlink, place, program, refuses, write};
 use serde_json::{Value, json};
@@ -254,7 +254,7 @@ fn what_cannot_be_a_result_is_refused() {
         &folder,
         &[
             ("compare-runs good.json rev.json", "rev.json: record 1: ci95_low: 2.5 is above ci95_high"),
-            ("compare-runs text.json good.json", "text.json: record 1: size_B: `\"8\"`: allowed is a whole number"),
+            ("compare-runs text.json good.json", "text.json: record 1: size_B: `\"8\"`: must be a whole number"),
         ],
     );
 }

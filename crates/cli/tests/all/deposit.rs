@@ -43,7 +43,7 @@ fn copies_on_the_way_have_an_efficiency() {
     }
 }
 
-/// K98 s13 and s17: what an adapter cannot gather is an error that says what is missing, and what packs instead.
+/// K98 s13 and s17: a gather that an adapter cannot do is an error that names the missing part, and what packs instead.
 #[test]
 fn a_gather_needs_an_adapter_that_is_described() {
     let line = "hotlink simulate deposit --strides 8 --series remote-gather --fabric";
@@ -68,9 +68,9 @@ fn two_runs_differ_in_the_clock_only() {
 #[test]
 fn wrong_input_is_told_with_what_is_allowed() {
     let wrong = |options: &str| run(&format!("hotlink simulate deposit {options}")).expect_err("wrong input");
-    assert!(wrong("--fabric k98-sci --sizes 0").contains("--size: 0 is out of range; allowed are 1 to 64MiB"));
+    assert!(wrong("--fabric k98-sci --sizes 0").contains("--size: 0 is out of range; must be 1 to 64MiB"));
     assert!(wrong("--fabric k98-sci --sizes 1GiB").contains("--size: 1GiB is out of range"));
-    assert!(wrong("--fabric k98-sci --strides 2000000").contains("allowed are 1 to 1048576"));
+    assert!(wrong("--fabric k98-sci --strides 2000000").contains("must be 1 to 1048576"));
     assert!(wrong("--fabric k98-scy").contains("did you mean `k98-sci`?"));
     assert!(wrong("--fabric gige").contains("gige: no host model"));
 }

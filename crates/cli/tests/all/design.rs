@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// As `design --hosts 512,4096 ...` in the documents, for fewer hosts; prices of one's own begin as `new prices`.
+/// As `design --hosts 512,4096 ...` in the documents, for fewer hosts; the user's own prices begin as `new prices`.
 fn designed(folder: &Path) -> Vec<Value> {
     let prices = hotlink("new prices", folder);
     std::fs::write(folder.join("my-prices.toml"), prices.stdout).unwrap();
@@ -55,7 +55,7 @@ fn variants_are_fabric_files_that_compare_prices_alike() {
     for variant in variants.iter().filter(|variant| variant["hosts"] == 256) {
         let own = told(variant, [keys[0], keys[1], keys[2], keys[3], "all_to_all_MBps"]);
         assert_eq!(answers[variant["fabric"].as_str().unwrap()], own, "{}", variant["fabric"]);
-        // What is not quoted is estimated, and some buy nothing that is.
+        // Items without a quote are estimated, and some variants buy none with one.
         quoted += usize::from(variant["prices"] == "our-quotation over estimate-2025");
         assert!(
             variant["prices"].as_str().is_some_and(|list| list.ends_with("estimate-2025")),
@@ -123,7 +123,7 @@ fn what_cannot_be_asked_is_told_with_what_can() {
             ("design --hosts 70000", "2 hosts to 65536"),
             ("design --hosts 128 --technology tokenring", "is neither a technology (barrier-network"),
             ("design --hosts 128 --technology myrinet", "hotlink new fabric"),
-            ("design --hosts 128 --oversubscription 0", "allowed are 0.25 to 16"),
+            ("design --hosts 128 --oversubscription 0", "must be 0.25 to 16"),
             ("design --hosts 128 --prices bad.toml", "bad.toml:4"),
             ("design --hosts 128 --min-share all-to-all=7", "PATTERN=SHARE"),
             ("design --hosts 128 --survive rack=0.5", "cable=SHARE or switch=SHARE"),

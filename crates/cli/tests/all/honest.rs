@@ -1,9 +1,9 @@
-//! What no option, order or typo may change without a word.
+//! Results that no option, order or typo may change without a word.
 
 use crate::common::{hotlink, place, records_of, refuses};
 use serde_json::Value;
 
-/// Who leads, and from where on, does not depend on the order of the sizes.
+/// The leader, and where it begins, do not depend on the order of the sizes.
 #[test]
 fn a_comparison_puts_its_sizes_in_order() {
     let folder = place("sizes-in-order");
@@ -46,7 +46,7 @@ fn options_that_nothing_answers_are_errors() {
     );
 }
 
-/// What comes in by DMA and what the receiver computes share its memory, whichever began first.
+/// Data that arrives by DMA and the receiver's computation share its memory, whichever began first.
 #[test]
 fn a_receiver_that_works_on_memory_is_slowed_by_what_comes_in() {
     let folder = place("slowed-receiver");
@@ -61,7 +61,7 @@ fn a_receiver_that_works_on_memory_is_slowed_by_what_comes_in() {
     };
     let [fixed, daxpy] = ["fixed", "daxpy"].map(|spin| total(spin, 1.0));
     assert!(daxpy > 1.1 * fixed, "{daxpy} us of work on memory, {fixed} us of none");
-    // Beside a message that is long over, nothing is slowed any more.
+    // A message that is long over slows nothing any more.
     let [one, two] = [1.5, 2.0].map(|share| total("daxpy", share) - share * records[0]["message_us"].as_f64().unwrap());
     assert!((one - two).abs() < 0.01 * fixed, "{one} and {two} us more");
 }
@@ -81,7 +81,7 @@ fn threads_that_spin_share_a_node_and_are_refused_where_nothing_spins() {
     assert!(number(&two, "overlap") < number(&one, "overlap"), "two leave a transfer less of the memory");
     let plain = records("--fabric w01-sci-d330 --spin daxpy").remove(0);
     assert!(plain["threads"].is_null() && plain["total_us"] == one["total_us"], "one thread is DAXPY");
-    // Processors that nobody states are assumed, and listed.
+    // Processors that no source states are assumed, and listed.
     let assumed = |fabric: &str| records(&format!("--fabric {fabric} --spin threads")).remove(0)["assumed"].to_string();
     assert!(!assumed("w01-sci-d330").contains("host_processors"));
     assert!(assumed("ib-ndr-fat-tree2").contains("host_processors=64"), "{}", assumed("ib-ndr-fat-tree2"));

@@ -88,7 +88,7 @@ fn nccl_tests_text_and_json() {
     assert_eq!((json.len(), told(&json[1], keys)), (2, "allgather 2 1000000 in-place 25 40000 20000 null".to_owned()));
 }
 
-/// What the columns say of each other, allowing for the printed digits.
+/// The columns must agree with each other, within the printed digits.
 #[test]
 fn a_row_of_nccl_tests_that_contradicts_itself_is_refused() {
     let row = |size: &str, count: &str, kind: &str, values: &str| {
@@ -118,8 +118,8 @@ fn a_row_of_nccl_tests_that_contradicts_itself_is_refused() {
     }
 }
 
-/// Two tests in one file, as `tee -a` leaves them: the first of two ranks, the second of one, of another collective or of
-/// an old version that does not tell it.
+/// Two tests in one file, as `tee -a` leaves them. The first has two ranks, the second has one. The second is of
+/// another collective, or of an old version that does not name it.
 #[test]
 fn each_test_of_an_nccl_log_has_its_own_ranks_and_choices() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/src/import/samples");
@@ -154,7 +154,7 @@ fn iperf3_counts_bits_in_thousands_and_bytes_in_1024s() {
     let keys = "benchmark via streams bandwidth_MBps mean_bandwidth_MBps n";
     assert_eq!(told(&records("import iperf3 iperf3.txt")[0], keys), "stream tcp 1 118 112.5 3");
     assert_eq!(told(&records("import iperf3 iperf3.json")[0], keys), "stream tcp 2 1175 1175 3");
-    // 5 Gbit/s for each of two streams: what was asked for, not what the links could do.
+    // 5 Gbit/s for each of two streams: the requested rate, not the links' rate.
     let json = &records("import iperf3 iperf3.json")[0];
     assert_eq!((&json["target_bandwidth_MBps"], &json["bound_bandwidth_MBps"]), (&1250.0.into(), &Value::Null));
 }
@@ -171,7 +171,7 @@ fn of_several_streams_the_sum_counts() {
     assert_eq!(told(&records[0], "bandwidth_MBps via"), "30 tcp");
 }
 
-/// A read's latency is there and back; a run of some seconds tells a mean alone.
+/// A read's latency is there and back; a run of some seconds gives a mean alone.
 #[test]
 fn perftest_s_reads_are_no_ping_pong_and_means_stand_in_for_what_is_typical() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/src/import/samples");
@@ -243,7 +243,7 @@ fn refused(line: &str) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What NCCL wrote of one host is no network: only results of GPUs have a bound of it.
+/// NCCL's file of one host is no network: only results of GPUs have a bound from it.
 #[test]
 fn a_topology_file_of_nccl_bounds_nccl_tests() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/nccl.xml+nvlink:25GB/s");
@@ -266,7 +266,7 @@ fn a_bound_of_a_collective_needs_its_ranks() {
     assert!(found[1]["efficiency"].as_f64() < Some(1.0), "{}", found[1]);
     // A collective of no bytes need send nothing: no time of it is impossible.
     assert!(found[0]["efficiency"].is_null() && found[0]["bound_is"].as_str().unwrap().starts_with("none: "));
-    // Ranks that share nodes, and nodes that are told in place of ranks.
+    // Ranks that share nodes, and nodes that are given in place of ranks.
     assert_eq!(told(&records(&format!("{line} --ranks 16 --nodes 4"))[1], "nodes ranks"), "4 16");
     assert_eq!(told(&records(&format!("{line} --nodes 4"))[1], "nodes ranks"), "4 null");
 }
@@ -349,8 +349,8 @@ fn a_diagnosis_asks_for_the_fabric_and_then_names_the_cause() {
     assert_eq!(told_of(of("explanation")[0]), "1 host-link a3");
     assert_eq!(of("number").len(), 5 * 13);
     let table = String::from_utf8(hotlink(&line).stdout).unwrap();
-    assert!(table.contains("on a3: ibstat") && table.contains("not told: no time of short messages"), "{table}");
-    // The exit status tells what was found, where that is asked for: a sound run, one that stands out, one that crashed.
+    assert!(table.contains("on a3: ibstat") && table.contains("unknown: no time of short messages"), "{table}");
+    // The exit status reports the finding, where that is asked for: a sound run, one that stands out, one that crashed.
     std::fs::write(
         folder.join("crashed.txt"),
         "# OSU MPI Bandwidth Test v7.4\n# Size Bandwidth (MB/s)\nSegmentation fault\n",

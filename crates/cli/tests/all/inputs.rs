@@ -1,4 +1,4 @@
-//! What answers rest on, results as they come, and standard input in place of files.
+//! The basis of answers, results as they come, and standard input in place of files.
 
 use crate::common::program;
 use serde_json::Value;
@@ -50,7 +50,7 @@ fn every_benchmark_of_simulate_gives_the_interval_of_its_answer() {
         assert!(by.is_empty() || ranking[0].as_str().unwrap().starts_with(by), "{line}: {ranking:?}");
         assert!(by.is_empty() || low < high, "{line}");
     }
-    // Nothing moves what states no uncertainty, and that is said, of what was fitted too.
+    // Values without a stated uncertainty, fitted ones too, move nothing, and that is reported.
     let record = &records("simulate barrier --fabric hwbarr --nodes 4 --sensitivity", "")[0];
     assert_eq!(record["sensitivity"], Value::Array(Vec::new()));
     assert_eq!(record["not_varied"], serde_json::json!(["barrier.software"]));
@@ -87,7 +87,7 @@ fn a_record_is_printed_as_soon_as_it_is_there() {
 
 #[test]
 fn every_simulation_is_printed_as_it_comes() {
-    // The second is refused when it is its turn: what is printed came before.
+    // The second is refused when it is its turn: the output before it was printed.
     for line in [
         "simulate barrier --fabric t3d-barrier --algorithm hardware --nodes 2,1000000",
         "simulate deposit --fabric k98-t3d,no-such-fabric --size 64",
@@ -168,7 +168,7 @@ fn a_reader_that_stops_listening_ends_the_command_quietly() {
     let mut command = Command::new(program());
     command.args(["simulate", "pingpong", "--fabric", "sci-ring", "--size", "8..1000", "--format", "jsonl"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Nobody reads at all.
+    // No program reads at all.
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());

@@ -1,4 +1,4 @@
-//! `measure` and `calibrate` on this machine: what records hold, not how fast it is.
+//! `measure` and `calibrate` on this machine: the contents of records, not the machine's speed.
 
 use crate::common::{program, records_of};
 use serde_json::Value;
@@ -49,7 +49,7 @@ fn options_that_would_do_nothing_are_refused() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && said.contains(told), "{line}: {said}");
     }
-    // The variable stands for runs that need it.
+    // The variable is set for runs that need it.
     let line = "measure pingpong --size 8 --time 0.01 --blocks 1 --json";
     let output = Command::new(program()).args(line.split(' ')).env("HOTLINK_MPICC", "/no/mpicc").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -237,7 +237,7 @@ fn copies_become_a_nodes_memory_that_a_fabric_names_as_a_part() {
         record["memory"] = "shared".into();
         record["word_B"] = 8.into();
     }
-    // A message of 64 KiB beside a computation of a second: the computation counts.
+    // A message of 64 KiB during a computation of a second: the computation counts.
     deposit
         .push(serde_json::json!({"benchmark": "overlap", "method": "measured", "memory": "shared", "side": "sender",
         "spin": "fixed", "ranks": 2, "size_B": 65_536, "compute_us": 1e6, "total_us": 1e6}));
@@ -270,7 +270,7 @@ fn copies_become_a_nodes_memory_that_a_fabric_names_as_a_part() {
     };
     let (assumed, modelled) = (fabric_of("\"gigabit-ethernet\""), fabric_of("\"gigabit-ethernet\", \"made-up-node\""));
     assert_ne!(assumed, modelled);
-    // What is missing is told.
+    // Missing parts are reported.
     let told = |results: &str, what: &str| {
         let output = hotlink(&["calibrate", results, "--model", "memory", "--name", "x"]);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -341,7 +341,7 @@ fn real_ranks_are_traced_counted_and_disturbed() {
 #[test]
 fn bad_requests_are_told() {
     for (args, told) in [
-        (&["measure", "pingpong", "--size", "1TiB"][..], "allowed are sizes up to"),
+        (&["measure", "pingpong", "--size", "1TiB"][..], "must be at most"),
         (&["measure", "alltoall", "--size", "1TiB", "--ranks", "2"], "need 8 blocks of 1099511627776 B"),
         (&["measure", "pingpong", "--ranks", "1"][..], "at least 2"),
         (&["measure", "pingpong", "--radix", "4"], "change a fabric: name one with --fabric"),
@@ -355,9 +355,9 @@ fn bad_requests_are_told() {
         ),
         (&["measure", "bcast", "--algorithm", "hardware"], "--via shm has none"),
         (&["measure", "memory", "--size", "4", "--strides", "2"], "no point left"),
-        (&["measure", "memory", "--size", "1TiB"], "allowed here"),
-        (&["measure", "is", "--buffers", "rewritten"], "allowed for is is kept"),
-        (&["measure", "deposit", "--word", "2"], "allowed are 4 and 8"),
+        (&["measure", "memory", "--size", "1TiB"], "possible here"),
+        (&["measure", "is", "--buffers", "rewritten"], "must be kept for is"),
+        (&["measure", "deposit", "--word", "2"], "must be 4 or 8"),
         (&["measure", "deposit", "--size", "4"], "multiples of 8"),
         (&["measure", "stream", "--size", "0"], "empty message"),
         (&["measure", "pairs", "--ranks", "1"], "2 to 256"),

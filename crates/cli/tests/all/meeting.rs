@@ -1,5 +1,5 @@
-//! Processes that people start on several machines, `--listen` on one and `--connect` on the other: who does not belong is
-//! told, and nobody waits for what cannot come.
+//! Processes that people start on several machines, `--listen` on one and `--connect` on the other. A process that does
+//! not belong gets an error, and none waits for what cannot come.
 
 #[path = "../../../real/tests/all/free_port.rs"]
 mod free_port;
@@ -30,7 +30,7 @@ impl Listener {
         listener.says("waits at");
         listener
     }
-    /// Reads what it tells up to a line with these words.
+    /// Reads its output up to a line with these words.
     fn says(&mut self, words: &str) {
         let mut line = String::new();
         while !line.contains(words) {
@@ -75,7 +75,7 @@ fn another_benchmark_is_turned_away_and_told_and_the_right_one_still_meets() {
 fn shared_memory_is_refused_before_anybody_waits() {
     let output = hotlink("measure pingpong --listen 127.0.0.1:1 --size 8").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(told(&output).contains("allowed with them is --via tcp"), "{}", told(&output));
+    assert!(told(&output).contains("use --via tcp"), "{}", told(&output));
 }
 
 #[test]

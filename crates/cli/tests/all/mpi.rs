@@ -105,7 +105,7 @@ fn benchmarks_run_under_every_mpi() {
 fn programs_pass_unchanged_with_the_barrier_plugin() {
     for launcher in launchers() {
         let named = launcher.0.display().to_string();
-        // Debian's are named for their launchers, PyPI's compilers stand beside theirs.
+        // Debian's are named for their launchers, PyPI's compilers are next to theirs.
         let mpi = named.strip_prefix("mpirun.").map_or_else(|| named.replace("mpirun", "mpicc"), str::to_owned);
         let mut command = Command::new(program());
         command.args(["barrier", "plugin", "--mpi", &mpi]).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
@@ -138,7 +138,7 @@ fn a_failure_ends_the_job_with_one_message() {
         // Three sort as little where a launcher started them as where they were asked for.
         let output = run(&launcher, "3", &["measure", "is", "--class", "S", "--via", "mpi"]);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(told.contains("--ranks 3: allowed are powers of two"), "{}: {told}", launcher.0.display());
+        assert!(told.contains("--ranks 3: must be a power of two"), "{}: {told}", launcher.0.display());
     }
 }
 
@@ -161,8 +161,8 @@ fn without_a_launcher_the_right_command_is_told() {
     );
 }
 
-/// The tool behind `make bench-mpi`, on short messages alone: every quantity has its row, its limit and its verdict. Times
-/// this short tell nothing else.
+/// The tool behind `make bench-mpi`, on short messages alone: every quantity has its row, its limit and its verdict.
+/// Times this short have no other meaning.
 #[test]
 #[ignore = "ranks of several MPIs wait busily for minutes where they share cores: `make test-all`"]
 fn the_table_beside_mpis_is_made_to_the_last_row() {

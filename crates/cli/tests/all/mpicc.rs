@@ -1,5 +1,5 @@
-//! `hotlink mpicc` and `mpicxx`: programs of C and C++ are compiled and linked. The library here is a stand-in that counts;
-//! `tools/conformance` does the same with the real one.
+//! `hotlink mpicc` and `mpicxx`: programs of C and C++ are compiled and linked. The library here is a substitute that
+//! counts; `tools/conformance` does the same with the real one.
 
 use crate::common::{hotlink, place, refuses};
 use hotlink_standard::{HEADER, names};
@@ -23,7 +23,7 @@ int MPI_Comm_rank(void *comm, int *rank) { *rank = (int)(long)comm; return 0; }
 int MPI_Finalize(void) { return 0; }
 ";
 
-/// A folder with the programs, and with a stand-in for the library; `None`: there are no compilers.
+/// A folder with the programs, and with a substitute for the library; `None`: there are no compilers.
 fn prepared(name: &str) -> Option<PathBuf> {
     let folder = place(name);
     for (name, text) in [("app.c", PROGRAM), ("app.cpp", PROGRAM), ("library.c", STAND_IN)] {

@@ -1,4 +1,4 @@
-//! DCTCP and marks beside Debian's ns-3, where that is installed; else the test says that it is skipped.
+//! DCTCP and marks against Debian's ns-3, where that is installed; else the test says that it is skipped.
 
 use crate::common::program;
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! What the explorer's tests show stands for the engine's answers (`web/tests/browser/fixture/answers.json`): it is what the
-//! command says, by these lines. `HOTLINK_GOLDEN=write cargo test -p hotlink-cli --test all recorded` writes it anew.
+//! The recorded answers of the explorer's tests (`web/tests/browser/fixture/answers.json`), in place of the engine's.
+//! They are the command's, by these lines. `HOTLINK_GOLDEN=write cargo test -p hotlink-cli --test all recorded` writes
+//! them anew.
 
 use crate::common::{hotlink, place, records_of};
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ const FABRICS: &str = "ib-ndr-fat-tree2 ib-ndr-fat-tree2-2to1 eth-400g-leaf-spin
 fn answer(line: &str) -> Vec<Value> {
     let mut records = records_of(&hotlink(&format!("{line} --json"), &place("recorded")));
     for record in &mut records {
-        // What a run took is another each time.
+        // A run's time differs each time.
         record.as_object_mut().expect("a record").remove("wall_s");
     }
     records
@@ -25,7 +26,7 @@ fn the_explorer_s_tests_show_what_the_command_says() {
     let simulate = "simulate traffic --fabric ib-ndr-fat-tree2 --nodes 4 --size 64KiB --load 0.5";
     let sizes = (0..9).map(|power| 64u64 << (2 * power));
     let sizes: Vec<Value> = sizes.flat_map(|size| answer(&format!("{analyze} --nodes 512 --size {size}"))).collect();
-    // Twelve hosts less stand for what a failure does.
+    // Twelve hosts less represent the effect of a failure.
     let documents =
         [("analyze", asked(512)), ("failed", asked(500)), ("compare", compare), ("simulate", answer(simulate))];
     let lines = |records: &[Value]| records.iter().map(Value::to_string).collect::<Vec<_>>().join(",\n");

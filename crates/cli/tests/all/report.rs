@@ -94,7 +94,7 @@ fn bad_input_is_told_and_leaves_no_page() {
     refuses(
         &folder,
         &[
-            ("report fast.json", "fast.json: record 2: latency_us: `\"fast\"`: allowed is a number"),
+            ("report fast.json", "fast.json: record 2: latency_us: `\"fast\"`: must be a number"),
             ("report m.json ./m.json", "m.json: is given twice"),
             ("report", "RESULTS"),
             ("report gone.json", "gone.json: cannot be read"),

@@ -95,7 +95,7 @@ fn page(path: &str) -> String {
     std::fs::read_to_string(root.join(path)).expect(path)
 }
 
-/// What the documents' table tells of a study: predictions and those met, orderings held and not held.
+/// The documents' table about a study: predictions and those met, orderings held and not held.
 fn told(study: &str) -> [u64; 4] {
     let table = page("docs/explanation/validation.md");
     let line = table.lines().find(|line| line.starts_with(&format!("| {study} | "))).expect(study);
@@ -119,7 +119,7 @@ fn the_readme_counts_what_the_table_has() {
     }
 }
 
-/// Every point that a report has an axis for is on one of the figures, and nothing is left beside them.
+/// Every point that a report has an axis for is on one of the figures, and nothing is left out of them.
 #[test]
 fn figures_are_drawn_and_scores_add_up() {
     let both = ["h06", "p01"];
@@ -173,7 +173,7 @@ fn figures_are_drawn_and_scores_add_up() {
     }
 }
 
-/// Figs. 6, 8, 12 and 13 in time: what M02's text states of them, and no simulated exchange above its bound.
+/// Figs. 6, 8, 12 and 13 in time: M02's statements about them, and no simulated exchange above its bound.
 #[test]
 fn the_figures_in_time_are_simulated() {
     let number = |record: &Value| record["reproduced"].as_f64().unwrap();
@@ -190,7 +190,7 @@ fn the_figures_in_time_are_simulated() {
     }
 }
 
-/// The two engines never look at each other: where routes are counted, the closed form gives the same.
+/// The two engines are independent: where routes are counted, the closed form gives the same.
 #[test]
 fn formula_and_count_agree() {
     let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b;

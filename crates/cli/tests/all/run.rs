@@ -13,7 +13,7 @@ fn with_script(name: &str, script: &str) -> PathBuf {
     folder
 }
 
-/// Status, output and errors of so many ranks of the script.
+/// Status, output and errors of `ranks` ranks of the script.
 fn ends(folder: &Path, options: &str) -> (Option<i32>, String, String) {
     let output = hotlink(&format!("run --library lib/libmpi_abi.so.1 {options} sh script"), folder);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -36,7 +36,7 @@ fn ranks_know_their_places_and_lines_are_tagged() {
 
 #[test]
 fn the_first_rank_that_fails_ends_the_job_and_is_named() {
-    // Who does not fail would sleep for long.
+    // A rank that does not fail would sleep for long.
     let folder = with_script("run-fails", "if [ $HOTLINK_RANK = 1 ]; then exit 7; fi; exec sleep 1000");
     let (status, _, errors) = ends(&folder, "-n 3");
     assert_eq!((status, errors.trim()), (Some(7), "hotlink: rank 1 ended with status 7"));
@@ -91,7 +91,7 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
     ] {
         let output = hotlink(&format!("{run} {options} sh script"), &folder);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        // The script calls no MPI, which is told at the end.
+        // The script calls no MPI, which is reported at the end.
         let ranks = errors.lines().filter(|line| !line.starts_with("hotlink: no rank called"));
         assert!(ranks.clone().all(|line| line == placed) && ranks.count() >= 2, "{options}: {errors}");
         let records = records_of(&output);
@@ -103,7 +103,7 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
     let cases = [
         (format!("{on} -n 4 --nodes 3 true"), "4 ranks need a node each, and there are 3 (--nodes)"),
         (format!("{on} -n 8 --nodes 3 --ranks-per-node 2 true"), "8 ranks need 4 nodes, and there are 3 (--nodes)"),
-        (format!("{on} -n 2 --placement spred true"), "allowed are contiguous, packed, spread, random"),
+        (format!("{on} -n 2 --placement spred true"), "must be contiguous, packed, spread, random"),
         (format!("{on} -n 2 --placement 0-2 --nodes 4 true"), "3 nodes are listed, and 2 are needed"),
         (format!("{on} -n 2 --placement 0,9 --nodes 4 true"), "must be 0 to 3"),
         ("run -n 2 --ranks-per-node 2 true".to_owned(), "--on"),
@@ -111,7 +111,7 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
     ];
     let cases: Vec<(&str, &str)> = cases.iter().map(|(line, due)| (line.as_str(), *due)).collect();
     refuses(&folder, &cases);
-    // What a schedule cannot hold is refused before anything runs.
+    // Operations that a schedule cannot hold are refused before anything runs.
     let output = hotlink("run --library lib/libmpi_abi.so.1 --on hwbarr -n 2 --goal out.goal true", &folder);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
@@ -121,7 +121,7 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
     assert!(errors.contains("takes one rank of each node"), "{errors}");
 }
 
-/// What fails on the fabric of a program stands in a file, as for simulations.
+/// A file lists the failures on a program's fabric, as for simulations.
 #[test]
 fn a_program_takes_a_plan_of_failures() {
     let folder = with_script("run-faults", "echo started");
@@ -149,8 +149,8 @@ fn a_program_takes_a_plan_of_failures() {
     );
 }
 
-/// An agent a host, started by what takes the place of `ssh`: ranks know their places, the first reads what the command reads,
-/// and a rank that fails ends those of the other host.
+/// One agent for each host, started by a stand-in for `ssh`. Ranks know their places, the first reads the command's
+/// input, and a rank that fails ends those of the other host.
 #[test]
 fn ranks_run_on_several_hosts() {
     let folder = with_script("run-hosts", "echo \"$HOTLINK_RANK of $HOTLINK_RANKS at $HOTLINK_MEET\"; cat");
@@ -231,13 +231,13 @@ fn what_cannot_be_run_is_told() {
         ("run -n 2 --library script true", "it must be named libmpi_abi.so.1"),
         ("run --library lib/libmpi_abi.so.1 /no/such/program", "/no/such/program"),
         ("run -n 0 true", "0 is not in 1..=4096"),
-        ("run -n 1025 true", "-n 1025: allowed are 1 to 1024, and up to 4096 with --on"),
+        ("run -n 1025 true", "-n 1025: must be 1 to 1024, or up to 4096 with --on"),
         ("run -n 2", "PROGRAM"),
     ];
     refuses(&folder, &cases);
 }
 
-/// Who does not say where the library is hears where it was looked for, and what to do.
+/// Without the library's place, the user gets the places that were searched, and what to do.
 #[test]
 fn the_library_is_named_by_a_variable_or_its_absence_is_explained() {
     let folder = with_script("run-library", "echo ${LD_LIBRARY_PATH%%:*}");
@@ -267,7 +267,7 @@ fn the_library_is_named_by_a_variable_or_its_absence_is_explained() {
     assert_eq!(run(None), (Some(0), lib.join("hotlink").display().to_string(), String::new()));
 }
 
-/// The chapters hold every function, and what is told to be there has a name.
+/// The chapters hold every function, and each function that exists has a name.
 #[test]
 fn doctor_counts_what_the_library_has() {
     let records = records_of(&hotlink("doctor --mpi --json", &place("doctor-mpi")));

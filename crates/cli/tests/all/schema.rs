@@ -191,7 +191,7 @@ fn records_of_other_verbs_hold_what_their_schema_says() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Simulated records of `compare` name their benchmark, and have the keys of `compare` beside those.
+/// Simulated records of `compare` name their benchmark, and have the keys of `compare` in addition to its own.
 #[test]
 fn what_compare_simulates_holds_its_own_schema() {
     let line = "compare sci-torus2d myrinet-clos64 --nodes 4,9 --size 64 --method load,packet --sensitivity --json";

@@ -1,5 +1,5 @@
-//! Ranks on several machines: two sets of namespaces, each with a network, a host name and a machine's identity of its
-//! own, joined by a cable. Bounds are the network's, not those of one machine's memory.
+//! Ranks on several machines: two sets of namespaces joined by a cable. Each has a network, a host name and a machine
+//! identity of its own. Bounds are the network's, not those of one machine's memory.
 
 use crate::common::program;
 use serde_json::Value;
@@ -51,7 +51,7 @@ fn the_bound_is_the_named_fabric() {
     // 64 KiB at no more than the bus lets through, and not at what memory copies.
     let bound = record["bound_latency_us"].as_f64().unwrap();
     assert!((200.0..1000.0).contains(&bound), "{record}");
-    // Half a millisecond lies on the way: the bound is never beaten.
+    // Half a millisecond passes on the way: the bound is never beaten.
     assert!(record["efficiency"].as_f64().unwrap() < 1.0, "{record}");
 }
 

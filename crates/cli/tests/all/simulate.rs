@@ -1,4 +1,4 @@
-//! What every benchmark of `simulate` promises.
+//! The promises of every benchmark of `simulate`.
 
 use crate::common::{hotlink, machine, place, refuses, write};
 use serde_json::{Value, json};
@@ -119,10 +119,7 @@ fn a_negative_number_is_refused_by_the_option_that_it_was_for() {
             "--nodes <LIST>': `-1`: `-1` is not a whole number; allowed",
         ),
         ("simulate alltoall --fabric sci-ring --size -8", "--size <LIST>': `-8`"),
-        (
-            "simulate traffic --fabric sci-ring --nodes 4 --load -0.5",
-            "--load: -0.5: allowed are shares of the bound above 0",
-        ),
+        ("simulate traffic --fabric sci-ring --nodes 4 --load -0.5", "--load: -0.5: must be above 0"),
         ("simulate pingpong --fabric sci-ring --messages -3", "--messages"),
     ];
     refuses(&place("simulate-negative"), &lines);

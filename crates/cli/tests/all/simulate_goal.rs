@@ -70,7 +70,7 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
     assert_ne!(drawn[0], drawn[1]);
     for (options, due) in [
         (" --nodes 3", "4 ranks need a node each, and there are 3 (--nodes)"),
-        (" --placement spred", "allowed are contiguous, packed, spread, random"),
+        (" --placement spred", "must be contiguous, packed, spread, random"),
         (" --method loggp --placement spread", "are of packets"),
     ] {
         let told = hotlink(&format!("simulate goal {on}{options}")).unwrap_err().to_string();

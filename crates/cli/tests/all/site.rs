@@ -30,7 +30,7 @@ fn with(line: &str, further: &[&str]) -> Result<Vec<Value>, String> {
     Ok(document["records"].as_array().unwrap().clone())
 }
 
-/// Dumps say nothing of hosts: a fabric of the catalog does in their place. Two dumps of one name are told apart.
+/// Dumps say nothing of hosts: a fabric of the catalog does in their place. Two dumps of one name are distinguished.
 #[test]
 fn hosts_may_be_like_those_of_the_catalog_and_dumps_of_one_name_are_compared() {
     let network = format!("{}+{}", file("ibnetdiscover.txt"), file("opensm-lfts.dump"));
@@ -64,11 +64,11 @@ fn a_network_is_inspected() {
     assert_eq!(record["slow_links_count"], 2);
     assert_eq!((&record["unreachable_pairs"], &record["credit_loop"]), (&0.into(), &false.into()));
     let number = |key: &str| record[key].as_f64().unwrap_or_else(|| panic!("{key}: {record}"));
-    // By hand: leaf1's slow cable to spine0 carries what its 4 hosts send to 2 others at a quarter of the rate: each host's
-    // share is 11 / 8 of a quarter.
+    // By hand: leaf1's slow cable to spine0 carries, at a quarter of the rate, the messages of its 4 hosts to 2 others.
+    // Each host's share is 11 / 8 of a quarter.
     assert!((number("all_to_all_share") - 0.25 * 11.0 / 8.0).abs() < 1e-9, "{}", number("all_to_all_share"));
     assert_eq!((&record["hot_link"], &record["hot_links"]), (&"leaf1 port 5 -> spine0 port 3".into(), &4.into()));
-    // By hand: it carries a quarter of what leaf1 sends up, with a thirteenth of the four cables' rate.
+    // By hand: it carries a quarter of leaf1's messages upwards, with a thirteenth of the four cables' rate.
     assert_eq!(record["unbalanced_links"][0], "leaf1 port 5 -> spine0 port 3 (3.25 times)");
     assert_eq!(record["unbalanced_links_count"], 4);
     // By hand: the cut around leaf2 or leaf1 with three whole cables and a quarter carries 3,250 MB/s for 4 x 8 pairs.
@@ -118,7 +118,8 @@ fn tables_steer_analyze_and_simulate() {
     assert!(simulated <= bound * 1.001 && simulated > 0.6 * bound, "simulated {simulated}, bound {bound}");
 }
 
-/// By hand: leaf0's cable to spine0 carries what its 4 hosts send to 2 of leaf 1 and 2 of leaf 2, and what 8 send to some.
+/// By hand: leaf0's cable to spine0 carries the messages of its 4 hosts to 2 hosts of leaf 1 and 2 of leaf 2. It also
+/// carries those of 8 hosts to some.
 #[test]
 fn failures_are_ranked() {
     let records = run("fabric ibnetdiscover.txt opensm-lfts.dump --failures").unwrap();
@@ -147,7 +148,7 @@ fn failures_are_ranked() {
     assert_eq!(rerouted[0]["deadlock_free"], true);
 }
 
-/// What fails is gone for a simulation, too.
+/// Failed parts are gone for a simulation, too.
 #[test]
 fn failures_reach_the_simulation() {
     let line = "simulate alltoall --fabric ibnetdiscover.txt --routes opensm-lfts.dump --size 4KiB";

@@ -1,5 +1,5 @@
-//! `measure sockets` on this machine, and between two network namespaces whose cable has a delay, a loss and a rate: the
-//! result must match what was imposed.
+//! `measure sockets` on this machine, and between two network namespaces whose cable has a delay, a loss and a rate.
+//! The result must match these.
 
 use crate::common::program;
 use serde_json::Value;
@@ -35,8 +35,8 @@ fn over_cable(delay_ms: f64, loss: f64, mbit: f64, arguments: &str) -> Option<Ve
     }
 }
 
-/// Whether records over such a cable are as they should be, in one of three tries: a machine that is busy with other
-/// things can miss once, a measurement that is wrong misses always. True where the system forbids cables.
+/// Whether records over such a cable are right in one of three tries. A busy machine can miss once; a wrong measurement
+/// misses always. True where the system forbids cables.
 fn matches(cable: (f64, f64, f64), arguments: &str, are_right: impl Fn(&[Value]) -> bool) -> bool {
     (0..3).any(|_| {
         let Some(records) = over_cable(cable.0, cable.1, cable.2, arguments) else { return true };
@@ -77,7 +77,7 @@ fn lost_datagrams_are_counted() {
     let arguments = "--test bandwidth --protocol datagram --size 100 --pace 0.2 --time 1.5 --blocks 1";
     assert!(matches((1.0, 0.2, 100.0), arguments, |records| {
         let (sent, lost) = (number(&records[0], "messages_sent"), number(&records[0], "lost_share"));
-        // Four standard deviations of so many trials at 0.2 each.
+        // Four standard deviations of that many trials at 0.2 each.
         sent > 500.0 && (lost - 0.2).abs() < 4.0 * (0.2 * 0.8 / sent).sqrt()
     }));
 }

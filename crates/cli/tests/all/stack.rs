@@ -16,7 +16,7 @@ fn number(record: &Value, key: &str) -> f64 {
     record[key].as_f64().unwrap_or_else(|| panic!("{key} in {record}"))
 }
 
-/// Bound, efficiency, limit and course stand in every record.
+/// Every record has bound, efficiency, limit and course.
 fn assert_sound(record: &Value) {
     for key in ["bound_latency_us", "limiting_resource", "events", "packet_hops", "trace_hash", "wall_s", "seed"] {
         assert!(!record[key].is_null(), "{key} is missing in {record}");
@@ -165,7 +165,7 @@ fn streams_rates_pairs_and_kernels_are_measures_own_on_simulated_ranks() {
     let pairs = records("simulate pairs --fabric sci-torus2d --nodes 4 --size 64");
     assert_eq!(pairs.len(), 6);
     let kernel = records("simulate kernel --fabric gige --nodes 4 --iterations 20");
-    // Who is late is waited for in the barrier, and the mean computation stays.
+    // The others wait in the barrier for a late rank, and the mean computation stays.
     let late = records("simulate kernel --fabric gige --nodes 4 --iterations 200 --skew 171.5");
     assert_eq!(number(&late[0], "compute_us"), number(&kernel[0], "compute_us"));
     let waited = number(&late[0], "barrier_and_wait_us") - number(&late[0], "barrier_us");
@@ -236,7 +236,7 @@ fn a_side_that_lacks_a_benchmark_names_the_other() {
 fn what_cannot_be_is_refused_with_what_is_allowed() {
     let lines = [
         ("simulate cache-study --plan plan.toml --buffers 3", "cannot be used with '--buffers"),
-        ("simulate cache-study --persistent 61", "--persistent: 61: allowed are 0 to the number of --buffers"),
+        ("simulate cache-study --persistent 61", "--persistent: 61: must be 0 to the number of --buffers"),
         ("simulate cache-study --size 128KiB", "cannot hold a message of 131072 B"),
         ("simulate bcast --fabric gige --nodes 8 --algorithm bruck", "binomial"),
         ("simulate bcast --fabric gige --nodes 8 --algorithm hardware", "no hardware"),
@@ -274,7 +274,7 @@ fn every_exchange_of_uneven_blocks_runs() {
     assert!(records.iter().all(|record| record["benchmark"] == "alltoallv"));
 }
 
-/// What a rank keeps must not grow with their number: four bytes a pair would be 268 MB here.
+/// A rank's state must not grow with their number: four bytes a pair would be 268 MB here.
 #[test]
 fn memory_does_not_grow_with_pairs_of_ranks() {
     let command = program();
@@ -287,8 +287,8 @@ fn memory_does_not_grow_with_pairs_of_ranks() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// K98 s27 on every platform: messages that wait for their receiver come near the deposit, those that do not pay a copy,
-/// the kernel's TCP/IP pays all of its own.
+/// K98 s27 on every platform. Messages that wait for their receiver come near the deposit. The others pay for a copy,
+/// and the kernel's TCP/IP pays for all its own copies.
 #[test]
 fn each_level_of_k98_costs_its_copies() {
     let fabrics = "k98-sci,k98-clustar,k98-myrinet,k98-t3d";
@@ -313,8 +313,8 @@ fn each_level_of_k98_costs_its_copies() {
         }
         let [tcp, anytime] = ["restricted", "postal"].map(|semantics| rate(fabric, semantics, "tcp"));
         assert!(tcp < 0.5 * restricted && anytime < tcp && anytime < postal, "{fabric}: {tcp}, {anytime}");
-        // A postal message is copied once more than a restricted one, and one of TCP/IP at both ends, besides its checksums
-        // and segments. On SCI these are Ethernet's, and it is slower than a postal message that waits for nobody.
+        // A postal message is copied once more than a restricted one, and one of TCP/IP at both ends, besides its
+        // checksums and segments. On SCI these are Ethernet's, and it is slower than a postal message without a wait.
         let copies = 2.0 / postal - 1.0 / restricted;
         assert!(fabric == "k98-myrinet" || tcp < postal && 1.0 / tcp > copies, "{fabric}: {tcp} of {postal}");
     }
@@ -327,7 +327,7 @@ fn each_level_of_k98_costs_its_copies() {
     assert!(buffered("postal") > 0.0 && buffered("restricted") == 0.0);
 }
 
-/// Wherever a port's cost model lets a message move without buffers, it is not slower than through them; on SCI that
+/// Wherever a port's cost model lets a message move without buffers, it is not slower than through them. On SCI that
 /// begins at 8 KiB, where SCI-MPICH's constants of 16 and 32 KiB (P012, P014) left a step down.
 #[test]
 fn without_buffers_is_never_slower_where_it_is_chosen() {
@@ -342,8 +342,8 @@ fn without_buffers_is_never_slower_where_it_is_chosen() {
             let off = all.iter().find(same).expect("both were run");
             let times = (number(on, "latency_us"), number(off, "latency_us"));
             assert!(times.0 <= 1.01 * times.1, "{fabric}: {times:?} in {on}");
-            // Memory that the processor cannot map is the engine's alone, and that of K98's SCI waits for memory at each read
-            // of 64 bytes: stores fill buffers sooner (71 against 58 MB/s).
+            // Only the engine reaches memory that the processor cannot map. The engine of K98's SCI waits for memory at
+            // each read of 64 bytes, so stores fill buffers sooner (71 against 58 MB/s).
             let engine_alone = fabric == "k98-sci" && on["memory"] == "private";
             assert!(moved(on) != engine_alone || number(on, "size_B") < 32768.0, "{fabric}: {on}");
             if fabric == "w01-sci-d330" && on["memory"] == "shared" {
@@ -367,7 +367,7 @@ fn qsnets_hardware_takes_contiguous_nodes_and_says_when_it_cannot() {
     assert!(number(&gaps, "latency_us") > number(&ends, "latency_us"));
     let refused = hotlink("simulate barrier --fabric qsnet --nodes 64 --algorithm hardware --without 64 --json");
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("allowed are 0 to 63"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("must be 0 to 63"));
 }
 
 #[test]
@@ -403,7 +403,7 @@ fn host_bus_adapter_and_wire_have_clocks_of_their_own() {
     assert_eq!([bus, adapter, wire].map(|us| (us * 1e3).round()), [400.0, 1000.0, 65.0], "{put}");
 }
 
-/// A T3D's nodes have no TCP/IP of their own: another machine's does not stand in.
+/// A T3D's nodes have no TCP/IP of their own: another machine's does not replace it.
 #[test]
 fn what_no_kernel_does_is_not_assumed() {
     let output = hotlink("simulate semantics --fabric k98-t3d --via tcp");

@@ -219,7 +219,7 @@ fn a_cell_has_the_records_of_its_command() {
         let mut document: Value = serde_json::from_str(&text).expect("JSON");
         document["records"].take()
     };
-    // A table's reader is told an interval; records have one where it is asked for.
+    // A table's reader gets an interval; records have one where it is asked for.
     for size in ["8", "8,64"] {
         let plan = format!("[[study]]\nverb = \"simulate pingpong\"\nfabric = \"ib-qdr\"\nsize = \"{size}\"\n");
         place.write("plan.toml", &plan);

@@ -43,7 +43,7 @@ fn analyze_counts_the_routes_that_simulate_uses() {
     let even = analyze("--paths packet");
     let share = usual["bandwidth_per_node_MBps"].as_f64().unwrap() / even["bandwidth_per_node_MBps"].as_f64().unwrap();
     assert!(share < 0.6, "static routes collide: {share}");
-    // The hot link is of the draw whose bandwidth stands beside it.
+    // The hot link is of the draw whose bandwidth is in the record.
     let (load, link) = (usual["hot_link_load"].as_f64().unwrap(), usual["injection_share"].as_f64().unwrap());
     assert_eq!(usual["hot_link_is_of"], "the median draw");
     assert!((load * link - 1.0).abs() < 0.05, "load {load} at {link} of the injection rate");
@@ -150,7 +150,7 @@ fn names_that_would_mislead_are_refused() {
     );
 }
 
-/// Options and names say the same; a variant can stand wherever a fabric is named.
+/// Options and names mean the same; a variant is valid wherever a fabric is named.
 #[test]
 fn a_variant_of_a_fabric_is_a_fabric() {
     let folder = place("variants");
@@ -182,7 +182,7 @@ fn a_variant_of_a_fabric_is_a_fabric() {
     }
 }
 
-/// What is printed to begin with works as it is.
+/// Printed templates work as they are.
 #[test]
 fn templates_are_sound() {
     let folder = place("templates");

@@ -144,7 +144,7 @@ fn a_plan_that_cannot_be_is_told_with_its_place() {
     }
 }
 
-/// Collectives on ranks and on GPUs: what failures cost, and where the fault stands that cuts ranks off.
+/// Collectives on ranks and on GPUs: the cost of failures, and the place of the fault that cuts ranks off.
 #[test]
 fn collectives_tell_what_failures_cost_and_which_fault_cuts_ranks_off() {
     let spine = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plans/faults/spine.toml");
@@ -190,7 +190,7 @@ fn the_seed_decides_which_permutation_is_sent_and_bounded() {
     assert_ne!(of(1)["trace_hash"], of(2)["trace_hash"]);
 }
 
-/// Around a ring of switches packets go up*/down*, or they would wait for each other for ever.
+/// Around a ring of switches packets go up*/down*, or they would wait for each other forever.
 #[test]
 fn rings_of_switches_do_not_deadlock() {
     for (fabric, size) in [("myrinet-ring4", "8KiB"), ("myrinet-ring2", "4KiB")] {
@@ -221,7 +221,7 @@ fn efficiency_is_of_the_bound_and_the_share_of_injection_has_its_own_key() {
     }
 }
 
-/// Few and long messages: what counts is what arrived within the window, to the packet.
+/// Few and long messages: only data that arrived within the window counts, to the packet.
 #[test]
 fn short_runs_of_long_messages_keep_to_their_bound() {
     for (options, packets) in [
@@ -354,7 +354,7 @@ fn a_series_shows_links_and_queues_in_the_course_of_time() {
     assert_eq!(plain[0]["median"], whole["median"], "who looks changes nothing");
 }
 
-/// Packets that are gone for good are told apart from those on their way, and quantiles of all messages say so.
+/// Packets that are gone for good are separate from those on their way, and quantiles of all messages say so.
 #[test]
 fn survivors_and_lost_are_told_apart() {
     let cut = faults("half-cut", &fault(30, "link = \"NDR link node 3 -> leaf 0\"", "\"down\""));
@@ -378,8 +378,8 @@ fn variants_with_lists_stand_in_lists_of_fabrics() {
     assert_eq!(record["limiting_resource"], "Myrinet inter-switch link");
 }
 
-/// Messages that are nearly always alone take what they take alone, whatever ways their packets have; what is not accepted
-/// is told of runs of a given length, too.
+/// Messages that are nearly always alone take as long as a lone one, whatever routes their packets take. Load that is
+/// not accepted is reported in runs of a given length, too.
 #[test]
 fn a_lone_message_is_not_slowed_and_saturation_is_told() {
     for (fabric, more) in [

@@ -1,4 +1,4 @@
-//! Schedules and GPU collectives by the command, and nccl-tests' results beside their bounds.
+//! Schedules and GPU collectives by the command, and nccl-tests' results with their bounds.
 
 use crate::common::{hotlink, place, records_of, refuses};
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn a_goal_schedule_runs_by_packets_and_by_loggp_and_in_every_form() {
     let packets = &records("simulate goal trace.goal --fabric ib-ndr-fat-tree2", &folder)[0];
     assert_eq!((&packets["method"], &packets["benchmark"]), (&"packet".into(), &"goal".into()), "{packets}");
     let latency = packets["latency_us"].as_f64().unwrap();
-    // 64 KiB at 50 GB/s, a microsecond of computation, and the way.
+    // 64 KiB at 50 GB/s, a microsecond of computation, and the path.
     assert!(latency > 1.0 + 65_536.0 / 50_000.0 && latency < 5.0, "{packets}");
     let efficiency = packets["efficiency"].as_f64().unwrap();
     assert!(efficiency > 0.8 && efficiency <= 1.0, "{packets}");
@@ -50,7 +50,7 @@ fn a_goal_schedule_runs_by_packets_and_by_loggp_and_in_every_form() {
     );
 }
 
-/// What a fabric's GPUs take is in the file that is written for it, and in no other.
+/// The times of a fabric's GPUs are in the file that is written for it, and in no other.
 #[test]
 fn a_plan_that_is_written_for_gpus_takes_as_long_as_the_plan() {
     let folder = place("workloads-written");

@@ -80,7 +80,7 @@ fn a_graph_states_its_technology_and_its_rates() {
     for line in [line, simulated, "simulate bcast --fabric my-graph.json --size 8", "compare my-graph.json --nodes 2"] {
         refuses(&folder, &[(line, "no link of the graph has a rate"), (line, "state rate_MBps")]);
     }
-    // A host's own rate does not stand in for those of the links.
+    // A host's own rate does not replace those of the links.
     std::fs::write(folder.join("my-graph.json"), graph(&format!(r#"{stated}"parts": ["server-pcie5"], "#), ""))
         .unwrap();
     refuses(&folder, &[(line, "no link of the graph has a rate")]);

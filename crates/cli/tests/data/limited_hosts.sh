@@ -1,9 +1,11 @@
-# Two network namespaces joined by a cable of a given delay (ms, each way), loss (share, towards the far end) and rate
-# (Mbit/s, each way): two hosts. Usage, under `unshare -rn`: limited_hosts.sh DELAY LOSS RATE FAR-COMMAND NEAR-COMMAND
-# Each of the three is one value, or two with a comma: towards the far end, and back. OTHERS in the environment: that many
-# other connections fill the cable in both directions.
-# The cable is netem on a veth pair where the kernel has it; else cable.py between two tun devices.
-# Exit status 77: this system does not let us.
+# Two hosts: two network namespaces joined by a cable. Usage, under `unshare -rn`:
+#
+#     limited_hosts.sh DELAY LOSS RATE FAR-COMMAND NEAR-COMMAND
+#
+# The cable has a delay (ms, each way), a loss (share, towards the far end) and a rate (Mbit/s, each way). Each is one
+# value, or two with a comma: towards the far end, and back. OTHERS in the environment: that many other connections fill
+# the cable in both directions. The cable is netem on a veth pair where the kernel has it, else cable.py between two tun
+# devices. Exit status 77: this system forbids it.
 delay=$1 loss=$2 rate=$3 far_command=$4 near_command=$5 here=$(dirname "$0")
 unshare -n sleep 1000 & far=$!
 cable= others=

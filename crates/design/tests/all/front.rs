@@ -1,4 +1,4 @@
-//! The front, the limits, and what is told of them.
+//! The front, the limits, and what is reported about them.
 
 use hotlink_bench::Record;
 use hotlink_design::{Design, Limit, Request, design};
@@ -113,7 +113,7 @@ fn more_limits_than_can_be_judged_are_an_error() {
         design(&request, &Unwatched).map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(told(16), Ok(()));
-    assert_eq!(told(17), Err("17 limits: allowed are 16".to_owned()));
+    assert_eq!(told(17), Err("17 limits: must be at most 16".to_owned()));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn what_cannot_be_is_told_with_what_can() {
     let none = told(Request { why: Some("infiniband-128-fat-tree2-1to2".to_owned()), ..request() });
     assert!(none.contains("did you mean `infiniband-128-fat-tree2-1to1`?"), "{none}");
     let floor = hotlink_design::Floor { hosts_per_rack: 0, ..hotlink_design::Floor::default() };
-    assert!(told(Request { floor, ..request() }).contains("hosts per rack: 0: allowed are 1 to 10000"));
+    assert!(told(Request { floor, ..request() }).contains("hosts per rack: 0: must be 1 to 10000"));
     for text in ["all-to-all", "all-to-all=2", "nonsense=0.5"] {
         assert!(Limit::share(text).is_err(), "{text}");
     }

@@ -36,8 +36,8 @@ fn tiers(fabric: &Fabric) -> Vec<u32> {
     }
 }
 
-/// NVIDIA DGX SuperPOD reference architecture with DGX B200, "DGX SuperPOD Architecture", table of the compute fabric:
-/// leaf, spine and core switches of 64 ports, cables node to leaf, leaf to spine and spine to core, by scalable units.
+/// NVIDIA DGX SuperPOD reference architecture with DGX B200, "DGX SuperPOD Architecture", table of the compute fabric.
+/// By scalable units: leaf, spine and core switches of 64 ports, cables node to leaf, leaf to spine and spine to core.
 #[test]
 fn trees_have_the_switches_and_cables_of_nvidias_superpods() {
     for (gpus, switches, between) in [
@@ -84,8 +84,8 @@ fn rails_have_the_switches_of_nvidias_superpods() {
     }
 }
 
-/// Al-Fares, Loukissas, Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008: switches of k
-/// ports in three levels hold k^3/4 hosts with 5k^2/4 switches; with k = 48, 27,648 hosts and 2,880 switches.
+/// Al-Fares, Loukissas, Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008. Switches of k
+/// ports in three levels hold k^3/4 hosts with 5k^2/4 switches. With k = 48 there are 27,648 hosts and 2,880 switches.
 #[test]
 fn full_trees_of_three_levels_have_5k2_4_switches_and_k3_4_hosts() {
     for k in [4, 8, 16, 48] {
@@ -100,8 +100,8 @@ fn full_trees_of_three_levels_have_5k2_4_switches_and_k3_4_hosts() {
     }
 }
 
-/// Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008: balanced at a = 2p = 2h;
-/// p = h = 2, a = 4 has 9 groups and 72 nodes; routers of radix 64 reach over 256K nodes.
+/// Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008. It is balanced at a =
+/// 2p = 2h. With `p = h = 2, a = 4` it has 9 groups and 72 nodes; routers of radix 64 reach over 256K nodes.
 #[test]
 fn dragonflies_are_balanced_and_reach_what_kim_et_al_say() {
     let of = |p, a, h| DragonflySpec { nodes_per_router: p, routers_per_group: a, global_per_router: h };
@@ -113,8 +113,8 @@ fn dragonflies_are_balanced_and_reach_what_kim_et_al_say() {
     assert!(TopologySpec::new(of(2, 4, 2)).build(72).is_ok() && TopologySpec::new(of(2, 4, 2)).build(73).is_err());
 }
 
-/// De Sensi, Di Girolamo, McMahon, Roweth, Hoefler, "An in-depth analysis of the Slingshot interconnect", SC 2020: switches
-/// of 64 ports, 16 of them to nodes, in groups of 32: 545 groups and 279,040 endpoints.
+/// De Sensi, Di Girolamo, McMahon, Roweth, Hoefler, "An in-depth analysis of the Slingshot interconnect", SC 2020.
+/// Switches of 64 ports, 16 of them to nodes, in groups of 32, give 545 groups and 279,040 endpoints.
 #[test]
 fn slingshots_largest_network_is_that_of_de_sensi_et_al() {
     let base = &bases("slingshot", None).unwrap()[0];
@@ -124,8 +124,9 @@ fn slingshots_largest_network_is_that_of_de_sensi_et_al() {
     assert_eq!(most_of_dragonfly(&fly) / u64::from(fly.nodes_per_router * fly.routers_per_group), 545);
 }
 
-/// Domke et al., "HyperX topology: first at-scale implementation and comparison to the fat-tree", SC 2019: 12 x 8 switches
-/// with seven nodes each, 672 nodes, 57.1 % of bisection. So many nodes at that bisection need no more switches here.
+/// Domke et al., "HyperX topology: first at-scale implementation and comparison to the fat-tree", SC 2019. It has 12 x
+/// 8 switches with seven nodes each, 672 nodes, 57.1 % of bisection. So many nodes at that bisection need no more
+/// switches here.
 #[test]
 fn hyperx_needs_no_more_switches_than_that_of_domke_et_al() {
     let theirs = HyperX { extents: vec![12, 8], links: 1, nodes_per_switch: 7 };
@@ -144,8 +145,9 @@ fn hyperx_needs_no_more_switches_than_that_of_domke_et_al() {
     assert_eq!(pieces.count(ItemKind::CableSwitch), theirs.switch_links());
 }
 
-/// Shpiner, Haramaty, Eliad, Zdornov, Gafni, Zahavi, "Dragonfly+: low cost topology for scaling datacenters", HiPINEB 2017:
-/// with switches of k ports p = l = s = h = k/2, a group of k^2/4 hosts. Each of its k^2/4 global links leads to another.
+/// Shpiner, Haramaty, Eliad, Zdornov, Gafni, Zahavi, "Dragonfly+: low cost topology for scaling datacenters", HiPINEB
+/// 2017. Switches of k ports with p = l = s = h = k/2 give a group of k^2/4 hosts. Each of its k^2/4 global links leads
+/// to another group.
 #[test]
 fn dragonfly_plus_is_that_of_shpiner_et_al() {
     for k in [4, 36, 40, 64] {
@@ -159,8 +161,9 @@ fn dragonfly_plus_is_that_of_shpiner_et_al() {
     }
 }
 
-/// JUPITER (Juelich Supercomputing Centre, "JUPITER configuration"): Dragonfly+ of InfiniBand NDR, whose booster is 25 groups
-/// of 240 nodes with four links of 200 Gb/s, two to a port of a switch; a group has 15 lower and 16 upper switches of 64 ports.
+/// JUPITER (Juelich Supercomputing Centre, "JUPITER configuration"): Dragonfly+ of InfiniBand NDR. Its booster has 25
+/// groups of 240 nodes with four links of 200 Gb/s, two to a port of a switch. A group has 15 lower and 16 upper
+/// switches of 64 ports.
 #[test]
 fn dragonfly_plus_needs_no_more_switches_than_jupiters() {
     let ports_of_nodes = 25 * 240 * 4 / 2;

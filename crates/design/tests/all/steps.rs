@@ -14,8 +14,8 @@ fn row<'d>(found: &'d Design, kind: &str, fabric: &str) -> &'d Record {
     found.records.iter().find(is).unwrap()
 }
 
-/// Switches of 64 ports: 128 hosts are four leaves and two spines, sixteen cables between each two; 256 are eight leaves and
-/// four spines, eight between each two. One switch holds 64.
+/// Switches have 64 ports. 128 hosts are four leaves and two spines, with sixteen cables between each two. 256 are
+/// eight leaves and four spines, with eight between each two. One switch holds 64.
 #[test]
 fn a_tree_that_doubles_moves_half_of_its_cables() {
     let found = of(Request { hosts: vec![256, 64, 128], ..Request::default() });
@@ -52,5 +52,5 @@ fn hosts_with_two_links_have_twice_the_ports() {
         &Request { hosts: vec![64], links_per_host: 17, technologies: vec!["roce".to_owned()], ..Request::default() },
         &Unwatched,
     );
-    assert_eq!(refused.unwrap_err().to_string(), "links per host: 17: allowed are 1 to 16");
+    assert_eq!(refused.unwrap_err().to_string(), "links per host: 17: must be 1 to 16");
 }

@@ -106,8 +106,8 @@ fn hosts_with_gpus_have_rails() {
     let found = design(&request, &Unwatched).unwrap();
     let rail = found.records.iter().find(|record| record.text("topology") == Some("rail")).unwrap();
     assert_eq!((rail.text("fabric"), rail.number("nodes")), (Some("infiniband-16-rail"), Some(128.0)));
-    // One switch is a whole rail here: each of the 16 hosts loses a GPU with it, and the other seven rails go on. Of 111 partners
-    // six are in a GPU's own host then, of 127 seven were.
+    // One switch is a whole rail here. Each of the 16 hosts loses a GPU with it, and the other seven rails go on. Six
+    // of 111 partners are then in a GPU's own host; before, seven of 127 were.
     assert_eq!((rail.number("switches"), rail.number("failed_switch_hosts")), (Some(8.0), Some(16.0)));
     assert_eq!(rail.get("failed_cable_share"), Some(&Value::Null));
     let after = rail.number("failed_switch_share").unwrap();

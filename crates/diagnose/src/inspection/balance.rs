@@ -1,4 +1,5 @@
-//! Cables that carry more than their share: of what a switch sends to the next level, each cable's part should be its rate's.
+//! Cables that carry more than their share. Of the traffic from a switch to the next level, each cable's part should
+//! follow its rate.
 
 use super::View;
 use hotlink_fabric::network::{Channel, Resource, Vertex};
@@ -15,9 +16,9 @@ struct Cable {
     mbps: f64,
 }
 
-/// Names the cables between switches that carry more than their share of a load, the worst first, each with how many times
-/// its share it carries. Cables that leave one switch for switches of one level share what they carry together by their
-/// rates; `level` is that of each vertex.
+/// Names the cables between switches that carry more than their share of a load, the worst first, each with the ratio
+/// to its share. Cables from one switch to switches of one level share their total load by their rates. `level` is that
+/// of each vertex.
 pub(super) fn unbalanced(view: &View<'_>, load: &Load, level: &[u32]) -> Vec<String> {
     let network = &view.fabric.network;
     let mut groups: BTreeMap<(Vertex, u32), Vec<Cable>> = BTreeMap::new();

@@ -6,8 +6,8 @@ use hotlink_fabric::network::Resource;
 use hotlink_site::{Failure, Failures, Outcome, Part};
 use hotlink_study::{Error, Source, Watch};
 
-/// Every failure of one cable between switches or of one switch, the costliest first, behind a record of the whole: what
-/// all-to-all gets with the tables as they are, and with the destinations concerned moved.
+/// Every failure of one cable between switches or of one switch, the costliest first, after a record of the whole. Each
+/// has the all-to-all bandwidth with the tables as they are, and with the affected destinations moved.
 ///
 /// # Errors
 /// As [`super::inspect`].

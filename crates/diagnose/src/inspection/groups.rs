@@ -11,9 +11,9 @@ use hotlink_study::{Error, Source, Watch};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// A record for each switch with hosts: under all-to-all, the share of the usual host link that its hosts reach to those of
-/// every such switch, in the order of the records; null where a host cannot be reached. The least of these is the network's
-/// own share. Paths are those of the forwarding tables.
+/// A record for each switch with hosts, under all-to-all. It has the share of the usual host link that its hosts reach
+/// to those of every such switch, in the order of the records. Null where a host cannot be reached. The least of these
+/// is the network's own share. Paths are those of the forwarding tables.
 ///
 /// # Errors
 /// The fabric is no site's; its routing does not fit its cables.
@@ -33,8 +33,8 @@ pub fn groups(source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> 
     };
     let network = &fabric.network;
     let groups = Groups::of(&fabric, tables);
-    // The time of the slowest channel on the way; hosts of one group differ by their own links only, and by the address that
-    // they send to.
+    // The time of the slowest channel on the path. Hosts of one group differ by their own links only, and by the
+    // address of the destination.
     let slowest = |from: Node, to: Node| {
         let mut slowest = 0.0f64;
         let arrives = from == to || tables.walk(network, from, to, |c| slowest = slowest.max(times[c.0 as usize]));
@@ -82,7 +82,7 @@ fn time(fabric: &Fabric, load: &hotlink_load::Load, channel: Channel) -> f64 {
 struct Group<'a> {
     switch: Vertex,
     nodes: &'a [Node],
-    /// Of these one for each address that they send to.
+    /// One of these for each address to which they send.
     senders: Vec<Node>,
 }
 

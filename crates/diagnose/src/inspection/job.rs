@@ -127,8 +127,8 @@ fn permutations(job: &Job<'_>, hosts: &[Node], draws: Question) -> Vec<f64> {
     rates
 }
 
-/// What the cables let each of these hosts send when they alone use them, by the best routes there are: bytes per second
-/// that no routing exceeds.
+/// What the cables let each of these hosts send when they alone use them, with the best possible routes. No routing
+/// exceeds these bytes per second.
 fn cable_bound(site: &Site, hosts: &[Node], gap: f64) -> Result<Option<f64>, Error> {
     let vertices: Vec<_> = hosts.iter().map(|host| host.vertex()).collect();
     let alone = site.only(&vertices).map_err(|error| Error::Input(error.to_string()))?;

@@ -1,7 +1,7 @@
 //! `hotlink fabric`: what a site's own network is, what its routing gives, and what its cables would allow.
 //!
-//! Shares are of the usual host link's rate (the median over the hosts): 1 means that every host sends at the full rate of
-//! such a link. Packet overhead takes the same part of both and cancels out.
+//! Shares are of the usual host link's rate, the median over the hosts. 1 means that every host sends at the full rate
+//! of such a link. Packet overhead takes the same part of both and cancels out.
 
 mod balance;
 mod failures;
@@ -118,7 +118,7 @@ fn doubts(site: &Site, record: &mut Record) {
 /// The site's network that a source is.
 fn site_of(source: &Source) -> Result<&Site, Error> {
     source.own_site().ok_or_else(|| {
-        let what = "is no dump of a network: allowed are ibnetdiscover, iblinkinfo, opensm-subnet.lst, with forwarding \
+        let what = "is no dump of a network: must be ibnetdiscover, iblinkinfo, opensm-subnet.lst, with forwarding \
                     tables (opensm-lfts.dump, dump_fts, opensm.fdbs)";
         Error::Input(format!("{}: {what}", source.name()))
     })
@@ -261,7 +261,7 @@ fn all_to_all(view: &View<'_>, level: &[u32], record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// Hosts whose packets cross a channel on their way in; under forwarding tables only.
+/// Hosts whose packets cross a channel on their path in; under forwarding tables only.
 fn destinations(view: &View<'_>, channel: Channel) -> Vec<String> {
     let Routing::Tables(tables) = &view.fabric.routing else { return Vec::new() };
     let network = &view.fabric.network;

@@ -1,4 +1,4 @@
-//! Tables made anew, beside those of the site and what the cables allow.
+//! New tables, compared with those of the site and with what the cables allow.
 
 use super::{OWN_TABLES, Question, STEPS, View, fabric_of, permutations, shifts, site_of};
 use hotlink_bench::Record;

@@ -1,4 +1,4 @@
-//! What is wrong with a machine, and by which signatures it is told.
+//! The faults of a machine, and the signatures that identify them.
 
 use hotlink_fabric::rng::SplitMix64;
 

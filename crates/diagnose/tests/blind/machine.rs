@@ -167,7 +167,7 @@ impl Machine {
                 (Fault::Congestion { others, .. }, Some(cable)) if self.route(from, to).contains(&cable) => *others,
                 _ => 0,
             };
-            // Others that cross the same cable: from hosts beside the sender to hosts beside the receiver.
+            // Others that cross the same cable: from hosts near the sender to hosts near the receiver.
             let mut pairs = vec![(from, to)];
             let cable = self.shared;
             let beside = |node: u32| (1..fabric.nodes()).map(move |by| (node + by) % fabric.nodes());

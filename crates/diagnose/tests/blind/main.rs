@@ -1,8 +1,8 @@
-//! Judged blind: a seed chooses a fabric, hosts, who measures whom, the program, noise and a fault; the simulator measures,
-//! the results are written as the program writes them, and the diagnosis sees the files alone.
+//! A blind test. A seed chooses a fabric, hosts, the pairs to measure, the program, noise and a fault. The simulator
+//! measures, the results are written as the program writes them, and the diagnosis sees only the files.
 //!
-//! What the simulator gives is the network's time; a software overhead for each message and the share of the rate that
-//! a stack reaches are drawn for each case, as are noise and hiccups.
+//! The simulator gives the network's time. Each case draws a software overhead for each message, the share of the rate
+//! that a stack reaches, noise and hiccups.
 
 mod fault;
 mod machine;
@@ -17,7 +17,7 @@ use hotlink_study::Source;
 use machine::Machine;
 use std::collections::BTreeMap;
 
-/// A case: what is told to the diagnosis, and what it does not know.
+/// A case: what the diagnosis receives, and what it does not know.
 struct Case {
     named: &'static str,
     files: Vec<(String, String)>,

@@ -1,10 +1,10 @@
-//! Who measures whom, and outputs as programs write them.
+//! Which hosts measure which, and outputs as programs write them.
 
 use crate::machine::{LARGEST, Machine, name};
 use hotlink_fabric::rng::SplitMix64;
 use std::fmt::Write;
 
-/// Who measures whom.
+/// Which hosts measure which.
 #[derive(Clone, Copy, Debug)]
 pub enum Layout {
     Ring,

@@ -264,8 +264,7 @@ impl Library {
         parse_price_list(&file, &text)
     }
 
-    /// Whatever `name_or_path` is: a fabric or a variant of one, else a part, else a price list, else something published;
-    /// a path by what stands in the file.
+    /// Finds a fabric or variant, else a part, else a price list, else something published. A path's content decides.
     ///
     /// # Errors
     /// Every mistake of the file and of the parts it names.

@@ -5,10 +5,9 @@
 //! assert_eq!(spec.resources[&hotlink_fabric::spec::Role::Link].measured.as_ref().unwrap().value.mbps(), 390.0);
 //! ```
 //!
-//! The files of `catalog/` are embedded. A user's own are found first: in each directory of `$HOTLINK_CATALOG`
-//! (separated by `:`), in `./catalog`, and in `$XDG_DATA_HOME/hotlink` (or `~/.local/share/hotlink`), each with
-//! the folders `fabrics/`, `parts/` and `prices/`; or by path. Every mistake of a file is told at once, with its
-//! place.
+//! The files of `catalog/` are embedded. A user's own are found first: by path, or in the folders `fabrics/`, `parts/`
+//! and `prices/` of three places. Those are each directory of `$HOTLINK_CATALOG` (separated by `:`), `./catalog`, and
+//! `$XDG_DATA_HOME/hotlink` (or `~/.local/share/hotlink`). Every mistake of a file is reported at once, with its place.
 
 mod barrier;
 mod library;

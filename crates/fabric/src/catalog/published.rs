@@ -50,7 +50,7 @@ pub struct Asked {
 /// Where a source's numbers were printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Who.
+    /// The authors.
     pub authors: String,
     /// Its title.
     pub title: String,

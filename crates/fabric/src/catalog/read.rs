@@ -122,7 +122,7 @@ impl Stated {
     /// Reads `[resource]`, `[packet]` and `[parameter]` of a part or fabric over what was stated before.
     fn read(&mut self, sheet: &Sheet<'_>, root: &Table<'_>) {
         self.read_values(root);
-        // A value that is stated anew has the new value's range or none.
+        // A value that is stated again has the new value's range or none.
         for key in sheet.keys() {
             self.ranges.remove(&key);
         }
@@ -166,7 +166,7 @@ impl Stated {
         resources.finish();
     }
 
-    /// The resources, complete; what is missing is told at the fabric's `[resource.ROLE]` or its top.
+    /// The resources, complete. A missing value is reported at the fabric's `[resource.ROLE]` or its top.
     fn resources(&self, root: &Table<'_>) -> BTreeMap<Role, ResourceSpec> {
         let mut complete = BTreeMap::new();
         for (key, role) in ROLES {
@@ -302,7 +302,7 @@ pub(super) fn read_part(name: &str, sheet: &Sheet<'_>, stated: &mut Stated) -> O
     title
 }
 
-/// Names in a fabric file of things that stand in other files; the library looks them up.
+/// Names in a fabric file that refer to other files; the library looks them up.
 pub(super) trait References {
     /// Reads part `name` over `stated`; false if there is none.
     fn part(&mut self, name: &str, stated: &mut Stated) -> bool;
@@ -417,8 +417,8 @@ fn check_buildable(root: &Table<'_>, topology: &TopologySpec) {
     }
 }
 
-/// The stated routing, which must suit the topology; without one, the first of the technology's that does: up*/down*
-/// before others where switches close circles.
+/// The stated routing, which must suit the topology. By default it is the first of the technology's that does;
+/// up*/down* comes before others where switches close cycles.
 fn read_routing(
     root: &Table<'_>,
     topology: Option<&TopologySpec>,

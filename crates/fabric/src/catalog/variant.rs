@@ -1,7 +1,7 @@
 //! Variants of a fabric: its file with other counts of the topology, or with another kind of link.
 //!
-//! A variant is named by its fabric and what is other: `ib-ndr-fat-tree2:oversubscription=2:levels=3`. So it can stand
-//! wherever a fabric is named, and results say what they are of.
+//! A variant is named by its fabric and its changes: `ib-ndr-fat-tree2:oversubscription=2:levels=3`. It can stand
+//! wherever a fabric is named, and results carry its name.
 
 use super::library::Library;
 use crate::price::PriceList;
@@ -9,7 +9,7 @@ use crate::sheet::Mistake;
 use crate::spec::{FabricSpec, ItemKind, PriceRef};
 use toml::{Table, Value};
 
-/// What the values of a variant may be called, beside the keys of the topology.
+/// The key of a variant's values, in addition to the keys of the topology.
 const LINK: &str = "link";
 /// Keys of `[topology]` that say what it is, not how large.
 const FIXED: [&str; 3] = ["kind", "source", "status"];
@@ -114,8 +114,8 @@ pub(super) fn text(
     Ok(table.to_string())
 }
 
-/// Whether `base` says nothing of what the pieces of the variant cost: other cables, other switches or adapters (a switch
-/// may have ports left over, but none that it lacks), or nodes whose price holds their share of so many switches.
+/// Whether `base` has no price for the variant's pieces: other cables, switches or adapters, or nodes whose price holds
+/// their share of this many switches. A switch may have ports left over, but none that it lacks.
 pub(super) fn is_repriced(base: &FabricSpec, variant: &FabricSpec, settings: &[(&str, &str)]) -> bool {
     let [before, after] = [base, variant].map(|spec| spec.topology.ports());
     let share = base.prices.as_ref().is_some_and(|prices| !prices.items.contains_key(&ItemKind::Switch));
@@ -128,8 +128,8 @@ pub(super) fn is_repriced(base: &FabricSpec, variant: &FabricSpec, settings: &[(
     settings.iter().any(|(key, _)| is_other(key))
 }
 
-/// What is bought for `name`, a variant with other switches or cables, where `list` prices each item of its fabric anew. No
-/// item of a fabric is a piece of another link.
+/// What is bought for `name`, a variant with other switches or cables, where `list` prices each item of its fabric
+/// again. No item of a fabric is a piece of another link.
 pub fn prices(library: &Library, name: &str, list: &PriceList) -> Option<PriceRef> {
     let (base, settings) = split(name);
     if settings.is_empty() || is_relinked(&settings) {

@@ -1,5 +1,5 @@
-//! The parameters of hosts and adapters that files may state under `[parameter]`, for the simulator and for
-//! reports. A name says what is meant, the dimension which units are allowed; nothing else is accepted.
+//! The parameters of hosts and adapters that files may state under `[parameter]`, for the simulator and for reports.
+//! The name gives the meaning, the dimension the allowed units. Nothing else is accepted.
 
 use crate::sheet::unit::Dimension;
 use std::ops::RangeInclusive;
@@ -94,14 +94,14 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("dma_read_rate", Rate, "DMA from host memory to the adapter"),
     parameter("dma_setup_time", Time, "time to prepare and start one DMA operation"),
     parameter("dma_write_rate", Rate, "DMA from the adapter to host memory"),
-    parameter("ecn_least_rate", Ratio, "least rate of a source that is told of marks, over its link's"),
+    parameter("ecn_least_rate", Ratio, "least rate of a source that heeds marks, over its link's"),
     parameter(
         "ecn_mark_share",
         Ratio,
         "share of a buffer that waits before a packet from where on packets are marked (ECN)",
     ),
     parameter("ecn_rate_cut", Ratio, "rate of a source after a mark over that before"),
-    parameter("ecn_recovery", Ratio, "share of its pause that a source takes away for a packet without a mark"),
+    parameter("ecn_recovery", Ratio, "share of its pause that a source removes for a packet without a mark"),
     parameter("gpu_channels", Count, "channels of a GPU collective side by side"),
     parameter("gpu_chunk", Size, "largest piece that a channel of a GPU collective passes on at once"),
     parameter("gpu_copy_rate", Rate, "rate at which a channel of a GPU collective passes on what it received"),

@@ -13,8 +13,8 @@ use std::fmt::{Display, Write};
 
 /// The fabric as one self-contained TOML file: all numbers are in it, no part is named.
 ///
-/// A value whose unit is not of its dimension, or a parameter outside the vocabulary, cannot be written so that it
-/// reads back; such a spec does not come from a catalog file.
+/// A value whose unit is not of its dimension, or a parameter outside the vocabulary, does not read back. Such a spec
+/// does not come from a catalog file.
 pub fn to_toml(spec: &FabricSpec) -> String {
     let mut out = String::new();
     field(&mut out, "name", quoted(&spec.name));

@@ -1,8 +1,8 @@
 //! Flow controls: how packets behave where they cannot go on, stated once each.
 //!
-//! A record says by which mechanics a packet takes room, how it passes a switch, and what stands in for buffers that nobody
-//! states. The simulator knows the mechanics and no names. To add a flow control of mechanics that there are, write a file
-//! with a `pub const RECORD: FlowControl` and add one line to [`FLOW_CONTROLS`]; a technology's record names it.
+//! A record states how a packet takes room, how it passes a switch, and what stands in for buffers that nobody states.
+//! The simulator knows the mechanics and no names. To add a flow control of existing mechanics, write a file with a
+//! `pub const RECORD: FlowControl` and add one line to [`FLOW_CONTROLS`]. A technology's record names it.
 //!
 //! ```
 //! use hotlink_fabric::{flow_control::Passage, technology};
@@ -29,7 +29,7 @@ pub enum Admission {
     Whole,
     /// Room for as much of it as the buffer holds: the rest stays behind (worms).
     Part,
-    /// Room for all of it, but on a ring, where the receiver decides as it arrives and what it refuses is sent again.
+    /// Room for all of it. On a ring the receiver decides on arrival, and what it refuses is sent again.
     RingAccess,
     /// Nothing, until the buffer is full and closes the link; what is under way then goes to the headroom (pause).
     UntilPaused,

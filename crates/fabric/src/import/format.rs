@@ -205,7 +205,7 @@ pub(super) struct Route {
     pub(super) from: Name,
     pub(super) to: Name,
     pub(super) via: Vec<Name>,
-    /// Of each hop: which of its parallel links, from 0.
+    /// For each hop, which of its parallel links, from 0.
     pub(super) cables: Option<Vec<usize>>,
 }
 

@@ -16,23 +16,26 @@
 //! ```
 //!
 //! A link has both directions (each with the rate) unless `one_way` is true. `rate_MBps` (10^6 bytes per second, gross)
-//! and `latency_us` may also stand at the top as the default of all links; `unlimited` is for a link that never limits, and
-//! a link without any rate among others with one is refused. `nodes` and `switches` are lists of names or a number (then called `n0`, `s0` and so on). Without any switch the network is
-//! direct: every node forwards, as in a ring or a torus. `routing` is `shortest-ecmp` (as without it),
-//! `shortest-single`, `up-down` or `source`; the last takes `routes`, each with `from`, `to` and the devices between
-//! them in `via`, and all shortest paths where none is given. Where a hop has parallel links, `cables` says for each hop
-//! of the route which link it takes, from 0 in the order of the file. `packet` may give `payload_max_B` and `overhead_B`; without
-//! `overhead_B` that of the parts or the technology holds, and where neither states one the file is refused.
+//! and `latency_us` may also stand at the top as the default of all links. `unlimited` marks a link that never limits;
+//! a link without any rate among others with one is refused. `nodes` and `switches` are lists of names or a number
+//! (then called `n0`, `s0` and so on). Without any switch the network is direct: every node forwards, as in a ring or a
+//! torus.
+//!
+//! `routing` is `shortest-ecmp` (the default), `shortest-single`, `up-down` or `source`. The last takes `routes`, each
+//! with `from`, `to` and the devices between them in `via`; it takes all shortest paths where none is given. Where a
+//! hop has parallel links, `cables` gives for each hop the link that the route takes, from 0 in the order of the file.
+//! `packet` may give `payload_max_B` and `overhead_B`. Without `overhead_B` that of the parts or the technology holds;
+//! where neither states one the file is refused.
 //!
 //! `technology` says what the network is (see [`crate::technology`]); the caller may state it in the file's place. Its
 //! record gives flow control, packet format and how packets choose among equal paths (`paths` states another choice).
-//! `parts` names parts of the catalog, whose switches, adapters and hosts the graph then has; links without a rate of
+//! `parts` names parts of the catalog, whose switches, adapters and hosts the graph then has. Links without a rate of
 //! their own are then as the parts say.
 //!
-//! The node-link form that graph libraries write is read too: nodes as `{"id": 3, "kind": "switch"}` (a number or a
-//! name; `kind` is `node` as without it, or `switch`), links called `links` or `edges` with `source` and `target`, and
-//! `directed`, which makes every link one-way. The shortest form is a plain list of edges:
-//! `{"nodes": 4, "links": [[0, 1], [1, 2], [2, 3], [3, 0]], "rate_MBps": 100}`.
+//! The node-link form that graph libraries write is read too. A node is `{"id": 3, "kind": "switch"}`: `id` is a number
+//! or a name, `kind` is `node` (the default) or `switch`. Links are called `links` or `edges`, with `source` and
+//! `target`; `directed` makes every link one-way. The shortest form is a plain list of edges: `{"nodes": 4, "links":
+//! [[0, 1], [1, 2], [2, 3], [3, 0]], "rate_MBps": 100}`.
 
 mod format;
 
@@ -62,8 +65,8 @@ pub struct ImportError {
 const MAX_DEVICES: usize = 1 << 22;
 const MAX_LINKS: u64 = 1 << 24;
 
-/// Builds the fabric that `text` describes, called `file` in messages. Its name is the file's stem unless it has one.
-/// `technology`, where given, goes before the file's own; one of the two must be there.
+/// Builds the fabric that `text` describes, called `file` in messages. Its name is the file's stem unless it has one. A
+/// given `technology` takes precedence over the file's own; one of the two must be there.
 ///
 /// # Errors
 /// The first mistake, with its place.
@@ -120,7 +123,7 @@ impl Reader<'_> {
         let listed = self.parsed.nodes.of_kind(Kind::Node, "n");
         let nodes = self.add_names("nodes", &listed)?;
         if nodes == 0 || nodes > MAX_NODES as usize {
-            return self.wrong("nodes", format!("{nodes} nodes: allowed are 1 to {MAX_NODES}"));
+            return self.wrong("nodes", format!("{nodes} nodes: must be 1 to {MAX_NODES}"));
         }
         let mut switches = self.parsed.nodes.of_kind(Kind::Switch, "s");
         switches.extend(self.parsed.switches.iter().flat_map(|names| names.all("s")));
@@ -232,14 +235,14 @@ impl Reader<'_> {
 
     fn rate(&self, key: &str, mbps: Option<f64>) -> Result<Option<Rate>, ImportError> {
         match mbps.filter(|mbps| !(1e-6..=1e12).contains(mbps)) {
-            Some(mbps) => self.wrong(key, format!("{mbps}: allowed are 0.000001 to 1e12")),
+            Some(mbps) => self.wrong(key, format!("{mbps}: must be 0.000001 to 1e12")),
             None => Ok(mbps.map(Rate::from_mbps)),
         }
     }
 
     fn latency(&self, key: &str, us: Option<f64>) -> Result<Option<Time>, ImportError> {
         match us {
-            Some(us) if !(0.0..=1e9).contains(&us) => self.wrong(key, format!("{us}: allowed are 0 to 1e9")),
+            Some(us) if !(0.0..=1e9).contains(&us) => self.wrong(key, format!("{us}: must be 0 to 1e9")),
             us => Ok(us.map(Time::from_us)),
         }
     }
@@ -291,7 +294,7 @@ impl Reader<'_> {
                     (Some(number), links) => match links.get(number) {
                         Some(&channel) => channels.push(channel),
                         None => {
-                            let what = format!("{number} {}: allowed are 0 to {}", told(), links.len() - 1);
+                            let what = format!("{number} {}: must be 0 to {}", told(), links.len() - 1);
                             return self.wrong(&format!("{key}.cables"), what);
                         }
                     },

@@ -12,12 +12,13 @@ use crate::terms::Role;
 /// Which of equal paths a packet takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Paths {
-    /// The packets of a message take the equal paths in turn: even load, and packets of a pair may overtake each other.
+    /// The packets of a message take the equal paths round-robin: even load, and packets of a pair may overtake each
+    /// other.
     Packet,
     /// One path for each pair of nodes, by a hash of the pair (ECMP): order kept, load as even as the hash.
     Flow,
-    /// One path for each destination from any switch (D-mod-k, as subnet managers and route mappers fill their tables):
-    /// order kept, load even for shifts and exchanges.
+    /// One path for each destination from any switch (D-mod-k, as subnet managers and route mappers fill tables). It
+    /// keeps order, and spreads the load of shifts and exchanges evenly.
     Destination,
     /// At each switch the least occupied of the equal paths; packets of a pair may overtake each other.
     Adaptive,
@@ -69,7 +70,7 @@ pub struct Draw {
 }
 
 impl Draw {
-    /// For a packet with this lot (32 bits count) and place in turn.
+    /// For a packet with this lot (32 bits count) and round-robin index.
     #[inline]
     pub fn new(paths: Paths, destination: Node, lot: u64, turn: u64) -> Draw {
         Draw { lot, turn, paths, destination }
@@ -99,8 +100,8 @@ impl Draw {
         if ways < 2 {
             return 0;
         }
-        // Every choice goes on with every packet, and one more when those before it have come round: a few packets
-        // already spread over every stage, and many take every combination.
+        // Every choice advances with every packet, and once more when the choices before it have come round. A few
+        // packets already spread over every stage, and many take every combination.
         self.lot = mix(self.lot);
         // The first packet's division takes half the time: it is of half as many digits.
         if self.turn == 0 {
@@ -113,17 +114,16 @@ impl Draw {
     }
 }
 
-/// The forwarding tables of [`Paths::Destination`], as a few numbers for each device: by them a destination's number is
-/// divided before it is taken modulo the hops. Nodes of one switch have numbers in a row, whatever else numbers them.
-/// Each level of a tree uses digits of its own, as D-mod-k does, so that what one level has told apart the next spreads
-/// again.
+/// The forwarding tables of [`Paths::Destination`], as a few numbers for each device. A destination's number is divided
+/// by them before it is taken modulo the hops. Nodes of one switch have consecutive numbers, in any numbering. Each
+/// level of a tree uses its own digits, as D-mod-k does, so the next level spreads what one level has separated.
 #[derive(Debug)]
 pub struct Tables {
     /// Number of each node.
     number: Vec<u32>,
     /// Links between a device and the nearest node.
     level: Vec<u32>,
-    /// Divisor on the way up and across.
+    /// Divisor on the path up and across.
     up: Vec<u64>,
     /// Channels up.
     ups: Vec<u64>,
@@ -171,9 +171,9 @@ impl Tables {
         let apart = parallel.map_or(1, |place| place as u64 + 1);
         let own = self.up[v.0 as usize];
         (self.apart[v.0 as usize], self.ups[v.0 as usize]) = (apart, ups.len() as u64);
-        // What is told apart is the device above. Which of its parallel channels leads there is not, where these lie a
-        // round apart: the next level spreads that, too. It has no more in a group that is not full, whose leaves then have
-        // several channels to each device above.
+        // The digits distinguish the device above. They do not distinguish its parallel channels where these lie a
+        // round apart: the next level spreads that, too. It has no more in a group that is not full, whose leaves then
+        // have several channels to each device above.
         let is_round = apart > 1 && (apart as usize..ups.len()).all(|at| to(ups[at]) == to(ups[at - apart as usize]));
         let devices = if is_round && (ups.len() as u64).is_multiple_of(apart) { apart } else { ups.len() as u64 };
         // Only switches spread: what else leads on in several ways leads to different places.
@@ -196,14 +196,13 @@ impl Tables {
         u64::from(self.number[destination.0 as usize])
     }
 
-    /// By what a destination's number is divided on the way up or across from a device: the quotient modulo the hops is the
-    /// place of the one taken.
+    /// The divisor of a destination's number on the path up or across. The quotient modulo the hops is the hop's index.
     pub fn divisor(&self, device: Vertex) -> u64 {
         self.up[device.0 as usize]
     }
 
-    /// The place of the hop taken towards a destination, where a device offers `ways` of them from `first` to `last`. Of
-    /// parallel channels down it is the copy that a packet to the same node would have climbed by.
+    /// The index of the hop taken towards a destination, where a device offers `ways` of them from `first` to `last`.
+    /// Of parallel channels down it is the copy by which a packet to the same node would have climbed.
     pub fn place(&self, network: &Network, [first, last]: [Channel; 2], ways: usize, destination: Node) -> usize {
         let (at, to, number) = (network.from(first), network.to(first), self.number(destination));
         let (below, own) = (to.0 as usize, at.0 as usize);
@@ -216,8 +215,8 @@ impl Tables {
     }
 }
 
-/// The nodes by the switch that their cable comes from, then by their own number: GPUs of one host hang from a leaf each,
-/// and those of one leaf spread over all that leads down to it.
+/// The nodes by the switch that their cable comes from, then by their own number. The GPUs of one host hang from a leaf
+/// each, and those of one leaf spread over all that leads down to it.
 fn numbers(network: &Network) -> Vec<u32> {
     let mut switch = vec![u32::MAX; network.vertices()];
     let channels = (0..network.channels() as u32).map(Channel);

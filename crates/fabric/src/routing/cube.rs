@@ -1,17 +1,16 @@
-//! Dimension-order routing on a cube, by formula: lowest dimension first, the shorter way round each ring, a tie at
-//! half-way split evenly.
+//! Dimension-order routing on a cube, by formula: lowest dimension first, the shorter way round, a tie split evenly.
 //!
 //! A ring of routers deadlocks without virtual channels. Here a packet uses virtual channel 0 while the ring's
-//! wrap-around still lies ahead of it in this dimension, and 1 from then on (Dally and Seitz 1987): which of the two
-//! follows from where it is and where it goes. SCI rings need none: their access protocol (bypass FIFO, echo, retry)
-//! keeps packets moving.
+//! wrap-around still lies ahead of it in this dimension. From then on it uses 1 (Dally and Seitz 1987). Its position
+//! and destination decide between the two. SCI rings need none: their access protocol (bypass FIFO, echo, retry) keeps
+//! packets moving.
 
 use super::{Hop, State};
 use crate::network::{Network, Vertex};
 use crate::topology::Cube;
 use crate::topology::cube::MAX_DIMENSIONS;
 
-/// The way to one router of a cube.
+/// The path to one router of a cube.
 #[derive(Debug)]
 pub struct CubeToward<'a> {
     cube: &'a Cube,
@@ -20,7 +19,7 @@ pub struct CubeToward<'a> {
 }
 
 impl<'a> CubeToward<'a> {
-    /// The way to the router (or B-Link) `home`.
+    /// The path to the router (or B-Link) `home`.
     pub fn new(cube: &'a Cube, network: &'a Network, home: Vertex) -> CubeToward<'a> {
         let mut target = [0; MAX_DIMENSIONS as usize];
         cube.coordinates(cube.locate(home).0, &mut target);
@@ -57,7 +56,7 @@ impl<'a> CubeToward<'a> {
         sum
     }
 
-    /// Ways on from a router, B-Link or ring stop.
+    /// Paths on from a router, B-Link or ring stop.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         let (router, stop) = self.cube.locate(state.at);
         let mut go = |port: u32, vc: u8, share: f64| {

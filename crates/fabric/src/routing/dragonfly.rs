@@ -1,8 +1,8 @@
-//! Dragonfly routing by formula: minimal (local, global, local) and Valiant (minimal to a random intermediate group, then
-//! minimal to the destination; Kim, Dally, Scott, Abts 2008).
+//! Dragonfly routing by formula: minimal (local, global, local) and Valiant (Kim, Dally, Scott, Abts 2008). Valiant is
+//! minimal to a random intermediate group, then minimal to the destination.
 //!
 //! A router with a global link of its own to the wanted group takes it; any other spreads evenly over the group's
-//! links there. Virtual channels rise along the way (local 0, global 0, local 1, global 1, local 2), so that no cycle
+//! links there. Virtual channels rise along the path (local 0, global 0, local 1, global 1, local 2), so that no cycle
 //! of channels can form. In a single group a Valiant route goes by a random router.
 
 use super::{Hop, State};
@@ -21,7 +21,7 @@ pub enum Goal {
     Via(u32, Vertex),
 }
 
-/// The way to a goal.
+/// The path to a goal.
 #[derive(Debug)]
 pub struct DragonflyToward<'a> {
     shape: &'a Dragonfly,
@@ -30,7 +30,7 @@ pub struct DragonflyToward<'a> {
 }
 
 impl<'a> DragonflyToward<'a> {
-    /// The way to `goal`.
+    /// The path to `goal`.
     pub fn new(shape: &'a Dragonfly, network: &'a Network, goal: Goal) -> DragonflyToward<'a> {
         DragonflyToward { shape, network, goal }
     }
@@ -88,7 +88,7 @@ impl<'a> DragonflyToward<'a> {
         from(at * global)..from((at + 1) * global)
     }
 
-    /// How many ways on there are from a router.
+    /// How many paths on there are from a router.
     pub fn count(&self, state: State) -> u32 {
         let (goal, _) = self.leg(state);
         let (group, at) = self.shape.locate(state.at);
@@ -102,7 +102,7 @@ impl<'a> DragonflyToward<'a> {
         }
     }
 
-    /// The way on number `nth` of [`DragonflyToward::hops`], without the others.
+    /// The path on number `nth` of [`DragonflyToward::hops`], without the others.
     pub fn nth(&self, state: State, nth: u32) -> Option<Hop> {
         let (goal, phase) = self.leg(state);
         let (group, at) = self.shape.locate(state.at);
@@ -123,7 +123,7 @@ impl<'a> DragonflyToward<'a> {
         (nth < own.len() as u32).then(|| go(self.shape.routers - 1 + port, phase, 1.0 / own.len() as f64))
     }
 
-    /// Ways on from a router.
+    /// Paths on from a router.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         hops.extend((0..self.count(state)).filter_map(|nth| self.nth(state, nth)));
     }

@@ -1,9 +1,9 @@
 //! Forwarding tables as switches have them: the port by destination, a byte for each switch and destination.
 //!
-//! A node may have several addresses (InfiniBand's LIDs under an LMC), each with entries of its own. A sender uses one of
-//! them for all its packets to a node: sender i the address i modulo their number.
+//! A node may have several addresses (InfiniBand's LIDs under an LMC), each with entries of its own. A sender uses one
+//! of them for all its packets to a node: sender i the address i modulo their number.
 //!
-//! Nothing is worked out here: a table may lead nowhere, or in a circle. [`Forwarding::walk`] tells.
+//! Nothing is computed here. A table may lead nowhere, or in a circle: [`Forwarding::walk`] finds out.
 
 use super::lanes::Lanes;
 use super::{Hop, State};
@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// The tables of all switches.
 #[derive(Clone, Debug)]
 pub struct Forwarding {
-    /// Place of the next channel among those that leave the switch: all switches for node 0's first address, then for its
-    /// next, then for node 1, and so on.
+    /// Index of the next channel among those that leave the switch. The order is all switches for node 0's first
+    /// address, then for its next, then for node 1, and so on.
     next: Arc<[u8]>,
     addresses: u32,
     nodes: u32,
@@ -23,19 +23,19 @@ pub struct Forwarding {
 }
 
 impl Forwarding {
-    /// No way on.
+    /// No path on.
     pub const NONE: u8 = u8::MAX;
 
     /// Most channels that may leave a switch.
     pub const MOST_PORTS: usize = Forwarding::NONE as usize;
 
-    /// Tables by `place`, which says the place of the next channel among those that leave a switch, by destination.
-    /// Places that do not exist count as none.
+    /// Tables by `place`, which returns the index of the next channel among those that leave a switch, by destination.
+    /// Indices that do not exist count as none.
     pub fn new(network: &Network, mut place: impl FnMut(Node, Vertex) -> Option<u8>) -> Forwarding {
         Forwarding::addressed(network, 1, |node, _, switch| place(node, switch))
     }
 
-    /// The same for nodes with several addresses each, which `place` is told as numbers from 0.
+    /// The same for nodes with several addresses each, which `place` receives as numbers from 0.
     pub fn addressed(
         network: &Network,
         addresses: u32,
@@ -89,7 +89,7 @@ impl Forwarding {
         View { row: self.row_of(destination, address), network, nodes: self.nodes, lanes: None }
     }
 
-    /// The tables as packets from a node to another see them, on the virtual lanes that these take, where they are known.
+    /// The tables as packets between two nodes see them, on the virtual lanes that these take, where known.
     pub(crate) fn trip<'a>(&'a self, network: &'a Network, source: Node, destination: Node) -> View<'a> {
         let lanes = self.lanes().and_then(|lanes| Some((lanes, lanes.level(source, destination)?)));
         View { lanes, ..self.view(network, destination, self.address_for(source)) }
@@ -99,7 +99,7 @@ impl Forwarding {
     pub fn walk(&self, network: &Network, source: Node, destination: Node, mut each: impl FnMut(Channel)) -> bool {
         let view = self.view(network, destination, self.address_for(source));
         let Some(mut channel) = network.out(source.vertex()).next() else { return false };
-        // A way that passes more switches than there are goes in a circle.
+        // A path that passes more switches than there are goes in a circle.
         for _ in 0..=self.switches {
             each(channel);
             let at = network.to(channel);
@@ -132,12 +132,12 @@ impl View<'_> {
         (place != Forwarding::NONE).then(|| self.network.port(at, u32::from(place)))
     }
 
-    /// What a packet remembers behind a channel: 1 + the place of the channel back, which decides its next lane; else 0.
+    /// What a packet remembers behind a channel for its next lane: 1 + the index of the channel back; else 0.
     pub(crate) fn phase_behind(&self, channel: Channel) -> u8 {
         self.lanes.map_or(0, |(lanes, _)| lanes.back(channel).saturating_add(1))
     }
 
-    /// Appends the way on from `state`; packets on the lane of which nothing leaves have none.
+    /// Appends the next channel from `state`; packets on the lane that nothing leaves have none.
     pub(crate) fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         let lane = |channel| match (self.lanes, state.phase.checked_sub(1)) {
             (Some((lanes, level)), Some(back)) => lanes.lane_at(self.network, back, channel, level),

@@ -1,5 +1,5 @@
-//! Virtual lanes under forwarding tables: each pair of nodes has a service level, each switch a lane for a level by the ports
-//! that a packet comes and goes by.
+//! Virtual lanes under forwarding tables. Each pair of nodes has a service level. Each switch maps a level to a lane by
+//! the ports through which a packet enters and leaves.
 
 use crate::network::{Channel, Network, Node, Vertex};
 use std::collections::BTreeMap;
@@ -18,9 +18,9 @@ pub struct Lanes {
     nodes: u32,
     /// Every row that a switch has, once.
     rows: Vec<Row>,
-    /// Of each switch the row by the place of the channel back to where a packet came from, then of the one it takes.
+    /// For each switch, the row by the index of the channel back to where a packet came from, then of the one it takes.
     row_of: Vec<Vec<u32>>,
-    /// Of each channel, the place of the one back, at the switch that it leads to.
+    /// For each channel, the index of the one back, at the switch to which it leads.
     back: Vec<u8>,
     count: u8,
 }
@@ -30,9 +30,9 @@ impl Lanes {
     pub const DROP: u8 = 15;
     const UNKNOWN: u8 = u8::MAX;
 
-    /// From the level of each pair (source first) that has one; the row of each pair of channels that leave a switch, the
-    /// one back to where a packet came from and the one it takes; and of each channel the place of the one back, which is
-    /// the other direction of the same cable.
+    /// `level` gives the level of each pair (source first) that has one. `row` gives the row of two channels of a
+    /// switch: back to where a packet came from, and onward. `back` gives each channel's index of its cable's other
+    /// direction.
     pub fn new(
         network: &Network,
         level: impl Fn(Node, Node) -> Option<u8>,
@@ -73,7 +73,7 @@ impl Lanes {
         (level != Lanes::UNKNOWN).then_some(level)
     }
 
-    /// The lane of a packet that came to a switch by one channel and leaves by another.
+    /// The lane of a packet that arrived at a switch by one channel and leaves by another.
     pub fn lane(&self, network: &Network, came: Channel, leaves: Channel, level: u8) -> u8 {
         self.lane_at(network, self.back(came), leaves, level)
     }

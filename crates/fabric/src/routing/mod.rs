@@ -2,10 +2,11 @@
 //!
 //! A routing answers one question: where may a packet at a [`State`] go next on its [`Trip`]? A deterministic routing
 //! gives one [`Hop`], a spreading one several with their shares. The load count asks per destination
-//! ([`Routing::toward`], with the hops still to go, so that flows can be pushed farthest first); the simulator asks
-//! per packet ([`crate::Fabric::ways`]). Structured topologies answer by formula, any other graph from distances to the
-//! destination's home, worked out once per home and kept ([`paths::ShortestPaths`]), or without a table where it is a
-//! complete folded tree ([`tree::Tree`]).
+//! ([`Routing::toward`], with the hops still to go, so that flows can be pushed farthest first). The simulator asks per
+//! packet ([`crate::Fabric::ways`]).
+//!
+//! Structured topologies answer by formula. Any other graph uses distances to the destination's home, computed once per
+//! home and kept ([`paths::ShortestPaths`]). A complete folded tree needs no table ([`tree::Tree`]).
 
 pub mod choice;
 pub mod cube;
@@ -35,7 +36,7 @@ use valiant::{Legs, Valiant};
 pub struct State {
     /// The device.
     pub at: Vertex,
-    /// What the packet remembers of its way (up or down; which leg; which port it came by). A packet starts with 0.
+    /// What the packet remembers of its path (up or down; which leg; which port it came by). A packet starts with 0.
     pub phase: u8,
 }
 
@@ -55,14 +56,14 @@ pub struct Hop {
     pub vc: u8,
     /// The packet's phase after the hop.
     pub phase: u8,
-    /// Share of the flow; the shares of all ways on sum to 1.
+    /// Share of the flow; the shares of all paths on sum to 1.
     pub share: f64,
 }
 
-/// Ways on that differ in their channels alone.
+/// Paths on that differ in their channels alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Alike<'a> {
-    /// The channels, by number of the way.
+    /// The channels, by number of the path.
     pub channels: &'a [Channel],
     /// As in each [`Hop`].
     pub vc: u8,
@@ -71,7 +72,7 @@ pub struct Alike<'a> {
 }
 
 impl Alike<'_> {
-    /// The way on number `nth`.
+    /// The path on number `nth`.
     #[inline]
     pub fn hop(&self, nth: usize) -> Option<Hop> {
         let share = 1.0 / self.channels.len() as f64;
@@ -86,7 +87,8 @@ pub struct Trip {
     pub source: Node,
     /// Where it ends.
     pub destination: Node,
-    /// Intermediate group of a Valiant route, in a single group the intermediate router ([`Routing::choose_via`]); without one the route is minimal.
+    /// Intermediate group of a Valiant route, in a single group the intermediate router ([`Routing::choose_via`]);
+    /// without one the route is minimal.
     pub via: Option<u32>,
 }
 
@@ -195,8 +197,8 @@ impl Routing {
         }
     }
 
-    /// The intermediate group for a packet, chosen by `random` among those of neither end; `None` where the route is
-    /// minimal (other routings, both ends in one group, no third group).
+    /// The intermediate group for a packet, which `random` chooses among those of neither end. `None` where the route
+    /// is minimal (other routings, both ends in one group, no third group).
     pub fn choose_via(&self, attachment: &Attachment, source: Node, destination: Node, random: u64) -> Option<u32> {
         let (from, to) = self.group_ends(attachment, source, destination);
         let (low, high) = (from.min(to), from.max(to));
@@ -208,7 +210,7 @@ impl Routing {
         Some(above_low + u32::from(above_low >= high))
     }
 
-    /// The (minimal) way towards the nodes of home `group` from every state; explicit routes are left out.
+    /// The (minimal) path towards the nodes of home `group` from every state; explicit routes are left out.
     pub fn toward<'a>(&'a self, network: &'a Network, attachment: &Attachment, group: usize) -> Toward<'a> {
         let target = attachment.homes[group];
         match self {
@@ -255,7 +257,7 @@ impl Routing {
         self.is_valiant() && from != to && via != from && via != to
     }
 
-    /// The way by group `via` towards the nodes of home `group`, where the routing has such ways.
+    /// The path by group `via` towards the nodes of home `group`, where the routing has such paths.
     pub fn toward_via<'a>(
         &'a self,
         network: &'a Network,
@@ -315,12 +317,12 @@ pub(crate) enum Guide<'a> {
 }
 
 impl Guide<'_> {
-    /// Whether a packet at its destination's home goes on: one on its way to another region only passes.
+    /// Whether a packet at its destination's home goes on: one under way to another region only passes.
     pub fn passes(&self, state: State) -> bool {
         matches!(self, Guide::Toward(Toward::Legs(legs)) if legs.is_on_first(state))
     }
 
-    /// How many ways on there are, where they are known one by one: a dragonfly has hundreds of links between two groups.
+    /// How many paths on there are, where they are known one by one: a dragonfly has hundreds between two groups.
     pub fn count(&self, state: State) -> Option<u32> {
         match self {
             Guide::Toward(Toward::Dragonfly(toward)) => Some(toward.count(state)),
@@ -334,7 +336,7 @@ impl Guide<'_> {
         paths.alike(*group, state)
     }
 
-    /// The way on number `nth` of those.
+    /// The path on number `nth` of those.
     pub fn nth(&self, state: State, nth: u32) -> Option<Hop> {
         match self {
             Guide::Toward(Toward::Dragonfly(toward)) => toward.nth(state, nth),
@@ -342,7 +344,7 @@ impl Guide<'_> {
         }
     }
 
-    /// Appends the ways on from `state`; none at the home itself, but by tables, which know its port too.
+    /// Appends the paths on from `state`; none at the home itself, but by tables, which know its port too.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         match self {
             Guide::Toward(toward) => toward.hops(state, hops),
@@ -384,8 +386,7 @@ pub enum Toward<'a> {
 }
 
 impl Toward<'_> {
-    /// A number that falls with every hop (for most routings the hops still to go) and is 0 at the home; `None` if there
-    /// is no way.
+    /// A number that falls with every hop (for most routings the hops to go), 0 at the home. `None` if no path exists.
     pub fn rank(&self, state: State) -> Option<u32> {
         match self {
             Toward::Cube(cube) => Some(cube.distance(state.at)),
@@ -404,7 +405,7 @@ impl Toward<'_> {
         }
     }
 
-    /// Appends the ways on from `state`; none at the home itself.
+    /// Appends the paths on from `state`; none at the home itself.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         match self {
             Toward::Cube(cube) => cube.hops(state, hops),

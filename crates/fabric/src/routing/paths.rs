@@ -1,8 +1,7 @@
-//! Shortest paths on any graph: every one (ECMP), a single one, or the shortest that climb before they descend
-//! (up*/down*).
+//! Shortest paths on any graph: all (ECMP), a single one, or the shortest that climb before they descend (up*/down*).
 //!
-//! One array of distances per home is the whole table: the ways on from a device are the channels whose far end is one
-//! hop nearer. A complete folded tree needs no table ([`Tree`]). Packets do not pass through nodes.
+//! One array of distances per home is the whole table: the next channels of a device are those whose far end is one hop
+//! nearer. A complete folded tree needs no table ([`Tree`]). Packets do not pass through nodes.
 
 use super::tree::Tree;
 use super::{Alike, Hop, State};
@@ -13,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::OnceLock;
 
-/// No way from here.
+/// No path from here.
 const UNREACHABLE: u16 = u16::MAX;
 
 /// Shortest-path routing of a network.
@@ -21,8 +20,8 @@ const UNREACHABLE: u16 = u16::MAX;
 pub struct ShortestPaths {
     /// Take the first shortest path only.
     single: bool,
-    /// Per channel: packets cross channels in ascending rank only (up before down, dimension before dimension). Empty where
-    /// any order is allowed.
+    /// Per channel: packets cross channels in ascending rank only (up before down, dimension before dimension). Empty
+    /// where any order is allowed.
     rank: Vec<u8>,
     /// Phases of a packet: one more than the greatest rank.
     phases: u8,
@@ -63,7 +62,7 @@ impl ShortestPaths {
         ShortestPaths { single: false, rank: Vec::new(), phases: 1, lanes: 0, entering, start, first, rows, tree: None }
     }
 
-    /// The same paths, each hop in a lane of its own, of so many.
+    /// The same paths, each hop in a lane of its own, of this many.
     pub(super) fn with_lanes(self, lanes: u8) -> ShortestPaths {
         ShortestPaths { lanes, ..self }
     }
@@ -80,9 +79,9 @@ impl ShortestPaths {
         paths.with_lanes(u8::try_from(lanes).unwrap_or(u8::MAX))
     }
 
-    /// The shortest paths that never climb after a descent. Up is towards a higher tier where tiers have levels, else
-    /// towards the root of a breadth-first tree (the device with most channels, lowest number first); then towards the
-    /// lower number. No cycle of channels can then wait for each other.
+    /// The shortest paths that never climb after a descent. Up is towards a higher tier where tiers have levels.
+    /// Elsewhere it is towards the root of a breadth-first tree (the device with most channels, lowest number first),
+    /// then towards the lower number. No cycle of channels can then wait for each other.
     pub fn up_down(network: &Network, attachment: &Attachment, shape: &Shape) -> ShortestPaths {
         let depth = match shape {
             Shape::Tiers(tiers) if tiers.iter().any(|tier| tier.level > 0) => {
@@ -196,7 +195,7 @@ impl ShortestPaths {
         }
     }
 
-    /// Ways on from `state` by a row.
+    /// Paths on from `state` by a row.
     pub fn hops(&self, network: &Network, row: &Row, state: State, hops: &mut Vec<Hop>) {
         let start = hops.len();
         match row {
@@ -222,7 +221,7 @@ impl ShortestPaths {
         self.tree.is_some()
     }
 
-    /// All ways on from the device of `state` to home `group`, where a tree has them one by one.
+    /// All paths on from the device of `state` to home `group`, where a tree has them one by one.
     #[inline]
     pub fn alike(&self, group: u32, state: State) -> Option<Alike<'_>> {
         let (vc, phase) = if self.lanes > 0 { (state.phase, state.phase + 1) } else { (0, 0) };
@@ -243,7 +242,7 @@ impl ShortestPaths {
             }
             let Some(phase) = self.after(channel, state.phase) else { continue };
             let far = row[self.index(network, State { at: to, phase })];
-            // A node at distance 0 is the destination; any other node is no way through.
+            // A node at distance 0 is the destination; any other node is no path through.
             if far == here - 1 && (far == 0 || !network.is_node(to)) {
                 hops.push(Hop { channel, vc: 0, phase, share: 1.0 });
                 if self.single {

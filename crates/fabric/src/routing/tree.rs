@@ -1,9 +1,9 @@
 //! Distances in a folded tree without a search.
 //!
-//! In a complete fat tree, or k-ary n-tree, the homes below a device are a range of neighbours, and all devices above it
-//! have one and the same range below them. Devices of one level and range form a block; the blocks form a tree, and the
+//! In a complete fat tree, or k-ary n-tree, the homes below a device are a range of neighbours. All devices above it
+//! have one and the same range below them. Devices of one level and range form a block, and the blocks form a tree. The
 //! distance between a device and a home is that in the tree of blocks. A search for each home would take time and
-//! memory that grow with the square of the nodes: 65,536 nodes of a quaternary tree have 16,384 homes and 131,072 switches.
+//! memory that grow with the square of the nodes. A quaternary tree of 65,536 nodes has 16,384 homes.
 
 use crate::attachment::Attachment;
 use crate::network::{Channel, Network, Vertex};
@@ -35,8 +35,8 @@ pub struct Tree {
     ways: Ways,
 }
 
-/// The channels between devices, so that those on a way lie together: for each device those up by number, then those down
-/// by the homes that they lead to.
+/// The channels between devices, so ordered that those of a path lie together. Each device has those up by number, then
+/// those down by the homes that they lead to.
 #[derive(Debug, Default)]
 struct Ways {
     channels: Vec<Channel>,
@@ -47,8 +47,8 @@ struct Ways {
 }
 
 impl Tree {
-    /// The blocks; `None` where the network is no complete folded tree: a node with several links, a link within a level, or
-    /// a device above which not all lead to the same homes (a broken link, say).
+    /// The blocks; `None` where the network is no complete folded tree. A node may not have several links, nor a link
+    /// lie within a level. All devices above a device must lead to the same homes (a broken link may prevent it).
     pub fn find(network: &Network, at: &Attachment) -> Option<Tree> {
         if !network.node_iter().all(|node| at.has_home(node)) {
             return None;
@@ -101,8 +101,8 @@ impl Tree {
         block != NONE && self.blocks[block as usize].level + 1 == level
     }
 
-    /// Names the block above each block; `None` if its devices do not agree, one leads down into a block that does not lead
-    /// back, or the ways up do not end above all homes.
+    /// Names the block above each block. `None` if its devices differ, a block does not lead back, or homes lie
+    /// elsewhere.
     fn join(&mut self, network: &Network, upward: &[Vertex]) -> Option<()> {
         let mut seen = vec![false; self.blocks.len()];
         for &v in upward {
@@ -123,7 +123,7 @@ impl Tree {
             let level = self.blocks[own as usize].level;
             self.around(network, v).filter(|&b| self.is_below(b, level)).all(|b| self.blocks[b as usize].above == own)
         };
-        // Where every way up ends above all homes, every home can be reached.
+        // Where every path up ends above all homes, every home can be reached.
         let all = self.blocks.iter().filter(|block| block.level == 0).count() as u32;
         let leads_on = |block: &Block| match self.blocks.get(block.above as usize) {
             Some(above) => above.homes.start <= block.homes.start && block.homes.end <= above.homes.end,
@@ -211,7 +211,7 @@ impl Tree {
         if !self.of(from).homes.contains(&group) {
             return &channels[first as usize..down as usize];
         }
-        // The homes below a device are those of its children, without a gap: the last one that begins early enough has it.
+        // The homes below a device are those of its children, without a gap: the last that begins early enough has it.
         let homes = &home[down as usize..end as usize];
         let after = homes.partition_point(|&home| home <= group);
         let before = after - homes[..after].iter().rev().take_while(|&&home| home == homes[after - 1]).count();
@@ -219,7 +219,7 @@ impl Tree {
     }
 }
 
-/// Links between each device and the nearest home; `None` if one has no way there or a link joins devices of one level.
+/// Links between each device and the nearest home. `None` if one has no path or a link lies within a level.
 fn levels(network: &Network, at: &Attachment) -> Option<Vec<u32>> {
     let first = network.nodes;
     let mut level = vec![u32::MAX; network.vertices() - first as usize];

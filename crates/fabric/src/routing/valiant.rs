@@ -1,9 +1,9 @@
-//! Valiant routing on any graph whose switches lie in regions ([`Network::region`]): shortest to the nearest switch of a
-//! random other region, then shortest to the destination (Valiant and Brebner, STOC 1981).
+//! Valiant routing on any graph whose switches lie in regions ([`Network::region`]; Valiant and Brebner, STOC 1981). It
+//! is shortest to the nearest switch of a random other region, then shortest to the destination.
 //!
-//! A region is a group of a Dragonfly+, or one switch of a Slim Fly or HyperX. Each hop has a lane of its own: first legs
-//! begin with lane 0, second legs with the one after the longest first leg. Lanes rise along every way, so that no cycle of
-//! channels can form. Packets without an intermediate region take shortest paths, from lane 0 on.
+//! A region is a group of a Dragonfly+, or one switch of a Slim Fly or HyperX. Each hop has a lane of its own: first
+//! legs begin with lane 0, second legs with the one after the longest first leg. Lanes rise along every path, so that
+//! no cycle of channels can form. Packets without an intermediate region take shortest paths, from lane 0 on.
 
 use super::paths::{Row, ShortestPaths};
 use super::{Hop, State};
@@ -64,12 +64,12 @@ impl Valiant {
         Row::Searched(Cow::Borrowed(self.rows[via as usize].get_or_init(search)))
     }
 
-    /// The way to region `via` alone, where it ends.
+    /// The path to region `via` alone, where it ends.
     pub fn toward_region<'a>(&'a self, network: &'a Network, via: u32) -> Legs<'a> {
         Legs { valiant: self, network, first: Some((via, self.row(network, via))), second: None }
     }
 
-    /// The way to the nodes of home `group`, by region `via` if there is one; `keep`: distances serve later calls.
+    /// The path to the nodes of home `group`, by region `via` if there is one; `keep`: distances serve later calls.
     pub(super) fn legs<'a>(
         &'a self,
         network: &'a Network,
@@ -83,19 +83,19 @@ impl Valiant {
     }
 }
 
-/// The way of a packet.
+/// The path of a packet.
 #[derive(Debug)]
 pub struct Legs<'a> {
     valiant: &'a Valiant,
     network: &'a Network,
-    /// The region on the way, and distances to it.
+    /// The region on the path, and distances to it.
     first: Option<(u32, Row<'a>)>,
     /// Distances to the destination's home.
     second: Option<Row<'a>>,
 }
 
 impl Legs<'_> {
-    /// The region that a packet is still on its way to.
+    /// The region to which a packet is still under way.
     fn ahead(&self, state: State) -> Option<&Row<'_>> {
         let is_behind = |via: u32| state.phase >= self.valiant.longest || self.valiant.region(state.at) == via;
         self.first.as_ref().filter(|(via, _)| !is_behind(*via)).map(|(_, row)| row)
@@ -106,7 +106,7 @@ impl Legs<'_> {
         self.ahead(state).is_some()
     }
 
-    /// Falls with every hop and is 0 at the end; `None` if there is no way.
+    /// Falls with every hop and is 0 at the end; `None` if there is no path.
     pub fn rank(&self, state: State) -> Option<u32> {
         let distance = |row| self.valiant.paths.distance(self.network, row, state);
         match (self.ahead(state), &self.second) {
@@ -116,7 +116,7 @@ impl Legs<'_> {
         }
     }
 
-    /// Appends the ways on from `state`.
+    /// Appends the paths on from `state`.
     pub fn hops(&self, state: State, hops: &mut Vec<Hop>) {
         let paths = &self.valiant.paths;
         match (self.ahead(state), &self.second) {

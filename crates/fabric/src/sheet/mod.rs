@@ -361,7 +361,7 @@ impl<'s> Table<'s> {
         let source = table.text("source");
         let status = table.choice("status", STATUSES);
         let number = table.stated_number("value", factor, &unit, range);
-        // Looked at all the same: beside a wrong value it is no unknown key.
+        // Read in any case: next to a wrong value it is no unknown key.
         let is_uncertain = table.has("uncertainty");
         let uncertain = number.filter(|_| is_uncertain).and_then(|number| table.uncertainty(number));
         let more = more(&table);
@@ -378,8 +378,7 @@ impl<'s> Table<'s> {
         Some((value, more))
     }
 
-    /// `uncertainty = "20 %"`, or the least and greatest plausible number as `uncertainty = [low, high]` in the value's
-    /// unit.
+    /// `uncertainty = "20 %"`, or the least and greatest plausible number as `uncertainty = [low, high]`, in its unit.
     fn uncertainty(&self, number: f64) -> Option<[f64; 2]> {
         const ALLOWED: &str = "\"20 %\", or [least, most] in the value's unit, with the value between them";
         let value = self.get("uncertainty")?;
@@ -403,7 +402,7 @@ impl<'s> Table<'s> {
         range
     }
 
-    /// The number of a value, checked in base units, told in the unit that the file states.
+    /// The number of a value, checked in base units, and reported in the unit that the file states.
     fn stated_number(
         &self,
         key: &str,
@@ -437,7 +436,7 @@ impl<'s> Table<'s> {
         }
     }
 
-    /// Tells every key that nobody asked for.
+    /// Reports every key that nobody asked for.
     pub(crate) fn finish(self) {
         let asked = self.asked.borrow();
         let mut allowed: Vec<&str> = asked.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! What stands in whatever the technology, where neither a machine nor its technology's record says better.
+//! Assumptions for any technology, where neither a machine nor its technology's record states better.
 
 use super::{Assumption, assumption};
 

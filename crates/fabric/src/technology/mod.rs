@@ -1,8 +1,8 @@
 //! Technologies: what a network of some make does, stated once and with its source.
 //!
 //! A part of the catalog says which technology it is (`technology = "infiniband"`), and so does a graph. The record of
-//! that technology says how blocked packets behave, what model of adapters fits, how packets are framed, which routing
-//! is usual and which of equal paths a packet takes. Nothing is guessed from another value.
+//! that technology says how blocked packets behave, how packets are framed, and what model of adapters fits. It also
+//! says which routing is usual, and which of equal paths a packet takes. Nothing is guessed from another value.
 //!
 //! To add a technology, write a file with a `pub const RECORD: Technology` and add one line to [`TECHNOLOGIES`].
 //!
@@ -136,7 +136,7 @@ pub struct Technology {
     pub routing: Statement<&'static [RoutingSpec]>,
     /// Which of equal paths a packet takes.
     pub paths: Statement<Paths>,
-    /// Messages of a node that its adapter serves in turn.
+    /// Messages of a node that its adapter serves round-robin.
     pub streams: Statement<u16>,
     /// Packets that a node may have unanswered. `None`: no limit of its own.
     pub outstanding: Option<Statement<u16>>,
@@ -177,8 +177,7 @@ pub fn names() -> String {
     TECHNOLOGIES.iter().map(|technology| technology.name).collect::<Vec<_>>().join(", ")
 }
 
-/// What adapters for remote DMA take where a part does not say: by analogy with the generations of the catalog's
-/// InfiniBand parts.
+/// Assumptions for adapters of remote DMA, by analogy with the generations of the catalog's InfiniBand parts.
 const RDMA: &[Assumption] = &[
     assumption(
         "adapter_latency",

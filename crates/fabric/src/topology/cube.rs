@@ -1,10 +1,10 @@
-//! r-ary f-cubes: rings, tori of routers (one or several nodes each), SCI multicubes whose nodes join their rings by
-//! a B-Link.
+//! r-ary f-cubes: rings, tori of routers (one or several nodes each), SCI multicubes whose nodes join rings by a
+//! B-Link.
 //!
-//! Layout of a torus of routers: nodes, then routers; a router's ports are `+` (and `-`) of each dimension, then its
-//! nodes. Layout of an SCI cube: nodes, then their B-Links, then ring stops (node-major); a B-Link's ports are its
-//! ring stops, then the node; a ring stop's ports are the ring's next stop, then the B-Link. Dimensions of extent 1
-//! have no channels and are dropped. Dimension 0 varies fastest with the router's number.
+//! Layout of a torus of routers: nodes, then routers. A router's ports are `+` (and `-`) of each dimension, then its
+//! nodes. Layout of an SCI cube: nodes, then their B-Links, then ring stops (node-major). A B-Link's ports are its ring
+//! stops, then the node. A ring stop's ports are the ring's next stop, then the B-Link. Dimensions of extent 1 have no
+//! channels and are dropped. Dimension 0 varies fastest with the router's number.
 
 use super::{PORTS, Registered, Shape, Topology, TopologySpec, check_channels, check_range, invalid};
 use crate::error::{BuildError, MAX_NODES};

@@ -1,9 +1,9 @@
 //! Dragonflies: groups whose routers are all joined, joined group to group (Kim, Dally, Scott, Abts 2008).
 //!
-//! There are as many groups as the nodes need; a single one has the routers that its nodes need, several are built
-//! whole, and the last may lack nodes. The global ports of a group
-//! are dealt out to the other groups in turn, so that every pair of groups has the same number of links; ports left
-//! over stay free. A router's ports: the other routers of its group in ascending order, its global links, its nodes.
+//! There are as many groups as the nodes need. A single group has the routers that its nodes need. Several are built
+//! whole, and the last may lack nodes. The global ports of a group are dealt to the other groups in turn. Every pair of
+//! groups thus has the same number of links; ports left over stay free. A router's ports are the other routers of its
+//! group in ascending order, then its global links, then its nodes.
 
 use super::{Registered, Shape, Topology, TopologySpec, check_channels, check_range, invalid};
 use crate::error::BuildError;

@@ -1,8 +1,8 @@
-//! Dragonfly+ (Shpiner et al., HiPINEB 2017; Megafly: Flajslik et al., 2018): groups of leaves and spines, each leaf joined
-//! to each spine of its group, spines joined to those of other groups.
+//! Dragonfly+ (Shpiner et al., HiPINEB 2017; Megafly: Flajslik et al., 2018): groups of leaves and spines. Each leaf is
+//! joined to each spine of its group, and spines to those of other groups.
 //!
-//! Shortest paths go up to a spine, over at most one global link to a spine of the other group, and down. No channel of one
-//! kind waits for one of a kind before it, so that packets cannot wait for each other in a circle.
+//! Shortest paths go up to a spine, over at most one global link to a spine of the other group, and down. No channel of
+//! one kind waits for one of a kind before it, so packets cannot wait for each other in a cycle.
 
 use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid, sharing};
 use crate::error::BuildError;

@@ -1,11 +1,13 @@
 //! Folded Clos networks: leaf-spine, three-level and deeper fat trees, k-ary n-trees; with oversubscribed leaves and
 //! partial populations.
 //!
-//! A block of level 0 is a leaf. A block of a higher level joins up to k = radix / 2 blocks of the level below by
-//! switches with k ports down and k up, one for every up port of a lower block, and each lower block has one link to
-//! each of them. The top level has no up ports to keep: where a vendor turns them down, it joins up to `radix` blocks,
-//! and where there are fewer, it has fewer switches with parallel links. Nodes fill leaves in order, leaves fill blocks
-//! in order. Where an oversubscription does not divide a leaf's ports, the leaf has the next port up, not one less.
+//! A block of level 0 is a leaf. A block of a higher level joins up to k = radix / 2 blocks below by switches with k
+//! ports down and k up. It has one switch for every up port of a lower block, and each lower block has one link to each
+//! switch. The top level needs no up ports. Where a vendor turns them down, it joins up to `radix` blocks. Where there
+//! are fewer, it has fewer switches with parallel links.
+//!
+//! Nodes fill leaves in order, leaves fill blocks in order. Where an oversubscription does not divide a leaf's ports,
+//! the leaf has the next port up, not one less.
 
 use super::switches::{MAX_PORTS, RADIX};
 use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
@@ -18,8 +20,8 @@ use crate::terms::Role;
 pub(crate) const ENTRY: Registered =
     Registered { kind: "fat-tree", meaning: "folded Clos in any number of levels; k-ary n-tree", read };
 
-/// Folded Clos of switches with `radix` ports in `levels` levels, as small as the number of nodes allows; also the k-ary
-/// n-tree (`top_all_down = false`, k = radix / 2).
+/// Folded Clos of switches with `radix` ports in `levels` levels, as small as the number of nodes allows. Also the
+/// k-ary n-tree (`top_all_down = false`, k = radix / 2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct FatTree {
     /// Ports of a switch.
@@ -33,7 +35,8 @@ pub struct FatTree {
 }
 
 impl FatTree {
-    /// Nodes that so many levels hold: a leaf's, times k for each level between, times the ports of the top that lead down.
+    /// Nodes that so many levels hold: a leaf's, times k for each level between, times the ports of the top that lead
+    /// down.
     pub fn most(&self, levels: u32) -> u64 {
         let top = u64::from(self.top_down());
         match levels {
@@ -64,7 +67,7 @@ fn read(table: &Table<'_>) -> Option<TopologySpec> {
     Some(TopologySpec::new(FatTree { radix: radix?, levels, oversubscription, top_all_down }))
 }
 
-/// Oversubscriptions that a leaf of so many ports may have.
+/// Oversubscriptions that a leaf of this many ports may have.
 fn ratios(radix: u32) -> std::ops::RangeInclusive<f64> {
     1.0 / 64.0..=f64::from(radix)
 }
@@ -112,7 +115,7 @@ fn build(nodes: u32, tree: &FatTree) -> Result<(Network, Shape), BuildError> {
     for node in 0..nodes {
         b.link(Vertex(node), Vertex(leaf.0 + node / plan.leaf_down), Role::Link);
     }
-    // Of the level below: first switch, blocks, switches at the top of each block, up ports of each switch.
+    // For the level below: first switch, blocks, switches at the top of each block, up ports of each switch.
     let (mut below, mut blocks, mut tops, mut ups) = (leaf, plan.leaves, 1, plan.leaf_up);
     for level in 1..plan.levels {
         let is_top = level + 1 == plan.levels;
@@ -140,7 +143,7 @@ fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
         return Err(invalid(format!("radix = {radix}: an even number")));
     }
     if !ratios(radix).contains(&oversubscription) {
-        return Err(invalid(format!("oversubscription = {oversubscription}: allowed are 1/64 to the radix, {radix}")));
+        return Err(invalid(format!("oversubscription = {oversubscription}: must be 1/64 to the radix, {radix}")));
     }
     let k = radix / 2;
     let alone = tree.top_down();
@@ -165,8 +168,8 @@ fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
     let ups = if needed == 2 { leaf_up } else { k };
     let least = if top_all_down { (blocks * ups).div_ceil(radix) } else { ups };
     check_channels(2 * (u64::from(n) + u64::from(needed) * u64::from(leaves) * u64::from(leaf_up)))?;
-    // The links of a switch spread evenly over the switches above where their number can divide its up ports and no more
-    // than double; else the first ones get a link more each.
+    // The links of a switch spread evenly over the switches above where their number can divide its up ports and at
+    // most double. Otherwise the first ones get one more link each.
     let even = (least..=ups).find(|&c| ups.is_multiple_of(c)).unwrap_or(ups);
     let fits = |c: u32| blocks * ups.div_ceil(c) <= if top_all_down { radix } else { k };
     let uneven = (least..=ups).find(|&c| fits(c)).unwrap_or(ups);

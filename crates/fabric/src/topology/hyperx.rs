@@ -1,8 +1,7 @@
-//! HyperX (Ahn et al., SC 2009): a grid of switches in which every switch has a link to each other switch that differs
-//! from it in one coordinate only.
+//! HyperX (Ahn et al., SC 2009): a grid of switches, each with a link to every other that differs in one coordinate.
 //!
-//! A packet needs one hop for each coordinate in which its ends differ. In dimension order there is one path (but for
-//! parallel links) and no cycle of channels; shortest paths may correct the coordinates in any order.
+//! A packet needs one hop for each coordinate in which its ends differ. In dimension order there is one path (except
+//! for parallel links) and no cycle of channels. Shortest paths may correct the coordinates in any order.
 
 use super::{Registered, Shape, Tier, Topology, TopologySpec, check_channels, check_range, invalid};
 use crate::error::BuildError;

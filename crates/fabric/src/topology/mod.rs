@@ -51,7 +51,7 @@ pub trait Topology: Any + std::fmt::Debug + Send + Sync {
     }
     /// Its parameters as a file states them.
     fn fields(&self) -> Vec<(&'static str, String)>;
-    /// Ports that a switch of it needs (of nodes that are their own routers: the node), where its parameters tell.
+    /// Ports that a switch of it needs (or a node that is its own router), where its parameters decide them.
     fn ports(&self) -> Option<u32> {
         let fields = self.fields();
         fields.iter().find(|(key, _)| ["radix", "ports"].contains(key)).and_then(|(_, ports)| ports.parse().ok())
@@ -118,7 +118,7 @@ pub enum Shape {
 pub struct Cabled {
     /// Name of each vertex.
     pub names: Vec<String>,
-    /// Of each channel the port that it leaves by and the port that it enters by.
+    /// For each channel, the port by which it leaves and the port by which it enters.
     pub ports: Vec<[u8; 2]>,
 }
 
@@ -197,7 +197,7 @@ fn role_of_vertex(network: &Network, vertex: Vertex) -> String {
 /// See [`crate::Fabric::build`].
 pub fn build(topology: &TopologySpec, nodes: u32) -> Result<(Network, Shape), BuildError> {
     if nodes == 0 || nodes > MAX_NODES {
-        return Err(invalid(format!("{nodes} nodes: allowed are 1 to {MAX_NODES}")));
+        return Err(invalid(format!("{nodes} nodes: must be 1 to {MAX_NODES}")));
     }
     topology.build(nodes)
 }
@@ -232,6 +232,6 @@ pub(crate) fn check_channels(channels: u64) -> Result<(), BuildError> {
 pub(crate) fn check_range(name: &str, value: u32, allowed: std::ops::RangeInclusive<u32>) -> Result<(), BuildError> {
     match allowed.contains(&value) {
         true => Ok(()),
-        false => Err(invalid(format!("{name} = {value}: allowed are {} to {}", allowed.start(), allowed.end()))),
+        false => Err(invalid(format!("{name} = {value}: must be {} to {}", allowed.start(), allowed.end()))),
     }
 }

@@ -1,14 +1,16 @@
 //! GPU fabrics with rails: GPU i of every host on rail i, a scale-up network inside each host.
 //!
-//! Rails that stand apart (rail-only) do not meet outside the hosts. Traffic to another rail goes over the scale-up network
-//! into the memory of the host's GPU on the right rail, and on from there by that GPU's host bus and NIC; at the far end it
-//! arrives at its GPU. Hence a GPU's memory has links to the scale-up network and one to its NIC, whose receiving side
-//! delivers to the GPU itself; and scale-up traffic crosses no host bus.
+//! Rails that stand apart (rail-only) do not meet outside the hosts. Traffic to another rail goes over the scale-up
+//! network to the host's GPU on the right rail. From its memory it goes on by that GPU's host bus and NIC, and arrives
+//! at its GPU. A GPU's memory therefore has links to the scale-up network and one to its NIC, whose receiving side
+//! delivers to the GPU itself. Scale-up traffic crosses no host bus.
+//!
 //! Rails that are joined (rail-optimised) share their spines, or beyond those cores. Then a GPU has its NIC for itself:
 //! traffic to another rail of another host goes through the switches.
-//! Hosts are built whole, so the fabric may have more nodes than asked for. All levels have full bisection; rails apart are
-//! one switch each where that suffices. Where leaves are too many for spines above all of them, they stand in groups, each
-//! with spines of its own, and cores join the groups: those of one rail, or of all rails where these are joined.
+//!
+//! Hosts are built whole, so the fabric may have more nodes than asked for. All levels have full bisection; rails apart
+//! are one switch each where that suffices. Where leaves are too many for spines above all of them, they stand in
+//! groups, each with its own spines. Cores then join the groups: those of one rail, or of all joined rails.
 
 use super::switches::RADIX;
 use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid, sharing};
@@ -113,7 +115,7 @@ pub struct RailLevels {
 }
 
 impl Rail {
-    /// The switches for so many hosts.
+    /// The switches for this many hosts.
     ///
     /// # Errors
     /// More hosts than the rails hold.

@@ -1,10 +1,10 @@
-//! Slim Fly (Besta, Hoefler, SC 2014): switches joined as a graph of McKay, Miller and Širáň, in which any two are at most
-//! two links apart, with nearly as many switches as that allows (deployed: Blach et al., NSDI 2024).
+//! Slim Fly (Besta, Hoefler, SC 2014): switches joined as a graph of McKay, Miller and Širáň. Any two are at most two
+//! links apart, with nearly as many switches as that allows (deployed: Blach et al., NSDI 2024).
 //!
 //! For a prime q = 4w + δ, δ = 1 or -1, there are 2q² switches (0, x, y) and (1, m, c), all numbers modulo q. Switches
-//! (0, x, y) and (0, x, y') are joined if y - y' is in the set X, (1, m, c) and (1, m, c') if c - c' is in X', and (0, x, y)
-//! and (1, m, c) if y = mx + c. Each has k' = (3q - δ) / 2 links, and carries k' / 2 nodes, rounded
-//! up if it has the ports.
+//! `(0, x, y)` and `(0, x, y')` are joined if y - y' is in the set X; `(1, m, c)` and `(1, m, c')` if c - c' is in X'.
+//! Switches (0, x, y) and (1, m, c) are joined if y = mx + c. Each has k' = (3q - δ) / 2 links, and carries k' / 2
+//! nodes, rounded up if it has the ports.
 
 use super::{PORTS, Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
 use crate::error::BuildError;

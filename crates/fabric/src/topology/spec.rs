@@ -5,7 +5,7 @@ use std::any::Any;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The shape of the network; sizes that depend on the number of nodes are worked out when it is built.
+/// The shape of the network; sizes that depend on the number of nodes are computed when it is built.
 #[derive(Clone, Debug)]
 pub struct TopologySpec(Arc<dyn Topology>);
 
@@ -14,7 +14,7 @@ impl TopologySpec {
     pub fn new(topology: impl Topology) -> TopologySpec {
         TopologySpec(Arc::new(topology))
     }
-    /// Its parameters, if it is of this kind: for what is said of one kind alone, as a closed form of rings.
+    /// Its parameters, if it is of this kind, for questions about one kind alone, such as a closed form of rings.
     pub fn get<T: Topology>(&self) -> Option<&T> {
         let any: &dyn Any = &*self.0;
         any.downcast_ref()

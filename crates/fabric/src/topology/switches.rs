@@ -1,7 +1,7 @@
 //! Small networks of crossbars: M02's linear array, ring and Clos64, a single crossbar, and a machine's memory.
 //!
-//! Nodes fill switches in order: a switch is full before the next one gets nodes. `groups` says how many nodes are on each
-//! switch of a line or ring, where that is not all that its ports hold: uneven groups, and switches filled in part.
+//! Nodes fill switches in order: a switch is full before the next one gets nodes. `groups` gives the nodes on each
+//! switch of a line or ring that its ports do not decide: uneven groups, and switches filled in part.
 
 use super::{PORTS, Registered, Shape, Tier, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
 use crate::error::BuildError;
@@ -206,8 +206,8 @@ fn with_groups(mut fields: Vec<(&'static str, String)>, groups: &[u32]) -> Vec<(
     fields
 }
 
-/// How many of the stated groups `nodes` nodes fill, in order; each leaves its switch the ports that `used` gives for that
-/// many switches and this one.
+/// How many of the stated groups `nodes` nodes fill, in order. Each group leaves its switch the ports that `used` gives
+/// for that many switches and this one.
 fn filled(nodes: u32, ports: u32, groups: &[u32], used: impl Fn(u32, u32) -> u32) -> Result<u32, BuildError> {
     let held = groups.iter().scan(0, |sum, &group| {
         *sum += u64::from(group);

@@ -1,4 +1,4 @@
-//! The embedded catalog is whole, and files with mistakes are told all of them, with their places.
+//! The embedded catalog is whole. All mistakes of a file are reported, with their places.
 
 use hotlink_fabric::catalog::{self, Library, Lines, Mistake, nearest};
 use hotlink_fabric::flow_control::{FLOW_CONTROLS, FlowControl};
@@ -283,7 +283,7 @@ fn the_nearest_name_is_found_and_a_far_one_is_not_offered() {
     assert_eq!(nearest("banana", ["gross", "measured"]), None);
 }
 
-/// What is one too many is refused where it stands, and the range that is named there is that of the topology.
+/// A value that is one too large is refused at its place, with the range of the topology.
 #[test]
 fn a_range_that_is_told_is_the_one_that_holds() {
     for (kind, key, rest, most) in [
@@ -321,7 +321,7 @@ fn a_range_that_is_told_is_the_one_that_holds() {
     );
 }
 
-/// A list of one's own is named by its way from the fabric's file, and has names of its own.
+/// A list of one's own is named by its path from the fabric's file, and has names of its own.
 #[test]
 fn a_fabric_may_be_priced_by_a_list_of_ones_own() {
     let fabric = |list: &str, item: &str| {

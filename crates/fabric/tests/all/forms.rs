@@ -1,4 +1,4 @@
-//! M02's equations: golden values (worked out by hand or printed by the seed), and properties they must have.
+//! M02's equations: golden values (computed by hand or printed by the seed), and properties that they must have.
 
 use hotlink_fabric::spec::Capacities::{self, Measured, Theoretical};
 use hotlink_fabric::{catalog, forms};
@@ -61,7 +61,7 @@ fn theory_uses_gross_rates_and_packet_efficiency() {
     assert!((clos.efficiency - efficiency).abs() < 1e-15);
 }
 
-/// Eq. 2 by counting turns one by one: a packet from 0 crosses a B-Link at its source, at its target, and where it
+/// Eq. 2 by counting turns one by one. A packet from 0 crosses a B-Link at its source, at its target, and where it
 /// passes from one ring to the next.
 #[test]
 fn hot_b_link_is_what_counting_turns_gives() {

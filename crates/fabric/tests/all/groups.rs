@@ -17,7 +17,7 @@ fn channels(fabric: &Fabric, role: Role) -> usize {
     (0..network.channels() as u32).filter(|&c| network.role(Resource::Channel(Channel(c))) == role).count()
 }
 
-/// Hops of the shortest way.
+/// Hops of the shortest path.
 fn hops(fabric: &Fabric, from: u32, to: u32) -> usize {
     let network = &fabric.network;
     let (mut reached, mut hops) = (std::collections::BTreeSet::from([Node(from).vertex()]), 0);
@@ -78,8 +78,9 @@ fn rails_that_are_joined_meet_in_spines_or_above_them() {
     let three = built(joined(8), 48);
     assert_eq!(channels(&three, Role::SwitchLink), 2 * (12 * 4 + 16 * 4));
     assert_eq!([hops(&three, 0, 16), hops(&three, 0, 17)], [6, 8]);
-    // Seventeen hosts: five leaves a rail, more than a spine's four ports. Each rail has groups of three and of two leaves, each
-    // under four spines of its own, and cores join all eight groups. A spine has three links down, hence as many up.
+    // Seventeen hosts: five leaves a rail, more than a spine's four ports. Each rail has groups of three and of two
+    // leaves, each under four spines of its own, and cores join all eight groups. A spine has three links down, hence
+    // as many up.
     let groups = built(joined(8), 68);
     assert_eq!(channels(&groups, Role::SwitchLink), 2 * (20 * 4 + 32 * 3));
     assert_eq!([hops(&groups, 0, 4), hops(&groups, 0, 16), hops(&groups, 0, 48), hops(&groups, 0, 49)], [4, 6, 8, 8]);

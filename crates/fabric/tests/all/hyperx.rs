@@ -45,8 +45,8 @@ proptest! {
         let fabric = build(&shape, RoutingSpec::DimensionOrder);
         let demand = Traffic::AllToAll.demand(fabric.nodes(), 1).expect("all-to-all");
         let counted = hotlink_load::count(&fabric, &demand).expect("routes");
-        // What enters in the lower dimensions and leaves in the higher ones, all told every switch of the other
-        // dimensions once, for each pair of nodes of two switches.
+        // Traffic that enters in the lower dimensions and leaves in the higher ones. It passes every switch of the
+        // other dimensions once, for each pair of nodes of two switches.
         let pairs = f64::from(shape.nodes_per_switch).powi(2);
         let due = |d: usize| pairs * (shape.switches() / u64::from(shape.extents[d])) as f64 / f64::from(shape.links);
         for channel in between_switches(&fabric) {

@@ -119,7 +119,7 @@ fn routes_over_parallel_links_say_which_they_take() {
     assert_eq!(bandwidth(&text.replace("[0, 1, 0]", "[0, 0, 0]")), 5.0, "both over the first cable");
     for (cables, place, what) in [
         ("", "routes[1]", "2 parallel links from 's0' to 's1'"),
-        (", \"cables\": [0, 2, 0]", "routes[1].cables", "2 from 's0' to 's1': allowed are 0 to 1"),
+        (", \"cables\": [0, 2, 0]", "routes[1].cables", "2 from 's0' to 's1': must be 0 to 1"),
         (", \"cables\": [0, 1]", "routes[1].cables", "2 numbers for 3 hops"),
     ] {
         let wrong = graph("two-cables.json", &text.replace(", \"cables\": [0, 1, 0]", cables)).unwrap_err();

@@ -34,7 +34,8 @@ fn the_bus_limits_where_packets_cost_nothing() {
     assert!((injection("sci-torus3d", 27, 1.0) - 533.0).abs() < 1e-9);
 }
 
-/// A host that a link joins to a switch injects no more than that link carries; a processor beside its router does.
+/// A host that a link joins to a switch injects no more than that link carries. A node that is its own router injects
+/// more.
 #[test]
 fn a_host_on_a_torus_of_switches_has_a_link() {
     assert_eq!(injection("myrinet-torus3d", 8, 1.0), injection("myrinet-minimal", 8, 1.0));

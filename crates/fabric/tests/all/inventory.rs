@@ -27,7 +27,7 @@ fn pieces_are_what_one_would_buy() {
     );
 }
 
-/// A ring of six switches with four nodes each, bought as one whatever the file calls it.
+/// A ring of six switches with four nodes each, bought as one under any name in the file.
 #[test]
 fn routers_that_are_switches_are_bought() {
     let text = |topology: &str, switch: &str| {

@@ -43,7 +43,7 @@ fn hops_to(network: &Network, target: Vertex) -> Vec<Option<u32>> {
     hops
 }
 
-/// Asserts that every device knows its hops and ways to every home.
+/// Asserts that every device knows its hops and paths to every home.
 fn assert_shortest(fabric: &Fabric) {
     let network = &fabric.network;
     for (group, &home) in fabric.attachment.homes.iter().enumerate() {
@@ -66,7 +66,7 @@ fn assert_shortest(fabric: &Fabric) {
     }
 }
 
-/// Asserts that ways that are had by their number are those of the list.
+/// Asserts that paths that are had by their number are those of the list.
 fn assert_one_by_one(fabric: &Fabric, home: Vertex, state: State, ways: &[Hop]) {
     let at_home = |node: &Node| fabric.attachment.home[node.0 as usize] == home;
     let node = fabric.network.node_iter().find(at_home).expect("a home has a node");

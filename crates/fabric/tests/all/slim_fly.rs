@@ -61,5 +61,5 @@ fn the_smallest_that_holds_the_nodes_is_built_and_too_many_are_refused() {
     assert_eq!([200, 201, 588, 589].map(|nodes| switches(nodes).expect("fits")), [50, 98, 98, 242]);
     let refused = |radix, nodes| Fabric::build(&spec(radix), nodes).expect_err("too many").to_string();
     assert!(refused(64, 50_000).contains("switches of 64 ports make a Slim Fly of 35322"), "{}", refused(64, 50_000));
-    assert!(refused(9, 4).contains("radix = 9: allowed are 10 to"));
+    assert!(refused(9, 4).contains("radix = 9: must be 10 to"));
 }

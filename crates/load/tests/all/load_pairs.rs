@@ -129,7 +129,7 @@ fn carry(fabric: &Fabric, trip: Trip, amount: f64, load: &mut Load) -> usize {
     unreachable!()
 }
 
-/// Hops of a shortest way from a node to all vertices, not through nodes: breadth-first along the channels.
+/// Hops of a shortest path from a node to all vertices, not through nodes: breadth-first along the channels.
 fn distances(fabric: &Fabric, from: Node) -> Vec<usize> {
     let mut distance = vec![usize::MAX; fabric.network.vertices()];
     distance[from.0 as usize] = 0;
@@ -148,7 +148,7 @@ fn distances(fabric: &Fabric, from: Node) -> Vec<usize> {
     distance
 }
 
-/// Most hops that a routing may take where a shortest way has `shortest`.
+/// Most hops that a routing may take where a shortest path has `shortest`.
 fn most_hops(fabric: &Fabric, shortest: usize) -> usize {
     use RoutingSpec::{DragonflyMinimal, DragonflyValiant, ShortestValiant, Source, UpDown};
     match fabric.spec.routing {
@@ -247,7 +247,7 @@ proptest! {
     }
 }
 
-/// One group: a way goes by another router, but for nodes of one router, whose bytes pass it once.
+/// One group: a path goes by another router, but for nodes of one router, whose bytes pass it once.
 #[test]
 fn valiant_in_a_single_group_counts_neighbours_on_a_router() {
     let topology = TopologySpec::new(DragonflySpec { nodes_per_router: 2, routers_per_group: 4, global_per_router: 1 });
@@ -294,7 +294,7 @@ fn gpu_traffic_to_another_rail_goes_by_the_scale_up_switch_and_the_right_gpus_ni
     assert_eq!(route(0, 2), "memory of GPU 0, scale-up switch 0, memory of GPU 2, node 2");
 }
 
-/// GPUs of a host are numbered in a row and hang from a leaf each: tables that took the number of a GPU would lead all GPUs
+/// GPUs of a host have consecutive numbers and hang from a leaf each. Tables by the number of a GPU would lead all GPUs
 /// of a leaf down by a few of its cables.
 #[test]
 fn forwarding_tables_spread_the_gpus_of_a_leaf_over_its_cables() {

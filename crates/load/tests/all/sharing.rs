@@ -35,7 +35,7 @@ fn senders_cross_one_link_or_are_refused() {
     // In one row, as half the nodes further on is another row.
     assert_eq!(pairs("sci-torus2d", None, 3), Ok((36, vec![(0, 3), (1, 4), (2, 5)])));
     assert_eq!(pairs("sci-torus2d", Some(64), 4), Ok((64, vec![(0, 4), (1, 5), (2, 6), (3, 7)])));
-    // One crossbar: each has a link of its own. Two links beside each other: packets take either.
+    // One crossbar: each has a link of its own. With two parallel links, packets take either.
     for (name, nodes) in [("myrinet-minimal", 6), ("myrinet-ring2", 6), ("myrinet-ring2", 24), ("gige", 16)] {
         let refused = pairs(name, Some(nodes), 3).expect_err(name);
         assert!(refused.contains("no common link"), "{name}: {refused}");

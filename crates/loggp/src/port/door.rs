@@ -51,7 +51,7 @@ impl LogGpPort {
         }
         Ok(())
     }
-    /// A message to oneself: as long as one was measured to take, all of it the processor's; else as to any other.
+    /// A rank's message to itself. It takes as long as measured, all of it the processor's; else as to any other rank.
     fn send_own(&self, world: &mut World, place: u32, working: u64) {
         let bytes = world.flights[place as usize].bytes;
         match world.machine.message_to_self(bytes, working) {
@@ -77,8 +77,8 @@ impl LogGpPort {
             Err(missing) => _ = world.missing.insert(missing),
         }
     }
-    /// The program moves bytes between its own data and memory of the port's: free, unless the machine states what copies
-    /// take. A program that was measured has made them.
+    /// The program moves bytes between its own data and memory of the port. That is free, unless the machine states the
+    /// cost of copies. A program that was measured has made them.
     fn moves(&self, memory: Memory, offset: u64, bytes: u64) {
         let world = &mut *self.world.borrow_mut();
         let working = world.seats[self.rank as usize].uses(memory, offset, bytes);
@@ -148,7 +148,7 @@ impl Port for LogGpPort {
         if seat.current == NONE {
             return Err(Refusal::OutOfBounds);
         }
-        // The message's own cost holds the way to its place.
+        // The message's own cost holds the path to its place.
         let flight = &world.flights[seat.current as usize];
         let end = at.checked_add(to.bytes()).filter(|&end| end <= flight.bytes).ok_or(Refusal::OutOfBounds)?;
         seat.blocks.unpack(&to, flight.data.as_ref().map(|data| &data[at as usize..end as usize]))?;

@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// What a run shows beside the programs' results.
+/// What a run shows in addition to the programs' results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ran {
     /// When the last program ended.
@@ -29,7 +29,7 @@ pub struct Ran {
     pub events: u64,
     /// Times that a program was resumed.
     pub resumptions: u64,
-    /// Barriers told of and seen to be safe.
+    /// Barriers that were reported and found safe.
     pub barriers: u64,
     /// Fingerprint of the course taken.
     pub trace_hash: u64,
@@ -73,8 +73,8 @@ impl LogGp {
     pub fn ran(&self) -> Option<&Ran> {
         self.ran.as_ref()
     }
-    /// What the ranks of the last run did, if it was [`LogGp::recording`]: units of `calc` are picoseconds, and a message
-    /// that a processor carries is a `calc` and the news of it.
+    /// What the ranks of the last run did, if it was [`LogGp::recording`]. Units of `calc` are picoseconds. A message
+    /// that a processor carries is a `calc` and its notice.
     pub fn schedule(&mut self) -> Option<Schedule> {
         self.schedule.take()
     }

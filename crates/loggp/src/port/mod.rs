@@ -1,16 +1,16 @@
-//! A LogGP machine as a port: programs on ranks, the message stack below them, and below that a machine that takes each
+//! A LogGP machine as a port: programs on ranks, and the message stack below them. Below that a machine takes each
 //! message whole, at the cost of its size.
 //!
-//! A calibration of an MPI holds that MPI's protocol, so the port says [`whole_messages`](hotlink_port::Limits): the
-//! stack adds no handshake of its own. What a message costs:
+//! A calibration of an MPI holds that MPI's protocol, so the port claims [`whole_messages`](hotlink_port::Limits): the
+//! stack adds no handshake of its own. The costs of a message:
 //! - o of the sender's processor, which stalls until the adapter may send again (g, or the occupancy of the last message);
 //! - L, and the time from the head to the last byte (G, or the transit by size); the receiving adapter serves one after the
 //!   other;
 //! - o of the receiver's processor when the program takes it.
 //!
-//! On a machine whose processors move messages themselves ([`Machine::is_carried`]) a message first costs the sender's
-//! processor the time to move it, and only the news of it goes through the network. How long that takes depends on what the
-//! others do meanwhile, so it is settled while the sender waits: see `work`.
+//! On a machine whose processors move messages themselves ([`Machine::is_carried`]), a message first costs the sender's
+//! processor the time to move it. Only its notice goes through the network. The time depends on what the others do
+//! meanwhile, so it is settled while the sender waits: see `work`.
 //!
 //! ```
 //! use hotlink_fabric::units::Time;

@@ -132,7 +132,7 @@ impl Reuse {
         let before = self.last.insert(place, at);
         before.map_or(0, |before| at - before)
     }
-    /// Memory is gone, and its name never comes back.
+    /// Memory is gone, and its name is never used again.
     pub fn forget(&mut self, memory: Memory) {
         let places = self.last.range((memory.0, 0)..=(memory.0, u64::MAX)).map(|(&place, _)| place);
         let places: Vec<(u64, u64)> = places.collect();

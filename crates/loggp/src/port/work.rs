@@ -1,8 +1,8 @@
 //! What a processor has yet to do, where ranks share a memory and their processors move messages themselves.
 //!
-//! A message, or a long copy, then takes longer while the other side moves one too. So what the program asks for is put in a
-//! row and done when the program waits: by then the others may have begun. A program that asks for the time before it
-//! waits settles what is in the row as things stand.
+//! A message, or a long copy, then takes longer while the other side moves one too. The program's requests therefore
+//! wait in a row until the program waits, because by then the others may have begun. A program that asks for the time
+//! before it waits settles its row at once.
 
 use super::seat::{Flight, State};
 use super::world::World;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 pub(super) enum Job {
     /// Takes this long.
     Fixed(u64, Task),
-    /// A long copy: its time beside others, and what is left of that alone.
+    /// A long copy: its time with concurrent copies, and the fraction of that time when it runs alone.
     Copy { beside: u64, alone: f64 },
     /// Moves a message to another rank, within a working set.
     Carry { place: u32, working: u64 },
@@ -96,7 +96,7 @@ impl World {
         self.pauses(rank, ps);
         self.record(|recorder| recorder.calc(rank, ps));
     }
-    /// A processor does something else for so long: what it sent has come if that is longer than the way.
+    /// A processor does something else for this long: what it sent has come if that is longer than the path.
     fn pauses(&mut self, rank: Rank, ps: u64) {
         let way = self.machine.news();
         if let Some(work) = self.seat(rank).work.as_mut().filter(|_| ps > way) {
@@ -162,14 +162,14 @@ impl World {
         let turn = self.turn(rank);
         self.push_worked(end, rank, turn);
     }
-    /// What it takes to move a message that begins now, and whether the other side moves one at the same time; if it
+    /// The time to move a message that begins now, and whether the other side moves one at the same time. If that side
     /// does so already, its message takes as long.
     fn carry(&mut self, rank: Rank, place: u32, working: u64) -> (u64, bool) {
         let Flight { to, bytes, .. } = self.flights[place as usize];
         let Some(theirs) = self.work(rank).untaken(to) else {
             let way = self.machine.news();
             let work = self.work(rank);
-            // Of a row, also the first: between two there may be what a call costs, or a copy.
+            // In a row, also the first: between two there may be what a call costs, or a copy.
             let mut soon =
                 work.jobs.iter().take(NEXT).take_while(|next| !matches!(next, Job::Fixed(ps, _) if *ps > way));
             let follows = soon.any(|next| matches!(next, Job::Carry { .. }));
@@ -222,7 +222,7 @@ impl World {
         }
         self.done(rank, running.job, now - running.start);
     }
-    /// A processor has done something, which took so long; the rank's clock has come there.
+    /// A processor has done something, and the rank's clock has advanced by its time.
     fn done(&mut self, rank: Rank, job: Job, took: u64) {
         self.record(|recorder| recorder.calc(rank, took));
         let task = if let Job::Fixed(_, task) = job { task } else { Task::Copy };

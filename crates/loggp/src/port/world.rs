@@ -1,7 +1,7 @@
 //! Everything that the ranks of one run share: the clock, what is under way, and each rank's seat.
 //!
-//! A rank's clock runs ahead of the common one by the local work that it has done since it was last resumed; what it
-//! sends then leaves when the common clock has come as far. An arrival is seen by the first poll after the rank was resumed.
+//! A rank's clock runs ahead of the common one by the local work that it has done since it was last resumed. What it
+//! sends leaves when the common clock reaches that time. The first poll after the rank was resumed sees an arrival.
 
 use super::seat::{Flight, Seat, State};
 use crate::machine::{Machine, Missing};
@@ -83,7 +83,7 @@ impl World {
     fn push(&mut self, at: u64, kind: u8, id: u32, extra: u32) {
         self.queue.push(at.max(self.now), Event::new(kind, id, extra));
     }
-    /// A rank's processor is looked at when it is done with what it does, unless that has changed by then.
+    /// A rank's processor is checked when it has done its work, unless that has changed by then.
     pub fn push_worked(&mut self, at: u64, rank: Rank, turn: u32) {
         self.push(at, WORKED, rank, turn);
     }
@@ -191,7 +191,7 @@ impl World {
     /// A rank's processor hands a message to its adapter, and stalls until that may send.
     pub fn send(&mut self, place: u32) {
         let Flight { from, to, bytes, is_carried, .. } = self.flights[place as usize];
-        // Of a message that was carried only the news goes through the network.
+        // Of a carried message only the notice goes through the network.
         let bytes = if is_carried { bytes.min(1) } else { bytes };
         let (work, gap) = (self.machine.messages.work(bytes), self.machine.messages.occupancy(bytes));
         let now = self.now;
@@ -229,7 +229,7 @@ impl World {
         let served = head.max(seat.recv_free);
         seat.recv_free = served + gap;
         seat.took_ps += gap;
-        // What an adapter hands over keeps its order.
+        // An adapter keeps the order of its messages.
         seat.last_whole = seat.last_whole.max(served + transit);
         let whole = seat.last_whole;
         self.push(whole, ARRIVES, place, 0);
@@ -278,7 +278,7 @@ impl World {
         Some(first)
     }
 
-    /// Who waits for what, when nobody can go on.
+    /// Which rank waits for what, when nobody can go on.
     pub fn stuck(&self) -> String {
         const NAMED: usize = 8;
         let waiting = self.seats.iter().enumerate().filter(|(_, seat)| seat.state == State::Waiting);

@@ -1,5 +1,5 @@
-//! The message stack on LogGP machines: the contract, every collective by every algorithm, exchanges whose time is known by
-//! hand, and schedules that are recorded and then run by themselves.
+//! The message stack on LogGP machines: the contract, every collective by every algorithm, and exchanges whose time is
+//! known by hand. Schedules are recorded and then run by themselves.
 
 use hotlink_fabric::catalog;
 use hotlink_fabric::units::Time;
@@ -150,19 +150,19 @@ impl Once {
 #[test]
 fn an_exchange_takes_what_is_known_by_hand() {
     let linear = |bytes| Once::of(Collective::Alltoall, Algorithm::Linear, bytes);
-    // o + L + 999 G + o; the copy of one's own part fits into the message's flight.
+    // o + L + 999 G + o; the copy of a rank's own part fits into the message's flight.
     assert_eq!(linear(1000).latency(&plain(MESSAGES), 2), Time(3_999_000));
     // The call first; and time, that by size: 2 us and 1000 ns.
     assert_eq!(linear(1000).latency(&calibrated(0.0), 2), Time(10_000 + 3_000_000));
-    // Processors that carry: the call, both ways at once (2 us + 2 us, less the news of 2.001 us), one's own part, and
-    // the news.
+    // Processors that carry: the call, both ways at once (2 us + 2 us, less the notice of 2.001 us), a rank's part, and
+    // the notice.
     let news = 2_001_000;
     assert_eq!(linear(1000).latency(&calibrated(1.0), 2), Time(10_000 + 4_000_000 - news + news));
     let bcast = Once::of(Collective::Bcast, Algorithm::Binomial, 1001);
     assert_eq!(bcast.latency(&plain(MESSAGES), 4), Time(2 * 4_000_000));
 }
 
-/// Algorithms of other MPIs, by hand and beside those that do the same there.
+/// Algorithms of other MPIs, by hand and against those that do the same there.
 #[test]
 fn what_other_mpis_do_takes_what_is_known_by_hand() {
     let machine = plain(MESSAGES);
@@ -181,7 +181,7 @@ fn what_other_mpis_do_takes_what_is_known_by_hand() {
     assert!(both > Time(3 * left.0) && both < Time(6 * left.0), "{left:?} {both:?}");
     // Half each way down, then the halves: less than the whole.
     assert!(time(Collective::Bcast, SplitBinary, 1 << 20, 15) < time(Collective::Bcast, Binary, 1 << 20, 15));
-    // Two exchanges of halves and quarters beside whole vectors.
+    // Two exchanges of halves and quarters, against whole vectors.
     for ranks in [4, 7, 8] {
         let [short, long] = [8, 1 << 20].map(|bytes| {
             let by = |algorithm| time(Collective::Bcast, algorithm, bytes, ranks);
@@ -207,11 +207,12 @@ fn what_other_mpis_do_takes_what_is_known_by_hand() {
 fn carried_messages_take_what_was_measured() {
     let machine = calibrated(1.0);
     let call = 10_000;
-    // One: as ping-pong, and the news of it: 1 us to move it, then 2 us and a byte.
+    // One message: as ping-pong, and its notice. 1 us to move it, then 2 us and a byte.
     let bcast = |repeat| Once { repeat, ..Once::of(Collective::Bcast, Algorithm::Binomial, 1000) };
     let (moved, news) = (1_000_000, 2_001_000);
     assert_eq!(bcast(1).latency(&machine, 2), Time(call + moved + news));
-    // In a row each takes its time of a row, and the last one's news its way: o + L + a byte + o, less o that the row has.
+    // In a row each message takes its time of a row, and the last one's notice its path. The notice is o + L + a byte +
+    // o, less o that the row has.
     let row = 600_000 + 500_000;
     assert_eq!(bcast(11).latency(&machine, 2), Time(11 * (call + row) + news - 500_000));
     // What went before long ago is no row.
@@ -231,8 +232,8 @@ fn algorithms() -> impl Strategy<Value = (Collective, Algorithm)> {
 }
 
 proptest! {
-    // A fixed seed: once in some 5,000 cases two messages of different ranks meet at a third at the same moment, and the
-    // two engines may serve either first.
+    // A fixed seed. Once in some 5,000 cases two messages of different ranks meet at a third at the same moment. The
+    // two engines may then serve either first.
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(15), failure_persistence: None, ..ProptestConfig::default() })]
     /// What the ranks did, run by the engine of schedules, takes the time that it took, on every rank.
     #[test]

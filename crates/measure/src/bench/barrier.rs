@@ -20,7 +20,7 @@ use std::time::Duration;
 /// The name of [`Device::Flags`] among the algorithms: it, too, is a way without a device.
 const FLAG: &str = "flag";
 
-/// An arrival falls between two clock edges: so many clocks more in the mean.
+/// An arrival falls between two clock edges: this many clocks more in the mean.
 const MEAN_PHASE: f64 = 0.5;
 /// More ranks have no flags between them in the messages' barrier.
 const MOST_COMPOSED: u32 = 16;
@@ -58,7 +58,7 @@ fn on_devices(asked: &asked::Barrier, devices: &[Device], pass: &mut Pass<'_>) -
     for (device, least, most) in [(Device::Rtl, 1, parts::MOST_PORTS), (Device::Flags, 2, 256)] {
         let wrong = ranks.iter().find(|&&ranks| devices.contains(&device) && !(least..=most).contains(&ranks));
         if let Some(ranks) = wrong {
-            let what = format!("--ranks {ranks} with --device {}: allowed are {least} to {most}", device.name());
+            let what = format!("--ranks {ranks} with --device {}: must be {least} to {most}", device.name());
             return Err(Error::Input(what));
         }
     }
@@ -77,7 +77,7 @@ fn on_devices(asked: &asked::Barrier, devices: &[Device], pass: &mut Pass<'_>) -
     Ok(())
 }
 
-/// What the benchmark printed: per block, times in microseconds.
+/// The benchmark's output: per block, times in microseconds.
 struct Blocks {
     inner: u64,
     bare: Vec<f64>,
@@ -151,7 +151,7 @@ fn record(session: &Session<'_>, device: Device, ranks: u32, blocks: &Blocks, ov
     if device == Device::Rtl {
         let median = |values: &[f64]| Summary::of(values).map_or(0.0, |summary| summary.median);
         record = record.with("clocks_per_barrier", median(&blocks.clocks)).with("clock_us", least(&blocks.clock));
-        // H06 slide 22: each part measured by itself, and their sum beside the whole.
+        // H06 slide 22: each part measured by itself, and their sum next to the whole.
         let (write, read) = (median(&blocks.write), median(&blocks.read));
         let process = (DEVICE_CLOCKS + MEAN_PHASE) * median(&blocks.clock);
         record = record.with("write_us", write).with("process_us", process).with("read_us", read);

@@ -101,7 +101,7 @@ fn blocks(which: Which, ranks: u32) -> u64 {
     }
 }
 
-/// What is known of the machine, for the bound.
+/// Rates of the machine, for the bound.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Rates {
     hand_off_us: f64,

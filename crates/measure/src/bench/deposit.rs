@@ -13,14 +13,14 @@ pub(crate) fn run(asked: &asked::Deposit, pass: &mut Pass<'_>) -> Result<(), Err
     let session = pass.session;
     let word = asked.word;
     if ![4, 8].contains(&word) {
-        return Err(Error::Input(format!("--word {word}: allowed are 4 and 8")));
+        return Err(Error::Input(format!("--word {word}: must be 4 or 8")));
     }
     if let Some(size) = asked.sizes.iter().find(|&&size| size == 0 || size % word != 0) {
-        let what = format!("--size {size}: words have {word} B; allowed are multiples of {word} from {word} on");
+        let what = format!("--size {size}: words have {word} B; must be a multiple of {word} from {word} on");
         return Err(Error::Input(what));
     }
     if let Some(stride) = asked.strides.iter().find(|&&stride| stride > 4096) {
-        return Err(Error::Input(format!("--strides {stride}: allowed are 1 to 4096")));
+        return Err(Error::Input(format!("--strides {stride}: must be 1 to 4096")));
     }
     session.fits(&asked.sizes, 2, 1 + asked.strides.iter().copied().max().unwrap_or(1))?;
     let over = session.oversubscribed(2);

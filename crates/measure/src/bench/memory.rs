@@ -47,7 +47,7 @@ fn points(asked: &asked::Copying) -> Result<Vec<MemoryPoint>, Error> {
             let extent = u128::from(size) * u128::from(stride) + u128::from(size);
             if extent > u128::from(most) {
                 let what = format!("{size} B at stride {stride} span {extent} B");
-                return Err(Error::Input(format!("--size, --strides: {what}; allowed here are {most} B")));
+                return Err(Error::Input(format!("--size, --strides: {what}; at most {most} B are possible here")));
             }
             points.push(MemoryPoint { size, stride });
         }

@@ -70,8 +70,8 @@ pub(crate) fn run(asked: &asked::Pairs, pass: &mut Pass<'_>) -> Result<(), Error
     Ok(())
 }
 
-/// Sets what a record says of its pair beside the others, by the values of all blocks, and gives a line for each pair that
-/// is slow.
+/// Compares each record's pair with the others, by the values of all blocks, and notes it in the record. Returns a line
+/// for each slow pair.
 pub(crate) fn judge(factor: f64, records: &mut [Record]) -> Vec<String> {
     let mut told = Vec::new();
     let size = |record: &Record| record.number("size_B").unwrap_or(0.0);

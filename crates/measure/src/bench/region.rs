@@ -29,7 +29,7 @@ pub(crate) fn run(asked: &asked::Region, pass: &mut Pass<'_>) -> Result<(), Erro
     Ok(())
 }
 
-/// Every kind with every memory, set-up, size and hold.
+/// Every kind with every memory, way of setup, size and hold.
 fn all(asked: &asked::Region, session: &Session<'_>) -> Vec<(Regions, Memory)> {
     let mut all = Vec::new();
     for &kind in &asked.kinds {
@@ -69,7 +69,7 @@ fn record(
         return Ok(head.with("note", what.as_str()));
     }
     let us = summary(&user.access)?.median;
-    // Whoever moves them, the bytes are copied: no faster than all ranks that have a part in it copy them together.
+    // The bytes are copied, whatever moves them: no faster than all ranks of the region copy them together.
     let copies_mbps = session.copy_rate(regions.size, 2)?;
     let route = session.route(memory, false, crossed);
     let bound = hotlink_bound::local::copies(route.peak(copies_mbps, 1));

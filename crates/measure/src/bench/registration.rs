@@ -1,4 +1,4 @@
-//! `registration`: what caching set-ups is worth on this machine (W01 s10).
+//! `registration`: the saving by a registration cache on this machine (W01 s10).
 
 use crate::clock::timer;
 use crate::pass::Pass;
@@ -16,7 +16,7 @@ pub(crate) fn run(asked: &asked::Registration, pass: &mut Pass<'_>) -> Result<()
     let session = pass.session;
     session.without_buffers()?;
     if let Some(size) = asked.sizes.iter().find(|&&size| !(1..=1 << 30).contains(&size)) {
-        return Err(Error::Input(format!("--size {size}: allowed are 1 B to 1 GiB")));
+        return Err(Error::Input(format!("--size {size}: must be 1 B to 1 GiB")));
     }
     let plan = session.plan();
     pass.expect(2 * asked.sizes.len());
@@ -31,7 +31,7 @@ pub(crate) fn run(asked: &asked::Registration, pass: &mut Pass<'_>) -> Result<()
     Ok(())
 }
 
-/// Copies with the set-up kept and made each time, one of each in turn: what disturbs one disturbs both.
+/// Copies with the registration kept and made each time, one of each in turn, so that noise meets both.
 fn records(session: &Session<'_>, size: u64, how: Reach, plan: &Plan) -> Result<Vec<Record>, Error> {
     let failed = |error: std::io::Error| Error::Check(format!("measure registration: {size} B: {error}"));
     let mut block = Registration::new(size as usize).map_err(failed)?;

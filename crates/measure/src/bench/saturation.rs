@@ -15,7 +15,7 @@ pub(crate) fn run(asked: &asked::Saturation, pass: &mut Pass<'_>) -> Result<(), 
     let ranks = session.ranks(asked_for, &[2, 4, 6, 8])?;
     let pairs: Vec<u32> = ranks.iter().map(|ranks| ranks / 2).collect();
     if let Some(many) = pairs.iter().find(|&&pairs| pairs > 32) {
-        return Err(Error::Input(format!("--pairs {many}: allowed are 1 to 32")));
+        return Err(Error::Input(format!("--pairs {many}: must be 1 to 32")));
     }
     check_sizes(&asked.sizes)?;
     session.fits(&asked.sizes, 2 * pairs.iter().copied().max().unwrap_or(1), 2)?;

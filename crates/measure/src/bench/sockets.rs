@@ -55,10 +55,10 @@ fn failed(error: io::Error) -> Error {
 
 fn points(asked: &asked::Sockets) -> Result<Vec<Point>, Error> {
     if asked.sizes.contains(&0) || asked.sizes.iter().any(|&size| size > 1 << 30) {
-        return Err(Error::Input(format!("--size {}: allowed are 1 B to 1 GiB", listed(&asked.sizes))));
+        return Err(Error::Input(format!("--size {}: must be 1 B to 1 GiB", listed(&asked.sizes))));
     }
     if let Some(buffer) = asked.buffers.iter().find(|&&buffer| buffer > 1 << 30) {
-        return Err(Error::Input(format!("--socket-buffer {buffer}: allowed are 0 to 1 GiB")));
+        return Err(Error::Input(format!("--socket-buffer {buffer}: must be 0 to 1 GiB")));
     }
     let mut points = Vec::new();
     for &protocol in &asked.protocols {

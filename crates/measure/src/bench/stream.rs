@@ -32,7 +32,7 @@ impl<'a> Point<'a> {
         let bench = Stream { sizes: vec![size], pairs, window, calls, direction, private, plan };
         Ok(Point { session, memory, ranks, bench })
     }
-    /// The record, its bandwidth beside the bound.
+    /// The record, its bandwidth with the bound.
     fn record(&self, over: bool, crossed: Option<Crossed>) -> Result<(Record, Samples), Error> {
         let (bench, session) = (&self.bench, self.session);
         let results: Vec<Vec<Samples>> = session.run(self.ranks, bench)?;
@@ -40,7 +40,7 @@ impl<'a> Point<'a> {
         let (route, directions) = match bench.direction {
             Direction::Uni => (session.route(self.memory, false, crossed), 1),
             Direction::Bi => (session.route(self.memory, false, crossed), 2),
-            // What a rank sends to itself changes no core.
+            // A message of a rank to itself changes no core.
             Direction::Own => (Route::Kept, 1),
         };
         let bound = copies(route.peak(copies_mbps, directions));
@@ -52,7 +52,7 @@ impl<'a> Point<'a> {
     }
 }
 
-/// What the ranks' samples say.
+/// The records of the ranks' samples.
 fn told(bench: &Stream, head: Record, results: &[Vec<Samples>]) -> Result<(Record, Samples), Error> {
     bench.record(head, results).ok_or_else(no_sample)
 }
@@ -81,7 +81,7 @@ pub(crate) fn run_rate(asked: &asked::Rate, pass: &mut Pass<'_>) -> Result<(), E
     let session = pass.session;
     check_sizes(&asked.sizes)?;
     if let Some(many) = asked.pairs.iter().flatten().find(|&&pairs| pairs > 32) {
-        return Err(Error::Input(format!("--pairs {many}: allowed are 1 to 32")));
+        return Err(Error::Input(format!("--pairs {many}: must be 1 to 32")));
     }
     let asked_for = asked.pairs.as_ref().map(|pairs| pairs.iter().map(|pairs| 2 * pairs).collect());
     let ranks = session.ranks(asked_for, &[2])?;
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use hotlink_bench::Plan;
 
-    /// What `simulate` says of the same samples: `study/src/simulate/streams.rs`.
+    /// The same samples as in `simulate`: `study/src/simulate/streams.rs`.
     #[test]
     fn pairs_that_share_a_link_unfairly_do_not_sum_up_to_more_than_it_carries() {
         let (direction, calls, plan) = (Direction::Uni, Calls::Windowed, Plan::once());

@@ -1,4 +1,4 @@
-//! The sources of the barrier's native parts, as they stand in `rtl/barrier` and `plugins`, and how each is compiled.
+//! The sources of the barrier's native parts, from `rtl/barrier` and `plugins`, and how each is compiled.
 
 use super::{Recipe, Source};
 use crate::face::Face;
@@ -32,7 +32,7 @@ const WIRES: Source = source!("barrier/hotlink_wires.h", "plugins/barrier/hotlin
 const DEVICE: Source = source!("barrier/hotlink_device.h", "plugins/barrier/hotlink_device.h");
 const DAEMON: Source = source!("barrier/daemon.hpp", "plugins/barrier/daemon.hpp");
 const SERVER: Source = source!("barrier/serve.cpp", "plugins/barrier/serve.cpp");
-/// The plug-in's parts, which include the header by its place beside them.
+/// The plug-in's parts, which include the header by its place next to them.
 pub(super) const PLUGIN: [Source; 7] = [
     HEADER,
     WIRES,
@@ -111,7 +111,7 @@ pub const MODEL_SERVER: Part = Part {
     product: "barrier-serve-model",
     tools: CPP,
 };
-/// The benchmark of a device beside the bare limit.
+/// The benchmark of a device against the bare limit.
 pub(crate) const BENCH: Part = Part {
     name: "barrier-bench",
     own: &[source!("barrier/bench_device.c", "plugins/barrier/bench_device.c")],

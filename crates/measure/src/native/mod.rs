@@ -1,7 +1,7 @@
-//! Native parts that hotlink carries as source and compiles at first use with the tools of the machine: what must be
+//! Native parts that hotlink carries as source and compiles at first use with the tools of the machine. They must be
 //! linked with the machine's own MPI, or be translated by Verilator. Each is kept under `$XDG_CACHE_HOME/hotlink`
-//! (`~/.cache/hotlink`) in a folder named by a hash of its sources, commands and compilers, so that a new version, a new
-//! compiler or a new MPI makes a new one.
+//! (`~/.cache/hotlink`), in a folder named by a hash of its sources, commands and compilers. So a new version, a new
+//! compiler or a new MPI makes a new folder.
 
 pub mod device;
 pub mod plugin;
@@ -20,7 +20,7 @@ pub(crate) type Source = (&'static str, &'static str);
 
 /// A program or library to be made of sources.
 pub(crate) struct Recipe {
-    /// What it is, in a file name's characters.
+    /// Its name, in a file name's characters.
     pub(crate) name: &'static str,
     /// Files that are laid into the folder where the steps run.
     pub(crate) sources: Vec<Source>,
@@ -35,8 +35,8 @@ pub(crate) struct Recipe {
 impl Recipe {
     /// The path of the product, which is made if it was not yet.
     ///
-    /// # Errors
-    /// A tool that is not there, with the way to get it; a failing step, with what it said; no place for the product.
+    /// # Errors A tool is missing, with the way to get it; a step fails, with its message; or there is no place for the
+    /// product.
     pub(crate) fn make(&self, face: &dyn Face) -> Result<PathBuf, Failure> {
         let cache = cache()?;
         let name = format!("{}-{:016x}", self.name, self.hash()?);
@@ -110,8 +110,8 @@ impl Recipe {
     }
 }
 
-/// What a compiler says of itself; MPI's wrappers pass the question on and hide which MPI they are, so their path and
-/// their command line go along.
+/// The version that a compiler reports. MPI's wrappers pass the question on and hide which MPI they are, so their path
+/// and their command line are added.
 fn version(tool: &str) -> std::io::Result<String> {
     let told = |argument: &str| {
         Command::new(tool).arg(argument).output().map(|done| String::from_utf8_lossy(&done.stdout).into_owned())

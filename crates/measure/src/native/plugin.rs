@@ -34,7 +34,7 @@ impl Interface {
 pub struct Compiler {
     /// The command that compiles.
     pub program: String,
-    /// What its programs are linked with.
+    /// The interface with which its programs are linked.
     pub interface: Interface,
 }
 
@@ -78,7 +78,7 @@ fn in_folder(folder: &Path) -> Vec<String> {
     named.filter(|path| path.is_file()).map(|path| path.display().to_string()).collect()
 }
 
-/// What the header says that a compiler includes; none if it is no MPI's compiler.
+/// The interface of the header that a compiler includes; none if it is no MPI's compiler.
 fn interface_of(program: &str) -> Option<Interface> {
     let mut command = Command::new(program);
     command.args(["-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"]).stdin(Stdio::null());

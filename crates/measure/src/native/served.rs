@@ -32,20 +32,20 @@ impl Served {
             Some(("fabric", name)) if !name.is_empty() => Ok(Served::Fabric(name.to_owned())),
             None if word == "rtl" => Ok(Served::Rtl),
             _ => Err(
-                "allowed are rtl, spi:PATH, such as spi:/dev/spidev0.0, port:BASE, such as port:0x378, uio:PATH, and fabric:NAME, \
+                "must be rtl, spi:PATH, such as spi:/dev/spidev0.0, port:BASE, such as port:0x378, uio:PATH, or fabric:NAME, \
                  such as fabric:sharp"
                     .to_owned(),
             ),
         }
     }
 
-    /// The daemon for so many nodes, compiled where it is not yet, which listens at `socket` or where it usually does.
+    /// The daemon for that many nodes, compiled where it is not yet. It listens at `socket` or at its default.
     ///
     /// # Errors
     /// What cannot be compiled, and what it needs; a socket's path that is too long; no such barrier network.
     pub fn command(&self, nodes: u32, socket: Option<&str>, face: &dyn Face) -> Result<Command, Error> {
         if let Some(path) = socket.filter(|path| path.is_empty() || path.len() > MOST_PATH) {
-            return Err(Error::Input(format!("--socket {path}: allowed are paths of 1 to {MOST_PATH} bytes")));
+            return Err(Error::Input(format!("--socket {path}: must be a path of 1 to {MOST_PATH} bytes")));
         }
         let mut command = match self {
             Served::Rtl => Command::new(device::server(nodes, face)?),

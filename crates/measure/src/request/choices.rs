@@ -32,7 +32,7 @@ hotlink_study::choices! {
     strides: Vec<u64>,
     /// Bytes of a word of `deposit`.
     word: u64,
-    /// Who computes in `overlap`.
+    /// The computing side in `overlap`.
     side: Vec<Side>,
     /// How it computes.
     spin: Vec<Spin>,
@@ -42,13 +42,13 @@ hotlink_study::choices! {
     compute: Vec<f64>,
     /// How a `region` is reached.
     kind: Vec<RegionKind>,
-    /// Who sets it up.
+    /// The ranks that set it up.
     setup: Vec<RegionSetup>,
-    /// What is kept between accesses to it.
+    /// Resources kept between accesses to it.
     hold: Vec<Hold>,
     /// Streams or datagrams of `sockets`.
     protocol: Vec<Protocol>,
-    /// What is measured of them.
+    /// The test of them.
     test: Vec<Test>,
     /// Nagle's algorithm in streams.
     nagle: Vec<Nagle>,
@@ -131,7 +131,7 @@ impl Choices {
             "pairs" => {
                 let slow = self.slow.take().unwrap_or(usual::SLOW);
                 if !(1.01..=1000.0).contains(&slow) {
-                    return input(format!("--slow {slow}: allowed is a number from 1.01 to 1000"));
+                    return input(format!("--slow {slow}: must be a number from 1.01 to 1000"));
                 }
                 let (ranks, sizes) = (self.one_rank()?, self.sizes(usual::PAIRS_SIZES)?);
                 Benchmark::Pairs(Pairs { ranks, sizes, slow, memory: self.memory()? })
@@ -269,12 +269,12 @@ impl Choices {
     }
 }
 
-/// What a usual choice says.
+/// Reads a default choice.
 fn read<T: std::str::FromStr<Err = String>>(text: &str) -> Result<T, Error> {
     text.parse().map_err(|what| Error::Input(format!("`{text}`: {what}")))
 }
 
-/// What is said of a benchmark that cannot be measured.
+/// The error for a benchmark that cannot be measured.
 fn unknown(name: &str) -> Error {
     Error::Input(benchmarks::elsewhere(name, "measure").unwrap_or_else(|| {
         let known = benchmarks::BENCHMARKS.iter().filter(|of| of.measured).map(|of| of.name);

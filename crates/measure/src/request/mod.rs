@@ -24,12 +24,12 @@ use hotlink_study::options::{Cache, ClassName, Memory, Side, Spin};
 use hotlink_study::{Error, Source};
 use std::path::PathBuf;
 
-/// What is measured, and how. [`Request::new`] gives the usual values.
+/// A measurement, and how it is made. [`Request::new`] gives the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The benchmark, with its own choices.
     pub benchmark: Benchmark,
-    /// What carries the messages, for benchmarks between ranks.
+    /// The carrier of the messages, for benchmarks between ranks.
     pub carrier: Carrier,
     /// How often and how long.
     pub repetition: Repetition,
@@ -43,14 +43,14 @@ pub struct Request {
     pub anonymous: bool,
 }
 
-/// What carries the messages.
+/// The carrier of the messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carrier {
     /// Which transport.
     pub via: Via,
     /// How long messages of ordinary memory move over shared memory; by default as this machine was measured to do best.
     pub copy: Option<CopyWay>,
-    /// Which set-up goes when another needs its place; by default the one used longest ago.
+    /// Which registration goes when another needs its place; by default the one used longest ago.
     pub cache: Option<Cache>,
     /// Which MPI, if not the launcher's own.
     pub mpi: Option<String>,
@@ -80,7 +80,7 @@ pub struct Repetition {
     pub blocks: u32,
     /// Seconds over which the blocks of a round are spread; by default 20 times `time_s`.
     pub spread_s: Option<f64>,
-    /// No block begins after so many seconds; the first always does.
+    /// No block begins after that many seconds; the first always does.
     pub limit_s: Option<f64>,
     /// Rounds of all blocks.
     pub rounds: u32,
@@ -157,7 +157,7 @@ hotlink_study::words! {
 }
 
 hotlink_study::words! {
-    /// What the system's sockets carry.
+    /// The protocol of the system's sockets.
     pub enum Protocol {
         /// TCP.
         Stream = "stream",
@@ -167,7 +167,7 @@ hotlink_study::words! {
 }
 
 hotlink_study::words! {
-    /// What is measured of sockets.
+    /// A test of sockets.
     pub enum Test {
         /// Half round trips.
         Latency = "latency",
@@ -209,7 +209,7 @@ pub enum Benchmark {
     Sockets(Sockets),
     /// Copy within memory.
     Memory(Copying),
-    /// What set-ups cost that a cache keeps.
+    /// The cost of registrations that a cache keeps.
     Registration(Registration),
     /// Memory that other ranks reach.
     Region(Region),
@@ -273,7 +273,7 @@ pub struct Pairs {
     pub ranks: Option<u32>,
     /// Bytes of a message.
     pub sizes: Vec<u64>,
-    /// A pair is slow that takes so many times the median pair's time.
+    /// A pair is slow if it takes this many times the median pair's time.
     pub slow: f64,
     /// Memory that messages lie in.
     pub memory: Memory,
@@ -317,7 +317,7 @@ pub struct Deposit {
 pub struct Overlap {
     /// Bytes of a message.
     pub sizes: Vec<u64>,
-    /// Who computes.
+    /// The computing sides.
     pub sides: Vec<Side>,
     /// How.
     pub spins: Vec<Spin>,
@@ -334,7 +334,7 @@ pub struct Overlap {
 pub struct Sockets {
     /// Streams or datagrams.
     pub protocols: Vec<Protocol>,
-    /// What is measured.
+    /// The tests.
     pub tests: Vec<Test>,
     /// Bytes of a message.
     pub sizes: Vec<u64>,
@@ -377,11 +377,11 @@ pub struct Region {
     pub sizes: Vec<u64>,
     /// How it is reached.
     pub kinds: Vec<RegionKind>,
-    /// Who sets it up.
+    /// The ranks that set it up.
     pub setups: Vec<RegionSetup>,
-    /// What is kept between accesses.
+    /// Resources kept between accesses.
     pub holds: Vec<Hold>,
-    /// What memory it is.
+    /// The kinds of memory.
     pub memory: Vec<Memory>,
 }
 
@@ -416,7 +416,7 @@ pub struct Barrier {
 pub struct Application {
     /// As of [`Collective`].
     pub ranks: Option<Vec<u32>>,
-    /// What it does.
+    /// Its work.
     pub kernel: Kernel,
 }
 
@@ -531,7 +531,7 @@ impl Request {
         Request { benchmark, carrier, repetition, hosts, stall_s: None, poll_s: None, anonymous: false }
     }
 
-    /// What carries the messages, if there are ranks.
+    /// The carrier of the messages, if there are ranks.
     pub(crate) fn carried(&self) -> Option<&Carrier> {
         self.benchmark.is_carried().then_some(&self.carrier)
     }
@@ -573,19 +573,17 @@ impl Request {
                 ("--raw", self.repetition.raw),
             ];
             if let Some((option, _)) = ignored.into_iter().find(|(_, is_given)| *is_given) {
-                return input(format!("{option}: is runs as a whole, once a round; allowed for it is --rounds"));
+                return input(format!("{option}: is runs as a whole, once a round; use --rounds"));
             }
         }
         let Some(carrier) = self.carried() else { return Ok(()) };
         self.hosts.check(carrier.via)?;
         let is_mpi = carrier.via == Via::Mpi;
         if is_mpi && self.stall_s.is_some() {
-            return input("--stall: nobody sees the waits inside an MPI; allowed with it are --via shm, tcp and mixed");
+            return input("--stall: nobody sees the waits inside an MPI; use --via shm, tcp or mixed");
         }
         if is_mpi && self.poll_s.is_some() {
-            return input(
-                "--poll: an MPI decides itself how its ranks wait; allowed with it are --via shm, tcp and mixed",
-            );
+            return input("--poll: an MPI decides itself how its ranks wait; use --via shm, tcp or mixed");
         }
         if carrier.mpi.is_some() && !is_mpi {
             return input("--mpi: names the MPI of --via mpi; shm, tcp and mixed are this project's own");
@@ -597,16 +595,14 @@ impl Request {
         }
         if is_mpi && carrier.watching.is_some() {
             return input(
-                "--trace, --count, --inject: a foreign MPI has no ports to watch; allowed are --via shm, tcp and mixed",
+                "--trace, --count, --inject: a foreign MPI has no ports to watch; use --via shm, tcp or mixed",
             );
         }
         if is_mpi && carrier.cache.is_some() {
-            return input("--cache: a foreign MPI keeps its own set-ups; allowed with it are --via shm, tcp and mixed");
+            return input("--cache: a foreign MPI keeps its own registrations; use --via shm, tcp or mixed");
         }
         if carrier.via.is_one_machine() && self.hosts.are_several() {
-            return input(
-                "--listen, --connect: shared memory is one machine's; allowed with them is --via tcp or mixed",
-            );
+            return input("--listen, --connect: shared memory is one machine's; use --via tcp or mixed");
         }
         Ok(())
     }
@@ -624,9 +620,7 @@ impl Hosts {
             return input("--as-rank: is with --connect; the process that listens is rank 0");
         }
         if self.secret_file.is_some() && via.is_one_machine() {
-            return input(
-                "--secret-file: is proved to ranks of other machines; allowed with it are --via tcp and mixed",
-            );
+            return input("--secret-file: is proved to ranks of other machines; use --via tcp or mixed");
         }
         Ok(())
     }
@@ -635,7 +629,8 @@ impl Hosts {
 /// Before a mere name of results, which no fabric is looked up by.
 pub const LABEL: &str = "label:";
 
-/// A fabric that there is, or a label, which keeps its mark: a misspelt fabric would stand in the results without its bound.
+/// A fabric that exists, or a label, which keeps its mark. Otherwise a misspelt fabric would get into the results
+/// without its bound.
 ///
 /// # Errors
 /// No fabric of that name, and how a mere name is written.

@@ -1,11 +1,11 @@
-//! What carries messages: this project's ports, which `hotlink_real` lists, and foreign MPIs.
+//! Carriers of messages: this project's ports, which `hotlink_real` lists, and foreign MPIs.
 
 use hotlink_real::Via as Port;
 use hotlink_study::words::Word;
 use std::fmt;
 use std::str::FromStr;
 
-/// What carries messages.
+/// A carrier of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
     /// This project's message stack over a port.

@@ -3,7 +3,7 @@
 use hotlink_message::{Comm, Error};
 use hotlink_port::{Kind, Layout, Port, Span};
 
-/// Rank 0 sends a row to the last rank, which receives it as every third word and tells what it got.
+/// Rank 0 sends a row to the last rank, which receives it as every third word and reports it.
 pub async fn program(port: impl Port) -> Result<Vec<u8>, Error> {
     let comm = Comm::new(port);
     let (memory, last) = (comm.alloc(96, Kind::Default)?, comm.ranks() - 1);

@@ -1,8 +1,8 @@
 //! Which algorithms there are for each collective, and the one cost model that picks among them by size and count.
 //!
-//! The model is LogGP's, from what a port claims of itself ([`Limits`]): a message takes its latency, its bytes at the
-//! port's rate, and processor time at both ends; a long one asks first. Every rank has the same limits and the same
-//! arguments, so all choose alike.
+//! The model is LogGP's, with the port's own figures ([`Limits`]). A message takes its latency, its bytes at the port's
+//! rate, and processor time at both ends; a long one asks first. Every rank has the same limits and the same arguments,
+//! so all choose alike.
 
 use hotlink_fabric::maths::ln;
 use hotlink_port::Limits;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Operations of all ranks of a communicator together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Collective {
-    /// Nobody goes on before all have come.
+    /// No rank goes on before all have come.
     Barrier,
     /// From one to all.
     Bcast,
@@ -37,7 +37,7 @@ pub enum Algorithm {
     /// The fabric's own: [`hotlink_port::Op::Barrier`], [`hotlink_port::Op::Broadcast`],
     /// [`hotlink_port::Op::Reduce`].
     Hardware,
-    /// All tell rank 0, which tells all.
+    /// All ranks signal rank 0, which signals all.
     Central,
     /// Combining tree of arity 4, up and down.
     Tree,
@@ -45,13 +45,14 @@ pub enum Algorithm {
     Dissemination,
     /// The same with three messages a round to the ones 4^i, 2 x 4^i and 3 x 4^i further on.
     NWay,
-    /// Losers of each round tell the winner; the champion's news goes down the same way.
+    /// Losers of each round signal the winner; the champion's news goes down the same tree.
     Tournament,
     /// The root and each other rank, all at once.
     Linear,
     /// The same, after a rank has copied its own part (Open MPI's "basic linear").
     BasicLinear,
-    /// The same, one's own part a message as well, some at a time (MPICH's "scattered").
+    /// As `Linear`, but the rank's own part is a message as well, and only some are under way at a time (MPICH's
+    /// "scattered").
     Scattered,
     /// Binomial tree.
     Binomial,
@@ -127,8 +128,8 @@ impl Collective {
             Collective::ReduceScatter => "reduce-scatter",
         }
     }
-    /// Its algorithms: first those that the cost model picks from, and how many these are; then what foreign MPIs do
-    /// besides, for predictions of them, only if asked for.
+    /// Its algorithms, and how many of them the cost model picks from. These come first; those of foreign MPIs follow.
+    /// The latter serve predictions and run only if asked for.
     fn own_and_foreign(self) -> (usize, &'static [Algorithm]) {
         match self {
             Collective::Barrier => {
@@ -240,7 +241,7 @@ pub(crate) const ARITY: u32 = 4;
 /// Messages of a round of [`Algorithm::NWay`], and one.
 pub(crate) const WAYS: u32 = 4;
 
-/// What messages cost, in picoseconds and bytes.
+/// The cost of messages, in picoseconds and bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Costs {
     latency: f64,
@@ -255,7 +256,7 @@ pub(crate) struct Costs {
     eager: f64,
     /// Shorter ones are copied into and out of buffers.
     zero_copy: f64,
-    /// Of a long message, what leaves before another one's.
+    /// Of a long message, the bytes that leave before those of another.
     turn: f64,
     /// The fabric's own reduction: an empty one, and each byte.
     hardware: (f64, f64),
@@ -268,7 +269,7 @@ const LONG_TRIPS: f64 = 3.0;
 fn at_once(limits: &Limits) -> u64 {
     match (limits.whole_messages, limits.deposit.is_some() && !limits.real_time) {
         (true, _) => limits.control_bytes_max,
-        // What an adapter can move by itself asks first.
+        // A message that an adapter can move by itself asks first.
         (false, true) => {
             limits.control_bytes_max.min(16 << 10).min(limits.registration.zero_copy_min.saturating_sub(1))
         }
@@ -288,7 +289,7 @@ impl Costs {
             copy,
             combine: 1.5 * copy,
             eager: at_once(limits) as f64,
-            // What whole messages cost holds their copies.
+            // The cost of whole messages includes their copies.
             zero_copy: if limits.whole_messages { 0.0 } else { limits.registration.zero_copy_min as f64 },
             turn: limits.turn_bytes as f64,
             hardware: limits.reduction.map_or((0.0, 0.0), |own| (own.latency.0 as f64, per_byte(own.rate))),
@@ -298,7 +299,7 @@ impl Costs {
     fn trips(&self, bytes: f64) -> f64 {
         if bytes > self.eager { LONG_TRIPS } else { 1.0 }
     }
-    /// What a processor copies of a message.
+    /// The bytes of a message that a processor copies.
     fn copied(&self, bytes: f64) -> f64 {
         if bytes < self.zero_copy { bytes * self.copy } else { 0.0 }
     }
@@ -320,14 +321,15 @@ impl Costs {
     fn exchanges(&self, n: f64, bytes: f64) -> f64 {
         self.crowd(n, bytes, self.post + self.poll, 2.0 * self.copied(bytes))
     }
-    /// What a binomial tree of `children` below its root takes beyond a message a level, if long messages leave it one after
-    /// the other or all at once. A sender hears of the end of a message a latency late. All at once share the way out, so
-    /// that the largest subtree gets its data as late as the others; at every level again.
+    /// The time of a binomial tree of `children` below its root, beyond one message a level. The two results are for
+    /// long messages that leave one after the other, and all at once. One after the other, the sender learns of a
+    /// message's end one latency late. All at once, messages share the link, so that the largest subtree gets its data
+    /// as late as the others; this repeats at every level.
     fn below(&self, children: f64, bytes: f64) -> [f64; 2] {
         let late = (bytes - self.turn).max(0.0) * self.byte;
         [(children - 1.0).max(0.0) * self.latency, children * (children - 1.0) / 2.0 * late]
     }
-    /// Whether the messages to so many children of a binomial tree leave one after the other.
+    /// Whether the messages to that many children of a binomial tree leave one after the other.
     pub(super) fn in_turn(&self, children: u32, bytes: u64) -> bool {
         let [in_turn, at_once] = self.below(children.into(), bytes as f64);
         bytes as f64 > self.eager && in_turn < at_once
@@ -336,8 +338,8 @@ impl Costs {
     fn doubling(&self, rounds: f64, first: f64) -> f64 {
         (0..rounds as u32).map(|round| self.message(first * f64::from(1u32 << round))).sum()
     }
-    /// The best segment of a pipeline of `stages`: the start-up of the stages against that of the segments, which is shorter
-    /// for those that are sent eagerly.
+    /// The best segment of a pipeline of `stages`. It balances the start-up of the stages against that of the segments,
+    /// which is shorter for eager segments.
     pub(crate) fn segment(&self, bytes: u64, stages: u32) -> u64 {
         let (whole, stages) = (bytes as f64, f64::from(stages.max(1)));
         let most_eager = (self.eager / 64.0).floor() * 64.0;
@@ -379,7 +381,7 @@ impl Costs {
             (Collective::Reduce, Binomial) => rounds * (self.message(m) + m * self.combine),
             (Collective::Allreduce, Binomial) => rounds * (2.0 * self.message(m) + m * self.combine),
             (Collective::Allreduce, RecursiveDoubling) => uneven + rounds * (self.message(m) + m * self.combine),
-            // The root takes one message after the other, and answers a question only when that one's turn has come.
+            // The root takes one message after the other, and answers a request only when its turn has come.
             (Collective::Reduce, Linear) if m > self.eager => {
                 (n - 1.0) * (self.message(m) - self.latency + m * self.combine) + self.latency
             }
@@ -431,7 +433,7 @@ mod tests {
     use super::*;
     use hotlink_fabric::units::{Rate, Time};
 
-    /// 20,000 B but for a packet take 1.59 us of the way out; the end of a message is heard of after 2 us.
+    /// 20,000 B but for a packet take 1.59 us of the link; the sender learns of a message's end after 2 us.
     #[test]
     fn children_are_served_in_turn_where_the_way_out_costs_more_than_the_ends() {
         let own = Limits { latency: Time::from_us(2.0), rate: Rate::from_mbps(10_000.0), ..Limits::messages("x") };
@@ -442,7 +444,7 @@ mod tests {
         // Two ends against three times 1.59 us; one end against one.
         assert_eq!(in_turn(4096, 20_000), [false, false, true]);
         assert_eq!(in_turn(0, 24_200), [false, true, true]);
-        // What ends one message before the next loses nothing; what is eager waits for nothing.
+        // Ports that end one message before the next lose nothing; eager messages wait for nothing.
         assert_eq!(in_turn(u64::MAX, 1 << 20), [false; 3]);
         assert_eq!(in_turn(0, 16 << 10), [false; 3]);
         // The model charges the cheaper of the two, beyond a message a level.

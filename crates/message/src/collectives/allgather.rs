@@ -1,4 +1,4 @@
-//! Everybody's part to everybody.
+//! Every rank's part to every rank.
 
 use super::algorithm::{Algorithm, Collective};
 use super::reduce::joined;
@@ -8,7 +8,7 @@ use crate::{Error, Tag};
 use hotlink_port::{Layout, Port, Rank, Refusal, Span};
 
 impl<P: Port> Comm<P> {
-    /// Every rank's `send` goes to its part of everybody's `recv`: round the ring.
+    /// Every rank's `send` goes to its part of every `recv`, round the ring.
     pub async fn allgatherv(&self, send: Span, recv: &[Span]) -> Result<(), Error> {
         self.one_each(recv)?;
         self.keep(send, recv[self.rank() as usize])?;
@@ -22,7 +22,8 @@ impl<P: Port> Comm<P> {
             return Ok(());
         }
         let power = self.ranks().is_power_of_two();
-        // Doubling needs a power of two: where it was asked for, Bruck's rounds stand for it, which are its like.
+        // Doubling needs a power of two. Where it was asked for on another number, Bruck's rounds replace it, which are
+        // similar.
         let stands_in = !power && self.forced(Collective::Allgather) == Some(Algorithm::RecursiveDoubling);
         let possible = |algorithm| match stands_in {
             true => algorithm == Algorithm::Bruck,
@@ -84,8 +85,8 @@ impl<P: Port> Comm<P> {
         }
         Ok(())
     }
-    /// What each has grows by exchanges over distances 1, 2, 4 ... `number`: this rank's among those of `parts`, which are a
-    /// power of two and lie in a row.
+    /// Each rank's block grows by exchanges over distances 1, 2, 4 and so on. `number`: this rank's among those of
+    /// `parts`, which are a power of two and lie in a row.
     pub(super) async fn doubling(
         &self,
         tag: Tag,
@@ -105,7 +106,7 @@ impl<P: Port> Comm<P> {
         }
         Ok(())
     }
-    /// One's own part with one neighbour; then, with each in turn, the pair of parts that came last.
+    /// Exchanges this rank's own part with one neighbour; then, with each in turn, the pair of parts that came last.
     async fn allgather_neighbors(&self, parts: &[Span]) -> Result<(), Error> {
         let (rank, ranks) = (self.rank(), self.ranks());
         let (right, left) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
@@ -115,8 +116,8 @@ impl<P: Port> Comm<P> {
         let (rank, other) = (rank as usize, neighbors[0]);
         self.exchange(ALLGATHER, (other, parts[rank]), (other, parts[other as usize])).await?;
         let mut last = first;
-        // Even ranks receive from the right what lies ever further to the right, from the left to the left; odd ones the
-        // other way round.
+        // Even ranks receive parts from ever further to the right on their right, and from the left on their left. Odd
+        // ones do it the other way round.
         let mut at = [first; 2];
         for round in 1..ranks / 2 {
             let way = (round % 2) as usize;

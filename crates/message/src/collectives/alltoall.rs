@@ -1,4 +1,4 @@
-//! Everybody to everybody, each its own.
+//! Every rank to every rank, each its own part.
 
 use super::algorithm::{Algorithm, Collective};
 use super::tags::ALLTOALL;
@@ -20,8 +20,8 @@ enum Own {
 impl<P: Port> Comm<P> {
     /// Part `i` of `send` goes to rank `i`, where it becomes the part of this rank of `recv`.
     ///
-    /// Sizes differ from pair to pair, and no rank knows all: linear or pairwise. Bruck's rounds and the ring, which move
-    /// blocks of others, send their sizes ahead; all ranks must have been told to ([`Comm::force`]).
+    /// Sizes differ from pair to pair, and no rank knows all: linear or pairwise. Bruck's rounds and the ring, which
+    /// move blocks of others, send their sizes ahead. They run only if all ranks force them ([`Comm::force`]).
     pub async fn alltoallv(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
         self.one_each(send)?;
         self.one_each(recv)?;
@@ -134,7 +134,7 @@ impl<P: Port> Comm<P> {
         self.give_back(packed.memory)?;
         self.give_back(coming.memory)
     }
-    /// What is not for the right neighbour is passed on by it, a block less each round.
+    /// The right neighbour passes on the blocks that are not its own, one less each round.
     async fn alltoall_ring(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
         let (rank, ranks) = (self.rank(), self.ranks());
         let part = send[0].bytes();

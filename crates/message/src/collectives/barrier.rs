@@ -16,7 +16,7 @@ impl<P: Port> Comm<P> {
         let own = self.limits().barrier && self.forced(Collective::Barrier).is_none();
         let algorithm = if own { Algorithm::Hardware } else { self.algorithm(Collective::Barrier, 0, |_| true)? };
         self.note_algorithm(Collective::Barrier, algorithm);
-        // What some ranks do, or what goes on beside others, is not what the port counts.
+        // The port does not count the work of some ranks only, nor work that runs at the same time as other calls.
         let of_all = self.members.is_none() && self.call == 0;
         if of_all {
             self.with_port(|port| port.note(Note::EntersBarrier));
@@ -116,8 +116,9 @@ impl<P: Port> Comm<P> {
         }
         Ok(())
     }
-    /// Rounds of `ways - 1` messages, to the ranks 1, 2 ... steps further on. Every rank sends before it receives: a message
-    /// that is held back (`engine::flow`) waits for its receive, so nobody waits for a send before that.
+    /// Rounds of `ways - 1` messages, to the ranks 1, 2 and so on steps further on. Every rank sends before it
+    /// receives. A message that is held back (`engine::flow`) waits for its receive, so no rank waits for a send before
+    /// that.
     async fn dissemination(&self, ways: u32) -> Result<(), Error> {
         let (rank, ranks) = (u64::from(self.rank()), u64::from(self.ranks()));
         let mut step = 1;
@@ -159,7 +160,7 @@ impl<P: Port> Comm<P> {
         }
         Ok(())
     }
-    /// Ranks beyond a power of two tell one below it first, and are told at the end.
+    /// Ranks beyond a power of two signal one below it first, and are signalled at the end.
     async fn doubling_signals(&self) -> Result<(), Error> {
         let (rank, power) = (self.rank(), 1 << self.ranks().ilog2());
         let empty = Span::new(NOWHERE, 0, 0);

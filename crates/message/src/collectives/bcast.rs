@@ -16,7 +16,8 @@ impl<P: Port> Comm<P> {
         if self.ranks() == 1 {
             return Ok(());
         }
-        // What all must agree on depends on the size alone: a rank whose span has gaps works on a row of its own.
+        // The choice that all ranks must agree on depends on the size alone. A rank whose span has gaps works on a row
+        // of its own.
         let algorithm = self.algorithm(Collective::Bcast, span.bytes(), |_| true)?;
         let whole = matches!(algorithm, Algorithm::Linear | Algorithm::Binomial);
         if whole || span.layout.is_contiguous() {
@@ -79,7 +80,8 @@ impl<P: Port> Comm<P> {
         while step < ranks && me & step == 0 {
             step *= 2;
         }
-        // Who has no whole message sends an empty one on, which is a mistake for those below it, too: nobody waits in vain.
+        // A rank without a whole message sends an empty one on. That is an error for those below it, too, so no rank
+        // waits in vain.
         let came = if me == 0 { Ok(()) } else { self.into(self.absolute(root, me - step), BCAST, span).await };
         let span = if came.is_ok() { span } else { Span::new(span.memory, span.offset, 0) };
         let children = (0..step.trailing_zeros()).rev().map(|bit| me + (1 << bit)).filter(|&child| child < ranks);

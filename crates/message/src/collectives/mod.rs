@@ -41,8 +41,8 @@ use hotlink_port::{Kind, Memory, Note, Port, Rank, Refusal, Span};
 const NOWHERE: Memory = Memory(u64::MAX);
 
 impl<P: Port> Comm<P> {
-    /// From now on `collective` is done by `algorithm` (`None`: by what the cost model picks). All ranks must agree.
-    /// Where a v-variant cannot be done so, its own way stands.
+    /// From now on `collective` is done by `algorithm` (`None`: the cost model's choice). All ranks must agree. A
+    /// v-variant that cannot be done so keeps its own algorithm.
     ///
     /// # Errors
     /// The collective has no such algorithm, or the port not the hardware for it.
@@ -121,7 +121,7 @@ impl<P: Port> Comm<P> {
     fn check_root(&self, root: Rank) -> Result<(), Error> {
         if root < self.ranks() { Ok(()) } else { Err(Refusal::NoRank.into()) }
     }
-    /// The latest of the ranks' times: by binomial trees, beside any algorithm that was asked for.
+    /// The latest of the ranks' times: by binomial trees, whatever algorithm was asked for.
     pub async fn latest(&self, mine: Time) -> Result<Time, Error> {
         let memory = self.alloc(8, Kind::Private)?;
         let word = Span::new(memory, 0, 8);
@@ -135,8 +135,8 @@ impl<P: Port> Comm<P> {
         self.free(memory)?;
         Ok(Time(i64::from_ne_bytes(bytes) as u64))
     }
-    /// Memory of the caller's kind for the time of a call, which gives it back ([`Comm::give_back`]). What it holds is not
-    /// defined.
+    /// Memory of the caller's kind for the time of a call, which gives it back ([`Comm::give_back`]). Its contents are
+    /// undefined.
     fn scratch(&self, like: Span, bytes: u64) -> Result<Span, Error> {
         let ghost = bytes > 0 && self.with_port(|port| port.kind(like.memory)) == Ok(Kind::Ghost);
         let kept = self.spare.borrow_mut().take(bytes, ghost);

@@ -1,5 +1,5 @@
-//! Collectives for elements that a caller combines itself, in the order of the ranks, so that the operation need not
-//! commute; and exchanges with chosen neighbours.
+//! Collectives for elements that a caller combines itself, and exchanges with chosen neighbours. Elements combine in
+//! the order of the ranks, so the operation need not commute.
 
 use super::tags::{NEIGHBOR, REDUCE, SCAN};
 use crate::Error;
@@ -37,7 +37,7 @@ impl<P: Port> Comm<P> {
             _ => Ok(()),
         }
     }
-    /// What all ranks before this one have as `mine`, combined by `fold`, comes to `before`; at rank 0 that stays as it is.
+    /// Combines `mine` of all ranks before this one by `fold` into `before`; at rank 0 that stays as it is.
     pub async fn exscan_by(
         &self,
         mine: Span,

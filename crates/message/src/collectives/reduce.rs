@@ -1,5 +1,5 @@
-//! Reductions. Elements are combined in an order that depends on the number of ranks alone, so that all ranks of an
-//! allreduce get the same bits, and every run again.
+//! Reductions. The order in which elements combine depends on the number of ranks alone. So all ranks of an allreduce
+//! get the same bits, in every run.
 
 use super::algorithm::{Algorithm, Collective};
 use super::tags::{GATHER, REDUCE, SCATTER};
@@ -90,8 +90,8 @@ impl<P: Port> Comm<P> {
         }
     }
 
-    /// Combines every rank's `send` element by element; part `i` of the result, of as many as there are ranks, goes to
-    /// `recv` of rank `i`, which does not overlap its `send`. Parts are equally long.
+    /// Combines every rank's `send` element by element. The result has as many parts as there are ranks, and part `i`
+    /// goes to `recv` of rank `i`. `recv` does not overlap the rank's `send`, and parts are equally long.
     pub async fn reduce_scatter(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
         Share::Parts.check(operation, self.rank(), self.ranks(), &send, &recv)?;
         if self.ranks() == 1 {
@@ -165,8 +165,8 @@ impl<P: Port> Comm<P> {
         }
         self.give_back(other.memory)
     }
-    /// The largest power of two of ranks goes on; of the first ranks every even one hands its part to the next odd one
-    /// and sits out. This rank's number among those, and their count.
+    /// Reduces the ranks that take part to the largest power of two. Of the first ranks every even one hands its part
+    /// to the next odd one and sits out. Returns this rank's number among the others, and their count.
     async fn fold(&self, operation: Operation, recv: Span, other: Span) -> Result<(Option<u32>, u32), Error> {
         let (rank, ranks) = (self.rank(), self.ranks());
         let power = 1 << ranks.ilog2();
@@ -212,8 +212,8 @@ impl<P: Port> Comm<P> {
         self.give_back(other.memory)?;
         self.unfold(recv).await
     }
-    /// Reduce-scatter by recursive halving: this rank's number among those of `parts` of `recv`, a power of two in a row, of
-    /// which it has that one whole now (none if it sits out).
+    /// Reduce-scatter by recursive halving. Returns this rank's number among those that take part; none if it sits out.
+    /// It then has the part of `recv` of that number in full. `parts` are a power of two in a row.
     async fn halving(&self, operation: Operation, recv: Span, parts: &[Span]) -> Result<Option<u32>, Error> {
         let other = self.scratch(recv, recv.bytes())?;
         let (number, power) = self.fold(operation, recv, other).await?;
@@ -242,7 +242,7 @@ impl<P: Port> Comm<P> {
         }
         self.unfold(recv).await
     }
-    /// A rank that goes on stands for the one before it that sits out as well, and sends it its part.
+    /// A rank that goes on also represents the one before it that sits out, and sends it its part.
     async fn reduce_scatter_halving(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
         let whole = self.scratch(send, send.bytes())?;
         self.keep(send, whole)?;
@@ -264,7 +264,7 @@ impl<P: Port> Comm<P> {
         }
         self.give_back(whole.memory)
     }
-    /// One's own part, then those of the ranks before, the nearest first.
+    /// Combines this rank's own part, then those of the ranks before it, the nearest first.
     async fn reduce_scatter_pairwise(&self, operation: Operation, send: Span, recv: Span) -> Result<(), Error> {
         let (rank, ranks) = (self.rank(), self.ranks());
         let parts = self.parts(send)?;
@@ -300,7 +300,7 @@ impl<P: Port> Comm<P> {
         }
         self.allgather_ring(&parts).await
     }
-    /// Everybody combines all vectors in the order of the ranks.
+    /// Every rank combines all vectors in the order of the ranks.
     async fn allreduce_gathered(&self, operation: Operation, recv: Span) -> Result<(), Error> {
         let all = self.scratch(recv, recv.bytes() * u64::from(self.ranks()))?;
         let vectors = self.parts(all)?;
@@ -310,7 +310,7 @@ impl<P: Port> Comm<P> {
         vectors[1..].iter().try_for_each(|&vector| self.combine(operation, vector, recv))?;
         self.give_back(all.memory)
     }
-    /// Round the ring: each part is combined on its way to the rank that it is named after.
+    /// Round the ring: each part is combined on its way to the rank of its number.
     async fn reduce_scatter_ring(&self, operation: Operation, parts: &[Span]) -> Result<(), Error> {
         let (rank, ranks) = (self.rank(), self.ranks());
         let most = parts.iter().map(Span::bytes).max().unwrap_or(0);

@@ -1,5 +1,5 @@
-//! The temporary memory of collectives, kept from call to call: what was registered once stays so, as W01's cache of
-//! segments keeps set-ups (slide 10), and no call asks the system for memory.
+//! The temporary memory of collectives, kept from call to call. It stays registered, as W01's cache of segments keeps
+//! registrations (slide 10), and no call asks the system for memory.
 
 use hotlink_port::Memory;
 
@@ -7,7 +7,8 @@ use hotlink_port::Memory;
 const KEPT_BYTES: u64 = 64 << 20;
 /// Blocks that are kept at most so.
 const KEPT_BLOCKS: usize = 16;
-/// A block of so many bytes serves any call that needs less; a longer one, calls that need half of it or more.
+/// A block of at most this many bytes serves any call that needs less. A longer one serves calls that need half of it
+/// or more.
 const SLACK: u64 = 4096;
 
 #[derive(Clone, Copy)]
@@ -38,7 +39,7 @@ impl Spare {
     pub(super) fn lend(&mut self, memory: Memory, bytes: u64, ghost: bool) {
         self.blocks.push(Block { memory, bytes, ghost, lent: true });
     }
-    /// A call no longer uses `memory`. What is too much then, for the caller to free.
+    /// A call no longer uses `memory`. Returns the memory that is then too much, for the caller to free.
     pub(super) fn give_back(&mut self, memory: Memory) -> Vec<Memory> {
         if let Some(place) = self.blocks.iter().position(|block| block.memory == memory) {
             let block = self.blocks.remove(place);

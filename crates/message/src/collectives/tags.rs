@@ -4,8 +4,8 @@ use crate::Tag;
 use crate::wire::Context;
 use hotlink_port::{Call, Note, Rank};
 
-/// Bits of a tag that name the collective. Above them is the number of the call, where several may be under way: messages
-/// between two ranks keep their order, so neither rounds nor calls one after the other need numbers.
+/// Bits of a tag that name the collective. Above them is the number of the call, where several may be under way.
+/// Messages between two ranks keep their order, so neither rounds nor successive calls need numbers.
 pub(crate) const BITS: u32 = 8;
 
 pub(super) const BARRIER: Tag = 0;

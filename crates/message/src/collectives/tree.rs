@@ -1,8 +1,8 @@
-//! Trees that carry a message down from a root, or combine everybody's on the way up to it, a segment after the other.
-//! Their shapes are Open MPI's (`coll_base_topo.c`), with ranks counted from the root.
+//! Trees that carry a message down from a root, or combine the ranks' values on the way up to it, a segment after the
+//! other. Their shapes are Open MPI's (`coll_base_topo.c`), with ranks counted from the root.
 //!
-//! Order of operations: for each segment a rank combines its own with that of its children, in the order in which the
-//! shape names them, and sends it up.
+//! Order of operations: for each segment a rank combines its own with those of its children, in the order in which the
+//! shape names them. It then sends the result up.
 
 use super::tags::{BCAST, REDUCE};
 use crate::Error;
@@ -15,10 +15,10 @@ const CHAINS: u32 = 4;
 /// Radix of [`super::algorithm::Algorithm::KNomial`]: Open MPI's default.
 const RADIX: u32 = 4;
 
-/// Who receives from whom.
+/// Which rank receives from which.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
-    /// So many chains from the root, as equally long as can be.
+    /// This many chains from the root, as equally long as possible.
     Chains(u32),
     /// Children of level `l` are 2^l and 2^(l+1) further on: odd numbers are under 1, even ones under 2.
     Binary,
@@ -125,7 +125,7 @@ impl<P: Port> Comm<P> {
         }
         self.wait_all(sends).await.map(|_| ())
     }
-    /// Everybody's `recv` is combined into that of the root, the next one coming meanwhile.
+    /// Combines every rank's `recv` into that of the root; the next one arrives meanwhile.
     pub(super) async fn up(
         &self,
         root: Rank,

@@ -1,10 +1,11 @@
 //! Receives announced to their senders before the message.
 //!
 //! A receive that starts without waiting ([`crate::Comm::irecv`]) is announced (`Ready`): the sender may then deposit
-//! the message while the receiver computes. The announcement holds if no message was on the way when it came, and the
-//! sender takes it with a `Claim`, in order with its other messages; or if the one message on the way is the very one
-//! that will meet it. So matching order is kept. Only the sender moves the data of an announced receive, so that
-//! nothing is written after both sides are done.
+//! the message while the receiver computes. The announcement holds if no message was on the way when it came. The
+//! sender then takes it with a `Claim`, in order with its other messages. It also holds if the only message on the way
+//! is the very one that will meet it. So matching order is kept.
+//!
+//! Only the sender moves the data of an announced receive, so that nothing is written after both sides are done.
 
 use super::Engine;
 use super::requests::{Entry, State};
@@ -25,7 +26,7 @@ pub(crate) struct Early {
 }
 
 impl<P: Port> Engine<P> {
-    /// Tells the sender of a receive where its message may go, if nothing else could take that message first.
+    /// Announces a receive's place to its sender, if no other receive could take that message first.
     pub(crate) fn announce(&mut self, id: u64, from: Option<Rank>, tag: Option<Tag>, context: Context, span: Span) {
         let (Some(from), Some(tag)) = (from, tag) else { return };
         let rival = |&other: &u64| match self.entries[other as u32 as usize].state {
@@ -44,7 +45,8 @@ impl<P: Port> Engine<P> {
         self.entries[id as u32 as usize].announced = Some(place);
         let (total, at) = (span.bytes(), self.flows.of(from).seen);
         let words = Words { kind: Kind::Ready, context, tag, total, id, at };
-        // Not said, the message comes the usual way. From a dead rank none comes, and that is reported by itself.
+        // If it cannot be announced, the message takes the usual route. From a dead rank none comes, and that is
+        // reported by itself.
         let payload = Carried::Place(place);
         let _ = self.say(Saying { to: from, words, payload, request: NOBODY, ends: false });
     }
@@ -59,9 +61,10 @@ impl<P: Port> Engine<P> {
             _ => {}
         }
     }
-    /// The one message on the way to `from` meets the announced receive, if it is an offered one that this receive
-    /// takes: an earlier one would have met it when it was posted. Its number tells it from earlier offers, which the
-    /// receiver has seen and may be fetching. A whole message that waits for room is none: it will come by itself.
+    /// Lets the only message on the way to `from` meet the announced receive, if it is an offered one that this receive
+    /// takes. An earlier one would have met it when the receive was posted. The number tells it from earlier offers,
+    /// which the receiver has seen and may be fetching. A whole message that waits for room does not count: it comes by
+    /// itself.
     pub(super) fn meet(&mut self, from: Rank, ready: &Words, place: &Place) {
         let meets = |entry: &Entry| match entry.state {
             State::Offered { words, number } => {

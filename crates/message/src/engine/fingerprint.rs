@@ -1,5 +1,5 @@
-//! What distinguishes two states of an engine, for the checker ([`crate::prove`]): everything that decides what it does
-//! next. Counters and times decide nothing.
+//! The parts that distinguish two states of an engine, for the checker ([`crate::prove`]). They are all that decides
+//! its next step. Counters and times decide nothing.
 
 use super::Engine;
 use super::requests::{Entry, State};
@@ -21,8 +21,8 @@ impl<P: Port> Engine<P> {
     pub(crate) fn is_pending(&self) -> bool {
         !self.waiting.is_empty() || !self.sending.is_empty()
     }
-    /// What is left behind where nothing is under way and no request is waited for; `None`: nothing. Who has `left` need
-    /// not have said what ends no request: an announcement, or an answer to a message that came by it.
+    /// Remains where nothing is under way and no request is waited for; `None`: nothing. A rank that has `left` may
+    /// have messages unsent that end no request: an announcement, or an answer to a message that came by it.
     pub(crate) fn leftover(&self, left: bool) -> Option<String> {
         let open: Vec<&Entry> = self.entries.iter().filter(|entry| !matches!(entry.state, State::Vacant)).collect();
         let unsaid = self.waiting.iter().filter(|message| !left || message.ends).count();
@@ -32,7 +32,7 @@ impl<P: Port> Engine<P> {
         (!clean).then(|| {
             format!(
                 "requests {open:?}; posted, unexpected, waiting, sending {queues:?}; early {:?}; detached, kept bytes, \
-                 set-ups in use {:?}",
+                 registrations in use {:?}",
                 self.early,
                 &rest[1..]
             )

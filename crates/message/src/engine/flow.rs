@@ -1,9 +1,9 @@
-//! Flow control: what a rank may send eagerly before the receiver has taken it.
+//! Flow control: the bytes that a rank may send eagerly before the receiver has taken them.
 //!
-//! An eager message that no receive waits for is kept by the receiver. So that what is kept stays bounded, each rank
-//! may have [`Options::kept_bytes`] of eager messages at a receiver that have not met their receives, shared among the
-//! ranks; beyond, its messages announce themselves and wait at the sender. The receiver tells what it has taken
-//! (`Credit`) in steps of half that share.
+//! An eager message that no receive waits for is kept by the receiver. The kept bytes are bounded: the ranks share
+//! [`Options::kept_bytes`] of a receiver for eager messages that have not met their receives. Beyond its share, a
+//! rank's messages announce themselves and wait at the sender. The receiver reports what it has taken (`Credit`) in
+//! steps of half that share.
 
 use super::Engine;
 use super::speech::{Carried, NOBODY, Saying};
@@ -12,27 +12,27 @@ use crate::wire::{Context, Kind, Words};
 use hotlink_port::{Port, Rank};
 use std::collections::BTreeMap;
 
-/// What a kept message costs beside its bytes.
+/// The cost of a kept message besides its bytes.
 const ENVELOPE: u64 = 64;
 /// A peer's share of [`Options::kept_bytes`] is never more than this...
 const SHARE_MAX: u64 = 1 << 20;
 
-/// What went between this rank and another.
+/// Counts of the messages between this rank and another.
 #[derive(Clone, Copy, Debug, Default, Hash)]
 pub(crate) struct Flow {
-    /// Messages sent to and seen from it: whether any is on the way decides whether an early receive holds.
+    /// Messages sent to and seen from it. Whether any is on the way decides whether an early receive holds.
     pub(super) sent: u64,
     pub(super) seen: u64,
     /// Eager bytes sent to it, envelopes included, and up to where that may go.
     charged: u64,
     allowed: u64,
-    /// Eager bytes from it that met their receives, and what of that it was told.
+    /// Eager bytes from it that met their receives, and how many of them were reported to it.
     taken: u64,
     told: u64,
 }
 
-/// The flows: in a row for as many ranks as one would want in a row, else only to the ranks that this one talked to, so
-/// that memory grows with partners and not with peers.
+/// The flows. A few ranks have theirs in an array. Among more, only ranks with which this one exchanged messages have
+/// one, so that memory grows with partners and not with peers.
 #[derive(Clone, Debug)]
 pub(crate) struct Flows {
     near: Vec<Flow>,
@@ -51,7 +51,7 @@ impl Flows {
     }
     #[inline(always)]
     pub(super) fn of(&mut self, rank: Rank) -> &mut Flow {
-        // Not `get_mut`: what it borrows would be borrowed in the other case too.
+        // Not `get_mut`: its borrow would last in the other case too.
         if (rank as usize) < self.near.len() { &mut self.near[rank as usize] } else { self.of_far(rank) }
     }
     /// What distinguishes two states: see [`Engine::fingerprint`].
@@ -114,7 +114,7 @@ impl<P: Port> Engine<P> {
         let words =
             Words { kind: Kind::Credit, context: Context::USER, tag: 0, total: 0, id: u64::MAX, at: flow.taken };
         self.counters.credits += 1;
-        // Who cannot be told is gone, and sends no more.
+        // A rank that cannot be reached is gone, and sends no more.
         let _ = self.say(Saying { to, words, payload: Carried::Nothing, request: NOBODY, ends: false });
     }
     /// Whether every other rank has room for a broadcast of `total` bytes.
@@ -147,7 +147,7 @@ mod tests {
         assert!(!flows.of(1).admits(0));
     }
 
-    /// What may be kept is shared among the ranks, within its bounds; a row is as long as one wants a row.
+    /// The ranks share the room for kept messages, within its bounds, and a row ends at its limit.
     #[test]
     fn shares_and_rows_have_bounds() {
         let limits = hotlink_port::Limits::messages("x");

@@ -1,11 +1,13 @@
 //! Messages that both ranks move: the receiver fetches the first half while the sender, which waits, deposits the
 //! second. Two cores copy faster than one where copying is what a transfer is.
 //!
-//! The sender says in its `Rts` that it would help; the receiver's `Half` names the place. Each side says when its half
-//! is over: the receiver `Fetched`, the sender `Landed`. Each side's request is over when both halves are: the sender's
-//! memory is read, and the receiver's written, until then. A half for which the port has no room is tried again. A half
-//! that cannot be moved fails: the sender says so (`Landed` with `at` 1), the receiver knows by itself. Once neither
-//! side moves anything, the receiver clears the whole message to come in pieces, as any other.
+//! The sender says in its `Rts` that it would help; the receiver's `Half` names the place. Each side reports the end of
+//! its half: the receiver with `Fetched`, the sender with `Landed`. A request is over when both halves are: until then
+//! the sender's memory is read and the receiver's written.
+//!
+//! A half for which the port has no room is tried again. A half that cannot be moved fails: the sender says so
+//! (`Landed` with `at` 1), the receiver knows by itself. Once neither side moves anything, the receiver clears the
+//! whole message to come in pieces, as any other.
 
 use super::Engine;
 use super::requests::State;
@@ -14,11 +16,11 @@ use crate::Status;
 use crate::wire::{Context, Kind, Place, Words};
 use hotlink_port::{Op, Port, Posted, Refusal, RemoteSpan, Span};
 
-/// What is true of a message in halves, in [`super::requests::Entry::halves`]: this side's half is not over...
+/// Flags of a message in halves, in [`super::requests::Entry::halves`]: this side's half is not over.
 const OWN: u8 = 1;
-/// ... the other side's is not ...
+/// The other side's half is not over.
 const THEIRS: u8 = 2;
-/// ... and one of them failed.
+/// One of them failed.
 const FAILED: u8 = 4;
 
 /// Bytes at a message's beginning that the receiver moves: whole lines, so that no line is written by both.
@@ -78,7 +80,7 @@ impl<P: Port> Engine<P> {
         }
         posted == Posted::Busy
     }
-    /// What moves this side's half. `None`: the request is over.
+    /// The operation that moves this side's half. `None`: the request is over.
     fn half(&mut self, id: u64) -> Option<Result<Op<'static>, Refusal>> {
         let entry = self.entry(id)?;
         let (span, place, state) = (entry.span, entry.announced, entry.state);
@@ -101,9 +103,9 @@ impl<P: Port> Engine<P> {
         };
         Some(op)
     }
-    /// The other side's memory, which this request is attached to already if its half is tried again: that is no new use of
-    /// the attachment, and a trial for which there is no room changes nothing. Where it is attached to other memory, it is
-    /// attached to this before the first is let go.
+    /// Attaches this request to the other side's memory. A half that is tried again is attached already: that is no new
+    /// use of the attachment, and a try without room changes nothing. A request that is attached to other memory lets
+    /// go of it last.
     pub(super) fn import_again(&mut self, id: u64, place: &Place) -> Result<RemoteSpan, Refusal> {
         let before = self.entry(id).and_then(|entry| entry.attached);
         let mover = self.mover(place);

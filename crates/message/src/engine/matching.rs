@@ -44,7 +44,7 @@ impl<P: Port> Engine<P> {
         }
         Ok(id)
     }
-    /// Takes back a receive that nothing has met and that no sender was told of; whether it could be.
+    /// Withdraws a receive that no message has met and that no sender knows of; returns whether that was possible.
     pub(crate) fn withdraw(&mut self, id: u64) -> bool {
         let untold = |entry: &mut Entry| matches!(entry.state, State::Posted(_)) && entry.announced.is_none();
         if !self.entry(id).is_some_and(untold) {
@@ -102,8 +102,8 @@ impl<P: Port> Engine<P> {
         }
         result
     }
-    /// Delivers `bytes` of the current payload to the packed stream of `span` from byte `at`, where the piece does not
-    /// begin and end on whole blocks: run by run.
+    /// Delivers `bytes` of the current payload to the packed stream of `span` from byte `at`, run by run. The piece
+    /// need not begin and end on whole blocks.
     pub(crate) fn deliver_in_parts(&mut self, at: u64, bytes: u64, span: Span) -> Result<(), Error> {
         let mut taken = 0;
         for (offset, run) in span.layout.runs(at, bytes) {
@@ -112,7 +112,7 @@ impl<P: Port> Engine<P> {
         }
         Ok(())
     }
-    /// Keeps an eager message that nobody waits for yet.
+    /// Keeps an eager message for which no receive waits yet.
     pub(super) fn keep(&mut self, from: Rank, words: Words, bytes: u64) {
         let kept = (bytes > 0).then(|| {
             let ghost = self.port.peek(0, &mut [0]) == 0;
@@ -124,7 +124,7 @@ impl<P: Port> Engine<P> {
         self.counters.kept_bytes_max = self.counters.kept_bytes_max.max(self.counters.kept_bytes);
         self.put_by(Unexpected { from, words, kept: kept.transpose(), place: None });
     }
-    /// Keeps a message that nobody waits for yet; whoever attends to its communicator is called.
+    /// Keeps a message for which no receive waits yet, and wakes the task of its communicator.
     pub(super) fn put_by(&mut self, message: Unexpected) {
         let context = message.words.context;
         self.counters.unexpected += 1;

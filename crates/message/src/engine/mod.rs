@@ -39,7 +39,7 @@ pub(crate) enum Direct {
     Done(Result<Status, Error>),
     /// Nothing has come.
     Nothing,
-    /// Something else came: the receive has begun the usual way.
+    /// Another event came: the receive has begun the usual way.
     Started(u64),
     /// It must go the usual way.
     Usual,
@@ -49,7 +49,8 @@ pub(crate) enum Direct {
 #[derive(Clone)]
 pub(crate) struct Engine<P: Port> {
     pub(crate) port: P,
-    /// Who moves messages without buffers: from or to other ranks' memory that cannot be mapped, and that can.
+    /// The engines that move messages without buffers: from or to other ranks' memory that cannot be mapped, and that
+    /// can.
     movers: [port::Engine; 2],
     /// The port has remote stores but no loads.
     only_puts: bool,
@@ -70,9 +71,9 @@ pub(crate) struct Engine<P: Port> {
     /// Early receives of other ranks that this one may send into.
     pub(crate) early: Vec<Early>,
     flows: Flows,
-    /// Sends that nobody waits for, with copies of their messages.
+    /// Sends for which no task waits, with copies of their messages.
     pub(crate) detached: u64,
-    /// Exports of other ranks that went away and that the program has not been told of.
+    /// Exports of other ranks that went away and that the program does not know of yet.
     pub(crate) revoked: VecDeque<Key>,
     /// Exports that regions import, by rank and number: how many do, and whether it went away.
     pub(crate) watched: BTreeMap<(Rank, u64), (u32, bool)>,
@@ -95,8 +96,8 @@ const BARRIER: u64 = u64::MAX - 1;
 /// The token of the port's reductions, of which a program has one at a time.
 const REDUCTION: u64 = u64::MAX - 2;
 
-/// Up to this size, or the one from which on the port claims to be faster without buffers, a message is eager whatever
-/// memory it lies in (as far as [`Options::eager_bytes`] goes).
+/// Up to this size a message is eager whatever memory it lies in, as far as [`Options::eager_bytes`] goes. A port that
+/// claims to be faster without buffers from a smaller size on lowers the limit.
 const EAGER_ALWAYS: u64 = 16 << 10;
 
 impl<P: Port> Engine<P> {
@@ -222,7 +223,7 @@ impl<P: Port> Engine<P> {
         let total = span.bytes();
         total <= self.options.eager_bytes && (total <= self.eager_always || !self.offers(span, waits))
     }
-    /// Sends a short message at once and leaves nothing to wait for; `false`: it must go the usual way.
+    /// Sends a short message at once and leaves nothing to wait for; `false`: it must take the usual route.
     #[inline(never)]
     pub(crate) fn send_now(&mut self, to: Rank, tag: Tag, context: Context, span: &Span, waits: bool) -> bool {
         let total = span.bytes();
@@ -263,17 +264,17 @@ impl<P: Port> Engine<P> {
         }
         Words { kind: Kind::Eager, context: Context::COLLECTIVE, tag, total, id: 0, at: 0 }.head()
     }
-    /// The program waits for a message of so many bytes. Only short ones come so soon and so regularly that the port may let
-    /// their time pass; the steps of a rendezvous would be late for it.
+    /// The program waits for a message of that many bytes. Only short ones come so soon and so regularly that the port
+    /// may let time pass first; it would delay the steps of a rendezvous.
     #[inline]
     pub(crate) fn settle(&mut self, bytes: u64) {
         if bytes <= self.eager_always {
             self.port.settle();
         }
     }
-    /// Whether a receive is announced even when its program waits: where only the sender can move data, it could not
-    /// do so beside a computation if it first had to be told where to (W01's asynchronous rendezvous). Memory that buffers
-    /// reach sooner is not.
+    /// Whether a receive is announced even when its program waits. Where only the sender can move data, it must first
+    /// know the place, or it could not do so during a computation (W01's asynchronous rendezvous). Memory that buffers
+    /// reach sooner is not announced.
     #[inline]
     pub(crate) fn announces(&self, span: &Span) -> bool {
         self.only_puts && self.offers(span, true)
@@ -351,7 +352,7 @@ impl<P: Port> Engine<P> {
         Ok(())
     }
 
-    /// Starts a receive; `early`: the program may go away, so tell the sender at once where the message may go.
+    /// Starts a receive; `early`: the program may stop polling, so the sender learns at once where the message may go.
     #[inline]
     pub(crate) fn recv(&mut self, pattern: Pattern, span: Span, early: bool) -> Result<u64, Error> {
         // Taken apart, and passed so: stored field by field and then read as a whole it would take long.
@@ -471,7 +472,7 @@ impl<P: Port> Engine<P> {
     }
     fn on_control(&mut self, from: Rank, head: &Head, bytes: u64) {
         let Some(words) = Words::parse(head) else { return };
-        // Of what a dead rank had still said a whole message is of use; nothing that it began will end.
+        // Of a dead rank's last messages only a whole one is of use; nothing that it began will end.
         if words.kind != Kind::Eager && self.end_of(from).is_some() {
             return;
         }

@@ -1,8 +1,9 @@
 //! Rendezvous: how a message that was announced moves.
 //!
-//! Without buffers where the ports, the memory and the layouts allow: the receiver fetches it from the sender's
-//! memory, or the sender deposits it into the receiver's. Through buffers, in pieces ([`super::pieces`]), where a
-//! set-up is refused or buffers are faster: chosen message by message and counted.
+//! Long messages move without buffers where the ports, the memory and the layouts allow. The receiver fetches them from
+//! the sender's memory, or the sender deposits them into the receiver's. They move through buffers, in pieces
+//! ([`super::pieces`]), where a registration is refused or buffers are faster. The choice is made and counted message
+//! by message.
 
 use super::requests::State;
 use super::speech::{Carried, Saying};
@@ -63,7 +64,7 @@ impl<P: Port> Engine<P> {
         self.entries[id as u32 as usize].registered = true;
         Some(Place { key, offset: span.offset, layout: span.layout, regular: self.is_regular(&span) })
     }
-    /// Who moves messages from or to a place of another rank.
+    /// The engine that moves messages from or to a place of another rank.
     pub(super) fn mover(&self, place: &Place) -> port::Engine {
         self.movers[usize::from(place.regular)]
     }
@@ -82,7 +83,7 @@ impl<P: Port> Engine<P> {
         self.entries[id as u32 as usize].attached = Some((place.key, mover));
         Ok(RemoteSpan { attachment, offset: place.offset, layout: place.layout })
     }
-    /// The set-ups of a request are no longer in use.
+    /// Ends a request's use of its registration and attachment.
     pub(crate) fn release_setups(&mut self, id: u64) {
         let Some(entry) = self.entry(id) else { return };
         let (memory, registered) = (entry.span.memory, std::mem::take(&mut entry.registered));
@@ -147,7 +148,7 @@ impl<P: Port> Engine<P> {
         self.entries[id as u32 as usize].state = State::Fetching { words: *words };
         true
     }
-    /// Tells the sender of an announced message where to send it for the receive `id`.
+    /// Sends the sender of an announced message its place for the receive `id`.
     pub(super) fn clear(&mut self, id: u64, from: Rank, words: Words, payload: Carried) {
         self.entries[id as u32 as usize].state = State::Receiving { words, came: 0 };
         let clear = Words { kind: Kind::Cts, at: id, ..words };

@@ -1,4 +1,4 @@
-//! Requests of a rank: what each waits for, by number.
+//! Requests of a rank: the state of each, by number.
 
 use super::Engine;
 use crate::collectives::tags;
@@ -7,7 +7,7 @@ use crate::wire::{Context, Place, Words};
 use crate::{Error, Status, Tag};
 use hotlink_port::{Call, Engine as Mover, Key, Memory, Note, Port, Rank, Span};
 
-/// Who may match a receive.
+/// The messages that may match a receive.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) struct Pattern {
     pub(crate) from: Option<Rank>,
@@ -26,8 +26,8 @@ impl Pattern {
 
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) enum State {
-    /// A send that waits for the receiver, or a whole message (`words.kind`) that waits for room: the message `number` of
-    /// all that went to that rank.
+    /// A send that waits for the receiver, or a whole message (`words.kind`) that waits for room. `number` counts all
+    /// messages to that rank.
     Offered { words: Words, number: u64 },
     /// A send whose pieces are on their way: bytes sent so far, and the receiver's request.
     Sending { sent: u64, peer: u64 },
@@ -55,13 +55,13 @@ pub(crate) struct Entry {
     pub(crate) state: State,
     /// Its memory is registered for it.
     pub(crate) registered: bool,
-    /// Where its message may go, as the sender was told; of a message in halves, where the sender has it.
+    /// The place for its message, as the sender knows it; of a message in halves, its place at the sender.
     pub(crate) announced: Option<Place>,
     /// It uses the attachment to this key, mapped or connected as the engine needs.
     pub(crate) attached: Option<(Key, Mover)>,
-    /// Of a message that both sides move: how its halves stand (see `halves`). 0: of no such message.
+    /// Of a message that both sides move: the state of its halves (see `halves`). 0: of no such message.
     pub(super) halves: u8,
-    /// It sends this copy of its message, and nobody waits for it.
+    /// It sends this copy of its message, and no task waits for it.
     pub(crate) copy: Option<Memory>,
 }
 
@@ -70,7 +70,7 @@ impl<P: Port> Engine<P> {
     pub(super) fn open(&mut self, peer: Rank, span: Span, state: State) -> u64 {
         let slot = self.vacant.pop().unwrap_or_else(|| self.more_entries());
         let entry = &mut self.entries[slot as usize];
-        // Field by field: this is on the way of every short message, and an entry is long.
+        // Field by field: this is on the path of every short message, and an entry is long.
         entry.generation = entry.generation.wrapping_add(1);
         (entry.peer, entry.span, entry.state) = (peer, span, state);
         (entry.registered, entry.announced, entry.attached) = (false, None, None);
@@ -109,12 +109,12 @@ impl<P: Port> Engine<P> {
             self.leave(id);
         }
     }
-    /// What a request that is over leaves behind.
+    /// Releases what a finished request held.
     fn leave(&mut self, id: u64) {
         self.release_setups(id);
         self.drop_detached(id);
     }
-    /// Nobody will wait for request `id`, which sends a copy of its message in `copy`.
+    /// No task will wait for request `id`, which sends a copy of its message in `copy`.
     pub(super) fn detach(&mut self, id: u64, copy: Memory) {
         self.detached += 1;
         if let Some(entry) = self.entry(id) {
@@ -129,7 +129,7 @@ impl<P: Port> Engine<P> {
             entry.state = State::Vacant;
             self.vacant.push(id as u32);
             self.detached -= 1;
-            // It was allocated here and nobody else knows it.
+            // It was allocated here and no other code knows it.
             let _ = self.free(copy);
         }
     }
@@ -150,7 +150,7 @@ impl<P: Port> Engine<P> {
     pub(crate) fn settle_for(&mut self, id: u64) {
         self.settle(self.entries[id as u32 as usize].span.bytes());
     }
-    /// The program waits for a request: a port that listens keeps it for the case that nobody can go on.
+    /// The program waits for a request. A port that listens keeps it for the report that no rank can go on.
     #[inline]
     pub(crate) fn note_wait(&mut self, id: u64) {
         if self.port.listens() {

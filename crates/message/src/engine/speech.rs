@@ -1,14 +1,14 @@
-//! What is said to other ranks: posted at once, or kept in order until the port has room.
+//! Control messages to other ranks: posted at once, or kept in order until the port has room.
 //!
-//! A request is over only when everything is said that another rank's request needs from it. So a program may end, and
-//! poll no more, as soon as its requests are over: nothing that anybody waits for is left unsaid.
+//! A request is over only when all messages are sent that another rank's request needs from it. So a program may end,
+//! and poll no more, as soon as its requests are over: no rank waits for an unsent message.
 
 use super::{Engine, refused};
 use crate::wire::{Kind, Place, Words};
 use crate::{Error, Status};
 use hotlink_port::{Op, Payload, Port, Posted, Rank, Span};
 
-/// What a control message carries.
+/// The payload of a control message.
 #[derive(Clone, Copy, Debug, Hash)]
 pub(crate) enum Carried {
     Nothing,
@@ -73,7 +73,7 @@ impl<P: Port> Engine<P> {
             Posted::Refused(refusal) => Err(refused(refusal)),
         }
     }
-    /// What the end of a request waited for is said.
+    /// The message that ends a request has been sent.
     fn said(&mut self, message: &Saying) {
         if self.is_in_halves(message.request) {
             return self.own_half_said(message.request);
@@ -84,7 +84,7 @@ impl<P: Port> Engine<P> {
     /// A message cannot be said. A receive that has got its message is over all the same if only its sender is gone.
     pub(super) fn fail_to_say(&mut self, message: &Saying, error: Error) {
         if self.is_done(message.request) {
-            // The answer to an offer whose message came by an announcement: nobody needs it.
+            // The answer to an offer whose message came by an announcement: no request needs it.
             return;
         }
         if message.words.kind == Kind::Half && self.is_in_halves(message.request) {

@@ -1,4 +1,4 @@
-//! What the checker runs: a program for each rank, ports of a shape, and faults.
+//! A case of the checker: a program for each rank, ports of a shape, and faults.
 
 use super::port::{CELL, Door, Faults, Shape};
 use crate::cache::Policy;
@@ -54,9 +54,9 @@ pub enum Step {
 /// A program for each rank and what its world may do to it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Case {
-    /// What each rank does.
+    /// The program of each rank.
     pub programs: Vec<Vec<Step>>,
-    /// What the ports offer.
+    /// The shape of the ports.
     pub shape: Shape,
     /// The programs' memory is private, not a regular segment.
     pub private: bool,
@@ -66,9 +66,9 @@ pub struct Case {
     pub frees: bool,
     /// Ranks poll between any two steps, not only where they wait.
     pub turns: bool,
-    /// A rank whose program is over polls no more: what it has not said then is never said.
+    /// A rank whose program is over polls no more: what it has not sent by then is never sent.
     pub leaves: bool,
-    /// What may go wrong.
+    /// The faults that may happen.
     pub faults: Faults,
 }
 
@@ -99,8 +99,8 @@ impl Case {
             align: hotlink_port::Align::Default,
         }
     }
-    /// Whether a rank that starts a step without polling can do so before all others move: nothing that they do
-    /// changes what it does, and it only adds to the ends of queues.
+    /// Whether a rank that starts a step without polling can do so before all others move. Nothing that the others do
+    /// changes its step, and the step only adds to the ends of queues.
     pub(super) fn commutes(&self) -> bool {
         let faults = Faults { fail: 0, ..self.faults } != Faults::default();
         let scarce = self.shape.room < 99 || self.shape.slots < 99 || self.shape.entries < 99;

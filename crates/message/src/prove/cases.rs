@@ -1,5 +1,5 @@
-//! Which cases there are: every program of some sends and receives in every world, numbered, in an order that mixes
-//! them, so that the first thousand are a fair sample of all.
+//! The cases: every program of some sends and receives in every world, numbered. The order mixes them, so that the
+//! first thousand are a fair sample of all.
 
 use super::case::{Case, Size, Step};
 use super::port::{Door, Faults, Shape};
@@ -23,7 +23,7 @@ const SENDS: [(Size, Mode, bool); 14] = [
     (Size::Huge, Mode::Standard, false),
     (Size::Empty, Mode::Restricted, false),
 ];
-/// Ways to receive: from anybody, any tag, room, whether the program waits, and whether it probes before.
+/// Ways to receive: from any rank, any tag, room, whether the program waits, and whether it probes before.
 const RECEIVES: [(bool, bool, Size, bool, bool); 14] = [
     (false, false, Size::Huge, false, false),
     (false, false, Size::Huge, true, false),
@@ -40,8 +40,8 @@ const RECEIVES: [(bool, bool, Size, bool, bool); 14] = [
     (false, false, Size::Short, false, false),
     (false, false, Size::Empty, false, false),
 ];
-/// Who sends to whom, message by message: two ranks one way and both ways, three ranks to one, in a ring, and a rank's
-/// message to itself.
+/// Sender and receiver of each message: two ranks one way and both ways, three ranks to one, a ring, and one rank to
+/// itself.
 const FLOWS: [&[(Rank, Rank)]; 10] = [
     &[(0, 1)],
     &[(0, 1), (0, 1)],
@@ -154,7 +154,7 @@ fn build(flow: &[(Rank, Rank)], mut digits: Digits) -> Option<Case> {
     Some(Case { programs, shape, private, strided, frees, turns, leaves, faults })
 }
 
-/// Puts the waits into a program: at the end, in order or the other way round, after a wait that is given up, or each
+/// Puts the waits into a program. They come at the end, in order or reversed, or after a wait that is given up, or each
 /// before the next step.
 fn arrange(program: &mut Vec<Step>, order: usize) {
     let begun =

@@ -1,4 +1,4 @@
-//! What met what in a run: one bit for each feature of the protocols, and a table of pairs.
+//! Features that met in a run: one bit for each feature of the protocols, and a table of pairs.
 
 use crate::wire::Kind;
 

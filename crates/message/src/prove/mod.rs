@@ -1,12 +1,14 @@
 //! Proof by exhaustion: the engines themselves, two or three of them, through every interleaving of small programs.
 //!
-//! A [`Case`] is a program for each rank, ports of some shape, and how much may go wrong. [`search`] starts from its
-//! first state and makes every possible move from every state: a rank goes on in its program, polls a message, the end
-//! of a transfer or a death, and every choice that the port has within a call goes both ways. What is true at the end of
-//! every path is decided by a sequential model of MPI's matching rules (`oracle`) and by marks in memory: buffers are
-//! overwritten as soon as their requests are over, so that whatever still reads or writes them shows.
+//! A [`Case`] is a program for each rank, ports of some shape, and a limit on what may go wrong. The function
+//! [`search`] starts from its first state and makes every possible move from every state. A rank goes on in its
+//! program, or polls a message, the end of a transfer or a death. Every choice of the port within a call goes both
+//! ways.
 //!
-//! How states are told apart, what is folded and why that is sound: `docs/message-proof.md`.
+//! A sequential model of MPI's matching rules (`oracle`) and marks in memory decide what is true at the end of every
+//! path. Buffers are overwritten as soon as their requests are over, so that any later read or write of them shows.
+//!
+//! Which states are distinct, what is folded and why that is sound: `docs/message-proof.md`.
 
 mod case;
 mod cases;

@@ -2,7 +2,7 @@
 
 use super::world::World;
 
-/// What a rank does or what happens to it.
+/// A step of a rank, or an event that happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Goes on in its program.
@@ -102,7 +102,7 @@ impl World {
                 if net.seats[from].left && seat.heard >> from & 1 == 0 && net.channels[from * ranks + rank].is_empty() {
                     into.push((rank, What::Left(from)));
                 }
-                // What a port had begun with a rank ends before it says that the rank is dead.
+                // A transfer that a port had begun with a rank ends before it reports that the rank is dead.
                 let ended = seat.transfers.is_empty();
                 if net.seats[from].dead && seat.heard >> from & 1 == 0 && ended {
                     into.push((rank, What::Gone(from)));

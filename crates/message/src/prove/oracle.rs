@@ -1,5 +1,5 @@
-//! What MPI's matching rules allow, decided apart from the engines: a receiver that takes whole messages one by one, in
-//! each order in which they could have come, either explains what the receives got or nothing does.
+//! MPI's matching rules, decided apart from the engines. A receiver takes whole messages one by one, in each order in
+//! which they could have come. If no order explains what the receives got, the engines are wrong.
 
 use super::case::{Size, Step};
 use super::port::CELL;
@@ -7,7 +7,7 @@ use super::world::{Act, Outcome, World};
 use hotlink_port::Rank;
 use std::collections::HashSet;
 
-/// What one rank did and got: the question, and what its answer depends on.
+/// The actions and results of one rank: the question, and all that its answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Received {
     rank: usize,

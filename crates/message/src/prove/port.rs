@@ -1,7 +1,7 @@
 //! The checker's port: everything that a port may do is a choice of the checker, and a world of ports can be copied.
 //!
-//! Memory is kept in cells of [`CELL`] bytes, one byte each: the engine counts in bytes and never looks at them, so a
-//! message of 8 KiB costs the checker sixteen.
+//! Memory is kept in cells of [`CELL`] bytes, one byte each. The engine counts bytes and never reads them, so a message
+//! of 8 KiB costs the checker sixteen.
 
 use hotlink_fabric::units::Time;
 use hotlink_port::{
@@ -16,7 +16,7 @@ use std::rc::Rc;
 /// Bytes that one cell of memory stands for.
 pub const CELL: u64 = 512;
 
-/// What a port of a world can do.
+/// The abilities of a port of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Door {
     /// Control messages only.
@@ -76,7 +76,7 @@ pub(super) struct Block {
     pub(super) cells: Vec<u8>,
 }
 
-/// What the net keeps for one rank.
+/// The net's state for one rank.
 #[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Seat {
     pub(super) blocks: Vec<Option<Block>>,
@@ -84,15 +84,15 @@ pub(super) struct Seat {
     pub(super) attached: Vec<Option<Key>>,
     pub(super) transfers: Vec<Transfer>,
     pub(super) revoked: VecDeque<Key>,
-    /// Ranks that this one was told are dead or have left, as bits.
+    /// Ranks that this one knows to be dead or gone, as bits.
     pub(super) heard: u8,
     pub(super) dead: bool,
-    /// Its program is over, and so is its port: what is sent to it is accepted and lost.
+    /// Its program is over, and so is its port: messages to it are accepted and lost.
     pub(super) left: bool,
     current: Option<Packet>,
 }
 
-/// What all ports of a world share.
+/// State that all ports of a world share.
 #[derive(Clone, Debug)]
 pub(super) struct Net {
     pub(super) seats: Vec<Seat>,
@@ -102,19 +102,19 @@ pub(super) struct Net {
     room: usize,
     slots: usize,
     pub(super) entries: usize,
-    /// What the next poll gives.
+    /// The result of the next poll.
     next: Option<Event>,
     /// Answers to the choices of the present call, and how many there were.
     pub(super) script: Vec<u8>,
     pub(super) asked: usize,
-    /// What has met in this run, by [`super::features`].
+    /// Features that have met in this run, by [`super::features`].
     pub(super) met: u32,
 }
 
-/// What a world's ports offer; see [`super::Case`].
+/// The abilities of a world's ports; see [`super::Case`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
-    /// What the ports can do.
+    /// The abilities of the ports.
     pub door: Door,
     /// Messages that fit between two ranks.
     pub room: usize,
@@ -149,7 +149,7 @@ impl Net {
         *left(&mut self.left) -= u8::from(yes);
         yes
     }
-    /// Whether the port of a rank says that another is dead, before it has told of the death by an event: it may.
+    /// Whether the port of a rank says that another is dead, before it has reported the death by an event: it may.
     pub(super) fn knows_dead(&mut self, rank: usize, other: usize) -> bool {
         if !self.seats[other].dead {
             return false;
@@ -191,7 +191,7 @@ impl Net {
     pub(super) fn offer_revocation(&mut self, rank: usize) {
         self.next = self.seats[rank].revoked.pop_front().map(Event::Revoked);
     }
-    /// A rank hears that another is dead; `drops`: what that one said last is lost.
+    /// A rank learns that another is dead; `drops`: that one's last messages are lost.
     pub(super) fn offer_death(&mut self, rank: usize, dead: usize, drops: bool) {
         self.seats[rank].heard |= 1 << dead;
         if drops {
@@ -392,7 +392,7 @@ impl Port for CheckPort {
                 into[..len].copy_from_slice(&part[..len]);
                 len
             }
-            // The engine looks at no contents, but asks whether there are any.
+            // The engine reads no contents, but asks whether there are any.
             Some(Packet { cargo: Cargo::Cells(cells), .. }) => cells.len().min(into.len()),
             _ => 0,
         })
@@ -401,7 +401,7 @@ impl Port for CheckPort {
     fn close(&mut self) {}
 }
 
-/// What ports of a shape claim.
+/// The claims of ports of a shape.
 pub(super) fn limits(shape: &Shape) -> Limits {
     let pio = shape.door == Door::Pio;
     let claim = DepositLimits { pio, dma: !pio, dma_needs_registration: !pio, ..DepositLimits::ANY };

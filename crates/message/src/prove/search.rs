@@ -8,7 +8,7 @@ use super::world::{Outcome, World};
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a search saw.
+/// The results of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Cases searched.
@@ -25,7 +25,7 @@ pub struct Seen {
     pub ends: u64,
     /// Of those, ends in which a program waits for what its own programs never do.
     pub stuck: u64,
-    /// What met in a run.
+    /// Features that met in a run.
     pub pairs: Pairs,
 }
 
@@ -46,11 +46,11 @@ impl Seen {
 /// A state in which something is wrong, and the shortest way there.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// What ran.
+    /// The case that ran.
     pub case: Case,
     /// From the beginning.
     pub moves: Vec<Move>,
-    /// What is wrong.
+    /// The fault.
     pub why: String,
 }
 
@@ -201,7 +201,7 @@ fn check_end(world: &World, known: &mut Known) -> Result<bool, String> {
     Ok(!all_over)
 }
 
-/// A rank that is alive waits only for what nobody does, and for nobody who is over.
+/// A rank that is alive waits only for what no rank does, and never for a rank that is over.
 fn check_waits(world: &World, rank: usize, over: &[bool]) -> Result<(), String> {
     let (program, task) = (&world.case.programs[rank], &world.tasks[rank]);
     let step = match program.get(task.at) {

@@ -10,8 +10,8 @@ fn holds(case: &Case, trace: &str) {
     search(case, 1 << 20, &|| false).map_err(|fault| fault.source()).unwrap();
 }
 
-/// An announced receive met an earlier offer of the same tag, which the receiver was fetching: the second receive got the
-/// first message, and the second message was lost, with good statuses.
+/// An announced receive met an earlier offer of the same tag, which the receiver was fetching. The second receive got
+/// the first message, and the second message was lost, with good statuses.
 #[test]
 fn an_announced_receive_meets_the_message_on_the_way_and_no_earlier_offer() {
     let long = Send { to: 1, tag: 0, size: Size::Long, mode: Mode::Standard, waits: false };
@@ -64,7 +64,7 @@ fn a_half_that_finds_no_room_is_tried_again() {
     holds(&case, "0:step 2:step 2:take0 0:step 2:step 2:step 2:step 2:take0/1");
 }
 
-/// A short message waited for room, and an announcement came: the message went to the announced place, and once more by
+/// A short message waited for room, and an announcement came. The message went to the announced place, and once more by
 /// itself when there was room.
 #[test]
 fn a_whole_message_that_waits_for_room_meets_no_announced_receive() {
@@ -78,8 +78,8 @@ fn a_whole_message_that_waits_for_room_meets_no_announced_receive() {
     holds(&case, "0:step/11 0:step 1:step 0:take1 0:work 1:step 1:take0 0:end0 0:step 0:step 1:take0");
 }
 
-/// A receive was over as soon as its message was fetched. The port was busy, its program ended, and nobody told the
-/// sender, which waited for ever.
+/// A receive was over as soon as its message was fetched. The port was busy and its program ended. The sender was not
+/// told, and waited forever.
 #[test]
 fn a_receive_is_over_only_when_its_sender_is_told() {
     let edge = Send { to: 1, tag: 0, size: Size::Edge, mode: Mode::Standard, waits: false };
@@ -93,8 +93,8 @@ fn a_receive_is_over_only_when_its_sender_is_told() {
     holds(&case, "0:step 0:step 0:step 0:step 1:step 1:step 1:take0 1:take0 1:end0/1 1:end0");
 }
 
-/// An empty message, cleared while another answer waited for room, was over without a piece sent. Its rank said that
-/// nothing was done, and rested for ever.
+/// An empty message, cleared while another answer waited for room, was over without a piece sent. Its rank reported
+/// that nothing was done, and rested forever.
 #[test]
 fn the_end_of_an_empty_message_is_something_done() {
     let empty = Send { to: 1, tag: 0, size: Size::Empty, mode: Mode::Restricted, waits: false };
@@ -148,8 +148,8 @@ fn halves_that_fail_come_in_pieces() {
     holds(&case, "");
 }
 
-/// The announcement of a receive could not be said, because its sender was dead: the receive failed, but was still to be
-/// matched, and when its place was used by the next receive, that one's message ended nothing.
+/// A receive could not be announced, because its sender was dead. The receive failed but was still to be matched. The
+/// next receive reused its place, and that one's message ended nothing.
 #[test]
 fn an_announcement_that_cannot_be_said_leaves_its_receive_to_the_report_of_the_death() {
     let short = |to| Send { to, tag: 0, size: Size::Short, mode: Mode::Standard, waits: false };
@@ -197,8 +197,8 @@ fn a_receive_in_halves_that_fails_waits_for_its_own_half() {
     holds(&case, trace);
 }
 
-/// A half for which the port had no room was tried again: it counted as a new use of the attachment each time, so that the
-/// poll changed what the cache releases next and said that it did nothing.
+/// A half for which the port had no room was tried again, and each try counted as a new use of the attachment. So the
+/// poll changed which entry the cache releases next, yet reported that it did nothing.
 #[test]
 fn a_half_that_waits_for_room_is_no_new_use_of_its_attachment() {
     let case = Case {

@@ -14,13 +14,13 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-/// How a send or receive of a program stands.
+/// The state of a send or receive of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Outcome {
     Waiting,
     /// A send: done, and how many receives its receiver had started by then.
     Sent(u8),
-    /// A receive: which message it got, as a bit; all that it may have been where nothing tells them apart.
+    /// A receive: the message that it got, as a bit; all candidates where nothing distinguishes them.
     Got(u16),
     Failed,
 }
@@ -71,7 +71,7 @@ impl Clone for World {
     }
 }
 
-/// What buffers hold once their request is over: whatever touches them then shows.
+/// The contents of buffers once their request is over: any later access to them then shows.
 const USED: u8 = 0xfe;
 
 impl World {
@@ -114,7 +114,7 @@ impl World {
             Some(_) => !self.tasks[rank].waits,
         }
     }
-    /// Makes a move; `Err`: what is wrong with what came of it.
+    /// Makes a move; `Err`: a fault in its result.
     pub(super) fn make(&mut self, rank: usize, what: What) -> Result<(), String> {
         {
             let net = &mut *self.net.borrow_mut();

@@ -1,4 +1,4 @@
-//! Dynamic allocation inside a segment: offsets, first fit, by whoever manages the segment.
+//! Dynamic allocation inside a segment: offsets, first fit, by the rank that manages the segment.
 
 use hotlink_port::Refusal;
 use std::collections::BTreeMap;

@@ -49,7 +49,7 @@ pub enum RegionType {
 }
 
 impl RegionType {
-    /// What importing such a region sets up.
+    /// The engine that an import of such a region prepares.
     fn engine(self) -> Engine {
         if self == RegionType::Rdma { Engine::Dma } else { Engine::Pio }
     }
@@ -72,16 +72,16 @@ enum Place {
     There(Attachment),
 }
 
-/// What is known of a range of memory.
+/// The state of a range of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RangeState {
-    /// Whose it is.
+    /// Its owner.
     pub owner: Rank,
     /// It can be stored to by the processor.
     pub mapped: bool,
     /// DMA can reach it.
     pub connected: bool,
-    /// It is registered: DMA and other ranks may use it without a further set-up.
+    /// It is registered: DMA and other ranks may use it without a further registration.
     pub registered: bool,
     /// A persistent request keeps it registered.
     pub held: bool,
@@ -94,7 +94,7 @@ pub struct RangeState {
 }
 
 impl<P: Port> Region<P> {
-    /// Whose memory it is.
+    /// The owner of the memory.
     pub fn owner(&self) -> Rank {
         self.key.rank
     }
@@ -102,7 +102,7 @@ impl<P: Port> Region<P> {
     pub fn bytes(&self) -> u64 {
         self.key.bytes
     }
-    /// What another rank needs to import it ([`Comm::region_import`]).
+    /// The key that another rank needs to import it ([`Comm::region_import`]).
     pub fn key(&self) -> Key {
         self.key
     }
@@ -113,8 +113,8 @@ impl<P: Port> Region<P> {
             Place::There(_) => None,
         }
     }
-    /// Allocates `bytes` inside the region; gives the offset. Each rank keeps its own account: either one rank manages
-    /// a region and tells offsets, or all make the same calls in the same order and get the same offsets.
+    /// Allocates `bytes` inside the region; returns the offset. Each rank keeps its own account. So either one rank
+    /// manages a region and sends offsets, or all make the same calls in the same order and get the same offsets.
     ///
     /// # Errors
     /// No part is large enough; an alignment that is no power of two.
@@ -169,7 +169,7 @@ impl<P: Port> Region<P> {
         let engine = self.engine(way, &here, &there, dma);
         self.comm.transfer(way, self.key.rank, (here, there), engine).await
     }
-    /// Who moves what [`Region::put`] puts.
+    /// The engine that moves the data of [`Region::put`].
     pub fn mover(&self, from: Span, at: u64, layout: Layout) -> Engine {
         match self.place {
             Place::Own { .. } => Engine::Pio,
@@ -179,7 +179,7 @@ impl<P: Port> Region<P> {
             }
         }
     }
-    /// Who moves the data: the processor if it may and is asked to, else DMA if that is possible as asked.
+    /// The engine that moves the data: the processor if it may and is asked to, else DMA if that is possible as asked.
     fn engine(&self, way: Move, here: &Span, there: &RemoteSpan, dma: bool) -> Engine {
         let limits = self.comm.limits();
         let claim = if matches!(way, Move::Put) { limits.deposit } else { limits.fetch };
@@ -192,7 +192,7 @@ impl<P: Port> Region<P> {
         if pio && !(dma && claim.dma && aligned && strided) { Engine::Pio } else { Engine::Dma }
     }
 
-    /// What is known of `bytes` from byte `at` on.
+    /// The state of `bytes` from byte `at` on.
     ///
     /// # Errors
     /// The range leaves the region.
@@ -222,8 +222,8 @@ impl<P: Port> Region<P> {
 }
 
 impl<P: Port> Comm<P> {
-    /// What is known of `bytes` of this rank's own memory from byte `at` on: W01's query, by which a zero-copy
-    /// protocol decides what set-up is possible.
+    /// The state of `bytes` of this rank's own memory from byte `at` on. It is W01's query, by which a zero-copy
+    /// protocol decides which registration is possible.
     ///
     /// # Errors
     /// The range leaves the memory, or the memory is gone.

@@ -6,14 +6,14 @@ use crate::{Combine, Comm, Element, Error, Operation, Tag};
 use hotlink_port::{Key, Kind, Memory, Port, Rank, Refusal, Span};
 use std::cell::RefCell;
 
-/// Tag of what a region's ranks tell each other, apart from the program's messages by its context.
+/// Tag of messages among a region's ranks, apart from the program's by its context.
 const KEYS: Tag = 100;
 const KEY_BYTES: u64 = 32;
 
-/// What memory a region is, at its owner; others' are not looked at.
+/// The memory of a region, at its owner; that of other ranks is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionSource {
-    /// So many bytes, allocated for it: a regular segment, or ordinary memory for [`RegionType::Rdma`] where the port
+    /// That many bytes, allocated for it: a regular segment, or ordinary memory for [`RegionType::Rdma`] where the port
     /// has no segments.
     New(u64),
     /// This memory, which stays the program's.
@@ -58,7 +58,7 @@ impl<P: Port> Comm<P> {
             (mine, _) => mine,
         }
     }
-    /// A region between two ranks: `owner` and `other` call it, nobody else.
+    /// A region between two ranks: only `owner` and `other` call it.
     ///
     /// # Errors
     /// On both if either could not set it up.
@@ -148,12 +148,12 @@ impl<P: Port> Comm<P> {
 }
 
 impl<P: Port> Region<P> {
-    /// Closes a collective region: every rank calls it. Nobody reaches the memory afterwards.
+    /// Closes a collective region: every rank calls it. No rank reaches the memory afterwards.
     pub async fn close(self) -> Result<(), Error> {
         self.comm.barrier().await?;
         self.release()
     }
-    /// Ends this rank's part in a region. An owner that does so takes the memory away from whoever still has it
+    /// Ends this rank's part in a region. An owner that does so takes the memory away from all ranks that still have it
     /// imported: their transfers fail, and their [`Comm::on_revoked`] is called.
     pub fn release(self) -> Result<(), Error> {
         match self.place {

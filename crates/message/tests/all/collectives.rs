@@ -1,5 +1,5 @@
 //! Collectives against their definition: every algorithm, every number of ranks up to 9, every root, small and large,
-//! under faults. That nobody leaves a barrier too early is checked by the loopback in every run.
+//! under faults. The loopback checks in every run that no rank leaves a barrier too early.
 
 use hotlink_message::conformance::check;
 use hotlink_port::loopback::Loopback;

@@ -1,5 +1,5 @@
-//! The protocols under any interleaving, back-pressure, delay and want of resources: no message is lost, doubled,
-//! reordered or damaged, whatever its size and layout and however it is received.
+//! The protocols under any interleaving, back-pressure, delay and want of resources. No message is lost, doubled,
+//! reordered or damaged, whatever its size, its layout and the way it is received.
 
 use hotlink_message::{Comm, Error, Mode, Options, Policy, Request, Status};
 use hotlink_port::loopback::{Loopback, Random};
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const RANKS: u32 = 3;
 const LONGEST: u64 = 9000;
 
-/// What all ranks know of a run: everything is drawn from the seed.
+/// The run as all ranks know it: everything is drawn from the seed.
 #[derive(Clone, Debug)]
 struct Job {
     seed: u64,
@@ -40,7 +40,7 @@ impl Job {
         };
         (0..self.messages).map(message).collect()
     }
-    /// How `to` receives: from anybody, anything from a given rank, or by tag.
+    /// How `to` receives: from any rank, anything from a given rank, or by tag.
     fn way(&self, to: Rank) -> u64 {
         Random::new(self.seed ^ u64::from(to) << 20).below(3)
     }
@@ -167,7 +167,7 @@ impl<P: Port> Program<P, Result<Vec<String>, Error>> for Job {
 }
 
 impl Job {
-    /// What is wrong with what a rank received, in the order in which it posted its receives.
+    /// The complaint about the messages that a rank received, in the order in which it posted its receives.
     fn wrong(
         &self,
         to: Rank,

@@ -1,5 +1,5 @@
-//! Random programs on the loopback, under every schedule, back-pressure, delay and want of resources that seeds give:
-//! what they receive is what MPI's matching rules allow. The long run is `make fuzz-messages`.
+//! Random programs on the loopback, under the schedules, back-pressure, delay and want of resources that seeds draw.
+//! MPI's matching rules allow what they receive. The long run is `make fuzz-messages`.
 
 use hotlink_fuzz::{Faults, Ground, Run, Script, as_test, hunt, limits_of, run};
 use hotlink_port::loopback::{Loopback, Random};
@@ -42,7 +42,8 @@ fn a_receive_takes_the_message_on_the_way_and_no_earlier_one() {
     replay(400692, include_str!("found/400692.json"));
 }
 
-/// A rank's program ended while the answer to an offer was unsaid, because the port was busy: its sender waited for ever.
+/// A rank's program ended before it had sent the answer to an offer, because the port was busy: its sender waited
+/// forever.
 #[test]
 fn a_rank_ends_only_when_its_answers_are_said() {
     replay(200175, include_str!("found/200175.json"));

@@ -1,4 +1,4 @@
-//! Regions: every type, every way to set one up, transfers, allocation, state, and what happens when one goes away.
+//! Regions: every type, every way of setup, transfers, allocation, state, and the end of one.
 
 use hotlink_message::{Comm, Error, Region, RegionSource, RegionType};
 use hotlink_port::loopback::{Loopback, LoopbackPort};

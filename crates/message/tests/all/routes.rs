@@ -10,8 +10,8 @@ fn block(comm: &Comm<LoopbackPort>, bytes: u64, fill: u8) -> Span {
     Span::new(memory, 0, bytes)
 }
 
-/// A receive that is announced is filled while its program computes and looks at no message: whether the sender knew of it
-/// before it sent, or not; and whatever other receives are posted that take none of its messages.
+/// An announced receive is filled while its program computes and polls nothing. That holds whether or not the sender
+/// knew of it before it sent, and whatever other receives are posted that take none of its messages.
 #[test]
 fn an_announced_receive_is_filled_while_its_program_computes() {
     async fn program(port: LoopbackPort, late: bool) -> Result<Counters, Error> {
@@ -61,8 +61,8 @@ fn an_announced_receive_is_filled_while_its_program_computes() {
     }
 }
 
-/// A sender hears what was taken in steps of half its share, and after many messages it may send as much as at first:
-/// neither side has lost a byte. Messages that met their receives at once count like those that were kept.
+/// The receiver reports what it took in steps of half the sender's share. After many messages the sender may send as
+/// much as at first, so neither side has lost a byte. Messages that met their receives at once count like kept ones.
 #[test]
 fn what_was_taken_may_be_sent_again() {
     async fn program(port: LoopbackPort, kept: bool) -> Result<Counters, Error> {

@@ -1,4 +1,4 @@
-//! What sends, requests and set-ups promise, on the loopback.
+//! The promises of sends, requests and registrations, on the loopback.
 
 use hotlink_message::{Comm, Error, Indexed, Mode, Options, Policy};
 use hotlink_port::loopback::{Loopback, LoopbackPort, Random};
@@ -161,7 +161,8 @@ fn persistent_requests_keep_their_registration() {
     assert!(evictions.iter().all(|&n| n > 0), "no pressure: {evictions:?}");
 }
 
-/// One entry for everything: each set-up succeeds because the one before is released when it fails.
+/// One entry for everything: each registration and attachment succeeds because the one before is released when it
+/// fails.
 #[test]
 fn set_ups_are_released_on_demand() {
     async fn program(port: LoopbackPort) -> Result<(u64, u64), Error> {
@@ -184,8 +185,8 @@ fn set_ups_are_released_on_demand() {
     assert_eq!((results[1].0, results[0].1), (10, 9), "all were fetched, through one entry");
 }
 
-/// Both ranks move a long message between regular segments when both wait for it: every byte is there when either goes
-/// on, also when set-ups are scarce and one side must do the other's half or all.
+/// Both ranks move a long message between regular segments when both wait for it. Every byte is there when either goes
+/// on, also when entries are scarce and one side must do the other's half or all.
 #[test]
 fn both_sides_move_half_of_a_message() {
     async fn program(port: LoopbackPort) -> Result<u64, Error> {
@@ -269,7 +270,7 @@ fn freed_and_reused_memory_is_not_mistaken() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
-    /// Indexed blocks to indexed blocks of the same or less length: byte for byte, and nothing beside them.
+    /// Indexed blocks to indexed blocks of the same or less length: byte for byte, and nothing else changes.
     #[test]
     fn indexed_blocks_arrive_in_order(
         out in prop::collection::vec((0u64..900, 0u64..60), 0..12),
@@ -322,8 +323,8 @@ fn equal_blocks_at_equal_distances_need_no_buffer() {
     assert_eq!(Indexed::new(memory, (0..9).map(|_| (random.below(99), 0))).bytes(), 0);
 }
 
-/// A receive that is announced while its message is on the way, and while an earlier message of the same tag is being
-/// fetched, gets its own message: the announcement once claimed the earlier offer, and the later one was lost.
+/// A receive is announced while its message is on the way and an earlier message of the same tag is being fetched. It
+/// gets its own message. Once, the announcement claimed the earlier offer, and the later message was lost.
 #[test]
 fn an_announced_receive_meets_the_message_on_the_way_and_no_earlier_offer() {
     async fn program(port: LoopbackPort) -> Result<Vec<(u64, Vec<u8>)>, Error> {

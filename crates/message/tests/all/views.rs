@@ -29,7 +29,7 @@ fn views_renumber_ranks_and_keep_their_messages_apart() {
         assert_eq!(view.port_rank(view.rank()), comm.rank());
         assert_eq!(view.rank_of(comm.rank()), Some(view.rank()));
         assert_eq!(view.rank_of((comm.rank() + 1) % 2), None);
-        // The same tag in both, the later receive first: contexts alone tell them apart.
+        // The same tag in both, the later receive first: only contexts distinguish them.
         let (next, last) = ((view.rank() + 1) % view.ranks(), (view.rank() + view.ranks() - 1) % view.ranks());
         let (plain, own) = (word(&comm, 1000), word(&comm, u64::from(view.rank())));
         let (there, here) = (word(&comm, 0), word(&comm, 0));
@@ -80,7 +80,7 @@ fn a_view_that_is_attended_to_calls_when_something_comes_unasked() {
             }
             return Ok(());
         }
-        // What is there already calls at once.
+        // A message that has come already calls at once.
         comm.barrier().await?;
         assert_eq!((views[0].called(), comm.gives_way()), (None, false));
         views[0].attend(true);

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 pub(crate) const IN_PLACE: Address = Address(c::MPI_IN_PLACE);
 
-/// What a rank that is not asked gives.
+/// The data of a rank that gives none.
 const NOTHING: Span = Span { memory: Memory(u64::MAX), offset: 0, layout: Layout { block: 0, count: 1, stride: 0 } };
 
 /// Which part a rank has in a collective with a root.
@@ -46,7 +46,7 @@ pub(crate) fn part(comm: &Communicator, root: c_int) -> Done<Part> {
     }
 }
 
-/// What ranks with a root give alike. Between two groups the root's side gives nothing.
+/// The values that ranks with a root must give alike. Between two groups the root's side gives nothing.
 pub(crate) fn rooted(part: Part, bytes: Option<u64>) -> Alike {
     match part {
         Part::Root(root) | Part::Other(root) => Alike { root: Some(root), bytes, ..Alike::default() },
@@ -144,7 +144,7 @@ impl Parts {
         let Some(own) = own.filter(|own| own.bytes() > 0) else { return Ok(()) };
         self.0.iter().filter(|part| part.at == own.at).try_for_each(|part| apart(own.at, part.at, part.bytes() as i64))
     }
-    /// Each of a type of its own, displaced by so many bytes. The null type names none for a rank that gets nothing, as
+    /// Each of a type of its own, at a displacement in bytes. The null type names none for a rank that gets nothing, as
     /// programs of other libraries have it.
     pub(crate) fn typed(
         p: &Process,
@@ -168,7 +168,7 @@ impl Parts {
     pub(crate) fn targets(&self) -> Vec<Staged> {
         self.0.iter().map(|part| part.target(false)).collect()
     }
-    /// Packed copies of what is there.
+    /// Packed copies of the present data.
     pub(crate) fn copies(&self) -> Vec<Staged> {
         self.0.iter().map(|part| Staged::of(part.everything(), &part.data())).collect()
     }
@@ -225,7 +225,7 @@ fn gathered(
     })
 }
 
-/// What a rank with a root moves: of the root, all parts but its own.
+/// The data that a rank with a root moves: of the root, all parts but its own.
 fn moved(part: Part, own: Option<&Buffer>, parts: &Parts, rank: u32) -> Alike {
     rooted(part, None).moving(if is_root(part) { parts.beyond(rank) } else { own.map_or(0, Buffer::bytes) })
 }
@@ -234,7 +234,7 @@ fn is_root(part: Part) -> bool {
     matches!(part, Part::Root(_) | Part::RootBetween)
 }
 
-/// What a rank gives or takes: nothing in place, at the root of another side, or aside.
+/// The data that a rank gives or takes: nothing in place, at the root of another side, or aside.
 fn own(p: &Process, part: Part, (at, count, datatype): (Address, i64, Handle)) -> Done<Option<Buffer>> {
     let none = matches!(part, Part::Aside | Part::RootBetween) || (at == IN_PLACE && matches!(part, Part::Root(_)));
     if none { Ok(None) } else { p.buffer(at, count, datatype).map(Some) }
@@ -402,7 +402,7 @@ pub(crate) fn unless(between: bool, bytes: impl FnOnce() -> u64) -> Alike {
     if between { Alike::default() } else { Alike::bytes(bytes()) }
 }
 
-/// What a rank gives to all, unless it lies in its place.
+/// The data that a rank gives to all, unless it lies in its place.
 fn given(p: &Process, at: Address, count: i64, datatype: Handle) -> Done<Option<Buffer>> {
     if at == IN_PLACE { Ok(None) } else { p.buffer(at, count, datatype).map(Some) }
 }
@@ -459,7 +459,7 @@ pub(crate) fn allgatherv(
     spread(p, &comm, start, mine, parts)
 }
 
-/// Part `i` of `from` goes to rank `i`; `None`: what is in `into`.
+/// Part `i` of `from` goes to rank `i`; `None`: the data in `into`.
 fn exchanged(
     p: &Process,
     comm: &Rc<Communicator>,

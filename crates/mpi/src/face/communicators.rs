@@ -97,7 +97,8 @@ pub(crate) fn comm_dup_with_info(p: &Process, comm: Handle, info: Handle, newcom
     duplicate(p, "MPI_Comm_dup_with_info", comm, info::hints(p, info, "mpi_assert_")?, newcomm)
 }
 
-/// The number is agreed on beside other calls; the handle is there at once, and what it stands for when the request is over.
+/// The number is agreed on while other calls run. The handle is there at once, its communicator when the request is
+/// over.
 fn iduplicate(
     p: &Process,
     name: &'static str,
@@ -171,7 +172,7 @@ pub(crate) fn split_number(world: &crate::process::World) -> u32 {
     world.world.number | hotlink_message::INTERNAL
 }
 
-/// Only the group's ranks call it: they agree on messages of their own, told apart by the program's tag.
+/// Only the group's ranks call it: they agree by messages of their own, distinguished by the program's tag.
 pub(crate) fn comm_create_group(p: &Process, comm: Handle, group: Handle, tag: c_int, newcomm: Out<Handle>) -> Done {
     let (world, old, group) = (p.world()?, p.intracomm(comm)?, p.group(group)?);
     newcomm.set(c::MPI_COMM_NULL);
@@ -258,7 +259,7 @@ pub(crate) fn comm_split_type(
             let shares = world.with_port(|port| port.shares_with());
             Some(i64::from(shares.unwrap_or_else(|| crate::seat::node(world.rank()))))
         }
-        // No hardware below the host is known here: nobody is told apart, which the standard lets a library say so.
+        // No hardware below the host is known here. Ranks are not separated, and the standard lets a library say so.
         c::MPI_COMM_TYPE_HW_UNGUIDED
         | c::MPI_COMM_TYPE_HW_GUIDED
         | c::MPI_COMM_TYPE_RESOURCE_GUIDED
@@ -266,7 +267,7 @@ pub(crate) fn comm_split_type(
         _ => {
             return fail(
                 c::MPI_ERR_ARG,
-                format!("split type {split_type}: allowed are the MPI_COMM_TYPE constants and MPI_UNDEFINED"),
+                format!("split type {split_type}: must be an MPI_COMM_TYPE constant or MPI_UNDEFINED"),
             );
         }
     };
@@ -283,7 +284,7 @@ pub(crate) fn comm_free(p: &Process, comm: Out<Handle>) -> Done {
     let always = handle == c::MPI_COMM_WORLD || handle == c::MPI_COMM_SELF;
     check(!always, c::MPI_ERR_COMM, || "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed".to_owned())?;
     known.attributes.clear(handle)?;
-    // What is under way has it as well.
+    // Operations under way hold it as well.
     p.comms.remove(handle);
     comm.set(c::MPI_COMM_NULL);
     Ok(())
@@ -328,14 +329,14 @@ pub(crate) fn comm_get_info(p: &Process, comm: Handle, info: Out<Handle>) -> Don
     Ok(())
 }
 
-/// Nobody started this job from within another.
+/// No MPI program started this job.
 pub(crate) fn comm_get_parent(p: &Process, parent: Out<Handle>) -> Done {
     p.world()?;
     parent.set(c::MPI_COMM_NULL);
     Ok(())
 }
 
-/// The leaders tell each other their groups over the peer communicator, and their own groups what they heard.
+/// The leaders exchange their groups over the peer communicator, and pass them on to their own groups.
 pub(crate) fn intercomm_create(
     p: &Process,
     local_comm: Handle,
@@ -350,14 +351,14 @@ pub(crate) fn intercomm_create(
     let leader = Process::root(&local, local_leader)?;
     let given = Given::to("MPI_Intercomm_create", &[("local leader", &[i64::from(local_leader)])]);
     let next = world.block_on(same(&local.view, &given, &[i64::from(world.numbers.next())]))?[0];
-    // What the other side is: its next number, and its ranks. Who does not lead hears how many those are first.
+    // The other side: its next number, and its ranks. A rank that does not lead first gets the number of those.
     let mut heard = Vec::new();
     if local.rank == leader {
         let bridge = p.comm(peer_comm)?;
         let allowed = remote_leader >= 0 && (remote_leader as u32) < bridge.peers() && tag >= 0;
         check(allowed, c::MPI_ERR_RANK, || {
             let last = bridge.peers() - 1;
-            format!("remote leader {remote_leader} and tag {tag}: allowed are ranks 0 to {last}, and tags from 0 on")
+            format!("remote leader {remote_leader} and tag {tag}: must be a rank 0 to {last}, and a tag from 0 on")
         })?;
         let words = [vec![next], local.group.words()].concat();
         heard = super::reductions::swapped(p, &bridge, bridge.peer(remote_leader as u32), tag as u32, &words)?;

@@ -195,7 +195,7 @@ fn chosen(p: &Process, basic: Option<Basic>, made_by: (Combiner, Vec<i64>), newt
     Ok(())
 }
 
-/// Whether a float of 4 or of 8 bytes has so many digits and such a range.
+/// Whether a float of 4 or of 8 bytes has that many digits and such a range.
 fn is_single(digits: c_int, range: c_int) -> Option<bool> {
     let any = |number: c_int| if number == c::MPI_UNDEFINED { 0 } else { number };
     match (any(digits), any(range)) {

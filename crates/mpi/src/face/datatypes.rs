@@ -1,4 +1,4 @@
-//! What datatypes are, their names, and packing.
+//! Attributes of datatypes, their names, and packing.
 
 use crate::abi::Handle;
 use crate::failure::{Done, check, fail};
@@ -52,7 +52,7 @@ pub(crate) fn type_free(p: &Process, datatype: Out<Handle>) -> Done {
     let known = p.datatype(handle)?;
     check(!known.predefined, c::MPI_ERR_TYPE, || "a predefined type cannot be freed".to_owned())?;
     known.attributes.clear(handle)?;
-    // What is under way, and types made of it, have it as well.
+    // Operations under way, and types made of it, hold it as well.
     p.derived.remove(handle);
     datatype.set(c::MPI_DATATYPE_NULL);
     Ok(())
@@ -111,7 +111,7 @@ pub(crate) fn type_get_envelope(
     Ok(())
 }
 
-/// Every count fits into an `int` of the contents, or the constructor is told so below.
+/// Every count fits into an `int` of the contents, or the constructor reports it below.
 pub(crate) fn type_get_envelope_c(
     p: &Process,
     datatype: Handle,
@@ -228,7 +228,7 @@ pub(crate) fn type_get_value_index(p: &Process, value: Handle, index: Handle, pa
     Ok(())
 }
 
-/// So many bytes at a position of a packed buffer.
+/// Room for `bytes` at a position of a packed buffer.
 fn room(position: i64, bytes: u64, size: i64) -> Done {
     let fits = position >= 0 && (position as u64).checked_add(bytes).is_some_and(|end| end <= size.max(0) as u64);
     check(fits, c::MPI_ERR_TRUNCATE, || format!("{bytes} B at position {position} of {size} B"))

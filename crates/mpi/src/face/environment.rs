@@ -43,7 +43,7 @@ pub(crate) fn enter(p: &Process, level: c_int) -> Done<c_int> {
         seat::at_exit(depart);
     }
     check(!p.closed.get(), c::MPI_ERR_OTHER, || "called after MPI_Finalize".to_owned())?;
-    // What is computed between calls is one thread's.
+    // The computation between calls is one thread's.
     let alone = p.any_world().is_some_and(|world| world.effort.is_some());
     let shares = level == c::MPI_THREAD_MULTIPLE && !alone && (!hotlink_real::is_simulated() || gate::take_turns());
     if shares {
@@ -53,7 +53,8 @@ pub(crate) fn enter(p: &Process, level: c_int) -> Done<c_int> {
     Ok(if shares { level } else { level.min(c::MPI_THREAD_SERIALIZED) })
 }
 
-/// The process ends by itself: its silence is no death, if nothing of the library is open. A simulation tells the other case.
+/// The process ends by itself: its silence is no death, if nothing of the library is open. A simulation reports the
+/// other case.
 pub(crate) fn depart(p: &Process) {
     let is_open = p.initialized.get() && !p.finalized.get();
     let told = p.rank().filter(|_| is_open && !hotlink_real::is_simulated());

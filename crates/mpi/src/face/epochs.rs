@@ -142,7 +142,7 @@ fn flushed(p: &Process, rank: Option<c_int>, win: Handle, locally: bool) -> Done
         true => world.block_on(window.settle()),
         false => world.block_on(window.flush(to)),
     };
-    // Programs look at their own part again and again, which needs no message, until another's has come.
+    // Programs read their own part again and again, which needs no message, until another rank's data has come.
     if window.made.shared.is_none() && to.is_none_or(|to| to == window.comm.rank) {
         world.look();
         world.vain();
@@ -166,7 +166,7 @@ pub(crate) fn win_flush_local_all(p: &Process, win: Handle) -> Done {
     flushed(p, None, win, true)
 }
 
-/// Memory is one and the same for all: what others stored is there. Programs look at it in turn with this call.
+/// Memory is the same for all: the stores of others are there. Programs call this in turn as they read it.
 pub(crate) fn win_sync(p: &Process, win: Handle) -> Done {
     let (world, _) = (p.world()?, p.window(win)?);
     hotlink_real::full_fence();

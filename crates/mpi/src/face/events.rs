@@ -1,4 +1,4 @@
-//! Events, sources and enumerations of the tools interface. There are none, and every number and handle is told to be wrong.
+//! Events, sources and enumerations of the tools interface. There are none, and every number and handle is an error.
 
 use crate::abi::Handle;
 use crate::failure::{Done, fail};

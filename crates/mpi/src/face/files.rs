@@ -176,18 +176,18 @@ pub(crate) fn file_set_info(p: &Process, fh: Handle, info: Handle) -> Done {
     Ok(())
 }
 
-/// No hint is used: none is told.
+/// No hint is used, so none is reported.
 pub(crate) fn file_get_info(p: &Process, fh: Handle, info_used: Out<Handle>) -> Done {
     p.file(fh)?;
     info_used.set(info::named(p, Vec::new()));
     Ok(())
 }
 
-/// What a view is made of, checked.
+/// The parts of a view, checked.
 fn seen(p: &Process, displacement: u64, etype: Handle, filetype: Handle, datarep: &str) -> Done<Seen> {
     let (etype, filetype) = (p.committed(etype)?, p.committed(filetype)?);
     let known = ["native", "internal", "external32"].contains(&datarep);
-    let unknown = || format!("data representation {datarep:?}: allowed are native, internal and external32");
+    let unknown = || format!("data representation {datarep:?}: must be native, internal or external32");
     check(known, c::MPI_ERR_UNSUPPORTED_DATAREP, unknown)?;
     let (unit, size) = (etype.datatype.size(), filetype.datatype.size());
     let whole = unit > 0 && size.is_multiple_of(unit);
@@ -234,7 +234,8 @@ pub(crate) fn file_set_view(
         check(file.has(c::MPI_MODE_RDONLY) || !seen.view.overlaps(), c::MPI_ERR_IO, once)?;
         Ok(seen)
     });
-    // All ranks hear of one that fails: none waits for it. Nobody moves the shared pointer any more when rank 0 sets it back.
+    // All ranks learn of one that fails: none waits for it. No rank moves the shared pointer any more when rank 0 sets
+    // it back.
     let unit = |sign: i64| seen.as_ref().map_or(i64::MIN, |seen| sign * seen.unit() as i64);
     let code = seen.as_ref().err().map_or(0, |failed| i64::from(failed.code));
     let all = p.world()?.block_on(largest(&file.comm.view, &[unit(1), unit(-1), code]))?;

@@ -25,7 +25,7 @@ fn value(p: &Process, info: Handle, name: &str) -> Done<Option<String>> {
     Ok(found)
 }
 
-/// What the standard has told of how the program was started: what this library knows.
+/// The standard's facts about the start of the program, as far as this library knows them.
 fn environment() -> Vec<(String, String)> {
     let level = ("thread_level".to_owned(), "MPI_THREAD_MULTIPLE".to_owned());
     let mut pairs = vec![level];

@@ -17,7 +17,7 @@ use std::rc::Rc;
 /// The largest tag.
 pub(crate) const TAG_MAX: c_int = c_int::MAX;
 
-/// Whom a message goes to or comes from.
+/// The other end of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
     Nobody,
@@ -57,14 +57,14 @@ impl Peer {
     }
 }
 
-/// Gives a status to who wants it. Its error is not for calls that end one thing alone.
+/// Stores a status if the caller wants it. Its error is not for calls that end one operation alone.
 pub(crate) fn give(status: Out<Status>, value: Status) {
     if !status.is_null() {
         status.set(Status { error: status.get(0).error, ..value });
     }
 }
 
-/// Elements that move between this rank and another: to and from nobody none, wherever the buffer is.
+/// Elements that move between this rank and another: none to and from MPI_PROC_NULL, wherever the buffer is.
 fn moved(count: i64, peer: c_int) -> i64 {
     if peer == c::MPI_PROC_NULL { count.min(0) } else { count }
 }

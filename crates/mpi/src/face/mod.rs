@@ -1,5 +1,6 @@
-//! What the exported functions do, a file a chapter. A function here has the name of the standard's without its prefix, in
-//! small letters; those of a family (all modes of a send; blocking, non-blocking and persistent) are one function. They have as many arguments as the standard's.
+//! The work of the exported functions, a file for each chapter. A function here has the name of the standard's without
+//! its prefix, in small letters. Those of a family (all modes of a send; blocking, non-blocking and persistent) are one
+//! function. They have as many arguments as the standard's.
 #![allow(clippy::too_many_arguments)]
 
 pub(crate) mod attributes;

@@ -13,7 +13,7 @@ use hotlink_standard::Alike;
 use hotlink_standard::constants as c;
 use std::rc::Rc;
 
-/// Who sends to this rank and to whom it sends, in the topology's order; `None`: nobody, beyond an edge.
+/// The ranks that send to this one and those to which it sends, in the topology's order; `None`: none, beyond an edge.
 #[derive(Clone)]
 struct Edges {
     from: Vec<Option<u32>>,
@@ -59,11 +59,11 @@ fn exchanged(p: &Process, comm: &Rc<Communicator>, start: Start, edges: Edges, f
         let (edges, from, into) = (edges.clone(), from.clone(), into.clone());
         async move {
             let (from, into) = (from.sources(), into.targets());
-            // In a grid, what goes down a dimension comes from above: where both neighbours are one rank, what goes up must
-            // go first, since the neighbour takes what comes from below first.
+            // In a grid, data that goes down a dimension arrives from above. Where both neighbours are one rank, data
+            // that goes up must go first, since the neighbour takes data from below first.
             let sends = if edges.is_grid { turned(&edges.to, &from) } else { there(&edges.to, &from) };
             view.exchange_with(&sends, &there(&edges.from, &into)).await?;
-            // What nobody sends to stays as it is.
+            // A part that no rank sends stays as it is.
             let came = edges.from.iter().zip(&into).filter(|(peer, _)| peer.is_some());
             came.for_each(|(_, into)| into.land());
             Ok(())

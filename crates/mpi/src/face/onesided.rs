@@ -20,7 +20,7 @@ use std::rc::Rc;
 type Here = (Address, i64, Handle);
 type There = (c_int, i64, i64, Handle);
 
-/// Checks where a call goes, so many elements at a displacement of a rank: what is aimed at; `None`: nobody.
+/// Checks the target of a call: elements at a displacement of a rank. Returns the target; `None`: MPI_PROC_NULL.
 fn aim(
     p: &Process,
     start: Start,
@@ -82,7 +82,7 @@ fn done(p: &Process, start: Start) -> Done {
     give(p, start, Work::Over(Ended::well(Status::EMPTY)))
 }
 
-/// What `work` does to a word of memory that ranks share. `None`: this is no such call, or a wrong one.
+/// Applies `work` to a word of memory that ranks share. `None`: this is no such call, or a wrong one.
 #[inline(always)]
 fn at_once<T>(
     p: &Process,
@@ -102,8 +102,8 @@ fn loaded<W: Word>(from: Address) -> Option<W> {
     (!is_mark(from.0)).then(|| memory::load(from))
 }
 
-/// Changes a word, with nobody's change between, and leaves in `result` what it was. `None`: nothing was done, since `change`
-/// does not take it or it goes another way. Where `more` is given, the change adds that.
+/// Changes a word atomically, and leaves its old value in `result`. `None`: nothing was done, since `change` does not
+/// take it or it takes another route. Where `more` is given, the change adds that.
 #[inline(always)]
 fn changes<W: Word>(
     place: &Place,
@@ -195,7 +195,7 @@ fn combines_at_once(
     (op, win, start): (Handle, Handle, Start),
 ) -> bool {
     let alike = |here: (i64, Handle)| here == (there.2, there.3);
-    // What changes nothing needs no data.
+    // An operation that changes nothing needs no data.
     let whole = op == c::MPI_NO_OP || alike((count, datatype));
     if !whole || !result.is_none_or(|(_, count, datatype)| alike((count, datatype))) {
         return false;
@@ -274,7 +274,7 @@ pub(crate) fn get(
     moves(p, start, (origin_addr, origin_count, origin_datatype), there, win, false)
 }
 
-/// What combines elements of the target's type.
+/// The operator that combines elements of the target's type.
 fn combining(p: &Process, kind: Kind, op: Handle, datatype: Handle, count: i64) -> Done<Ask> {
     let (Operator::Builtin(builtin), of) = (p.operator(op)?, p.committed(datatype)?) else {
         return fail(c::MPI_ERR_OP, "one-sided calls take the standard's own operators alone");
@@ -321,7 +321,7 @@ fn fetch_it(p: &Process, origin: Here, result: Here, there: There, (op, win, sta
     let ask = combining(p, Kind::Fetch, op, datatype, count)?;
     let Some(aim) = aim else { return nobody(p, start) };
     let into = p.buffer(result.0, result.1, result.2)?;
-    // What changes nothing needs no data.
+    // An operation that changes nothing needs no data.
     let from: Option<Buffer> = if op == c::MPI_NO_OP { None } else { Some(p.buffer(origin.0, origin.1, origin.2)?) };
     fits(into.bytes(), &aim)?;
     if let Some(from) = &from {

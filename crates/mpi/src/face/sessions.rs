@@ -30,7 +30,7 @@ pub(crate) fn session_init(p: &Process, info: Handle, errhandler: Handle, sessio
     p.check_handler(errhandler)?;
     let asked = info::given(p, info)?.into_iter().find(|pair| pair.0 == LEVEL).map(|pair| pair.1);
     let level = match asked {
-        // Nobody said that one thread alone calls.
+        // The program did not say that one thread alone calls.
         None => LEVELS[3],
         Some(word) => {
             let found = LEVELS.iter().find(|level| level.0 == word).copied();
@@ -106,7 +106,7 @@ pub(crate) fn group_from_session_pset(p: &Process, session: Handle, pset_name: T
     Ok(())
 }
 
-/// Calls that agree on a communicator are told apart by its tag.
+/// The tag distinguishes calls that agree on a communicator.
 fn call(tag: Text) -> u32 {
     let tag = tag.string().unwrap_or_default();
     let sum = tag.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
@@ -137,7 +137,7 @@ pub(crate) fn comm_create_from_group(
     Ok(())
 }
 
-/// The leader alone need know the other group: it tells its own.
+/// Only the leader must know the other group: it passes it on to its own.
 pub(crate) fn intercomm_create_from_groups(
     p: &Process,
     local_group: Handle,

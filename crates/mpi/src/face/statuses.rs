@@ -1,4 +1,4 @@
-//! What a status tells.
+//! Fields of a status.
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, check};

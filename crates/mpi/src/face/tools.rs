@@ -220,7 +220,7 @@ fn readings(p: &Process, session: Handle, handle: Handle) -> Done<Vec<Rc<Reading
     Ok(p.readings.all().into_iter().filter(|reading| reading.session == session).collect())
 }
 
-/// What runs all the time is neither started nor stopped; of all handles of a session, those are left out.
+/// A variable that runs all the time is neither started nor stopped; calls for all handles of a session leave it out.
 fn start_or_stop(p: &Process, session: Handle, handle: Handle) -> Done {
     readings(p, session, handle)?;
     check(handle == c::MPI_T_PVAR_ALL_HANDLES, c::MPI_T_ERR_PVAR_NO_STARTSTOP, String::new)

@@ -309,7 +309,7 @@ pub(crate) fn dist_graph_create_adjacent(
     distributed(p, "MPI_Dist_graph_create_adjacent", &old, neighbors, reorder, comm_dist_graph)
 }
 
-/// Every rank tells all the edges that it knows, and takes its own.
+/// Every rank sends all the edges that it knows, and takes its own.
 pub(crate) fn dist_graph_create(
     p: &Process,
     comm_old: Handle,
@@ -336,7 +336,7 @@ pub(crate) fn dist_graph_create(
         .collect();
     let all = world.block_on(async {
         let most = largest(&old.view, &[edges.len() as i64, i64::from(weighted)]).await?;
-        // Lists of one length: what is missing is an edge of nobody.
+        // Lists of one length: a missing entry is an edge to no rank.
         let mut words = edges.concat();
         words.resize(3 * most[0].max(1) as usize, -1);
         let mut all: Vec<[i64; 3]> = Vec::new();

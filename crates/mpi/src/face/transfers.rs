@@ -1,4 +1,4 @@
-//! Data to and from files: at a given place, at a rank's own, or at the one that all ranks share; by each rank, or by all.
+//! Data to and from files: at a given place, at a rank's own place, or at the shared one; by each rank, or by all.
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, Of, check};
@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::ffi::c_int;
 use std::rc::Rc;
 
-/// Which way data go.
+/// The direction of data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Read,
@@ -45,7 +45,7 @@ impl Form {
         let data = buffer.data();
         if self.is_external { self.of.to_external(&data) } else { data }
     }
-    /// What came goes to its place; the status.
+    /// Moves the data to its place; the status.
     fn settle(&self, buffer: &Buffer, data: &[u8]) -> Status {
         let native = if self.is_external { Cow::from(self.of.of_external(data)) } else { Cow::from(data) };
         buffer.fill(&native);
@@ -74,7 +74,7 @@ fn alone(file: &File, way: Way, at: i64, buffer: &Buffer) -> Done<Status> {
     }
 }
 
-/// What a rank moves: from which place on, and from or to where.
+/// A rank's part: its place in the file, and its buffer.
 type Part = (Place, Buffer);
 
 /// Every rank's transfer. A rank whose call is wrong takes part with nothing, so that the others do not wait for it.
@@ -130,7 +130,7 @@ fn own(file: &File, buffer: &Buffer) -> Done<i64> {
     Ok(at)
 }
 
-/// Tells how a transfer ended, which it has.
+/// Reports the end of a transfer.
 fn over(p: &Process, start: Start, status: Status) -> Done {
     match start {
         Start::Blocking(into) => into.set(status),
@@ -155,7 +155,7 @@ fn by_one(p: &Process, start: Start, way: Way, from: From, fh: Handle, what: (Ad
     over(p, start, alone(&file, way, at, &buffer)?)
 }
 
-/// What a rank moves, checked; one that goes in order has no place yet.
+/// A rank's part, checked; one that goes in order has no place yet.
 fn part(p: &Process, file: &File, way: Way, from: From, (buf, count, datatype): (Address, i64, Handle)) -> Done<Part> {
     may(file, way)?;
     let buffer = p.buffer(buf, count, datatype)?;
@@ -184,7 +184,7 @@ fn by_all(p: &Process, start: Start, way: Way, from: From, fh: Handle, what: (Ad
             let work = p.task(async move { done.await.map_err(|failed| failed.about(Of::File(fh))) })?;
             match wrong {
                 None => p.issue(request, work),
-                // What the others wait for goes on beside.
+                // The work for which the others wait goes on meanwhile.
                 Some(failed) => return Err(failed),
             }
         }
@@ -212,7 +212,7 @@ fn end(p: &Process, name: &'static str, fh: Handle, status: Out<Status>) -> Done
     Ok(())
 }
 
-/// Functions that differ in how, which way and where from data go.
+/// Functions that differ in mode, direction and place of the data.
 macro_rules! transfers {
     ($(pub(crate) fn $name:ident(p: &Process $(, $offset:ident)?) = $by:ident($way:expr, $from:expr);)*) => {$(
         pub(crate) fn $name(

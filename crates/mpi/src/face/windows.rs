@@ -17,7 +17,7 @@ use hotlink_standard::constants as c;
 use std::ffi::c_int;
 use std::rc::Rc;
 
-/// Hints that are kept, with what holds where nobody gives them.
+/// Hints that are kept, with their defaults.
 const HINTS: [(&str, &str); 7] = [
     ("no_locks", "false"),
     ("accumulate_ordering", "rar,raw,war,waw"),
@@ -28,14 +28,14 @@ const HINTS: [(&str, &str); 7] = [
     ("alloc_shared_noncontig", "false"),
 ];
 
-/// What a window is asked to be.
+/// The request for a window.
 struct Wish {
     info: Handle,
     comm: Handle,
     base: Address,
     size: i64,
     unit: i64,
-    /// What kind of window it is, and by which function.
+    /// The kind of the window, and the function that made it.
     flavor: (c_int, &'static str),
 }
 
@@ -69,7 +69,7 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
             let apart = given.iter().any(|pair| pair.0 == "alloc_shared_noncontig" && pair.1 == "true");
             Some(share(p, &comm, &peers, apart, by_steps)?)
         }
-        // Who shares memory reaches each other's parts without their help.
+        // Ranks that share memory reach each other's parts without help.
         c::MPI_WIN_FLAVOR_ALLOCATE if near => share(p, &comm, &peers, true, by_steps).ok(),
         c::MPI_WIN_FLAVOR_CREATE if near => reached(p, &comm, &peers, wish.base)?,
         _ => None,
@@ -88,7 +88,7 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
     set_hints(p, &window, wish.info)?;
     world.served.borrow_mut().insert(comm.number, window.clone());
     comm.view.attend(true);
-    // On a simulated fabric only the simulation says when a process does something. Who shares the memory needs nobody's help.
+    // On a simulated fabric only the simulation decides when a process acts. Ranks that share the memory need no help.
     if comm.size() > 1 && window.made.shared.is_none() && hotlink_real::virtual_clock().is_none() {
         gate::attend(|p| !p.windows.is_empty() && p.world().is_ok_and(|world| world.tend()));
     }
@@ -96,7 +96,7 @@ fn make(p: &Process, wish: &Wish, win: Out<Handle>) -> Done {
     Ok(())
 }
 
-/// Memory of the program's own in processes of one machine, and a segment for what orders access to it; `None`: the system
+/// Memory of the program's own in processes of one machine, and a segment that orders access to it. `None`: the system
 /// does not let every rank reach the next one.
 fn reached(p: &Process, comm: &Communicator, peers: &[(i64, i64)], base: Address) -> Done<Option<Shared>> {
     let (world, [pid, mark_at, mark]) = (p.world()?, Neighbor::card());
@@ -133,7 +133,7 @@ fn share(p: &Process, comm: &Communicator, peers: &[(i64, i64)], apart: bool, by
         failure(c::MPI_ERR_RMA_SHARED, why)
     };
     let (mut memory, mut attachment, mut words, mut start) = (None, None, [0; 4], Address(0));
-    // One rank alone shares with nobody.
+    // One rank alone shares with no other.
     let kind = if peers.len() == 1 { Kind::Private } else { Kind::Shared };
     if comm.rank == 0
         && let Ok(made) = world.comm.alloc(end as u64, kind)
@@ -158,7 +158,7 @@ fn share(p: &Process, comm: &Communicator, peers: &[(i64, i64)], apart: bool, by
     if failed {
         return Err(refused());
     }
-    // Who has nothing has no address.
+    // A rank without memory has no address.
     let place = |at: i64, size: i64| if size > 0 { start.plus(at) } else { Address(0) };
     let parts = starts.iter().zip(peers).map(|(&at, &(size, unit))| (place(at, size), size, unit)).collect();
     let latches = memory::latches(start.plus(latches), comm.rank, comm.size(), by_steps);
@@ -267,7 +267,7 @@ pub(crate) fn win_shared_query(
     Ok(())
 }
 
-/// All ranks have ended their epochs: nobody asks any more.
+/// All ranks have ended their epochs: no more requests come.
 pub(crate) fn win_free(p: &Process, win: Out<Handle>) -> Done {
     let (world, handle) = (p.world()?, win.get(0));
     let window = p.window(handle)?;
@@ -287,7 +287,7 @@ pub(crate) fn win_free(p: &Process, win: Out<Handle>) -> Done {
         memory::release(window.made.base);
     }
     if let Some(shared) = &window.made.shared {
-        // Who has no mapping any more does not hear that the memory is gone.
+        // A rank without a mapping gets no report that the memory is gone.
         if let Some(attachment) = shared.attachment {
             world
                 .comm

@@ -1,7 +1,8 @@
-//! What `generate/generate.py` writes. The exported functions are unsafe by nature: their pointers are the caller's promise.
+//! The output of `generate/generate.py`. The exported functions are unsafe by nature: their pointers are the caller's
+//! promise.
 #![allow(unsafe_code, clippy::redundant_closure)]
 
-/// What the exported functions use.
+/// Imports of the exported functions.
 mod prelude {
     pub(super) use crate::abi::{Handle, Status};
     pub(super) use crate::failure::placed;

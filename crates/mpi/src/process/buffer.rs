@@ -9,7 +9,7 @@ use hotlink_port::Span;
 use hotlink_standard::constants as c;
 use std::rc::Rc;
 
-/// So many elements at an address.
+/// A number of elements at an address.
 #[derive(Clone)]
 pub(crate) struct Buffer {
     pub(crate) at: Address,
@@ -59,7 +59,7 @@ impl Buffer {
     pub(crate) fn extent(&self) -> i64 {
         self.of.datatype.extent()
     }
-    /// The same from element `first` on, so many.
+    /// `count` elements from element `first` on.
     pub(crate) fn part(&self, first: i64, count: i64) -> Buffer {
         Buffer { at: self.at.plus(first * self.extent()), count: count.max(0) as u64, ..self.clone() }
     }
@@ -137,7 +137,7 @@ impl Staged {
         fill(scratch.bytes_mut());
         Staged { span: all.row(scratch.address(), bytes), scratch: Some(scratch), back: None }
     }
-    /// So many bytes have come: they go to their places.
+    /// `bytes` have come: they go to their places.
     pub(crate) fn settle(&self, bytes: u64) {
         if let (Some(scratch), Some(back)) = (&self.scratch, &self.back) {
             back.fill(&scratch.bytes()[..(bytes as usize).min(scratch.bytes().len())]);

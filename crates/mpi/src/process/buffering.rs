@@ -1,5 +1,5 @@
-//! Collective buffering: ranks whose pieces of a file lie between each other's exchange data first, so that each reads or
-//! writes a stretch of its own in few long pieces.
+//! Collective buffering: ranks whose pieces of a file interleave exchange data first. So each reads or writes a stretch
+//! of its own in few long pieces.
 
 use crate::failure::{Done, Failure, fail};
 use crate::memory::Everything;

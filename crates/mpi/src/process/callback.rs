@@ -66,8 +66,8 @@ pub(crate) fn operate(function: usize, wide: bool, (from, into): (Address, Addre
     })
 }
 
-/// An error handler; the code that it leaves, which the failed call returns. What it is called with beyond the standard's two
-/// arguments is the library's choice: nothing.
+/// An error handler; returns the code that it leaves, which the failed call returns. Arguments beyond the standard's
+/// two are the library's choice: it passes none.
 pub(crate) fn handle(function: usize, of: Handle, code: c_int) -> c_int {
     type Handler = unsafe extern "C" fn(*mut Handle, *mut c_int, ...);
     let (mut of, mut code) = (of, code);

@@ -1,5 +1,5 @@
-//! What `hotlink run --check` looks for: ranks that are in different collectives, or give them what must be alike and is not,
-//! and what is never freed.
+//! The checks of `hotlink run --check`: ranks in different collectives, arguments that must be alike and are not, and
+//! objects that are never freed.
 
 use crate::failure::{Done, fail};
 use crate::process::Process;
@@ -10,7 +10,7 @@ use hotlink_real::Seat;
 use hotlink_standard::constants as c;
 use hotlink_standard::{Alike, Difference, difference};
 
-/// Fails unless all ranks of `view` are in the function `name` and give it what must be alike: they tell each other.
+/// Fails unless all ranks of `view` are in the function `name` with matching arguments, which they exchange.
 pub(crate) async fn agree(view: Comm<Seat>, name: &'static str, alike: Alike) -> Done {
     let rows = gathered(&view, &alike.told(name)).await?;
     difference(name, &rows).map_or(Ok(()), different)
@@ -30,7 +30,7 @@ pub(crate) fn different<T>((what, text): (Difference, String)) -> Done<T> {
 }
 
 impl Process {
-    /// Tells what the program has made and never freed.
+    /// Reports the objects that the program has made and never freed.
     pub(crate) fn tell_leaks(&self, rank: u32) {
         let kinds = [
             ("request", self.requests.count()),

@@ -103,7 +103,7 @@ impl Communicator {
             Some(remote) => place.wrapping_sub(remote.there) as c_int,
         }
     }
-    /// A view for the next collective that goes on beside others.
+    /// A view for the next collective that runs at the same time as others.
     pub(crate) fn beside(&self) -> Comm<Seat> {
         self.calls.set(self.calls.get() % (GROUP_CALLS - 1) + 1);
         self.view.beside(self.calls.get())
@@ -129,11 +129,11 @@ impl Communicator {
 #[derive(Debug)]
 pub(crate) struct Numbers {
     next: Cell<u32>,
-    /// So many are being agreed on now.
+    /// The number of agreements under way.
     pending: Cell<u32>,
     /// Those of them that every rank has begun to agree on, by the communicators they are made of.
     begun: RefCell<Vec<(u32, u32)>>,
-    /// Ranks tell each other first in which collective they are.
+    /// Ranks first exchange the collective that they are in.
     check: bool,
 }
 
@@ -171,10 +171,11 @@ pub(crate) fn is_left(number: u32) -> Done<u32> {
     Ok(number)
 }
 
-/// A number for a new communicator that none of `view` has used: where ranks are of several groups, each may take it.
-/// Whether another is agreed on at the same time, by another thread or beside the call, is told with it; then each rank
-/// says afterwards whether the number was free still, and they try again if it was not. Ranks hear of several in orders that
-/// differ: without a first among those, each could take the others' numbers at every try.
+/// A number for a new communicator that none of `view` has used; where ranks are of several groups, each may take it.
+/// The message also says whether the rank agrees on another number at the same time, by another thread or another call.
+/// If so, each rank says afterwards whether the number was still free, and they try again if it was not. Ranks see
+/// several agreements in different orders: without a first among those, each could take the others' numbers at every
+/// try.
 ///
 /// All ranks must give alike what is `given`.
 pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bool, given: Given) -> Done<u32> {
@@ -200,7 +201,8 @@ pub(crate) async fn numbered(numbers: Rc<Numbers>, view: &Comm<Seat>, beside: bo
             if largest(view, &[i64::from(!free)]).await?[0] == 0 {
                 return Ok(number);
             }
-            // Whoever is first goes on meanwhile: one rank alone waits for nobody. All ranks have begun what is noted here.
+            // The first rank goes on meanwhile: it does not wait alone. All ranks have begun the collectives noted
+            // here.
             view.step_aside(&mut vain).await;
             while numbers.begun.borrow().iter().any(|other| *other < own) {
                 view.step_aside(&mut vain).await;

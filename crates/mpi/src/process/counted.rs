@@ -1,4 +1,4 @@
-//! What the tools interface shows of the message engine: settings, and what is counted.
+//! Variables of the message engine in the tools interface: settings and counts.
 
 use crate::abi::Handle;
 use crate::failure::{Done, check};
@@ -15,7 +15,7 @@ pub(crate) struct Setting {
     pub(crate) value: fn(&Options) -> u64,
 }
 
-/// What the message engine counts.
+/// Counts of the message engine.
 pub(crate) struct Counted {
     pub(crate) name: &'static str,
     pub(crate) meaning: &'static str,
@@ -86,7 +86,7 @@ pub(crate) const CATEGORY: (&str, &str) =
 pub(crate) struct Reading {
     pub(crate) session: Handle,
     pub(crate) variable: &'static Counted,
-    /// What is taken off: reset or written to.
+    /// The amount to subtract: from a reset or a write.
     pub(crate) off: Cell<u64>,
 }
 

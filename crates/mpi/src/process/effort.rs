@@ -1,5 +1,5 @@
-//! What the program computes between its calls. On a simulated fabric it takes as long as here times a factor, or as long as
-//! was recorded once; natively it is recorded for that.
+//! The program's computation between its calls. On a simulated fabric it takes as long as here times a factor, or as
+//! long as an earlier record says. Natively it is recorded for that.
 
 use crate::failure::{Done, failure};
 use crate::process::Process;
@@ -50,15 +50,15 @@ pub(crate) struct Effort {
     depth: Cell<u32>,
 }
 
-/// Calls that programs repeat as often as it takes, so that their number says nothing: what is computed between them counts
-/// for the next other call.
+/// Calls that programs repeat until they succeed, so that their number has no meaning. The computation between them
+/// counts for the next other call.
 fn is_repeated(name: &str) -> bool {
     let words = ["MPI_Test", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"];
     words.iter().any(|word| name.starts_with(word))
 }
 
 impl Effort {
-    /// What the environment asks for.
+    /// The request of the environment.
     pub(crate) fn asked(rank: u32) -> Done<Option<Effort>> {
         let (word, record) = (std::env::var_os(COMPUTE), std::env::var_os(RECORD));
         let wrong = |what: String| failure(c::MPI_ERR_OTHER, what);
@@ -133,7 +133,7 @@ fn recorded(text: &str, rank: u32) -> Option<Vec<u64>> {
 }
 
 impl Process {
-    /// A call begins: what was computed before it is over.
+    /// A call begins: the computation before it is over.
     #[cold]
     pub(crate) fn computed_until(&self, name: &'static str) {
         if let Ok(world) = self.world()

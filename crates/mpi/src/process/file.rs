@@ -1,4 +1,4 @@
-//! [`File`]: an open file, what this rank sees of it, and where it is. Data move by `pread` and `pwrite`.
+//! [`File`]: an open file, this rank's view of it, and its position. Data move by `pread` and `pwrite`.
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, Failure, check, failure, unknown};
@@ -45,7 +45,7 @@ pub(crate) struct File {
     pub(crate) seen: RefCell<Seen>,
     /// This rank's place in the view, in units.
     pub(crate) at: Cell<i64>,
-    /// Where the place that all ranks share is kept: a file of eight bytes beside this one, made when it is first used.
+    /// The shared position of all ranks: a file of eight bytes next to this one, made when it is first used.
     shared: PathBuf,
     pub(crate) atomic: Cell<bool>,
     pub(crate) handler: Cell<Handle>,
@@ -187,7 +187,7 @@ impl File {
         }
         Ok(now)
     }
-    /// Nobody uses the shared place any more.
+    /// The shared position is no longer used.
     pub(crate) fn forget_shared(&self) {
         // Most programs never made it.
         let _ = fs::remove_file(&self.shared);
@@ -204,10 +204,7 @@ impl File {
             c::MPI_SEEK_CUR => now,
             c::MPI_SEEK_END => self.end()?,
             _ => {
-                return Err(failure(
-                    c::MPI_ERR_ARG,
-                    format!("whence {whence}: allowed are MPI_SEEK_SET, _CUR and _END"),
-                ));
+                return Err(failure(c::MPI_ERR_ARG, format!("whence {whence}: must be MPI_SEEK_SET, _CUR or _END")));
             }
         };
         let to = from.saturating_add(offset);
@@ -216,7 +213,7 @@ impl File {
         })?;
         Ok(to)
     }
-    /// Pieces of so many bytes from a place on.
+    /// Pieces of `bytes` from a position on.
     pub(crate) fn pieces(&self, at: i64, bytes: u64) -> Done<Vec<Piece>> {
         check(at >= 0, c::MPI_ERR_ARG, || format!("offset {at}: it must be at least 0"))?;
         let seen = self.seen.borrow();
@@ -226,7 +223,7 @@ impl File {
         check(bytes.is_multiple_of(unit), c::MPI_ERR_ARG, why)?;
         Ok(seen.view.pieces(at as u64 * unit, bytes))
     }
-    /// Offsets that so many bytes take.
+    /// Offsets that `bytes` take.
     pub(crate) fn units(&self, bytes: u64) -> i64 {
         bytes.div_ceil(self.seen.borrow().unit()) as i64
     }

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-/// This process's state. It is no thread's own: whoever holds the gate has it.
+/// This process's state. It belongs to no thread: the holder of the gate has it.
 struct Held(UnsafeCell<Option<Box<Process>>>);
 
 // SAFETY: it is reached by `with` alone, by the thread that holds the gate. Before the program asks for several threads it
@@ -66,7 +66,7 @@ pub(crate) fn is_shared() -> bool {
     SHARED.load(Ordering::Relaxed)
 }
 
-/// Whether another thread may be in a call beside this one's.
+/// Whether another thread may be in a call at the same time as this one.
 pub(crate) fn is_crowded() -> bool {
     is_shared() && passage::is_crowded()
 }
@@ -80,7 +80,8 @@ fn lock() {
     DEPTH.store(1, Ordering::Relaxed);
 }
 
-/// On a simulated fabric threads take turns from now on, if the system says what they do. Those that sleep do so beside others.
+/// On a simulated fabric threads take turns from now on, if the system reports their actions. Those that sleep do so
+/// meanwhile.
 pub(crate) fn take_turns() -> bool {
     extern "C" fn sleeps(ps: u64) -> bool {
         let sleep = |process: &Process| {
@@ -110,15 +111,15 @@ fn unlock() {
 
 /// A call waits: other threads may have theirs, if there are any that want to. Nothing of the state is borrowed then.
 pub(crate) fn give_way() {
-    // Leaving a core to nobody costs more than a short message. A call from within a callback keeps the gate: the one around it
-    // is not at a place where it could wait.
+    // An unneeded offer of the core costs more than a short message. A call from within a callback keeps the gate: the
+    // outer call is not at a place where it could wait.
     if is_shared() && passage::is_wanted() && DEPTH.load(Ordering::Relaxed) == 1 {
         passage::lend();
         DEPTH.store(1, Ordering::Relaxed);
     }
 }
 
-/// Whether this thread is the one that started the library; who asks first is taken for it.
+/// Whether this thread is the one that started the library; the first to ask is taken for it.
 pub(crate) fn is_main() -> bool {
     static MAIN: OnceLock<u64> = OnceLock::new();
     *MAIN.get_or_init(passage::thread) == passage::thread()
@@ -132,8 +133,8 @@ fn with<T>(work: impl FnOnce(&Process) -> T) -> T {
         // One thread alone counts: no atomic step is needed.
         DEPTH.store(DEPTH.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
-    // SAFETY: this thread holds the gate, or is the only one that calls. The state is made once; all in it that changes is
-    // in cells, so a call from within a callback may look at it too.
+    // SAFETY: this thread holds the gate, or is the only one that calls. The state is made once. All in it that changes
+    // is in cells, so a call from within a callback may read it too.
     let process = unsafe {
         let held = PROCESS.0.get();
         if (*held).is_none() {
@@ -166,11 +167,11 @@ pub(crate) fn between_calls<T>(work: impl FnOnce(&Process) -> T) -> Option<T> {
     done
 }
 
-/// How soon after the last of others' messages this process looks for more while it is in no call, and how late at most.
+/// The time from the last of others' messages to this process's next poll while it is in no call, and the longest.
 const SOON: Duration = Duration::from_micros(100);
 const LATE: Duration = Duration::from_millis(2);
 
-/// From now on `work` is done now and then while nobody is in a call; it says whether there was anything to do.
+/// From now on `work` is done now and then while no thread is in a call; it says whether there was anything to do.
 pub(crate) fn attend(work: fn(&Process) -> bool) {
     static STARTED: AtomicBool = AtomicBool::new(false);
     if STARTED.swap(true, Ordering::Relaxed) {
@@ -243,7 +244,8 @@ pub(crate) fn tools(name: &'static str, work: impl FnOnce(&Process) -> Done) -> 
 mod tests {
     use super::*;
 
-    /// A callback may be what first asks for several threads: the call around it holds the gate still. Who waits is noted.
+    /// A callback may be the first to ask for several threads: the call around it holds the gate still. Waiting threads
+    /// are noted.
     #[test]
     fn the_gate_is_held_by_the_outer_call() {
         let code = call("MPI_Outer", Of::Nothing, |_| {

@@ -43,8 +43,9 @@ impl Process {
         }
         failed.code
     }
-    /// The handler of an object. Of nothing, or of what is none, that of this process's own communicator; programs from
-    /// before MPI 4 set that of all ranks for such errors, which is heard where the own one is as it was.
+    /// The handler of an object. Without an object, or of an invalid one, it is that of this process's own
+    /// communicator. Programs from before MPI 4 set the handler of all ranks for such errors; it counts where the own
+    /// one is unchanged.
     fn handler_of(&self, of: Of) -> (Handle, Handle) {
         let known = match of {
             Of::Comm(handle) => self.comm(handle).ok().map(|comm| (comm.handler.get(), handle)),
@@ -88,13 +89,13 @@ impl Process {
     pub(crate) fn add_handler(&self, function: usize) -> Handle {
         self.handlers.add(Rc::new(Handler { function }))
     }
-    /// Ends this process; whoever started it, and every other rank, sees that.
+    /// Ends this process; its parent, and every other rank, sees that.
     pub(crate) fn abort(&self, status: c_int) -> ! {
         crate::seat::leave(status)
     }
 }
 
-/// Tells an error by one write, so that the lines of ranks do not mix. Who reads no more is not the program's concern.
+/// Prints an error by one write, so that the lines of ranks do not mix. A closed output is ignored.
 pub(crate) fn tell(line: &str) {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
 }

@@ -69,7 +69,7 @@ pub(crate) struct Session {
     pub(crate) attached: Cell<Option<(usize, u64)>>,
 }
 
-/// What there is while the library runs.
+/// State that exists while the library runs.
 pub(crate) struct World {
     /// All ranks, as the port numbers them.
     pub(crate) comm: Comm<Seat>,
@@ -88,7 +88,7 @@ pub(crate) struct World {
     /// The program's buffer for such sends: where and how long.
     pub(crate) attached: Cell<Option<(usize, u64)>>,
     pub(crate) provided: Cell<c_int>,
-    /// What the program computes, where anybody wants to know.
+    /// The program's computation, where it is recorded.
     pub(crate) effort: Option<Effort>,
     /// Calls since it last waited.
     pub(crate) idle: Cell<Idle>,
@@ -164,7 +164,7 @@ impl Process {
         // Called once: starting twice is refused before.
         let _ = self.world.set(world);
     }
-    /// What there is while the library runs.
+    /// State that exists while the library runs.
     #[inline(always)]
     pub(crate) fn world(&self) -> Done<&World> {
         match self.world.get() {

@@ -91,7 +91,7 @@ impl Process {
 }
 
 impl Reducer {
-    /// What all ranks give alike to a reduction, with the operator and the type of its elements.
+    /// Values that all ranks must give alike to a reduction, with the operator and the type of its elements.
     pub(crate) fn alike(&self, alike: Alike) -> Alike {
         let operator = match self.operator {
             Operator::Builtin(builtin) => OperatorKind::Builtin(builtin),

@@ -1,4 +1,4 @@
-//! Requests: what is under way, how it is waited for, and what goes on meanwhile.
+//! Requests: operations under way, waits for them, and work that goes on meanwhile.
 
 use crate::abi::{Handle, Status};
 use crate::failure::{Done, Failure, Of, check, failure, unknown};
@@ -21,7 +21,7 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// What a send promises.
+/// The promise of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Standard,
@@ -39,7 +39,7 @@ pub(crate) enum Start {
 }
 
 impl Start {
-    /// Whether a request tells how it ended.
+    /// Whether a request reports how it ended.
     pub(crate) fn is_now(&self) -> bool {
         matches!(self, Start::Now(_))
     }
@@ -70,7 +70,7 @@ pub(crate) struct Task {
     end: Rc<RefCell<Option<Ended>>>,
 }
 
-/// What a request stands for now.
+/// The present operation of a request.
 pub(crate) enum Work {
     /// A persistent one that is not started.
     Idle,
@@ -96,7 +96,7 @@ pub(crate) struct General {
     pub(crate) complete: Cell<bool>,
 }
 
-/// What the program's functions answer is the call's own answer.
+/// The result of the program's functions is the call's own result.
 impl General {
     fn query(&self, status: &mut Status) -> Done {
         answered(callback::query(self.functions[0], self.extra, status), "query")
@@ -113,10 +113,10 @@ fn answered(code: c_int, which: &str) -> Done {
     check(code == c::MPI_SUCCESS, code, || format!("the request's {which} function failed"))
 }
 
-/// What a persistent request starts.
+/// The start of a persistent request.
 pub(crate) type Begin = Rc<dyn Fn(&Process) -> Done<Work>>;
 
-/// What is done when a request is over.
+/// The last step of a request.
 type AtEnd = Box<dyn Fn(&Process) -> Done>;
 
 /// A request.
@@ -125,7 +125,7 @@ pub(crate) struct Pending {
     again: Option<Begin>,
     cancelled: Cell<bool>,
     pub(crate) parts: Option<Rc<Parts>>,
-    /// Done when it is over, before anybody hears of it.
+    /// Done when it is over, before the program learns of it.
     at_end: RefCell<Option<AtEnd>>,
 }
 
@@ -191,7 +191,7 @@ impl Pending {
             result => received(comm, result, into),
         }
     }
-    /// Tells the port what is waited for, if it listens.
+    /// Reports to the port for what the call waits, if it listens.
     fn note_wait(&self) {
         if let Work::Send { comm, request, .. } | Work::Receive { comm, request, .. } = &*self.work.borrow() {
             comm.view.note_wait(request);
@@ -211,7 +211,7 @@ impl Pending {
         // A send that was started is left to go: the standard allows that.
         Ok(())
     }
-    /// What is under way, taken out.
+    /// Takes out the operation under way.
     pub(crate) fn left(&self) -> Work {
         self.work.replace(Work::Idle)
     }
@@ -230,7 +230,7 @@ impl Pending {
     }
 }
 
-/// The end of a receive: what came goes to its place.
+/// The end of a receive: the message goes to its place.
 pub(crate) fn received(comm: &Communicator, result: Result<hotlink_message::Status, Error>, into: &Staged) -> Ended {
     match result {
         Ok(status) => {
@@ -253,7 +253,7 @@ pub(crate) fn received(comm: &Communicator, result: Result<hotlink_message::Stat
 }
 
 impl World {
-    /// Polls what goes on beside the call.
+    /// Polls the work that goes on during the call.
     pub(crate) fn step_tasks(&self) {
         while let Some(number) = self.comm.called() {
             let window = self.served.borrow().get(&number).cloned();
@@ -281,7 +281,7 @@ impl World {
         let place = self.tasks.borrow().len();
         self.tasks.borrow_mut().push(Some(task));
         self.comm.give_way(true);
-        // What it sends first goes at once. The others have their step in calls that wait or test.
+        // Its first message goes at once. Other steps run in calls that wait or test.
         self.step_task(place);
         Work::Task(end)
     }
@@ -344,15 +344,15 @@ impl World {
             self.comm.with_port(|port| if want == Want::Look { port.pass() } else { port.suspend() });
         }
     }
-    /// This thread sleeps for so many picoseconds, beside others.
+    /// This thread sleeps for `ps` picoseconds, while others run.
     pub(crate) fn sleep(&self, ps: u64) {
         let until = hotlink_real::virtual_clock().map_or(0, |now| now.0.saturating_add(ps));
         while self.comm.with_port(|port| port.sleeps_until(until)) {
             self.wait(Want::Sleep);
         }
     }
-    /// A call has ended. On a simulated fabric a program may repeat calls that wait for nothing until another rank has stored
-    /// something: now and then time goes on for it, too, and what others have asked of it is done.
+    /// A call has ended. On a simulated fabric a program may repeat calls that do not wait until another rank has
+    /// stored something. So now and then its time advances, too, and requests of other ranks are served.
     pub(crate) fn called(&self) {
         let mut idle = self.idle.get();
         if let Some(ps) = idle.called().filter(|_| hotlink_real::is_simulated()) {
@@ -387,7 +387,7 @@ impl World {
             self.rest();
         }
     }
-    /// Runs a future to its end, and what goes on beside it.
+    /// Runs a future to its end, and the work that goes on meanwhile.
     #[inline(always)]
     pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
@@ -487,7 +487,7 @@ impl Process {
         F: Future<Output = Done> + 'static,
     {
         let checked = self.world()?.check.then(hotlink_real::within);
-        // What a simulation hears of it. Calls of persistent ones may come in any order: each has a line of its own.
+        // The name of it for a simulation. Calls of persistent ones may come in any order: each has a line of its own.
         let number = comm.number;
         let entry = |line| comm.view.with_port(|port| port.is_simulated()).then(|| entered(comm, line, alike));
         match start {

@@ -1,4 +1,4 @@
-//! What one rank asks of another's window, how that travels, and the task that does it.
+//! Requests of one rank for another's window, their messages, and the task that does them.
 
 use crate::abi::Status;
 use crate::failure::Done;
@@ -11,7 +11,7 @@ use hotlink_standard::constants as c;
 use hotlink_standard::{Basic, Builtin, Datatype, LockQueue};
 use std::collections::BTreeMap;
 
-/// What is asked.
+/// The kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Put,
@@ -109,23 +109,24 @@ impl Ask {
     }
 }
 
-/// What a rank waits for the lock with: the tag of the answer, and its next asks, which may be there before it has it.
+/// The data of a rank that waits for the lock: the tag of the answer, and its next asks. They may arrive before it has
+/// the lock.
 struct Waits {
     answer: u32,
     asks: Vec<Ask>,
 }
 
-/// The answer that nobody waits for.
+/// The answer for which no call waits.
 pub(crate) const UNHEARD: u32 = 0;
 
-/// What a rank's service keeps.
+/// The state of a rank's service.
 #[derive(Default)]
 pub(crate) struct Service {
-    /// Who has the lock and who waits for it.
+    /// The holders of the lock and those that wait for it.
     lock: LockQueue<Waits>,
     /// Accesses that ranks have completed and this one has not waited for.
     pub(crate) completes: BTreeMap<u32, u32>,
-    /// Something went beyond the window since it was last told.
+    /// An ask went beyond the window since the last report.
     pub(crate) failed: bool,
     /// The same by rank.
     beyond: BTreeMap<u32, bool>,
@@ -140,7 +141,7 @@ impl Window {
         self.service.borrow_mut().answers.push((request, staged));
         Ok(())
     }
-    /// Gives the lock to those who can have it, and does what they have asked since.
+    /// Gives the lock to those who can have it, and serves their asks since.
     fn grant(&self) -> Done {
         loop {
             let Some((rank, waits)) = self.service.borrow_mut().lock.grant() else { return Ok(()) };

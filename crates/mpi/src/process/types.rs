@@ -39,7 +39,7 @@ impl Type {
     }
 }
 
-/// Handles of predefined types are from here on, so many at most.
+/// Handles of predefined types are from here on, at most this many.
 const FIRST: Handle = 0x200;
 const ROOM: usize = 0x100;
 

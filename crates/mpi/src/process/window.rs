@@ -1,8 +1,9 @@
 //! Windows: memory of every rank of a group, which the others read, write and combine.
 //!
-//! What a rank wants done at another is an [`Ask`], a message to that rank's service: a task that begins when one has come,
-//! while its process is in a call, and now and then otherwise (`gate::attend`). It does what each rank asks in order, one at
-//! a time. So whatever it combines is atomic, and the answer to a flush says that all before it was done.
+//! A rank asks for work at another with an [`Ask`], a message to that rank's service. The service is a task that begins
+//! when a message has come, while its process is in a call, and now and then otherwise (`gate::attend`). It does what
+//! each rank asks in order, one at a time. So whatever it combines is atomic, and the answer to a flush says that all
+//! before it was done.
 //!
 //! Where all ranks share the window's memory, each does by itself what it wants done, and locks are words in that memory.
 
@@ -26,15 +27,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_int;
 use std::rc::Rc;
 
-/// Tags of a window's messages: what is asked, that an exposure began, and answers from here on.
+/// Tags of a window's messages: asks, the beginning of an exposure, and answers from here on.
 pub(crate) const ASKS: u32 = 0;
 pub(crate) const POSTS: u32 = 1;
 const ANSWERS: u32 = 16;
 
-/// Most answers with data that are waited for at a time: each step looks at every one.
+/// Most answers with data that are waited for at a time: each step polls every one.
 const ANSWERS_DUE: usize = 256;
 
-/// What programs read as attributes, at addresses that stay.
+/// Attributes for programs, at addresses that stay.
 pub(crate) struct Facts {
     pub(crate) size: i64,
     pub(crate) unit: c_int,
@@ -42,7 +43,7 @@ pub(crate) struct Facts {
     pub(crate) model: c_int,
 }
 
-/// What this rank may reach now.
+/// The ranks that this one may reach now.
 #[derive(Default)]
 pub(crate) struct Access {
     /// Since a fence.
@@ -90,18 +91,18 @@ pub(crate) struct Window {
     pub(crate) service: RefCell<Service>,
     /// Its service is at work.
     pub(crate) serves: Cell<bool>,
-    /// Asks on their way, with what they carry.
+    /// Asks on their way, with their data.
     sent: RefCell<Vec<(Request, Staged)>>,
     /// Ranks that were asked for something since their last flush.
     touched: RefCell<BTreeSet<u32>>,
     /// Answers with data that are due.
     due: Rc<Cell<usize>>,
-    /// One of them, which no request will tell of, was of nothing in the window.
+    /// One of them, which no request reports, was beyond the window.
     missed: Rc<Cell<bool>>,
     answers: Cell<u32>,
 }
 
-/// What a window is made of.
+/// The parts of a window.
 pub(crate) struct Made {
     pub(crate) base: Address,
     pub(crate) facts: Facts,
@@ -157,7 +158,7 @@ impl Window {
             answers: Cell::new(0),
         }
     }
-    /// What orders this rank's access to another's part, if they share memory.
+    /// The latch for this rank's access to another's part, if they share memory.
     fn latch(&self, of: u32) -> Option<Latch> {
         self.made.shared.as_ref().map(|shared| shared.latches.of(of))
     }
@@ -165,20 +166,20 @@ impl Window {
     fn reaches(&self, to: u32) -> bool {
         to == self.comm.rank || self.made.shared.is_some()
     }
-    /// Whose memory a rank's part is, if it is not mapped here.
+    /// The process of a rank's part, if the part is not mapped here.
     #[inline(always)]
     fn neighbor(&self, of: u32) -> Option<Neighbor> {
         self.made.shared.as_ref()?.neighbors.get(of as usize).copied().filter(|_| of != self.comm.rank)
     }
-    /// Where so many bytes of a rank's part are, where ranks share the window's memory or reach each other's. `None`:
-    /// something is wrong, or it goes another way.
+    /// The place of `bytes` in a rank's part, where ranks share the window's memory or reach each other's. `None`: a
+    /// mistake, or it takes another route.
     #[inline(always)]
     pub(crate) fn row(&self, rank: c_int, locked: bool, disp: i64, bytes: i64) -> Option<Place> {
         let shared = self.made.shared.as_ref().filter(|_| !self.is_dynamic())?;
         let &(base, size, unit) = shared.parts.get(rank as usize)?;
         let at = disp.checked_mul(unit).filter(|&at| at >= 0 && at.saturating_add(bytes) <= size)?;
         let rank = rank as u32;
-        // Nothing here may be a function that is called: what it gives would be copied, for half of a short call's time.
+        // Nothing here may be a function that is called: its result would be copied, for half of a short call's time.
         if !self.may_reach(rank, locked) {
             return None;
         }
@@ -227,8 +228,8 @@ impl Window {
         self.touched.borrow_mut().insert(to);
         self.ask(to, &ask)
     }
-    /// Has something done whose answer goes to `into`; `told`: a request tells how it ended, about this window, else the next
-    /// flush does.
+    /// Asks for work whose answer goes to `into`. `told`: a request reports its end, about this window; otherwise the
+    /// next flush does.
     pub(crate) fn fetch(&self, p: &Process, to: u32, ask: Ask, into: &Buffer, told: Option<Handle>) -> Done<Work> {
         if self.reaches(to) {
             into.fill(&self.perform(to, &ask).ok_or_else(beyond)?);
@@ -243,7 +244,8 @@ impl Window {
         let (view, due, missed) = (self.comm.view.clone(), self.due.clone(), self.missed.clone());
         due.set(due.get() + 1);
         p.task(async move {
-            // Of many such tasks each only asks whether its answer is here. Progress is made beside them, once for all.
+            // Of many such tasks each only checks whether its answer is here. Progress is made apart from them, once
+            // for all.
             while !view.is_ended(&request) {
                 yield_once().await;
             }
@@ -269,7 +271,7 @@ impl Window {
         self.comm.view.wait(request).await?;
         Ok(room.own().try_into().map_or(0, u64::from_ne_bytes))
     }
-    /// Asks for a lock. What follows waits for it there; who reaches the memory by itself waits for it here.
+    /// Asks for a lock. Later asks wait for it there; a rank that reaches the memory by itself waits for it here.
     pub(crate) async fn lock(&self, to: u32, how: c_int) -> Done {
         if let Some(latch) = self.latch(to) {
             let mut wish = latch.wants(how == c::MPI_LOCK_EXCLUSIVE);
@@ -297,8 +299,8 @@ impl Window {
             drop(staged);
         }
     }
-    /// What this rank stored before in memory that ranks share is there before whatever it does next. Whether nothing else
-    /// was asked of others, so that nothing is to be waited for.
+    /// This rank's earlier stores to shared memory are there before its next action. Returns whether it asked nothing
+    /// else of others, so that there is no need to wait.
     pub(crate) fn is_flushed(&self) -> bool {
         if self.made.shared.is_some() {
             hotlink_real::full_fence();

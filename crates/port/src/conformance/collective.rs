@@ -41,8 +41,8 @@ impl<P: Port> Program<P, Vec<String>> for Barriers {
     }
 }
 
-/// Whoever is to get all ranks' elements combined gets them, whoever is late and however many there are: all of them,
-/// one rank or a part each, in ordinary memory and in segments.
+/// The receivers get all ranks' elements combined, however many there are and whoever is late. Receivers are all ranks,
+/// one rank, or each for a part, in ordinary memory and in segments.
 pub(super) struct Reductions;
 
 /// Elements of each rank's part, around the sizes at which a port may take another way.

@@ -109,7 +109,7 @@ async fn take<P: Port>(subject: &mut Subject<P>, span: Span, size: u64) {
     subject.expect(peeked == 4, || format!("peeked {peeked} B where 4 are left"));
 }
 
-/// Two ranks flood a third that looks away at first: nothing is lost, doubled or out of order, and nobody hangs.
+/// Two ranks flood a third that does not poll at first: nothing is lost, doubled or out of order, and nobody hangs.
 pub(super) struct Flood;
 
 impl<P: Port> Program<P, Vec<String>> for Flood {

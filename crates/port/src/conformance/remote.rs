@@ -67,7 +67,7 @@ fn layouts(step: u64, strided: bool, most: u64) -> Vec<(Layout, Layout)> {
     pairs
 }
 
-/// Every claimed way of moving data to and from remote memory moves exactly the bytes named.
+/// Every claimed path of moving data to and from remote memory moves exactly the bytes named.
 pub(super) struct Transfers;
 
 impl<P: Port> Program<P, Vec<String>> for Transfers {

@@ -26,7 +26,7 @@ const SETUP: Time = Time(1000);
 pub struct Loopback {
     /// Which schedule.
     pub seed: u64,
-    /// Control messages that a rank holds before its senders are told that it is busy.
+    /// Control messages that a rank holds before its senders learn that it is busy.
     pub inbox: usize,
     /// Exports and attachments that a rank may have at once.
     pub entries: usize,

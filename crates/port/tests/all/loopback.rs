@@ -40,7 +40,7 @@ fn its_claims_are_what_it_does() {
     assert_eq!(Loopback::default().run(1, &program), Ok(vec![()]));
 }
 
-/// Nothing here is in real time. A message's way, copies and rates take none of the clock: the claims about them are
+/// Nothing here is in real time. A message's path, copies and rates take none of the clock: the claims about them are
 /// there for protocols that divide by them.
 #[test]
 fn its_other_claims_are_stated() {
@@ -102,11 +102,11 @@ fn a_payload_lasts_until_the_next_poll() {
     assert_eq!(Loopback::default().run(1, &program), Ok(vec![()]));
 }
 
-/// Who has left takes nothing more, and keeps nobody from going on.
+/// A rank that has left takes nothing more, and keeps nobody from going on.
 #[test]
 fn a_rank_that_has_left_is_never_busy() {
     let sends = |port: &mut LoopbackPort| (0..20).filter(|_| post(port, 1, Payload::None) == Posted::Busy).count();
-    // It says that it has closed its port, and ends only once something has come all the same.
+    // It announces that it has closed its port, and ends only once something has still arrived.
     let closes = async |mut port: LoopbackPort| {
         if port.rank() == 1 {
             port.close();

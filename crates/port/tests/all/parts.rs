@@ -41,7 +41,7 @@ fn a_layout_lies_within_its_memory_or_not() {
     let at = |bytes, offset, block, count, stride| inside(bytes, offset, &Layout { block, count, stride });
     assert_eq!([at(10, 0, 2, 3, 4), at(11, 1, 2, 3, 4)], [Ok(()); 2]);
     assert_eq!([at(9, 0, 2, 3, 4), at(10, 1, 2, 3, 4)], [out; 2]);
-    // Blocks that overlap are refused, however much room there is; a single block has no stride.
+    // Blocks that overlap are refused in any room; a single block has no stride.
     assert_eq!([at(100, 0, 4, 2, 3), at(4, 0, 4, 1, 0), at(8, 0, 4, 2, 4)], [out, Ok(()), Ok(())]);
     // Nothing needs no room, but must not begin beyond the end.
     assert_eq!([at(10, 10, 0, 1, 0), at(10, 10, 8, 0, 8), at(10, 10, 0, 5, 8)], [Ok(()); 3]);

@@ -96,7 +96,7 @@ fn a_fault_of_a_hundred_percent_is_sure() {
     }
 }
 
-/// Notes what it is told, and when; refuses set-ups where it is to.
+/// Notes what it hears, and when; refuses registrations if `refuses`.
 #[derive(Clone, Default)]
 struct Watch {
     told: Rc<RefCell<Vec<String>>>,
@@ -134,7 +134,7 @@ fn a_timed_layer_sees_what_takes_a_ranks_time() {
         port.unregister(key).unwrap();
         port.note(Note::Calls);
         let _ = port.post(&Op::Control { to: 0, head: [0; 4], payload: Payload::Span(part(0)) });
-        // The wait begins once, however often the rank looks.
+        // The wait begins once, however often the rank polls.
         for _ in 0..2 {
             wait(&mut port, Time::MAX).await;
         }

@@ -1,5 +1,5 @@
-//! Groups of devices: those of a dragonfly; else the switches of each tier (on a network without switches the nodes), and
-//! where there are too many to draw, runs of them.
+//! Groups of devices: those of a dragonfly, else the switches of each tier (the nodes on a network without switches).
+//! Where they are too many to draw, groups are runs of them.
 
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Resource, Vertex};

@@ -53,7 +53,7 @@ struct Users {
     total: u64,
     /// The first of them, and the share of each one's messages that crosses it.
     first: Vec<(Node, Node, f64)>,
-    /// Other links that routes offer beside it.
+    /// Other links that routes offer in addition to it.
     alternatives: BTreeSet<Channel>,
 }
 
@@ -124,7 +124,7 @@ impl Users {
         Ok(())
     }
 
-    /// Pairs that share their routes between switches. What stays at one home crosses no link between two.
+    /// Pairs that share their routes between switches. Messages within one home cross no link between two.
     fn add_group(&mut self, walk: &mut Walk<'_>, from: &[Node], to: &[Node]) {
         let group = &walk.seen.fabric().attachment.group;
         let [one, other] = [from[0], to[0]];
@@ -158,7 +158,8 @@ struct Walk<'a> {
     paths: Paths,
     /// The destination that `known` is about.
     toward: Option<Node>,
-    /// Of what is at a state, the share that will cross the link, and the turn that it is known of: one a destination.
+    /// Of the messages at a state, the share that will cross the link, and the turn for which it is known: one a
+    /// destination.
     known: Vec<(u32, f64)>,
     turn: u32,
     offered: BTreeSet<Channel>,
@@ -226,8 +227,8 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The homes, by place, from which packets to this destination come to the link's beginning where the next link depends
-    /// on the switch and the destination alone.
+    /// The homes, by place, from which packets to this destination come to the link's beginning. The next link depends
+    /// on the switch and the destination alone there.
     fn upstream(&self, to: Node) -> Vec<usize> {
         let fabric = self.seen.fabric();
         let ways = fabric.ways(Trip::new(to, to));

@@ -1,5 +1,5 @@
-//! What a page draws: a fabric group by group, one link, one pair. Loads are those of `analyze` (the load count, of random
-//! traffic the draw in the middle); nothing here counts anew.
+//! The drawings of a page: a fabric group by group, one link, one pair. Loads are those of `analyze` (the load count,
+//! of random traffic the median draw); nothing here counts anew.
 
 mod fabric;
 mod groups;

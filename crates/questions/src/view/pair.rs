@@ -61,11 +61,11 @@ fn link(seen: &Seen, channel: Channel) -> Value {
     })
 }
 
-/// Every part of the way that delays a packet's head, from the sender's host to the receiver's.
+/// Every part of the path that delays a packet's head, from the sender's host to the receiver's.
 fn parts(seen: &Seen, route: &[Channel], [sender, receiver]: [Node; 2]) -> Vec<(String, f64)> {
     let network = &seen.fabric().network;
     let channels = route.iter().flat_map(|&c| [Resource::Channel(c), Resource::Vertex(network.to(c))]);
-    // A node's own place in the network stands for its host, whose parts are told by themselves.
+    // A node's own place in the network represents its host, whose parts are listed by themselves.
     let is_host = |part: &Resource| matches!(*part, Resource::Vertex(vertex) if network.is_node(vertex));
     let delays = network
         .host_parts(sender, true)

@@ -1,4 +1,4 @@
-//! What a page draws is what `analyze` answers, link by link.
+//! A page draws `analyze`'s answers, link by link.
 
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ fn routes_lead_from_one_node_to_the_other() {
     assert!(parts > 0.0 && (parts - pair["latency_us"].as_f64().unwrap()).abs() < 1e-12);
 }
 
-/// The page and the command tell one latency: of the host's parts, too, at both ends.
+/// The page and the command give one latency: of the host's parts, too, at both ends.
 #[test]
 fn a_pair_s_latency_is_the_command_s() {
     for (fabric, nodes) in [("ib-ndr-fat-tree2", 512), ("sci-ring", 2), ("gige", 2), ("qsnet", 16)] {
@@ -131,7 +131,7 @@ fn ends(link: &Value) -> [&str; 2] {
     [link["from"].as_str().unwrap(), link["to"].as_str().unwrap()]
 }
 
-/// What a click fails: the names of a view, taken as they are.
+/// The failure by a click: the names of a view, taken as they are.
 #[test]
 fn a_failed_cable_leaves_less() {
     let up = uplink(&view(json!({ "view": "fabric" })));

@@ -1,5 +1,5 @@
-//! What was measured of this machine, kept in the user's cache. A file that is not of this machine, not whole or not this
-//! user's own is never believed.
+//! Measurements of this machine, kept in the user's cache. A file of another machine, a damaged one or another user's
+//! is never used.
 
 use super::{Sample, probe::SIZES};
 use crate::route::CopyWay;
@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = 64 << 10;
 #[serde(deny_unknown_fields)]
 struct Kept {
     schema: String,
-    /// What the samples are true of.
+    /// The machine of the samples.
     machine: String,
     states: Vec<State>,
 }
@@ -82,8 +82,8 @@ fn believed(path: &Path) -> Option<Vec<State>> {
     sound.then_some(kept.states)
 }
 
-/// Keeps a state beside those that are kept, in place of what was kept of it: whole or not at all, whoever else writes at
-/// the same time.
+/// Adds a state to the kept ones and replaces the earlier state of the same machine. The write is whole or not at all,
+/// whichever other processes write at the same time.
 pub(super) fn add(path: &Path, state: State) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
     std::fs::create_dir_all(folder)?;

@@ -1,6 +1,6 @@
-//! How a long message of ordinary memory moves between ranks that share memory, and from which length: chosen by name, or
-//! by what this machine was measured to do. A library leaves it at [`Copying::USUAL`], which depends on no machine;
-//! programs that measure or compute ask for [`use_copy`].
+//! Which route a long message of ordinary memory takes between ranks that share memory, and from which length on. The
+//! route is chosen by name, or from measurements of this machine. A library leaves it at [`Copying::USUAL`], which
+//! depends on no machine; programs that measure or compute ask for [`use_copy`].
 
 mod kept;
 mod probe;
@@ -15,11 +15,11 @@ use std::time::Instant;
 /// A choice, and how it came about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// What holds.
+    /// The routes in force.
     pub copying: Copying,
     /// Why: for people.
     pub why: String,
-    /// What was measured, if it was: half round trips.
+    /// The measurements, if there are any: half round trips.
     pub samples: Vec<Sample>,
 }
 
@@ -28,18 +28,18 @@ pub struct Chosen {
 pub struct Sample {
     /// By which route.
     pub way: CopyWay,
-    /// Of a message of so many bytes.
+    /// Of a message of that many bytes.
     pub size: u64,
     /// The median half round trip of the quickest pass, in microseconds.
     pub us: f64,
 }
 
-/// What was asked for, and what came of it.
+/// The requested choice, and its result.
 static ASKED: Mutex<Option<Chosen>> = Mutex::new(None);
 
-/// From now on messages of this process's ranks, and of those that it forks, move by `way`; `None`: by what the machine is
-/// measured to do. That is measured once for each distance of its cores and kept in the user's cache. Ranks that a launcher
-/// started only read what was measured last.
+/// From now on messages of this process's ranks, and of those that it forks, move by `way`; `None`: as measurements of
+/// the machine suggest. Those are made once for each distance of its cores and kept in the user's cache. Ranks that a
+/// launcher started only read the last measurement.
 pub fn use_copy(way: Option<CopyWay>) {
     let chosen = match way {
         Some(way) => {
@@ -64,10 +64,10 @@ pub fn copy_named(text: &str) -> Result<Option<CopyWay>, String> {
     }
 }
 
-/// The variable that stands in for an option that is not given.
+/// The variable that replaces a missing option.
 pub const COPY_VARIABLE: &str = "HOTLINK_COPY";
 
-/// What holds for messages of this process.
+/// The routes in force for messages of this process.
 pub fn copying() -> Chosen {
     lock().clone().unwrap_or_else(|| usual("nothing was asked for"))
 }
@@ -135,8 +135,8 @@ fn of_samples(samples: Vec<Sample>, origin: &str) -> Chosen {
 /// A route must be this much faster than the one before it to be taken: less is the measurement's noise.
 const FASTER: f64 = 0.97;
 
-/// The lengths at which each route is the fastest that was measured: the system's copy in the longest row of them, by halves
-/// from a length of that row on, and stores past the caches from a length on.
+/// The lengths at which each route is the fastest that was measured. The system's copy gets the longest row of lengths
+/// in which it is fastest. Halves begin at a length of that row, and stores past the caches at a length.
 fn choose(samples: &[Sample]) -> Copying {
     let mut sizes: Vec<u64> = samples.iter().map(|sample| sample.size).collect();
     sizes.sort_unstable();

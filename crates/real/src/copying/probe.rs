@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 
 /// Lengths that are measured, from the shortest on that takes any route but the ring.
 pub(super) const SIZES: [u64; 5] = [32 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
-/// What a pass through all points takes when the machine has nothing else to do.
+/// The time of a pass through all points on an idle machine.
 const PASS: Duration = Duration::from_millis(50);
-/// Passes are made until one betters no point by more than this share, but not fewer nor more than `PASSES`: what other
-/// programs do to the machine makes points slower, never faster.
+/// Passes go on until one betters no point by more than this share, within the bounds of `PASSES`. Other programs on
+/// the machine make points slower, never faster.
 const BETTER: f64 = 0.05;
 const PASSES: std::ops::RangeInclusive<u32> = 2..=6;
 /// A machine that is so busy that a pass takes longer than this is not measured.
 const LIMIT: Duration = Duration::from_secs(5);
-/// Most round trips of a point in a pass, and fewest: the point's time is their median. The least would be a lucky one: through
-/// the ring between far cores, one of 64 KiB in a hundred takes a third of what most take.
+/// Most round trips of a point in a pass, and fewest: the point's time is their median. The minimum would be luck:
+/// through the ring between far cores, one in a hundred of 64 KiB takes a third of the usual time.
 const TRIPS: (usize, usize) = (99, 3);
 
-/// The least time in which a line goes from one core to the other, in microseconds: it tells how far they are apart.
+/// The least time in which a line goes from one core to the other, in microseconds: it shows their distance.
 ///
 /// # Errors
 /// Why it cannot be measured.

@@ -13,7 +13,7 @@ pub(crate) enum Link {
     Host(TcpStream),
 }
 
-/// What a message may take: bytes, and time from its first byte asked for to its last one here.
+/// Bounds of a message: its bytes, and the time from the request of its first byte to the arrival of its last.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) bytes: u64,

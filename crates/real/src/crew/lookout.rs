@@ -1,5 +1,5 @@
-//! The end of a launched job's run: every rank gives its result to rank 0, which gives all to all. And what goes the same
-//! way before: ranks that wait for long tell rank 0 so, which looks, as at ranks that it forked, whether any can go on.
+//! The end of a launched job's run: every rank gives its result to rank 0, which gives all to all. Ranks that wait for
+//! long also report that to rank 0. It then checks whether any can go on, as it does for ranks that it forked.
 
 use super::{Crew, Lost, RESULTS};
 use crate::sys;
@@ -25,7 +25,7 @@ const LOST: u8 = 2;
 
 static STUCK_FOR: OnceLock<String> = OnceLock::new();
 
-/// Why no rank of the launched job can go on, once that was found: who waits for whom.
+/// Why no rank of the launched job can go on, once that was found: which rank waits for which.
 pub fn stuck() -> Option<&'static str> {
     STUCK_FOR.get().map(String::as_str)
 }
@@ -88,7 +88,7 @@ impl Drop for Lookout<'_> {
 }
 
 impl Crew {
-    /// At rank 0, until every rank is over: takes what they tell.
+    /// At rank 0, until every rank is over: takes their reports.
     fn look_out(
         &mut self,
         waits: &Arc<Waits>,
@@ -151,7 +151,7 @@ impl Crew {
             _ => Err(lost(rank)),
         }
     }
-    /// At another rank, while its program runs: tells rank 0 of a wait that takes long.
+    /// At another rank, while its program runs: reports a long wait to rank 0.
     fn tell_waits(&mut self, waits: &Waits, interval: Duration, woken: &OwnedFd) -> Result<(), RunError> {
         let (rank, mut told) = (self.rank, 0);
         loop {
@@ -176,7 +176,7 @@ impl Crew {
             }
         }
     }
-    /// What rank 0 says at the end.
+    /// The last message of rank 0.
     fn all_results(&mut self) -> Result<Vec<Vec<u8>>, RunError> {
         let message = self.link(0).and_then(|link| link.receive(RESULTS).map_err(|_| Lost(0))).map_err(|_| lost(0))?;
         match message.first() {
@@ -185,7 +185,7 @@ impl Crew {
             _ => Err(lost(0)),
         }
     }
-    /// What every rank gives of its result, in order, at every rank. `gathered`: what rank 0 has heard already.
+    /// Every rank's part of its result, in order, at every rank. `gathered`: the parts that rank 0 has already.
     pub(crate) fn share_results(&mut self, mine: &[u8], gathered: Gathered) -> Result<Vec<Vec<u8>>, RunError> {
         if self.rank > 0 {
             let result = [&[RESULT], mine].concat();

@@ -17,7 +17,7 @@ const NEXT: Duration = Duration::from_secs(3);
 /// After so long a rank says that it still waits.
 const QUIET: Duration = Duration::from_secs(3);
 
-/// Most addresses that rank 0 tells through a launcher, whose values are short.
+/// Most addresses that rank 0 passes on through a launcher, whose values are short.
 const ADDRESSES: usize = 4;
 
 /// Where a job meets.
@@ -25,9 +25,9 @@ pub(super) enum Place {
     /// At an abstract local socket, which leaves nothing behind.
     Here(LocalAddr),
     At(SocketAddr),
-    /// Rank 0 listens there already, and has told the others through the launcher.
+    /// Rank 0 listens there already, and has passed the address on through the launcher.
     Held(TcpListener),
-    /// At one of these, as rank 0 has told.
+    /// At one of these addresses, which rank 0 has passed on.
     Told(Vec<SocketAddr>),
 }
 
@@ -124,7 +124,7 @@ impl Listener {
             Listener::At(listener) => listener.as_raw_fd(),
         }
     }
-    /// A new connection and whose; `None`: nobody comes now, or the system has no descriptor for it now.
+    /// A new connection and its owner; `None`: none comes now, or the system has no descriptor for it now.
     fn accept(&self) -> Option<(Link, String)> {
         match self {
             Listener::Here(listener) => {
@@ -209,7 +209,7 @@ impl Crew {
     }
 }
 
-/// Another rank looks for rank 0, which may not be there yet.
+/// Another rank searches for rank 0, which may not be there yet.
 pub(super) fn join(crew: &mut Crew, place: &Launched, meet: &Place, secret: &Secret) -> io::Result<()> {
     let claim = Claim { purpose: Purpose::Crew, rank: crew.rank, ranks: crew.ranks, job: job_digest(&crew.job) };
     let (start, mut told, mut pause) = (Instant::now(), false, Duration::from_millis(2));

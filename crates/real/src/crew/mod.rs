@@ -1,7 +1,7 @@
-//! Launched ranks: how processes that a launcher started find each other, and what they tell each other outside of
-//! messages. Rank 0 listens (at an abstract local socket, which leaves nothing behind; or at `HOTLINK_MEET`), the
-//! others connect, prove the job's secret as rank 0 does to them (see [`crate::proof`]), and stay connected: whose
-//! connection ends has ended.
+//! Launched ranks: how processes that a launcher started find each other, and how they communicate outside of messages.
+//! Rank 0 listens at an abstract local socket, which leaves nothing behind, or at `HOTLINK_MEET`. The others connect,
+//! and both sides prove the job's secret (see [`crate::proof`]). They stay connected: a rank whose connection ends has
+//! ended.
 
 mod link;
 mod lookout;
@@ -22,11 +22,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
-/// How long ranks look for each other.
+/// How long ranks search for each other.
 pub(crate) const MEET_LIMIT: Duration = Duration::from_secs(20);
 /// How long rank 0 waits where people start the others, on other machines.
 const PEOPLE_LIMIT: Duration = Duration::from_secs(600);
-/// Most bytes that a rank tells all others while a job starts.
+/// Most bytes that a rank sends all others while a job starts.
 const TOLD_MAX: u64 = 64 << 10;
 /// Results of a run: a rank may take as long as it needs.
 const RESULTS: Bounds = Bounds { bytes: 1 << 32, limit: None };
@@ -40,7 +40,7 @@ pub(crate) struct Crew {
     links: Vec<Option<Link>>,
     /// Process numbers by rank; empty if the ranks may be on several machines.
     pub(crate) pids: Vec<i32>,
-    /// What proves to another rank that one is of this job.
+    /// The proof to another rank that this one is of the job.
     secret: Secret,
     /// How long another rank may take to say what it has to say while the job starts.
     patience: Duration,
@@ -65,7 +65,7 @@ impl Crew {
     /// `limit`: how long rank 0 waits for the others.
     fn meet(place: &Launched, at: &Place, secret: Secret, limit: Duration) -> io::Result<Crew> {
         let (rank, ranks, job) = (place.rank, place.ranks, place.job.clone());
-        // Who came early waits until the last is there.
+        // A rank that came early waits until the last is there.
         let patience = if rank == 0 { MEET_LIMIT } else { limit + MEET_LIMIT };
         let mut crew = Crew { rank, ranks, job, links: Vec::new(), pids: Vec::new(), secret: secret.clone(), patience };
         if rank == 0 {
@@ -98,7 +98,7 @@ impl Crew {
     pub(crate) fn secret(&self) -> &Secret {
         &self.secret
     }
-    /// What every rank gives, in order, at every rank: little, while a job starts, each within a time limit.
+    /// Every rank's bytes, in order, at every rank: few, while a job starts, each within a time limit.
     pub(crate) fn exchange(&mut self, mine: &[u8]) -> Result<Vec<Vec<u8>>, Lost> {
         let one = Bounds { bytes: TOLD_MAX, limit: Some(self.patience) };
         // As JSON, a byte takes up to four.
@@ -122,7 +122,7 @@ impl Crew {
         let packed = link.receive(all).map_err(|_| Lost(0))?;
         serde_json::from_slice(&packed).map_err(|_| Lost(0))
     }
-    /// What rank 0 gives, at every rank; `None` at the others.
+    /// The bytes of rank 0, at every rank; `None` at the others.
     pub(crate) fn broadcast(&mut self, mine: Option<Vec<u8>>) -> Result<Vec<u8>, Lost> {
         match mine {
             Some(bytes) => {
@@ -139,8 +139,8 @@ impl Crew {
         let all: Vec<u32> = (0..ranks).collect();
         Ok(self.shares_cores(&all)? && self.is_local())
     }
-    /// Whether the ranks of a group, which are on one machine, have fewer cores than they are: a launcher may have left
-    /// each rank its own. Every rank calls this, each with its group.
+    /// Whether the ranks of a group, which are on one machine, outnumber their cores: a launcher may have left each
+    /// rank its own. Every rank calls this, each with its group.
     pub(crate) fn shares_cores(&mut self, group: &[u32]) -> Result<bool, Lost> {
         let mine: Vec<u8> = sys::allowed_cores().into_iter().flat_map(|core| (core as u32).to_le_bytes()).collect();
         let all = self.exchange(&mine)?;
@@ -163,7 +163,7 @@ impl Crew {
     }
 }
 
-/// What the program said in place of a launcher.
+/// The program's own settings in place of a launcher's.
 static TOLD: OnceLock<Launched> = OnceLock::new();
 
 /// Makes this process a rank of a job without a launcher: before anything is run, once.
@@ -172,7 +172,7 @@ static TOLD: OnceLock<Launched> = OnceLock::new();
 /// Numbers that cannot be; called twice.
 pub fn join(place: Launched) -> Result<(), String> {
     if place.rank >= place.ranks {
-        return Err(format!("rank {} of {}: allowed is 0 to one less", place.rank, place.ranks));
+        return Err(format!("rank {} of {}: must be 0 to one less", place.rank, place.ranks));
     }
     place.meet_at()?;
     TOLD.set(place).map_err(|_| "this process is a rank of a job already".to_owned())

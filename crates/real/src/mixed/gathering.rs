@@ -16,16 +16,16 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What the ranks of a job on several hosts share.
+/// The shared state of the ranks of a job on several hosts.
 pub struct Gathering {
     /// The host of every rank: 0, 1, ...
     hosts: Vec<u32>,
-    /// Of every host: what its ranks share, if this process has it.
+    /// Of every host: its ranks' shared state, if this process has it.
     worlds: RefCell<Vec<Option<World>>>,
     meeting: Meeting,
 }
 
-/// What a launched rank tells of itself.
+/// A launched rank's description of itself.
 #[derive(Serialize, Deserialize)]
 struct Place {
     /// The same for ranks that can share memory: of one machine, and seeing each other's processes.
@@ -112,7 +112,7 @@ impl Doors for Gathering {
         let mut place = vec![None; self.hosts.len()];
         (0..).zip(&group).for_each(|(local, &rank)| place[rank as usize] = Some(local));
         let mut worlds = self.worlds.borrow_mut();
-        // What other hosts share takes address space that this process, a rank of one host, has no use for.
+        // The shared state of other hosts takes address space that this process, a rank of one host, does not need.
         for (_, other) in (0..).zip(worlds.iter_mut()).filter(|&(number, _)| number != host) {
             *other = None;
         }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// Polls of shared memory from one poll of the connections to the next: one of these is a system call.
 const POLLS: u32 = 8;
-/// From one look for new connections to the next.
+/// The time between checks for new connections.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// One process's door to a job on several hosts.
@@ -62,7 +62,7 @@ impl MixedPort {
     fn outside(&self, key: Key) -> Key {
         Key { rank: self.group[key.rank as usize], ..key }
     }
-    /// The reverse: nobody reaches another host's memory.
+    /// The reverse: no rank reaches another host's memory.
     fn inside(&self, key: Key) -> Result<Key, Refusal> {
         let local = self.place.get(key.rank as usize).ok_or(Refusal::NoRank)?;
         Ok(Key { rank: local.ok_or(Refusal::Unsupported)?, ..key })
@@ -162,7 +162,7 @@ impl Port for MixedPort {
             return;
         }
         self.shm.idle(until);
-        // The next poll looks at the connections: a rank that rests may rest for long.
+        // The next poll checks the connections: a rank that rests may rest for long.
         self.until_far = 0;
         if self.has_far() && self.looked.elapsed() > LOOK {
             self.looked = Instant::now();

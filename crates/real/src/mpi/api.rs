@@ -32,8 +32,8 @@ const STANDARD: [Handle; 11] = [0x101, 0x247, 0x214, 0x210, 0x258, 0x250, 0x21, 
 pub(super) const ANY_SOURCE: c_int = -1;
 pub(super) const ANY_TAG: c_int = -2;
 
-/// A window of messages with one rank: where they go to, how long, of which type and how many; where they come from; peer,
-/// tag, communicator, and room for the requests.
+/// A window of messages with one rank: their destination, length, type and number, and their source. Then peer, tag,
+/// communicator, and room for the requests.
 type Exchange = unsafe extern "C" fn(
     Buffer,
     c_int,

@@ -77,7 +77,7 @@ pub struct MpiRequest(Handle);
 type Counted = (Buffer, c_int, Handle);
 
 fn check(class: c_int) -> Result<(), Error> {
-    // Errors are fatal to the job by MPI's default; a library that returns all the same is told apart here.
+    // Errors are fatal to the job by MPI's default. Here a library that returns all the same is recognised.
     if class == 0 { Ok(()) } else { Err(Refusal::Forbidden.into()) }
 }
 
@@ -245,9 +245,9 @@ impl MpiEndpoint {
     }
 }
 
-// SAFETY of all calls below: MPI is initialised; buffers are spans checked to lie inside memory of this rank's store,
-// which lives until it is freed. MPI's rule that a buffer in use is not touched is the program's to keep; breaking it
-// corrupts the program's data only.
+// SAFETY of all calls below: MPI is initialised. Buffers are spans checked to lie inside memory of this rank's store,
+// which lives until it is freed. The program must keep MPI's rule not to touch a buffer in use; breaking it corrupts
+// the program's data only.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all calls of MPI, stated above")]
 impl Endpoint for MpiEndpoint {
     type Request = MpiRequest;
@@ -468,7 +468,7 @@ impl Endpoint for MpiEndpoint {
     }
     async fn alltoallv(&self, send: &[Span], recv: &[Span]) -> Result<(), Error> {
         let (t, w) = (self.api.constants.byte, self.api.constants.world);
-        // Held while MPI reads them: another exchange beside this one may make its own.
+        // Held while MPI reads them: another exchange at the same time may make its own.
         let ((s, sent), (d, taken)) = (self.lay_out(0, send)?, self.lay_out(1, recv)?);
         let [sn, sd, dn, dd] = [&sent.counts, &sent.offsets, &taken.counts, &taken.offsets].map(|words| words.as_ptr());
         let blocking = |api: &Api| unsafe { (api.alltoallv)(s, sn, sd, t, d, dn, dd, t, w) };
@@ -519,7 +519,7 @@ impl Endpoint for MpiEndpoint {
     }
 }
 
-/// What is known of any MPI; costs are unknown and not used.
+/// The limits of any MPI; costs are unknown and not used.
 fn limits(name: &str) -> Limits {
     Limits {
         clock_step: Time::from_ns(1.0),

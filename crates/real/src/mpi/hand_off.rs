@@ -1,5 +1,5 @@
-//! The bound of short messages between two ranks of one machine: a word passed over two cache lines of memory that
-//! the first rank shares with the last.
+//! The bound of short messages between two ranks of one machine. A word passes over two cache lines of memory that the
+//! first rank shares with the last.
 
 use super::MpiEndpoint;
 use crate::drivers::bounce;

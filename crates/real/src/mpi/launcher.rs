@@ -17,18 +17,18 @@ pub enum Family {
     Unknown,
 }
 
-/// What started this process as a rank.
+/// The launcher that started this process as a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launcher {
-    /// Whose.
+    /// Its family.
     pub family: Family,
-    /// This process's rank, if the launcher tells.
+    /// This process's rank, if the launcher gives it.
     pub rank: Option<u32>,
-    /// How many it started, if it tells.
+    /// How many it started, if it gives that.
     pub ranks: Option<u32>,
-    /// Ranks on this machine, if it tells.
+    /// Ranks on this machine, if it gives that.
     pub local: Option<u32>,
-    /// This process's place among them, if it tells.
+    /// This process's place among them, if it gives that.
     pub local_rank: Option<u32>,
 }
 
@@ -66,7 +66,7 @@ impl Launcher {
         let (ranks, local_rank) = (number("SLURM_NTASKS"), number("SLURM_LOCALID"));
         rank.map(|_| Launcher { family: Family::Unknown, rank, ranks, local: None, local_rank })
     }
-    /// The library of the launcher: beside it in the file system, else whatever `mpicc` is on the path.
+    /// The library of the launcher: next to it in the file system, else that of the `mpicc` on the path.
     pub fn library(&self) -> Library {
         for folder in ancestors().iter().filter_map(|program| program.parent()) {
             if let Some(library) = self.beside(folder) {
@@ -96,7 +96,7 @@ impl Launcher {
 }
 
 impl Library {
-    /// What `--mpi` names: `openmpi`, `mpich`, a compiler, a library, or a folder that has them.
+    /// The library that `--mpi` names: `openmpi`, `mpich`, a compiler, a library, or a folder that has them.
     ///
     /// # Errors
     /// What is allowed.
@@ -117,7 +117,7 @@ impl Library {
             _ => {}
         }
         let allowed = "openmpi, mpich, an mpicc, a libmpi_abi.so, or the folder of an MPI with bin/mpicc";
-        Err(format!("--mpi {name}: not found; allowed are {allowed}"))
+        Err(format!("--mpi {name}: not found; must be {allowed}"))
     }
     /// The file, if it is this project's own library, whose ranks `hotlink run` starts.
     pub fn own(&self) -> Option<&Path> {
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_names_no_mpi_is_told() {
-        assert!(Library::named("/no/such/mpicc").unwrap_err().contains("allowed are openmpi"));
+        assert!(Library::named("/no/such/mpicc").unwrap_err().contains("must be openmpi"));
         assert_eq!(Library::named("mpicc"), Ok(Library::Compiler("mpicc".to_owned())));
     }
 }

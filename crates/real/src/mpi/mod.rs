@@ -1,7 +1,7 @@
 //! Foreign MPIs: a rank under the user's own `mpirun` or `srun` as an endpoint.
 //!
-//! The library is loaded at run time: the standard one of MPI 5 (`libmpi_abi.so`), whose interface is the same for all
-//! MPIs, or hotlink's [`ADAPTER`] compiled with the site's `mpicc`.
+//! The library is loaded at run time. It is the standard one of MPI 5 (`libmpi_abi.so`), whose interface is the same
+//! for all MPIs. Or it is hotlink's [`ADAPTER`] compiled with the site's `mpicc`.
 #![allow(unsafe_code)]
 
 mod api;
@@ -54,7 +54,7 @@ impl Mpi {
         }
         Ok(mpi)
     }
-    /// What the library says it is: its first line.
+    /// The name and version that the library reports: the first line.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -93,7 +93,7 @@ impl Mpi {
     }
 }
 
-/// What a library says it is; MPI allows the question before MPI is initialised.
+/// The version that a library reports; MPI allows the question before MPI is initialised.
 fn version_of(library: &Path) -> Result<String, String> {
     Api::load(library).map(|api| version(&api))
 }

@@ -44,7 +44,7 @@ pub(crate) struct Admitted<S> {
 }
 
 impl<S: Wire> Door<S> {
-    /// For connections of one purpose, of which so many are awaited.
+    /// For connections of one purpose, of which `awaited` are expected.
     pub(crate) fn new(purpose: Purpose, awaited: u32) -> Door<S> {
         Door {
             purpose,
@@ -72,8 +72,8 @@ impl<S: Wire> Door<S> {
     pub(crate) fn fds(&self) -> impl Iterator<Item = i32> + '_ {
         self.pending.iter().map(|pending| pending.wire.as_raw_fd())
     }
-    /// Goes on with every exchange as far as it can without waiting, up to one that is admitted; `judge` is asked about
-    /// those that have proven the secret alone.
+    /// Advances every exchange as far as it can without waiting, up to one that is admitted. `judge` decides only on
+    /// joiners that have proven the secret.
     pub(crate) fn step(&mut self, secret: &Secret, mut judge: impl FnMut(&Claim) -> Verdict) -> Option<Admitted<S>> {
         for _ in 0..self.pending.len() {
             let mut pending = self.pending.pop_front()?;

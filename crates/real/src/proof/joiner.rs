@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 pub(crate) enum Refused {
     /// The connection ended, or the time was up: another try may succeed.
     Gone,
-    /// Who listens does not know the secret.
+    /// The listener does not know the secret.
     Stranger,
-    /// Who listens says that this side does not know the secret, or, proven, why it does not admit it.
+    /// The listener says that this side does not know the secret, or, proven, why it does not admit it.
     By(Verdict),
 }
 

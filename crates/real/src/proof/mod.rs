@@ -8,13 +8,13 @@
 //!                                          <-   verdict, HMAC of all of the above and the verdict
 //! ```
 //!
-//! Each message has a fixed length: nothing that a stranger declares takes memory. Both nonces, the purpose, the rank, the
-//! number of ranks and the job are under both codes (HMAC-SHA-256), whose labels differ: an old answer, an answer of
-//! another connection or one's own code sent back proves nothing. Codes are compared in constant time. The door says
-//! nothing but its nonce to a joiner that has not proven the secret. The whole exchange has one deadline.
+//! Each message has a fixed length: nothing that a stranger declares takes memory. Both codes (HMAC-SHA-256) cover both
+//! nonces, the purpose, the rank, the number of ranks and the job, and their labels differ. So an old answer, an answer
+//! of another connection or a side's own code sent back proves nothing. Codes are compared in constant time. The door
+//! sends nothing but its nonce to a joiner that has not proven the secret. The whole exchange has one deadline.
 //!
-//! The proof is about who starts. Messages are neither encrypted nor authenticated afterwards: whoever can change packets
-//! on the way between two hosts can still change what ranks say to each other.
+//! The proof covers the start alone. Messages are neither encrypted nor authenticated afterwards: an attacker that can
+//! change packets between two hosts can still change the messages of ranks.
 
 mod door;
 mod joiner;
@@ -45,7 +45,7 @@ const HELLO: usize = 8 + 4 + 4 + 4 + 32 + NONCE;
 /// Verdict and code.
 const ANSWER: usize = 1 + CODE;
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Purpose {
@@ -55,11 +55,11 @@ pub(crate) enum Purpose {
     Messages = 2,
     /// Orders of `measure sockets`.
     Orders = 3,
-    /// What `measure sockets` measures.
+    /// A stream of `measure sockets`.
     Stream = 4,
 }
 
-/// What a joiner says of itself.
+/// A joiner's claims about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) purpose: Purpose,
@@ -69,7 +69,7 @@ pub(crate) struct Claim {
     pub(crate) job: [u8; 32],
 }
 
-/// What a door says to who has proven the secret; [`Verdict::Unproven`] is said without a code.
+/// A door's answer to a joiner that has proven the secret; [`Verdict::Unproven`] is sent without a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Verdict {
@@ -87,7 +87,7 @@ impl Verdict {
     }
 }
 
-/// A key that both sides of an admitted connection have, and nobody else: it differs for every connection.
+/// A key that only the two sides of an admitted connection have: it differs for every connection.
 pub(crate) type Session = [u8; 32];
 
 /// A digest of fixed length for a job's name, whatever that is.
@@ -139,7 +139,7 @@ pub(crate) fn derived(key: &[u8], label: &[u8]) -> [u8; 32] {
     code.finalize().into_bytes().into()
 }
 
-/// Bytes that nobody can guess.
+/// Bytes that cannot be guessed.
 ///
 /// # Errors
 /// The system has none.

@@ -16,7 +16,7 @@ const MOST: u64 = 4096;
 const FILE: &str = "HOTLINK_SECRET_FILE";
 const TEXT: &str = "HOTLINK_SECRET";
 
-/// What all ranks of a job know, and nobody else.
+/// The secret that only the ranks of a job know.
 #[derive(Clone)]
 pub(crate) struct Secret {
     bytes: Vec<u8>,
@@ -26,7 +26,7 @@ pub(crate) struct Secret {
 
 static CHOSEN: OnceLock<PathBuf> = OnceLock::new();
 
-/// Takes the job's secret from this file instead of what the environment says: before anything is run, once.
+/// Takes the job's secret from this file instead of the environment: before anything is run, once.
 ///
 /// # Errors
 /// Called twice.
@@ -60,8 +60,8 @@ impl Secret {
     pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
-    /// The secret that was given by a file or a variable; else, if all ranks are on this machine (`local`), the one that
-    /// the machine keeps for the user.
+    /// The secret from a file or a variable. If there is none and all ranks are on this machine (`local`), it is the
+    /// one that the machine keeps for the user.
     ///
     /// # Errors
     /// A file that others may read or that cannot be used; none was given, and ranks may be on other machines.
@@ -76,9 +76,9 @@ impl Secret {
             return kept().map_err(|error| format!("this machine's secret for the user: {error}; or set {TEXT}"));
         }
         Err(format!(
-            "ranks on other machines must prove a secret, and none was given: make one with \
+            "ranks on other machines must prove a secret, and none was given. Make one with \
              `(umask 077; head -c 32 /dev/urandom >secret)`, bring the file to all machines, and set {FILE} or \
-             --secret-file; or have the launcher pass {TEXT} on"
+             --secret-file. Or have the launcher pass {TEXT} on"
         ))
     }
     pub(super) fn read(path: &Path) -> Result<Secret, String> {
@@ -136,7 +136,7 @@ fn is_private(about: &std::fs::Metadata, user: u32) -> bool {
     about.is_dir() && about.uid() == user && about.mode() & 0o077 == 0
 }
 
-/// Makes the file whole: of several ranks that make it at once, one's stays.
+/// Makes the file whole: of several ranks that make it at once, one wins.
 fn make(folder: &Path, path: &Path) -> io::Result<()> {
     let draft = folder.join(format!("secret-{}", std::process::id()));
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;

@@ -12,12 +12,12 @@ fn claim(rank: u32) -> Claim {
     Claim { purpose: Purpose::Crew, rank, ranks: 3, job: job_digest("a test") }
 }
 
-/// A door that admits everybody who has proven the secret as rank 1.
+/// A door that admits every joiner that has proven the secret as rank 1.
 fn open(door: &mut Door<UnixStream>, secret: &Secret) -> Option<Admitted<UnixStream>> {
     door.step(secret, |seen| if *seen == claim(1) { Verdict::Admitted } else { Verdict::OtherJob })
 }
 
-/// Steps the door until it admits somebody or nobody is left.
+/// Steps the door until it admits a joiner or none is left.
 fn serve(door: &mut Door<UnixStream>, secret: &Secret) -> Option<Admitted<UnixStream>> {
     while door.fds().next().is_some() {
         if let Some(admitted) = open(door, secret) {
@@ -28,7 +28,7 @@ fn serve(door: &mut Door<UnixStream>, secret: &Secret) -> Option<Admitted<UnixSt
     None
 }
 
-/// What a joiner and a door say in the end, each with its secret.
+/// The last messages of a joiner and a door, each with its secret.
 fn meet(joins: &'static str, admits: &str, claim: Claim) -> (Joined, Option<Session>) {
     let (near, mut far) = UnixStream::pair().unwrap();
     let joiner = std::thread::spawn(move || Joining::wait(&mut far, &claim, &secret(joins)));

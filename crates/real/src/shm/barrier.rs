@@ -1,10 +1,10 @@
-//! The barrier by flags, as the header of the plug-in has it: every rank counts the barriers that it has entered in a
-//! line of its own, and has left one when every other count has reached its own. For two ranks that is one line each
-//! way at the same time: the least that a barrier over shared memory takes. Each barrier takes the next of several
-//! lines: one that the others do not poll any more from the last time is got by its writer in four fifths of the time.
+//! The barrier by flags, as in the header of the plug-in. Every rank counts the barriers that it has entered in a line
+//! of its own. It leaves one when every other count has reached its own. For two ranks that is one line each way at the
+//! same time: no barrier over shared memory takes less. Each barrier takes the next of several lines. The others no
+//! longer poll that line, so its writer gets it in four fifths of the time.
 //!
-//! Where a device joins the nodes that this machine plays, flags are within a node: its first rank waits for the others'
-//! flags, then enters at the device, and shows the release to the node in its own line.
+//! Where a device joins the nodes that this machine plays, flags are within a node. Its first rank waits for the
+//! others' flags, then enters at the device, and shows the release to the node in its own line.
 #![allow(unsafe_code)]
 
 use super::world::{GATES, Gate, World};
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// More ranks than this tell each other in rounds of messages instead: every rank reads every other's line.
+/// More ranks than this use rounds of messages instead, because every rank reads every other's line.
 pub(crate) const RANKS_MAX: u32 = 16;
 
 /// This rank's part in barriers.
@@ -43,7 +43,7 @@ struct Across {
     looks: u32,
 }
 
-/// Looks at a barrier between two at whether the device's daemon lives.
+/// Polls of a barrier between checks that the device's daemon lives.
 const LOOKS: u32 = 1024;
 
 impl Across {
@@ -66,7 +66,7 @@ impl Barriers {
     fn gate(&self, rank: Rank, number: u64) -> &Gate {
         debug_assert!(rank < self.ranks);
         let index = u64::from(rank) * GATES + number % GATES;
-        // SAFETY: so many for each rank, in the shared block; a line of atomics.
+        // SAFETY: one for each rank, in the shared block; a line of atomics.
         unsafe { &*self.gates.add(index as usize) }
     }
     /// Enters the next barrier.
@@ -98,8 +98,8 @@ impl Barriers {
         self.left = next;
         self.tokens.pop_front()
     }
-    /// Leaves the next barrier if every rank's flag says that it has entered, as of a job that a rank has left: the device, or
-    /// the first rank of this node, may not come round to it any more, and no later barrier can complete.
+    /// Leaves the next barrier if every rank's flag says that it has entered. It serves jobs that a rank has left. The
+    /// device, or the first rank of this node, may never poll it again, and no later barrier can complete.
     pub(crate) fn leave_by_flags(&mut self) -> Option<Token> {
         let next = self.left + 1;
         let Some(first) = self.across.as_ref().map(|across| across.first) else { return self.leave() };
@@ -116,7 +116,7 @@ impl Barriers {
     #[inline]
     fn have_entered(&mut self, next: u64, end: Rank) -> bool {
         while self.awaited < end {
-            // A rank that is ahead has written a higher count over this one's line, or has not come round to it.
+            // A rank that is ahead has written a higher count over this one's line, or has not reached it yet.
             if self.gate(self.awaited, next).entered.load(Acquire) < next {
                 return false;
             }

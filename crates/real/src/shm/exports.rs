@@ -1,5 +1,5 @@
-//! Exported memory: the owner publishes it in the shared table, others attach to it. Every transfer holds the
-//! export while it moves data, and the owner lets memory go only when nobody does.
+//! Exported memory: the owner publishes it in the shared table, others attach to it. Every transfer holds the export
+//! while it moves data, and the owner lets memory go only when no transfer holds it.
 #![allow(unsafe_code)]
 
 use super::world::{MAX_RANKS, World, state};
@@ -44,9 +44,9 @@ pub(crate) struct Exports {
     vacant_attachments: Vec<u32>,
 }
 
-/// What the owner must do after ending an export.
+/// The steps that the owner must take after ending an export.
 pub(crate) struct Ended {
-    /// Ranks to tell, as bits.
+    /// Ranks to notify, as bits.
     pub(crate) attached: [u64; MAX_RANKS as usize / 64],
     /// A rank may still move data in it: the memory must never be used again.
     pub(crate) held: bool,

@@ -1,5 +1,5 @@
-//! What each rank shows the others of its part in reductions: a lane, which it alone writes. All-zero memory is a lane
-//! that was never used. See [`super::reduce`].
+//! A lane: each rank's part in reductions, which it alone writes and the others read. All-zero memory is a lane that
+//! was never used. See [`super::reduce`].
 
 use std::sync::atomic::AtomicU64;
 
@@ -7,10 +7,10 @@ use std::sync::atomic::AtomicU64;
 pub(crate) const NOTES: u64 = 64;
 /// Bytes that travel inside a note.
 pub(crate) const TINY: u64 = 48;
-/// Most bytes that every rank gets whole from every other; a lane has room for so many of them, used in turn.
+/// Most bytes that every rank gets whole from every other; a lane has room for several such blocks, used in turn.
 pub(crate) const FLAT: u64 = 8 << 10;
 pub(crate) const FLATS: u64 = 4;
-/// Bytes that are staged at a time, in two places that are used in turn: half of what a core's own cache holds, or less.
+/// Bytes that are staged at a time, in two places that are used in turn: half of a core's own cache, or less.
 pub(crate) const BLOCK: u64 = 128 << 10;
 
 /// That the rank has begun a reduction, and with what.
@@ -32,7 +32,7 @@ pub(crate) struct Counter(pub(crate) AtomicU64);
 #[repr(C, align(4096))]
 pub(crate) struct Lane {
     pub(crate) notes: [Note; NOTES as usize],
-    /// Reductions that the rank is done with; of tiny ones it tells now and then.
+    /// Reductions that the rank is done with; of tiny ones it reports only some.
     pub(crate) done: Counter,
     /// The last reduction of which it has combined its part straight from and to the segments of others.
     pub(crate) finished: Counter,

@@ -1,5 +1,5 @@
-//! Shared memory between processes of one machine: rings for control messages, segments cut from shared memory,
-//! and the kernel's copy between processes for private memory, or the target's help where blocks are small.
+//! Shared memory between processes of one machine: rings for control messages, and segments cut from shared memory.
+//! Private memory takes the kernel's copy between processes, or the target's help where blocks are small.
 
 mod barrier;
 mod exports;

@@ -36,7 +36,7 @@ const ANSWER: u8 = 4;
 const NOBODY: usize = usize::MAX;
 /// Payloads beyond this are delivered with an eye on how much came in a row.
 const LONG: u64 = 16 << 10;
-/// Looks for the next part of a payload before other processes are given the core: its sender is copying it.
+/// Polls for the next part of a payload before other processes are given the core: its sender is copying it.
 const PART_SPINS: u32 = 2000;
 
 /// One process's door to the shared memory of its job.
@@ -53,10 +53,10 @@ pub struct ShmPort {
     receivers: Vec<(Rank, Receiver)>,
     /// How many those are by their own account.
     calls: u32,
-    /// The receiver at the message whose payload can be taken ([`NOBODY`]: none), and where that is.
+    /// The receiver at the message whose payload can be taken ([`NOBODY`]: none), and its place.
     here: usize,
     current: Seen,
-    /// Which receiver to look at first: they take turns.
+    /// Which receiver to poll first: they take turns.
     turn: usize,
     /// Ends of operations, deaths.
     events: VecDeque<Event>,
@@ -76,7 +76,7 @@ pub struct ShmPort {
     barriers: Barriers,
     reductions: Reductions,
     idler: Idler,
-    /// To whom it last sent a short message.
+    /// The rank to which it last sent a short message.
     asked: usize,
 }
 
@@ -114,7 +114,7 @@ impl ShmPort {
             world: world.clone(),
         }
     }
-    /// From now on what comes in a row through the ring is stored past the caches after so many bytes.
+    /// From now on, data that comes in a row through the ring is stored past the caches after `bytes`.
     pub(crate) fn stream_after(&mut self, bytes: u64) {
         self.world.copying.stream_min = bytes;
     }
@@ -125,7 +125,7 @@ impl ShmPort {
     pub(crate) fn store_mut(&mut self) -> &mut Store {
         &mut self.store
     }
-    /// Each look at another route is a system call.
+    /// Each poll of another route is a system call.
     pub(crate) fn look_by_calls(&mut self) {
         self.idler.look_by_calls();
     }
@@ -148,7 +148,7 @@ impl ShmPort {
             _ if bytes > INLINE || !self.scatters.is_idle() => self.control_long(to, *head, *payload),
             // SAFETY: no bytes are read.
             Payload::None => unsafe { self.control_short(to, head, std::ptr::NonNull::dangling().as_ptr(), 0) },
-            // SAFETY: so many are in the slice.
+            // SAFETY: the slice has that many bytes.
             Payload::Bytes(from) => unsafe { self.control_short(to, head, from.as_ptr(), bytes) },
         }
     }
@@ -292,7 +292,7 @@ impl ShmPort {
         if self.limits.reduction.is_none() {
             return Posted::Refused(Refusal::Unsupported);
         }
-        // Who has left may have done its part: a rank that gets no result does not wait for the others.
+        // A rank that has left may have done its part: a rank that gets no result does not wait for the others.
         let lost = if self.deaths > 0 { self.lost() } else { None };
         lost.unwrap_or_else(|| self.reductions.begin(&self.store, what, spans, token))
     }
@@ -306,7 +306,7 @@ impl ShmPort {
         (self.deaths, self.closes) = (deaths, closes);
         let all = || (0..self.world.ranks()).filter(|&rank| rank != self.rank && !self.gone[rank as usize]);
         let state = |&rank: &Rank| self.world.member(rank).state.load(Acquire);
-        // Looked at before the deaths, and told after them: others may have left because of one.
+        // Read before the deaths, and reported after them: others may have left because of one.
         let closed: Vec<Rank> = all().filter(|rank| state(rank) == state::CLOSED).collect();
         let dead: Vec<Rank> = all().filter(|rank| state(rank) == state::DEAD).collect();
         let (left, leaving): (Vec<Rank>, Vec<Rank>) = closed.into_iter().partition(|&rank| self.is_silent(rank));
@@ -328,7 +328,7 @@ impl ShmPort {
                 self.events.extend(self.reductions.give_up(rank));
                 self.events.push_back(ended);
             } else {
-                // What the refusal means is known by then. Of reductions that others are in it has done its part.
+                // The meaning of the refusal is known by then. It has done its part in reductions of others.
                 self.events.push_back(ended);
                 self.events.extend(given_up);
             }
@@ -406,7 +406,7 @@ impl Port for ShmPort {
             return self.control_long(to, head, Payload::of(Span::new(memory, offset, bytes)));
         }
         match self.store.row(memory, offset, bytes) {
-            // SAFETY: so many are in the block that the address was checked against.
+            // SAFETY: the address was checked against a block that has that many bytes.
             Ok(from) => unsafe { self.control_short(to, &head, from, bytes) },
             Err(refusal) => Posted::Refused(refusal),
         }

@@ -8,12 +8,12 @@
 //!        '------ stamp -------'
 //! ```
 //!
-//! The stamp is stored last, and its lap says whether the line is of this round: the reader polls that very line, no
-//! flag or index beside it. What it has taken it tells once in a quarter of the ring, in a line that the writer reads
-//! only when the ring looks full to it. Nothing here is locked.
+//! The stamp is stored last, and its lap says whether the line is of this round. The reader polls that very line, with
+//! no other flag or index. Once in a quarter of the ring it reports what it has taken. The writer reads that line only
+//! when the ring seems full. Nothing here is locked.
 //!
-//! Longer payloads take a ring of bytes beside the slots. A long payload is announced when its first part is there:
-//! while the writer copies one part in, the reader copies the part before it out.
+//! Longer payloads take a ring of bytes next to the slots. A long payload is announced when its first part is there.
+//! While the writer copies one part in, the reader copies the part before it out.
 #![allow(unsafe_code)]
 
 use super::world::{Ring, SLOTS, Slot, World};
@@ -30,10 +30,10 @@ pub(crate) const MESSAGE_MAX: u64 = 64 << 10;
 const PART: u64 = 16 << 10;
 /// Mark in a message's kind: its payload comes in parts.
 const PARTS: u8 = 0x80;
-/// The reader tells the writer of free room in steps of this share of the ring.
+/// The reader reports free room to the writer in steps of this share of the ring.
 const STEPS: u64 = 4;
-/// How many slots ahead of a message's the writer asks for in a row of messages: lines come one after the other to stores
-/// that wait for them, and side by side when they are asked for. The reader polls none so far ahead.
+/// How many slots ahead of a message's the writer prefetches in a row of messages. Lines arrive one after the other if
+/// stores wait for them, and side by side if they are prefetched. The reader polls none so far ahead.
 const AHEAD: u64 = 8;
 
 /// Where a payload of `bytes` goes in a ring of `room`, a power of two, when the running position is `at`: start and end.
@@ -73,15 +73,15 @@ pub(crate) struct Sender {
     ring: *mut Ring,
     /// Payload bytes of the ring.
     room: u64,
-    /// From whom to whom, before the first message.
+    /// Sender and receiver, before the first message.
     call: Option<(Rc<World>, Rank, Rank)>,
     /// The next message's.
     slot: *mut Slot,
     lap: u32,
     sent: u64,
     bytes: u64,
-    /// So many messages may go before this end has to look whether there is room: none before the first, and none to a
-    /// reader that is gone.
+    /// So many messages may go before this end has to check for room: none before the first, and none to a reader that
+    /// is gone.
     sent_max: u64,
     seen_bytes: u64,
     closed: bool,
@@ -98,8 +98,8 @@ impl Sender {
     pub(crate) fn close(&mut self) {
         (self.closed, self.sent_max) = (true, 0);
     }
-    /// Before the first message: makes the ring, and tells the reader that there is one. False if there is no memory for
-    /// it, which is told once.
+    /// Before the first message: makes the ring, and announces it to the reader. False if there is no memory for it,
+    /// which is reported once.
     fn open(&mut self) -> bool {
         let Some((world, from, to)) = &self.call else { return !self.ring.is_null() };
         let made = world.make_ring(*from, *to);
@@ -121,7 +121,7 @@ impl Sender {
     pub(crate) fn has_no_memory(&self) -> bool {
         self.ring.is_null() && self.call.is_none()
     }
-    /// What the next message needs, made ready after the one before it: whoever waits for that has it by now.
+    /// Prepares the next message after the one before it, which a waiting receiver has by now.
     #[inline]
     fn advance(&mut self) {
         self.sent += 1;
@@ -152,7 +152,7 @@ impl Sender {
             (*slot).stamp.store(stamp(self.lap, bytes, kind), Release);
         }
         self.advance();
-        // Not of a message by itself: what is asked for after it holds it up on its way.
+        // Not for a lone message: a prefetch after it would delay it on its way.
         if row {
             copy::own_line(slot_at(self.ring, self.sent + AHEAD).cast());
         }
@@ -163,8 +163,9 @@ impl Sender {
     pub(crate) fn own_next(&self) {
         copy::own_line(self.slot.cast());
     }
-    /// Sends a message whose payload `fill` writes; [`Posted::Busy`] if there is no room. With `parts`, `fill` is called
-    /// for one part after the other (with where it begins) and must not refuse: the reader has the first parts by then.
+    /// Sends a message whose payload `fill` writes; [`Posted::Busy`] if there is no room. With `parts`, `fill` is
+    /// called for one part after the other, with the place where it begins. It must not refuse then: the reader has the
+    /// first parts already.
     pub(crate) fn send(
         &mut self,
         (kind, parts): (u8, bool),
@@ -180,8 +181,8 @@ impl Sender {
         let first = if parts { PART } else { bytes };
         let slot = self.slot;
         // SAFETY: this end is the only writer, and the reader has given back the slot and the bytes that are written
-        // here (`fits`); it reads them only after the stamp, and parts only once `filled` says so. Each borrow ends
-        // before what is borrowed is published.
+        // here (`fits`). The reader reads them only after the stamp, and parts only once `filled` says so. Each borrow
+        // ends before the borrowed bytes are published.
         unsafe {
             let payload = if bytes <= INLINE {
                 (&raw mut (*slot).inline).cast::<u8>()
@@ -214,8 +215,8 @@ impl Sender {
     fn fits(&self, end: u64) -> bool {
         self.sent < self.sent_max && end - self.seen_bytes <= self.room
     }
-    /// Whether the reader has taken every payload beside the slots, as far as it has told: it waits for this one. One
-    /// that still copies what came before would only be told more often.
+    /// Whether the reader reports that it has taken every payload outside the slots, so that it waits for this one. A
+    /// reader that still copies earlier ones would only be notified more often.
     fn is_taken(&mut self) -> bool {
         let room = self.room;
         let within = |seen: u64, end: u64| end - seen < room / STEPS;
@@ -260,8 +261,8 @@ impl Stamp {
     }
 }
 
-/// Where the payload of a message is. Words only: it is set and read on the short path, where a field of another width
-/// would make the processor wait for its own stores.
+/// The place of a message's payload. It has words only. It is set and read on the short path, where a field of another
+/// width would make the processor wait for its own stores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) payload: *const u8,
@@ -297,7 +298,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// The only reader of `ring`, which has so many payload bytes.
+    /// The only reader of `ring`, which has `room` payload bytes.
     pub(crate) fn new(ring: *mut Ring, room: u64) -> Receiver {
         Receiver { ring, room, slot: slot_at(ring, 0), lap: lap(0), taken: 0, bytes: 0, told_bytes: 0 }
     }
@@ -466,7 +467,7 @@ mod tests {
                 let mut at = 0;
                 while at < seen.bytes {
                     let there = receiver.filled(&seen);
-                    // SAFETY: so many bytes of the payload are there, until released.
+                    // SAFETY: `there` bytes of the payload are there, until released.
                     let part = unsafe { std::slice::from_raw_parts(seen.payload, there as usize) };
                     assert!((at..there).all(|at| part[at as usize] == value(number, at)), "message {number}");
                     at = there;

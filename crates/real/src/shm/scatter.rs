@@ -1,6 +1,6 @@
-//! Puts of many small blocks into ordinary memory of another process. The system's copy takes 100 times the time of the
-//! stores themselves there, so the target helps: the origin packs pieces into the ring, the target spreads them when it
-//! polls, and says when the last is in place. Pieces travel in the ring's order, so a message posted after a put is
+//! Puts of many small blocks into ordinary memory of another process. The system's copy takes 100 times as long as the
+//! stores themselves there, so the target helps. The origin packs pieces into the ring. The target spreads them when it
+//! polls, and reports when the last is in place. Pieces travel in the ring's order, so a message posted after a put is
 //! seen after its data.
 
 use super::ring::MESSAGE_MAX;
@@ -58,7 +58,7 @@ pub(crate) struct Scatters {
     pub(crate) puts: VecDeque<Put>,
     /// Sent whole, by target in order: the target has not said yet that they are in place.
     sent: VecDeque<(Rank, Token)>,
-    /// What this rank has to say to origins: a put is in place, or not.
+    /// This rank's answers to origins: a put is in place, or not.
     pub(crate) answers: VecDeque<(Rank, bool)>,
     /// Origins of whose current put a piece could not be spread.
     failed: Vec<Rank>,

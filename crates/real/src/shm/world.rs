@@ -1,6 +1,6 @@
-//! What the ranks of a host share: who lives, what is exported, rings between ranks that talk, and each rank's segments.
-//! Rings and segments are pieces that are added to the block when they are first needed: ranks that never talk cost a
-//! word of a table each.
+//! The shared state of a host's ranks: which ranks live, their exports, rings between ranks that communicate, and each
+//! rank's segments. Rings and segments are pieces that are added to the block when they are first needed. Ranks that
+//! never communicate cost a word of a table each.
 #![allow(unsafe_code)]
 
 use super::barrier::RANKS_MAX;
@@ -64,7 +64,7 @@ pub(crate) struct Slot {
     pub(crate) inline: [u8; 24],
 }
 
-/// What the receiver tells the sender of a ring, in a line of its own.
+/// The receiver's report to the sender of a ring, in a line of its own.
 #[repr(C, align(64))]
 pub(crate) struct Taken {
     /// Messages taken.
@@ -85,8 +85,8 @@ pub(crate) struct Ring {
     pub(crate) slots: [Slot; SLOTS as usize],
 }
 
-/// One export of a rank. `state` holds generation (high 48 bits), whether it is open, and the number of ranks that
-/// are moving data in it this moment, which the owner waits for before the memory can go.
+/// One export of a rank. `state` holds the generation (high 48 bits), whether it is open, and the number of ranks that
+/// are moving data in it. The owner waits for these before the memory can go.
 #[repr(C, align(64))]
 pub(crate) struct Export {
     pub(crate) state: AtomicU64,
@@ -116,7 +116,7 @@ pub(crate) struct Member {
 /// Lines in which a rank counts its barriers, in turn.
 pub(crate) const GATES: u64 = 64;
 
-/// What the barrier reads of a rank.
+/// The fields of a rank that the barrier reads.
 #[repr(C, align(64))]
 pub(crate) struct Gate {
     /// Barriers that the rank had entered when it last wrote this line.
@@ -160,26 +160,26 @@ pub struct World {
     shape: Shape,
     /// Ranks share cores. Known from before each is bound to one of its own.
     pub(crate) crowded: bool,
-    /// Ranks of the job on this machine, those of other worlds among them: so many share its cores.
+    /// Ranks of the job on this machine, those of other worlds among them, which share its cores.
     pub(crate) here: u32,
     pub(crate) clock: Clock,
     /// How long messages move.
     pub(crate) copying: Copying,
-    /// Where long waits are told, and this world's first rank there.
+    /// The place for reports of long waits, and this world's first rank there.
     pub(crate) waits: Option<(Arc<Waits>, Rank)>,
     watch: Option<Rc<Watch>>,
-    /// What barriers between nodes go by, where this machine plays several.
+    /// The device of barriers between nodes, where this machine plays several.
     pub(crate) device: Option<Arc<BarrierDevice>>,
 }
 
-/// Processes that nobody's parent watches: launched ranks watch each other.
+/// Processes that no parent watches: launched ranks watch each other.
 struct Watch {
     /// By rank; `None`: this process itself, and those that others watch.
     handles: Vec<Option<OwnedFd>>,
     looked: Cell<Instant>,
 }
 
-/// In a large job each rank watches so many after it, and what it sees is told to all.
+/// In a large job each rank watches this many after it, and reports what it sees to all.
 const WATCHED: usize = 16;
 
 impl Watch {
@@ -368,7 +368,7 @@ impl World {
     pub(crate) fn bury(&self, rank: Rank) {
         let member = self.member(rank);
         let before = member.state.load(Acquire);
-        // Who closed its port may go; and one of several witnesses is enough.
+        // A rank that closed its port may go; and one of several witnesses is enough.
         let alive = before != state::CLOSED && before != state::DEAD;
         if alive && member.state.compare_exchange(before, state::DEAD, AcqRel, Acquire).is_ok() {
             self.deaths().fetch_add(1, Release);

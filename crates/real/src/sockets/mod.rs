@@ -1,5 +1,5 @@
 //! The operating system's own sockets, streams (TCP) and datagrams (UDP), between two processes or hosts: K98's third
-//! level. One side drives and tells the other by a connection of its own what to do; each order is done on new sockets.
+//! level. One side drives and sends the other its orders by a connection of its own; each order is done on new sockets.
 
 mod serve;
 mod wire;
@@ -21,14 +21,14 @@ pub const DATAGRAM_MAX: u64 = 65_507;
 pub const DATAGRAM_MIN: u64 = 8;
 /// The other side is given up after this.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often who waits for datagrams looks whether there will be more.
+/// How often a side that waits for datagrams checks whether more will come.
 const LOOK: Duration = Duration::from_millis(20);
 /// No datagram comes this long after the last was sent.
 const QUIET: Duration = Duration::from_millis(500);
 const READ: usize = 256 << 10;
 /// Longest message and buffer that one side asks the other for.
 const ASKED_MAX: u64 = 1 << 30;
-/// What both sides say first to each other's datagrams: nobody else knows it.
+/// The first message of both sides to each other's datagrams: no other program knows it.
 type Greeting = [u8; 16];
 
 fn greeting(session: &Session, port: u16) -> Greeting {
@@ -36,7 +36,7 @@ fn greeting(session: &Session, port: u16) -> Greeting {
     std::array::from_fn(|k| all[k])
 }
 
-/// What sockets are used, and how.
+/// Which sockets are used, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketOptions {
     /// Datagrams, else a stream.
@@ -45,20 +45,20 @@ pub struct SocketOptions {
     pub nagle: bool,
     /// Bytes of send and receive buffers; `None`: the system's own choice.
     pub buffer: Option<u64>,
-    /// A message is written in so many calls.
+    /// Calls in which a message is written.
     pub writes: u64,
 }
 
-/// What was asked of the other side.
+/// The order to the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Task {
     /// Sends each message back.
     Echo,
-    /// Takes messages in and tells how fast they came.
+    /// Takes messages in and reports how fast they came.
     Drain,
 }
 
-/// What the kernel says of the buffers that it gave.
+/// The buffers that the kernel gave, as it reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketBuffers {
     /// Bytes to send.
@@ -122,11 +122,10 @@ impl Sockets {
         std::thread::spawn(move || serve::serve_at(address, &theirs, ""));
         Sockets::meet(listener, &secret, |_| String::new())
     }
-    /// Waits at `host:port` for the other side, see [`serve`], which must prove the secret. `objection`: what is wrong with
-    /// the choices that it tells, in words for both sides; empty if nothing is.
+    /// Waits at `host:port` for the other side, see [`serve`], which must prove the secret. `objection` judges the
+    /// choices that it sends: a complaint in words for both sides; empty if there is none.
     ///
-    /// # Errors
-    /// No such address here, no secret, nobody came, or the objection.
+    /// # Errors No such address here, no secret, no peer came, or the objection.
     pub fn listen(address: &str, objection: impl FnOnce(&str) -> String) -> io::Result<Sockets> {
         let address = first_of(address)?;
         let secret = secret_for(address)?;
@@ -289,7 +288,7 @@ impl Sockets {
                 out[..8].copy_from_slice(&flood.sent.to_le_bytes());
                 match socket.send(&out) {
                     Ok(_) => flood.sent += 1,
-                    // No room on the way out: the kernel says so of some devices.
+                    // No room on the way out: the kernel reports that of some devices.
                     Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => std::thread::yield_now(),
                     Err(error) => return Err(error),
                 }
@@ -325,7 +324,7 @@ impl Sockets {
 
 /// Round trips before the first that counts.
 pub const WARMUP: u64 = 5;
-/// Rates are told for intervals of this length.
+/// Rates are reported for intervals of this length.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 fn half_us(start: Instant) -> f64 {
@@ -362,7 +361,7 @@ mod tests {
         assert!(flood.sent > 0 && flood.received == flood.sent, "{} of {}", flood.received, flood.sent);
         let flood = sockets.flood(options(true), 1000, time, Some(1.0)).unwrap();
         assert!(flood.received <= flood.sent && flood.sent <= 110, "{} of {}", flood.received, flood.sent);
-        // And it goes on afterwards, however long the other side waits for late datagrams of what was before.
+        // And it goes on afterwards, however long the other side waits for late datagrams of the earlier test.
         assert!(sockets.ping(options(true), 8, |samples| samples.len() == 2).is_ok());
         assert!(sockets.flood(options(true), 1000, time, None).unwrap().sent > 0);
         assert!(sockets.ping(options(false), 8, |samples| samples.len() == 2).is_ok());

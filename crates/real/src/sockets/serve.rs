@@ -1,4 +1,4 @@
-//! The side that is told what to do.
+//! The side that follows orders.
 
 use super::wire::{greet, read_text, set_buffers, write_in, write_text};
 use super::{
@@ -11,11 +11,10 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Instant;
 
-/// Joins who listens at `address`, if it proves the secret, and does what it asks, until it leaves. `choices`: what this
-/// side was asked for, see [`Sockets::listen`](super::Sockets::listen).
+/// Joins the listener at `address`, if it proves the secret, and follows its orders until it leaves. `choices`: the
+/// options of this side, see [`Sockets::listen`](super::Sockets::listen).
 ///
-/// # Errors
-/// Nobody listens there, no secret, it was asked for something else, or it falls silent within a task.
+/// # Errors No listener there, no secret, other choices than its own, or it falls silent within a task.
 pub fn serve(address: &str, choices: &str) -> io::Result<()> {
     let address = first_of(address)?;
     serve_at(address, &secret_for(address)?, choices)
@@ -100,7 +99,7 @@ impl Meter {
         let now = Instant::now();
         self.total += bytes as u64;
         let Some(since) = self.since else {
-            // What the first call brings came before time was taken.
+            // The data of the first call came before time was taken.
             self.since = Some(now);
             return;
         };

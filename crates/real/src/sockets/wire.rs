@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-/// One message in so many calls, as equal as can be.
+/// One message in `writes` calls, as equal as possible.
 pub(super) fn write_in(stream: &mut TcpStream, message: &[u8], writes: u64) -> io::Result<()> {
     let piece = message.len().div_ceil(writes.max(1) as usize).max(1);
     message.chunks(piece).try_for_each(|piece| stream.write_all(piece))
@@ -21,7 +21,7 @@ pub(super) fn read_word(stream: &mut TcpStream) -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Longest text that one side tells the other.
+/// Longest text that one side sends the other.
 const TEXT_MAX: u64 = 64 << 10;
 
 pub(super) fn write_text(stream: &mut TcpStream, text: &str) -> io::Result<()> {
@@ -39,7 +39,7 @@ pub(super) fn read_text(stream: &mut TcpStream) -> io::Result<String> {
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-/// What one side says to the other before a connection is used for `purpose`.
+/// The claim of one side to the other before a connection is used for `purpose`.
 fn claim(purpose: Purpose) -> Claim {
     Claim { purpose, rank: 1, ranks: 2, job: job_digest("hotlink measure sockets") }
 }
@@ -80,7 +80,7 @@ pub(super) fn greet(
     }
 }
 
-/// Takes the next connection that proves the secret; whoever else connects is turned away.
+/// Takes the next connection that proves the secret; all others are turned away.
 pub(super) fn accept(
     listener: &TcpListener,
     purpose: Purpose,
@@ -166,7 +166,7 @@ pub fn interface_of(address: IpAddr) -> Option<String> {
     interfaces().into_iter().find(|(_, own)| IpAddr::V4(*own) == address).map(|(name, _)| name)
 }
 
-/// At which IPv4 addresses others reach this machine; the loopback's, where nobody else can.
+/// The IPv4 addresses at which others reach this machine; the loopback's, where no others can.
 pub(crate) fn own_addresses() -> Vec<IpAddr> {
     let (near, far): (Vec<Ipv4Addr>, Vec<Ipv4Addr>) =
         interfaces().into_iter().map(|(_, own)| own).partition(Ipv4Addr::is_loopback);

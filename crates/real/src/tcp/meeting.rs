@@ -13,7 +13,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What ranks need to find each other, made before they are forked.
+/// The means by which ranks find each other, made before they are forked.
 pub struct Meeting {
     /// Where each rank listens, and the listeners that this process holds.
     pub(super) addresses: Vec<SocketAddr>,
@@ -21,7 +21,7 @@ pub struct Meeting {
     pub(super) secret: Secret,
     /// Of ranks that this process forks.
     pub(super) board: Option<Rc<Board>>,
-    /// Where long waits are told: by all, if this process forks them, else by its own rank.
+    /// Reports of long waits: by all, if this process forks them, else by its own rank.
     pub(crate) waits: Option<Arc<Waits>>,
     pub(super) clock: Clock,
     pub(crate) oversubscribed: bool,
@@ -40,7 +40,7 @@ impl Meeting {
         let waits = Some(Waits::new(ranks)?);
         Ok(Meeting { addresses, listeners, secret, board, waits, clock: Clock::start(), oversubscribed })
     }
-    /// The meeting of the first `ranks` of a launched job: all tell each other where they listen.
+    /// The meeting of the first `ranks` of a launched job: all exchange the addresses at which they listen.
     pub(crate) fn of_crew(crew: &mut Crew, ranks: u32) -> io::Result<Meeting> {
         let lost = |lost: Lost| io::Error::other(format!("rank {} has ended", lost.0));
         let ip = crew.own_ip().unwrap_or(Ipv4Addr::LOCALHOST.into());
@@ -57,7 +57,7 @@ impl Meeting {
         let waits = Some(Waits::of_job(ranks)?);
         Ok(Meeting { addresses, listeners, secret, board: None, waits, clock: Clock::start(), oversubscribed })
     }
-    /// What `rank` says of itself to `to`.
+    /// The claim of `rank` to `to`.
     pub(super) fn claim(rank: Rank, to: Rank, ranks: u32) -> Claim {
         Claim { purpose: Purpose::Messages, rank, ranks, job: job_digest(&format!("messages to rank {to}")) }
     }

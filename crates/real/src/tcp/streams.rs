@@ -18,16 +18,16 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Up to so many ranks connect to each other at the start.
+/// Up to this number, ranks connect to each other at the start.
 pub(super) const EAGER_MAX: u32 = 64;
-/// The longest nap of a rank that any message wakes up: deaths that a board tells are seen after it.
+/// The longest nap of a rank that any message wakes up: deaths that a board reports are seen after it.
 const NAP_MAX: Duration = Duration::from_millis(1);
-/// Polls in vain from one look for new connections to the next.
+/// Polls in vain between checks for new connections.
 const QUIET_POLLS: u32 = 64;
 /// More connections are first asked by one call which of them have something.
 const ASK_FROM: usize = 8;
 
-/// What a rank knows of another.
+/// The state of another rank.
 enum Contact {
     /// Nothing was sent either way.
     Unknown,
@@ -48,7 +48,7 @@ pub(crate) struct Streams {
     /// Ranks with an open contact.
     live: Vec<Rank>,
     turn: usize,
-    /// The frame whose payload can be taken: of whom, where it begins, its bytes.
+    /// The frame whose payload can be taken: its sender, its beginning, its bytes.
     current: Option<(Rank, usize, usize)>,
     events: VecDeque<Event>,
     ends: u32,
@@ -57,7 +57,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Those of `rank`; `others`: whether it talks to a rank this way.
+    /// Those of `rank`; `others`: whether it uses this route to a rank.
     ///
     /// # Errors
     /// The system's; ranks of a small job that did not come.
@@ -138,8 +138,8 @@ impl Streams {
         let mut stream = TcpStream::connect_timeout(&self.addresses[to as usize], CONNECT_LIMIT)?;
         stream.set_nonblocking(true)?;
         let claim = Meeting::claim(self.rank, to, self.addresses.len() as u32);
-        // Without a limit: the other side may compute for long before it looks. And one that admits this side takes the
-        // connection for the pair's from then on, so this side must not give it up before it knows.
+        // Without a limit: the other side may compute for long before it polls. Moreover, a side that admits this one
+        // keeps the connection for the pair. So this side must not give it up before it knows.
         let joining = Joining::begin(&mut stream, &claim, None)?;
         Ok((stream, Stage::Joining(joining)))
     }
@@ -221,7 +221,7 @@ impl Streams {
         let fds: Vec<i32> = self.live.iter().map(fd).collect();
         sys::wait_readable(&fds, Duration::ZERO)
     }
-    /// Looks at a peer: a whole frame, or its end.
+    /// Polls a peer: a whole frame, or its end.
     fn look(&mut self, from: Rank, may_read: bool) -> Option<Event> {
         let Contact::Open(peer) = &mut self.contacts[from as usize] else { return None };
         peer.flush();
@@ -247,9 +247,9 @@ impl Streams {
         self.contacts[rank as usize] = Contact::Over;
         self.live.retain(|&live| live != rank);
     }
-    /// What happens seldom: new connections, proofs, ends of ranks to which there is no connection.
+    /// Serves rare events: new connections, proofs, ends of ranks to which there is no connection.
     pub(crate) fn tend(&mut self) {
-        // Whoever has left by now has said before all that it had to say: what follows finds it.
+        // A rank that has left by now has sent all its messages before: the next polls find them.
         let ended = self.ended();
         while let Ok((stream, from)) = self.listener.accept() {
             self.door.take(stream, from.to_string());
@@ -298,11 +298,11 @@ impl Streams {
             self.events.push_back(Event::PeerGone(to));
         }
     }
-    /// Whether a rank has neither died nor left, where a board tells that.
+    /// Whether a rank has neither died nor left, where a board reports that.
     fn is_there(&self, rank: Rank) -> Option<bool> {
         self.board.as_ref().map(|board| !board.is_dead(rank) && !board.has_left(rank))
     }
-    /// Ranks that have ended, and whether they died; none if nobody did since the last look.
+    /// Ranks that have ended since the last check, and whether they died.
     fn ended(&mut self) -> Vec<(Rank, bool)> {
         let Some(board) = &self.board else { return Vec::new() };
         if board.ends() == self.ends {
@@ -321,7 +321,7 @@ impl Streams {
                 Contact::Over => false,
             };
             if silent {
-                // Who is no partner of this route has been over from the beginning.
+                // A rank that is no partner on this route has been over from the beginning.
                 let known = !matches!(self.contacts[rank as usize], Contact::Over);
                 self.lose(rank);
                 self.events.extend(known.then_some(if dead { Event::PeerGone(rank) } else { Event::PeerLeft(rank) }));
@@ -354,8 +354,8 @@ impl Streams {
             self.tend();
             let mut pending = false;
             for &rank in &self.live {
-                // However long the other side computes before it reads. A connection that is still being proven may come
-                // for as long as the other side is there; where no board tells that, for some time.
+                // However long the other side computes before it reads. A connection that is still being proven may
+                // come for as long as the other side is there. Where no board shows that, it may come for some time.
                 let is_there = self.is_there(rank).unwrap_or(start.elapsed() < CONNECT_LIMIT);
                 if let Contact::Open(peer) = &mut self.contacts[rank as usize] {
                     peer.flush();

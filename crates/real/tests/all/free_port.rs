@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Below the ports that a system gives to whoever asks for any one, lest another test gets it in between; another for
-/// each call, here and in other test programs.
+/// Picks ports below those that a system gives out on its own, lest another test gets one in between. Each call gets
+/// another one, here and in other test programs.
 pub fn free_port() -> u16 {
     static ASKED: AtomicU32 = AtomicU32::new(0);
     loop {

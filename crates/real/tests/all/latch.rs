@@ -1,5 +1,6 @@
-//! The order of steps and of work that keeps them out (`hotlink_real::Latch`), as a model: every interleaving of few
-//! processes, each with a buffer of stores as x86 has it. What the processor does not reorder there is one event here.
+//! The order of steps and of work that keeps them out (`hotlink_real::Latch`), as a model. It runs every interleaving
+//! of few processes, each with a buffer of stores as x86 has it. Steps that the processor does not reorder are one
+//! event here.
 
 use std::collections::HashSet;
 
@@ -10,7 +11,7 @@ const BUSY: usize = 2;
 const MARKS: usize = 3;
 const PROCESSES: usize = 3;
 
-/// What a process does, one after the other.
+/// The steps of a process, one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Does {
     /// One step of the processor on the element.
@@ -19,7 +20,7 @@ enum Does {
     Alone,
 }
 
-/// What is left out of the protocol.
+/// The part of the protocol that is left out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Without {
     Nothing,
@@ -30,7 +31,7 @@ enum Without {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Process {
-    /// What it does now, and at which place in it; then the rest.
+    /// Its present step, and the place in it; then the rest.
     todo: Vec<Does>,
     at: usize,
     register: u8,

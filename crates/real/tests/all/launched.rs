@@ -195,7 +195,7 @@ impl<P: Port> Program<P, Result<(), Error>> for Work {
             let receive = comm.irecv(Some((rank + ranks - 1) % ranks), Some(1), span)?;
             let send = comm.isend((rank + 1) % ranks, 1, Span::new(out, 0, 100_000))?;
             let mut requests = vec![receive, send];
-            // Whichever ends first: who waits for a neighbour that noticed and left would wait for ever.
+            // Whichever ends first. A rank that waits for a neighbour that noticed and left would wait forever.
             while let Some((_, result)) = comm.wait_any(&mut requests).await {
                 result?;
             }
@@ -249,7 +249,7 @@ fn moment(seed: u64, most: u64) -> Duration {
 
 #[test]
 fn whatever_is_killed_when_nothing_is_left() {
-    // Of others, who may have been killed on this machine.
+    // Segments of other processes, which may have been killed on this machine.
     let before = segments();
     for seed in 0..12 {
         let job = format!("killed-{}-{seed}", std::process::id());
@@ -277,13 +277,13 @@ fn whatever_is_killed_when_nothing_is_left() {
 fn launched_ranks_notice_a_death_within_a_second() {
     for victim in 0..3 {
         let mut ranks = by_hand("worker", 3, &format!("death-{}-{victim}", std::process::id()), &[]);
-        // Who is killed before he has met the others is to them one who may still come.
+        // To the others, a rank that is killed before it has met them may still come.
         let told: Vec<_> = ranks.iter_mut().map(until_at_work).collect();
         kill(ranks[victim].id());
         ranks.remove(victim).wait().unwrap();
         for mut rank in ranks {
             eventually("survivors notice", Duration::from_millis(1500), || {
-                // The test's own patience is longer than a second for a loaded machine: what counts is that they end.
+                // The test's own patience is longer than a second for a loaded machine: it only matters that they end.
                 matches!(state(rank.id()), None | Some('Z'))
             });
             let _ = rank.wait();

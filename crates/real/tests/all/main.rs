@@ -1,5 +1,5 @@
-//! The tests of what ranks do over shared memory, TCP and both: one program, because each would compile the message engine
-//! for every port anew. Tests that count what their process takes, or have an instruction counted, are programs of their own.
+//! Tests of ranks over shared memory, TCP and both: one program, because each would compile the message engine for
+//! every port anew. Tests that count their process's memory, or have an instruction counted, are programs of their own.
 
 mod collectives;
 mod conformance;

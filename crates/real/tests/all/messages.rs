@@ -108,7 +108,7 @@ fn long_messages_are_set_up_once_and_moved_by_both() {
     assert_eq!(results, [((1, 1), 49, 0), ((1, 1), 49, 50)]);
 }
 
-/// All send to all at once, more than any ring holds, before anybody receives; then each receives in its own order.
+/// All send to all at once, more than any ring holds, before any rank receives. Then each receives in its own order.
 struct Crowd;
 impl<P: Port> Program<P, Result<u64, Error>> for Crowd {
     async fn run(&self, port: P) -> Result<u64, Error> {
@@ -179,7 +179,7 @@ impl<P: Port> Program<P, ()> for Death<'_> {
     }
 }
 
-/// Survivors have a second before they are killed: whoever says that it noticed has noticed in time.
+/// Survivors have a second before they are killed: a rank that reports the death has noticed it in time.
 #[test]
 fn a_death_is_noticed_by_the_others_and_reported() {
     let died = || Err(RunError::RankDied { rank: 1, how: "was killed by signal 6".to_owned() });

@@ -1,5 +1,5 @@
-//! Random programs between real processes: what they receive is what MPI's matching rules allow. The long run is
-//! `make fuzz-messages`.
+//! Random programs between real processes: MPI's matching rules allow what they receive. The long run is `make
+//! fuzz-messages`.
 
 use hotlink_fuzz::{Faults, Ground, Hunted, Script, as_test, hunt, limits_of, run};
 use hotlink_real::{Mixed, Options, Shm, Tcp};

@@ -82,7 +82,7 @@ fn ranks_that_disagree_are_told() {
     assert_eq!(shm().run(2, &program).unwrap(), [Ok(3.0), Ok(3.0)]);
 }
 
-/// Whoever waits for a rank that dies hears of it, however far the reduction had come, and may use its memory again.
+/// A rank that waits for one that dies learns of it, however far the reduction had come, and may use its memory again.
 /// Survivors have a second before they are killed.
 #[test]
 fn a_rank_that_dies_ends_the_reduction_of_all() {

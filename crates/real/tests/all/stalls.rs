@@ -1,5 +1,5 @@
-//! Waits that cannot end are reported on real ranks: who waits for whom, in which call, with which tag. A rank that computes
-//! is none that waits, however long it takes.
+//! Waits that cannot end are reported on real ranks: which rank waits for which, in which call, with which tag. A rank
+//! that computes does not wait, however long it takes.
 
 use hotlink_message::{Comm, Error, Request};
 use hotlink_port::{Driver, Kind, Memory, Port, Program, RunError, Span};
@@ -64,7 +64,7 @@ fn two_ranks_that_receive_from_each_other_are_told() {
     reports(2, Crossed, &both);
 }
 
-/// Long sends round a ring that nobody receives, after a first round that is well.
+/// Long sends round a ring that no rank receives, after a sound first round.
 struct Round;
 impl<P: Port> Program<P, Result<(), Error>> for Round {
     async fn run(&self, port: P) -> Result<(), Error> {
@@ -86,7 +86,7 @@ fn three_ranks_that_send_to_each_other_in_a_ring_are_told() {
     reports(3, Round, &["a cycle: rank 0 waits for rank 1 waits for rank 2 waits for rank 0"]);
 }
 
-/// One rank leaves a barrier out, and waits for one of several requests from anybody.
+/// One rank leaves a barrier out, and waits for one of several requests from any rank.
 struct Uneven;
 impl<P: Port> Program<P, Result<(), Error>> for Uneven {
     async fn run(&self, port: P) -> Result<(), Error> {
@@ -141,7 +141,7 @@ fn receiving_from_a_rank_that_has_ended_is_an_error_at_once() {
     }
 }
 
-/// Rank 0 receives from anybody when all others have returned.
+/// Rank 0 receives from any rank when all others have returned.
 struct Alone;
 impl<P: Port> Program<P, Result<(), Error>> for Alone {
     async fn run(&self, port: P) -> Result<(), Error> {

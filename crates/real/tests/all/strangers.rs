@@ -1,5 +1,5 @@
-//! Strangers at the address where a job meets: impostors, scanners, slow and huge senders. The true ranks meet all the same,
-//! nobody else is told anything, and rank 0 stays small.
+//! Strangers at the address where a job meets: impostors, scanners, slow and huge senders. The true ranks meet all the
+//! same, no stranger learns anything, and rank 0 stays small.
 
 use crate::free_port::free_port;
 use hotlink_message::{Comm, Error};
@@ -50,7 +50,7 @@ fn told(child: Child) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// One that says so much at once, and stays until it is turned away: what it heard.
+/// A stranger that sends `words` at once, and stays until it is turned away. Returns what it received.
 fn says(address: &str, words: &[u8]) -> Vec<u8> {
     let Ok(mut stream) = TcpStream::connect(address) else { return Vec::new() };
     let _ = stream.write_all(words);
@@ -59,7 +59,7 @@ fn says(address: &str, words: &[u8]) -> Vec<u8> {
     heard
 }
 
-/// One byte at a time of what begins as it should.
+/// Sends one byte at a time of a valid beginning.
 fn drips(address: &str, over: &AtomicBool) {
     let Ok(mut stream) = TcpStream::connect(address) else { return };
     for byte in b"hotlink\x02".iter().chain(std::iter::repeat(&0)) {

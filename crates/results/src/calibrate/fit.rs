@@ -66,12 +66,13 @@ fn line(points: &[Point]) -> (f64, f64) {
     if start < 0.0 { (0.0, if xx > 0.0 { xy / xx } else { 0.0 }) } else { (start, slope.max(0.0)) }
 }
 
-/// What is assumed of L and o, which ping-pong and stream do not tell apart.
+/// The assumption on L and o, which ping-pong and stream do not separate.
 pub const ASSUMED: &str =
     "ping-pong tells 2 o + L alone; o is taken as large as g and half of that allow, and may be any less";
 
-/// L, o, g and G of ping-pong and stream. Ping-pong alone tells 2 o + L, a stream of short messages the larger of g and
-/// what the processors need for each: o is taken as all of it, as far as it fits into half the round trip ([`ASSUMED`]).
+/// L, o, g and G of ping-pong and stream. Ping-pong alone gives 2 o + L. A stream of short messages gives the larger of
+/// g and the processors' time for each. All of that time is taken as o, as far as it fits into half the round trip
+/// ([`ASSUMED`]).
 pub fn fit(pingpong: &[Point], stream: &[Point]) -> LogGp {
     let (start, gap_per_byte) = line(pingpong);
     let mut gaps: Vec<f64> = stream
@@ -86,7 +87,7 @@ pub fn fit(pingpong: &[Point], stream: &[Point]) -> LogGp {
 }
 
 /// 95 % intervals by the bootstrap: points are drawn anew, each moved within its own interval. Those of L and o hold
-/// every share of 2 o + L that the data allow: o down to 0, L up to all of it.
+/// every share of 2 o + L that the data allow, from o = 0 with L all of it.
 pub fn intervals(pingpong: &[Point], stream: &[Point]) -> [(f64, f64); 4] {
     let mut random = Random::new(SEED);
     let mut draws: [Vec<f64>; 4] = Default::default();
@@ -116,7 +117,7 @@ fn drawn(points: &[Point], random: &mut Random) -> Vec<Point> {
     (0..points.len()).map(one).collect()
 }
 
-/// Whether the point at `index` of `count` is held out: every third, never the ends, which nothing could stand in for.
+/// Whether the point at `index` of `count` is held out: every third, never the ends, which nothing could replace.
 pub fn is_held_out(index: usize, count: usize) -> bool {
     index % 3 == 1 && index + 1 < count
 }
@@ -133,8 +134,8 @@ pub fn curve(points: &[Point]) -> Curve {
     Curve::through(&knots)
 }
 
-/// Residuals of both forms, fitted to the points that were kept, at every point of a benchmark; and the mean and the
-/// greatest relative error at those that were held out.
+/// Residuals of both forms, fitted to the points that were kept, at every point of a benchmark. Also the mean and the
+/// largest relative error at those that were held out.
 pub fn residuals(fabric: &str, benchmark: &str, points: &[Point], model: &LogGp) -> (Vec<Record>, [f64; 2], [f64; 2]) {
     let pieces = curve(&kept(points));
     let (mut records, mut errors) = (Vec::new(), [Vec::new(), Vec::new()]);

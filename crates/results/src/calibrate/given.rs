@@ -1,5 +1,5 @@
-//! What a record may say that a calibration is made of: numbers that a fabric file can hold, and that a simulation can add
-//! up without end.
+//! The records from which a calibration may be made. Their numbers must fit into a fabric file, and a simulation must
+//! be able to add them up without end.
 
 use hotlink_bench::Record;
 use serde_json::Value as Json;
@@ -7,7 +7,8 @@ use serde_json::Value as Json;
 /// Longest time of a message, in microseconds: 100 s.
 const MOST_US: f64 = 1e8;
 
-/// Numbers that are read, the least above zero that tells anything (a picosecond, a byte a second), and the most.
+/// Numbers that are read, with the smallest meaningful value above zero (a picosecond, a byte a second), and the
+/// largest.
 const NUMBERS: [(&str, f64, f64); 17] = [
     ("ranks", 1.0, 1e6),
     ("pairs", 1.0, 1e6),
@@ -27,15 +28,14 @@ const NUMBERS: [(&str, f64, f64); 17] = [
     ("bound_time_s", 1e-12, 1e6),
     ("communication_s", 1e-12, 1e6),
 ];
-/// Times of what was measured: none is nothing, and none is missing where it is named.
+/// Measured times: none is zero, and none is missing where it is named.
 const TIMES: [&str; 2] = ["latency_us", "time_s"];
-/// The ends of an interval are of what `statistic_of` names, in its unit.
+/// The ends of an interval are of the quantity that `statistic_of` names, in its unit.
 const INTERVAL: [&str; 2] = ["ci95_low", "ci95_high"];
 
 /// Whether every number of a record is one that something can have taken.
 ///
-/// # Errors
-/// The key, what is wrong with its value and what is allowed.
+/// # Errors The key, its mistake and the allowed values.
 pub fn check(record: &Record) -> Result<(), String> {
     let of = record.text("statistic_of").unwrap_or_default();
     let interval = NUMBERS.iter().find(|(key, ..)| *key == of).map(|(_, least, most)| (*least, *most));
@@ -45,7 +45,7 @@ pub fn check(record: &Record) -> Result<(), String> {
         let Some(value) = record.get(key).filter(|value| is_time(value)) else { continue };
         within(value, least, most, TIMES.contains(&key)).map_err(|allowed| format!("{key}: is {value}; {allowed}"))?;
     }
-    // Of rounds each counts, in the unit of what they are of.
+    // Each round counts, in the unit of its quantity.
     let rounds = record.get("round_values").and_then(|values| values.as_array()).into_iter().flatten();
     let named = if of.is_empty() { "time_s" } else { of };
     if let Some((key, least, most)) = NUMBERS.into_iter().find(|(key, ..)| *key == named) {
@@ -58,9 +58,7 @@ pub fn check(record: &Record) -> Result<(), String> {
         let (Some(size), Some(rate)) = (record.number("size_B"), record.number(key)) else { continue };
         if rate > 0.0 && size / rate > MOST_US {
             let (size, least) = (told(size), told(size / MOST_US));
-            return Err(format!(
-                "{key}: is {rate}, at which {size} B take more than 100 s; allowed is {least} and more"
-            ));
+            return Err(format!("{key}: is {rate}, at which {size} B take more than 100 s; must be at least {least}"));
         }
     }
     Ok(())
@@ -71,8 +69,8 @@ pub fn check(record: &Record) -> Result<(), String> {
 fn within(value: &Json, least: f64, most: f64, takes_time: bool) -> Result<(), String> {
     match value.as_f64() {
         Some(number) if (number == 0.0 && !takes_time) || (least..=most).contains(&number) => Ok(()),
-        _ if takes_time => Err(format!("allowed are {} to {}", told(least), told(most))),
-        _ => Err(format!("allowed are 0 and {} to {}", told(least), told(most))),
+        _ if takes_time => Err(format!("must be {} to {}", told(least), told(most))),
+        _ => Err(format!("must be 0 or {} to {}", told(least), told(most))),
     }
 }
 
@@ -89,17 +87,17 @@ mod tests {
     fn numbers_beyond_any_machine_are_told_with_their_key_and_what_is_allowed() {
         let said = |key: &str, value: serde_json::Value| check(&Record::new().with("size_B", 8).with(key, value));
         for (key, value, expected) in [
-            ("latency_us", 1e308.into(), "latency_us: is 1e+308; allowed are 1e-6 to 1e8"),
+            ("latency_us", 1e308.into(), "latency_us: is 1e+308; must be 1e-6 to 1e8"),
             ("latency_us", 1e-308.into(), "latency_us: is 1e-308"),
             ("latency_us", (-1.0).into(), "latency_us: is -1.0"),
-            ("latency_us", 0.0.into(), "latency_us: is 0.0; allowed are 1e-6 to 1e8"),
-            ("latency_us", serde_json::Value::Null, "latency_us: is null; allowed are"),
+            ("latency_us", 0.0.into(), "latency_us: is 0.0; must be 1e-6 to 1e8"),
+            ("latency_us", serde_json::Value::Null, "latency_us: is null; must be"),
             ("time_s", 0.into(), "time_s: is 0"),
             ("latency_us", "1".into(), "latency_us: is \"1\""),
-            ("size_B", 1e308.into(), "size_B: is 1e+308; allowed are 0 and 1 to 1e15"),
+            ("size_B", 1e308.into(), "size_B: is 1e+308; must be 0 or 1 to 1e15"),
             ("size_B", (-8).into(), "size_B: is -8"),
-            ("ranks", 1e300.into(), "ranks: is 1e+300; allowed are 0 and 1 to 1e6"),
-            ("time_s", 1e7.into(), "allowed are 1e-12 to 1e6"),
+            ("ranks", 1e300.into(), "ranks: is 1e+300; must be 0 or 1 to 1e6"),
+            ("time_s", 1e7.into(), "must be 1e-12 to 1e6"),
         ] {
             let said = said(key, value).unwrap_err();
             assert!(said.contains(expected), "{said}");
@@ -117,7 +115,7 @@ mod tests {
         };
         assert_eq!((rounds("latency_us", 2.0), rounds("time_s", 1e6)), (Ok(()), Ok(())));
         let said = rounds("latency_us", 1e308).unwrap_err();
-        assert_eq!(said, "round_values: 1e+308 is no latency_us; allowed are 0 and 1e-6 to 1e8");
+        assert_eq!(said, "round_values: 1e+308 is no latency_us; must be 0 or 1e-6 to 1e8");
         assert!(rounds("", 1e7).unwrap_err().contains("no time_s"));
         assert_eq!(rounds("messages_per_s", 1e9), Ok(()), "not read");
     }
@@ -127,7 +125,7 @@ mod tests {
         let at = |rate: f64| Record::new().with("size_B", 1_000_000).with("bandwidth_MBps", rate);
         assert_eq!(check(&at(0.01)), Ok(()));
         let said = check(&at(0.001)).unwrap_err();
-        assert!(said.contains("1e6 B take more than 100 s; allowed is 0.01 and more"), "{said}");
+        assert!(said.contains("1e6 B take more than 100 s; must be at least 0.01"), "{said}");
         let interval = at(100.0).with("ci95_high", 1e200);
         assert_eq!(check(&interval), Ok(()), "of something that is not read");
         let said = check(&interval.with("statistic_of", "bandwidth_MBps")).unwrap_err();

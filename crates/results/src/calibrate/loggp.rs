@@ -1,5 +1,5 @@
 //! `hotlink calibrate --model loggp`: ping-pong, stream and copies of one MPI become a LogGP machine, in its linear and
-//! its piecewise form, checked on what was held out and on benchmarks that it has not seen.
+//! its piecewise form. It is checked on points that were held out and on benchmarks that it has not seen.
 
 use super::fit::{self, LogGp, Point};
 use super::{Measured, is, measured_value, undisturbed};
@@ -26,7 +26,7 @@ fn points(measured: &[Measured], wanted: impl Fn(&Record) -> bool, per_message: 
     by_size.into_values().map(|mut points| undisturbed(&mut points, |point| point.us)).collect()
 }
 
-/// A record's value of `key`; of rounds, each one's.
+/// A record's value of `key`; of rounds, the value of each.
 fn values(record: &Record, key: &str) -> Vec<f64> {
     let is_of_rounds = record.text("statistic_of").unwrap_or("time_s") == key;
     let rounds = record.get("round_values").and_then(Json::as_array).filter(|_| is_of_rounds);
@@ -62,8 +62,8 @@ fn in_a_row(measured: &[Measured], direction: Direction) -> Vec<Point> {
     points(measured, wanted, true).into_iter().map(whole).collect()
 }
 
-/// What a call of a collective adds to its message, on the evidence of short scatters on two ranks, where it is one message
-/// in a row of them.
+/// The time that a call of a collective adds to its message. The evidence is short scatters on two ranks, where the
+/// collective is one message in a row of them.
 fn collective_overhead(measured: &[Measured], row: &[Point]) -> Option<f64> {
     let scatter = points(measured, |r| is(r, "scatter") && r.number("ranks") == Some(2.0), false);
     let message = |size: u64| row.iter().find(|point| point.size == size).map(|point| point.us);
@@ -76,7 +76,7 @@ fn is_blocking(record: &Record) -> bool {
     record.text("calls") == Some(Calls::Blocking.name())
 }
 
-/// Copies while every processor of a pair copies: the bound that stands beside streams and ping-pong.
+/// Copies while every processor of a pair copies: the bound of streams and ping-pong.
 fn beside(measured: &[Measured]) -> Vec<Point> {
     let of = |record: &Record| {
         let is_stream = is(record, "saturation") || is(record, "stream");
@@ -95,7 +95,7 @@ fn beside(measured: &[Measured]) -> Vec<Point> {
     points.chunk_by_mut(|a, b| a.size == b.size).map(|same| undisturbed(same, |point| point.us)).collect()
 }
 
-/// What a fit is made of.
+/// The data of a fit.
 pub struct Fit {
     pingpong: Vec<Point>,
     stream: Vec<Point>,
@@ -105,7 +105,7 @@ pub struct Fit {
     collective: Option<f64>,
     is_mpich: bool,
     copies: Vec<Point>,
-    /// Copies while every processor copies: the bound that stands beside a saturation of one pair.
+    /// Copies while every processor copies: the bound of a saturation of one pair.
     beside: Vec<Point>,
     /// The messages go through shared memory.
     is_shared: bool,
@@ -116,15 +116,15 @@ pub struct Fit {
     alone: Option<Alone>,
 }
 
-/// What a sort on one rank tells of a program's own work: microseconds of a scattered update, and of a byte moved between
-/// its data and its messages' buffers.
+/// A program's own work, from a sort on one rank. Microseconds of a scattered update, and of a byte moved between its
+/// data and its messages' buffers.
 struct Alone {
     update: f64,
     copy: Option<f64>,
     source: String,
 }
 
-/// What the ping-pongs tell by words under `key`.
+/// The words that the ping-pongs have under `key`.
 fn told<'a>(measured: &'a [Measured], key: &str) -> BTreeSet<&'a str> {
     let values = measured.iter().filter(|m| is(&m.record, "pingpong"));
     values.filter_map(|m| m.record.text(key)).collect()
@@ -148,7 +148,7 @@ pub fn can_fit(measured: &[Measured]) -> Result<(), Error> {
 }
 
 impl Fit {
-    /// Of what [`can_fit`].
+    /// Of records that [`can_fit`].
     pub fn of(measured: &[Measured]) -> Fit {
         let one_way = |r: &Record| !r.text("direction").is_some_and(|way| way.starts_with("bi") || way == "self");
         let streams = |r: &Record| {
@@ -191,8 +191,8 @@ impl Fit {
         fit
     }
 
-    /// Of a sort on one rank: what its copies and streams leave for updates; and its communication, which is three copies
-    /// of the keys: to the message, to oneself, from the message.
+    /// Of a sort on one rank: the time for updates without its copies and streams, and its communication. The latter is
+    /// three copies of the keys (to the message, to the rank itself, from the message).
     fn alone(&self, measured: &[Measured]) -> Option<Alone> {
         let alone = measured.iter().filter(|m| is(&m.record, "is") && m.record.number("ranks") == Some(1.0));
         let alone = alone.filter_map(|m| {
@@ -357,7 +357,7 @@ struct Seen<'a> {
     repeats: Vec<f64>,
 }
 
-/// What of it can be predicted, repetitions together, in the order of their first.
+/// The predictable records, repetitions together, in the order of their first.
 fn seen(all: &[Measured]) -> Vec<Seen<'_>> {
     let mut found: Vec<Seen> = Vec::new();
     for Measured { record, .. } in all {
@@ -390,7 +390,7 @@ fn seen(all: &[Measured]) -> Vec<Seen<'_>> {
     found
 }
 
-/// Benchmarks that the calibration has not seen, predicted by simulation beside what was measured, see
+/// Benchmarks that the calibration has not seen, predicted by simulation and compared with the measurement, see
 /// `undisturbed`.
 pub fn check(spec: &FabricSpec, all: &[Measured]) -> Result<Vec<Record>, Error> {
     let machine = Machine::of(spec).map_err(Error::Input)?;

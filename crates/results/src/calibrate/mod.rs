@@ -19,7 +19,7 @@ pub use request::{Calibrated, Calibration, Site};
 use std::collections::BTreeMap;
 
 hotlink_study::words! {
-    /// What a calibration makes.
+    /// The product of a calibration.
     pub enum Model {
         /// Capacities and latency, as measured.
         Fabric = "fabric",
@@ -38,7 +38,7 @@ pub fn check_name(name: &str) -> Result<(), Error> {
     let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.len() > 64 || name.starts_with('-') || !name.chars().all(fine) {
         let allowed = "1 to 64 of a-z, 0-9 and -, not beginning with -";
-        return Err(Error::Input(format!("--name {name}: allowed are {allowed}")));
+        return Err(Error::Input(format!("--name {name}: must be {allowed}")));
     }
     Ok(())
 }
@@ -51,7 +51,7 @@ pub struct Measured {
     pub source: String,
     /// On this machine.
     pub is_here: bool,
-    /// The host that measured, where it is told.
+    /// The host that measured, where it is known.
     pub host: Option<String>,
 }
 
@@ -75,9 +75,9 @@ fn rate(from: (&Measured, f64), what: &str) -> Value<Rate> {
     measured_value(Rate::from_mbps(from.1), "MB/s", from.0, what)
 }
 
-/// What was measured several times takes the last of its quickest quarter. What disturbs a machine only lengthens, and does
-/// so for seconds, as neighbours of a virtual machine come and go: a median is of the machine itself in one run and of a
-/// disturbed one in the next. What is checked takes the same.
+/// Of repeated measurements, takes the 25th percentile. Noise only lengthens, and does so for seconds, as neighbours of
+/// a virtual machine come and go. So a median is of the machine itself in one run and of a noisy one in the next. The
+/// checked values are taken alike.
 fn undisturbed<T: Copy>(measured: &mut [T], time: fn(&T) -> f64) -> T {
     measured.sort_by(|a, b| time(a).total_cmp(&time(b)));
     measured[measured.len().div_ceil(4) - 1]
@@ -98,7 +98,7 @@ pub fn fabric(name: &str, measured: &[Measured], model: Model) -> Result<FabricS
         return Err(Error::Input(format!("calibrate: {what}: calibrate each by itself, with a --name of its own")));
     }
     let bandwidth = "bandwidth_MBps";
-    // A LogGP machine is of two ranks: what one pair reaches stands for all where no more were measured.
+    // A LogGP machine is of two ranks: one pair's rate represents all where no more were measured.
     let other = |r: &Record| model == Model::Loggp && (is(r, "stream") || is(r, "pingpong"));
     let all = best(measured, bandwidth, |r| is(r, "saturation") || other(r))
         .ok_or_else(|| missing("saturation: run `hotlink measure saturation --json`"))?;
@@ -178,8 +178,8 @@ fn parameters(measured: &[Measured]) -> BTreeMap<String, Value<f64>> {
     parameters
 }
 
-/// How many cores the machine has. How many a process could use says that only where nothing bound it: an MPI that
-/// binds its ranks leaves each fewer than there were ranks. Then it is not known.
+/// How many cores the machine has. The number that a process could use says that only where nothing bound it. An MPI
+/// that binds its ranks leaves each fewer than there were ranks. Then it is not known.
 fn processors(measured: &[Measured]) -> Option<(&Measured, f64, &'static str)> {
     let first = |key: &str| measured.iter().find_map(|m| Some((m, m.record.number(key)?)));
     if let Some((from, cores)) = first("cores_online") {
@@ -227,7 +227,7 @@ fn parameter_record(name: &str, parameter: &str, value: &Value<f64>, file: &str)
     value_record(name, parameter, (value.value / base, &value.unit), method, &value.source, file)
 }
 
-/// What was written to `file`, as records.
+/// The values that were written to `file`, as records.
 pub fn values(spec: &FabricSpec, file: &str) -> Vec<Record> {
     let record = |name: &str, value: f64, unit: &str, source: &str| {
         value_record(&spec.name, name, (value, unit), "measured", source, file)

@@ -11,18 +11,18 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What is calibrated.
+/// The calibration.
 #[derive(Clone, Debug)]
 pub struct Calibration {
     /// Results; `-` is standard input.
     pub files: Vec<PathBuf>,
     /// Name of the fabric.
     pub name: String,
-    /// What is made of them.
+    /// The model to make of them.
     pub model: Model,
     /// Results to predict and compare with, of a LogGP machine.
     pub check: Vec<PathBuf>,
-    /// Whether it may stand before a fabric of this name that comes with hotlink.
+    /// Whether it may precede a fabric of this name that comes with hotlink.
     pub force: bool,
     /// Where the fabric is to be written; by default in the user's own catalog.
     pub out: Option<PathBuf>,
@@ -30,7 +30,7 @@ pub struct Calibration {
     pub is_anonymous: bool,
 }
 
-/// The machine that calibrates. A face fills it in: this library starts no process and looks at no clock.
+/// The machine that calibrates. A face fills it in: this library starts no process and reads no clock.
 pub trait Site {
     /// Whether results with this environment were made on this machine.
     fn made(&self, environment: &Map<String, Json>) -> bool;
@@ -39,7 +39,7 @@ pub trait Site {
     /// # Errors
     /// A measurement that failed.
     fn complete(&self, measured: &mut Vec<Measured>) -> Result<(), Error>;
-    /// Tells people.
+    /// Shows people a note.
     fn note(&self, text: &str);
 }
 
@@ -49,7 +49,7 @@ pub struct Calibrated {
     pub path: PathBuf,
     /// Its text.
     pub text: String,
-    /// What is told of it.
+    /// The records about it.
     pub records: Vec<Record>,
 }
 
@@ -67,7 +67,7 @@ impl Calibration {
             return self.memory(path, &measured, &seen, site);
         }
         if self.model == Model::Loggp {
-            // What is wrong is told before anything is measured.
+            // Mistakes are reported before anything is measured.
             can_write("--out", &path)?;
             loggp::can_fit(&measured)?;
             fabric(&self.name, &measured, self.model)?;
@@ -93,8 +93,8 @@ impl Calibration {
         Ok(Calibrated { path, text, records })
     }
 
-    /// Refuses results of several machines: the times of one would count as repetitions of the other's. What crossed
-    /// between machines is of the network, whoever started it.
+    /// Refuses results of several machines: the times of one would count as repetitions of the other's. Messages
+    /// between machines are of the network, whichever machine started them.
     fn is_of_one_host(&self, measured: &[Measured]) -> Result<(), Error> {
         let own = measured.iter().filter(|m| m.record.number("machines").is_none_or(|machines| machines < 2.0));
         let hosts: BTreeSet<&str> = own.filter_map(|m| m.host.as_deref()).collect();
@@ -130,7 +130,7 @@ impl Calibration {
                 without_places(&mut words);
             }
             let source = format!("{}{on}, {}", words.join(" "), date(&results.file));
-            // What a record does not say of its machine.
+            // Facts about the machine that a record lacks.
             let facts = ["cores", "cores_online", "caches", "page_B"]
                 .map(|key| (key, results.environment.get(key).filter(|_| !results.is_imported()).cloned()));
             let is_here = !results.is_imported() && site.made(&results.environment);
@@ -201,7 +201,7 @@ impl Calibration {
                 let home = Library::data_home();
                 let no_home = || Error::Input("calibrate: no home directory; say where with --out FILE".to_owned());
                 let folder = home.ok_or_else(no_home)?.join(folder);
-                // The catalog's own place is nobody's misspelling.
+                // The catalog's own place cannot be misspelt.
                 std::fs::create_dir_all(&folder)
                     .map_err(|error| Error::Input(format!("{}: cannot make it: {error}", folder.display())))?;
                 Ok(folder.join(format!("{name}.toml")))
@@ -210,7 +210,7 @@ impl Calibration {
     }
 }
 
-/// What was made cannot be read again.
+/// The error of a product that cannot be read again.
 fn unsound(what: &str, mistakes: &[Mistake]) -> Error {
     Error::Check(format!("calibrate: these results do not make a sound {what}:\n{}", catalog::one_a_line(mistakes)))
 }

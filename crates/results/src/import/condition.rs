@@ -2,7 +2,8 @@
 
 use super::Program;
 
-/// What programs and launchers print when a run fails, in small letters. Chosen so that no sound output holds them.
+/// Messages of programs and launchers when a run fails, in small letters. They are chosen so that no sound output holds
+/// them.
 const FAILURES: [&str; 26] = [
     "segmentation fault",
     "mpi_abort was invoked",
@@ -47,7 +48,7 @@ pub fn doubt(text: &str, program: Option<&Program>) -> Option<(usize, String)> {
     })
 }
 
-/// Where a text of lines ends in the middle of one, whose last number may be a part of what was printed.
+/// Where a text of lines ends in the middle of one, whose last number may be cut.
 pub fn unfinished(text: &str) -> Option<(usize, String)> {
     let is_cut = !text.trim_start().starts_with('{') && !text.is_empty() && !text.ends_with('\n');
     is_cut.then(|| (text.lines().count(), "the output is cut short: its last line does not end".to_owned()))

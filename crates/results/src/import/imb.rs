@@ -1,5 +1,6 @@
 //! Intel MPI Benchmarks: `# Benchmarking NAME`, `# #processes = N`, heads of columns, rows. MB is 10^6 B from version
-//! 2018 on, 2^20 B before; where no version is told, the rows of ping-pong tell by their own times. Ping-pong's time is half the round trip; the greatest over the ranks is `latency_us`.
+//! 2018 on, 2^20 B before. Where no version is given, the times of ping-pong's rows decide. Ping-pong's time is half
+//! the round trip; the greatest over the ranks is `latency_us`.
 
 use super::text::{OF_ALL_PARTS, Text, collective, is_row, plain};
 use super::{Program, is_collective, is_json};

@@ -1,6 +1,7 @@
-//! iperf3, text and `-J` JSON: what the receiver got, with the median over the intervals where they are told; of UDP over
-//! the receiver's alone, as a sender's hold what was lost on the way. A record for each direction of `--bidir` and for
-//! each run of a file; what the server says of a run (`--get-server-output`) is none of its own. Bits count in 10^3, bytes (`-f K`, `-f M`) in 2^10.
+//! iperf3, text and `-J` JSON: the receiver's rate, with the median over the intervals where they are printed. Of UDP
+//! only the receiver's intervals count, because a sender's include lost packets. Each direction of `--bidir` and each
+//! run of a file makes a record; the server's report of a run (`--get-server-output`) makes none. Bits count in 10^3,
+//! bytes (`-f K`, `-f M`) in 2^10.
 
 use super::text::Text;
 use super::{Program, is_json};
@@ -91,7 +92,7 @@ fn of_document(text: &Text<'_>, document: &Value) -> Result<Vec<Record>, Error> 
     Ok(records)
 }
 
-/// What keys of the server's own sending end in, with `--bidir`.
+/// The suffix of keys of the server's own sending, with `--bidir`.
 const BACK: &str = "_bidir_reverse";
 
 /// The record of one direction, whose keys have this ending.
@@ -116,7 +117,7 @@ fn direction(
     let of = |key: &str, what: &str| end[format!("{key}{ending}")][what].as_f64().filter(|value| *value >= 0.0);
     let rate = |key: &str| of(key, "bits_per_second").filter(|rate| rate.is_finite());
     let lost = of("sum_received", "lost_percent").or_else(|| of("sum", "lost_percent")).map(|percent| percent / 100.0);
-    // Of UDP, versions up to 3.9 tell what was sent alone, and how much of it was lost: datagrams are of one size.
+    // Of UDP, versions up to 3.9 print only the sent bytes, and the share that was lost: datagrams are of one size.
     let arrived = || Some(rate("sum")? * (1.0 - lost?));
     let received = rate("sum_received");
     let received =
@@ -132,7 +133,7 @@ fn direction(
     }
     let intervals = document["intervals"].as_array().map(Vec::as_slice).unwrap_or_default();
     let sums = intervals.iter().map(|interval| &interval[format!("sum{ending}")]);
-    // Who does not say so is the sender where the client sends: the text is the client's.
+    // Without a word about it, the sum is the sender's where the client sends: the text is the client's.
     let is_received = |sum: &Value| !sum["sender"].as_bool().unwrap_or(!is_reverse);
     let kept = sums.filter(|sum| sum["omitted"] != Value::Bool(true) && (!is_udp || is_received(sum)));
     let samples = kept.filter_map(|sum| {
@@ -152,10 +153,11 @@ fn with_loss(mut record: Record, jitter_ms: Option<f64>, lost_share: Option<f64>
     record
 }
 
-/// Of the longest interval, what another must last to count as it does: the last one may be a rest of a few packets.
+/// The share of the longest interval that another must last to count as it does. The last one may be a rest of a few
+/// packets.
 const WHOLE: f64 = 0.9;
 
-/// The median over the intervals (seconds, rate) and its 95 % interval stand beside the mean over all.
+/// Adds the median over the intervals (seconds, rate) and its 95 % interval to the mean over all.
 fn with_samples(record: Record, intervals: &[(f64, f64)]) -> Record {
     let longest = intervals.iter().map(|(seconds, _)| *seconds).fold(0.0, f64::max);
     let whole = intervals.iter().filter(|(seconds, _)| *seconds >= WHOLE * longest);
@@ -172,7 +174,7 @@ fn with_samples(record: Record, intervals: &[(f64, f64)]) -> Record {
 /// One line of a table: `[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec    0   sender`.
 struct Line {
     id: String,
-    /// `--bidir` names who sends or receives: `TX-C`, `RX-C`, of a server `TX-S`, `RX-S`.
+    /// `--bidir` names the sender or receiver: `TX-C`, `RX-C`, of a server `TX-S`, `RX-S`.
     way: Option<String>,
     from: f64,
     to: f64,
@@ -183,7 +185,7 @@ struct Line {
     lost_share: Option<f64>,
 }
 
-/// What stands of one run in a file.
+/// The parts of one run in a file.
 #[derive(Default)]
 struct Run {
     lines: Vec<Line>,
@@ -200,7 +202,7 @@ const BETWEEN: [&str; 4] = [ENDS[0], ENDS[1], "Accepted connection", "Server lis
 
 fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     let (mut runs, mut run) = (Vec::new(), Run::default());
-    // What follows is the same run as the server saw it.
+    // The lines that follow are the same run as the server saw it.
     let mut is_server_s = false;
     for (number, line) in text.lines() {
         is_server_s = (is_server_s || line.contains("Server output:")) && !ENDS.iter().any(|word| line.contains(word));
@@ -417,7 +419,7 @@ iperf Done.
         assert_eq!(found.len(), 2);
         assert_eq!(shown(&found[0], &KEYS), "\"tcp\" \"reverse\" 1175.0 1172.5 - -");
         assert_eq!(shown(&found[1], &KEYS), "\"udp\" - 62.5 - 15.0 0.5");
-        // Without a line between them, a table that begins anew tells.
+        // Without a line between them, a table that begins anew separates them.
         assert_eq!(of(&format!("{}{UDP}", rev.replace("iperf Done.\n", ""))).len(), 2);
         let both = "[ ID][Role] Interval           Transfer     Bitrate         Retr  Cwnd
 [  5][TX-C]   0.00-1.00   sec  1.09 GBytes  9.40 Gbits/sec    0   1.5 MBytes

@@ -24,13 +24,13 @@ use text::Text;
 pub struct Program {
     /// Its name, in the command and in records.
     pub name: &'static str,
-    /// What it is, and what of it is read.
+    /// Its meaning, and the parts of it that are read.
     pub meaning: &'static str,
-    /// What a user must say where its text does not tell.
+    /// Values that a user must give where its text lacks them.
     pub flags: &'static [Flag],
     /// Whether a text is what it prints.
     pub recognises: fn(&str) -> bool,
-    /// What the end of a whole text of it has and this one lacks (`its sum at the end`).
+    /// The end of a whole text of it that this one lacks (`its sum at the end`).
     pub lacks: fn(&str) -> Option<&'static str>,
     /// Reads its text, with the flags that are set.
     read: fn(&Text<'_>, &[&str]) -> Result<Vec<Record>, Error>,
@@ -41,7 +41,7 @@ pub struct Program {
 pub struct Flag {
     /// Its name, as an option.
     pub name: &'static str,
-    /// What it says.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 
@@ -81,7 +81,7 @@ impl Program {
     }
 }
 
-/// Records of what OSU's programs print, or what has their form.
+/// Records of the output of OSU's programs, or of text in its form.
 pub(crate) fn printed_by_osu(file: &str, text: &str) -> Result<Vec<Record>, Error> {
     (osu::ENTRY.read)(&Text::new(file, text), &[])
 }
@@ -103,13 +103,13 @@ pub struct Files {
     pub fabric: Option<String>,
     /// Nodes of that fabric that took part; by default one for each rank.
     pub nodes: Option<u32>,
-    /// The benchmark, where a file does not tell.
+    /// The benchmark, where a file does not name it.
     pub benchmark: Option<String>,
-    /// Ranks that took part, where a file does not tell.
+    /// Ranks that took part, where a file does not give them.
     pub ranks: Option<u32>,
-    /// NCCL's algorithm, where its log does not tell.
+    /// NCCL's algorithm, where its log does not name it.
     pub algorithm: Option<String>,
-    /// NCCL's protocol, where its log does not tell.
+    /// NCCL's protocol, where its log does not name it.
     pub protocol: Option<String>,
 }
 
@@ -189,7 +189,7 @@ pub fn is_collective(benchmark: &str) -> bool {
     Which::ALL.into_iter().any(|which| which.name() == benchmark)
 }
 
-/// Refuses a bound of a collective whose ranks nobody told, or that ran on more nodes than ranks.
+/// Refuses a bound of a collective whose ranks are unknown, or that ran on more nodes than ranks.
 fn has_ranks(file: &str, record: &Record, nodes: Option<u32>) -> Result<(), Error> {
     let benchmark = record.text("benchmark").unwrap_or_default();
     let wrong = |what: String| Err(Error::Input(format!("{file}: {what}")));
@@ -221,7 +221,7 @@ pub fn text_of(path: &Path) -> Result<String, Error> {
     Ok(text::plain_log(&text::decoded(&bytes)))
 }
 
-/// What the user says of a run, where its text does not.
+/// The user's values for a run, where its text lacks them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Told<'a> {
     /// The fabric that was measured.
@@ -232,10 +232,9 @@ pub struct Told<'a> {
     pub ranks: Option<u32>,
 }
 
-/// The records of what `program` printed into `file`.
+/// The records of `program`'s output in `file`.
 ///
-/// # Errors
-/// The line that is none of the program's, or what the text does not tell.
+/// # Errors A line that is none of the program's, or a value that the text lacks.
 pub fn read(file: &str, text: &str, program: &Program, flags: &[&str], told: &Told<'_>) -> Result<Vec<Record>, Error> {
     let text = Text::new(file, text);
     let records = (program.read)(&text, flags)?;
@@ -271,7 +270,7 @@ fn is_of(file: &str, record: &Record, told: &Told<'_>) -> Result<(), Error> {
     Err(Error::Input(format!("--fabric {asked}: {file} was simulated on {said}; leave --fabric out, or give that")))
 }
 
-/// What the file does not tell and the user does.
+/// Adds the user's values that the file lacks.
 fn with_told(mut record: Record, told: &Told<'_>) -> Record {
     if let (None, Some(benchmark)) = (record.text("benchmark"), told.benchmark) {
         record.set("benchmark", benchmark);

@@ -1,5 +1,5 @@
-//! NCCL tests, text and `-J` JSON: time of an operation, algorithm bandwidth (size over time) and bus bandwidth (what
-//! the slowest link carries), out of place and in place. GB is 10^9 B.
+//! NCCL tests, text and `-J` JSON, out of place and in place. Values are the time of an operation, algorithm bandwidth
+//! (size over time) and bus bandwidth (the load of the slowest link). GB is 10^9 B.
 
 use super::text::{Text, is_row, plain};
 use super::{Program, is_json};
@@ -63,7 +63,7 @@ struct Test {
 }
 
 impl Test {
-    /// Its records. NCCL tells its choice for a size once, before or between the rows.
+    /// Its records. NCCL prints its choice for a size once, before or between the rows.
     fn finished(self) -> impl Iterator<Item = Record> {
         let Test { ways, records, .. } = self;
         records.into_iter().map(move |record| {
@@ -126,8 +126,8 @@ fn on_hosts(record: Record, hosts: &BTreeMap<String, u64>) -> Record {
     }
 }
 
-/// What a line of NCCL's own log (`NCCL_DEBUG=INFO`, `NCCL_DEBUG_SUBSYS=TUNING`) says of a size: `AllReduce: 1048576 Bytes
-/// -> Algo 1 proto 2`, or with names.
+/// The choice for a size in a line of NCCL's own log (`NCCL_DEBUG=INFO`, `NCCL_DEBUG_SUBSYS=TUNING`): `AllReduce:
+/// 1048576 Bytes -> Algo 1 proto 2`, or with names.
 fn way(line: &str) -> Option<(u64, (&'static str, &'static str))> {
     let (before, after) = line.split_once(" Bytes -> Algo ")?;
     let bytes = before.rsplit(' ').next()?.parse().ok()?;
@@ -148,7 +148,7 @@ fn way(line: &str) -> Option<(u64, (&'static str, &'static str))> {
     Some((bytes, (algorithm, protocol)))
 }
 
-/// A row's two records. A time stamp (two words) may stand last.
+/// A row's two records. A time stamp (two words) may come last.
 fn row(text: &Text<'_>, line: usize, row: &str, heads: &[String], head: &Record) -> Result<Vec<Record>, Error> {
     let known = heads.iter().position(|head| head == "timestamp").unwrap_or(heads.len());
     let words: Vec<&str> = row.split_whitespace().collect();
@@ -190,12 +190,12 @@ fn row(text: &Text<'_>, line: usize, row: &str, heads: &[String], head: &Record)
     Ok(records)
 }
 
-/// What the last printed digit counts: a value may be off by that much.
+/// The value of the last printed digit: a value may be off by that much.
 fn last_digit(word: &str) -> f64 {
     word.split_once('.').map_or(1.0, |(_, digits)| (0..digits.len()).fold(1.0, |unit, _| unit / 10.0))
 }
 
-/// What else than the printed digits may be off, of a value.
+/// The share of a value that may be off besides the printed digits.
 const OFF: f64 = 0.01;
 
 /// Why a row's time in us and bandwidths in GB/s cannot be of one measurement; each may be off by as much as `off`.
@@ -235,7 +235,7 @@ fn bytes_of(kind: &str) -> Option<u64> {
     }
 }
 
-/// Why so many elements are not the row's size: some collectives count those of one rank.
+/// Why `count` elements are not the row's size: some collectives count those of one rank.
 fn other_size(head: &Record, count: u64, kind: &str) -> Option<String> {
     let (size, bytes) = (head.number("size_B")? as u64, count.checked_mul(bytes_of(kind)?)?);
     let is_whole = bytes == 0 || size.is_multiple_of(bytes);

@@ -50,7 +50,7 @@ fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     Ok(records)
 }
 
-/// What `osu_init` prints: `nprocs: 2, min: 150 ms, max: 151 ms, avg: 150 ms`.
+/// The output of `osu_init`: `nprocs: 2, min: 150 ms, max: 151 ms, avg: 150 ms`.
 fn started(text: &Text<'_>, line: usize, times: &str, head: Record) -> Result<Record, Error> {
     let (ranks, times) = times.split_once(", ").unwrap_or((times, ""));
     let mut record = head.with("ranks", text.count(line, ranks.trim())?);
@@ -64,7 +64,7 @@ fn started(text: &Text<'_>, line: usize, times: &str, head: Record) -> Result<Re
     Ok(record)
 }
 
-/// What a title says: `MPI-CUDA Bi-Directional Bandwidth Test v7.4`.
+/// The facts in a title: `MPI-CUDA Bi-Directional Bandwidth Test v7.4`.
 fn titled(title: &str) -> Record {
     let (name, version) = title.split_once(" Test").unwrap_or((title, ""));
     // `Test v7.4`; up to 3.1 `Test (Version 3.1)`.
@@ -106,7 +106,7 @@ fn benchmark(name: &str) -> (String, bool) {
     (known.to_owned(), false)
 }
 
-/// What a comment between title and table says of the run.
+/// The facts about the run in a comment between title and table.
 fn optioned(head: Record, comment: &str) -> Record {
     let mut head = head;
     // Of `--format osu`: `; fabric: gige, method: packet; median of half round trips`.
@@ -176,7 +176,7 @@ mod tests {
             |between: &str| format!("# OSU MPI Latency Test v5.8\n# Size  Latency (us)\n8  1.50\n{between}16  1.7\n");
         let said = of(&table("sixteen 2\n")).unwrap_err().to_string();
         assert!(said.starts_with("f:4: is none of the rows that it stands between"), "{said}");
-        // What a log holds beside, and what follows the table.
+        // Other lines of a log, and those after the table.
         assert_eq!(of(&table("\nWarning: the cable is long\n")).unwrap().len(), 2);
         assert_eq!(of(&format!("{}all done\n# OSU MPI Latency Test v5.8\n", table(""))).unwrap().len(), 2);
     }

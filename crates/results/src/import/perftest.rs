@@ -122,7 +122,7 @@ fn row(text: &Text<'_>, line: usize, heads: &[String], words: &[&str], head: &Re
     Ok(finished(record))
 }
 
-/// Of a run of some seconds only the mean latency is told.
+/// A run of some seconds prints only the mean latency.
 fn finished(record: Record) -> Record {
     let record = match (record.get("latency_us"), record.number("mean_us")) {
         (None, Some(mean)) => record.with("latency_us", mean),
@@ -192,7 +192,7 @@ fn contradiction(text: &Text<'_>, results: &Map<String, Value>, scale: f64) -> R
     Err(text.wrong(0, &what, "what perftest printed; --report-gbits where and only where it ran with --report_gbits"))
 }
 
-/// What the last digit of a number counts.
+/// The value of a number's last digit.
 fn last_digit(word: &str) -> f64 {
     word.split_once('.').map_or(1.0, |(_, digits)| (0..digits.len()).fold(1.0, |unit, _| unit / 10.0))
 }

@@ -1,9 +1,9 @@
-//! A text read line by line, with mistakes told at their line.
+//! A text read line by line, with mistakes reported at their line.
 
 use hotlink_bench::Record;
 use hotlink_study::Error;
 
-/// What a program printed.
+/// The output of a program.
 pub struct Text<'a> {
     file: &'a str,
     pub text: &'a str,
@@ -60,7 +60,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The text of a log: UTF-8, or what its byte order mark tells.
+/// The text of a log: UTF-8, or the encoding of its byte order mark.
 pub fn decoded(bytes: &[u8]) -> String {
     let units = |of: fn([u8; 2]) -> u16| bytes[2..].chunks_exact(2).map(move |pair| of([pair[0], pair[1]]));
     match bytes {
@@ -144,7 +144,7 @@ pub fn collective(name: &str) -> String {
     format!("{prefix}{bare}")
 }
 
-/// What a reduce-scatter's size counts in OSU's and IMB's programs; in ours it is a rank's part.
+/// The meaning of a reduce-scatter's size in OSU's and IMB's programs; in ours it is a rank's part.
 pub const OF_ALL_PARTS: &str = "all that each rank gives";
 
 /// Adds the bandwidth of a message that took `latency_us`.

@@ -1,11 +1,12 @@
 //! Chakra execution traces (MLCommons), version 0.0.4: one file a rank, each a row of messages with their lengths.
 //!
-//! The files of a folder, or of a prefix, are `NAME.RANK.et` for every rank from 0. Nodes of computation, and of memory
-//! and storage, take the time that the trace states; where a computation states operations in its place, they take what
-//! `--flops` says. Sends, receives and collectives become messages; a collective stands for the ranks of its group
-//! (`pg_name`, listed in `comm_group.json` beside the traces), or for all. A group's collectives are met in the order in
-//! which each rank's file has them. Sizes (`comm_size`) are those of each rank's input. Traces say what a collective does,
-//! not how: they run as those of GPU clusters do ([`crate::collective`]).
+//! The files of a folder, or of a prefix, are `NAME.RANK.et` for every rank from 0. Nodes of computation, memory and
+//! storage take the time that the trace states. Where a computation states operations instead, their time follows from
+//! `--flops`. Sends, receives and collectives become messages. A collective stands for the ranks of its group
+//! (`pg_name`, listed in `comm_group.json` with the traces), or for all.
+//!
+//! Each rank's file gives the order of a group's collectives. Sizes (`comm_size`) are those of each rank's input.
+//! Traces state what a collective does, not how: it runs as those of GPU clusters do ([`crate::collective`]).
 
 mod node;
 mod wire;

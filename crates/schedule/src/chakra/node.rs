@@ -1,4 +1,4 @@
-//! A trace's messages by their documented field numbers (`schemas/chakra.proto` beside this crate's sources).
+//! A trace's messages by their documented field numbers (`schemas/chakra.proto` next to this crate's sources).
 
 use super::wire::{Broken, Value, Wire};
 

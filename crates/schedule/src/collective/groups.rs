@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct Groups {
     /// What: allreduce, allgather and reduce-scatter by rings, all-to-all pair by pair.
     pub which: Which,
-    /// Of how many bytes, as [`super::Job`] counts them.
+    /// Bytes of the collective, as [`super::Job`] counts them.
     pub bytes: u64,
     /// The GPUs of each group. No GPU is in two of them.
     pub groups: Vec<Vec<u32>>,
@@ -30,7 +30,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// Of GPU `number` of those of hosts of `each`, counted host by host.
+    /// The home of GPU `number` where hosts have `each`, counted host by host.
     pub fn of(number: u32, each: u32) -> Home {
         Home { host: number / each, gpu: number % each }
     }
@@ -94,8 +94,8 @@ pub(super) fn homes_of(machine: &Machine, homes: &[Home]) -> Result<(), String> 
     }
 }
 
-/// The machine that some GPUs of another make up, and these GPUs host by host: as many of each host, or else each by
-/// itself.
+/// The machine that some GPUs of another make up, and these GPUs host by host. Each host has the same number, or each
+/// GPU is alone.
 pub(super) fn within(machine: &Machine, homes: &[Home], ranks: &[u32]) -> (Machine, Vec<u32>) {
     let hosts = by_host(ranks, |rank| homes[rank as usize]);
     let is_even = hosts.iter().all(|host| host.len() == hosts[0].len());

@@ -28,9 +28,9 @@ impl Costs {
     }
 }
 
-/// A proxy's processor: beyond those of the channels. It delays what it hands over and takes no time of the channel.
+/// A proxy's processor: beyond those of the channels. It delays what it passes on and takes no time of the channel.
 const PROXY: u8 = 128;
-/// The adapter takes what a proxy posts at once, whatever the proxy has to do next: no processor that works.
+/// The adapter takes what a proxy posts at once, independently of the proxy's next work: no processor that works.
 const ADAPTER: u8 = 127;
 /// The processor that takes what comes for a channel while the channel sends: beyond those of the channels.
 const RECEIVING: u8 = 64;
@@ -53,7 +53,8 @@ pub(super) struct Lane<'a> {
     pub last: Option<Local>,
 }
 
-/// Where a GPU's part of a collective stands beside what else the GPU does. Its channels have processors and tags in a row.
+/// Where a GPU's part of a collective stands among the GPU's other work. Its channels have consecutive processors and
+/// tags.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Desk {
     /// The processor of the first channel.
@@ -81,12 +82,12 @@ impl<'a> Lane<'a> {
         Lane { draft, rank, tag: channel, cpu: channel as u8, costs, last: None }
     }
 
-    /// The same channel's receives where they run beside its sends.
+    /// The same channel's receives where they run at the same time as its sends.
     pub fn beside_to_receive(&mut self, last: Option<Local>) -> Lane<'_> {
         self.beside(RECEIVING + self.cpu, last)
     }
 
-    /// The same channel's work that runs beside: `last` is what it waits for first.
+    /// The same channel's concurrent work: `last` is what it waits for first.
     pub fn beside(&mut self, cpu: u8, last: Option<Local>) -> Lane<'_> {
         Lane { draft: self.draft, rank: self.rank, tag: self.tag, cpu, costs: self.costs, last }
     }

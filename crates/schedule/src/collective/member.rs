@@ -29,10 +29,10 @@ pub(crate) enum Kind {
     Barrier,
 }
 
-/// How a trace's collectives run, of which traces say nothing.
+/// How a trace's collectives run, which traces do not state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// Channels side by side.
+    /// Concurrent channels.
     pub channels: u32,
     /// Largest piece that a channel passes on, in bytes.
     pub chunk: u64,
@@ -54,7 +54,7 @@ pub enum Domains {
 }
 
 impl Cut {
-    /// Where each of so many ranks is.
+    /// Where each of this many ranks is.
     pub(crate) fn homes(&self, ranks: u32) -> Arc<[Home]> {
         match &self.domains {
             Domains::InOrder(each) => (0..ranks).map(|rank| Home::of(rank, *each)).collect(),
@@ -82,7 +82,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Of ranks, the first of which is the root.
+    /// A group of ranks; the first is the root.
     pub(crate) fn new(ranks: &[u32], homes: &Arc<[Home]>, costs: Costs, cut: &Cut) -> Group {
         let &Cut { channels, chunk, slices, wiring, .. } = cut;
         let channels = channels.clamp(1, MOST_CHANNELS);
@@ -93,7 +93,7 @@ impl Group {
         Group { machine, homes: homes.clone(), ranks: ordered, root }
     }
 
-    /// Who takes part.
+    /// The ranks that take part.
     pub(crate) fn ranks(&self) -> &[u32] {
         &self.ranks
     }
@@ -112,8 +112,8 @@ impl Group {
         of_each_rank.saturating_mul(ranks)
     }
 
-    /// Writes the part that the rank at `me` has in a collective; gives its first and its last operation. Its channels have
-    /// the processors and the tags from `cpu` and `tag` on, [`Group::CHANNELS`] of each.
+    /// Writes the part that the rank at `me` has in a collective; gives its first and its last operation. Its channels
+    /// have the processors and the tags from `cpu` and `tag` on, [`Group::CHANNELS`] of each.
     pub(crate) fn member(
         &self,
         draft: &mut Draft,

@@ -1,17 +1,19 @@
 //! Collectives as GPU clusters run them, written as schedules from a description of the machine.
 //!
-//! Data is cut into channels that run side by side, each on a processor of its own (a block of a GPU's kernel), and each
-//! channel's part into chunks that follow one another. A receive, its reduction or copy and the next send form a chain, as
-//! the kernels of NCCL and RCCL run them; a message to another domain waits for the proxy that hands it to the adapter.
+//! Data is cut into concurrent channels, each on a processor of its own (a block of a GPU's kernel). Each channel's
+//! part is cut into chunks that follow one another. A receive, its reduction or copy and the next send form a chain, as
+//! the kernels of NCCL and RCCL run them. A message to another domain waits for the proxy that hands it to the adapter.
 //!
 //! - **ring**: channel c enters each domain at its GPU c, passes all GPUs of it over the scale-up network and leaves on
 //!   rail c again. Where rails are joined, it stays on the rail of the last GPU; in a mesh, rings use every link.
-//! - **tree**: chains within the domains, two complementary binary trees between them; reduction up and broadcast down run
-//!   at the same time.
-//! - **hierarchical**: reduce-scatter within the domain, a ring a rail between the domains, allgather within the domain.
-//! - **nvls**: the same, but the scale-up switch reduces and replicates: a rank beyond the GPUs for each domain. Where the
-//!   rails' switches combine data, too, they do so between the domains as in collnet, in place of the rings.
-//! - **collnet**: as hierarchical, but between the domains the rails' switches reduce and replicate: ranks beyond the GPUs.
+//! - **tree**: chains within the domains, two complementary binary trees between them; reduction up and broadcast down
+//!   run at the same time.
+//! - **hierarchical**: reduce-scatter within the domain, a ring a rail between the domains, allgather within the
+//!   domain.
+//! - **nvls**: the same, but the scale-up switch reduces and replicates: a rank beyond the GPUs for each domain. Where
+//!   the rails' switches combine data, too, they do so between the domains as in collnet, in place of the rings.
+//! - **collnet**: as hierarchical, but between the domains the rails' switches reduce and replicate: ranks beyond the
+//!   GPUs.
 //! - all-to-all: **pairwise**, and **hierarchical** (to the domain's GPU on the right rail first).
 
 mod exchange;
@@ -111,7 +113,7 @@ pub struct Machine {
     pub ranks: u32,
     /// GPUs of a domain; the last may have fewer only if it is the only one.
     pub domain: u32,
-    /// Channels side by side.
+    /// Concurrent channels.
     pub channels: u32,
     /// Largest chunk of a channel that goes from rank to rank at once, in bytes.
     pub chunk: u64,
@@ -156,13 +158,13 @@ pub struct Job {
     pub which: Which,
     /// How.
     pub algorithm: Algorithm,
-    /// Of how many bytes.
+    /// Bytes of the collective.
     pub bytes: u64,
     /// Where.
     pub machine: Machine,
 }
 
-/// Processors are counted by bytes: a channel takes one, a tree's second half, its way down and a proxy take others.
+/// Processors are counted by bytes: a channel takes one, a tree's second half, its path down and a proxy take others.
 const MOST_CHANNELS: u32 = 32;
 /// Processors of a stage of every channel: one each, so that chunks follow one another through the stages.
 const STAGE: u8 = MOST_CHANNELS as u8;
@@ -230,8 +232,8 @@ impl Job {
         self.schedule_at(&places)
     }
 
-    /// The same where the domains stand at these places of a larger cluster: the leaves of its rails hold domains by their
-    /// places.
+    /// The same where the domains stand at these places of a larger cluster: the leaves of its rails hold domains by
+    /// their places.
     ///
     /// # Errors
     /// As [`Job::schedule`].
@@ -273,8 +275,8 @@ pub(crate) fn share(bytes: u64, index: u64, parts: u64) -> u64 {
     upto(index + 1) - upto(index)
 }
 
-/// The chunk of a pipeline of `depth` stages: halved until it fills, but not below sizes at which each takes as long as a
-/// smaller one (NCCL does so for trees).
+/// The chunk of a pipeline of `depth` stages. It is halved until the pipeline fills, but not below sizes at which a
+/// smaller chunk takes as long (NCCL does so for trees).
 pub(crate) fn pipelined(bytes: u64, mut chunk: u64, depth: u64) -> u64 {
     for (fill, least) in [(8 * depth, 128 << 10), (4 * depth, 64 << 10), (depth, 32 << 10)] {
         while bytes / chunk < fill && chunk > least {

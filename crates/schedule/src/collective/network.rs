@@ -1,11 +1,12 @@
-//! Between the domains by the network's switches: each GPU sends its block to the leaf of its rail, leaves have spines
-//! combine what theirs combined, and every GPU gets the result back (NCCL's CollNet, by InfiniBand's SHARP).
+//! Between the domains the network's switches combine the data (NCCL's CollNet, by InfiniBand's SHARP). Each GPU sends
+//! its block to the leaf of its rail, spines combine what leaves combined, and every GPU receives the result.
 
 use super::{Machine, Which, share};
 use crate::draft::{Draft, Local};
 use std::collections::BTreeMap;
 
-/// Switches of rails that combine data: ranks beyond the GPUs, the leaves of each rail, then the spines, then the cores.
+/// Switches of rails that combine data: ranks beyond the GPUs, the leaves of each rail, then the spines, then the
+/// cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RailSwitches {
     /// Domains on a leaf.
@@ -27,13 +28,13 @@ pub struct RailSwitches {
 }
 
 impl RailSwitches {
-    /// How many, of so many rails.
+    /// Their number, on this many rails.
     pub fn count(&self, rails: u32) -> u32 {
         let tops = if self.joined { 1 } else { rails };
         self.first_core(rails) + tops * self.spines * self.cores
     }
 
-    /// One of them, of so many rails, in words.
+    /// One of them, on this many rails, in words.
     pub fn name(&self, rails: u32, index: u32) -> String {
         let [spines, cores] = [rails * self.leaves, self.first_core(rails)];
         let (what, at, of_rail, shared) = match index {
@@ -58,7 +59,7 @@ impl RailSwitches {
         rails * self.leaves + groups * self.spines
     }
 
-    /// Those of some rails among those of so many, in their order.
+    /// Those of some rails among those of this many, in their order.
     pub fn of_rails(&self, own: &[u32], rails: u32) -> Vec<u32> {
         let each = |first: u32, of_rail: u32, shared: bool| {
             let firsts = if shared { vec![first] } else { own.iter().map(|rail| first + rail * of_rail).collect() };
@@ -133,8 +134,8 @@ struct Below {
     down: u64,
 }
 
-/// The switches' side of a piece of a channel: `block` is the part of each rail, `first` the rank of the first switch, `places`
-/// those of the domains. Pieces do not wait for one another, but for the rate at which a switch combines.
+/// The switches' side of a piece of a channel. `block` is the part of each rail, `first` the rank of the first switch,
+/// `places` those of the domains. Pieces do not wait for one another, but for the rate at which a switch combines.
 pub(super) fn combine(
     draft: &mut Draft,
     machine: &Machine,
@@ -186,8 +187,8 @@ pub(super) fn combine(
     }
 }
 
-/// A switch combines what comes from below; where another stands above, it passes that on and waits for the answer. What
-/// it then has goes to all below.
+/// A switch combines what comes from below; where another stands above, it passes that on and waits for the answer.
+/// What it then has goes to all below.
 fn switch(draft: &mut Draft, switches: &RailSwitches, channel: u32, of: Below, below: &[Below], above: Option<u32>) {
     let at = of.rank;
     let came: Vec<Local> = below.iter().map(|from| draft.recv(at, from.rank, from.up, channel, 0)).collect();

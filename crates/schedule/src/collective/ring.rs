@@ -5,7 +5,7 @@ use super::lane::{Desk, Lane};
 use super::{Machine, Which, chunks, share};
 use crate::draft::{Draft, Local};
 
-/// Where a rank stands in a ring: itself, its neighbours, and whether the way to the next leaves the domain.
+/// Where a rank stands in a ring: itself, its neighbours, and whether the path to the next leaves the domain.
 pub(super) struct Seat {
     pub position: u64,
     pub ranks: u64,
@@ -16,8 +16,8 @@ pub(super) struct Seat {
     pub slices: u64,
 }
 
-/// The place of a GPU in its domain, counted from the channel's entry, that comes as number `at` of it. In a mesh the rings
-/// of as many channels as there are GPUs turn to and fro, so that together they use every link once (Walecki's paths).
+/// The place, counted from the channel's entry, of the GPU that is number `at` of its domain. In a mesh the rings of as
+/// many channels as there are GPUs zigzag, so that together they use every link once (Walecki's paths).
 pub(super) fn step(machine: &Machine, at: u32) -> u32 {
     match machine.wiring.mesh {
         true if at % 2 == 1 => at.div_ceil(2),
@@ -26,15 +26,16 @@ pub(super) fn step(machine: &Machine, at: u32) -> u32 {
     }
 }
 
-/// Rings of a domain that is a mesh and stands alone, of an even number of GPUs: so many together use every link twice
-/// each way. `None`: it is none of these.
+/// Rings of a domain that is a mesh and stands alone, of an even number of GPUs. So many together use every link twice
+/// each way. `None` for other domains.
 fn closed(machine: &Machine) -> Option<u32> {
     let Machine { ranks, domain, wiring, .. } = *machine;
     (wiring.mesh && ranks == domain && domain >= 4 && domain.is_multiple_of(2)).then_some(2 * (domain - 1))
 }
 
-/// The GPU at a place of the closed ring of a channel: the last GPU, then the others to and fro from another start for each
-/// ring, every second ring backwards (RCCL's rings of eight GPUs, `src/graph/rome_models.cc`, cover the links alike).
+/// The GPU at a place of the closed ring of a channel: the last GPU, then the others in a zigzag. Each ring has another
+/// start, and every second ring runs backwards. (RCCL's rings of eight GPUs, `src/graph/rome_models.cc`, cover the
+/// links alike.)
 fn around(machine: &Machine, channel: u32, place: u32) -> u32 {
     let others = machine.domain - 1;
     let place = if channel.is_multiple_of(2) { place } else { (machine.domain - place) % machine.domain };
@@ -50,8 +51,8 @@ fn rings(machine: &Machine) -> u32 {
     }
 }
 
-/// Channel `channel`'s ring: enters each domain at its GPU of that rail, passes the domain's GPUs, goes on. Where rails are
-/// joined, it enters the next domain on the rail on which it leaves this one.
+/// Channel `channel`'s ring: enters each domain at its GPU of that rail, passes the domain's GPUs, goes on. Where rails
+/// are joined, it enters the next domain on the rail on which it leaves this one.
 pub(super) fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
     let Machine { ranks, domain, slices, wiring, .. } = *machine;
     let shift = if wiring.joined { step(machine, domain - 1) } else { 0 };
@@ -94,8 +95,9 @@ pub(super) fn among(draft: &mut Draft, machine: &Machine, homes: &[Home], ranks:
     }
 }
 
-/// What one GPU does on every channel of its rings: `work`, with everybody's seat in the channel's ring and the channel's
-/// part of the bytes. `group` is the machine that the ranks make up. Gives the last operation of each channel.
+/// The part of one GPU on every channel of its rings. `work` receives everybody's seat in the channel's ring and the
+/// channel's part of the bytes. `group` is the machine that the ranks make up. Returns the last operation of each
+/// channel.
 pub(super) fn of_one(
     draft: &mut Draft,
     (group, homes, ranks): (&Machine, &[Home], &[u32]),
@@ -176,7 +178,7 @@ mod tests {
         Machine { ranks: 24, domain: 8, channels: 8, chunk: 1, slices: 1, costs: Costs::default(), wiring, rails: None }
     }
 
-    /// Who sends to whom, over all channels.
+    /// Which GPU sends to which, over all channels.
     fn arcs(machine: &Machine) -> Vec<(u32, u32)> {
         let of = |channel| (0..machine.ranks).map(move |rank| (rank, seat(machine, channel, rank).next));
         (0..machine.channels).flat_map(of).collect()

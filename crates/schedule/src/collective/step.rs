@@ -1,10 +1,10 @@
 //! A step of parallel training: pipelines of stages, each a group of GPUs, that share their gradients at its end.
 //!
-//! GPUs stand in order of the tensor-parallel rank, then the data-parallel rank, then the stage. Stages work by 1F1B: each
-//! does as many forward passes first as stages follow it, then a backward and a forward pass in turn (Narayanan et al.,
-//! SC 2021, section 2.2). Collectives that a pass waits for are part of its time; messages between stages and the
-//! reduction of gradients are messages. A layer's gradients are reduced once its last backward pass is over, while
-//! the layers before it go on.
+//! GPUs stand in order of the tensor-parallel rank, then the data-parallel rank, then the stage. Stages work by 1F1B
+//! (Narayanan et al., SC 2021, section 2.2). Each first does as many forward passes as stages follow it, then a
+//! backward and a forward pass in turn. Collectives that a pass waits for are part of its time. Messages between stages
+//! and the reduction of gradients are messages. A layer's gradients are reduced once its last backward pass is over,
+//! while the layers before it go on.
 
 use super::groups::{Home, homes_of, ring_pieces, within};
 use super::lane::Lane;
@@ -23,11 +23,11 @@ const BACKWARD: u32 = 1001;
 /// Bytes of gradients that a GPU has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gradients {
-    /// Of a layer, shared with all data-parallel ranks.
+    /// Bytes of a layer, shared with all data-parallel ranks.
     pub dense: u64,
-    /// Of a layer's experts, shared with those that hold the same ones.
+    /// Bytes of a layer's experts, shared with the ranks that hold the same ones.
     pub experts: u64,
-    /// Of the first stage's embedding and of the last stage's head.
+    /// Bytes of the first stage's embedding and of the last stage's head.
     pub ends: u64,
 }
 

@@ -1,5 +1,6 @@
-//! Two binary trees between the domains, of which each carries half (Sanders, Speck, Träff: Two-tree algorithms for full
-//! bandwidth broadcast, reduction and scan, 2009), and a chain of the GPUs within each domain, in a mesh as rings turn.
+//! Two binary trees between the domains, of which each carries half. Within each domain, the GPUs form a chain, which
+//! turns in a mesh as rings do. (Sanders, Speck, Träff: Two-tree algorithms for full bandwidth broadcast, reduction and
+//! scan, 2009.)
 
 use super::lane::Lane;
 use super::ring::step;
@@ -48,7 +49,7 @@ pub fn halves(domains: u32) -> u32 {
     (0..domains).map(|index| of(index, 0) + of(index, 1)).max().unwrap_or(0)
 }
 
-/// The processors of the way down: beyond those of the way up, below the proxies'.
+/// The processors of the path down: beyond those of the path up, below the proxies'.
 const DOWN: u8 = 64;
 
 pub(super) fn all(draft: &mut Draft, machine: &Machine, bytes: u64) {

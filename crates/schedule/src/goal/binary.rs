@@ -6,10 +6,13 @@
 //! | 4, 1, 1 | ranks, largest processor, largest adapter |
 //! | 16 a rank | where its operations begin and end, counted from the 9th byte of the file |
 //!
-//! A rank has its number of operations (4), of those that wait for nothing (4) and the list of these (4 each); then 39
-//! bytes an operation: dependencies (4), kind (1), other rank (4), size (8), tag (4), processor (1), adapter (1), how many
-//! wait for its end (4) and where they stand in the list behind (4), how many wait for its start (4) and where (4); then
-//! that list (4 each).
+//! A rank has its number of operations (4), of those that wait for nothing (4) and the list of these (4 each). Then
+//! each operation has 39 bytes:
+//! - dependencies (4), kind (1), other rank (4), size (8), tag (4), processor (1), adapter (1)
+//! - how many operations wait for its end (4), and their place in the list (4)
+//! - how many operations wait for its start (4), and their place (4).
+//!
+//! That list follows (4 each).
 
 use super::window::{Input, Window};
 use crate::form::{ANY, Builder, Kind, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, Op, Place, Schedule};
@@ -77,7 +80,7 @@ struct Reader<R> {
     table: Window,
     records: Window,
     lists: Window,
-    /// Of a rank's operations: dependencies that it says it has, less those that name it.
+    /// For a rank's operations: the dependencies that each states, less those that name it.
     missing: Vec<u32>,
     /// Dependencies of a rank so far: no more than its list has.
     listed: usize,
@@ -94,7 +97,7 @@ struct Block {
     first: u32,
 }
 
-/// Who waits for an operation's end, or for its start.
+/// What waits for an operation's end, or for its start.
 #[derive(Clone, Copy)]
 struct Followers {
     count: u32,
@@ -153,7 +156,7 @@ impl<R: Read + Seek> Reader<R> {
         self.missing.clear();
         self.missing.resize(ops as usize, 0);
         self.listed = 0;
-        // What is wrong with an operation is told before what is wrong with a list, wherever they stand.
+        // A mistake in an operation is reported before one in a list, wherever they stand.
         let mut wrong = None;
         for number in 0..ops {
             let at = records + number as usize * RECORD;
@@ -186,7 +189,7 @@ impl<R: Read + Seek> Reader<R> {
         Err((at, format!("{what}, but {waiting} name it")).into())
     }
 
-    /// Who waits for an operation.
+    /// What waits for an operation.
     #[inline]
     fn waiting(
         &mut self,

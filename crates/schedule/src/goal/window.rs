@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 const MOST: usize = 1 << 18;
 const FEWEST: usize = 1 << 12;
 
-/// A file of so many bytes.
+/// A file of this many bytes.
 pub(super) struct Input<R> {
     from: R,
     pub length: usize,

@@ -1,9 +1,10 @@
 //! MSCCL++'s execution plans: `gpus`, `threadblocks`, `ops`.
 //!
-//! A `put` becomes a message of its bytes, a `signal` an empty one; the `wait` that takes the signal receives what was put
-//! on the channel before it. A remote read (`get`, `rre`, `rres`) becomes an empty message there and its bytes back.
-//! Read: `nop`, `barrier`, `put`, `pws`, `pwsf`, `get`, `copy`, `signal`, `rlxsignal`, `wait`, `rlxwait`, `flush`, `re`,
-//! `res`, `rre`, `rres`, `sem_acquire`, `sem_release`. Packets with flags, multicast and pipelines are errors that say so.
+//! A `put` becomes a message of its bytes, a `signal` an empty one. The `wait` that takes the signal receives what was
+//! put on the channel before it. A remote read (`get`, `rre`, `rres`) becomes an empty message there and its bytes
+//! back. The reader knows `nop`, `barrier`, `put`, `pws`, `pwsf`, `get`, `copy`, `signal`, `rlxsignal`, `wait`,
+//! `rlxwait`, `flush`, `re`, `res`, `rre`, `rres`, `sem_acquire` and `sem_release`. Packets with flags, multicast and
+//! pipelines are errors that say so.
 
 use super::{Wrong, size};
 use crate::collective::Costs;
@@ -64,10 +65,10 @@ pub(crate) fn builder(document: &Value, options: &Options, watched: u32) -> Resu
 struct Gpu<'a> {
     rank: u32,
     chunks: u64,
-    /// Chunks of its scratch buffer, if they are told.
+    /// Chunks of its scratch buffer, if stated.
     scratch: Option<u64>,
     blocks: &'a [Value],
-    /// Of each type of channel, by its number: the other GPU and the tag of the pair's channel.
+    /// For each type of channel, by its number: the other GPU and the tag of the pair's channel.
     channels: BTreeMap<&'static str, Vec<(u32, u32)>>,
     /// First values of semaphores.
     semaphores: Vec<u64>,
@@ -205,7 +206,7 @@ impl Step<'_> {
     }
 }
 
-/// What was put before each signal, by the way it took; last what no signal follows.
+/// What was put before each signal, by the path it took; last what no signal follows.
 fn put(gpus: &[Gpu<'_>]) -> Result<BTreeMap<Way, VecDeque<Vec<u64>>>, Wrong> {
     let mut all: BTreeMap<Way, VecDeque<Vec<u64>>> = BTreeMap::new();
     for step in gpus.iter().flat_map(Gpu::steps) {
@@ -363,7 +364,7 @@ impl Reader {
         Ok(ops)
     }
 
-    /// Remote reads, side by side, and the reduction of what comes.
+    /// Concurrent remote reads, and the reduction of their data.
     fn read(&mut self, step: &Step<'_>) -> Result<Vec<Local>, Wrong> {
         let (rank, cpu) = (step.gpu.rank, step.block as u8);
         let remote: Vec<&Value> =

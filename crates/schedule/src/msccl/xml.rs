@@ -40,7 +40,7 @@ const MOST_CHANNELS: i64 = 1 << 16;
 /// All operations, in picoseconds.
 pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Builder, Wrong> {
     let document = Document::parse(text).map_err(|error| {
-        // Of a text that ends early the reader of XML names the start.
+        // For a text that ends early, the reader of XML names the start.
         let last = || (text.lines().count().max(1), text.lines().last().map_or(1, |line| line.chars().count() + 1));
         let (row, column) = match error {
             roxmltree::Error::UnexpectedEndOfStream | roxmltree::Error::UnclosedRootNode => last(),
@@ -156,8 +156,8 @@ impl<'a> Plan<'a> {
         number.ok_or_else(|| self.wrong(node, format!("{key}=\"{text}\" (allowed: {least} to {most})")))
     }
 
-    /// Whether the chunks that the size is cut into are those of the buffers: as many as the largest input or output has
-    /// (MSCCL's compiler writes no others). A plan of one's own (`custom`) need not use all of them.
+    /// Whether the size is cut into the chunks of the buffers: as many as the largest input or output has. MSCCL's
+    /// compiler writes no others. A custom plan (`custom`) need not use all of them.
     fn fits(&self, root: Node<'a, 'a>, parts: i64) -> Result<(), Wrong> {
         let stated = |gpu: Node<'a, 'a>| -> Result<Option<i64>, Wrong> {
             let room = Room::of(self, gpu)?;

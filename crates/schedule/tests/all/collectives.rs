@@ -78,7 +78,7 @@ fn bytes_moved_are_those_of_the_algorithm() {
         let [inside, between] = moved(&schedule, ranks, domain);
         (inside, between)
     };
-    // Of each link of a ring, one in eight leaves its domain.
+    // On each link of a ring, one in eight leaves its domain.
     assert_eq!(total(Which::Allreduce, Algorithm::Ring), (2 * (n - 1) * bytes * 7 / 8, 2 * (n - 1) * bytes / 8));
     assert_eq!(total(Which::Allgather, Algorithm::Ring).1, (n - 1) * bytes / 8);
     // Each tree has one link less than nodes, both ways, and carries half.

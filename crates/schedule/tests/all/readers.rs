@@ -256,7 +256,7 @@ fn binary_files_longer_than_the_window_are_read_from_files_and_pipes() {
         assert_eq!(of(&again, rank), of(&schedule, rank));
     }
     assert_eq!(place(&file.path(), &Options::default(), 40_001), Some(format!("{}: rank 2, operation 2", file.path())));
-    // An operation's own mistake is told before that of a list which stands before it.
+    // An operation's own mistake is reported before that of a list that stands before it.
     let last = bytes.len();
     let (list, record) = (14 + 3 * 16 + 8 + 4 * roots(&bytes), 14 + 3 * 16 + 8 + 4 * roots(&bytes) + 39 * 19_999);
     let mut wrong = bytes.clone();

@@ -1,9 +1,9 @@
 //! Abinit (H06 s26-27) as a kernel: computation with skew, then a barrier, over and over on four nodes.
 //!
-//! Inputs are what H06 prints of the run on Gigabit Ethernet: 274 s, 8 % of it in MPI, 65 % of that in MPI_Barrier, and
-//! the 80 us of its barrier. How often the program calls the barrier and how unevenly it computes are not printed; they
-//! are fitted to "MPI_Barrier overhead is halved". The run time with the hardware barrier then follows. What remains
-//! with a barrier that costs nothing is skew, which no barrier can remove.
+//! Inputs are what H06 prints of the run on Gigabit Ethernet. It took 274 s, 8 % of it in MPI, 65 % of that in
+//! MPI_Barrier, and its barrier 80 us. How often the program calls the barrier and how unevenly it computes are not
+//! printed. Both are fitted to "MPI_Barrier overhead is halved". The run time with the hardware barrier then follows.
+//! Skew remains with a barrier that costs nothing; no barrier can remove it.
 
 use super::machine::{Machines, network, short_messages};
 use crate::evidence::Evidence;

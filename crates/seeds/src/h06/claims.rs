@@ -54,7 +54,7 @@ fn stated(claim: &Claim) -> Row {
     Row::new(claim, Evidence::stated())
 }
 
-/// A barrier of so many nodes that arrive together.
+/// A barrier of this many nodes that arrive together.
 fn by_hardware(machines: &Machines, claim: &Claim, name: &str, nodes: u32) -> Row {
     let found = machines.found(Method::Packet, name, |machine| hardware_us(machine, nodes));
     found.row(claim).reading(&format!("{nodes} nodes")).also("nodes", nodes)
@@ -147,7 +147,7 @@ fn mpi_reduction(kernel: &Kernel, claim: &Claim) -> Row {
         .under("kernel; arithmetic of G059, G060 and G064")
 }
 
-/// The fit, with what is skew told apart.
+/// The fit, with skew separated.
 fn halved(kernel: &Kernel, claim: &Claim) -> Vec<Row> {
     let (before, after, skew) = (Kernel::barrier_s(), kernel.hardware_barrier_s(), kernel.skew_s());
     let hardware = Row::new(claim, Kernel::evidence())
@@ -171,7 +171,8 @@ fn halved(kernel: &Kernel, claim: &Claim) -> Vec<Row> {
 /// Where the record of gates stands in the project.
 const GATES: &str = "rtl/barrier/synth/gates.csv";
 
-/// What yosys counts in the two-state machine of `rtl/barrier`: one of AND and OR per level, one multiplexer between them.
+/// What yosys counts in the two-state machine of `rtl/barrier`: one of AND and OR per level, one multiplexer between
+/// them.
 fn gates(claim: &Claim) -> Row {
     let table = include_str!("../../../../rtl/barrier/synth/gates.csv");
     let rows =

@@ -1,8 +1,8 @@
-//! H06's system as it was run: MPI_Barrier of unmodified programs by the plug-in, the daemon and the compiled RTL between two
-//! pretended nodes, the Abinit kernel over it, and a barrier's parts each measured by itself.
+//! H06's system as it was run. The plug-in, the daemon and the compiled RTL between two pretended nodes carry
+//! MPI_Barrier of unmodified programs and the Abinit kernel. A barrier's parts are each measured alone.
 //!
-//! The numbers are a dated record of `make -C plugins bench-h06`: a report needs neither an MPI nor Verilator, and every row
-//! names the record that it rests on. `--measure` takes the parts on this machine, too.
+//! The numbers are a dated record of `make -C plugins bench-h06`, so a report needs neither an MPI nor Verilator. Every
+//! row names its record. `--measure` measures the parts on this machine, too.
 
 use crate::Row;
 use crate::evidence::Evidence;
@@ -17,7 +17,7 @@ const MPIS: [&str; 2] = ["openmpi", "mpich"];
 /// One rank and the device, so that neither waits for a core where there are two.
 const PARTS: &str = "measure barrier --device rtl --via shm --ranks 1 --time 0.2";
 
-/// A line of the record: what was measured, under which MPI, of which series, its median and the unit.
+/// A line of the record: what was measured, under which MPI, in which series, its median and the unit.
 struct Line {
     key: [&'static str; 3],
     median: f64,

@@ -29,7 +29,7 @@ impl Software {
     }
 }
 
-/// The machines of the catalog that H06 tells of: with a barrier network, and without.
+/// The machines of the catalog that H06 describes: with a barrier network, and without.
 pub(super) struct Machines {
     fabrics: Vec<FabricSpec>,
 }
@@ -73,7 +73,7 @@ pub(super) fn software_us(machine: &FabricSpec, nodes: u32) -> f64 {
     let inputs = Inputs::new(machine);
     let ps = |name: &str| inputs.require(name).expect("the embedded catalog or its technology states it");
     let (send, recv) = (ps("host_overhead_send"), ps("host_overhead_recv"));
-    // Half a round trip is o_s + L + o_r; what the catalog does not tell apart stays in L.
+    // Half a round trip is o_s + L + o_r; what the catalog does not separate stays in L.
     let latency = Time((ps("mpi_latency") - send - recv).max(0.0).round() as u64);
     let overhead = Time(((send + recv) / 2.0).round() as u64);
     let machine_of_bytes = short_messages(latency, overhead, Time(ps("message_gap").round() as u64));

@@ -1,4 +1,4 @@
-//! Each claim of K98 beside the model's answer: the platforms, the label 126, the axes, the orderings.
+//! Each claim of K98 with the model's answer: the platforms, the label 126, the axes, the orderings.
 
 use super::{BLOCK, FABRICS, LARGE, Level, Model, STRIDES};
 use crate::Row;
@@ -97,7 +97,7 @@ fn link_rates(model: &Model, claim: &Claim) -> Vec<Row> {
     ]
 }
 
-/// How the hardware is built: what the catalog states is checked; what is in the model's shape is told, unchecked.
+/// How the hardware is built. What the catalog states is checked; what is in the model's shape is reported, unchecked.
 fn structure(model: &Model, claim: &Claim) -> Row {
     let parameter = |fabric: &str, name: &str| model.parameter(fabric, name);
     let built = |what: &str| (None, what.to_owned());
@@ -176,7 +176,8 @@ fn strided(series: &[Row], fabric: &str, way: Series, stride: u64) -> f64 {
     at.filter_map(|value| value.as_f64()).next().unwrap_or(f64::NAN)
 }
 
-/// At which strides the block with unpacking overtakes direct stores: K98's curves would tell, its text does not.
+/// The strides at which the block with unpacking overtakes direct stores. K98's curves would show them, its text does
+/// not.
 fn packing(claim: &Claim, series: &[Row]) -> Vec<Row> {
     let row = |fabric: &str| {
         let rate = |way, stride| strided(series, fabric, way, stride);
@@ -210,7 +211,7 @@ fn raw_blocks(claim: &Claim, series: &[Row]) -> Vec<Row> {
     ]
 }
 
-/// Of s25 or s26.
+/// A claim of s25 or s26.
 fn postal_below(claim: &Claim, series: &[Row]) -> Row {
     let of = |level: Level| -> Vec<f64> {
         let points = series.iter().filter(|row| row.id == claim.id);

@@ -1,4 +1,4 @@
-//! Each claim of M02 beside the model's answer: Tables 1 to 3, the capacities, who leads at which size, the axes.
+//! Each claim of M02 with the model's answer: Tables 1 to 3, the capacities, who leads at which size, the axes.
 
 use super::model::{Model, ranges};
 use crate::Row;

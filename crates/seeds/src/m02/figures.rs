@@ -71,7 +71,7 @@ fn place(row: &Row) -> Option<(String, u32)> {
     row.placed().and_then(|(_, fabric, nodes)| Some((fabric, u32::try_from(nodes).ok()?)))
 }
 
-/// The load count's answer beside the formula's.
+/// The load count's answer with the formula's.
 fn with_counted(model: &Model, capacities: Capacities, row: Row) -> Row {
     match place(&row).and_then(|(fabric, nodes)| model.counted(&fabric, nodes, capacities)) {
         Some(counted) => row.also("counted", counted),
@@ -79,7 +79,7 @@ fn with_counted(model: &Model, capacities: Capacities, row: Row) -> Row {
     }
 }
 
-/// Eq. 10 averages over the inter-switch links: the count of routes tells the average and the hottest.
+/// Eq. 10 averages over the inter-switch links: the count of routes gives the average and the hottest.
 fn with_counted_links(model: &Model, row: Row) -> Row {
     match place(&row).and_then(|(fabric, nodes)| model.counted_sw2sw(&fabric, nodes, Capacities::Theoretical)) {
         Some((average, hottest)) => row.also("counted", average).also("counted_hottest", hottest),

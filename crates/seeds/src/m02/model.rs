@@ -144,8 +144,8 @@ impl Model {
         form(&spec, nodes, capacities).bandwidth_per_node_mbps
     }
 
-    /// Bandwidth per node in MB/s by the load count, where the closed form averages averaged too: of a cube what the
-    /// hottest link or B-Link allows, of switches Eq. 12 with the hot link of Eq. 6 counted. `None`: not counted.
+    /// Bandwidth per node in MB/s by the load count, averaged where the closed form averages. For a cube it is what the
+    /// hottest link or B-Link allows, for switches Eq. 12 with the hot link of Eq. 6 counted. `None`: not counted.
     pub(super) fn counted(&self, fabric: &str, nodes: u32, capacities: Capacities) -> Option<f64> {
         let form = self.form(fabric, nodes, capacities);
         let asked = if form.switches.is_some() { u64::from(nodes) } else { form.nodes_built };

@@ -1,4 +1,4 @@
-//! Who is ahead of whom at which size, and what costs more: M02 sections 3.1 and 5.
+//! Which network is ahead at which size, and which costs more: M02 sections 3.1 and 5.
 
 use super::model::{Links, MYRINET, Model, SCI, SIX, SIZES, Tori, above, ranges, sizes_where};
 use crate::Row;

@@ -77,7 +77,7 @@ const EXPERIMENTS: [Experiment; 3] = [
 const SMALLEST: u64 = 1 << 10;
 /// Sizes of Fig. 13's simulated points: whole squares, and both sides of where a switch is added.
 const SIZES: [u32; 9] = [4, 9, 16, 25, 30, 44, 64, 72, 100];
-/// Largest simulated ring: a packet's way grows with the nodes.
+/// Largest simulated ring: a packet's path grows with the nodes.
 const LARGEST_RING: u32 = 44;
 /// What a node sends in all in Fig. 13's simulation, for the start not to count.
 const SENT: u64 = 32 << 10;
@@ -208,9 +208,9 @@ pub(super) fn senders(claim: &Claim, series: &[Row]) -> Vec<Row> {
 /// A run, what its steps allow one after the other, and what it rests on.
 type Exchange = Result<(Run, Option<f64>, Evidence), SimError>;
 
-/// Bandwidth per node in MB/s of an exchange that ends each step before the next: in step k every node sends to the k-th
-/// after it, and the loads of that step alone decide, over the paths that packets take. The bound of the whole exchange adds
-/// all steps' loads first.
+/// Bandwidth per node in MB/s of an exchange that ends each step before the next. In step k every node sends to the
+/// k-th after it. The loads of that step alone decide, over the paths that packets take. The bound of the whole
+/// exchange adds all steps' loads first.
 fn by_steps(fabric: &Fabric, plan: &Plan) -> Option<f64> {
     let nodes = fabric.nodes();
     let step = |by: u32| {
@@ -253,7 +253,7 @@ fn exchange_point(model: &Model, fabric: &str, nodes: u32, run: &Exchange) -> Op
     )
 }
 
-/// G107: each simulated curve of Fig. 13 beside M02's model, and why they differ.
+/// G107: each simulated curve of Fig. 13 with M02's model, and why they differ.
 pub(super) fn exchanges(claim: &Claim, series: &[Row]) -> Vec<Row> {
     SIX.map(|fabric| {
         let is = |row: &&Row| row.id == "G107" && row.key("efficiency").is_some() && named(row) == Some(fabric);

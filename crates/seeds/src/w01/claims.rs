@@ -1,4 +1,4 @@
-//! W01's claims, each beside what the message stack on the simulated fabric gives.
+//! W01's claims, each with what the message stack on the simulated fabric gives.
 
 use super::figures::{by_formula, zero_copy};
 use super::runs::{self, Runs};
@@ -91,7 +91,7 @@ fn cache_hides(runs: &Runs, claim: &Claim) -> Row {
         .reading("time set up each time / cached, greatest of all sizes and both memories")
         .reproduced(gains().fold(f64::NAN, f64::max))
         .statement("ratio", points().next().is_some() && gains().all(|gain| gain > 1.0))
-        .under("set-up times are estimated by analogy")
+        .under("registration times are estimated by analogy")
 }
 
 /// s11: private memory should be page-aligned. What begins elsewhere touches a page more, which is pinned and moved.
@@ -128,9 +128,9 @@ fn policies(runs: &Runs, claim: &Claim) -> Vec<Row> {
             .also("setup_us", record["setup_us"].clone())
             .also("bound_hit_rate", record["bound_hit_rate"].clone());
         match caches {
-            true => {
-                row.holds(hits > 0.0 && number(record, "setup_us") < immediate).under("set-up takes less than without")
-            }
+            true => row
+                .holds(hits > 0.0 && number(record, "setup_us") < immediate)
+                .under("registration takes less than without"),
             false => row.under("nothing is kept"),
         }
     };
@@ -201,7 +201,7 @@ fn point<'a>(runs: &'a Runs, memory: &'a str, zero_copy: bool) -> Vec<&'a Value>
 }
 
 /// s27: the busy time from which on an asynchronous message ends earlier than a synchronous one. None is as short as 0:
-/// where the message alone is faster, it is ahead whatever is computed.
+/// where the message alone is faster, it is ahead for any computation.
 fn pays_off(runs: &Runs, claim: &Claim, memory: &str) -> Row {
     let alone = point(runs, memory, false).first().map_or(f64::NAN, |record| number(record, "message_us"));
     let points = point(runs, memory, true);

@@ -1,5 +1,5 @@
-//! W01's figures, of which only the axes are left: bandwidth (s15), efficiency of N-way copying (s4), mapping (s8),
-//! alltoallv (s17), total against busy time (s23 to s25).
+//! W01's figures, of which only the axes are left. They are bandwidth (s15), efficiency of N-way copying (s4), mapping
+//! (s8), alltoallv (s17), and total against busy time (s23 to s25).
 
 use super::runs::{self, Runs};
 use super::{FABRIC, Setups, mib};
@@ -63,8 +63,8 @@ fn bandwidth(runs: &Runs) -> Vec<Row> {
     all
 }
 
-/// s3 and s4: the effective rate as a share of the rate without copies. The closed form stores into a buffer, copies what has
-/// arrived there, and copies again what is copied; the simulated stack copies while the next piece is under way.
+/// s3 and s4: the effective rate as a share of the rate without copies. The closed form stores into a buffer, copies
+/// what has arrived there, and copies the copies. The simulated stack copies while the next piece is under way.
 fn efficiency(runs: &Runs, host: &Host) -> Vec<Row> {
     let row =
         |row: Row, size: u64, series: &str| row.also("fabric", FABRIC).also("series", series).also("size_B", size);
@@ -148,8 +148,8 @@ fn busy(run: &Run, id: &str, quantity: &str, size: u64, spin: &str) -> Vec<Row> 
     all
 }
 
-/// s26: saturation and both readings of the efficiency, where the computation takes as long as the message; of what moves
-/// beside the processor and of what goes through buffers, by the processor.
+/// s26: saturation and both readings of the efficiency, where the computation takes as long as the message. It covers
+/// transfers without the processor, and transfers by the processor through buffers.
 fn saturations(run: &Run) -> Vec<Row> {
     let mut all = Vec::new();
     for (spin, size) in [("fixed", 64 << 10), ("daxpy", 64 << 10), ("daxpy", 256 << 10)] {

@@ -43,8 +43,9 @@ pub struct Deposit {
     pub stride: u64,
     /// How.
     pub series: Series,
-    /// Bytes from a page's boundary to the destination, below [`Deposit::PAGE`]: blocks start and end in part of a
-    /// line, buffer or page, and words that are copied may lie across lines; DMA that cannot start there leaves the block to the processor's stores.
+    /// Bytes from a page's boundary to the destination, below [`Deposit::PAGE`]. Blocks start and end in part of a
+    /// line, buffer or page. Words that are copied may lie across lines. DMA that cannot start there leaves the block
+    /// to the processor's stores.
     pub offset: u64,
 }
 
@@ -69,8 +70,8 @@ pub struct DepositTime {
     pub time: Time,
     /// Payload over time, in bytes per second.
     pub rate: f64,
-    /// Payload rate that no deposit of this series can exceed: the slowest resource at its peak, for a copy the node's
-    /// own contiguous copy.
+    /// Payload rate that no deposit of this series can exceed. It is the slowest resource at its peak; for a copy it is
+    /// the node's own contiguous copy.
     pub bound: Peak,
     /// The resource with the most time in this deposit: a server's work, or waiting for a window.
     pub limiting: String,
@@ -132,8 +133,8 @@ impl Host {
         DepositTime::new(bytes, &outcome, self.bound(bytes, series))
     }
 
-    /// Why a deposit takes another time than the one `before` it, which differs in its stride alone: what each word came
-    /// to at the memory, or the resource that holds words back; each with the resource that limits it.
+    /// Why a deposit takes another time than the one `before` it, which differs in its stride alone. Says what each
+    /// word cost at the memory, or which resource holds words back, and the resource that limits each deposit.
     pub fn why(&self, now: (&Deposit, &str), before: (&Deposit, &str)) -> String {
         let copy = |of: &Deposit| Kernel::Copy { bytes: of.bytes, stride: of.stride, offset: of.offset };
         let ((deposit, limiting), (earlier, limited)) = (now, before);
@@ -178,9 +179,9 @@ impl Host {
         Some(DepositTime::new(bytes, &self.gathered(bytes, stride)?.run(), self.bound_of_peaks(bytes)))
     }
 
-    /// Moves a contiguous block with so many intermediate copies (W01 s3), one after another: none is by the adapter's
-    /// engine; else the sender stores into a buffer, the receiver copies what has arrived there, and the others are
-    /// copies of copies.
+    /// Moves a contiguous block with this many intermediate copies (W01 s3), one after another. With none, the
+    /// adapter's engine moves the block. Otherwise the sender stores into a buffer, the receiver copies what has
+    /// arrived there, and the others are copies of copies.
     ///
     /// # Panics
     /// If `bytes` is 0 or above [`Deposit::MOST_BYTES`].
@@ -205,8 +206,8 @@ impl Host {
         Some(DepositTime::new(bytes, &outcome, self.bound_of_peaks(bytes)))
     }
 
-    /// A contiguous direct deposit while the receiver deposits as much here: the rate is that of one direction. What is
-    /// one for both directions (the host bus with its turnarounds, a B-Link, a LANai) gives each its share.
+    /// A contiguous direct deposit while the receiver deposits as much here. Returns the rate of one direction. A
+    /// resource for both directions (the host bus with its turnarounds, a B-Link, a LANai) gives each its share.
     ///
     /// # Panics
     /// If `bytes` is 0 or above [`Deposit::MOST_BYTES`].

@@ -1,13 +1,13 @@
 //! What stands between a program and the network: memory, host bus, adapter.
 //!
-//! A [`Host`] is read from a fabric's catalog parameters; [`Host::deposit`] then tells how long a remote store of a
-//! block takes, contiguous or with a stride (K98's first level, direct deposit), and what held it back. A transfer is a
-//! pipeline of bursts, packets or words through servers with windows, run on the event core in whole picoseconds;
-//! nothing here is fitted to a curve that it predicts.
+//! A [`Host`] is read from a fabric's catalog parameters. [`Host::deposit`] then computes how long a remote store of a
+//! block takes, contiguous or with a stride, and what limits it. That is K98's first level, direct deposit. A transfer
+//! is a pipeline of bursts, packets or words through servers with windows. It runs on the event core in whole
+//! picoseconds. No parameter is fitted to a curve that the model predicts.
 //!
-//! Programs on simulated ports ([`crate::port`]) take their pace from here: what a transfer alone takes there is what the
-//! model says (`tests/feeding.rs`), so that every feature shows in `hotlink simulate deposit` and in all that runs over
-//! the message stack. Where each is, and the test that fails without it:
+//! Programs on simulated ports ([`crate::port`]) take their pace from here. A transfer alone takes there the time that
+//! the model gives (`tests/feeding.rs`). Every feature therefore shows in `hotlink simulate deposit` and in all
+//! programs over the message stack. The table names the place of each feature, and the test that fails without it:
 //!
 //! | feature | where | test |
 //! |---|---|---|
@@ -25,14 +25,14 @@
 //! | kernel TCP/IP: copies, checksums, segments | `port::kernel` | `tests/kernel.rs` |
 //! | Elan: thread, events, DMA window | [`crate::qsnet`] | `each_part_of_the_elan_costs` |
 //!
-//! Programs share the bus packet by packet: what a node sends (stores, DMA reads, descriptors) and what it receives (data,
-//! and the words that tell of them) take their bursts and turnarounds of one bus, whatever the family. A program's stores
-//! hold its processor as long as they take alone, not longer where the bus is busy.
+//! Programs share the bus packet by packet. What a node sends is stores, DMA reads and descriptors; what it receives is
+//! data and the words that announce them. Both take their bursts and turnarounds of one bus, in every family. A
+//! program's stores hold its processor as long as they take alone, and no longer where the bus is busy.
 //!
-//! Interrupts that are not there, and why: the end of DMA on SCI is told by the driver, whose time is in
-//! `dma_setup_time`. GM's and the Elan's programs look at events in their memory: GM's 7 us are "user level" (parameters
-//! P029), QsNet's communication is at user level in P01's own words; that a LANai can interrupt (K98 s13) is for the
-//! kernel's TCP/IP. The T3D's stores need nobody there (K98 s16).
+//! Some interrupts are left out on purpose. The driver reports the end of DMA on SCI, and `dma_setup_time` includes its
+//! time. Programs of GM and of the Elan poll events in their memory. GM's 7 us are "user level" (parameters P029), and
+//! P01 says that QsNet communicates at user level. A LANai can interrupt (K98 s13), but only the kernel's TCP/IP uses
+//! that. The T3D's stores need no processor at their destination (K98 s16).
 //!
 //! ```
 //! use hotlink_sim::host::{Deposit, Host, Series};
@@ -69,7 +69,7 @@ pub enum HostError {
     Unfit(#[from] Unfit),
     /// No family of adapters fits the fabric.
     #[error(
-        "{fabric}: no host model for its adapters; there are models for SCI rings, Myrinet on a host bus and the Cray T3D (k98-sci, k98-clustar, k98-myrinet, k98-t3d, w01-sci-d330)"
+        "{fabric}: no host model for its adapters. Models exist for SCI rings, Myrinet on a host bus and the Cray T3D (k98-sci, k98-clustar, k98-myrinet, k98-t3d, w01-sci-d330)"
     )]
     NoFamily {
         /// The fabric.

@@ -1,10 +1,10 @@
 //! Myrinet: host DMA, a processor (LANai) that handles every packet, and staging memory (K98 s12, s18).
 //!
-//! A block leaves in packets of a page: host DMA brings a page into staging memory, the LANai sends it, the network
-//! DMA of the receiver takes it in, host DMA writes it to memory; all engines work at the same time. The host DMA is one
-//! for both directions, on the host bus; the two network DMAs have a channel each. A strided deposit makes the
-//! receiver's LANai start one DMA for each word, and the sender's where it gathers words (K98 s13). There are no remote
-//! loads.
+//! A block leaves in packets of a page. Host DMA brings a page into staging memory, and the LANai sends it. The
+//! receiver's network DMA takes it in, and host DMA writes it to memory. All engines work at the same time. One host
+//! DMA serves both directions on the host bus; the two network DMAs have a channel each. A strided deposit makes the
+//! receiver's LANai start one DMA for each word, and the sender's too where it gathers words (K98 s13). There are no
+//! remote loads.
 
 use super::{Bus, Channel};
 use hotlink_bound::Peak;
@@ -89,8 +89,8 @@ impl Myrinet {
         pipeline
     }
 
-    /// Word by word: one side's work is a DMA for each, the other's its share of a packet. A packet's own way to where words
-    /// are scattered comes before that; from where they are gathered, after.
+    /// Word by word: one side's work is a DMA for each, the other's its share of a packet. A packet's own path to where
+    /// words are scattered comes before that; from where they are gathered, after.
     fn strided(&self, bytes: u64, gathers: bool) -> Pipeline {
         let first = bytes.min(self.page);
         let moved = if gathers { self.bus.write(first, self.burst) } else { self.bus.read(first, self.burst) };

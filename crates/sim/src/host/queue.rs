@@ -1,5 +1,5 @@
-//! A queue of DMA operations: the processor writes descriptors while the engine works, until the queue is full; the end
-//! of an operation is found by polling or told by an interrupt.
+//! A queue of DMA operations: the processor writes descriptors while the engine works, until the queue is full. Polling
+//! or an interrupt reports the end of an operation.
 
 use super::deposit::DepositTime;
 use super::{Adapter, Host};
@@ -8,7 +8,7 @@ use hotlink_fabric::units::Time;
 /// How the processor learns that an operation has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Completion {
-    /// It looks until it sees it: no time of its own.
+    /// The processor polls until it sees the end, which takes no time of its own.
     Poll,
     /// The adapter interrupts it (`interrupt_time`).
     Interrupt,
@@ -72,7 +72,7 @@ impl Host {
         for (_, load) in &mut outcome.load {
             load.0 *= operations;
         }
-        outcome.charge("DMA set-up and completion", Time(time.0.saturating_sub(transfer.0 * operations)));
+        outcome.charge("DMA setup and completion", Time(time.0.saturating_sub(transfer.0 * operations)));
         outcome.time = time;
         let bound = self.bound_of_peaks(bytes);
         Some(DepositTime::new(bytes * operations, &outcome, bound))
@@ -88,7 +88,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// One at a time: all in a row. With room for two, the shorter of set-up and transfer hides behind the longer.
+        /// At depth one, operations run in a row. With room for two, the shorter of setup and transfer hides behind the
+        /// longer.
         #[test]
         fn a_queue_takes_its_closed_form(setup in 0u64..1000, transfer in 1u64..1000, notice in 0u64..100, n in 1u64..50) {
             let queue = |depth, notice| Queue { depth, setup: Time(setup), notice: Time(notice) };

@@ -3,7 +3,7 @@
 //! A contiguous run of stores fills a stream buffer, which leaves as one SCI packet. A store elsewhere sends what the
 //! buffer holds as a small packet, so that strided words travel one by one. A buffer is taken until its packet's
 //! response is back: stream buffers times payload, over the round trip, bounds the rate. Bus-master DMA makes full
-//! packets after a set-up.
+//! packets after its setup.
 
 use super::{Bus, Channel};
 use hotlink_bound::Peak;
@@ -85,8 +85,8 @@ impl Sci {
         self.packets(&source, bytes, self.buffer_bytes, offset)
     }
 
-    /// The processor loads `bytes` of remote words: the bridge fetches ahead as much as a stream buffer holds of a
-    /// contiguous run, else a word, and the processor waits for each; it takes what has come word by word.
+    /// The processor loads `bytes` of remote words. Of a contiguous run the bridge prefetches as much as a stream
+    /// buffer holds, otherwise one word. The processor waits for each prefetch, and reads the data word by word.
     pub fn fetch(&self, bytes: u64, stride: u64, offset: u64) -> Option<Pipeline> {
         let one_load = self.fetch_after(WORD, 2, 0, Time::ZERO).run().time;
         let rest = Time(self.read_latency?.0.saturating_sub(one_load.0));
@@ -116,8 +116,8 @@ impl Sci {
         pipeline
     }
 
-    /// Bytes of SCI packets that carry `bytes` of one stream buffer: one packet if full, else as many of the smallest
-    /// data field as it takes.
+    /// Bytes of SCI packets that carry `bytes` of one stream buffer. A full buffer leaves as one packet, part of one as
+    /// packets of the smallest data field.
     fn on_wire(&self, bytes: u64) -> u64 {
         if bytes >= self.buffer_bytes {
             bytes + self.overhead
@@ -157,8 +157,8 @@ impl Sci {
         pipeline
     }
 
-    /// Time that the engine takes between two pages that do not lie beside each other, which are two operations of its
-    /// chain: it waits for the responses of the first and reads the descriptor of the second.
+    /// Time that the engine takes between two pages that are not contiguous, which are two operations of its chain. It
+    /// waits for the responses of the first operation and reads the descriptor of the second.
     pub fn page_time(&self) -> Time {
         let last = self.packets(&Source::Dma, self.buffer_bytes, self.buffer_bytes, 0);
         let round: u64 = last.steps.iter().skip(1).map(|step| step.service[0].0 + step.latency.0).sum();
@@ -173,7 +173,7 @@ impl Sci {
         let write = |bytes| self.bus.write(bytes, self.write_burst);
         let load = pipeline.step(processor, work, Time::ZERO);
         let store = pipeline.step(bus, write, Time::ZERO);
-        // While one item's bursts drain the next one's fill, however many bursts an item is.
+        // While one item's bursts drain, the next one's fill, for any number of bursts of an item.
         let size = (self.write_buffers / bursts(unit)).max(self.write_buffers.min(2));
         pipeline.windows.push(Window { name: "write buffers", from: load, to: store, size });
         store

@@ -1,4 +1,4 @@
-//! Cray T3D: stores to remote memory through the annex, put there by a deposit engine with its own way to memory
+//! Cray T3D: stores to remote memory through the annex, put there by a deposit engine with its own path to memory
 //! (K98 s16, s22).
 //!
 //! The network interface sends what the processor's write buffer holds: a line of a contiguous run, else a word. The
@@ -68,8 +68,8 @@ impl T3d {
         pipeline
     }
 
-    /// The processor loads `bytes` of remote words `stride` apart: each word is asked for through the prefetch queue and
-    /// read by the engine there without its processor.
+    /// The processor loads `bytes` of remote words `stride` apart. It requests each word through the prefetch queue,
+    /// and the remote engine reads it without the remote processor.
     pub fn fetch(&self, memory: &Memory, bytes: u64, stride: u64) -> Option<Pipeline> {
         let one_load = self.fetch_after(memory, WORD, 2, Time::ZERO).run().time;
         let rest = Time((self.read_latency? + self.annex).0.saturating_sub(one_load.0));

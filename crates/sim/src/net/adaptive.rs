@@ -1,10 +1,12 @@
-//! Adaptive routing: at each device with several ways on, the least occupied one.
+//! Adaptive routing: at each device with several paths on, the least occupied one.
 //!
-//! The choice falls when a packet's head is at the front of its input (QsNet's Elite switches choose an output on the way
-//! up like this) and stands: the packet then waits for that output. Least occupied: fewest packets that wait for the
-//! server or hold it, then the most room behind it, then by lot. Where a link has more virtual channels than the routing
-//! tells apart, a packet takes one that is free. Only ways that the routing offers are chosen from, so
-//! the routing's freedom from deadlock holds; packets of a message may overtake one another.
+//! A packet chooses when its head is at the front of its input, as QsNet's Elite switches choose an output on the
+//! ascent. The choice stands: the packet then waits for that output. The least occupied path has the fewest packets
+//! that wait for the server or hold it, then the most room behind it. A lot decides between equals.
+//!
+//! Where a link has more virtual channels than the routing distinguishes, a packet takes one that is free. A packet
+//! chooses only among paths that the routing offers, so the routing stays free of deadlock. Packets of a message may
+//! overtake one another.
 
 use super::pool::{AGAIN, Packet};
 use super::{CROWD, Net};
@@ -15,8 +17,8 @@ use hotlink_fabric::rng::mix;
 use hotlink_fabric::routing::{Hop, State, Trip};
 use std::ops::Range;
 
-/// Ways on a tree that differ in their channels alone: a choice is known by any of its ways, and reads what it compares from
-/// one place.
+/// Paths on a tree that differ in their channels alone. Any of its paths identifies a choice, which reads what it
+/// compares from one place.
 #[derive(Debug, Default)]
 pub(super) struct Sets {
     /// Those of a set lie together, and so do their places in [`Net::crowds`].
@@ -26,7 +28,7 @@ pub(super) struct Sets {
 }
 
 impl Net<'_> {
-    /// Gives each server its place among the crowds: on a tree by sets of ways, and one for all that nobody chooses.
+    /// Gives each server its place among the crowds: on a tree by sets of paths, and one for all that nobody chooses.
     pub(super) fn place_crowds(&mut self) {
         (0..).zip(&mut self.servers).for_each(|(place, server)| server.place = place);
         let Some(crowds) = self.crowds.as_mut().filter(|_| self.sees_room) else { return };
@@ -53,7 +55,7 @@ impl Net<'_> {
         }
     }
 
-    /// Turns a packet that has reached a choice to the least occupied way; the rest of its route follows.
+    /// Turns a packet that has reached a choice to the least occupied path; the rest of its route follows.
     #[inline]
     pub(super) fn choose_way(&mut self, packet: u32) {
         if self.buffer.stays_open {
@@ -68,7 +70,7 @@ impl Net<'_> {
         }
     }
 
-    /// Chooses among the ways from where a packet's own was drawn.
+    /// Chooses among the paths from where a packet's own was drawn.
     fn choose_again(&mut self, packet: u32) {
         let Packet { here, stage, index, message, .. } = self.packets.items[packet as usize];
         let state = self.routes.chosen_at(packet, u32::from(stage));
@@ -80,14 +82,14 @@ impl Net<'_> {
         let choice = self.plan.choice(from, to, message, 0) | u64::from(index & !AGAIN);
         let trip = self.plan.trip(from, to, choice);
         let hop = self.least_of_any(state, trip, mix(choice ^ u64::from(stage)) as usize);
-        // Nothing to turn where the least occupied way is the one drawn.
+        // Nothing to turn where the least occupied path is the one drawn.
         let drawn = |hop: &Hop| self.plan.server_of_channel(hop.channel) == self.server_of(here.lane);
         if let Some(hop) = hop.filter(|hop| !drawn(hop)) {
             self.turn(packet, hop, trip, choice, inner);
         }
     }
 
-    /// Continues a way that stays open.
+    /// Continues a path that stays open.
     fn go_on(&mut self, packet: u32) {
         let Packet { here, ahead, stage, index, message, trip: lot, .. } = self.packets.items[packet as usize];
         let (to, phase, inner) = ahead.goal();
@@ -120,7 +122,7 @@ impl Net<'_> {
         }
     }
 
-    /// The least occupied of the ways on, whatever the routing.
+    /// The least occupied of the next paths, in any routing.
     #[inline(never)]
     fn least_of_any(&mut self, state: State, trip: Trip, lot: usize) -> Option<Hop> {
         let alike = self.plan.fabric.alike(state, trip.destination).filter(|_| self.outage.is_none());
@@ -146,7 +148,7 @@ impl Net<'_> {
         hop
     }
 
-    /// Puts the way found in place of a packet's own from its stage on.
+    /// Puts the path found in place of a packet's own from its stage on.
     #[inline]
     pub(super) fn take_detour(&mut self, packet: u32) {
         let p = &mut self.packets.items[packet as usize];
@@ -155,8 +157,8 @@ impl Net<'_> {
         self.keep_way(packet, u32::from(stage));
     }
 
-    /// Writes down the way found as a packet's own from `stage` on. The first two are in its record; where choices see all
-    /// room, nobody looks back at them.
+    /// Writes the chosen path down as a packet's own from `stage` on. The first two stages are in its record; where
+    /// choices see all room, nobody reads them again.
     #[inline]
     pub(super) fn keep_way(&mut self, packet: u32, stage: u32) {
         let held = if self.sees_room { self.buffer.stages.len().min(2) } else { 0 };
@@ -201,7 +203,7 @@ impl Net<'_> {
         places.start + at
     }
 
-    /// The number of the least occupied of `count` ways whose channel has a rate, of equals the first from `lot` on.
+    /// The number of the least occupied of `count` paths whose channel has a rate, of equals the first from `lot` on.
     #[inline]
     fn least_occupied(&self, count: usize, lot: usize, way: impl Fn(usize) -> Option<(Channel, u8)>) -> Option<usize> {
         let crowds = self.crowds.as_ref()?;
@@ -219,7 +221,7 @@ impl Net<'_> {
             let shut =
                 self.admission == Admission::UntilPaused && self.servers[server as usize].closed >> channel & 1 != 0;
             let crowd = (crowds[server as usize] / CROWD) as u32 + u32::from(shut);
-            // Most ways are told apart by those that wait there: the room behind comes from elsewhere in memory.
+            // The packets that wait decide between most paths; the room behind comes from elsewhere in memory.
             if least.is_some_and(|(fewest, ..)| crowd > fewest) {
                 continue;
             }

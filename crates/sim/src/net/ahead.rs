@@ -1,9 +1,9 @@
 //! Asking memory ahead of time for what the next events need.
 //!
-//! A loaded network keeps more packets than caches hold, and an event finds what it needs only by way of something else: a
-//! server by its event, the packet at the front of the server's lane, the stages of that packet's route. Events to come
-//! are therefore looked at in groups, a group farther off for the first of these steps, a nearer one for the next, each
-//! asking for what the step after it reads.
+//! A loaded network keeps more packets than caches hold. An event reaches its data only through a chain. It leads to a
+//! server, the server's lane to the packet at its front, and that packet to the stages of its route. The loop therefore
+//! prefetches for groups of future events. For a group farther off it prefetches the first link of the chain, for a
+//! nearer group the next. Each step prefetches what the step after it reads.
 
 use super::{Net, kind};
 use crate::plan::NONE;
@@ -118,7 +118,7 @@ impl Net<'_> {
         }
     }
 
-    /// Then: the ways on of these packets; those that wait for room in the buffer.
+    /// Then: the paths on of these packets; those that wait for room in the buffer.
     #[inline]
     fn ask_ways(&self, event: Event) {
         if event.kind() == kind::DONE {
@@ -129,7 +129,7 @@ impl Net<'_> {
         }
     }
 
-    /// At last: the ways on of the latter.
+    /// At last: the paths on of the latter.
     #[inline]
     fn ask_ways_upstream(&self, event: Event) {
         if event.kind() == kind::DONE

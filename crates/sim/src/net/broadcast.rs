@@ -1,21 +1,26 @@
-//! Hardware broadcast: a worm that switches replicate on its way down.
+//! Hardware broadcast: a worm that switches replicate on its path down.
 //!
-//! A packet to a range of nodes climbs to the least switch over the range and is copied there and below to every way
-//! down that leads into the range ([`crate::plan::BroadcastTree`]). A switch copies as slowly as the slowest copy goes:
-//! what lies in an input buffer stays until all copies have taken it, so that a blocked copy holds the channels of the
-//! worm behind it and of its sisters. A channel is let go once all of the packet fits into the buffers ahead on every way,
-//! from the source on (see [`super::worm`] for one way); a packet is acknowledged when its head has
-//! reached all nodes.
+//! A packet to a range of nodes climbs to the lowest switch over the range. It is copied there and below to every path
+//! down that leads into the range ([`crate::plan::BroadcastTree`]). A switch copies at the pace of its slowest copy.
+//! Data stay in an input buffer until all copies have taken them. A blocked copy therefore holds the channels of the
+//! worm behind it and of its sisters.
+//!
+//! The worm releases a channel once all of the packet fits into the buffers ahead on every path, from the source on.
+//! (For one path see [`super::worm`].) A packet is acknowledged when its head has reached all nodes.
 //!
 //! **Deadlock.** Two broadcasts that reach two switches in different orders would each hold what the other waits for.
-//! Every broadcast therefore turns at the same switch of those that cover its range (the first way up, never an adaptive
-//! one), and a switch copies one broadcast at a time: the next begins there when the tail of the one before has left
-//! it. All broadcasts then pass all switches that they share in one order: that of the switch highest up that they share,
-//! for the ways from there are the same. A broadcast waits only for an earlier one, or for a channel further down that a
-//! unicast packet holds, which in turn waits only for channels below its own. On the way up a packet waits only for
-//! channels further up, or for its turn at the switch where it turns. No cycle is left: channels up by level, turns, and
-//! channels down by level are an order in which every packet waits for what comes later, and nodes always take what
-//! reaches them. A test below lets broadcasts turn at several switches, and sees the deadlock.
+//! Every broadcast therefore turns at the same switch of those that cover its range: the first path up, never an
+//! adaptive one. A switch copies one broadcast at a time. The next begins there when the tail of the one before has
+//! left it. All broadcasts then pass the switches that they share in one order, that of the highest shared switch. The
+//! paths from there are the same.
+//!
+//! A broadcast waits only for an earlier one, or for a channel further down that a unicast packet holds. That packet in
+//! turn waits only for channels below its own. On the ascent a packet waits only for channels further up, or for its
+//! turn at the switch where it turns.
+//!
+//! No cycle is left. Channels up by level, turns, and channels down by level form an order in which every packet waits
+//! for what comes later. Nodes always accept what reaches them. A test below lets broadcasts turn at several switches,
+//! and expects the deadlock.
 
 use super::pool::Worm;
 use super::{List, Net, kind, worm};
@@ -32,9 +37,10 @@ struct Replica {
     channel: u32,
     /// When the tail will have left it, as far as known.
     bound: u64,
-    /// Bytes that fit into the buffers from here on, on the way with the least room; 0 until the head has started here.
+    /// Bytes that fit into the buffers from here on, on the path with the least room; 0 until the head has started
+    /// here.
     fits: u64,
-    /// The copy that started here; its delivery is told once all of it can arrive.
+    /// The copy that started here; its delivery is reported once all of it can arrive.
     packet: u32,
     /// Stages after it whose heads have not started.
     waiting: u32,
@@ -48,7 +54,7 @@ struct Cast {
     replicas: Vec<Replica>,
     /// Nodes not reached yet.
     left: u32,
-    /// Adapters that the head is not on its way to yet.
+    /// Adapters to which the head is not yet under way.
     heads: u32,
 }
 
@@ -60,14 +66,14 @@ pub(super) struct Casts {
     free: Vec<u32>,
     /// By vertex: whether a broadcast is in its turn there, and which wait.
     turns: Vec<Turn>,
-    /// By which of the ways up: 0, but in the test that shows why it must be the same for all.
+    /// By which of the paths up: 0, but in the test that shows why it must be the same for all.
     way_up: fn(u32) -> usize,
     way: Vec<Stage>,
     states: Vec<State>,
 }
 
 impl Casts {
-    /// Nodes that each packet of a message goes to by `tree`.
+    /// Nodes to which `tree` leads each packet of a message.
     #[inline]
     pub(super) fn copies(&self, tree: u32) -> u32 {
         if tree == NONE { 1 } else { self.trees[tree as usize].copies }
@@ -96,8 +102,8 @@ struct Turn {
 }
 
 impl Net<'_> {
-    /// Posts a message of `bytes` from node `from` to the nodes `range[0]` to `range[1]` now: the network itself copies
-    /// its packets. It is delivered when all of it is at all of them; `tag` comes back with it. `inner`: from adapter to
+    /// Posts a message of `bytes` from node `from` to the nodes `range[0]` to `range[1]` now; the network itself copies
+    /// its packets. It is delivered when all of it is at all of them, and returns `tag`. `inner`: from adapter to
     /// adapters, as [`Net::post_inner`].
     ///
     /// # Errors
@@ -139,7 +145,7 @@ impl Net<'_> {
         &self.casts.trees[tree as usize]
     }
 
-    /// Puts the way of the first copy of a packet into the buffer; gives the switches on the longest.
+    /// Puts the path of the first copy of a packet into the buffer; gives the switches on the longest.
     pub(super) fn first_copy(&mut self, tree: u32) -> u32 {
         let (tree, out) = (&self.casts.trees[tree as usize], &mut self.buffer);
         out.stages.clear();
@@ -163,8 +169,8 @@ impl Net<'_> {
         self.worms[packet as usize] = Worm { behind: NONE, tail: 0, cast, at: 0 };
     }
 
-    /// A packet of a broadcast is at the front of the input buffer behind its stage: it waits for its turn if the switch
-    /// copies another, else goes all its ways.
+    /// A packet of a broadcast is at the front of the input buffer behind its stage. It waits for its turn if the
+    /// switch copies another broadcast; otherwise it takes all its paths.
     pub(super) fn ask_all(&mut self, packet: u32) {
         let Worm { cast, at, .. } = self.worms[packet as usize];
         let tree = &self.casts.trees[self.casts.packets[cast as usize].tree as usize];
@@ -215,7 +221,7 @@ impl Net<'_> {
         }
     }
 
-    /// Another copy of a packet, which goes on by the stage `at`.
+    /// Another copy of a packet, which continues at the stage `at`.
     fn copy(&mut self, packet: u32, tree: u32, at: u32) -> u32 {
         let p = self.packets.items[packet as usize];
         let own_tree = &self.casts.trees[tree as usize];
@@ -234,7 +240,7 @@ impl Net<'_> {
         copy
     }
 
-    /// A copy starts on `channel`: what the tail can now leave, on all ways, is let go.
+    /// A copy starts on `channel`: what the tail can now leave, on all paths, is released.
     pub(super) fn hold_copy(&mut self, packet: u32, channel: u32, took: u64, last: bool) {
         let Worm { cast, at, .. } = self.worms[packet as usize];
         let bytes = u64::from(self.packets.items[packet as usize].wire());
@@ -260,7 +266,8 @@ impl Net<'_> {
         self.let_go(cast, at, bytes);
     }
 
-    /// A copy's head starts on the stage `at`: if it is the last link of the last copy, the packet's acknowledgement is due.
+    /// A copy's head starts on the stage `at`: if it is the last link of the last copy, the packet's acknowledgement is
+    /// due.
     fn near_an_adapter(&mut self, packet: u32, cast: u32, at: u32) {
         let tree = &self.casts.trees[self.casts.packets[cast as usize].tree as usize];
         let ends = tree.kids(at).iter().all(|&kid| !self.is_link(tree.stages[kid as usize].lane));
@@ -274,8 +281,8 @@ impl Net<'_> {
         }
     }
 
-    /// Carries what now fits in front of a copy up to the stages before it, from `stage` on; gives the topmost of them
-    /// that has not been let go.
+    /// Carries what now fits in front of a copy up to the stages before it, starting at `stage`. Returns the topmost
+    /// stage that is still held.
     fn fill(&mut self, cast: u32, mut stage: u32, (took, bytes): (u64, u64)) -> Option<u32> {
         let (mut between, mut top) = (0, None);
         while stage != NONE {
@@ -296,8 +303,8 @@ impl Net<'_> {
         top
     }
 
-    /// Lets go of `stage` if all of the packet fits in front of it, and of the stages after it: a copy gets no more than
-    /// the slowest of its sisters has taken, so that its own channels are held until the packet fits everywhere.
+    /// Releases `stage`, and the stages after it, if all of the packet fits in front of it. A copy gets no more than
+    /// the slowest of its sisters has taken. Its own channels are therefore held until the packet fits everywhere.
     fn let_go(&mut self, cast: u32, stage: u32, bytes: u64) {
         let own = &mut self.casts.packets[cast as usize];
         let tree = &self.casts.trees[own.tree as usize];
@@ -367,8 +374,8 @@ impl Net<'_> {
         }
     }
 
-    /// The tail of one of several copies has left its channel; true if it was the last, and the input buffer `feeder`
-    /// before them is empty.
+    /// The tail of one of several copies has left its channel. Returns true if it was the last, and the input buffer
+    /// `feeder` before them is empty.
     pub(super) fn copy_has_left(&mut self, lane: u32, feeder: u32) -> bool {
         let hold = &mut self.holds[feeder as usize];
         if hold.copies == 0 {

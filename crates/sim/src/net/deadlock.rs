@@ -14,8 +14,8 @@ impl Net<'_> {
         if is_over { Some(self.deadlock(None)) } else { frozen() }
     }
 
-    /// A lane, if there is one, whose packets wait for room that only such as wait themselves could make. Not for worms,
-    /// which wait for one another; nor where echoes make room, or packets are dropped.
+    /// A lane, if there is one, whose packets wait for room that only waiting packets could make. It does not apply to
+    /// worms, which wait for one another, nor where echoes make room or packets are dropped.
     fn frozen(&self) -> Option<u32> {
         let by_room = matches!(self.admission, Admission::Part | Admission::Whole | Admission::UntilPaused);
         if !by_room || self.passage == Passage::Worm || self.repair_awaited() {
@@ -46,8 +46,8 @@ impl Net<'_> {
         }
     }
 
-    /// The error for packets that are left when no event is: the cycle of resources that wait for one another, from a lane
-    /// on that waits.
+    /// The error for packets that are left when no event is: the cycle of resources that wait for one another. The
+    /// search starts at the lane `from`, if given.
     pub(super) fn deadlock(&self, from: Option<u32>) -> SimError {
         let wants = self.wants();
         let any = || wants.iter().position(|&want| want != NONE).unwrap_or(0) as u32;

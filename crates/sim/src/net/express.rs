@@ -1,13 +1,14 @@
 //! A packet alone in the network crosses it in one step.
 //!
-//! When a packet's head arrives and no other packet, message or timer exists, nothing can happen before its delivery but
-//! its own way: every server ahead is idle, every buffer empty, and the workload is not asked. Its starts, and how long a
-//! worm holds each channel, then follow one from another without the queue, by the same rules as in
-//! [`transfer`](super::transfer) and [`worm`](super::worm). Only its delivery is an event, and the end of what it holds
-//! already. Counts other than that of events, times and the busy time of servers are the same as step by step.
+//! When a packet's head arrives and no other packet, message or timer exists, only its own course can happen before its
+//! delivery. Every server ahead is idle, every buffer is empty, and the workload is not asked. Each start, and how long
+//! a worm holds each channel, then follow without the queue, by the rules of [`transfer`](super::transfer) and
+//! [`worm`](super::worm). Only the delivery, and the end of what the packet already holds, are events. Times, the busy
+//! time of servers and the other counts are the same.
 //!
-//! Not for networks in which an arrival decides anything (SCI receivers, dropping switches, adaptive ways, marks,
-//! broadcasts), that something may fail in, or whose ways may come by the same link twice (Valiant routing).
+//! This does not apply where an arrival decides anything (SCI receivers, dropping switches, adaptive paths, marks,
+//! broadcasts). Nor does it apply where something may fail, or where a path may use the same link twice (Valiant
+//! routing).
 
 use super::{Net, Packet, kind, worm};
 use crate::plan::NONE;
@@ -34,7 +35,7 @@ impl Net<'_> {
             && !self.plan.fabric.routing.is_valiant()
     }
 
-    /// Takes a packet that has arrived at a stage through the rest of its way if it is alone.
+    /// Takes a packet that has arrived at a stage through the rest of its path if it is alone.
     #[inline]
     pub(super) fn express(&mut self, packet: u32) -> bool {
         if self.packets.live != 1 || self.messages.live != 1 || self.timers != 0 || !self.expresses {
@@ -96,7 +97,8 @@ impl Net<'_> {
         self.lanes[input as usize].room += u64::from(p.wire()).min(self.buffer_behind(input)) as i32;
     }
 
-    /// The last of `held` has begun at `at`: lets go of those whose end is now known, from `freed` on; gives how many are.
+    /// The last of `held` has begun at `at`. Releases those whose end is now known, from `freed` on, and returns their
+    /// number.
     fn let_go_alone(&mut self, held: &mut [Held], freed: usize, (at, took): (u64, u64), p: &Packet) -> usize {
         let (bytes, last) = (u64::from(p.wire()), held.len() - 1);
         let ahead = if p.here.is_last() { u64::MAX } else { self.buffer_behind(held[last].channel) };

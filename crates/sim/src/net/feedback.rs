@@ -1,11 +1,13 @@
-//! Transports drive flows: [`hotlink_transport`] says when the next packet of a message may leave, and hears of each packet
-//! that has arrived one way back later.
+//! Transports drive flows: [`hotlink_transport`] decides when the next packet of a message may leave. It learns of each
+//! packet's arrival one return path later.
 //!
-//! A flow is a queue pair, whose messages leave one after the other, or a message of its own. Its round trip runs from the
-//! start in the sender's host to the arrival, and back over the route that the topology has from receiver to sender. An
-//! acknowledgement passes every queue and takes no room on a link (a class of its own with priority). Packets of other flows that wait in the
-//! sender's own adapter are no delay of the network: there the idle time counts. A packet leaves marks and telemetry at
-//! switches' links alone, and both say what waits there for the link as the packet begins to cross it.
+//! A flow is a queue pair, whose messages leave one after the other, or a single message. Its round trip runs from the
+//! start in the sender's host to the arrival, and back over the topology's route from receiver to sender. An
+//! acknowledgement passes every queue and takes no bandwidth of a link, like a class with priority.
+//!
+//! Packets of other flows that wait in the sender's own adapter are no delay of the network, so only the idle time
+//! counts there. A packet collects marks and telemetry only at links of switches. Both describe what waits there for
+//! the link when the packet begins to cross it.
 
 use super::pool::{AGAIN, Packet};
 use super::{Linked, List, Net, Pool, kind};
@@ -41,7 +43,7 @@ impl Linked for Trip {
 struct Idle {
     /// From the start to the first link.
     host_ps: u64,
-    /// The way back.
+    /// The path back.
     back_ps: u64,
 }
 
@@ -66,7 +68,7 @@ pub(super) fn pairs(settings: &Settings) -> Option<Pairs> {
     settings.transport.is_none_or(|config| config.connections == Connections::Pair).then(HashMap::new)
 }
 
-/// Flows at work.
+/// Flows in operation.
 pub(super) struct Feedback {
     flows: Flows,
     config: Config,
@@ -122,7 +124,7 @@ impl Net<'_> {
         }
         let m = self.messages.items[message as usize];
         let stream = self.stream_of(message);
-        // A queue pair is judged by full packets, whatever its first message is.
+        // A queue pair is judged by full packets, for any first message.
         let (payload, overhead) = match stream {
             Some(_) => {
                 let full = self.plan.packet_bytes;
@@ -133,7 +135,7 @@ impl Net<'_> {
         let Some(mut feedback) = self.feedback.take() else { return };
         let (host_ps, there_ps, rate) = self.idle_times(feedback.host_stages, payload, payload + overhead);
         let choice = self.plan.choice(m.to, m.from, message, 0);
-        // The way there stands in where links that are down leave no way back.
+        // The path there stands in where links that are down leave no path back.
         let back = self.plan.route(m.to, m.from, choice, &mut feedback.back).map(|()| feedback.back.latency_ps);
         let idle = Idle { host_ps, back_ps: back.unwrap_or(self.buffer.latency_ps) };
         let path = Path {
@@ -164,7 +166,7 @@ impl Net<'_> {
     fn by_pair(&self, message: u32) -> bool {
         self.pairs.is_some() && !self.messages.items[message as usize].inner
     }
-    /// A message wants to begin. `false`: others of its queue pair are before it, and it is told when they have left.
+    /// A message wants to begin. `false`: others of its queue pair are before it, and it starts when they have left.
     pub(super) fn takes_pair(&mut self, message: u32) -> bool {
         let Some(stream) = self.stream_of(message) else { return true };
         let Some(pairs) = &mut self.pairs else { return true };
@@ -194,7 +196,8 @@ impl Net<'_> {
         }
         next.filter(|&next| self.takes_pair(next))
     }
-    /// Of a packet alone on the route in the buffer: time to the first link, time to its arrival, rate of that link.
+    /// Times of a packet that is alone on the route in the buffer: to the first link, to its arrival. Also that link's
+    /// rate.
     fn idle_times(&mut self, host_stages: u16, payload: u32, wire: u32) -> (u64, u64, f64) {
         let took = |net: &mut Self, stage: usize| {
             let lane = net.buffer.stages[stage].lane;
@@ -298,7 +301,7 @@ impl Net<'_> {
             self.resume_flow(message);
         }
     }
-    /// Whether the next packet of a flow has to wait; it is then looked at again in time.
+    /// Whether the next packet of a flow has to wait. The flow is then checked again in time.
     pub(super) fn holds_back(&mut self, message: u32) -> bool {
         let Some(feedback) = &mut self.feedback else { return false };
         let flow = self.asides[message as usize].flow;
@@ -347,13 +350,14 @@ impl Net<'_> {
             feedback.backlog[server as usize] = 0;
         }
     }
-    /// Whether a packet in want of room is let in all the same: an adapter never drops what its own host sends under a
+    /// Whether a packet that finds no room is let in anyway: an adapter never drops what its own host sends under a
     /// transport.
     pub(super) fn is_own(&self, p: &Packet) -> bool {
         self.feedback.as_ref().is_some_and(|feedback| p.stage <= feedback.host_stages)
     }
-    /// After how long the sender of a packet that finds no room here sends it again: where switches trim, its header goes on
-    /// to the receiver before all else, which asks for it again; else after a time without an answer.
+    /// The delay after which a sender repeats a packet that finds no room here. Where switches trim, the packet's
+    /// header travels on to the receiver with priority, and the receiver asks for the packet again. Elsewhere the
+    /// sender repeats it after a timeout.
     pub(super) fn again_after(&self, packet: u32) -> u64 {
         match self.feedback.as_ref().filter(|feedback| feedback.config.trims()) {
             Some(feedback) => {

@@ -1,9 +1,9 @@
 //! How messages become packets in the network: the simplest adapter.
 //!
-//! A node takes packets in turn from a few of its messages (its streams); each stream has one packet waiting for the
-//! first server of its way and makes the next when that one starts. Host memory, bus and adapter are servers of the
-//! route like any other. A richer adapter (programmed transfers, DMA queues, a NIC processor) decides in place of
-//! [`Net::offer`] when a packet is ready for the network.
+//! A node serves a few of its messages (its streams) round-robin. Each stream has one packet that waits for the first
+//! server of its route, and makes the next packet when that one starts. Host memory, bus and adapter are servers of the
+//! route like any other. A richer adapter (programmed transfers, DMA queues, a NIC processor) takes the place of
+//! [`Net::offer`], and decides when a packet is ready for the network.
 
 use super::feedback::Stream;
 use super::pool::{AGAIN, Aside, Message, Packet, Worm};
@@ -17,18 +17,18 @@ use hotlink_fabric::units::Time;
 use hotlink_memory::BusUse;
 
 impl<'a> Net<'a> {
-    /// Posts a message of `bytes` from node `from` to node `to` now; `tag` comes back with it.
+    /// Posts a message of `bytes` from node `from` to node `to` now; its delivery returns `tag`.
     ///
     /// # Errors
-    /// A node that does not exist, a message to oneself, or 2^31 packets or more.
+    /// A node that does not exist, a message to the same node, or 2^31 packets or more.
     pub fn post(&mut self, from: u32, to: u32, bytes: u64, tag: u64) -> Result<u32, SimError> {
         let message = self.add_message(from, to, bytes, tag)?;
         self.begin(message);
         Ok(message)
     }
 
-    /// The same of messages that leave one after the other, each when all of the one before it on its `stream` (two ranks
-    /// and a tag) has. Of a transport, two ranks have one connection.
+    /// Like `post`, for messages that leave one after the other. Each leaves once the message before it on its `stream`
+    /// (two ranks and a tag) has left. With a transport, two ranks have one connection.
     ///
     /// # Errors
     /// As [`Net::post`].
@@ -84,8 +84,9 @@ impl<'a> Net<'a> {
         self.open_streams(from);
     }
 
-    /// Lets every node draw its messages from `supply` (given the node: destination and bytes) whenever it has a stream
-    /// free and nothing posted, until that gives `None`: as if all were posted now, without the memory.
+    /// Lets every node draw messages from `supply` whenever it has a free stream and nothing posted, until that returns
+    /// `None`. `supply` receives the node and returns destination and bytes. The effect is that of posting all messages
+    /// now, with less memory.
     ///
     /// # Errors
     /// As [`Net::post`].
@@ -159,7 +160,8 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// All of a message has left, or will never leave: its stream is free for the next of its queue pair, or for any.
+    /// All of a message has left, or will never leave. Its stream is free for the next message of its queue pair, or
+    /// for any.
     fn leave(&mut self, message: u32) {
         let node = self.messages.items[message as usize].from;
         let mut message = message;
@@ -250,7 +252,7 @@ impl<'a> Net<'a> {
         Ok(())
     }
 
-    /// Puts the way of packet `index` into the buffer; gives the switches on it.
+    /// Puts the path of packet `index` into the buffer; gives the switches on it.
     fn way(&mut self, message: u32, index: u32) -> Result<u32, SimError> {
         let m = self.messages.items[message as usize];
         if m.shares {
@@ -336,8 +338,8 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// Sends the acknowledgement of a packet whose head starts on its last link, back by the way that it came: so long
-    /// after its head as the settings say for a full packet, in proportion for a shorter one.
+    /// Sends the acknowledgement of a packet whose head starts on its last link, back along its path. The settings give
+    /// the delay after the head of a full packet. A shorter packet takes proportionally less.
     pub(super) fn acknowledge(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
         let m = &self.messages.items[p.message as usize];

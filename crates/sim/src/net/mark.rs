@@ -1,11 +1,12 @@
 //! Ethernet with marks (ECN) above pause: sources slow down before buffers fill, so that pauses stay rare.
 //!
-//! Coarse, in the manner of DCTCP (Alizadeh et al. 2010) and DCQCN (Zhu et al. 2015), not a model of either. A packet is
-//! marked when it has waited for a server as long as that takes for a share of a buffer (marking by time in the queue:
-//! Bai et al. 2016), and its delivery tells the source at once. A message pauses between its packets: a mark cuts its
-//! rate, once for all that was under way then; a packet without one shortens the pause. Every message begins at full rate:
-//! a short one is over before it learns anything. A machine states shares and cuts (`ecn_*`), or its technology's record
-//! assumes them.
+//! This is a coarse model in the manner of DCTCP (Alizadeh et al. 2010) and DCQCN (Zhu et al. 2015), not a model of
+//! either. Marks follow the time in the queue (Bai et al. 2016). A packet is marked when it has waited for a server as
+//! long as a share of a buffer takes to drain. Its delivery reports the mark to the source at once.
+//!
+//! A message pauses between its packets. A mark cuts its rate, once for all packets that were under way then; a packet
+//! without a mark shortens the pause. Every message begins at full rate, so a short one ends before it learns anything.
+//! A machine states shares and cuts (`ecn_*`), or its technology's record assumes them.
 
 use super::pool::{AGAIN, Packet};
 use super::{Net, kind};
@@ -23,7 +24,7 @@ const SHIFT: u32 = 16;
 pub(super) struct Heeding {
     /// Time between two packets after a mark over that before.
     slower: u64,
-    /// Of its pause that a packet without a mark takes away, and of a packet's time.
+    /// Share of its pause that a packet without a mark removes, and of a packet's time.
     recovery: u64,
     least: u64,
     /// Longest pause, in packet times.
@@ -60,7 +61,7 @@ impl Net<'_> {
     pub(super) fn mark(&mut self, packet: u32, server: u32) {
         let class = self.plan.server_class[server as usize];
         let p = &mut self.packets.items[packet as usize];
-        // Whole nanoseconds, which come round after four seconds.
+        // Whole nanoseconds, which wrap after four seconds.
         let waited = ((self.now / 1000) as u32).wrapping_sub(p.since_ns);
         if p.stage > 0 && u64::from(waited) * 1000 > self.patience[class as usize] && !p.marked {
             self.stats.marks += 1;

@@ -1,15 +1,16 @@
 //! The packet network: servers, lanes, buffers, and the loop that moves packets through them.
 //!
 //! A packet waits in a lane of its stage's server. The server takes one packet at a time and holds it for its
-//! serialisation (`transfer`); a blocked worm holds servers longer (`worm`); an SCI ring link serves passing packets
-//! first and its receiver may refuse (`sci`). Nodes feed their first servers from the messages posted (`inject`).
-//! Ethernet may mark packets so that sources slow down (`mark`); transports decide when packets leave (`feedback`).
-//! Adaptive routing chooses among equal ways as a packet reaches them (`adaptive`); UGAL whether it leaves them (`ugal`).
-//! A switch may replicate a packet to a range of nodes (`broadcast`).
-//! Links and switches may fail, come back and degrade (`outage`).
-//! A packet alone in the network crosses it in one step (`express`).
-//! What the next events need is asked of memory ahead of time (`ahead`).
-//! A network that can no longer move says which resources wait for one another (`deadlock`).
+//! serialisation (`transfer`). A blocked worm holds servers longer (`worm`). An SCI ring link serves passing packets
+//! first, and its receiver may refuse (`sci`). Nodes feed their first servers from the messages posted (`inject`).
+//!
+//! Ethernet may mark packets so that sources slow down (`mark`). Transports decide when packets leave (`feedback`).
+//! Adaptive routing chooses among equal paths as a packet reaches them (`adaptive`); UGAL chooses between minimal and
+//! other paths (`ugal`). A switch may replicate a packet to a range of nodes (`broadcast`). Links and switches may
+//! fail, come back and degrade (`outage`).
+//!
+//! A packet alone in the network crosses it in one step (`express`). The loop prefetches what the next events need
+//! (`ahead`). A network that can no longer move reports which resources wait for one another (`deadlock`).
 //!
 //! A workload drives it by [`Net::post`] and [`Net::advance`]: the network runs until something concerns the workload.
 
@@ -76,7 +77,7 @@ mod kind {
     pub const ACKNOWLEDGE: u8 = 10;
 }
 
-/// A rated resource at work.
+/// A rated resource in operation.
 #[derive(Clone, Copy, Debug)]
 struct Server {
     /// Time spent busy, in picoseconds.
@@ -102,7 +103,7 @@ struct Server {
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     queue: List,
-    /// Room that the first packet needs ([`Net::need`]): kept here so that a look at what can start touches no packet.
+    /// Room that the first packet needs ([`Net::need`]). A copy here lets a check of what can start touch no packet.
     need: i32,
     /// Bytes free in the buffer behind the server; below zero in the headroom of a paused Ethernet link.
     room: i32,
@@ -118,7 +119,7 @@ struct Pace {
     ring: bool,
     crossbar: bool,
     buffer: u32,
-    /// Room in it from which on, down and up, its link is paused and goes on (pause only).
+    /// Room in it at which its link is paused (falling) and resumes (rising); pause only.
     pauses_at: i32,
     resumes_at: i32,
     bytes: u32,
@@ -175,13 +176,13 @@ pub struct Stats {
     pub retries: u64,
     /// Packets dropped and sent again.
     pub drops: u64,
-    /// Packets that left the minimal way (UGAL).
+    /// Packets that left the minimal path (UGAL).
     pub detours: u64,
     /// Packets marked because they waited too long (ECN).
     pub marks: u64,
     /// Packets lost on links that were down; all but those of store-and-forward networks are sent again.
     pub lost: u64,
-    /// Packets that never arrive: lost for good, or with no way left.
+    /// Packets that never arrive: lost for good, or with no path left.
     pub gone: u64,
     /// Messages that have such packets.
     pub lost_messages: u64,
@@ -203,16 +204,17 @@ pub struct Net<'a> {
     passage: Passage,
     /// How long a packet waits for a server of each class before it is marked (ECN only).
     patience: Vec<u64>,
-    /// What packets wait for is looked at as they go (ECN, transports).
+    /// Waits of packets are noted as they happen (ECN, transports).
     watches: bool,
     feedback: Option<Box<feedback::Feedback>>,
     pairs: Option<feedback::Pairs>,
-    /// Of messages that were posted on one.
+    /// The streams of messages that were posted on one.
     streams: Vec<Option<feedback::Stream>>,
     /// How sources heed marks, where there are any.
     heeding: mark::Heeding,
-    /// Packets that wait for each server or hold it, times [`CROWD`], to choose the least occupied (where packets choose
-    /// only). Where a choice can see all in one place, the bytes that the room behind lacks to the largest are added.
+    /// Packets that wait for each server or hold it, times [`CROWD`], to choose the least occupied (only where packets
+    /// choose). Where a choice can see all in one place, the missing bytes of the room behind, compared with the
+    /// largest, are added.
     crowds: Option<Vec<u64>>,
     /// That is so: nothing fails, and each channel has one buffer, which takes whole packets.
     sees_room: bool,
@@ -222,7 +224,7 @@ pub struct Net<'a> {
     choosing: Choosing,
     /// The largest buffer behind a channel.
     most_room: i32,
-    /// A way that is compared with another.
+    /// A path that is compared with another.
     scratch: Vec<Stage>,
     settings: Settings,
     now: u64,
@@ -238,14 +240,14 @@ pub struct Net<'a> {
     paces: Vec<Pace>,
     packets: Pool<Packet>,
     messages: Pool<Message>,
-    /// One for each place of `messages`, where any network at work needs it: over buses, and with marks.
+    /// One for each place of `messages`, where a network needs it: over buses, and with marks.
     asides: Vec<Aside>,
     /// One for each place of `packets`.
     routes: Routes,
-    /// Of messages whose packets share one: one for each place of `messages`.
+    /// The path of messages whose packets share one: one for each place of `messages`.
     ways: Rows<Stage>,
     senders: Vec<Sender>,
-    /// Servers that may be able to start, to be looked at before the next event.
+    /// Servers that may be able to start, checked before the next event.
     pokes: Vec<u32>,
     buffer: RouteBuffer,
     hops: Vec<Hop>,
@@ -254,7 +256,7 @@ pub struct Net<'a> {
     supplied_at: u64,
     outage: Option<Box<Outage>>,
     casts: Casts,
-    /// Events until those to come are looked at again ([`ahead`]).
+    /// Events until the next prefetch for future ones ([`ahead`]).
     looked: u32,
     /// Packets alone may cross in one step; timers pending; channels of a worm that does.
     expresses: bool,
@@ -318,7 +320,7 @@ impl<'a> Net<'a> {
             (None, _) => Choosing::Never,
         };
         let feedback = feedback::Feedback::new(plan, settings);
-        // An arrival decides nothing else, and no other way is taken than that chosen there.
+        // An arrival decides nothing else, and no other path is taken than that chosen there.
         let stays_open = choosing == Choosing::Adaptive
             && !matches!(admission, Admission::RingAccess | Admission::OnArrival)
             && feedback.is_none()
@@ -390,8 +392,8 @@ impl<'a> Net<'a> {
         net
     }
 
-    /// From now on messages take of both hosts' buses what `buses` say, as adapters move them (DMA), in place of the time
-    /// at the bus's gross rate.
+    /// From now on messages take the time that `buses` computes on both hosts' buses, as adapters move them (DMA). It
+    /// replaces the time at the bus's gross rate.
     pub(crate) fn over_buses(&mut self, buses: Option<Buses>) {
         self.buses = buses;
         for (pace, class) in self.paces.iter_mut().zip(&self.plan.classes) {
@@ -460,7 +462,7 @@ impl<'a> Net<'a> {
     /// Runs until something concerns the workload; `None` when nothing is left to happen.
     ///
     /// # Errors
-    /// A message without a way; packets that wait for one another for ever.
+    /// A message without a path; packets that wait for one another for ever.
     pub fn advance(&mut self) -> Result<Option<Note>, SimError> {
         loop {
             if let Some(failure) = self.failure.take() {

@@ -1,10 +1,12 @@
 //! What happens when a link or switch fails, comes back or degrades ([`crate::fault`]).
 //!
-//! A packet is lost if the link is down when its head arrives at the far end (at the destination: its tail). A packet that
-//! waits for a link that is down turns to another way where its routing offers one from there, else it is dropped, too.
-//! What is lost is sent again by its source after [`Settings::retransmit_ps`](crate::Settings::retransmit_ps), by a way
-//! that avoids what is down; store-and-forward networks alone count it as lost for good. Where no way is left and no
-//! repair is to come, the rest of a message is given up and its pair of nodes noted.
+//! A packet is lost if the link is down when its head arrives at the far end (at the destination: its tail). A packet
+//! that waits for a link that is down turns to another path where its routing offers one from there. Otherwise it is
+//! dropped, too.
+//!
+//! The source sends a lost packet again after [`Settings::retransmit_ps`](crate::Settings::retransmit_ps), on a path
+//! that avoids what is down. Only store-and-forward networks count it as lost for good. Where no path is left and no
+//! repair is to come, the source gives up the rest of the message. The run notes its pair of nodes.
 
 use super::pool::{AGAIN, Message};
 use super::{CROWD, Net, Pace, kind};
@@ -21,7 +23,7 @@ use std::ops::Range;
 pub(super) struct Outage {
     faults: Vec<Fault>,
     server_down: Vec<bool>,
-    /// Changes to come that mend something.
+    /// Future changes that mend something.
     repairs_left: usize,
     unreachable: BTreeSet<(u32, u32)>,
     /// The last time in which nothing was left to happen but failures.
@@ -81,7 +83,7 @@ impl Net<'_> {
         let fault = outage.faults[index as usize];
         outage.repairs_left -= usize::from(mends(&fault));
         let channels = fault.channels(&self.plan.fabric.network);
-        // All are down before any packet looks for another way.
+        // All are down before any packet looks for another path.
         let servers: Vec<u32> = channels.iter().map(|&channel| self.change(channel, fault.condition)).collect();
         for server in servers.into_iter().filter(|&server| server != NONE) {
             if fault.condition == Condition::Down { self.evacuate(server) } else { self.try_start(server) }
@@ -144,7 +146,7 @@ impl Net<'_> {
         waiting.into_iter().for_each(|packet| self.divert(packet));
     }
 
-    /// A packet's next link is down: another way from here, from its source, later, or not at all.
+    /// A packet's next link is down: another path from here, from its source, later, or not at all.
     pub(super) fn divert(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
         if p.stage > 0 {
@@ -160,7 +162,7 @@ impl Net<'_> {
         self.give_up(packet);
     }
 
-    /// Gives a packet another way on from where it is.
+    /// Gives a packet another path on from where it is.
     fn turn_away(&mut self, packet: u32) -> bool {
         let p = self.packets.items[packet as usize];
         let state = self.routes.chosen_at(packet, u32::from(p.stage));
@@ -186,7 +188,7 @@ impl Net<'_> {
         found
     }
 
-    /// A new way for a packet that is at its source; `false` if there is none (it keeps the old one).
+    /// A new path for a packet that is at its source; `false` if there is none (it keeps the old one).
     fn renew(&mut self, packet: u32) -> bool {
         let p = self.packets.items[packet as usize];
         let m = &self.messages.items[p.message as usize];
@@ -199,7 +201,7 @@ impl Net<'_> {
         found
     }
 
-    /// A lost, dropped or refused packet tries again; from its source by a way that avoids what is down.
+    /// A lost, dropped or refused packet tries again; from its source by a path that avoids what is down.
     pub(super) fn retry(&mut self, packet: u32) {
         self.see_loss(packet);
         let at_source = self.packets.items[packet as usize].stage == 0;
@@ -209,7 +211,7 @@ impl Net<'_> {
         self.request(packet);
     }
 
-    /// A packet's head arrives by a link that is down, or (`waits`) it waits for one with no other way.
+    /// A packet's head arrives by a link that is down, or (`waits`) it waits for one with no other path.
     pub(super) fn lose(&mut self, packet: u32, waits: bool) {
         self.stats.lost += 1;
         self.forget(packet, waits);
@@ -259,7 +261,7 @@ impl Net<'_> {
         }
     }
 
-    /// No way is left for a packet that has not left its source.
+    /// No path is left for a packet that has not left its source.
     fn give_up(&mut self, packet: u32) {
         let p = self.packets.items[packet as usize];
         self.note_unreachable(p.message);
@@ -317,8 +319,7 @@ impl Net<'_> {
 }
 
 impl Lost {
-    /// The first pair that was cut off, and the failure that did it: the one from which on no path was left. `faults` are
-    /// in order of time.
+    /// The first pair that was cut off, and the failure that left it no path. `faults` are in order of time.
     pub fn cut(&self, plan: &Plan<'_>, faults: &[Fault]) -> Option<((u32, u32), Fault)> {
         let &(from, to) = self.unreachable.first()?;
         let mut way = RouteBuffer::default();

@@ -20,8 +20,8 @@ pub(crate) struct Packet {
     pub next: u32,
     /// Room that this next one needs.
     pub next_need: i32,
-    /// The stage that its head waits for or crosses: a copy from the route, as are the two that follow, so that a step
-    /// waits for one line and the route is only read ahead.
+    /// The stage that the packet's head waits for or crosses. This stage and the two that follow are copies from the
+    /// route. A step therefore waits for one line, and reads the route only ahead of time.
     pub here: Stage,
     /// The stage after it; means nothing after the last.
     pub ahead: Stage,
@@ -35,8 +35,8 @@ pub(crate) struct Packet {
     pub marked: bool,
     /// Since when it waits for its stage, in nanoseconds (ECN).
     pub since_ns: u32,
-    /// What is known of it until its acknowledgement is back (transports; `NONE` before it starts). Where ways stay open, the
-    /// lot of its choices.
+    /// What is known of it until its acknowledgement is back (transports; `NONE` before it starts). Where paths stay
+    /// open, the lot of its choices.
     pub trip: u32,
 }
 
@@ -70,7 +70,7 @@ impl Default for Worm {
     }
 }
 
-/// A message: what a workload posts and is told about. A cache line.
+/// A message: what a workload posts, and what is reported to it. One cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(64))]
 pub struct Message {
@@ -94,7 +94,7 @@ pub struct Message {
     pub(crate) tree: u32,
     /// From adapter to adapter.
     pub(crate) inner: bool,
-    /// Packets that will never arrive: with one of them a message is never told of as delivered.
+    /// Packets that will never arrive. A message with one of them is never reported as delivered.
     pub lost: u32,
     /// All its packets take one way, which is known.
     pub(crate) shares: bool,

@@ -1,9 +1,9 @@
 //! Routes of packets under way.
 //!
-//! A saturated network holds so many packets that their routes are most of what has to come from memory. A route is
-//! therefore a row of short stages: a lane and the place of the latency in a list of all latencies, in 32 bits together.
-//! Where that is too little (very many lanes of very many latencies) stages take 64 bits as anywhere else. A packet's
-//! place alone says where its route lies.
+//! A saturated network holds so many packets that their routes are most of what must come from memory. A route is
+//! therefore a row of short stages. In 32 bits they hold a lane, and the index of the latency in a list of all
+//! latencies. Where 32 bits are too few (very many lanes or latencies), stages take 64 bits as elsewhere. A packet's
+//! index alone gives the place of its route.
 
 use crate::plan::{NO_CHOICE, Stage};
 use hotlink_fabric::routing::State;
@@ -87,7 +87,7 @@ pub(super) struct Routes {
 }
 
 impl Routes {
-    /// None yet, on so many lanes; with `keeps_choices` each stage remembers where it was chosen.
+    /// None yet, on this many lanes; with `keeps_choices` each stage remembers where it was chosen.
     pub fn new(lanes: usize, keeps_choices: bool) -> Routes {
         Routes {
             words: Vec::new(),
@@ -146,7 +146,7 @@ impl Routes {
     pub fn set_lane(&mut self, place: u32, stage: u32, lane: u32) {
         self.put(place, stage, Stage { lane, ..self.stage(place, stage) });
     }
-    /// Where a stage was chosen among several; [`NO_CHOICE`] if it was the only way on.
+    /// Where a stage was chosen among several; [`NO_CHOICE`] if it was the only path on.
     #[inline]
     pub fn chosen_at(&self, place: u32, stage: u32) -> State {
         self.chosen_at.as_ref().map_or(NO_CHOICE, |all| all.at(place, stage))

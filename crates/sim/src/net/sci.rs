@@ -1,12 +1,12 @@
 //! SCI rings: request, echo, response.
 //!
 //! A request circulates to the ring stop where it leaves the ring. Links never block: a stop sends its own packets only
-//! while its bypass buffer is empty (passing lanes before own lanes). The receiver takes the packet into its queue and an echo
-//! frees the sender's copy, or, if the queue is full, a busy echo makes the sender try again. At the end of its way the
-//! request is answered by a response, which frees one of the sender's stream buffers.
+//! while its bypass buffer is empty (passing lanes before own lanes). The receiver takes the packet into its queue, and
+//! an echo frees the sender's copy. If the queue is full, a busy echo makes the sender try again. At the end of its
+//! path the request is answered by a response, which frees one of the sender's stream buffers.
 //!
-//! Echoes and responses cost time, not bandwidth: the overhead of a request (128 bytes of payload, 192 on the wire)
-//! already holds its response, both echoes and the idle symbols (M02 section 3.1; parameters P021), so that charging
+//! Echoes and responses cost time, not bandwidth. A request carries 128 bytes of payload in 192 on the wire. That
+//! overhead already holds its response, both echoes and the idle symbols (M02 section 3.1; parameters P021). Charging
 //! them again on the other half of the ring would count them twice.
 
 use super::{Net, kind};
@@ -18,8 +18,8 @@ impl Net<'_> {
         self.paces[self.servers[server as usize].class as usize].ring
     }
 
-    /// Where a packet that has crossed stage `last` of a ring entered the ring, and what the echo still needs: once round
-    /// less the way it came.
+    /// Where a packet that has crossed stage `last` of a ring entered the ring, and the time that the echo still needs.
+    /// The echo travels the rest of the ring.
     fn ring_leg(&self, packet: u32, last: u32) -> (u32, u64) {
         let (mut first, mut came) = (last, 0);
         loop {
@@ -38,7 +38,7 @@ impl Net<'_> {
         self.routes.stage(packet, stage).lane & self.plan.own_lanes != 0
     }
 
-    /// A packet has arrived at its stage; where that ends its way on a ring, whether the receiver takes it.
+    /// A packet has arrived at its stage; where that ends its path on a ring, whether the receiver takes it.
     pub(super) fn accept(&mut self, packet: u32) -> bool {
         let p = self.packets.items[packet as usize];
         let stage = u32::from(p.stage);
@@ -60,7 +60,7 @@ impl Net<'_> {
         true
     }
 
-    /// A packet's way on a ring ends with stage `last`: the echo sets out.
+    /// A packet's path on a ring ends with stage `last`: the echo sets out.
     pub(super) fn end_of_ring(&mut self, packet: u32, last: u32, wire: u32) {
         if self.is_ring_stage(packet, last) {
             let (first, echo_ps) = self.ring_leg(packet, last);
@@ -84,7 +84,7 @@ impl Net<'_> {
         let m = self.messages.items[p.message as usize];
         let mut back_ps = m.pause_ps;
         if back_ps == 0 {
-            // The way back is that of a request; the response is a header only.
+            // The path back is that of a request; the response is a header only.
             let found = self.plan.route(m.to, m.from, 0, &mut self.buffer);
             back_ps = if found.is_ok() { self.buffer.latency_ps.clamp(1, u64::from(u32::MAX)) as u32 } else { 1 };
             self.messages.items[p.message as usize].pause_ps = back_ps;

@@ -1,13 +1,14 @@
 //! A packet crosses a server.
 //!
-//! The head arrives, waits for the server and for room behind it, and goes on after the latency; the tail follows
-//! after the serialisation. With cut-through a packet of serialisation T_i on stage i asks for the next stage at the
-//! arrival of its head, or, if that stage is faster, so much later that it will not run dry:
-//! start_i + latency_i + max(0, T_i - T_(i+1)). An idle network therefore takes exactly
-//! sum(latency) + T_1 + sum(max(0, T_(i+1) - T_i)), and every server is held for its own serialisation only.
+//! The head arrives, waits for the server and for room behind it, and goes on after the latency; the tail follows after
+//! the serialisation. With cut-through, a packet of serialisation T_i on stage i requests the next stage when its head
+//! arrives. If that stage is faster, it requests it just so much later that the stage does not run dry: start_i +
+//! latency_i + max(0, T_i - T_(i+1)). An idle network therefore takes exactly sum(latency) + T_1 + sum(max(0, T_(i+1) -
+//! T_i)), and every server is held for its own serialisation only.
 //!
-//! A switch with a rate of its own is shared cell by cell: its bytes go on as they come, so that it does not run dry and
-//! its T counts as max(T_(i-1), T_i) here. It has no buffer either: a packet keeps its room in front until it leaves.
+//! Packets share a switch with a rate of its own cell by cell. A packet's bytes go on as they come, so that the switch
+//! does not run dry, and its T counts as max(T_(i-1), T_i) here. The switch has no buffer either: a packet keeps its
+//! room in front until it leaves.
 
 use super::pool::AGAIN;
 use super::ugal::Choosing;
@@ -19,7 +20,7 @@ use hotlink_event::{Event, Queue};
 use hotlink_fabric::flow_control::{Admission, Passage};
 use hotlink_fabric::ledger::Inputs;
 
-/// What a packet needs that starts whatever the room ([`Net::need`]).
+/// The need of a packet that starts in any room ([`Net::need`]).
 const NO_NEED: i32 = i32::MIN;
 
 impl Net<'_> {
@@ -146,7 +147,7 @@ impl Net<'_> {
         can
     }
 
-    /// The first in turn of the lanes `can`, two or more: lanes take turns, those after the last one served first.
+    /// The next of the lanes `can`, two or more, round-robin: those after the last one served first.
     fn first_in_turn(&self, server: u32, can: u16) -> u32 {
         let s = &self.servers[server as usize];
         let late = ((2u32 << s.last_lane) - 1) as u16;
@@ -157,10 +158,10 @@ impl Net<'_> {
         sets.into_iter().find(|&set| set != 0).map_or(0, u16::trailing_zeros)
     }
 
-    /// Which of the waiting lanes are served first where packets that enter the network at `server` meet those that pass:
-    /// the passing ones on an SCI ring, whose bypass buffer must drain, and on its B-Link while a receive queue in front is
-    /// more than half full; else whichever has the oldest packet. Age keeps new packets out of a loaded network and yet
-    /// shuts no node out (Abts and Weisser 2007).
+    /// The lanes that are served first where packets that enter the network at `server` meet passing packets. On an SCI
+    /// ring the passing packets go first, because the bypass buffer must drain. They do so on its B-Link, too, while a
+    /// receive queue in front is more than half full. Elsewhere the lane with the oldest packet goes first. Age keeps
+    /// new packets out of a loaded network and yet shuts no node out (Abts and Weisser 2007).
     fn first_lanes(&self, server: u32) -> u16 {
         let s = &self.servers[server as usize];
         let own_lanes = (1 << self.plan.own_lanes) - 1;
@@ -234,7 +235,7 @@ impl Net<'_> {
         }
         let tail = if self.crossbars { self.tail_time(packet, &p, took) } else { took };
         if last && copied {
-            // Its arrival is told when all copies can arrive.
+            // Its arrival is reported when all copies can arrive.
         } else if last {
             self.queue.push(self.now + tail + here.latency_ps(), Event::new(kind::DELIVER, packet, 0));
         } else {
@@ -343,8 +344,8 @@ impl Net<'_> {
         (s.feeder, s.feeder_bytes) = (feeder, p.wire());
     }
 
-    /// An SCI ring link: the sender keeps its copy until the echo. Only where a packet turns from ring to ring with no
-    /// B-Link between does it leave a receive queue here.
+    /// An SCI ring link: the sender keeps its copy until the echo. A packet leaves a receive queue here only where it
+    /// turns from ring to ring with no B-Link between.
     #[inline]
     fn keeps_copy(&self, packet: u32, stage: u32) -> bool {
         let turns = || self.enters_ring(packet, stage) && self.is_ring_stage(packet, stage - 1);
@@ -379,7 +380,7 @@ impl Net<'_> {
         }
     }
 
-    /// Gives back room behind `lane` and looks whether its server can start.
+    /// Gives back room behind `lane` and checks whether its server can start.
     #[inline(always)]
     pub(super) fn free_room(&mut self, lane: u32, bytes: u32) {
         self.lanes[lane as usize].room += bytes as i32;
@@ -390,7 +391,7 @@ impl Net<'_> {
         self.try_start(self.server_of(lane));
     }
 
-    /// Lets choices see that the buffer behind `lane` has so many bytes less.
+    /// Shows choices that the buffer behind `lane` has so many bytes less.
     #[inline]
     fn take_behind(&mut self, lane: u32, bytes: u64) {
         let server = self.server_of(lane) as usize;
@@ -426,7 +427,7 @@ impl Net<'_> {
         false
     }
 
-    /// Shares of a buffer at which its link is paused, and at which it goes on.
+    /// Shares of a buffer at which its link is paused, and at which it resumes.
     pub(super) fn pauses(plan: &Plan<'_>, admission: Admission, settings: &Settings) -> [f64; 2] {
         if admission != Admission::UntilPaused {
             return [1.0; 2];

@@ -1,10 +1,12 @@
-//! UGAL: a packet's first router chooses between the minimal way and one by a random other group or switch.
+//! UGAL: a packet's first router chooses between the minimal path and one by a random other group or switch.
 //!
-//! Singh 2005; Kim, Dally, Scott and Abts 2008, s4.2. The router takes the minimal way if its queue times its hops is at
-//! most the other way's queue times that one's hops: the product stands for the time to the destination. UGAL-L counts
-//! the packets that wait for the first link of each way, there or at work; UGAL-G those of the fullest link on each way,
-//! which no real router knows. The choice falls once; virtual channels are those of Valiant routing, which both kinds of
-//! way pass in ascending order, so that nothing can deadlock.
+//! Singh 2005; Kim, Dally, Scott and Abts 2008, s4.2. The router takes the minimal path if its queue times its hops is
+//! at most the other path's queue times that one's hops. The product stands for the time to the destination. UGAL-L
+//! counts the packets that wait for the first link of each path or cross it. UGAL-G counts those of the fullest link on
+//! each path, which no real router knows.
+//!
+//! A packet chooses once. The virtual channels are those of Valiant routing. Both kinds of path pass them in ascending
+//! order, so that nothing can deadlock.
 
 use super::{CROWD, Net};
 use crate::flow::Detours;
@@ -14,10 +16,10 @@ use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::rng::mix;
 use hotlink_fabric::routing::State;
 
-/// How packets choose among ways as they go.
+/// How packets choose among paths as they go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choosing {
-    /// Their ways are drawn at the source.
+    /// Their paths are drawn at the source.
     Never,
     /// At each device ([`super::adaptive`]).
     Adaptive,

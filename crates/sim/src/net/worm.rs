@@ -1,10 +1,12 @@
 //! Wormhole switching: a blocked packet holds its channels.
 //!
-//! A switch port buffers a few dozen bytes, so a long packet lies across several channels. When its head starts on stage
-//! i at time t, its tail can leave an earlier stage k no sooner than t + time(M - B), where M is the packet and B what
-//! the buffers between k and i hold. Stage k is let go once all of the packet fits into the buffers up to and
-//! including the one behind stage i, or the head has reached its destination. With buffers as large as a packet this is
-//! virtual cut-through.
+//! A switch port buffers a few dozen bytes, so a long packet lies across several channels. Let the head of a packet of
+//! M bytes start on stage i at time t. If the buffers between an earlier stage k and i hold B bytes, its tail can leave
+//! stage k no sooner than t + time(M - B).
+//!
+//! Stage k is released once all of the packet fits into the buffers up to the one behind stage i, that one included. It
+//! is also released once the head has reached its destination. With buffers as large as a packet this is virtual
+//! cut-through.
 
 use super::{List, Net, kind};
 use crate::plan::NONE;
@@ -36,8 +38,8 @@ impl Net<'_> {
         self.request(packet);
     }
 
-    /// Queues a packet behind the worm that is leaving an input buffer. A worm may lie in several buffers; it waits in
-    /// one at most, which is why one link a packet is enough.
+    /// Queues a packet behind the worm that is leaving an input buffer. A worm may lie in several buffers, but waits in
+    /// at most one, so one link a packet is enough.
     fn wait_in_input(&mut self, input: u32, packet: u32) {
         self.worms[packet as usize].behind = NONE;
         let list = &mut self.holds[input as usize].behind;
@@ -48,8 +50,8 @@ impl Net<'_> {
         list.tail = packet;
     }
 
-    /// Holds `lane` for a packet that starts there, and lets go of what its tail can now leave; true for a packet to many
-    /// nodes, whose arrival depends on its copies.
+    /// Holds `lane` for a packet that starts there, and releases what its tail can now leave. Returns true for a packet
+    /// to many nodes, whose arrival depends on its copies.
     pub(super) fn hold(&mut self, packet: u32, lane: u32, took: u64, last: bool) -> bool {
         let p = self.packets.items[packet as usize];
         let (stage, bytes) = (u32::from(p.stage), u64::from(p.wire()));

@@ -1,8 +1,8 @@
 //! The tree of a hardware broadcast: up to the least switch that covers a range of nodes, then down to all of them.
 //!
-//! As QsNet's Elite switches do it (P01): a packet for a contiguous range climbs, always by the first of the ways up, to
-//! the least switch below which the source and the range lie, and is replicated on the way down. All broadcasts to a
-//! range thus turn at the same switch, wherever they come from.
+//! QsNet's Elite switches do it so (P01). A packet for a contiguous range climbs, always by the first path up, to the
+//! lowest switch above the source and the range. Switches replicate it on the path down. All broadcasts to a range
+//! therefore turn at the same switch, from every source.
 
 use super::{NONE, Plan, RouteBuffer, Stage};
 use crate::error::SimError;
@@ -22,11 +22,11 @@ pub struct BroadcastTree {
     kids: Vec<u32>,
     /// Destinations.
     pub copies: u32,
-    /// Switches on the longest way.
+    /// Switches on the longest path.
     pub switches: u32,
     /// Where it turns.
     pub root: Option<Vertex>,
-    /// Latency of the longest way, in picoseconds.
+    /// Latency of the longest path, in picoseconds.
     pub latency_ps: u64,
     /// Latency of its links and switches alone, in picoseconds.
     pub wire_ps: u64,
@@ -73,8 +73,8 @@ impl BroadcastTree {
 }
 
 impl Plan<'_> {
-    /// The tree of a broadcast from `from` to the nodes `range[0]` to `range[1]`; `inner`: from adapter to adapters, else
-    /// from host to hosts.
+    /// The tree of a broadcast from `from` to the nodes `range[0]` to `range[1]`; `inner`: from adapter to adapters,
+    /// else from host to hosts.
     ///
     /// # Errors
     /// A fabric whose switches do not replicate packets, a range that is none or has only the
@@ -138,7 +138,7 @@ impl Plan<'_> {
         Ok(tree)
     }
 
-    /// Puts the way from `from` up to the least switch that covers the range into `out`; gives the state there.
+    /// Puts the path from `from` up to the least switch that covers the range into `out`; gives the state there.
     fn climb(
         &self,
         way: usize,
@@ -157,12 +157,12 @@ impl Plan<'_> {
         tree.switches = switches;
         out.clear();
         self.begin(from, out);
-        // A way crosses as many switches up as down, and the one where it turns.
+        // A path crosses as many switches up as down, and the one where it turns.
         let up = switches.div_ceil(2) as usize;
         self.numbered_ways(State::start(Node(from)), Trip::new(Node(from), Node(to)), (way, up), out)
     }
 
-    /// Follows way number `way` of those that the routing offers, for `most` hops or to the trip's end.
+    /// Follows path number `way` of those that the routing offers, for `most` hops or to the trip's end.
     fn numbered_ways(
         &self,
         mut state: State,

@@ -1,7 +1,7 @@
 //! A fabric made ready for packets: rated resources become servers, routes become stages.
 //!
-//! A [`Stage`] is a server on a packet's way (with the lane in which it waits there) and the latency from this server
-//! to the next: its own and that of the unrated resources behind it. Serialisation is not part of it.
+//! A [`Stage`] is a server on a packet's path, the lane in which the packet waits, and the latency from this server to
+//! the next. That latency includes its own and that of the unrated resources behind it, but no serialisation.
 
 mod broadcast;
 mod route;
@@ -62,8 +62,8 @@ pub struct Plan<'a> {
     pub classes: Vec<Class>,
     /// Class of each server.
     pub server_class: Vec<u8>,
-    /// The resource that each server stands for, as a number: channels, then vertices, then hosts' roles. A third of the
-    /// memory of a [`Resource`].
+    /// The resource that each server stands for, as a number: channels, then vertices, then hosts' roles. A third of
+    /// the memory of a [`Resource`].
     resource_number: Vec<u32>,
     channel: Vec<Crossing>,
     vertex: Vec<Crossing>,
@@ -71,16 +71,16 @@ pub struct Plan<'a> {
     host_server: Vec<[u32; 2]>,
     /// Per host role: the latency of sending and of receiving.
     host_latency: Vec<[u32; 2]>,
-    /// A server that takes no time, for ways on which nothing has a rate.
+    /// A server that takes no time, for paths on which nothing has a rate.
     unlimited: u32,
     /// Largest payload of a packet in bytes.
     pub packet_bytes: u32,
-    /// Wire bytes of a packet beyond its payload, and for each switch on its way.
+    /// Wire bytes of a packet beyond its payload, and for each switch on its path.
     overhead: (f64, f64),
     /// Latency once round the ring of each SCI ring link, by server (empty without rings).
     pub ring_ps: Vec<u32>,
     paths: Paths,
-    /// Packets set out on minimal ways, whatever the routing.
+    /// Packets set out on minimal paths, in any routing.
     minimal_first: bool,
     seed: u64,
 }
@@ -106,7 +106,8 @@ impl<'a> Plan<'a> {
     /// Prepares `fabric` under `settings`.
     ///
     /// # Errors
-    /// A latency beyond 4 ms, more than 8 lanes, more than 256 different rates, or worms through switches that have a rate.
+    /// A latency beyond 4 ms, more than 8 lanes, more than 256 different rates, or worms through switches that have a
+    /// rate.
     pub fn new(fabric: &'a Fabric, settings: &Settings) -> Result<Plan<'a>, SimError> {
         let spec = &fabric.spec;
         let limit = spec
@@ -215,7 +216,7 @@ impl<'a> Plan<'a> {
         &self.classes[self.server_class[(stage.lane >> self.lane_shift) as usize] as usize]
     }
 
-    /// The gross rate of a server's resource, whatever was measured.
+    /// The gross rate of a server's resource, even where a measured one exists.
     pub(crate) fn gross_of(&self, server: u32) -> Rate {
         let class = &self.classes[self.server_class[server as usize] as usize];
         self.fabric.gross(self.server_resource(server)).unwrap_or(class.rate)
@@ -326,7 +327,7 @@ impl<'a> Plan<'a> {
         let Some(measured) = measured else { return gross };
         let (own, usual) = match (gross, stated.gross()) {
             (Some(own), Some(usual)) => (own.0, usual.value.0),
-            // What a link has of its own goes before what was measured of all.
+            // A link's own value takes precedence over what was measured of all.
             (Some(own), None) => return Some(own),
             // A calibrated machine knows no more than what was measured.
             (None, _) => (1, 1),
@@ -407,9 +408,9 @@ fn latency(fabric: &Fabric, resource: Resource) -> Result<u32, SimError> {
     }
 }
 
-/// Virtual channels of each kind that the routing tells apart: what the fabric's links have beyond its needs serves
-/// adaptive routing (QsNet: two where an ascent and descent needs one), or parts packets by destination where lanes are
-/// asked for.
+/// Virtual channels of each kind that the routing distinguishes. Channels of the fabric's links beyond the routing's
+/// needs serve adaptive routing (QsNet: two where an ascent and descent needs one). Where lanes are asked for, they
+/// separate packets by destination.
 fn alike(fabric: &Fabric, settings: &Settings) -> Result<u32, SimError> {
     let needs = u32::from(fabric.routing.virtual_channels());
     match settings.lanes {
@@ -427,7 +428,8 @@ fn alike(fabric: &Fabric, settings: &Settings) -> Result<u32, SimError> {
     }
 }
 
-/// Lanes that the fabric needs: virtual channels, sending beside receiving on a shared bus, ways out of a B-Link.
+/// Lanes that the fabric needs: virtual channels, a lane for sending and one for receiving on a shared bus, paths out
+/// of a B-Link.
 fn lanes(fabric: &Fabric) -> u32 {
     let network = &fabric.network;
     let rated = |role| fabric.spec.resource(role).is_some_and(|r| r.is_rated());
@@ -435,6 +437,6 @@ fn lanes(fabric: &Fabric) -> u32 {
         .filter(|&v| rated(network.vertex_role[v as usize]))
         .map(|v| network.out(Vertex(v)).len() as u32);
     let shared = if network.host_roles.is_empty() { 1 } else { 2 };
-    // Ways out beyond eight share lanes.
+    // Paths out beyond eight share lanes.
     exits.max().unwrap_or(1).min(8).max(u32::from(fabric.routing.virtual_channels())).max(shared)
 }

@@ -1,4 +1,4 @@
-//! Ways through a plan's servers: one stage after another, from the sender's host to the receiver's.
+//! Paths through a plan's servers: one stage after another, from the sender's host to the receiver's.
 
 use super::{Crossing, NONE, Plan, UNLIMITED};
 use crate::error::SimError;
@@ -22,7 +22,8 @@ pub struct Stage {
 /// Bit of [`Stage::word`] that marks the last stage of a route.
 const LAST: u32 = 1 << 31;
 
-/// [`Stage::word`] of a choice at which a way stays open; the stage after it says where the packet goes ([`Stage::goal`]).
+/// [`Stage::word`] of a choice at which a path stays open; the stage after it says where the packet goes
+/// ([`Stage::goal`]).
 const OPEN: u32 = LAST - 1;
 
 impl Stage {
@@ -36,7 +37,7 @@ impl Stage {
     pub fn is_last(self) -> bool {
         self.word & LAST != 0
     }
-    /// Whether the way stays open here.
+    /// Whether the path stays open here.
     #[inline]
     pub fn is_open(self) -> bool {
         self.word == OPEN
@@ -49,7 +50,7 @@ impl Stage {
     }
 }
 
-/// State of a stage that was the only way on.
+/// State of a stage that was the only path on.
 pub const NO_CHOICE: State = State { at: Vertex(NONE), phase: 0 };
 
 /// A route being put together; reused so that routing does not allocate.
@@ -61,18 +62,18 @@ pub struct RouteBuffer {
     pub states: Vec<State>,
     /// Switches crossed.
     pub switches: u32,
-    /// Latency of the whole way in picoseconds.
+    /// Latency of the whole path in picoseconds.
     pub latency_ps: u64,
     /// Channels that are down; empty where nothing ever fails.
     pub(crate) down: Vec<bool>,
     /// States from which everything is down, on one search.
     dead: Vec<State>,
     pub(crate) hops: Vec<Hop>,
-    /// Whether another choice might have given another way.
+    /// Whether another choice might have given another path.
     pub(crate) drawn: bool,
-    /// Ways end at their first choice: the packet continues its own there.
+    /// Paths end at their first choice: the packet continues its own there.
     pub(crate) stays_open: bool,
-    /// There the first way stands for all: no others differ from it in what is asked before the choice.
+    /// There the first path stands for all: no others differ from it in what is asked before the choice.
     pub(crate) takes_first: bool,
     /// The lot of that choice ([`Plan::choice`]).
     pub(crate) lot: u32,
@@ -86,15 +87,15 @@ pub struct RouteBuffer {
 }
 
 impl Plan<'_> {
-    /// Puts the way of one packet from `from` to `to` into `out`; `choice` picks among equal ways. Where what is down leaves
-    /// none by the group that a packet would cross, it goes by another group.
+    /// Puts the path of one packet from `from` to `to` into `out`; `choice` picks among equal paths. Where what is down
+    /// leaves none by the group that a packet would cross, it goes by another group.
     ///
     /// # Errors
-    /// There is no way.
+    /// There is no path.
     pub fn route(&self, from: u32, to: u32, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         let mut found = self.route_on(self.trip(from, to, choice), choice, out);
         let others = if found.is_err() && !out.down.is_empty() { self.fabric.routing.groups() } else { 0 };
-        // All in turn, from one that the packet draws.
+        // All of them round-robin, from one that the packet draws.
         for other in (0..others).map(u64::from) {
             if found.is_ok() {
                 break;
@@ -110,11 +111,11 @@ impl Plan<'_> {
         out.drawn = self.fabric.routing.is_valiant();
         self.walk(State::start(Node(from)), trip, choice, out)
     }
-    /// The rest of a way that takes `hop` from where its routing had a choice; the first stage put into `out` is that of
-    /// the hop. `enters`: nothing of the network has been passed yet.
+    /// The rest of a path that takes `hop` from where its routing had a choice. The first stage in `out` is that of the
+    /// hop. `enters`: the packet has passed nothing of the network yet.
     ///
     /// # Errors
-    /// There is no way.
+    /// There is no path.
     #[inline]
     pub fn detour(
         &self,
@@ -142,11 +143,11 @@ impl Plan<'_> {
         let via = self.fabric.routing.choose_via(&self.fabric.attachment, source, destination, random);
         Trip { via, ..Trip::new(source, destination) }
     }
-    /// Stages of a way in the sending host.
+    /// Stages of a path in the sending host.
     pub(crate) fn sending_stages(&self) -> usize {
         (0..self.host_latency.len()).filter(|&role| self.host_server[role][0] != NONE).count()
     }
-    /// Stages of a way in the receiving host.
+    /// Stages of a path in the receiving host.
     pub(crate) fn receiving_stages(&self, inner: bool) -> usize {
         let hosts = self.host_latency.len();
         (self.first_role(inner)..hosts).filter(|&role| self.host_server[role][1] != NONE).count()
@@ -155,14 +156,14 @@ impl Plan<'_> {
     pub fn server_of_channel(&self, channel: Channel) -> u32 {
         self.channel[channel.0 as usize].server
     }
-    /// Follows the routing from `state` to the trip's end, or to the first choice if the way stays open there: then it ends
-    /// with the stage that would be drawn, and the goal.
+    /// Follows the routing from `state` to the trip's end, or to the first choice if the path stays open there. The
+    /// path then ends with the stage that would be drawn, and the goal.
     fn walk(&self, mut state: State, trip: Trip, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         let mut draw = Draw::new(self.paths, trip.destination, choice >> 32, choice & 0xffff_ffff);
         // A tree does not need them.
         let found = std::cell::OnceCell::new();
         let ways = |trip| found.get_or_init(|| self.fabric.ways(trip));
-        // Destinations' tables and what is down need all ways on; else one of them by its number will do.
+        // Destinations' tables and what is down need all paths on; else one of them by its number will do.
         let by_number = out.down.is_empty() && self.paths != Paths::Destination;
         let alike = |state| by_number.then(|| self.fabric.alike(state, trip.destination)).flatten();
         while state.at != trip.destination.vertex() {
@@ -206,7 +207,7 @@ impl Plan<'_> {
     /// As [`Plan::route`], through what is down.
     ///
     /// # Errors
-    /// There is no way even where all is up.
+    /// There is no path even where all is up.
     pub(crate) fn route_whole(&self, from: u32, to: u32, choice: u64, out: &mut RouteBuffer) -> Result<(), SimError> {
         let up = vec![false; out.down.len()];
         let down = std::mem::replace(&mut out.down, up);
@@ -214,7 +215,7 @@ impl Plan<'_> {
         out.down = down;
         found
     }
-    /// Whether a hop and some way on from it are up.
+    /// Whether a hop and some path on from it are up.
     pub(crate) fn leads_on(&self, hop: Hop, trip: Trip, out: &mut RouteBuffer) -> bool {
         out.dead.clear();
         self.leads(hop, trip, out)
@@ -259,7 +260,8 @@ impl Plan<'_> {
         out.switches += u32::from(network.role(Resource::Vertex(next)) == Role::Switch);
         State { at: next, phase: hop.phase }
     }
-    /// Which of the virtual channels that are alike a packet takes, before it chooses: those for one destination share one.
+    /// Which of the virtual channels that are alike a packet takes, before it chooses: those for one destination share
+    /// one.
     fn part(&self, trip: Trip) -> u32 {
         match self.alike {
             1 => 0,
@@ -267,28 +269,28 @@ impl Plan<'_> {
             alike => (mix(u64::from(trip.destination.0)) % u64::from(alike)) as u32,
         }
     }
-    /// The first of the host's roles that a way crosses.
+    /// The first of the host's roles that a path crosses.
     fn first_role(&self, inner: bool) -> usize {
         let roles = &self.fabric.network.host_roles;
         if inner { roles.iter().position(|&role| role == Role::Nic).unwrap_or(roles.len()) } else { 0 }
     }
-    /// Latency of both hosts on a way, or of both adapters alone (`inner`), in picoseconds.
+    /// Latency of both hosts on a path, or of both adapters alone (`inner`), in picoseconds.
     pub(crate) fn hosts_ps(&self, inner: bool) -> u64 {
         let latencies = self.host_latency[self.first_role(inner)..].iter();
         latencies.map(|&[send, receive]| u64::from(send) + u64::from(receive)).sum()
     }
-    /// The way from one node to its neighbour, empty where there is none; `inner`: from adapter to adapter.
+    /// The path from one node to its neighbour, empty where there is none; `inner`: from adapter to adapter.
     pub(crate) fn neighbour(&self, inner: bool) -> RouteBuffer {
         let mut way = RouteBuffer { inner, ..RouteBuffer::default() };
         let reached = self.fabric.nodes() > 1 && self.route(0, 1, 0, &mut way).is_ok();
         if reached { way } else { RouteBuffer::default() }
     }
-    /// Latency of that way, in picoseconds.
+    /// Latency of that path, in picoseconds.
     pub(crate) fn neighbour_ps(&self, inner: bool) -> u64 {
         self.neighbour(inner).latency_ps
     }
-    /// The same with the serialisation of one packet of `bytes` in an idle network ([`crate::net`], `transfer`); `bus`: what
-    /// it takes of the sender's and of the receiver's host bus, where that is known.
+    /// The same with the serialisation of one packet of `bytes` in an idle network ([`crate::net`], `transfer`). `bus`:
+    /// the times on the sender's and the receiver's host bus, where they are known.
     pub(crate) fn neighbour_alone_ps(&self, bytes: u32, bus: Option<[Time; 2]>) -> u64 {
         let way = self.neighbour(false);
         let wire = self.wire_bytes(bytes, way.switches);
@@ -324,8 +326,8 @@ impl Plan<'_> {
         }
         out.stages.last_mut().expect("one stage at least").word |= LAST;
     }
-    /// Lane at a rated vertex (a B-Link): by the port through which the packet leaves it, so that a full queue
-    /// towards one ring does not stop the others.
+    /// The lane at a rated vertex (a B-Link): the port through which the packet leaves it. A full queue towards one
+    /// ring then does not stop the others.
     fn exit_port(&self, vertex: Vertex, phase: u8, trip: Trip, out: &mut RouteBuffer) -> u32 {
         let mut hops = std::mem::take(&mut out.hops);
         self.fabric.hops(State { at: vertex, phase }, trip, &mut hops);
@@ -351,8 +353,8 @@ impl Plan<'_> {
     pub fn pair_lot(&self, from: u32, to: u32) -> u64 {
         pair_lot(self.seed, from, to)
     }
-    /// What picks among equal ways for packet `index` of a message from `from` to `to`: a lot in the upper half, a place
-    /// in turn in the lower.
+    /// What picks among equal paths for packet `index` of a message from `from` to `to`. The upper half is a lot, the
+    /// lower half a round-robin index.
     pub fn choice(&self, from: u32, to: u32, message: u32, index: u32) -> u64 {
         let pair = self.pair_lot(from, to);
         let (lot, turn) = match self.paths {
@@ -362,10 +364,10 @@ impl Plan<'_> {
         };
         lot << 32 | u64::from(turn)
     }
-    /// The least latency between nodes. By another group a way may have more links and less latency.
+    /// The least latency between nodes. By another group a path may have more links and less latency.
     ///
     /// # Errors
-    /// There is no way.
+    /// There is no path.
     pub fn least_latency_ps(&self, from: u32, to: u32, out: &mut RouteBuffer) -> Result<u64, SimError> {
         self.route_on(Trip::new(Node(from), Node(to)), 0, out)?;
         (0..u64::from(self.fabric.routing.groups().saturating_sub(2))).try_fold(out.latency_ps, |least, other| {
@@ -373,10 +375,11 @@ impl Plan<'_> {
             Ok(least.min(found.map_or(u64::MAX, |()| out.latency_ps)))
         })
     }
-    /// The least latency, and the most that a message gets: what all its ways share, and the sender's links, let through.
+    /// The least latency, and the most that a message gets: what all its paths share, and the sender's links, let
+    /// through.
     ///
     /// # Errors
-    /// There is no way.
+    /// There is no path.
     pub(crate) fn quickest(&self, from: u32, to: u32, out: &mut RouteBuffer) -> Result<(u64, Rate), SimError> {
         let (least, one) = (self.least_latency_ps(from, to, out)?, self.one_path());
         let choice = if one { self.choice(from, to, 0, 0) } else { 0 };
@@ -392,8 +395,8 @@ impl Plan<'_> {
         let rates = stages.map(|(_, stage)| self.rate_of(*stage).0);
         Ok((least.min(out.latency_ps), Rate(rates.fold(leaving.fold(0, u64::saturating_add), u64::min))))
     }
-    /// Whether every choice of a way is one of links that have a rate of their own, and nothing depends on how long the way
-    /// will be.
+    /// Whether every choice of a path is one between links that have a rate of their own, and nothing depends on the
+    /// path's length.
     pub(crate) fn may_stay_open(&self) -> bool {
         let own = |(c, crossing): (u32, &Crossing)| self.resource_number.get(crossing.server as usize) == Some(&c);
         let rated = |crossing: &Crossing| crossing.server != NONE;
@@ -406,7 +409,7 @@ impl Plan<'_> {
 }
 
 impl RouteBuffer {
-    /// From now on ways avoid those of `channels` channels that are marked down.
+    /// From now on paths avoid those of `channels` channels that are marked down.
     pub(crate) fn avoid(&mut self, channels: usize) {
         self.down = vec![false; channels];
     }

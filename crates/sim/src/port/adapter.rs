@@ -1,9 +1,10 @@
 //! What a rank's adapter and host do to an operation before and after the network: one [`Adapter`] for each fabric.
 //!
 //! The network carries packets; what a program sees is decided on both sides of it. An adapter knows its [`Family`],
-//! what a port on it may claim ([`Limits`]), what the processor pays for each operation, and how fast data can be fed
-//! into the network ([`Pace`]). Numbers come from the catalog. Where it is silent the assumption of the technology's
-//! record stands in, and [`Adapter::inputs`] names it; without one the value is missing, which is an error.
+//! what a port on it may claim ([`Limits`]), and what the processor pays for each operation. It also knows how fast
+//! data can be fed into the network ([`Pace`]). Numbers come from the catalog. Where the catalog has none, the
+//! assumption of the technology's record stands in, and [`Adapter::inputs`] names it. Without an assumption the value
+//! is missing, which is an error.
 
 use super::family::{Carrier, Design, Family, design, technology_of};
 use super::kernel::Kernel;
@@ -35,7 +36,7 @@ pub struct Adapter {
     pub(super) carrier: Carrier,
     /// What an interrupt takes of a processor: SCI's driver, which connections and callbacks need.
     pub(super) interrupt: Time,
-    /// Added to every message's way.
+    /// Added to every message's path.
     pub(super) latency_ps: u64,
     /// Least time between two messages of a node.
     pub(super) gap_ps: u64,
@@ -61,13 +62,13 @@ pub struct Adapter {
     nic_ps: Option<[u64; 2]>,
     /// The ranks are programs of the adapters' processors: what they send never crosses a host.
     pub(super) inner: bool,
-    /// Then: what of the way between hosts they do not cross.
+    /// Then: what of the path between hosts they do not cross.
     skipped_ps: u64,
     /// What the host's model has said of transfers: by stores or not, stride, bytes.
     pub(super) alone: RefCell<BTreeMap<(bool, u64, u64), u64>>,
 }
 
-/// Where the time of an empty message between neighbours goes: each part has a clock of its own.
+/// The parts of the time of an empty message between neighbours: each part has its own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
     /// The sending processor.
@@ -101,7 +102,7 @@ impl Times<'_> {
     fn ps(&self, name: &str) -> Result<u64, Unfit> {
         Ok(self.0.require(name)?.round() as u64)
     }
-    /// The same, or as worked out from what the machine states, in microseconds.
+    /// The same, or as derived from what the machine states, in microseconds.
     fn ps_or(&self, name: &str, derived_us: Option<f64>) -> Result<u64, Unfit> {
         let derived = derived_us.map(|us| (us * 1e6).trunc());
         Ok(self.0.require_or(name, derived)?.round() as u64)
@@ -132,7 +133,7 @@ impl Adapter {
         let technology = technology_of(family, spec.technology);
         let known = Times(Inputs::of_technology(spec, technology));
         if family == Family::Tcp && own == Family::T3d {
-            // Its nodes run no kernel that speaks TCP/IP: what other machines' do stands in for nothing.
+            // Its nodes run no kernel that speaks TCP/IP, and other machines' overheads do not stand in.
             Inputs::of_technology(spec, spec.technology).require("tcp_overhead")?;
         }
         let [network_ps, inner_ps] = [false, true].map(|inner| plan.neighbour_ps(inner));
@@ -249,8 +250,8 @@ impl Adapter {
         Ok(adapter)
     }
 
-    /// The same machine as programs of the adapters' own processors see it: they take and hand over messages at their pace,
-    /// combine data at theirs, and nothing crosses a host.
+    /// The same machine as programs on the adapters' own processors see it. They accept and pass messages at their pace
+    /// and combine data at theirs, and nothing crosses a host.
     ///
     /// # Errors
     /// The adapter has no such processor, or how fast it is is not stated.
@@ -260,7 +261,7 @@ impl Adapter {
         let [send, receive] = processor_of(&Inputs::of_technology(spec, technology))?;
         let whole = Adapter::new(plan)?;
         let limits = Limits {
-            // What it has taken lies in its memory, whence it goes on: it is not copied.
+            // What it has received lies in its memory, and leaves from there: it is not copied.
             inline_bytes: whole.limits.control_bytes_max,
             post_overhead: Time(send),
             poll_overhead: Time(receive),
@@ -299,7 +300,7 @@ impl Adapter {
         pace.lead_ps + self.latency_ps + plan.neighbour_alone_ps(bytes as u32, bus) + taken.0
     }
 
-    /// Where the time of an empty message between neighbours goes.
+    /// The parts of the time of an empty message between neighbours.
     pub fn split(&self) -> Split {
         let programs = self.nic_ps.map_or(self.latency_ps, |[send, receive]| (send + receive).min(self.latency_ps));
         Split {
@@ -311,13 +312,13 @@ impl Adapter {
         }
     }
 
-    /// What of the way between two hosts the ranks' messages do not cross.
+    /// What of the path between two hosts the ranks' messages do not cross.
     pub fn skipped(&self) -> Time {
         Time(self.skipped_ps)
     }
 
-    /// What a collective of the adapters takes besides: each host posts it, `bytes` cross its bus to the adapter and back,
-    /// and the host sees the end.
+    /// The additional time of a collective that the adapters run. Each host posts it, `bytes` cross the host's bus to
+    /// the adapter and back, and the host sees the end.
     pub fn around_offloaded(&self, bytes: u64) -> Time {
         let Split { post, bus, poll, .. } = self.split();
         let data = self.buses.filter(|_| bytes > 0).map_or(Time::ZERO, |buses| {
@@ -333,8 +334,8 @@ impl Adapter {
         Rate(fed.min(self.way.rate.0))
     }
 
-    /// Payload rate in bytes per second that no transfer by `engine` exceeds, and what sets it, where it is the adapter
-    /// or its host and not the network.
+    /// Payload rate in bytes per second that no transfer by `engine` exceeds, and what sets it. `None` where the
+    /// network sets it, not the adapter or its host.
     pub fn peak(&self, engine: Engine, layout: &Layout, registered: bool) -> Option<(String, f64)> {
         if let Some(kernel) = &self.kernel {
             return Some(("processor (receiver, TCP/IP)".to_owned(), kernel.peak(&self.local, layout.bytes().max(1))));
@@ -350,8 +351,8 @@ impl Adapter {
         Some((limiting, pace.chunk as f64 / pace.chunk_ps as f64 * 1e12))
     }
 
-    /// Payload rate in bytes per second that no node exceeds each way while as much comes as goes: the host bus carries
-    /// both; and the bus. `None` where there is no clocked one.
+    /// Payload rate in bytes per second that no node exceeds in each direction while it sends as much as it receives.
+    /// Returns it with the host bus that carries both. `None` where no bus has a clock.
     pub fn exchange_peak(&self) -> Option<(String, f64)> {
         let (buses, (name, stores)) = (self.buses?, self.bus_name.clone()?);
         let rate = |stores| {
@@ -361,7 +362,7 @@ impl Adapter {
         Some((name, if stores { rate(true).max(rate(false)) } else { rate(false) }))
     }
 
-    /// How a computation and a transfer by an engine slow each other down: one that reads this node's memory, or one that
+    /// How a computation and a transfer by an engine slow each other down. The transfer reads this node's memory or
     /// writes into it.
     pub(super) fn slowed(&self, work: Work, reads: bool) -> Slowed {
         let Some(((memory, kernel, processors), buses)) = self.local.kernel(work).zip(self.buses) else {
@@ -376,8 +377,8 @@ impl Adapter {
         memory.beside(kernel, processors, Flow { burst, every, data: buses.bus().data(burst), reads })
     }
 
-    /// Processor time to hand a control message of `bytes` over, beside the post overhead; how it is fed into the
-    /// network, from the start of that time on.
+    /// Processor time to hand over a control message of `bytes`, in addition to the post overhead. Also how the message
+    /// is fed into the network, from the start of that time on.
     pub(super) fn hand_over(&self, bytes: u64) -> (Time, Pace) {
         let whole = Layout::contiguous(bytes);
         if bytes == 0 {
@@ -408,11 +409,11 @@ impl Adapter {
             (None, Carrier::Copy) => Task::Copy,
         }
     }
-    /// Processor time for a control message that has come, beside the poll overhead.
+    /// Processor time for a control message that has arrived, in addition to the poll overhead.
     pub(super) fn take_over(&self, bytes: u64) -> Time {
         self.kernel.map_or(Time::ZERO, |kernel| kernel.receive(&self.local, bytes))
     }
-    /// Time to register so many bytes of user memory.
+    /// Time to register this many bytes of user memory.
     pub fn register_time(&self, bytes: u64) -> Time {
         Time(self.register_ps.0 + self.register_ps.1 * bytes.div_ceil(PAGE))
     }
@@ -420,11 +421,11 @@ impl Adapter {
     pub fn unregister_time(&self, bytes: u64) -> Time {
         Time((self.register_time(bytes).0 as f64 * self.local.unregister_share()) as u64)
     }
-    /// Time to map so many bytes of another rank's memory, for stores.
+    /// Time to map this many bytes of another rank's memory, for stores.
     pub fn map_time(&self, bytes: u64) -> Time {
         Time(self.map_ps.0 + self.map_ps.1 * bytes.div_ceil(PAGE))
     }
-    /// Time to connect to another rank's memory, for DMA: the same whatever its size.
+    /// Time to connect to another rank's memory, for DMA. It is the same for any size.
     pub fn connect_time(&self) -> Time {
         Time(self.connect_ps)
     }
@@ -439,7 +440,7 @@ fn processor_of(known: &Inputs<'_>) -> Result<[u64; 2], Unfit> {
     Ok([time("nic_send_time")?, time("nic_receive_time")?])
 }
 
-/// Payload rate of the slowest rated resource on the way to the neighbour.
+/// Payload rate of the slowest rated resource on the path to the neighbour.
 fn link_rate(plan: &Plan<'_>) -> Rate {
     let full = plan.packet_bytes.max(1);
     let share = f64::from(full) / f64::from(plan.wire_bytes(full, 1).max(1));
@@ -483,7 +484,7 @@ fn claims(family: Family, spec: &FabricSpec, known: &Inputs<'_>, design: &Design
         ),
         Family::Myrinet => (Some(DepositLimits { dma: true, dma_needs_registration: true, ..none }), None),
         Family::Elan => (Some(DepositLimits { dma: true, ..none }), Some(DepositLimits { dma: true, ..none })),
-        // A word at a time comes back (K98's fetch, `Host::fetch`): half of what a line at a time goes there.
+        // Words return one at a time (K98's fetch, `Host::fetch`), at half the rate of lines on the way there.
         Family::T3d => (Some(DepositLimits { pio: true, ..none }), None),
         Family::Rdma => {
             let dma =

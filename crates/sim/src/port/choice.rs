@@ -1,20 +1,21 @@
 //! From which size on messages move without buffers: where an adapter's own costs say that they are then faster.
 //!
-//! Both ways are closed forms of what the adapter charges (set-up, feeding, copies, an empty message's latency) between
-//! two idle nodes, with the memory's set-ups in the cache and the send before its receive. They choose; what a message
-//! takes is simulated.
+//! Both costs are closed forms of what the adapter charges (setup, feeding, copies, an empty message's latency) between
+//! two idle nodes. The memory's registrations are in the cache, and the send is posted before its receive. The forms
+//! only choose; the time of a message is simulated.
 
 use super::adapter::Adapter;
 use super::pace::Pace;
 use hotlink_fabric::units::Time;
 use hotlink_port::{Engine, Layout};
 
-/// Sizes looked at, in order: four to each doubling from 256 B to 1 MiB, and the shortest message that is not eager.
+/// Sizes that are tried, in order: four to each doubling from 256 B to 1 MiB, and the shortest message that is not
+/// eager.
 fn sizes() -> impl DoubleEndedIterator<Item = u64> {
     let doublings = (6..18).flat_map(|exponent| (4..8).map(move |quarters| quarters << exponent)).chain([MOST]);
     doublings.flat_map(|bytes| [Some(bytes), (bytes == EAGER).then_some(EAGER + 1)]).flatten()
 }
-/// Past the largest size that is looked at nothing changes.
+/// Past the largest size that is tried nothing changes.
 const MOST: u64 = 1 << 20;
 /// Longest eager message on simulated ports.
 const EAGER: u64 = 16 << 10;
@@ -33,8 +34,8 @@ impl Adapter {
             None => sizes().next().unwrap_or(MOST),
         }
     }
-    /// Offer, answer, the data by the adapter's engine or the processor's stores, as the message engine chooses, the news
-    /// of their end; `None` where the adapter cannot.
+    /// An offer, its answer, the data, and the notice of their end. The adapter's engine or the processor's stores move
+    /// the data, as the message engine chooses. `None` where the adapter cannot.
     fn without_buffers(&self, bytes: u64, private: bool) -> Option<Time> {
         let claim = self.limits.fetch.or(self.limits.deposit)?;
         let engine = claim.mover(!private || self.limits.registration.private_mappable);
@@ -48,8 +49,8 @@ impl Adapter {
         let messages = if self.limits.fetch.is_some() { 3 } else { 5 };
         Some(Time(self.fed(&pace, bytes) + messages * self.limits.latency.0))
     }
-    /// Eagerly, or piece after piece: sent, on the wire and taken to its place, the longest of these hiding the others. The
-    /// processors post and poll every piece; the first one's is part of a message's latency.
+    /// Eagerly, or piece after piece. Sending, the wire and the copy overlap, and the longest hides the others. The
+    /// processors post and poll every piece; the first one's costs are part of a message's latency.
     fn through_buffers(&self, bytes: u64) -> Time {
         let eager = bytes <= EAGER.min(self.limits.control_bytes_max);
         let piece = bytes.min(self.limits.control_bytes_max);

@@ -192,7 +192,7 @@ impl SimPort<'_> {
         let setups = world.seats[flight.to as usize].setups.as_ref()?;
         self.begins(world, flight.to, setups.exported(transfer.key.id)?, transfer.offset)
     }
-    /// Sends a transfer on its way, fed by the processor or by the adapter's engine.
+    /// Sends a transfer on its path, fed by the processor or by the adapter's engine.
     fn launch(&self, world: &mut World<'_>, mut flight: Flight, what: &Move) {
         // The more scattered side decides how it moves.
         let layout = if what.remote.layout.is_contiguous() { what.local.layout } else { what.remote.layout };
@@ -486,7 +486,7 @@ impl Host for SimPort<'_> {
             Ok(time) => {
                 let adapter = world.adapter.clone();
                 let seat = world.seat(self.rank);
-                // What a transfer beside it costs is worked out where there is one.
+                // The cost of a concurrent transfer is computed where there is one.
                 let (begun, reads) = (seat.now, seat.dma_free > seat.now);
                 let took =
                     if seat.is_moving() { seat.work_beside(time.0, adapter.slowed(work, reads)) } else { time.0 };

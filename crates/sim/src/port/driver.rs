@@ -22,14 +22,14 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// What a run tells beside the programs' results.
+/// What a run reports in addition to the programs' results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The network: its counts, fingerprint and how busy each resource was; until the last rank's end.
     pub run: Run,
     /// Times that a program was resumed.
     pub resumptions: u64,
-    /// Barriers told of and seen to be safe.
+    /// Barriers that were reported and found safe.
     pub barriers: u64,
     /// How long each rank's processor and adapter were busy.
     pub busy: Vec<Busy>,
@@ -46,7 +46,7 @@ pub struct VirtualTime<'a> {
     background: Option<BackgroundSpec>,
     /// The node of each rank; none: that of its number.
     places: Vec<u32>,
-    /// Payload of a whole run, about: how far it is, is told by that.
+    /// About the payload of a whole run; progress is reported against it.
     expected: u64,
     outcome: Option<Outcome>,
     lost: Option<Lost>,
@@ -93,7 +93,7 @@ impl<'a> VirtualTime<'a> {
         change(&mut self.limits);
         self
     }
-    /// The same with other traffic beside the ranks', from the start of each run on.
+    /// The same with other traffic than the ranks', from the start of each run on.
     #[must_use]
     pub fn with_background(self, background: Option<BackgroundSpec>) -> VirtualTime<'a> {
         VirtualTime { background, ..self }
@@ -109,7 +109,7 @@ impl<'a> VirtualTime<'a> {
     pub fn expecting(self, bytes: u64) -> VirtualTime<'a> {
         VirtualTime { expected: bytes, ..self }
     }
-    /// Why so many ranks cannot be placed as asked.
+    /// Why this many ranks cannot be placed as asked.
     fn misplaced(&self, ranks: u32) -> Option<String> {
         let nodes = self.plan.fabric.nodes();
         let spec = &self.plan.fabric.spec;
@@ -131,8 +131,8 @@ impl<'a> VirtualTime<'a> {
     pub fn adapter(&self) -> &Adapter {
         &self.adapter
     }
-    /// What the ports of so many ranks claim: also which of the fabric's own networks serve them. Where something fails
-    /// none does: they are only known whole.
+    /// What the ports of this many ranks claim, including which of the fabric's own networks serve them. Where
+    /// something fails none does: they are only known whole.
     pub fn limits(&self, ranks: u32) -> Limits {
         let spec = &self.plan.fabric.spec;
         let whole = self.settings.faults.is_empty();
@@ -143,7 +143,7 @@ impl<'a> VirtualTime<'a> {
         });
         Limits { barrier, reduction, ..self.limits.clone() }
     }
-    /// What the last run told, if it came to its end.
+    /// The report of the last run, if it came to its end.
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
     }
@@ -151,7 +151,7 @@ impl<'a> VirtualTime<'a> {
     pub fn faults(&self) -> &[Fault] {
         &self.settings.faults
     }
-    /// What failures took for good of the last run, if it did not come to its end.
+    /// What failures of the last run took for good, if it did not come to its end.
     pub fn lost(&self) -> Option<&Lost> {
         self.lost.as_ref()
     }

@@ -7,7 +7,7 @@ use hotlink_memory::BusUse;
 /// Families of adapters: a technology's record says which one fits.
 pub use hotlink_fabric::technology::AdapterModel as Family;
 
-/// Who moves the payload of a control message.
+/// What moves the payload of a control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carrier {
     /// The processor stores it straight into the receiver's buffer.
@@ -44,8 +44,8 @@ pub(super) fn design(family: Family) -> Design {
     Design { control_bytes_max, carrier }
 }
 
-/// The technology whose assumptions hold for adapters of `family` on a machine: its own, or where they are tried on a
-/// machine of another technology, that of the family.
+/// The technology whose assumptions hold for adapters of `family` on a machine. It is the machine's own, or the
+/// family's where its adapters are tried on a machine of another technology.
 pub(super) fn technology_of(family: Family, own: &'static Technology) -> &'static Technology {
     if own.adapter.value == family {
         return own;

@@ -1,7 +1,7 @@
 //! What is under way between two ranks: a control message, a deposit, a fetch, or news.
 //!
-//! Flights between two ranks are settled in the order in which they were posted, whatever the network does to their
-//! packets: one that lands before its forerunner is held back.
+//! Flights between two ranks complete in the order in which they were posted, in any order of their packets. One that
+//! lands before its predecessor is held back.
 
 use super::pace::Pace;
 use crate::net::Linked;
@@ -27,11 +27,11 @@ pub(super) enum Phase {
     There,
     /// A fetch's request crosses the network.
     Request,
-    /// A fetch's data come back.
+    /// A fetch's data return.
     Back,
     /// It reaches its rank by a timer, without the network.
     Local,
-    /// Nothing is left but to tell its poster.
+    /// Only the report to its poster is left.
     Ack,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Transfer {
 pub(super) struct Flight {
     pub what: What,
     pub phase: Phase,
-    /// Who posted it, and to whom.
+    /// The rank that posted it, and the rank that receives it.
     pub from: Rank,
     pub to: Rank,
     pub head: Head,

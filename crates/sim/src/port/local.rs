@@ -13,7 +13,7 @@ use hotlink_port::{Layout, Work};
 pub(super) struct Local {
     /// The memory system, line by line, where the catalog knows it.
     memory: Option<Memory>,
-    /// Of a contiguous copy; not used where the memory system is known.
+    /// Rate of a contiguous copy; not used where the memory system is known.
     copy_rate: Rate,
     /// The adapter's own processor works: what it takes stays in its memory, and only combining data takes time.
     of_adapter: bool,
@@ -49,7 +49,7 @@ impl Local {
     fn inputs(&self) -> Inputs<'_> {
         Inputs::of_technology(&self.machine.0, self.machine.1)
     }
-    /// Picoseconds of so many clocks of the processor.
+    /// Picoseconds of this many clocks of the processor.
     fn clocks(&self, name: &str) -> Result<f64, Unfit> {
         let inputs = self.inputs();
         Ok(1e12 * inputs.require(name)? / inputs.require("cpu_clock")?.max(1e6))
@@ -77,12 +77,12 @@ impl Local {
             _ => self.copy(&Layout::contiguous(to.bytes()), to),
         }
     }
-    /// A copy of a block of which no cache holds anything.
+    /// A copy of a block that no cache holds.
     pub fn copy_cold(&self, bytes: u64) -> Time {
         self.memory.as_ref().map_or_else(|| self.copy_rate.time_for(bytes), |memory| memory.copy_uncached(bytes, 1, 0))
     }
-    /// A block read to add its checksum up; nothing where the memory is not known line by line: adapters of later
-    /// generations add it up themselves.
+    /// Time to read a block for its checksum. It is zero where the memory is not modelled line by line, because
+    /// adapters of later generations compute the checksum.
     pub fn checksum(&self, bytes: u64) -> Time {
         self.memory.as_ref().map_or(Time::ZERO, |memory| memory.read(bytes))
     }
@@ -90,7 +90,7 @@ impl Local {
     pub fn copy(&self, from: &Layout, to: &Layout) -> Time {
         self.copy_at((from, 0), (to, 0))
     }
-    /// A copy from one layout to another, each so many bytes after the start of a line.
+    /// A copy from one layout to another, each at this offset from the start of a line.
     pub fn copy_at(&self, (from, from_offset): (&Layout, u64), (to, to_offset): (&Layout, u64)) -> Time {
         let bytes = to.bytes();
         if bytes == 0 || self.of_adapter {
@@ -108,7 +108,7 @@ impl Local {
             }
         }
     }
-    /// The processors that so many threads keep busy.
+    /// The processors that this many threads keep busy.
     fn processors(&self, threads: u32) -> u32 {
         let has = || self.inputs().require("host_processors").expect("an assumption of any technology") as u32;
         if threads > 1 { threads.min(has()).max(1) } else { 1 }
@@ -144,8 +144,8 @@ impl Local {
                 let each = Time(self.clocks("multiply_add_clocks")? as u64);
                 let pass = match &self.memory {
                     Some(memory) => memory.run_on(processors, Kernel::Daxpy { elements, each }).0,
-                    // Two loads and a store for each element, a copy and a half, for one processor after the other at the
-                    // memory; or the processor's own pace.
+                    // Two loads and a store for each element are a copy and a half. The processors use the memory one
+                    // after the other, or each at its own pace.
                     None => {
                         let block = Layout::contiguous(8 * elements);
                         let copies = (self.copy(&block, &block).0 / 2 * 3).saturating_mul(u64::from(processors));

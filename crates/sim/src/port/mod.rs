@@ -1,8 +1,8 @@
 //! Ports on a simulated fabric, and the driver that runs rank programs in virtual time.
 //!
-//! [`VirtualTime`] gives rank `i` the adapter of node `i`. Every program is an asynchronous task over the event core:
-//! it runs until it waits, its local work charged to its own clock, and what it posts crosses the packet network beside
-//! everything else. The same programs run on real ports; nothing in them knows the difference.
+//! [`VirtualTime`] gives rank `i` the adapter of node `i`. Every program is an asynchronous task over the event core.
+//! It runs until it waits, and charges its local work to its own clock. What it posts crosses the packet network
+//! together with all other traffic. The same programs run on real ports; nothing in them knows the difference.
 //!
 //! ```
 //! use hotlink_port::{Driver, Event, Op, Payload, Port, Posted, wait};

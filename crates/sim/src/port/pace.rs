@@ -1,9 +1,9 @@
 //! How data enter the network, chunk by chunk, so that a transfer alone takes what the host's model says.
 //!
-//! The network knows links, not what feeds them. Where a fabric has a [`Host`] its model gives two numbers for a
-//! transfer: the steady rate (what a page more takes) and the lead, which is what is left of the model's time once
-//! feeding and the network's own way are taken off: write combining and stream buffers that fill, descriptors, the
-//! annex, a page through staging memory and its LANais.
+//! The network knows links, not what feeds them. Where a fabric has a [`Host`], its model gives two numbers for a
+//! transfer. The steady rate is the time of one more page. The lead is the rest of the model's time, without feeding
+//! and the network's own path. It covers write combining and stream buffers that fill, descriptors, the annex, and a
+//! page through staging memory and its LANais.
 
 use super::adapter::Adapter;
 use super::family::Family;
@@ -15,7 +15,7 @@ use hotlink_port::{Engine, Layout};
 /// Chunks are pages: what address translation leaves contiguous.
 pub(super) use hotlink_port::blocks::PAGE;
 
-/// How data enter the network: from a start on, a chunk each so often.
+/// How data enter the network: from a start on, chunk by chunk at a fixed interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
     /// Before the first chunk, in picoseconds.
@@ -53,9 +53,9 @@ impl Pace {
         let told = if first && !self.bus.stores { buses.descriptor() } else { Time::ZERO };
         [sent + told, received]
     }
-    /// From the entry of a chunk's first byte into the network to the arrival of its last, but for the way's latency. Its
-    /// packets cross the sender's bus, the network and the receiver's bus one behind the other, each at the slowest of
-    /// these; a packet enters the next of them as soon as it will not run dry there.
+    /// From the entry of a chunk's first byte into the network to the arrival of its last, without the path's latency.
+    /// Its packets cross the sender's bus, the network and the receiver's bus one behind the other, each at the pace of
+    /// the slowest. A packet enters the next of them as soon as it will not run dry there.
     pub fn crossing_ps(&self, way: Way, buses: Option<&Buses>, bytes: u64, first: bool) -> u64 {
         let [sent, received] = self.on_buses(buses, bytes, first);
         let packets = bytes.div_ceil(way.packet.max(1)).max(1);
@@ -75,13 +75,13 @@ pub(super) struct Way {
     pub packet: u64,
 }
 
-/// Up to so many pages the host's model is asked; from then on each takes the same.
+/// Up to this many pages the host's model computes the time; from then on each page takes the same.
 const STEADY: u64 = 12;
 
 impl Adapter {
-    /// The same from or to registered user memory, whose pages DMA must take one by one: `begins` tells of either end
-    /// where in a page its bytes begin, if it is such memory. What does not begin at a page's start touches a page more,
-    /// and where the two ends' pages do not meet, each is cut in two.
+    /// The same from or to registered user memory, whose pages DMA must move one by one. `begins` gives, for each end
+    /// in such memory, where in a page its bytes begin. Bytes that do not begin at a page's start touch one more page.
+    /// Where the pages of the two ends do not align, each page is cut in two.
     pub(super) fn paged(&self, pace: Pace, bytes: u64, begins: [Option<u64>; 2]) -> Pace {
         // A chunk is a page where the engine is paced at all.
         if pace.chunk_ps == 0 || self.page_ps == 0 || begins == [None; 2] || bytes == 0 {
@@ -112,13 +112,13 @@ impl Adapter {
         let short = STEADY / 3 * PAGE;
         let chunk_ps = time(STEADY * PAGE).saturating_sub(time(short)) * PAGE / (STEADY * PAGE - short);
         let stretch = if stride > 1 { host.wire_stretch() } else { 256 };
-        // SCI's words are stored, whatever was asked for.
+        // SCI's words are stored, for any request.
         let setup_ps = if bus.stores { 0 } else { setup_ps };
         let pace = Pace { lead_ps: 0, setup_ps, chunk: PAGE, chunk_ps, stretch, bus };
         if bytes == 0 {
             return pace;
         }
-        // Of a long transfer the last page, whole or not, and as many before it as show the steady rate.
+        // The last page of a long transfer, whole or not, and as many before it as show the steady rate.
         let shown = if bytes > STEADY * PAGE { (STEADY - 2) * PAGE + (bytes - 1) % PAGE + 1 } else { bytes };
         let before = (shown - 1) / PAGE;
         let last = shown - before * PAGE;
@@ -126,7 +126,7 @@ impl Adapter {
             pace.crossing_ps(self.way, self.buses.as_ref(), last, before == 0) + self.network_ps + self.latency_ps;
         Pace { lead_ps: time(shown).saturating_sub(before * chunk_ps + way), ..pace }
     }
-    /// What the host's model says of one transfer, in picoseconds, in steps of a word and of 64 B past 512 B.
+    /// The host model's time of one transfer, in picoseconds, in steps of a word and of 64 B past 512 B.
     fn alone(&self, host: &Host, by_stores: bool, stride: u64, bytes: u64) -> u64 {
         let bytes = bytes.next_multiple_of(if bytes > 512 { 64 } else { 8 });
         let key = (by_stores, stride, bytes);

@@ -82,12 +82,12 @@ impl Seat {
             awaits: None,
         }
     }
-    /// The processor is busy for so long.
+    /// The processor is busy for this time.
     pub fn spend(&mut self, task: Task, ps: u64) {
         self.now += ps;
         self.busy.add(task, ps);
     }
-    /// The adapter's engine is busy for so long, from `start` on.
+    /// The adapter's engine is busy for this time, from `start` on.
     pub fn move_by_engine(&mut self, start: u64, ps: u64) {
         self.dma_free = start + ps;
         self.busy.add_engine(ps);
@@ -97,12 +97,12 @@ impl Seat {
         let (from, until, longer) = self.stressed;
         if (from..until).contains(&now) { longer } else { 1024 }
     }
-    /// Whether the adapter's engine moves data of this rank, or another's comes here.
+    /// Whether the adapter's engine moves data of this rank, or receives another's.
     pub fn is_moving(&self) -> bool {
         self.dma_free.max(self.receives) > self.now
     }
-    /// The processor works with memory for `ps` alone, from now on, while transfers of its adapter go on: how long it
-    /// takes beside them. They take longer until it ends.
+    /// The processor works with memory from now on, for `ps` if alone, while transfers of its adapter go on. Returns
+    /// how long it takes with them. They take longer until it ends.
     pub fn work_beside(&mut self, ps: u64, slowed: Slowed) -> u64 {
         let moving = self.dma_free.max(self.receives).saturating_sub(self.now);
         if moving == 0 || slowed == Slowed::NOT {
@@ -122,13 +122,13 @@ impl Seat {
         self.stressed = (self.now, self.now + took as u64, (slowed.transfer * 1024.0) as u64);
         took as u64
     }
-    /// The computation that a transfer into this memory, from `start` on, finds under way: it was booked whole before the
+    /// The computation that a transfer into this memory finds under way at `start`. It was booked whole before the
     /// transfer was known, and the program has done nothing since.
     pub fn works_during(&self, start: u64) -> Option<Work> {
         let (work, _, until) = self.working?;
         (self.state == State::Waiting && until == self.now && start < until).then_some(work)
     }
-    /// That computation takes longer, for as long as `ps` of a transfer from `start` on go on beside it.
+    /// That computation takes longer while `ps` of a transfer go on from `start`.
     pub fn is_slowed(&mut self, start: u64, ps: u64, slowed: Slowed) {
         let Some((work, from, until)) = self.working else { return };
         let begun = start.max(from);

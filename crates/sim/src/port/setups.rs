@@ -8,7 +8,7 @@ struct Export {
     memory: Memory,
     bytes: u64,
     pinned: u64,
-    /// Who has imported it.
+    /// The ranks that have imported it.
     importers: Vec<Rank>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Setups {
 }
 
 impl Setups {
-    /// Exports memory of so many bytes; `pin`: bytes of the pages that must be pinned for it.
+    /// Exports memory of this many bytes; `pin`: bytes of the pages that must be pinned for it.
     pub fn export(
         &mut self,
         (memory, bytes): (Memory, u64),

@@ -1,8 +1,8 @@
 //! Everything that the ranks of one run share: the network, what is under way in it, and each rank's seat.
 //!
-//! A rank's clock runs ahead of the network's by the local work that it has charged since it was last resumed; what it
-//! posts then enters the network when the network's clock has come as far. An arrival is seen by the first poll after
-//! the rank was resumed, which is at the latest when it next waits.
+//! A rank's clock runs ahead of the network's by the local work that it has charged since it was last resumed. What it
+//! posts enters the network when the network's clock reaches that time. The first poll after the rank was resumed sees
+//! an arrival. At the latest that is when the rank next waits.
 
 use super::adapter::Adapter;
 use super::flight::{Flight, Phase, What};
@@ -23,10 +23,10 @@ pub(super) const HEAD_BYTES: u64 = 32;
 const AHEAD: u32 = 2;
 /// Timers for flights; the others are for ranks.
 const FLIGHT: u32 = 1 << 31;
-/// Notes of the traffic beside after which it is looked whether the ranks can go on: a network that is never idle does not
-/// say that they cannot.
+/// Background notices after which the driver checks whether the ranks can go on. A network with background traffic is
+/// never idle, so it does not show that they cannot.
 const LOOK_AFTER: u32 = 1 << 12;
-/// A rank that comes back without having waited for anything has spent this long, so that time goes on: 1 ns.
+/// A rank that returns without having waited for anything has spent this long, so that time advances: 1 ns.
 const STEP_PS: u64 = 1000;
 
 /// The ranks' common state.
@@ -51,7 +51,7 @@ pub(super) struct World<'a> {
     background: Option<Beside>,
 }
 
-/// Traffic beside the ranks', and how often it has been heard of.
+/// Background traffic, and how often it was noticed.
 struct Beside {
     background: Background,
     notes: u32,
@@ -99,7 +99,7 @@ impl<'a> World<'a> {
     fn mates(&self, rank: Rank) -> Option<Rc<[Rank]>> {
         self.places.get(rank as usize).map(|place| place.1.clone()).filter(|mates| mates.len() > 1)
     }
-    /// The adapter of a rank's node is taken for as long as the rank says: the others there have the same one.
+    /// The adapter of a rank's node is occupied for as long as the rank says: the node's other ranks share it.
     pub fn share_adapter(&mut self, rank: Rank) {
         let Some(mates) = self.mates(rank) else { return };
         let Seat { nic_free, dma_free, receives, .. } = self.seats[rank as usize];
@@ -193,7 +193,7 @@ impl<'a> World<'a> {
         let at = Time(seat.now);
         self.net.timer(at, rank);
     }
-    /// A rank's processor is interrupted at `at`, whatever it does.
+    /// A rank's processor is interrupted at `at`, in any state.
     pub fn interrupt(&mut self, rank: Rank, at: u64) {
         let took = self.adapter.interrupt.0;
         let seat = self.seat(rank);
@@ -218,13 +218,13 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Starts traffic beside the ranks'.
+    /// Starts background traffic.
     pub fn put_beside(&mut self, mut background: Background) {
         background.start(&mut self.net);
         self.background = Some(Beside { background, notes: 0 });
     }
 
-    /// Something concerns a rank, a flight or the traffic beside; false if only that goes on, and for ever.
+    /// Something concerns a rank, a flight or the background traffic. False if only that goes on, and for ever.
     pub fn on_note(&mut self, note: Note) -> bool {
         let Some(beside) = &mut self.background else {
             self.on_own_note(note);
@@ -407,7 +407,7 @@ impl<'a> World<'a> {
         Ok(Span { memory, offset: transfer.offset, layout: transfer.layout })
     }
 
-    /// A flight is where it goes to, whole. It settles once those before it have.
+    /// A whole flight is at its destination. It completes once those before it have.
     fn land(&mut self, place: u32) {
         self.flight(place).landed = true;
         let mut next = place;
@@ -497,7 +497,7 @@ impl<'a> World<'a> {
         (flight.data, flight.transfer) = (Vec::new(), None);
         self.flights.remove(place);
     }
-    /// Latency of the way between the nodes of two ranks, without serialisation.
+    /// Latency of the path between the nodes of two ranks, without serialisation.
     pub fn latency(&mut self, from: Rank, to: Rank) -> u64 {
         let (from, to) = (self.node(from), self.node(to));
         if from == to || self.plan.route(from, to, 0, &mut self.way).is_err() {
@@ -506,7 +506,7 @@ impl<'a> World<'a> {
         self.way.latency_ps
     }
 
-    /// Who waits for what, when nobody can go on.
+    /// Which rank waits for what, when nobody can go on.
     pub fn stuck(&self) -> String {
         const SHOWN: usize = 8;
         let left = || self.seats.iter().enumerate().filter(|(_, seat)| seat.state != State::Over);

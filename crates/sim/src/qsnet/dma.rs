@@ -1,9 +1,9 @@
 //! The Elans' DMA queues: what the programs of a node want moved, and the addresses that it needs translated.
 //!
-//! A DMA processor takes descriptors in order and works at one at a time, so that a put waits behind the messages that
-//! other programs have posted. The network keeps that order, and one packet open ([`Elan::settings`]). Both ends translate
-//! addresses ([`super::translation`]): the source's before the DMA begins, while the one before is under way; the
-//! destination's as it arrives. Elan's threads send past all this, by an output of their own.
+//! A DMA processor takes descriptors in order and works at one at a time. A put therefore waits behind the messages
+//! that other programs have posted. The network keeps that order, and one open packet ([`Elan::settings`]). Both ends
+//! translate addresses ([`super::translation`]): the source before the DMA begins, during the DMA before it; the
+//! destination as data arrive. Elan's threads bypass this queue through an output of their own.
 
 use super::Elan;
 use super::translation::{Buffer, Lookups, Span};
@@ -164,7 +164,7 @@ impl Dmas {
         Ok(None)
     }
 
-    /// The receivers look up where a DMA goes: the time that the slowest takes.
+    /// The receivers look up the destination of a DMA: the time of the slowest.
     fn receive(&mut self, place: u32, from: u32) -> Time {
         let Descriptor { to, source, into, .. } = self.under_way[place as usize].what;
         let span = Span { buffer: into, ..source };

@@ -8,7 +8,7 @@ use crate::error::SimError;
 use crate::net::Message;
 use hotlink_fabric::units::Time;
 
-/// A conditional is paused for at most so many times the first pause.
+/// A conditional pauses for at most this many times the first pause.
 const MOST_PAUSES: u64 = 32;
 
 /// Timers: a step of node 0, or a node (above [`NODE`]) that sees the end.

@@ -18,8 +18,8 @@ use hotlink_port::{Busy, Task};
 
 /// Longest pause between samples, so that they meet the background at any phase of it.
 const GAP_PS: u32 = 10_000_000;
-/// Virtual time without an end after which a collective is given up, and how much more for each byte: only the background
-/// goes on.
+/// Virtual time after which a collective without an end is given up, and how much more for each byte: only the
+/// background goes on.
 const STUCK: Time = Time(50_000_000_000);
 const STUCK_PER_BYTE_PS: u64 = 1_000_000;
 
@@ -91,7 +91,7 @@ impl World<'_> {
         let node = self.node(rank);
         self.dmas.post(&mut self.net, node, Descriptor { to, source, into: source.buffer, tag })
     }
-    /// A rank's processor works for so long.
+    /// A rank's processor works for this time.
     pub fn host(&mut self, rank: u32, time: Time) {
         self.busy[rank as usize].add(Task::Software, time.0);
     }
@@ -125,7 +125,7 @@ impl World<'_> {
     }
 }
 
-/// One part of a collective: how it begins and goes on.
+/// One part of a collective: how it begins and continues.
 pub(super) trait Phase {
     /// All nodes begin now.
     fn begin(&mut self, world: &mut World<'_>) -> Result<(), SimError>;
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
     use hotlink_fabric::{Fabric, catalog};
 
-    /// A collective whose nodes wait for what never comes.
+    /// A collective whose nodes wait for what never arrives.
     struct Never;
 
     impl Phase for Never {

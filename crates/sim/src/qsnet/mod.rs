@@ -1,20 +1,21 @@
 //! QsNet's collectives (P01): by hardware, by the Elan adapters' threads, and by the hosts' puts.
 //!
-//! - *Hardware barrier*: node 0's Elan broadcasts a network conditional to all other Elans; each tests a word that its host
-//!   has set on arrival; the answers are combined to one on the way back. If all had arrived a second broadcast sets the
-//!   word that every host polls; if not, the conditional is tried again after a pause that doubles up to a limit.
+//! - *Hardware barrier*: node 0's Elan broadcasts a network conditional to all other Elans. Each tests a word that its
+//!   host has set on arrival, and the answers are combined to one on the return path. If all have arrived, a second
+//!   broadcast sets the word that every host polls. If not, the Elan repeats the conditional after a pause that doubles
+//!   up to a limit.
 //! - *Hardware broadcast*: one DMA whose packets the switches copy ([`crate::net`]); each is acknowledged by all.
 //! - *Tree*: a quaternary tree of puts, gathered to node 0 and back; every host on it polls and forwards. A broadcast runs
 //!   down a tree of the degree, and in chunks of the size, that `Shape::best` finds quickest.
 //! - *NIC*: the same trees, forwarded by the Elans' threads; the hosts only start it and see its end.
 //!
 //! What hosts put, and all data, goes through the DMA queue that other programs fill too (`dma`), and its addresses are
-//! translated (`translation`); what threads send does not wait there. Traffic beside it is thus a closed loop: a node has
-//! one DMA under way and one packet of it in the network, however many programs would send.
+//! translated (`translation`). What threads send does not wait there. Background traffic is therefore a closed loop. A
+//! node has one DMA under way and one of its packets in the network, for any number of programs that want to send.
 //!
-//! All of them run on the packet network beside the same background traffic. Every barrier is checked: nobody leaves before
-//! all have arrived. Parameters are the catalog's ([`Elan::of`]); the network itself (virtual channels, adaptive ascent,
-//! 320-byte packets, acknowledgements, replication and its freedom from deadlock) is [`crate::net`]'s.
+//! All of them run on the packet network with the same background traffic. Every barrier is checked: nobody leaves
+//! before all have arrived. Parameters are the catalog's ([`Elan::of`]). The network itself is [`crate::net`]'s:
+//! virtual channels, adaptive ascent, 320-byte packets, acknowledgements, replication and its freedom from deadlock.
 
 mod dma;
 mod hardware;
@@ -83,7 +84,7 @@ pub struct Elan {
     pub retry: Time,
     /// Payload of a full packet.
     pub packet_bytes: u32,
-    /// What each packet has beside its payload.
+    /// Overhead of each packet, in addition to its payload.
     pub overhead_bytes: u32,
 }
 
@@ -107,7 +108,7 @@ impl Elan {
         })
     }
 
-    /// Where the time of an empty put between neighbours goes.
+    /// The parts of the time of an empty put between neighbours.
     pub fn split(&self, plan: &Plan<'_>) -> Split {
         let inner = plan.neighbour_ps(true);
         let adapters = plan.hosts_ps(true).min(inner);
@@ -120,8 +121,8 @@ impl Elan {
         }
     }
 
-    /// Settings of the network as the Elan uses it: one DMA after another, so many of its packets in the network and one
-    /// fetched ahead from memory, and room for two packets in the adapter.
+    /// Settings of the network as the Elan uses it: one DMA after another. A DMA has a fixed number of packets in the
+    /// network and one prefetched from memory. The adapter has room for two packets.
     pub fn settings(&self, base: &Settings) -> Settings {
         let packet = base.packet_bytes.unwrap_or(self.packet_bytes) + self.overhead_bytes;
         Settings {
@@ -148,7 +149,7 @@ pub struct Collective {
     pub samples: u32,
     /// Virtual time after which no further sample begins.
     pub limit: Option<Time>,
-    /// Traffic beside it, on all nodes.
+    /// Background traffic, on all nodes.
     pub background: Option<BackgroundSpec>,
 }
 
@@ -157,8 +158,8 @@ pub struct Collective {
 pub struct Outcome {
     /// From the common start to the last node's end, sample by sample.
     pub latencies: Vec<Time>,
-    /// Of a broadcast: until also the barrier by the same algorithm is over that frees its buffers (P01's programs are
-    /// synchronised by one).
+    /// For a broadcast, the time until the barrier by the same algorithm is also over. It frees the buffers (P01's
+    /// programs are synchronised by one).
     pub synchronised: Vec<Time>,
     /// The network.
     pub run: Run,
@@ -184,12 +185,13 @@ pub fn run(plan: &Plan<'_>, settings: &Settings, elan: Elan, what: &Collective) 
     run_among(plan, settings, elan, what, &(0..what.nodes).collect::<Vec<_>>())
 }
 
-/// Runs a collective on some nodes of `plan`, ascending, whose first is its root. The switches copy packets to contiguous
-/// nodes only, in a network that is whole; elsewhere the library falls back to its tree of puts, and so does this.
+/// Runs a collective on some nodes of `plan`, in ascending order; the first is its root. The switches copy packets to
+/// contiguous nodes only, in a network without faults. Elsewhere the library falls back to its tree of puts, and so
+/// does this.
 ///
 /// # Errors
-/// Fewer than two nodes, not ascending, or beyond those that there are; a collective that does not end; and what
-/// [`crate::Net::advance`] tells.
+/// Fewer than two nodes, not ascending, or beyond the existing ones; a collective that does not end; and the errors of
+/// [`crate::Net::advance`].
 pub fn run_among(
     plan: &Plan<'_>,
     settings: &Settings,

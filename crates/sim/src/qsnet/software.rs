@@ -1,7 +1,7 @@
 //! By puts along a tree, forwarded by the hosts or by the adapters' threads; barriers of the adapters in rounds.
 //!
-//! A round's put starts when that of the round before has come, as a chain of events does (Yu, Buntinas, Graham and Panda,
-//! IPDPS 2004): to the node twice as far ahead as in the round before, so that any number of nodes will do.
+//! A round's put starts when that of the round before has arrived, as a chain of events does (Yu, Buntinas, Graham and
+//! Panda, IPDPS 2004). It goes to the node twice as far ahead as in the round before, so any number of nodes works.
 
 use super::dma::buffer;
 use super::machine::{Phase, World};
@@ -38,9 +38,9 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The quickest by the model (levels - 1) x (way + degree x chunk time) + chunks x degree x chunk time, over degrees
-    /// 1, 2 and 4 and chunks of powers of two from 256 B; chunk time is the slower of link and bus, which a node in the
-    /// middle crosses degree + 1 times.
+    /// The quickest shape by the model (levels - 1) x (path + degree x chunk time) + chunks x degree x chunk time. It
+    /// tries degrees 1, 2 and 4, and chunks of powers of two from 256 B. The chunk time is the slower of link and bus;
+    /// a node in the middle crosses the bus degree + 1 times.
     ///
     /// # Errors
     /// A fabric whose links have no rate.
@@ -66,7 +66,7 @@ impl Shape {
     }
 }
 
-/// Nodes of a full tree with so many levels below the root.
+/// Nodes of a full tree with this many levels below the root.
 fn reached(degree: u32, levels: u32) -> u64 {
     match degree {
         1 => u64::from(levels) + 1,
@@ -82,15 +82,16 @@ struct Put {
     tag: u64,
 }
 
-/// Who forwards on one node: its host or its adapter.
+/// What forwards on one node: its host or its adapter.
 #[derive(Clone, Debug, Default)]
 struct Agent {
     free: Time,
     out: VecDeque<Put>,
     inbox: VecDeque<(u64, u64)>,
-    /// Of a barrier: children and itself still to arrive; of a broadcast: bytes still to come.
+    /// For a barrier, children and itself still to arrive; for a broadcast, bytes still to come.
     missing: u64,
-    /// Of a barrier in rounds: how many it has begun, and what has come: its own arrival (bit 0), then a bit a round.
+    /// For a barrier in rounds: how many it has begun, and what has arrived. Its own arrival is bit 0, then a bit a
+    /// round.
     begun: u32,
     met: u32,
 }
@@ -101,7 +102,7 @@ pub(super) struct Software {
     elan: Elan,
     nic: bool,
     degree: u32,
-    /// Of a broadcast.
+    /// For a broadcast.
     bytes: Option<(u64, u64)>,
 }
 
@@ -125,7 +126,7 @@ impl Software {
         if self.nic { (self.elan.thread, self.elan.thread) } else { (self.elan.send, self.elan.receive) }
     }
 
-    /// Who forwards works for so long.
+    /// The forwarder works for this time.
     fn works(&self, world: &mut World<'_>, node: u32, time: Time) {
         if self.nic { world.thread(node, time) } else { world.host(node, time) }
     }
@@ -183,7 +184,7 @@ impl Software {
             self.put(world, node, Put { to, bytes: 8, tag: ROUND | u64::from(round) << PLACE });
         }
     }
-    /// The adapter tells its host by a store over the bus; a host that forwards leaves once it has posted all.
+    /// The adapter reports to its host by a store over the bus. A host that forwards leaves once it has posted all.
     fn leaves(&self, world: &mut World<'_>, node: u32) {
         let now = world.net.now();
         let at =
@@ -197,7 +198,7 @@ impl Software {
         }
         self.leaves(world, node);
     }
-    /// A chunk is at a node: it goes on to the children.
+    /// A chunk is at a node, which forwards it to the children.
     fn forward(&mut self, world: &mut World<'_>, node: u32, tag: u64, bytes: u64) {
         for to in self.children(node) {
             self.put(world, node, Put { to, bytes, tag });
@@ -206,7 +207,7 @@ impl Software {
         agent.missing = agent.missing.saturating_sub(bytes.max(1));
         if agent.missing == 0 {
             let at = agent.free.max(world.net.now());
-            // The adapter tells its host by a store over the bus.
+            // The adapter reports to its host by a store over the bus.
             let told = if self.nic { self.elan.bus + self.elan.receive } else { Time::ZERO };
             world.net.timer(at + told, LEAVE + node);
         }
@@ -224,7 +225,7 @@ impl Phase for Software {
             if self.bytes.is_some() {
                 continue;
             }
-            // Its own arrival: the host acts at once, or tells its adapter.
+            // Its own arrival: the host acts at once, or notifies its adapter.
             let at = if self.nic { now + self.elan.send + self.elan.bus } else { now };
             if self.nic {
                 world.host(node, self.elan.send);

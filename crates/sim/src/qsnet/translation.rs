@@ -1,7 +1,7 @@
 //! The Elan's address translation: a page table walked in hardware, and the few translations that it keeps.
 //!
 //! A DMA names virtual addresses, of its source on the sending node and of its destination on the receiving one. A page
-//! that the buffer does not hold is looked up in a table of three levels, and takes the place of the one unused longest.
+//! that the buffer lacks is looked up in a table of three levels. It replaces the page unused longest.
 
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;

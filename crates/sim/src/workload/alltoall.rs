@@ -26,8 +26,8 @@ pub fn all_to_all(plan: &Plan<'_>, settings: &Settings, size: u64, schedule: Sch
     exchange(plan, settings, &demand, size, schedule)
 }
 
-/// Sends `size` bytes times the amount of each flow of `demand`, all at once, and returns that with the time from start
-/// to the last arrival: no resource can be faster than its load, so [`Run::mbps`] never exceeds the load count's bound.
+/// Sends `size` bytes times the amount of each flow of `demand`, all at once. Returns that sum with the time from start
+/// to the last arrival. No resource can be faster than its load, so [`Run::mbps`] never exceeds the load count's bound.
 /// A node serves the listed flows in turn, a message at a time, then the all-to-all part in the order of `schedule`.
 ///
 /// # Errors

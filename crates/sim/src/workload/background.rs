@@ -1,8 +1,8 @@
-//! Traffic beside what is measured: uniform, permutation, hot spot, bursty, from 0 to a flood.
+//! Background traffic: uniform, permutation, hot spot, bursty, from 0 to a flood.
 //!
-//! A generator beside a network, not a task: each node posts messages at random (Poisson) instants whose mean gives the
-//! load, and keeps at most [`WINDOW`] of them under way, as a program with a bounded queue does. Near and beyond a load
-//! of 1 that window is what paces a node: the network is flooded (P01), and queues stay bounded.
+//! A generator drives this traffic in the network; it is no task. Each node posts messages at random (Poisson) instants
+//! whose mean gives the load. It keeps at most [`WINDOW`] of them under way, as a program with a bounded queue does.
+//! Near and beyond a load of 1 that window paces a node: the network is flooded (P01), and queues stay bounded.
 
 use super::traffic::{Targets, targets};
 use crate::error::SimError;
@@ -85,8 +85,8 @@ impl Background {
         self.take_by(net, note, &mut |net, from, to, bytes| net.post(from, to, bytes, TAG).map(|_| ()))
     }
 
-    /// The same where messages go another way into the network: `post` is told the network, sender, receiver and bytes,
-    /// and gives the message [`TAG`] in the end.
+    /// The same where messages enter the network by another function. `post` receives the network, sender, receiver and
+    /// bytes, and at the end gives the message [`TAG`].
     pub(crate) fn take_by<'n>(
         &mut self,
         net: &mut Net<'n>,

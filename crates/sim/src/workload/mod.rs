@@ -1,6 +1,6 @@
 //! What the nodes do: the benchmarks that need no rank program.
 //!
-//! Each runs to its end (or for a measured window) on a fresh network and gives a [`Run`] beside its own figures.
+//! Each runs to its end (or for a measured window) on a fresh network and gives a [`Run`] with its own figures.
 
 mod alltoall;
 mod background;
@@ -23,7 +23,7 @@ pub use traffic::{Flows, OpenLoop};
 use crate::net::{Net, Stats};
 use hotlink_fabric::units::Time;
 
-/// What every simulation tells beside its result.
+/// What every simulation reports in addition to its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// Simulated time of the measured part.

@@ -1,4 +1,4 @@
-//! Two nodes and one message that goes to and fro.
+//! Two nodes, and one message back and forth.
 
 use super::Run;
 use crate::error::SimError;

@@ -1,9 +1,9 @@
 //! A schedule on the packet network: its messages as packets, its computations as time on its ranks' processors.
 //!
-//! A send takes its processor for the overhead, then its message is the network's and the send is over; a message of more
-//! bytes than `eager_max` asks the receiver first (an empty message each way), and its send is over when it has arrived. A
-//! receive takes its processor for the overhead once its message is there. Messages of one pair and tag are received in
-//! the order in which they were sent, whichever packets come first; receives of any source or tag take what arrives first.
+//! A send occupies its processor for the overhead. Then the network has its message, and the send is over. A message of
+//! more bytes than `eager_max` first asks the receiver (an empty message each way); its send is over on arrival. A
+//! receive occupies its processor for the overhead once its message is there. Messages of one pair and tag are received
+//! in the order of their sends, whichever packets come first. Receives of any source or tag take what arrives first.
 
 use super::Run;
 use crate::error::SimError;
@@ -107,7 +107,7 @@ impl Part {
 }
 
 const ENDED: u8 = 1;
-/// Of a send: its data, or its request, is at the receiver; its receive was cleared.
+/// For a send, its data or its request is at the receiver; its receive was cleared.
 const ARRIVED: u8 = 2;
 const ASKED: u8 = 4;
 const CLEARED: u8 = 8;
@@ -289,7 +289,7 @@ impl<'a, 'n> Machine<'a, 'n> {
         self.net.timer(Time(end), id);
         Ok(())
     }
-    /// A processor's work is over: the next in its line goes on.
+    /// A processor's work is over: the next in its line starts.
     fn worked(&mut self, id: u32) -> Result<(), SimError> {
         let cpu = self.cpu(id);
         self.cpus[cpu].busy = false;

@@ -18,8 +18,8 @@ pub struct Stream {
     pub size: u64,
     /// Messages that each pair keeps under way.
     pub window: u32,
-    /// What a program does between the arrival of one of its messages and the next: the overheads of both sides' message
-    /// passing, beyond what the network takes for an empty message.
+    /// What a program does between the arrival of one of its messages and the next. It has the overheads of both sides'
+    /// message passing, beyond what the network takes for an empty message.
     pub pause: Time,
     /// Messages of the slowest pair in the measured window, about.
     pub messages: u64,

@@ -41,7 +41,8 @@ impl Series {
     /// Takes a sample; gives the time of the next.
     pub(super) fn look(&mut self, net: &Net<'_>) -> Time {
         let span = self.interval.0;
-        // The network counts all of a packet's time as it starts: what is more than the interval is of those after it.
+        // The network counts all of a packet's time at its start. The part beyond the interval belongs to the intervals
+        // after it.
         for ((before, ahead), now) in self.busy_ps.iter_mut().zip(&mut self.ahead_ps).zip(net.busy_ps()) {
             let begun = *ahead + (now.wrapping_sub(*before) as i64).max(0) as u64;
             self.utilisation.push(begun.min(span) as f32 / span as f32);

@@ -1,7 +1,7 @@
 //! Open loop: every node offers messages at a given rate, whether the network takes them or not.
 //!
 //! Messages start at exponentially distributed intervals and wait in an unlimited source queue; latency counts from the
-//! start. A loop runs on for as long as its user asks; what is steady in it, and when, is for statistics to say.
+//! start. A loop runs for as long as its user asks. Statistics decide what is steady in it, and when.
 
 use super::Run;
 use super::series::Series;
@@ -41,7 +41,7 @@ struct Mark {
     bytes: u64,
 }
 
-/// An open loop at work.
+/// An open loop in operation.
 pub struct OpenLoop<'a> {
     net: Net<'a>,
     targets: Vec<Targets>,
@@ -91,8 +91,8 @@ pub(super) fn targets(demand: &Demand) -> Vec<Targets> {
 }
 
 impl<'a> OpenLoop<'a> {
-    /// A loop that has not begun: the pattern of `demand`, in which a sending node offers `mbps` MB/s (10^6 bytes per
-    /// second) of payload on average.
+    /// An open loop before its start. It has the pattern of `demand`; each sending node offers an average of `mbps`
+    /// MB/s (10^6 bytes per second) of payload.
     pub fn new(plan: &'a Plan<'a>, settings: &Settings, demand: &Demand, sizes: SizeLaw, mbps: f64) -> OpenLoop<'a> {
         let nodes = plan.fabric.nodes();
         let targets = targets(demand);
@@ -121,7 +121,7 @@ impl<'a> OpenLoop<'a> {
         }
     }
 
-    /// From now on every server is looked at each `interval`.
+    /// From now on every server is sampled each `interval`.
     pub fn watch(&mut self, interval: Time) {
         self.series = Some(Series::new(&self.net, interval));
         self.net.timer(self.net.now() + interval, SAMPLE);
@@ -137,7 +137,7 @@ impl<'a> OpenLoop<'a> {
         self.senders
     }
 
-    /// When an average sender has offered so many messages.
+    /// When an average sender has offered this many messages.
     pub fn time_of(&self, messages: f64) -> Time {
         Time((self.gap_ps * messages).round() as u64)
     }
@@ -168,7 +168,7 @@ impl<'a> OpenLoop<'a> {
         Ok(())
     }
 
-    /// Goes on, at most to `end`, until no more of the first `messages` messages are on their way than were lost; gives
+    /// Goes on, at most to `end`, until no more of the first `messages` messages are under way than were lost. Returns
     /// how many of them have not arrived.
     ///
     /// # Errors

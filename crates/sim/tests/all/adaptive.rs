@@ -67,8 +67,8 @@ fn adaptive_routing_loses_nothing_and_never_beats_the_bound() {
     }
 }
 
-/// Where nothing ever fails a route ends at its first choice; where something may, all of it is made at once. Ways, times
-/// and counts must not differ.
+/// Where nothing ever fails a route ends at its first choice; where something may, all of it is made at once. Paths,
+/// times and counts must not differ.
 #[test]
 fn a_failure_that_never_comes_changes_nothing() {
     for (name, nodes) in

@@ -1,4 +1,4 @@
-//! Traffic beside what is measured is as heavy as was asked.
+//! Background traffic is as heavy as was asked.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::units::Time;

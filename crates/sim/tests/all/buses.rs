@@ -1,5 +1,5 @@
-//! One bus model for the deposit benchmark and for programs on ports: what a node sends and what it receives cross its
-//! host bus, with bursts and turnarounds, whatever puts them there.
+//! One bus model serves the deposit benchmark and programs on ports. What a node sends and receives crosses its host
+//! bus with bursts and turnarounds, whatever puts it there.
 
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::Time;
@@ -49,8 +49,9 @@ fn rate(spec: &FabricSpec, kind: Kind, both: bool) -> (f64, String) {
     (BYTES as f64 / slowest as f64 * 1e6, plan.server_name(hot as u32))
 }
 
-/// Rates in MB/s of one direction alone and of each of both, by stores where `kind` lets the processor map the memory,
-/// else by the adapter's engine: the bus is then the hottest resource, and both get less than twice one's.
+/// Rates in MB/s of one direction alone and of each of both. Stores move the data where `kind` lets the processor map
+/// the memory, otherwise the adapter's engine. With both directions the bus is the hottest resource, and the sum is
+/// less than twice one direction.
 fn one_and_both(spec: &FabricSpec, kind: Kind) -> (f64, f64) {
     let ((one, _), (both, hot)) = (rate(spec, kind, false), rate(spec, kind, true));
     assert!(hot.contains(&spec.resources[&Role::HostBus].name), "{}: {hot}", spec.name);
@@ -105,7 +106,7 @@ fn the_engines_reads_and_what_it_receives_share_the_bus() {
     assert!(near(both, 320.0 / 86.0 * 66.67), "{both}");
 }
 
-/// What a bus transaction pays beside its data counts in programs, too.
+/// The overhead of a bus transaction counts in programs, too.
 #[test]
 fn turnarounds_cost_both_directions() {
     let spec = catalog::load("k98-myrinet").expect("in the catalog");

@@ -40,8 +40,8 @@ fn contiguous_deposits_come_near_the_bus_or_the_link() {
     assert!(share >= 0.88, "{share}");
 }
 
-/// K98 s19: 126 MB/s. The length of the adapter's bursts is not known; the label lies where long ones come to, and not
-/// where the default of later cards does.
+/// K98 s19: 126 MB/s. The length of the adapter's bursts is not known. The label lies where long bursts lead, not where
+/// the default of later cards does.
 #[test]
 fn myrinets_label_lies_within_what_its_bursts_may_be() {
     let rate = |burst: f64| {
@@ -97,8 +97,8 @@ fn every_intermediate_copy_costs() {
     assert_eq!(times[3] - times[2], host.memory().copy(BLOCK, 1));
 }
 
-/// The receiver's processor unpacks faster than Myrinet's LANai scatters; a block needs no unpacking; the T3D's
-/// deposit engine scatters at least as fast as its processor unpacks beyond the smallest strides.
+/// The receiver's processor unpacks faster than Myrinet's LANai scatters. A block needs no unpacking. Beyond the
+/// smallest strides, the T3D's deposit engine scatters at least as fast as its processor unpacks.
 #[test]
 fn packing_wins_on_myrinet_with_strides_and_nowhere_without() {
     for fabric in ["k98-sci", "k98-clustar", "k98-myrinet", "k98-t3d"] {
@@ -146,7 +146,7 @@ fn an_offset_costs_and_a_wrong_one_costs_dma() {
     let direct = |offset| time(Series::RemoteDirect, 256, offset);
     assert!(direct(8) > direct(0) && direct(64) == direct(0));
     let dma = |bytes, offset| time(Series::RemoteDmaUnpack, bytes, offset);
-    // Without the set-up of DMA a short block is there sooner, even in small packets.
+    // Without the setup of DMA a short block arrives sooner, even in small packets.
     assert!(dma(256, 8) > dma(256, 0) && dma(256, 4) < dma(256, 0));
 }
 
@@ -209,7 +209,7 @@ fn a_missing_parameter_is_named_with_its_meaning() {
     assert!(error.starts_with("ib-ndr-fat-tree2: no host model"), "{error}");
 }
 
-/// Nothing stands in for a memory system that a file states in part; one of which it says nothing is another matter.
+/// Nothing stands in for a memory system that a file states in part. A file may state none of it.
 #[test]
 fn a_memory_stated_in_part_is_an_error() {
     let whole = load("k98-sci").expect("in the catalog");
@@ -287,7 +287,7 @@ proptest! {
     }
 }
 
-/// Also when the staging memory is full and words queue before it. (A simulation that looked at every waiting word would
+/// Also when the staging memory is full and words queue before it. (A simulation that visited every waiting word would
 /// take minutes here.)
 #[test]
 fn events_are_as_many_as_the_words_need() {

@@ -1,5 +1,5 @@
-//! Saturated throughput against the load count's bound: every fabric of the catalog under every traffic. At least nine
-//! tenths where the flow control can; where it cannot, the table below says so, how much is reached and why.
+//! Saturated throughput against the load count's bound: every fabric of the catalog under every traffic. It is at least
+//! nine tenths where the flow control can reach them. Elsewhere the table below says how much is reached, and why.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
@@ -27,22 +27,23 @@ const TRAFFICS: [Traffic; 8] = [
     Traffic::Random,
 ];
 
-/// A blocked worm stops those behind it in its input, whatever they want: input queues without lanes of their own for each
-/// output saturate at 0.59 under random traffic and lower over several switches (Karol, Hluchyj and Morgan 1987).
+/// A blocked worm stops those behind it in its input, whatever they want. Input queues without lanes for each output
+/// saturate at 0.59 under random traffic, and lower over several switches (Karol, Hluchyj and Morgan 1987).
 const HEAD_OF_LINE: &str = "head-of-line blocking of worms";
 /// A destination has one path, as in the real machine's route tables: two flows may share a link while others are idle.
 const STATIC_PATHS: &str = "one path for each destination";
-/// Ascent follows occupancy, descent has one way only: flows that meet on the way down wait as worms.
+/// Ascent follows occupancy, descent has one way only: flows that meet on the path down wait as worms.
 const DESCENT: &str = "adaptive ascent does not see the descent";
-/// A packet that turns waits in the receive queue of one ring for its turn on the next; full queues make rings try again.
+/// A packet that turns waits in the receive queue of one ring for its turn on the next; full queues make rings try
+/// again.
 const TURNS: &str = "receive queues of turning packets and busy retries";
 /// The sixteen nodes of a router turn to the same router in the same step, over one local link.
 const SAME_STEP: &str = "linear shift sends a whole router's nodes over one local link";
 /// In random order a receiver is idle at times and cannot make up for it.
 const RANDOM_ORDER: &str = "random order leaves receivers idle at times";
-/// Most switches have one shortest way to each other. How much of the loss is that, nobody has taken apart.
+/// Most switches have one shortest path to each other. How much of the loss is that, nobody has taken apart.
 const ONE_WAY: &str = "one shortest way between most switches, on which flows wait for each other";
-/// Worms on their way through the root of a ring of switches hold the links on which others wait.
+/// Worms on their path through the root of a ring of switches hold the links on which others wait.
 const RING: &str = "head-of-line blocking around the root";
 
 /// Fabric, traffics (indices of [`TRAFFICS`], all if empty), the share reached at least, and why no more.
@@ -107,7 +108,7 @@ fn efficiency(spec: &FabricSpec, fabric: &Fabric, traffic: &Traffic) -> Result<f
     let bound = load.bounds(fabric, Capacities::Theoretical, u64::from(packet) * 1024);
     let mut way = RouteBuffer::default();
     plan.route(0, fabric.nodes() - 1, 0, &mut way)?;
-    // Sixty times a packet's latency, and enough packets that paths taken in turn are taken evenly; but few in all.
+    // Sixty times a packet's latency, and enough packets for an even use of round-robin paths; but few in all.
     let per_node = bound.bandwidth_per_node_mbps * way.latency_ps as f64 / 1e6 * 60.0 / f64::from(packet);
     let packets = per_node.max(600.0).min(500_000.0 / senders(&demand) as f64);
     let size = (packets / bound.flow_per_node).ceil() * f64::from(packet);
@@ -239,7 +240,7 @@ fn virtual_channels_keep_a_wormhole_torus_moving() {
         let spec = FabricSpec { topology, routing: RoutingSpec::DimensionOrder, ..base.clone() };
         let spec = spec.of_technology(technology::named("t3d").expect("a technology"));
         let fabric = Fabric::build(&spec, nodes).expect("a torus");
-        // Worms of 4 KiB lie across every link of their way.
+        // Worms of 4 KiB lie across every link of their path.
         let settings = Settings { packet_bytes: Some(4096), ..Settings::of(&spec) };
         let plan = Plan::new(&fabric, &settings).expect("plan");
         let demand = Traffic::AllToAll.demand(nodes, 1).expect("all-to-all");

@@ -7,7 +7,7 @@ use hotlink_sim::flow::Congestion;
 use hotlink_sim::workload::{Schedule, all_to_all};
 use hotlink_sim::{Net, Note, Plan, Settings};
 
-/// What an incast and a flow beside it get.
+/// The results of an incast and of another flow.
 #[derive(Debug)]
 struct Shared {
     /// Payload rate of the incast while it lasts, in MB/s.
@@ -22,7 +22,8 @@ const SENDERS: u32 = 16;
 /// When the bystander begins.
 const LATE_US: u64 = 2_000;
 
-/// Sixteen nodes of one leaf send to node 0 of another; later a node of the first leaf sends to an idle one of the other.
+/// Sixteen nodes of one leaf send to node 0 of another. Later a node of the first leaf sends to an idle node of the
+/// other.
 fn incast(congestion: Congestion) -> Shared {
     incast_under(|settings| Settings { congestion, ..settings })
 }
@@ -90,9 +91,9 @@ fn marks_change_nothing_where_nothing_is_crowded_and_nothing_is_lost_where_all_i
     assert_eq!(run, all_to_all(&plan, &settings, 1 << 18, Schedule::Random).expect("the same again"));
 }
 
-/// Two nodes of a switch send to one: each sender's input holds what comes until it pauses its link, and the packet that is then
-/// under way, no more; it goes on where it is told to. Packets of an input come to lie together in the queue, so that one
-/// input drains at a time.
+/// Two nodes of a switch send to one. Each sender's input holds what arrives until it pauses its link, and the packet
+/// that is then under way, no more. It resumes at its threshold. Packets of an input come to lie together in the queue,
+/// so one input drains at a time.
 #[test]
 fn a_port_pauses_and_goes_on_at_its_thresholds() {
     let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");

@@ -5,7 +5,7 @@ use hotlink_fabric::catalog::{self, Library};
 use hotlink_fabric::units::Time;
 use hotlink_sim::{Net, Plan, Settings};
 
-/// Times of deliveries, and every count but that of events, of messages one after another; a timer that never comes in
+/// Times of deliveries of messages one after another, and every count but that of events. A timer that never fires in
 /// between keeps packets from crossing in one step.
 fn one_by_one(plan: &Plan<'_>, settings: &Settings, timer: bool) -> (Vec<u64>, Vec<u64>, [u64; 3], u64) {
     let mut net = Net::new(plan, settings);

@@ -1,4 +1,4 @@
-//! Links and switches that fail, come back and degrade: what has a way left arrives, what has none is named.
+//! Links and switches that fail, come back and degrade: what has a path left arrives, what has none is named.
 
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::routing::Paths;
@@ -107,8 +107,8 @@ fn a_link_that_fails_in_the_middle_and_comes_back_loses_no_message() {
     }
 }
 
-/// Routes of a dragonfly that go by another group take one that can still be reached, and so do those that usually go by
-/// none: all links from the first group to the second and the third are down, and every message arrives.
+/// Dragonfly routes through another group choose a group that can still be reached, and so do routes that usually use
+/// none. All links from the first group to the second and the third are down, and every message arrives.
 #[test]
 fn dragonflies_go_by_groups_that_are_left() {
     let spec = catalog::load("slingshot-dragonfly").expect("in the catalog");

@@ -1,5 +1,5 @@
-//! What a host's model says of a transfer is what a program on a simulated port sees of it: every feature of memory, bus
-//! and adapter (`host`) reaches the message stack this way.
+//! A program on a simulated port sees the transfer time that the host's model gives. Every feature of memory, bus and
+//! adapter (`host`) reaches the message stack this way.
 
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
@@ -47,8 +47,8 @@ fn put(spec: &FabricSpec, kind: Kind, bytes: u64, stride: u64) -> f64 {
     VirtualTime::new(&plan, &settings).unwrap().run(2, &Put { kind, layout }).expect("both end")[0] as f64
 }
 
-/// By stores or by the engine, contiguous or not, in part of a page, in one and in many: within 6 % and 0.1 us, beside
-/// what a word takes on both.
+/// By stores or by the engine, contiguous or not, in part of a page, in one and in many. The times agree within 6 % and
+/// 0.1 us, apart from what a word takes on both.
 #[test]
 fn a_deposit_alone_takes_what_the_host_says() {
     for (name, kind, direct) in [
@@ -107,7 +107,8 @@ fn every_feature_of_the_host_reaches_the_stack() {
     }
 }
 
-/// Sends blocks of ordinary memory that is aligned so; rank 0's time for the second, and what set-ups took.
+/// Sends blocks of ordinary memory with this alignment. Returns rank 0's time for the second, and the registrations'
+/// time.
 struct Send {
     align: Align,
     /// Where in its block the receiver takes it.
@@ -134,8 +135,8 @@ impl<P: Port> Program<P, (Time, Time)> for Send {
     }
 }
 
-/// W01 s11: private memory should begin at a page. What does not touches a page more, pinned and moved; where the pages
-/// of the two ends do not meet, each is moved in two parts.
+/// W01 s11: private memory should begin at a page. Otherwise it touches one more page, which is pinned and moved. Where
+/// the pages of the two ends do not align, each is moved in two parts.
 #[test]
 fn memory_off_its_pages_costs_registration_and_transfer() {
     let spec = catalog::load("w01-sci-d330").expect("in the catalog");
@@ -181,7 +182,7 @@ impl<P: Port> Program<P, Time> for Busy {
     }
 }
 
-/// SCI's drivers connect memory by asking the exporter's driver: an interrupt, whatever its processor does.
+/// SCI's drivers connect memory by asking the exporter's driver, with an interrupt in any state of its processor.
 #[test]
 fn connecting_interrupts_the_exporters_processor() {
     let busy = |interrupt_us: f64| {

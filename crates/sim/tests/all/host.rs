@@ -1,5 +1,5 @@
-//! Loads of remote memory, both directions at once, queues of DMA operations, interrupts: what must hold of a host's
-//! and adapter's other features beside K98's deposits.
+//! Loads of remote memory, both directions at once, queues of DMA operations, and interrupts. These are the features of
+//! a host and adapter beyond K98's deposits.
 
 use hotlink_fabric::catalog::load;
 use hotlink_sim::host::{Completion, Deposit, Host, Series, WORD};
@@ -23,7 +23,7 @@ fn sci_fetches_are_much_slower_than_its_deposits() {
         for stride in [1, 2, 8, 64] {
             let fetch = host.fetch(64 << 10, stride, 0).expect("has loads");
             assert!(fetch.rate < deposit(&host, 64 << 10, stride) / 3.0, "{fabric} at {stride}: {}", fetch.rate);
-            // A full stream buffer comes in one round trip, and then word by word over the reader's bus.
+            // A full stream buffer arrives in one round trip, and then word by word over the reader's bus.
             let taken = stride == 1 && fetch.limiting.ends_with("(reader)");
             assert!(taken || fetch.limiting == "loads (round trip)", "{fabric} at {stride}: {}", fetch.limiting);
         }
@@ -42,7 +42,7 @@ fn one_load_takes_the_round_trip_of_the_catalog() {
     assert!(host("k98-myrinet").fetch(WORD, 1, 0).is_none(), "Myrinet has no remote loads");
 }
 
-/// P052: on the T3D, prefetching and stores are the effective ways; strides leave loads as fast as words come.
+/// P052: on the T3D, prefetching and stores are the effective paths. Strides leave loads at the rate of arriving words.
 #[test]
 fn the_prefetch_queue_hides_the_round_trip_of_the_t3d() {
     let t3d = host("k98-t3d");
@@ -55,7 +55,7 @@ fn the_prefetch_queue_hides_the_round_trip_of_the_t3d() {
     assert!(rate(&t3d, 1) < deposit(&t3d, 64 << 10, 1), "no line of four words goes back at a time");
 }
 
-/// K98 s10, s16: PCI is one bus for both directions, the T3D's deposit engine has its own way to memory.
+/// K98 s10, s16: PCI is one bus for both directions, the T3D's deposit engine has its own path to memory.
 #[test]
 fn both_directions_share_pci_and_nothing_on_the_t3d() {
     for fabric in ["k98-sci", "k98-clustar", "k98-myrinet", "w01-sci-d330"] {
@@ -73,7 +73,7 @@ fn both_directions_share_pci_and_nothing_on_the_t3d() {
     assert_eq!(t3d.exchange(1 << 20).time, t3d.deposit(&Deposit::new(1 << 20, 1, Series::RemoteDirect)).time);
 }
 
-/// Set-up, end and interrupt are paid for each operation; large operations do not notice.
+/// Each operation pays for setup, end and interrupt; large operations do not notice.
 #[test]
 fn dma_pays_for_each_operation() {
     let mut spec = load("k98-sci").expect("in the catalog").with_number("parameter.dma_queue", 1.0);
@@ -131,8 +131,8 @@ fn fewer_stream_buffers_hold_a_block_back() {
     assert!(rate("stream_buffer_size", 64.0).0 < rate("stream_buffer_size", 128.0).0);
 }
 
-/// K98 s12: host DMA on the bus, LANai, network DMA on each side work at the same time; whichever is slow holds the rest
-/// back. Without room for two pages in staging memory they wait for one another.
+/// K98 s12: host DMA on the bus, LANai, network DMA on each side work at the same time; whichever is slow holds the
+/// rest back. Without room for two pages in staging memory they wait for one another.
 #[test]
 fn each_of_myrinets_engines_can_be_the_slowest() {
     let (us, limiting) =
@@ -154,8 +154,8 @@ fn each_of_myrinets_engines_can_be_the_slowest() {
     assert!(deposit(&cramped, 1 << 20, 1) < 0.7 * deposit(&host("k98-myrinet"), 1 << 20, 1));
 }
 
-/// P01: the host posts and polls, the bus carries both, the Elan's thread handles each event, packets are acknowledged:
-/// ten times any of these is seen by what uses it.
+/// P01: the host posts and polls, the bus carries both, the Elan's thread handles each event, packets are acknowledged.
+/// Ten times any of these costs shows in what uses it.
 #[test]
 fn each_part_of_the_elan_costs() {
     use hotlink_sim::qsnet::{Algorithm, Collective, Elan, run};

@@ -1,5 +1,5 @@
-//! No number stands in for a value that a machine lacks: engines ask the ledger, and every name of the vocabulary is
-//! read by an engine or says that it is for reports.
+//! No number stands in for a value that a machine lacks. Engines ask the ledger. An engine reads every name of the
+//! vocabulary, or the name says that it is for reports.
 
 use hotlink_fabric::catalog::vocabulary::{PARAMETERS, PER_SIZE, REPORTED_ONLY};
 use hotlink_fabric::spec::{FabricSpec, Role};
@@ -202,8 +202,8 @@ fn what_a_technology_assumes_is_named_and_what_a_part_states_is_not() {
     );
 }
 
-/// The way between neighbours in a GPU host is NVLink: neither the NICs' cables nor PCIe are on it, so that long messages go
-/// there without buffers.
+/// The path between neighbours in a GPU host is NVLink. Neither the NICs' cables nor PCIe are on it, so long messages
+/// travel there without buffers.
 #[test]
 fn an_adapter_s_rate_is_that_of_the_way_to_its_neighbour() {
     let spec = catalog::load("hgx-h100-rail").unwrap();

@@ -50,7 +50,7 @@ fn set(name: &'static str, factor: f64) -> impl FnOnce(&mut FabricSpec) {
     move |spec| spec.parameters.get_mut(name).expect("stated").value *= factor
 }
 
-/// Every segment interrupts the receiver: 10 us each, on the critical way once the message is there.
+/// Every segment interrupts the receiver: 10 us each, on the critical path once the message is there.
 #[test]
 fn every_segment_interrupts_its_receiver() {
     let (with, without) = (myrinet(|_| {}), myrinet(set("interrupt_time", 0.0)));
@@ -66,7 +66,7 @@ fn every_segment_costs_both_sides() {
     let (with, without) = (myrinet(|_| {}), myrinet(set("tcp_overhead", 0.0)));
     let cost = |segments: u64| arrival(&with, segments * SEGMENT) - arrival(&without, segments * SEGMENT);
     assert_eq!(cost(1), 2 * 40_000_000);
-    // Of the sender's segments the last is on the way, the others are before it.
+    // The last of the sender's segments is under way, the others are before it.
     assert!((7.0..=8.01).contains(&(cost(4) as f64 / 40e6)), "{}", cost(4));
 }
 
@@ -84,7 +84,7 @@ fn copies_and_checksums_follow_the_memory() {
         let slower = myrinet(set(name, 2.0));
         let more = arrival(&slower, bytes) - arrival(&usual, bytes);
         assert!(more > 0, "{name}");
-        // The bus waits for the memory, too: a burst each way, and the words that tell of it.
+        // The bus waits for the memory, too: a burst each way, and the words that announce it.
         assert!(more.abs_diff(work(&slower) - work(&usual)) < 2_500_000, "{name}: {more} ps");
     }
 }

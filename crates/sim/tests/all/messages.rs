@@ -1,5 +1,5 @@
-//! The message-passing stack in virtual time: every collective by every algorithm on every family of adapters, the
-//! same course on every run, and reports of what cannot go on.
+//! The message-passing stack in virtual time. Every collective runs by every algorithm on every family of adapters.
+//! Each run takes the same course, and reports what cannot go on.
 
 use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog};

@@ -1,5 +1,5 @@
-//! What a packet simulation may not get wrong, on every fabric of the catalog: an idle network takes the closed form to
-//! the picosecond, nothing is lost, nothing beats the load count's bound, and the same inputs give the same trace.
+//! What a packet simulation must not get wrong, on every fabric of the catalog. An idle network takes the closed form
+//! to the picosecond. Nothing is lost, nothing beats the load count's bound, and the same inputs give the same trace.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::catalog::{self, Library};
@@ -20,7 +20,7 @@ fn fabrics(nodes: u32) -> Vec<(FabricSpec, Fabric)> {
     specs.filter_map(|spec| Fabric::build(&spec, nodes).ok().map(|fabric| (spec, fabric))).collect()
 }
 
-/// The resources on the first way that the routing gives, in order, and the number of switches.
+/// The resources on the first path that the routing gives, in order, and the number of switches.
 fn resources(fabric: &Fabric, from: u32, to: u32) -> Vec<Resource> {
     let roles = &fabric.network.host_roles;
     let mut way: Vec<Resource> = roles.iter().map(|&role| Resource::Host(Node(from), role)).collect();

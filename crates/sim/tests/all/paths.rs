@@ -118,7 +118,7 @@ fn an_idle_graph_of_a_leaf_spine_reaches_its_bound() {
     assert!((0.98..=1.0001).contains(&share), "{share}");
 }
 
-/// The load count's mean latency is that of the ways that packets take, pair by pair.
+/// The load count's mean latency is that of the paths that packets take, pair by pair.
 #[test]
 fn idle_latency_as_counted_is_the_mean_over_ways() {
     for (name, nodes) in [

@@ -1,5 +1,5 @@
-//! What the packet network promises under load: it reaches its bound where the flow control can, splits ties evenly,
-//! keeps order on a single path, loses nothing whatever is sent, and changes no figure unnoticed (golden table).
+//! What the packet network promises under load. It reaches its bound where the flow control can, and splits ties
+//! evenly. It keeps order on a single path, and loses nothing. No figure changes unnoticed (golden table).
 
 use hotlink_bound::Limited;
 use hotlink_fabric::routing::Paths;
@@ -28,7 +28,7 @@ fn torus(extents: &[u32]) -> FabricSpec {
         host_links: false,
         extents: Extents::Fixed(extents.to_vec()),
     });
-    // Ties are split as they come: a table by number would send every even node one way round a ring of four.
+    // Each packet chooses at ties: a table by number would send every even node one way round a ring of four.
     let paths = Paths::Packet;
     FabricSpec { topology, routing: RoutingSpec::DimensionOrder, paths, ..named("ib-ndr-fat-tree2") }
 }
@@ -113,7 +113,7 @@ fn an_open_loop_at_half_load_is_accepted_whole() {
     }
 }
 
-/// However short the interval is beside a packet's time, and however often neighbours were merged.
+/// However short the interval is compared with a packet's time, and however often neighbours were merged.
 #[test]
 fn a_series_of_utilisation_has_the_runs_mean() {
     let spec = named("gige");
@@ -138,7 +138,7 @@ fn a_series_of_utilisation_has_the_runs_mean() {
 
 #[test]
 fn ties_are_balanced_and_an_unbalanced_tie_would_cost_half_as_much_again() {
-    // On a ring of four, half of each node's way to the opposite node goes forward and half back: every ring link
+    // On a ring of four, half of each node's traffic to the opposite node goes forward and half back. Every ring link
     // carries 1/2 + 1 message-steps. If all went forward, forward links would carry 1 + 2 halves more: 1.5 times.
     let spec = torus(&[4, 4]);
     let fabric = Fabric::build(&spec, 16).expect("16 nodes");

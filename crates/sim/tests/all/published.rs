@@ -44,8 +44,8 @@ fn half_round_trip(spec: &FabricSpec, bytes: u64) -> f64 {
     driver.run(2, &RoundTrip(bytes)).expect("both end")[0] as f64 / 2.0
 }
 
-/// Issue 16, point 2: within 5 %, whatever fabric stands on the part. A part that prints neither says nothing of software:
-/// the stack takes its technology's assumptions, and records name them.
+/// Issue 16, point 2: within 5 %, for any fabric with the part. A part that prints neither says nothing about software.
+/// The stack then takes its technology's assumptions, and records name them.
 #[test]
 fn the_stack_reaches_what_parts_print_of_their_message_passing() {
     let library = Library::embedded();

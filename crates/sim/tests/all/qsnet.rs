@@ -17,15 +17,15 @@ fn on(nodes: u32, what: impl Fn(Collective) -> Collective) -> Outcome {
     run(&plan, &settings, elan, &what(barrier)).unwrap()
 }
 
-/// One barrier of the hosts before, and three: a host hears and tells each neighbour in the tree once, an adapter one node a
-/// round.
+/// One barrier of the hosts before, and three. A host receives from and notifies each neighbour in the tree once, an
+/// adapter one node a round.
 #[test]
 fn what_each_end_works_is_accounted() {
     let elan = Elan::of(&catalog::load("qsnet").unwrap()).unwrap();
     let [host, nic] =
         [Algorithm::Tree, Algorithm::Nic].map(|algorithm| on(16, |what| Collective { algorithm, ..what }).busy);
     let software = |busy: &Busy| busy.processor(hotlink_port::Task::Software);
-    // Of 16, node 1 has four children and a parent, node 15 a parent alone.
+    // With 16, node 1 has four children and a parent, node 15 only a parent.
     for (node, neighbours) in [(0, 4), (1, 5), (15, 1)] {
         assert_eq!(software(&host[node]).0, 4 * neighbours * (elan.send + elan.receive).0, "{node}");
         assert_eq!(nic[node].engine().0, 3 * 2 * 4 * elan.thread.0, "{node}");
@@ -40,7 +40,7 @@ fn barriers_of_every_size_end_safely_and_the_same_each_time() {
             let outcome = on(nodes, |what| Collective { algorithm, ..what });
             let before = if algorithm == Algorithm::Nic { 0 } else { 1 };
             assert_eq!(outcome.barriers, before + 3, "one before those measured where translations matter");
-            // Adaptive ascents are drawn by lot; not much depends on them here.
+            // Adaptive ascents are random; not much depends on them here.
             let first = outcome.latencies[0].us();
             assert!(outcome.latencies.iter().all(|time| (time.us() / first - 1.0).abs() < 0.03));
             assert_eq!(outcome, on(nodes, |what| Collective { algorithm, ..what }));
@@ -94,7 +94,7 @@ fn nodes_with_a_gap_and_networks_with_faults_fall_back_to_the_tree_and_say_so() 
     let elan = Elan::of(&spec).unwrap();
     let whole = elan.settings(&Settings::of(&spec));
     let plan = Plan::new(&fabric, &whole).unwrap();
-    // A switch at the top: a quarter of the ways up are gone.
+    // A switch at the top: a quarter of the paths up are gone.
     let top = hotlink_fabric::network::Vertex(fabric.network.vertices() as u32 - 1);
     let down = hotlink_sim::fault::Fault {
         at: Time::ZERO,

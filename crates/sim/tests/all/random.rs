@@ -42,11 +42,11 @@ fn an_interrupt_delays_a_rank_and_no_more() {
     });
 }
 
-/// A rank that has had many turns waits for events where it waits for a request, not where it only pauses: found as a
-/// program on Gigabit Ethernet that made no progress.
+/// A rank that has had many turns waits for events where it waits for a request, not where it only pauses. Otherwise a
+/// program on Gigabit Ethernet made no progress.
 #[test]
 fn a_pause_ends_however_long_the_program_has_run() {
-    // It takes what rank 1 says of the last barrier, and then nothing comes.
+    // It takes what rank 1 says of the last barrier, and then nothing arrives.
     let pause = Step::Pause { turns: TURNS + 100, polls: true };
     let script = Script { seed: 1, tuning: Tuning::default(), ranks: vec![vec![pause], Vec::new()] };
     with("gige", |driver| assert_eq!(run(driver, Faults::default(), &[script]).wrong, []));

@@ -73,8 +73,8 @@ fn technologies() -> impl Strategy<Value = &'static str> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// What `analyze --load` says of an idle network is the mean of what messages take alone. No fabric with routes free
-    /// of deadlock locks up, and no faster switch makes a message slower.
+    /// What `analyze --load` prints for an idle network is the mean of what messages take alone. No fabric with
+    /// deadlock-free routes locks up, and no faster switch makes a message slower.
     #[test]
     fn a_message_alone_takes_what_is_counted(
         (topology, routing, nodes) in shapes(),
@@ -92,7 +92,7 @@ proptest! {
         let plan = Plan::new(&fabric, &settings).expect("plan");
         let demand = Traffic::AllToAll.demand(nodes, 0).expect("a pattern");
         let (mut sum, mut pairs) = (0.0, 0.0);
-        // A way by a random group differs from seed to seed.
+        // A path by a random group differs from seed to seed.
         for seed in 0..if fabric.routing.is_valiant() { 40 } else { 1 } {
             let settings = Settings { seed: settings.seed + seed, ..settings.clone() };
             let plan = Plan::new(&fabric, &settings).expect("plan");

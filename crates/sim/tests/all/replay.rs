@@ -1,4 +1,4 @@
-//! Schedules on the packet network: against times worked out by hand, ping-pongs, and what cannot run.
+//! Schedules on the packet network: against times computed by hand, ping-pongs, and what cannot run.
 
 use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog};
@@ -75,7 +75,7 @@ fn starts_release_what_waits_for_them_alone() {
 
 #[test]
 fn messages_of_a_pair_are_received_in_the_order_in_which_they_were_sent() {
-    // The short one overtakes the long one on the way; the first receive takes the first sent all the same.
+    // The short one overtakes the long one in the network; the first receive still takes the first sent.
     let schedule = parse(
         "num_ranks 3\nrank 0 { a: send 1000000b to 1; b: send 8b to 1; b requires a }
          rank 1 { r: recv 1000000b from 0; s: send 8b to 2; s requires r; recv 8b from 0 }
@@ -83,7 +83,7 @@ fn messages_of_a_pair_are_received_in_the_order_in_which_they_were_sent() {
     );
     let ran = on("ib-qdr", 4, &[0, 1, 2], &schedule, Time::ZERO, u64::MAX).unwrap();
     assert!(ran.finish[2].0 > alone("ib-qdr", 4, [0, 1], 1_000_000), "{:?}", ran.finish);
-    // Receives of any source take what comes first, and all is received.
+    // Receives of any source take the first arrival, and all is received.
     let any = parse(
         "num_ranks 3\nrank 0 { recv 8b from -1 tag -1; recv 8b from -1 tag -1 }\nrank 1 { send 8b to 0 tag 1 }\nrank 2 { send 8b to 0 tag 2 }",
     );

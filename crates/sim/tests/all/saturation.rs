@@ -1,5 +1,5 @@
-//! M02's three saturation experiments (Figs. 5 to 8, 11, 12): one sender is limited by its own host, several fill the
-//! link or bus that they share. Plateaus are the measured capacities put in; where they begin is not.
+//! M02's three saturation experiments (Figs. 5 to 8, 11, 12). One sender is limited by its own host; several fill the
+//! link or bus that they share. The plateaus are measured capacities, which are inputs; where they begin is not.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::network::Node;
@@ -43,8 +43,8 @@ fn switches(senders: u32, size: u64) -> f64 {
     aggregate("myrinet-minimal", 30, shared_link_pairs(30, senders), size)
 }
 
-/// M02 s3.2 (G079): "the aggregate throughput of two senders is twice that of a single sender, but when the third is
-/// added, the link is saturated"; "another sender makes almost no difference"; 390 MB/s.
+/// M02 s3.2 (G079): two senders reach "twice that of a single sender, but when the third is added, the link is
+/// saturated". A fourth makes "almost no difference"; 390 MB/s.
 #[test]
 fn two_senders_double_one_and_the_third_saturates_the_sci_link() {
     let [one, two, three, four] = [1, 2, 3, 4].map(|senders| ring(senders, 64 << 10));
@@ -99,7 +99,7 @@ fn the_load_count_names_the_host_or_link_that_limits_one_sender() {
     }
 }
 
-/// The rate of the SCI fabrics' stores is what the host's parameters come to, burst by burst.
+/// The rate of the SCI fabrics' stores follows from the host's parameters, burst by burst.
 #[test]
 fn the_engine_is_as_fast_as_the_simulated_stores() {
     let spec = catalog::load("sci-torus2d").expect("in the catalog");

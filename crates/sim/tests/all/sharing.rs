@@ -67,8 +67,8 @@ fn the_farthest_node_of_a_ring_is_not_shut_out() {
     assert!(least_of_most(&shares) > 0.7, "messages by sender: {shares:?}");
 }
 
-/// Time until all of an exchange on a ring of eight has arrived; `balanced`: half of the way to the opposite node goes
-/// forward, else all of it, by way of the next node.
+/// Time until all of an exchange on a ring of eight has arrived. With `balanced`, half of the traffic to the opposite
+/// node goes forward; otherwise all of it does, by way of the next node.
 fn ring_exchange(balanced: bool) -> f64 {
     let (nodes, spec) = (8, ring(8));
     let fabric = Fabric::build(&spec, nodes).expect("a ring");
@@ -99,7 +99,7 @@ fn an_unbalanced_tie_costs_a_quarter_more_on_a_ring_of_eight() {
     assert!((1.18..1.35).contains(&ratio), "{ratio:.3}");
 }
 
-/// Credits deadlock like worms where ways wait in a circle: shortest paths round a ring without virtual channels.
+/// Credits deadlock like worms where paths wait in a circle: shortest paths round a ring without virtual channels.
 #[test]
 fn a_ring_with_credits_and_no_virtual_channels_names_its_deadlock() {
     for name in ["infiniband", "roce"] {
@@ -128,7 +128,8 @@ fn virtual_channels_keep_a_ring_with_credits_moving() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
-    /// Messages of a pair arrive in the order posted where a pair has one path and a node works on one message at a time.
+    /// Messages of a pair arrive in the order posted where a pair has one path and a node works on one message at a
+    /// time.
     #[test]
     fn one_path_and_one_stream_keep_a_pairs_messages_in_order(
         fabric in 0usize..5,

@@ -1,5 +1,5 @@
-//! Transports that drive the packet network, against fixed points worked out from their papers: the expected values use the
-//! machine's rates and idle latencies alone.
+//! Transports that drive the packet network, against fixed points computed from their papers. The expected values use
+//! only the machine's rates and idle latencies.
 
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
@@ -83,7 +83,7 @@ fn bottleneck_of(bytes: u64, transport: Config, flows: u32, total_us: f64, seed:
     let settings = Settings { seed, ..settings(&spec, transport) };
     let plan = Plan::new(&fabric, &settings).expect("plan");
     let mut net = Net::new(&plan, &settings);
-    // Chunks of one flow cannot be told apart on the way: shares follow from `busy`.
+    // Chunks of one flow are not distinguished under way: shares follow from `busy`.
     let mut endless = vec![bytes == 1 << 40; flows as usize + 1];
     let supply = move |from: u32| match endless.get_mut(from as usize)? {
         _ if from == 0 => None,
@@ -137,8 +137,8 @@ fn round_trip_us() -> f64 {
     alone(4096) + alone(1)
 }
 
-/// The queue of N flows at the fixed point of DCQCN's fluid model (Zhu et al. 2015, s5.1, Eqs. 5 to 9), in bytes: marks at
-/// which cuts and increases of a flow at C / N cancel.
+/// The queue of N flows in bytes, at the fixed point of DCQCN's fluid model (Zhu et al. 2015, s5.1, Eqs. 5 to 9). There
+/// the marks make cuts and increases of a flow at C / N cancel.
 fn dcqcn_queue(flows: f64) -> f64 {
     let of = DCQCN;
     let (tau, timer) = (of.notify_ps as f64 / 1e12, of.increase_ps as f64 / 1e12);
@@ -183,8 +183,9 @@ fn dcqcn_holds_the_queue_of_its_fluid_model() {
     }
 }
 
-/// Swift's target beyond the idle round trip where N windows fill the way and the queue, in us (Kumar et al. 2020, s3.5): it
-/// gains clamp(alpha / sqrt(W) + beta, 0, fs_range), and W is a share of the line's rate times the target.
+/// Swift's target beyond the idle round trip where N windows fill the path and the queue, in us (Kumar et al. 2020,
+/// s3.5). The target gains clamp(alpha / sqrt(W) + beta, 0, fs_range); W is a share of the line's rate times the
+/// target.
 fn swift_target(flows: f64) -> f64 {
     let of = SWIFT;
     let range = of.flow_range_ps / 1e6;
@@ -214,8 +215,8 @@ fn swift_and_nscc_hold_their_targets() {
     }
 }
 
-/// The middle of the queue in packets (Alizadeh et al. 2010, s3.3): W = (C RTT + K) / N, alpha from
-/// alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2, and the queue saws from K + N down by N (W + 1) alpha / 2.
+/// The middle of the queue in packets (Alizadeh et al. 2010, s3.3). W = (C RTT + K) / N, and alpha satisfies
+/// alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2. The queue saws from K + N down by N (W + 1) alpha / 2.
 fn dctcp_middle(flows: f64, fills: f64, k: f64) -> f64 {
     let window = (fills + k) / flows;
     let marks = (2.0 * window + 1.0) / ((window + 1.0) * (window + 1.0));
@@ -240,8 +241,8 @@ fn dctcp_saws_below_its_threshold() {
     }
 }
 
-/// Links between switches of a quarter of the rate: a threshold of 5 us is four times as long at a leaf's port to a node, and
-/// that of either holds where it is the bottleneck.
+/// Links between switches have a quarter of the rate. A threshold of 5 us is four times as many bytes at a leaf's port
+/// to a node. The threshold of either holds where it is the bottleneck.
 #[test]
 fn each_port_marks_by_its_own_rate() {
     let mut spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
@@ -253,7 +254,8 @@ fn each_port_marks_by_its_own_rate() {
     let config = Config { control: Control::Dctcp(DCTCP), connections: Connections::Pair, ecn: Some(marks) };
     let settings = settings(&spec, config);
     let plan = Plan::new(&fabric, &settings).expect("plan");
-    // From the same leaf two nodes share the receiver's port; from another one a node has a link between switches for itself.
+    // From the same leaf two nodes share the receiver's port; from another one a node has a link between switches for
+    // itself.
     for (senders, rate) in [(&[1u32, 2][..], LINE), (&[40], LINE / 4.0)] {
         let k = 5e-6 * rate / WIRE;
         let mut net = Net::new(&plan, &settings);
@@ -273,8 +275,8 @@ fn each_port_marks_by_its_own_rate() {
     }
 }
 
-/// A window is its reference times eta / U and W_AI: N of them meet where U = eta + N W_AI / (B T). U counts what the link
-/// carries and what waits for it, as shares of what fills it for T.
+/// A window is its reference times eta / U and W_AI: N of them meet where U = eta + N W_AI / (B T). U counts what the
+/// link carries and what waits for it, as shares of what fills it for T.
 #[test]
 fn hpcc_fills_eta_of_a_link_and_keeps_its_queue_short() {
     let fills = LINE * round_trip_us() / 1e6;
@@ -286,8 +288,8 @@ fn hpcc_fills_eta_of_a_link_and_keeps_its_queue_short() {
     }
 }
 
-/// An incast over the spines of a leaf-spine network, with or without pauses: all arrives, no sooner than the receiver's link
-/// takes, and the same at every run.
+/// An incast over the spines of a leaf-spine network, with or without pauses. All of it arrives, no sooner than the
+/// receiver's link allows, and every run gives the same times.
 #[test]
 fn an_incast_arrives_whole_no_faster_than_the_bound_and_the_same_each_time() {
     let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
@@ -319,8 +321,8 @@ fn an_incast_arrives_whole_no_faster_than_the_bound_and_the_same_each_time() {
     }
 }
 
-/// What a message takes that nothing disturbs is the same with a transport as without, but for HPCC, which leaves room, and
-/// DCTCP, which begins with ten packets.
+/// An undisturbed message takes the same time with a transport as without. The exceptions are HPCC, which leaves room,
+/// and DCTCP, which begins with ten packets.
 #[test]
 fn a_flow_alone_is_not_held_back() {
     let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
@@ -365,7 +367,8 @@ fn an_exchange_ends_under_every_transport() {
     }
 }
 
-/// Messages far shorter than what fills the way there and back: each alone would be gone before its first acknowledgement.
+/// Messages far shorter than what fills the path there and back: each alone would be gone before its first
+/// acknowledgement.
 #[test]
 fn a_queue_pair_goes_on_where_its_last_message_ended() {
     for (name, config) in all() {
@@ -373,8 +376,8 @@ fn a_queue_pair_goes_on_where_its_last_message_ended() {
         let pairs = bottleneck_of(64 << 10, Config { connections: Connections::Pair, ..config }, 8, 4000.0, 1);
         let messages = bottleneck_of(64 << 10, config, 8, 4000.0, 1);
         assert_eq!((pairs.used, pairs.queue, pairs.shares), (endless.used, endless.queue, endless.shares), "{name}");
-        // As connections of their own they ask for more without end.
-        // DCTCP holds the longest queue of them where it is in balance: about its threshold.
+        // As separate connections they ask for more without end. DCTCP keeps their longest queue in balance, at about
+        // its threshold.
         let times = if name == "dctcp" { 50.0 } else { 100.0 };
         assert!(messages.queue > times * endless.queue, "{name}: {messages:?}");
     }
@@ -405,7 +408,7 @@ fn messages_of_a_queue_pair_arrive_in_order_and_all_of_them() {
             }
             let count: usize = seen.values().map(Vec::len).sum();
             assert_eq!(count, 300, "{name}");
-            // What is dropped comes again later, so that a later message may be whole before it.
+            // Dropped packets arrive again later, so that a later message may be whole before it.
             if congestion == Congestion::Pause {
                 assert!(seen.values().all(|tags| tags.is_sorted()), "{name}: {seen:?}");
             }

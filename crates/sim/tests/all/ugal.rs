@@ -1,4 +1,4 @@
-//! UGAL on a dragonfly: minimal where nothing is crowded, by other groups where the minimal way is.
+//! UGAL on a dragonfly: minimal where nothing is crowded, by other groups where the minimal path is.
 
 use hotlink_bound::Limited;
 use hotlink_fabric::network::Node;
@@ -23,8 +23,8 @@ fn dragonfly([p, a, h]: [u32; 3], groups: u32, routing: RoutingSpec) -> (FabricS
     (spec, fabric)
 }
 
-/// Payload that arrives of what an open loop offers at `mbps` a node, as a share; mean latency in microseconds; detours a
-/// packet.
+/// Payload that arrives of what an open loop offers at `mbps` a node, as a share; mean latency in microseconds; detours
+/// a packet.
 fn offered(routing: RoutingSpec, detours: Option<Detours>, traffic: &Traffic, mbps: f64, groups: u32) -> [f64; 3] {
     offered_on(dragonfly([4, 8, 4], groups, routing), (detours, Paths::Packet), traffic, mbps)
 }
@@ -56,11 +56,11 @@ const WAYS: [(RoutingSpec, Option<Detours>); 4] = [
     (RoutingSpec::DragonflyValiant, Some(Detours::Global)),
 ];
 
-/// Kim et al. 2008: under benign traffic UGAL is as minimal routing, under a shift of groups nearly as Valiant's, where
-/// minimal routing has one group's links for all of a group's nodes.
+/// Kim et al. 2008: under benign traffic UGAL is like minimal routing. Under a shift of groups it is nearly like
+/// Valiant's, where minimal routing has one group's links for all of a group's nodes.
 #[test]
 fn ugal_takes_the_better_way_under_either_traffic() {
-    // Nine groups of 32 nodes; four links of 25 GB/s between two groups: 3125 MB/s a node by minimal ways.
+    // Nine groups of 32 nodes; four links of 25 GB/s between two groups: 3125 MB/s a node by minimal paths.
     let of = |traffic: &Traffic, mbps: f64| WAYS.map(|(routing, detours)| offered(routing, detours, traffic, mbps, 9));
     let [minimal, valiant, local, global] = of(&Traffic::GroupShift, 7000.0);
     assert!(minimal[0] < 0.5, "minimal ways are full: {minimal:?}");
@@ -84,8 +84,9 @@ fn in_a_single_group_detours_go_by_other_routers() {
     assert!(valiant[1] > minimal[1] && local[1] < 1.02 * minimal[1] && local[2] < 0.1, "{minimal:?} {local:?}");
 }
 
-/// The same on topologies without a formula of their own: by other groups of a Dragonfly+, by other switches of a Slim Fly
-/// and of a HyperX. The rate is what the links to the next group, or switch, cannot carry alone.
+/// The same on topologies without a formula of their own. Packets go through other groups of a Dragonfly+, and through
+/// other switches of a Slim Fly and of a HyperX. The links to the next group, or switch, could not carry that rate
+/// alone.
 #[test]
 fn detours_go_by_other_groups_and_switches_of_any_topology_that_has_them() {
     // Five groups of 16 nodes on four leaves, and four links of 50 GB/s between two groups: 12.5 GB/s a node.
@@ -151,7 +152,7 @@ fn detours_lose_nothing_and_are_the_same_again() {
     }
 }
 
-/// Ways one by one, against a look at every link between the two groups.
+/// Paths one by one, against a scan of every link between the two groups.
 #[test]
 fn ways_by_number_are_those_of_all_links() {
     let mut seen = 0;

@@ -57,8 +57,8 @@ fn long_broadcasts_run_at_the_link_or_as_fast_as_acknowledgements_let_them() {
     });
 }
 
-/// Three broadcasts from every node at once, to all or to a range of each node's own, beside a flood of unicasts if
-/// asked for; how many were delivered.
+/// Three broadcasts from every node at once, to all or to a range of each node's own. If asked for, a flood of unicasts
+/// runs at the same time. Returns how many broadcasts were delivered.
 fn everybody(
     plan: &Plan<'_>,
     settings: &Settings,

@@ -1,11 +1,11 @@
-//! What each single cable and switch costs when it fails: under the tables as they are, and with the destinations that lose
-//! their way moved to others.
+//! The cost of a failure of each cable and switch, under the tables as they are, and with the cut-off destinations
+//! moved to other paths.
 //!
-//! Nothing is counted whole again. The load of all-to-all is known; a failure takes away, for each destination whose way
+//! Nothing is counted whole again. The load of all-to-all is known. A failure removes, for each destination whose path
 //! leads over the part, the flow of the switches behind it (a subtree of that destination's tree). To re-route, these
-//! switches alone get new ways for these destinations: shortest ones over what is left, over the cables that carry least.
-//! All other entries stay, as a subnet manager would wish. Whether the new ways wait for each other in a circle is not
-//! asked here.
+//! switches alone get new paths for these destinations: shortest ones over what is left, over the least loaded cables.
+//! All other entries stay, as a subnet manager would keep them. Whether the new paths wait for each other in a circle
+//! is not checked here.
 
 mod scratch;
 mod trees;
@@ -18,7 +18,7 @@ use scratch::Scratch;
 use std::cmp::Reverse;
 use trees::Trees;
 
-/// What fails.
+/// A part that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// A cable between switches, by the direction that comes first.
@@ -27,16 +27,17 @@ pub enum Part {
     Switch(Vertex),
 }
 
-/// What all-to-all gets.
+/// The result for all-to-all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Ordered pairs of hosts that are left and lost their way.
+    /// Ordered pairs of remaining hosts that lost their path.
     pub lost: u64,
-    /// Bytes per second of each pair; infinite where no rate limits. A host's own link counts as if no pair had lost its way.
+    /// Bytes per second of each pair; infinite where no rate limits. A host's own link counts as if no pair had lost
+    /// its path.
     pub pair_rate: f64,
 }
 
-/// What one failure costs.
+/// The cost of one failure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Failure {
     /// The part.
@@ -52,12 +53,12 @@ pub struct Failure {
 /// A fabric whose parts may fail.
 pub struct Failures<'a> {
     routes: Routes<'a>,
-    /// Place of the next channel by switch and address: the tables the other way round.
+    /// Place of the next channel by switch and address: the transposed tables.
     columns: Vec<u8>,
     /// For each address the switches whose packets arrive, each before those that send to it: `switches` long, the rest
-    /// unused. Who sends through a switch stands right behind it.
+    /// unused. Switches that send through another come right behind it.
     order: Vec<u16>,
-    /// Place of each switch in that order, [`NOWHERE`] where packets do not arrive; and how many stand there with it.
+    /// Place of each switch in that order, [`NOWHERE`] where packets do not arrive; and how many are there with it.
     place: Vec<u16>,
     size: Vec<u16>,
     /// Channels that enter each switch from a switch: channel, switch, place.
@@ -186,7 +187,7 @@ impl<'a> Failures<'a> {
         }
     }
 
-    /// What each pair gets where the fullest channel between switches takes `full` seconds a byte of every pair.
+    /// The rate of each pair where the fullest channel between switches takes `full` seconds a byte of every pair.
     fn pair_rate(&self, full: f64, dead: Option<u32>) -> f64 {
         let gone = dead.map_or(0, |dead| self.routes.hosts[dead as usize]);
         let others = f64::from((self.routes.network.nodes - gone).saturating_sub(1));
@@ -202,7 +203,7 @@ impl<'a> Failures<'a> {
         (place != NOWHERE).then(|| &self.order[start + usize::from(place)..][..usize::from(size)])
     }
 
-    /// What each switch of a subtree sends to an address, with what it hands on.
+    /// The flow of each switch of a subtree to an address, with the flow that it forwards.
     fn flows(&self, scratch: &mut Scratch, to: Address, subtree: &[u16]) {
         let row = self.routes.row(to);
         for &s in subtree {
@@ -237,7 +238,7 @@ impl<'a> Failures<'a> {
         (flow - gone) as u64
     }
 
-    /// Gives the switches whose ways to an address led through `at` other ways; the number of pairs without one.
+    /// Gives other paths to the switches whose paths to an address led through `at`; the number of pairs without one.
     fn repair(
         &self,
         scratch: &mut Scratch,
@@ -248,7 +249,7 @@ impl<'a> Failures<'a> {
     ) -> u64 {
         let routes = &self.routes;
         let row = routes.row(to);
-        // What had no way before has none to lose.
+        // A switch that had no path before has none to lose.
         let Some(subtree) = self.subtree(to, at) else { return 0 };
         scratch.epoch += 1;
         scratch.subtree.clear();
@@ -285,7 +286,7 @@ impl<'a> Failures<'a> {
                 let known = scratch.inside[on as usize] == scratch.epoch || scratch.seen[on as usize] == scratch.epoch;
                 (known && !broken.contains(&Some(channel)) && scratch.hops[on as usize] == hops - 1).then_some(on)
             };
-            // Who can leave its entry as it is does.
+            // A switch that can keep its entry does.
             let kept = routes.next(row, s).filter(|&channel| leads(scratch, channel).is_some());
             let best = kept.or_else(|| {
                 let all = routes.network.out(Vertex(routes.first + s));
@@ -311,8 +312,8 @@ impl<'a> Failures<'a> {
         lost
     }
 
-    /// The common case: some switches of the subtree have another channel on a way that is no longer than theirs was, and
-    /// every other stays behind them. Whether that serves all hosts; if not nothing is changed.
+    /// The common case: some switches of the subtree have another channel on a path no longer than theirs, and every
+    /// other stays behind them. Returns whether that serves all hosts; if not, nothing is changed.
     fn step_aside(
         &self,
         scratch: &mut Scratch,
@@ -325,12 +326,12 @@ impl<'a> Failures<'a> {
         let start = to.0 as usize * routes.hosts.len();
         let mut hops = 1;
         routes.walk(u32::from(subtree[0]), to, |_| hops += 1);
-        // Who steps aside, and the least hops behind its other channels.
+        // Switches that step aside, and the least hops behind their other channels.
         let mut aside: Vec<(usize, u32)> = Vec::new();
         let mut at = 0;
         while let Some(&switch) = subtree.get(at) {
             let s = u32::from(switch);
-            // Hops before the failure: one more than those of the switch that it sent to, which stands before it.
+            // Hops before the failure: one more than those of the switch to which it sent, which comes before it.
             let own = match at {
                 0 => hops,
                 _ => {
@@ -460,7 +461,7 @@ impl<'a> Failures<'a> {
             if scratch.seen[at as usize] == scratch.epoch {
                 break scratch.hops[at as usize];
             }
-            // Until its way is known a switch has none: so has a circle.
+            // Until its path is known a switch has none: so has a circle.
             scratch.seen[at as usize] = scratch.epoch;
             scratch.hops[at as usize] = NONE;
             let Some(channel) = routes.next(row, at) else { break NONE };

@@ -1,11 +1,11 @@
-//! What counting failures needs from one to the next.
+//! State of the failure count from one to the next.
 
 use super::{Failures, NONE};
 use hotlink_fabric::network::Channel;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What one thread needs, kept from failure to failure. A mark is the epoch in which it was set.
+/// One thread's state, kept from failure to failure. A mark is the epoch in which it was set.
 pub(super) struct Scratch {
     pub load: Vec<f64>,
     pub touched: Vec<u32>,

@@ -8,7 +8,7 @@ pub(super) struct Trees {
     pub order: Vec<u16>,
     pub place: Vec<u16>,
     pub size: Vec<u16>,
-    /// Of each switch, who sends to it: the first, and of each the next.
+    /// Of each switch, those that send to it: the first, and of each the next.
     pub first: Vec<u16>,
     pub next: Vec<u16>,
 }

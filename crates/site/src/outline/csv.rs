@@ -1,10 +1,10 @@
 //! Tables of links. Columns are known by their heads, in any order; the first row is the heads'. A comma, semicolon or tab
 //! separates.
 //!
-//! A device is a host where a column of kinds says so (`server`, `host`, `compute`, ...), or where one of its ports has
-//! the name of an adapter's (`eth0`, `ens1f0`, `ib0`, `mlx5_0`, `HCA-1`); else where it has one link. In a table that names
-//! adapters' ports, a device with one link and a port called as a switch's is a switch that lost its other cables. A cable may
-//! be listed from both ends.
+//! A device is a host where a column of kinds says so, such as `server`, `host` or `compute`. It is one also where one
+//! of its ports has an adapter's name (`eth0`, `ens1f0`, `ib0`, `mlx5_0`, `HCA-1`), else where it has one link. In a
+//! table that names adapters' ports, a device with one link whose port is named like a switch's is a switch. It lost
+//! its other cables. A cable may be listed from both ends.
 
 use super::{Outline, rate_mbps, wrong};
 use hotlink_fabric::import::ImportError;
@@ -119,11 +119,11 @@ fn stem(port: &str) -> String {
 /// A device and its port, which may be unnamed.
 type Port = (String, String);
 
-/// What tells hosts from switches.
+/// Marks that distinguish hosts from switches.
 #[derive(Default)]
 struct Devices {
     names: Vec<String>,
-    /// What a column of kinds says, or an adapter's port.
+    /// From a column of kinds, or an adapter's port.
     stated: BTreeMap<String, bool>,
     /// Whether a port of any device is an adapter's.
     has_adapters: bool,
@@ -189,7 +189,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
         return wrong(
             file,
             1,
-            "has no columns of the two devices: allowed are StartDevice and EndDevice, side_a_device and side_b_device, Source and Destination",
+            "has no columns of the two devices: must be StartDevice and EndDevice, side_a_device and side_b_device, or Source and Destination",
         );
     };
     let (ports, kinds, rate) = (PORTS.map(column), KINDS.map(column), column(RATES));
@@ -216,7 +216,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
                     return wrong(
                         file,
                         number,
-                        format!("'{told}' is no rate: allowed are Mbit/s as a number, 400G, 50GB/s"),
+                        format!("'{told}' is no rate: write Mbit/s as a number, 400G or 50GB/s"),
                     );
                 }
             },

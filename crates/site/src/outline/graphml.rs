@@ -65,7 +65,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
                     return wrong(
                         file,
                         line(edge),
-                        format!("'{text}' is no rate: allowed are 400Gbit/s, 50GB/s, or rate_MBps"),
+                        format!("'{text}' is no rate: write 400Gbit/s or 50GB/s, or use rate_MBps"),
                     );
                 }
             },

@@ -9,9 +9,10 @@
 //! | GraphML | nodes and edges |
 //! | NCCL's topology XML, `nvidia-smi topo -m` | devices inside one host |
 //!
-//! Each becomes an [`Outline`], which is written as the graph file that [`hotlink_fabric::import`] reads. What a file does
-//! not state stays unstated: `+rate:400Gbit/s` behind the file's name gives links without a rate theirs, `+technology:roce`
-//! says what the network is, `+nvlink:25GB/s` gives NVLinks theirs (`+xgmi:64GB/s` AMD's), `+latency:700ns` gives one to links without.
+//! Each becomes an [`Outline`], which is written as the graph file that [`hotlink_fabric::import`] reads. Words after
+//! the file's name add values that it does not state. `+rate:400Gbit/s` sets the rate of links without one,
+//! `+latency:700ns` the latency, and `+technology:roce` names the network's technology. `+nvlink:25GB/s` sets the rate
+//! of NVLinks, and `+xgmi:64GB/s` that of AMD's links.
 
 mod csv;
 mod graphml;
@@ -32,7 +33,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// What a description is.
+/// The form of a description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A table of links with heads.
@@ -66,7 +67,7 @@ impl Form {
         Form::Nvidia,
     ];
 
-    /// What a text is; `None`: none of these.
+    /// The form of a text; `None`: none of these.
     pub fn of(text: &str) -> Option<Form> {
         let text = text.trim_start_matches('\u{feff}').trim_start();
         let has = |word: &str| text.contains(word);
@@ -119,7 +120,7 @@ pub struct Outline {
     pub is_xgmi: bool,
 }
 
-/// What joins NVLinks, whatever its chips are.
+/// The switch that joins NVLinks, whatever its chips are.
 const NVLINK_SWITCH: &str = "nvlink switch";
 
 /// Most devices and links.
@@ -217,7 +218,7 @@ impl Outline {
                 };
                 let [from, to] = &link.ends;
                 let what = format!(
-                    "the link from '{from}' to '{to}' has no rate, and others have one: state it in the file, or put \
+                    "the link from '{from}' to '{to}' has no rate, and others have one. State it in the file, or put \
                      {how} behind the file's name for all such links"
                 );
                 wrong(file, link.line, what)
@@ -226,8 +227,8 @@ impl Outline {
         }
     }
 
-    /// Sorts devices into hosts and switches, each by their names. A host is what `is_host` says; where it says nothing, what
-    /// has one link.
+    /// Sorts devices into hosts and switches, each by their names. `is_host` decides; where it does not, a device with
+    /// one link is a host.
     fn sort_devices(&mut self, names: &[String], is_host: impl Fn(&str) -> Option<bool>) {
         let mut links: BTreeMap<&str, usize> = BTreeMap::new();
         self.links.iter().flat_map(|link| &link.ends).for_each(|end| *links.entry(end).or_default() += 1);
@@ -246,8 +247,9 @@ const HEAD: u64 = 1 << 16;
 /// Largest description that is read.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// The graph file of the description that `name` spells: a file, or several of `lldpctl` with `+` between them, and
-/// `+rate:400Gbit/s` for links without a rate, `+latency:700ns` for those without one, `+technology:roce`. `None`: it is none of these forms. Beside it stands the first file's name.
+/// The graph file of the description that `name` spells, with the first file's name. `name` is a file, or several of
+/// `lldpctl` with `+` between them. `+rate:400Gbit/s` and `+latency:700ns` serve links without one, and
+/// `+technology:roce` may follow. `None`: it has none of these forms.
 ///
 /// # Errors
 /// The first mistake, with its place.
@@ -271,7 +273,7 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
     let texts = files.iter().map(|file| Ok((*file, text_of(file)?))).collect::<Result<Vec<_>, ImportError>>()?;
     let rate = |words: &[&str]| match words.last().map(|word| (word, word.split_once(':'))) {
         Some((word, stated)) => match stated.and_then(|(_, rate)| rate_mbps(rate, false)) {
-            None => wrong(word, 0, "is no rate: allowed are rate:400Gbit/s, rate:50GB/s, nvlink:25GB/s, xgmi:64GB/s"),
+            None => wrong(word, 0, "is no rate: write rate:400Gbit/s, rate:50GB/s, nvlink:25GB/s or xgmi:64GB/s"),
             known => Ok(known),
         },
         None => Ok(None),
@@ -279,7 +281,7 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
     let (rate, own, amd) = (rate(&rates)?, rate(&own)?, rate(&amd)?);
     let latency_us = match latencies.last() {
         Some(word) => match simgrid::latency_us(&word["latency:".len()..]) {
-            None => return wrong(word, 0, "is no latency: allowed are latency:700ns, latency:1.2us"),
+            None => return wrong(word, 0, "is no latency: write latency:700ns or latency:1.2us"),
             known => known,
         },
         None => None,

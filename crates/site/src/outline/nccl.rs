@@ -49,7 +49,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
     Ok(outline)
 }
 
-/// What RCCL calls a link between GPUs, in its file and behind the file's name.
+/// RCCL's name of a link between GPUs, in its file and behind the file's name.
 pub(super) const XGMI: &str = "xgmi";
 /// The same of NCCL.
 pub(super) const NVLINK: &str = "nvlink";
@@ -75,7 +75,7 @@ fn count_of(file: &str, link: Node<'_, '_>) -> Result<u32, ImportError> {
     }
 }
 
-/// What one host offers its GPUs, as far as bounds of collectives go by it. Rates are in MB/s, one way.
+/// The rates that one host offers its GPUs, as far as bounds of collectives need them. They are in MB/s, one way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuHost {
     /// GPUs.
@@ -105,7 +105,7 @@ pub struct Apart {
     pub largest: u32,
     /// The fastest PCIe of any GPU.
     pub fastest: f64,
-    /// Who they are, and where the file has them.
+    /// Their names, and their place in the file.
     pub who: String,
 }
 
@@ -132,7 +132,7 @@ pub fn gpu_host(name: &str) -> Result<Option<GpuHost>, ImportError> {
     let rate = |key: &str| -> Result<Option<f64>, ImportError> {
         let stated = options.iter().filter_map(|word| word.strip_prefix(key)?.strip_prefix(':')).next_back();
         match stated.map(|rate| (rate, super::rate_mbps(rate, false))) {
-            Some((rate, None)) => wrong(&format!("{key}:{rate}"), 0, "is no rate: allowed are 25GB/s, 200Gbit/s"),
+            Some((rate, None)) => wrong(&format!("{key}:{rate}"), 0, "is no rate: write 25GB/s or 200Gbit/s"),
             known => Ok(known.and_then(|(_, mbps)| mbps)),
         }
     };
@@ -140,13 +140,13 @@ pub fn gpu_host(name: &str) -> Result<Option<GpuHost>, ImportError> {
     host_of(file, &super::text_of(file)?, &rates).map(Some)
 }
 
-/// Whether `name` spells a matrix of `nvidia-smi topo -m`: its adapters are nodes as its GPUs are, so that it says of no host
-/// what it offers its GPUs.
+/// Whether `name` spells a matrix of `nvidia-smi topo -m`. Its adapters are nodes as its GPUs are, so that it names no
+/// host and no host's GPUs.
 pub fn is_matrix(name: &str) -> bool {
     super::form_of(crate::words(name)[0]) == Some(super::Form::Nvidia)
 }
 
-/// What the user says of rates that the file does not state.
+/// The user's rates that the file does not state.
 struct Rates {
     nvlink: Option<f64>,
     xgmi: Option<f64>,
@@ -251,7 +251,7 @@ fn host_of(file: &str, text: &str, rates: &Rates) -> Result<GpuHost, ImportError
         let is_switched = scale_up_links(*gpu).next().is_some() && scale_up_links(*gpu).all(is_to_switch);
         reduces &= is_switched && number(*gpu, "sm")? >= REDUCES_FROM;
     }
-    // An adapter that is no PCI Express device (a socket) stands below each processor.
+    // An adapter that is no PCI Express device (a socket) is below each processor.
     let mut seen = BTreeMap::new();
     for net in all("net") {
         let speed = number(net, "speed")?;
@@ -274,7 +274,7 @@ fn host_of(file: &str, text: &str, rates: &Rates) -> Result<GpuHost, ImportError
     })
 }
 
-/// What stands below a processor or a PCI Express device.
+/// The devices below a processor or a PCI Express device.
 fn inside(
     file: &str,
     node: Node<'_, '_>,
@@ -329,8 +329,8 @@ fn inside(
     Ok(())
 }
 
-/// MB/s of `link_speed="16.0 GT/s PCIe" link_width="16"`; none where the file has no speed (0 or empty), or does not know it,
-/// as in virtual machines ("Unknown", a width of 255).
+/// MB/s of `link_speed="16.0 GT/s PCIe" link_width="16"`. None where the file has no speed (0 or empty), or does not
+/// know it, as in virtual machines ("Unknown", a width of 255).
 fn rate(file: &str, pci: Node<'_, '_>) -> Result<Option<f64>, ImportError> {
     let speed = pci.attribute("link_speed").unwrap_or_default().trim();
     let width = pci.attribute("link_width").unwrap_or_default().trim();
@@ -338,10 +338,11 @@ fn rate(file: &str, pci: Node<'_, '_>) -> Result<Option<f64>, ImportError> {
     let transfers = number.parse::<f64>().ok().filter(|transfers| transfers.is_finite() && *transfers >= 0.0);
     let lanes = width.parse::<u32>().ok().filter(|lanes| *lanes <= MOST_LANES || *lanes == UNKNOWN_LANES);
     let (Some(transfers), Some(lanes)) = (transfers, lanes) else {
-        let allowed = "allowed are 16.0 GT/s PCIe and 16, or 0 and Unknown for what is not known";
+        let allowed = "write 16.0 GT/s PCIe and 16, or 0 and Unknown if it is not known";
         return wrong(file, line(pci), format!("'{speed}' and '{width}' are no link: {allowed}"));
     };
-    // Up to 5 GT/s a byte takes ten bits on the wire, then 128 bits take 130 (PCI Express 1 to 5; 6 has no line code).
+    // Up to 5 GT/s a byte takes ten bits on the wire. Faster generations send 128 bits as 130 (PCI Express 3 to 5; 6
+    // has no line code).
     let code = match transfers {
         low if low <= 5.0 => 0.8,
         high if high > 32.0 => 1.0,

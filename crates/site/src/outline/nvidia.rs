@@ -1,15 +1,15 @@
 //! `nvidia-smi topo -m`: how GPUs and adapters inside one host reach each other.
 //!
-//! The matrix gives classes, not devices: what shares a PCI Express switch (`PIX`), several of them (`PXB`), a host bridge
-//! (`PHB`), a NUMA node (`NODE`) or the machine (`SYS`). Each class that joins two devices, or two classes, becomes a
-//! switch. `NV#` is a number of NVLinks: between the two GPUs where a GPU's links to all others are no more than a GPU has,
-//! else to a switch of NVLinks, to which each GPU has that number.
+//! The matrix gives classes, not devices. Two ends share a PCI Express switch (`PIX`), several of them (`PXB`), a host
+//! bridge (`PHB`), a NUMA node (`NODE`) or the machine (`SYS`). Each class that joins two devices, or two classes,
+//! becomes a switch. `NV#` is a number of NVLinks. They join the two GPUs where a GPU's links to all others are no more
+//! than a GPU has. Otherwise they lead to a switch of NVLinks, to which each GPU has that number.
 
 use super::{NVLINK_SWITCH, Outline, wrong};
 use hotlink_fabric::import::ImportError;
 use std::collections::BTreeSet;
 
-/// Classes from near to far, and what stands for one that joins several devices.
+/// Classes from near to far, and the name of one that joins several devices.
 const CLASSES: [(&str, &str); 5] =
     [("PIX", "pci switch"), ("PXB", "pci switches"), ("PHB", "host bridge"), ("NODE", "cpu"), ("SYS", "host")];
 
@@ -37,14 +37,14 @@ fn plain(line: &str) -> String {
     text + rest
 }
 
-/// Devices of a head: what stands before the columns on processors and memory.
+/// Devices of a head: the words before the columns on processors and memory.
 fn devices(head: &str) -> Vec<String> {
     let is_device = |word: &&str| word.starts_with("GPU") || word.starts_with("NIC") || word.starts_with("mlx");
     let known = head.split("CPU Affinity").next().unwrap_or_default();
     known.split_whitespace().take_while(is_device).map(str::to_owned).collect()
 }
 
-/// What the matrix says.
+/// The contents of the matrix.
 struct Matrix {
     /// Line of its head.
     line: usize,
@@ -71,7 +71,7 @@ pub fn far_gpus(file: &str, text: &str) -> Result<Vec<String>, ImportError> {
 fn matrix(file: &str, text: &str) -> Result<Matrix, ImportError> {
     let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, plain(line)));
     let Some((head_line, head)) = lines.by_ref().find(|(_, line)| is_head(line)) else {
-        return wrong(file, 0, "has no head with GPU0: allowed is the output of nvidia-smi topo -m");
+        return wrong(file, 0, "has no head with GPU0: must be the output of nvidia-smi topo -m");
     };
     let names = devices(&head);
     if names.len() > MOST || names.iter().collect::<BTreeSet<_>>().len() != names.len() {
@@ -103,7 +103,7 @@ fn matrix(file: &str, text: &str) -> Result<Matrix, ImportError> {
                     return wrong(
                         file,
                         line,
-                        format!("{what}: allowed are X, PIX, PXB, PHB, NODE, SYS and NV1 to NV{most}"),
+                        format!("{what}: must be X, PIX, PXB, PHB, NODE, SYS or NV1 to NV{most}"),
                     );
                 }
             }
@@ -150,7 +150,7 @@ fn legend(text: &str) -> Vec<(String, String)> {
 /// Joins devices class by class, the nearest first.
 fn join(classes: &[Vec<u32>], outline: &mut Outline, line: usize) {
     let count = classes.len();
-    // What stands for each device so far, and which devices stand together.
+    // The present switch of each device, and which devices are together.
     let mut stands: Vec<String> = outline.nodes.clone();
     let mut group: Vec<usize> = (0..count).collect();
     for (class, (_, what)) in CLASSES.iter().enumerate() {

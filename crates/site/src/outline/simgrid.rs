@@ -1,8 +1,8 @@
 //! SimGrid's platform XML: hosts, routers, links, and the routes between them; clusters with a backbone.
 //!
-//! A platform states routes as lists of links, not which device each link joins. A link with one host's routes alone is
-//! that host's; every other link is a switch of its own between those that its routes pass before and after it. `FATPIPE`
-//! links carry any number of flows at the full rate: they have latency and never limit here.
+//! A platform states routes as lists of links, not the devices that each link joins. A link with one host's routes
+//! alone is that host's. Every other link is a switch of its own between the links before and after it on its routes.
+//! `FATPIPE` links carry any number of flows at the full rate: they have latency and never limit here.
 
 use super::xml::{line, needed, parse};
 use super::{Link, Outline, rate_mbps, wrong};
@@ -44,7 +44,7 @@ pub(super) fn latency_us(text: &str) -> Option<f64> {
 fn latency(file: &str, node: Node<'_, '_>, text: &str) -> Result<f64, ImportError> {
     match latency_us(text) {
         Some(us) => Ok(us),
-        None => wrong(file, line(node), format!("'{text}' is no latency: allowed are 50us, 1.5ms, 2e-6")),
+        None => wrong(file, line(node), format!("'{text}' is no latency: write 50us, 1.5ms or 2e-6")),
     }
 }
 
@@ -53,7 +53,7 @@ fn stated(file: &str, node: Node<'_, '_>, names: [&str; 2]) -> Result<(f64, f64)
     let text = needed(file, node, names[0])?;
     let bare = text.parse::<f64>().ok().filter(|rate| rate.is_finite() && *rate > 0.0).map(|rate| rate / 1e6);
     let Some(rate) = bare.or_else(|| rate_mbps(text, false)) else {
-        return wrong(file, line(node), format!("'{text}' is no bandwidth: allowed are 1Gbps, 125MBps, 1.25e8"));
+        return wrong(file, line(node), format!("'{text}' is no bandwidth: write 1Gbps, 125MBps or 1.25e8"));
     };
     let us = node.attribute(names[1]).map_or(Ok(0.0), |text| latency(file, node, text))?;
     Ok((rate, us))
@@ -168,7 +168,7 @@ fn routes(file: &str, root: Node<'_, '_>, outline: &mut Outline) -> Result<(), I
             if !links.contains_key(id) {
                 return wrong(file, line(part), format!("'{id}' is no link of this file"));
             }
-            // A link is passed from the end at which the route stands, or from its first.
+            // A link is passed from the end that the route has reached, or from its first.
             let [first, last] = [format!("{id} <"), format!("{id} >")];
             let is_back = joined.contains(&[at.clone(), last.clone()]) || joined.contains(&[last.clone(), at.clone()]);
             let (enter, leave) = if is_back { (last, first) } else { (first, last) };

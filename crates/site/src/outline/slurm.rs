@@ -7,7 +7,7 @@ use crate::hostlist;
 use hotlink_fabric::import::ImportError;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A switch with what stands below it.
+/// A switch with its children.
 #[derive(Default)]
 struct Switch {
     name: String,
@@ -59,7 +59,7 @@ fn of_line(file: &str, number: usize, line: &str) -> Result<Switch, ImportError>
             return wrong(
                 file,
                 number,
-                format!("'{word}' is no KEY=VALUE: allowed are SwitchName, Switches, Nodes, LinkSpeed"),
+                format!("'{word}' is no KEY=VALUE: KEY must be SwitchName, Switches, Nodes or LinkSpeed"),
             );
         };
         match key.to_ascii_lowercase().as_str() {
@@ -68,13 +68,13 @@ fn of_line(file: &str, number: usize, line: &str) -> Result<Switch, ImportError>
             "nodes" => switch.hosts = list(file, number, value)?,
             "linkspeed" | "level" => {}
             "blockname" | "blocksizes" => {
-                return wrong(file, number, "blocks say nothing about cables: allowed is a tree of SwitchName lines");
+                return wrong(file, number, "blocks say nothing about cables: give a tree of SwitchName lines");
             }
             _ => {
                 return wrong(
                     file,
                     number,
-                    format!("'{key}' is unknown: allowed are SwitchName, Switches, Nodes, LinkSpeed"),
+                    format!("'{key}' is unknown: must be SwitchName, Switches, Nodes or LinkSpeed"),
                 );
             }
         }

@@ -9,13 +9,13 @@ const SAME: f64 = 0.005;
 /// How one engine's answer differs from another's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Whose answer.
+    /// The method of the answer.
     pub of: Method,
     /// Than whose.
     pub from: Method,
     /// So much better (above 0) or worse, relative.
     pub better_by: f64,
-    /// What the other one leaves out and this one does not, or the other way round; empty: the engines' claims do not
+    /// The omissions of the other one that this one does not make, or the reverse; empty: the engines' claims do not
     /// explain it.
     pub because: Vec<Omission>,
 }

@@ -1,4 +1,4 @@
-//! Records of real ranks: what was measured is an answer too.
+//! Records of real ranks: a measurement is an answer too.
 
 use super::{Asked, Claim, Engine, Given, Method, Question, Value, WhyNot};
 use crate::{Error, Source, Watch};

@@ -76,8 +76,8 @@ impl Methods {
         self != Methods::One(Method::Packet) || cells.iter().any(is_loggp)
     }
 
-    /// Asks the engines of these methods every point, in order, until `give` says false. Gives what people need to know beside
-    /// the records.
+    /// Asks the engines of these methods every point, in order, until `give` says false. Returns notes for people in
+    /// addition to the records.
     ///
     /// # Errors
     /// Only the simulator answers the benchmark; as [`ask_engines`].

@@ -1,9 +1,9 @@
 //! One question, and every engine's answer to it.
 //!
-//! An engine [claims](Engine::claims) the questions that it can answer, and says what its model leaves out. What is left out
-//! can only make an answer better: so of two engines the one that leaves out more must not give the worse answer. Where
-//! two answers differ, [`Answers`] says by how much and why; a difference against the claims has no such reason, and is
-//! told as a mistake of one of the engines.
+//! An engine [claims](Engine::claims) the questions that it can answer, and names what its model leaves out. An
+//! omission can only make an answer better. So of two engines the one that leaves out more must not give the worse
+//! answer. Where two answers differ, [`Answers`] says by how much and why. A difference against the claims has no such
+//! reason, and is reported as a mistake of one of the engines.
 //!
 //! ```
 //! use hotlink_study::ask::{Asked, Method, Question, ask};
@@ -51,7 +51,7 @@ crate::words! {
     }
 }
 
-/// What is asked of a machine.
+/// A question to a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Asked {
@@ -66,7 +66,7 @@ pub enum Asked {
 /// A question.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// What is asked.
+    /// The question.
     pub what: Asked,
     /// A fabric's name, of the catalog or a file.
     pub machine: String,
@@ -89,15 +89,15 @@ pub struct Question {
     /// Draws of the hash by which flows choose among equal paths; 0: the seed's alone.
     #[serde(default)]
     pub hash_seeds: u64,
-    /// Shares of what the load count allows at which the mean latency is told.
+    /// Shares of the load count's bound at which the mean latency is given.
     #[serde(default)]
     pub loads: Vec<f64>,
-    /// What is told beside the answer.
+    /// Details in addition to the answer.
     #[serde(default)]
     pub detail: Detail,
 }
 
-/// What is told beside an answer, at the cost of time.
+/// Details in addition to an answer, at the cost of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     /// Whether the routes can deadlock, and why.
@@ -141,7 +141,7 @@ impl Question {
         Which::ALL.into_iter().find(|which| which.name() == name).map(Some).ok_or_else(unknown)
     }
 
-    /// Whether it is the exchange of everybody with everybody, which is a pattern and a collective.
+    /// Whether it is the exchange of every node with every other, which is a pattern and a collective.
     fn is_exchange(&self) -> bool {
         match &self.what {
             Asked::Traffic(pattern) => pattern == "all-to-all",
@@ -150,7 +150,7 @@ impl Question {
         }
     }
 
-    /// Whether it is about a pattern of traffic, other than the exchange of everybody with everybody.
+    /// Whether it is about a pattern of traffic, other than the exchange of every node with every other.
     fn is_pattern(&self) -> bool {
         matches!(self.what, Asked::Traffic(_)) && !self.is_exchange()
     }
@@ -162,7 +162,7 @@ impl Question {
 }
 
 crate::words! {
-    /// What a model leaves out, as the reason of a difference. Each can only make its answer better than the machine is.
+    /// An omission of a model, as the reason of a difference. Each can only make its answer better than the machine is.
     pub enum Omission {
         /// The shortest routes are not taken, since they could deadlock.
         Routes = "takes routes that could deadlock",
@@ -172,17 +172,17 @@ crate::words! {
         Blocking = "knows no head-of-line blocking",
         /// Latency, the first and the last packet.
         Ends = "leaves out beginning and end of messages",
-        /// What message passing adds: overheads, handshakes, copies.
+        /// The additions of message passing: overheads, handshakes, copies.
         Protocol = "leaves out overheads and protocols of message passing",
         /// Links that several messages need at once.
         Sharing = "knows no messages that share links",
     }
 }
 
-/// What an engine says of its answer before it gives it.
+/// An engine's statement about its answer before it gives it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// What its model leaves out.
+    /// The omissions of its model.
     pub leaves_out: Vec<Omission>,
     /// Steps of its computation, about: packets on links for the simulator, 0 for what takes no time.
     pub steps: f64,
@@ -192,7 +192,7 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WhyNot(pub String);
 
-/// What is compared of answers.
+/// The compared value of answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// Microseconds; less is better.
@@ -206,11 +206,11 @@ pub enum Value {
 pub struct Answer {
     /// The engine.
     pub method: Method,
-    /// What it claims.
+    /// Its claim.
     pub claim: Claim,
     /// Its record.
     pub record: Record,
-    /// What is compared with the others'; `None` where nothing is comparable.
+    /// The value to compare with the others'; `None` where there is none.
     pub value: Option<Value>,
     /// Records of parts, where [`Detail`] asks for them.
     pub more: Vec<Record>,
@@ -228,12 +228,12 @@ impl Answer {
     }
 }
 
-/// What an engine gives: the parts of an [`Answer`] that are its own.
+/// An engine's own parts of an [`Answer`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Given {
     /// The record.
     pub record: Record,
-    /// What is compared.
+    /// The compared value.
     pub value: Option<Value>,
     /// Records of parts.
     pub more: Vec<Record>,
@@ -253,7 +253,7 @@ impl Given {
 pub struct Answers {
     /// Answers, in the order of [`Method`].
     pub given: Vec<Answer>,
-    /// Who has none, and why.
+    /// The methods without an answer, and why.
     pub withheld: Vec<(Method, WhyNot)>,
     /// Where answers differ.
     pub differences: Vec<Difference>,
@@ -279,7 +279,7 @@ impl Answers {
         mistakes.map(|difference| format!("{}: {difference}", difference.of)).collect()
     }
 
-    /// What people need to know beside the records: who has no answer, and how answers differ.
+    /// Notes for people in addition to the records: methods without an answer, and differences of answers.
     pub fn notes(&self) -> Vec<String> {
         let withheld = self.withheld.iter().map(|(method, why)| format!("{method}: {}", why.0));
         withheld.chain(self.differences.iter().map(|difference| format!("{}: {difference}", difference.of))).collect()

@@ -17,8 +17,8 @@ pub struct AtSize {
     pub notes: Vec<String>,
 }
 
-/// Asks `engines` a question at every size, in order, until `give` says false. `vary` the uncertain inputs; of the first
-/// size only where that is to be quick. `differs`: people are told of every difference, and who has no answer.
+/// Asks `engines` a question at every size, in order, until `give` says false. `vary` the uncertain inputs; of the
+/// first size only where that must be quick. `differs`: people get every difference, and the methods without an answer.
 ///
 /// # Errors
 /// As [`ask_engines`].
@@ -37,7 +37,7 @@ pub fn at_sizes(
         let answer = |source: &Source, watch: &dyn Watch| {
             let answers = ask_engines(&question, source, engines, watch)?;
             let records = answers.records();
-            // What is asked again with other inputs adds no rows.
+            // Questions that are asked again with other inputs add no rows.
             let _ = first.set(answers);
             Ok(records)
         };

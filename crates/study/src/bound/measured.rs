@@ -1,4 +1,4 @@
-//! The bound beside a number measured on a network, here or elsewhere: what the named fabric allows, one rank a node.
+//! The bound of a number measured on a network, here or elsewhere: that of the named fabric, one rank a node.
 
 use crate::bound::message;
 use crate::bound::pattern::{Pattern, flows, one, with_limit};
@@ -38,7 +38,7 @@ impl Bounds {
         Bounds { source, nodes, built: BTreeMap::new(), idle: Idle::new() }
     }
 
-    /// What a node's own devices let out and in at large sizes, of the node that has most: MB/s.
+    /// The rates out of and into a node's own devices at large sizes, of the node that has most: MB/s.
     ///
     /// # Errors
     /// The fabric has no such number of nodes.
@@ -80,7 +80,7 @@ pub fn blocking(benchmark: &str) -> &str {
 
 fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Record>, String> {
     let size = record.number("size_B").map_or(ANY_SIZE, |size| size as u64);
-    // What nothing is sent of has no rate.
+    // Messages of no bytes have no rate.
     let sent = size.max(1);
     let nodes = fabric.nodes();
     let benchmark = blocking(record.text("benchmark").unwrap_or_default()).to_owned();
@@ -112,7 +112,7 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
             Ok(Some(with_limit(record.beside_rate(&bound, rate), fabric, &limits)))
         }
         _ => match Which::ALL.into_iter().find(|which| which.name() == benchmark) {
-            // No row tells how their parts differ.
+            // No row says how their parts differ.
             None | Some(Which::Alltoallv | Which::ReduceScatter) => Ok(None),
             Some(which) if size == 0 && which != Which::Barrier => {
                 Ok(Some(record.unbounded("a collective of 0 B need send nothing")))

@@ -27,7 +27,8 @@ pub fn alone_us(plan: &Plan<'_>, settings: &Settings, between: [u32; 2], size: u
     alone.map_err(|error| error.to_string())
 }
 
-/// What `ask` finds with every packet on a way of fewest links, where packets may go by a random other group or draw one.
+/// The result of `ask` with every packet on a path of fewest links, where packets may go by a random other group or
+/// draw one.
 ///
 /// # Errors
 /// As `ask`.
@@ -39,7 +40,7 @@ pub fn by_shortest<R>(
     if !plan.fabric.routing.is_valiant() {
         return ask(plan, settings);
     }
-    // UGAL's packets set out on shortest ways; without a look at the queues they stay there.
+    // UGAL's packets set out on shortest paths; without a check of the queues they stay there.
     let shortest = Settings { detours: Some(Detours::Local), ..settings.clone() };
     let plan = Plan::new(plan.fabric, &shortest).map_err(|error| error.to_string())?;
     ask(&plan, &Settings { detours: None, ..shortest })
@@ -58,7 +59,7 @@ pub fn idle_us(fabric: &Fabric, between: [u32; 2], size: u64, mbps: f64) -> Resu
     Ok(and_more_bytes(us, size.saturating_sub(simulated), mbps))
 }
 
-/// The latency of the way: microseconds.
+/// The latency of the path: microseconds.
 ///
 /// # Errors
 /// The nodes do not exist.

@@ -1,10 +1,10 @@
-//! What a question brings to its bound: routes, loads, idle ways and adapters. The bounds themselves are worked out in
+//! A question's inputs to its bound: routes, loads, idle paths and adapters. The bounds themselves are worked out in
 //! [`hotlink_bound`].
 //!
-//! [`pattern`] counts what nodes send under a pattern; [`message`] sends one message through the idle network; [`program`]
-//! asks for a benchmark over the message stack; [`network`] for a fabric's own barrier and broadcast networks; [`measured`]
-//! puts bounds behind rows of real ranks. A property test (`tests/bounds.rs`) runs every benchmark on every fabric of the
-//! catalog against them.
+//! [`pattern`] counts the messages of nodes under a pattern, and [`message`] sends one message through the idle
+//! network. Then [`program`] bounds a benchmark over the message stack, [`network`] a fabric's own barrier and
+//! broadcast networks, and [`measured`] rows of real ranks. A property test (`tests/bounds.rs`) runs every benchmark on
+//! every fabric of the catalog against them.
 
 pub mod measured;
 pub mod message;

@@ -1,4 +1,4 @@
-//! What a run of a fabric's own networks is beside their bounds.
+//! Runs of a fabric's own networks against their bounds.
 
 use hotlink_barrier::BarrierRun;
 use hotlink_bound::network;

@@ -18,7 +18,7 @@ use hotlink_sim::Gauge;
 pub struct Pattern {
     /// The load of its resources.
     pub load: Load,
-    /// What it allows.
+    /// Its bounds.
     pub bounds: Bounds,
 }
 

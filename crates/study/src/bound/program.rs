@@ -1,4 +1,4 @@
-//! The least that a program on simulated ranks could take: the bound beside what it took.
+//! The least time of a program on simulated ranks: the bound of its time.
 
 use crate::bound::message;
 use crate::bound::network::BROADCAST_IS;
@@ -20,8 +20,8 @@ use hotlink_sim::{Plan as NetPlan, Settings};
 pub const NO_WAY_TO_ITSELF: &str = "--direction self: a simulated network has no way from a node to itself; `hotlink \
                                     measure stream` and machines calibrated as LogGP know such messages";
 
-/// An empty message between two idle nodes, in the mean of both directions: overheads and the way's latency. On a ring
-/// of one direction the way back is another.
+/// An empty message between two idle nodes, in the mean of both directions: overheads and the path's latency. On a ring
+/// of one direction the path back is another.
 pub fn idle_us(driver: &VirtualTime<'_>, plan: &NetPlan<'_>, [from, to]: [u32; 2]) -> Result<f64, String> {
     let limits = &driver.adapter().limits;
     Ok(limits.post_overhead.us()
@@ -54,7 +54,7 @@ impl Program {
         let limits = &driver.adapter().limits;
         let registered = self.memory == Memory::Private;
         let RegistrationLimits { zero_copy_min, private_zero_copy_min, .. } = limits.registration;
-        // What goes through buffers is stored there, or is no faster than if it were.
+        // Data that goes through buffers is stored there, or is no faster than if it were.
         let without_buffers = self.zero_copy && (!registered || cell.size >= private_zero_copy_min);
         let claim = limits.deposit.filter(|_| without_buffers);
         let engine = claim.map_or(Engine::Pio, |claim| claim.mover(!registered));
@@ -67,8 +67,8 @@ impl Program {
         Ok(ends.map(peak).into_iter().fold(way, Peak::at_most))
     }
 
-    /// Streams: the load that the pairs put on the network, what their hosts and adapters carry, and what a message costs
-    /// the processors at its ends.
+    /// Streams: the load of the pairs on the network, that of their hosts and adapters, and the processor time of a
+    /// message at its ends.
     pub fn streams(
         &self,
         cell: &Cell,
@@ -112,8 +112,8 @@ impl Program {
     }
 }
 
-/// Of a collective of all nodes of a fabric by whatever means it has: messages of hosts or of adapters, a barrier network,
-/// a reduction, a broadcast. No row says which, so the least of their bounds counts.
+/// Of a collective of all nodes of a fabric by any means: messages of hosts or of adapters, a barrier network, a
+/// reduction, a broadcast. No row says which, so the smallest of their bounds counts.
 ///
 /// # Errors
 /// The fabric cannot be simulated.
@@ -196,7 +196,7 @@ impl Moved<'_> {
         let others = nodes.iter().copied().filter(|&node| node != root);
         let mut far_us: f64 = 0.0;
         for to in others.clone() {
-            // What is gathered comes from there.
+            // Gathered data comes from there.
             let [from, to] = if matches!(which, Which::Reduce | Which::Gather) { [to, root] } else { [root, to] };
             far_us = far_us.max(message::way_us(plan, from, to)?);
         }
@@ -218,8 +218,8 @@ impl Moved<'_> {
             };
             let pattern = Pattern::of(plan.fabric, &demand, self.capacities, self.size)?;
             slowest = pattern.per_node();
-            // By all its ways at once, where one is not as good as another, where others may take what is left of it, and
-            // where a node may send by several.
+            // By all its routes at once, where routes differ, where others may take the rest of it, and where a node
+            // may send by several.
             let is_one = !to_all && !matches!(which, Which::Gather | Which::Scatter);
             let efficiency = match is_one && !links_differ {
                 true => pattern.bounds.efficiency,
@@ -240,7 +240,7 @@ impl Moved<'_> {
     }
 }
 
-/// What an adapter says that it carries, in bytes per second.
+/// The rate that an adapter says it carries, in bytes per second.
 fn peak((resource, rate): (String, f64)) -> Peak {
     Peak::of_bytes_per_s(rate, resource)
 }

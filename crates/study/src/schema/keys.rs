@@ -1,4 +1,4 @@
-//! Every key that a record may hold, with its unit and its meaning: what all benchmarks have, and what each adds.
+//! Every key that a record may hold, with its unit and its meaning: those of all benchmarks, and the additions of each.
 
 use super::Kind::{self, Any, Count, Flag, Number, Numbers, Text, Texts};
 use super::{Form, Key};
@@ -19,7 +19,7 @@ pub(super) const fn key(name: &'static str, kind: Kind, unit: &'static str, mean
     Key { name, kind, unit, meaning }
 }
 
-/// What runs of schedules add.
+/// Additions of runs of schedules.
 const SCHEDULE: &[Key] = &[
     key("schedule", Text, "", "Its file, folder or prefix, or its collectives"),
     key("format", Text, "", "Its form: goal, goal-binary, chakra, msccl, mscclpp, json"),
@@ -37,7 +37,7 @@ pub(super) const SEATS: &[Key] = &[
     key("left_out", Text, "", "What nothing states and therefore took no time"),
 ];
 
-/// What collectives on GPUs add, and those that nccl-tests measured.
+/// Additions of collectives on GPUs, and of those that nccl-tests measured.
 const GPUS: &[Key] = &[
     key("bus_bandwidth_MBps", Number, "MB/s", "NCCL's bus bandwidth"),
     key("algorithm_bandwidth_MBps", Number, "MB/s", "NCCL's algorithm bandwidth"),
@@ -52,10 +52,10 @@ const GPUS: &[Key] = &[
     key("bytes", Count, "B", "Bytes of all messages, on all hops between ranks"),
 ];
 
-/// What any record of a sweep has.
+/// Keys of any record of a sweep.
 pub(super) const OF_SWEEPS: [Key; 1] = [key("study", Text, "", "The plan's study that the record is of")];
 
-/// What any benchmark may have.
+/// Keys that any benchmark may have.
 pub(super) const COMMON: &[Key] = &[
     key("fabric", Text, "", "Name of the machine"),
     key("benchmark", Text, "", "What ran"),
@@ -312,7 +312,7 @@ const OWN_TREE: &[Key] = &[
     key("translation_misses", Count, "", "Pages that it had to walk for"),
 ];
 
-/// What random permutations, rings and shifts get on a site's network.
+/// Shares of random permutations, rings and shifts on a site's network.
 const DRAWN: &[Key] = &[
     key("permutations", Count, "", "Random permutations that were drawn"),
     key("permutation_median_share", Number, "1", "Share of the permutation in the middle"),

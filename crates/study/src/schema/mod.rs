@@ -13,7 +13,7 @@ use hotlink_fabric::catalog::nearest;
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// What results of this version say of themselves. It changes when a key or a word of theirs does.
+/// The version in results of this program. It changes when a key or a word of theirs does.
 pub const VERSION: &str = "hotlink/2";
 
 /// Which keys records have beyond their own.
@@ -25,7 +25,7 @@ pub enum Form {
     Several,
     /// A verb's: none.
     Verb,
-    /// Of what other records say: those of benchmarks, and numbers, flags and texts that the row's own meaning names.
+    /// Keys of other records: those of benchmarks, and numbers, flags and texts that the row's own meaning names.
     Open,
 }
 
@@ -45,7 +45,7 @@ pub fn is_number(name: &str) -> bool {
     NUMBERS.iter().any(|key| key.is(name))
 }
 
-/// What a key holds. Any may be null: a number that is not finite, a choice that was not made.
+/// The value of a key. Any may be null: a number that is not finite, a choice that was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Text.
@@ -64,16 +64,16 @@ pub enum Kind {
     Any,
 }
 
-/// One key of records. A name that ends in `*` stands for all that begin so.
+/// One key of records. A name that ends in `*` covers all that begin so.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// Its kind of value.
     pub kind: Kind,
     /// Its unit; empty for none, 1 for a share.
     pub unit: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 
@@ -154,7 +154,7 @@ impl Records {
         schema
     }
 
-    /// What in a record is not as the schema says.
+    /// Deviations of a record from the schema.
     pub fn mistakes(&self, record: &Record) -> Vec<String> {
         let wrong = |(name, value): (&str, &Value)| match self.keys().find(|key| key.is(name)) {
             None if self.form == Form::Open && !value.is_array() && !value.is_object() => None,

@@ -24,9 +24,9 @@ pub struct Barriers {
     pub skew_us: f64,
     /// Seed of the delays.
     pub seed: u64,
-    /// What the processor takes to signal (H06's o_w), where it is not the fabric's own time.
+    /// The processor's time to signal (H06's o_w), where it is not the fabric's own time.
     pub write_us: Option<f64>,
-    /// What it takes for a polling read (H06's o_r), where it is not the fabric's own time.
+    /// Its time for a polling read (H06's o_r), where it is not the fabric's own time.
     pub read_us: Option<f64>,
 }
 
@@ -77,8 +77,7 @@ pub const MOST_REPETITIONS: u32 = 1_000_000;
 /// Barriers on the fabric's own barrier network: a record for each size, handed to `give` as soon as it is there. Once
 /// `give` says false no further size begins. Where only a quick variation is asked for, the first size has it.
 ///
-/// # Errors
-/// The fabric has no such network, or not for so many nodes.
+/// # Errors The fabric has no such network, or not for that many nodes.
 pub fn hardware(
     source: &Source,
     sizes: &[u32],
@@ -134,7 +133,7 @@ fn own_network(source: &Source) -> Result<&BarrierSpec, Error> {
     })
 }
 
-/// H06's o_p(P) of the fabric's own barrier network, over all phases: what a device that stands for it takes.
+/// H06's o_p(P) of the fabric's own barrier network, over all phases: the time of a device that models it.
 ///
 /// # Errors
 /// As [`hardware`].

@@ -19,7 +19,7 @@ const MOST_BYTES: u64 = 64 << 20;
 pub struct CacheStudy {
     /// In what order buffers are used.
     pub patterns: Vec<Pattern>,
-    /// What is released when a new registration does not fit.
+    /// The policy by which a registration is released when a new one does not fit.
     pub policies: Vec<Cache>,
     /// Buffers.
     pub buffers: u64,
@@ -31,7 +31,7 @@ pub struct CacheStudy {
     pub message: u64,
     /// Memory that each rank may have registered at a time.
     pub pinned: u64,
-    /// So many of the first buffers are those of persistent operations, whose registrations are held.
+    /// This many of the first buffers are those of persistent operations, whose registrations are held.
     pub persistent: u64,
     /// Seed of the random patterns and the random policy.
     pub seed: u64,
@@ -102,21 +102,21 @@ impl CacheStudy {
         let sizes = &self.buffer_sizes;
         for (option, count) in [("--buffers", self.buffers), ("--uses", self.uses)] {
             if !(1..=MOST).contains(&count) {
-                return Err(format!("{option}: {count}: allowed are 1 to {MOST}"));
+                return Err(format!("{option}: {count}: must be 1 to {MOST}"));
             }
         }
         for (option, bytes) in
             [("--size", message), ("--pinned", pinned)].into_iter().chain(sizes.iter().map(|&b| ("--buffer-size", b)))
         {
             if !(1..=MOST_BYTES).contains(&bytes) {
-                return Err(format!("{option}: {bytes} B: allowed are 1 B to 64 MiB"));
+                return Err(format!("{option}: {bytes} B: must be 1 B to 64 MiB"));
             }
         }
         if let Some(short) = sizes.iter().find(|&&bytes| bytes < message) {
             return Err(format!("--buffer-size: a buffer of {short} B cannot hold a message of {message} B (--size)"));
         }
         if self.persistent > self.buffers {
-            return Err(format!("--persistent: {}: allowed are 0 to the number of --buffers", self.persistent));
+            return Err(format!("--persistent: {}: must be 0 to the number of --buffers", self.persistent));
         }
         let persistent = self.persistent as usize;
         let buffers: Vec<u64> = sizes.iter().copied().cycle().take(self.buffers as usize).collect();
@@ -128,7 +128,8 @@ impl CacheStudy {
 }
 
 impl Run {
-    /// What keeps set-ups from being hit; `falls_short`: of the bound, which knows no limit of memory and keeps all.
+    /// The limit of hits in the registration cache. `falls_short`: of the bound, which knows no limit of memory and
+    /// keeps all.
     fn limiting(&self, falls_short: bool) -> &'static str {
         match self.cache {
             _ if !falls_short => "first uses",
@@ -167,7 +168,7 @@ impl Run {
         let mut seen = std::collections::BTreeSet::new();
         // Without limits each buffer misses once on either side, and its import once.
         let first: Vec<usize> = uses.iter().copied().filter(|&buffer| seen.insert(buffer)).collect();
-        // What is registered ahead misses as an import alone.
+        // Memory that is registered ahead misses as an import alone.
         let held = first.iter().filter(|&&buffer| ahead > 0 && buffer < self.reuse.persistent).count() as f64;
         let imports = |told: &Told<ReuseTime>| told.setups.attachments.hits + told.setups.attachments.misses;
         let imports = imports(sender) + imports(receiver);

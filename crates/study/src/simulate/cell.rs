@@ -126,7 +126,7 @@ impl Cell {
         Ok(records)
     }
 
-    /// What sets the time of a message: its bytes at the resource that limits them, or all else on its way.
+    /// The resource behind a message's time: its bytes at the limiting resource, or all else on its path.
     fn by_latency(&self, record: Record, bounds: &Bounds) -> Record {
         let bytes_us = self.size as f64 / bounds.bandwidth_per_node_mbps;
         match (&self.what, record.number("bound_latency_us")) {
@@ -151,7 +151,7 @@ impl Cell {
         }
     }
 
-    /// The pattern whose bound stands beside the result.
+    /// The pattern of the result's bound.
     fn demand(&self, fabric: &Fabric) -> Result<Demand, String> {
         let nodes = fabric.nodes();
         let pairs = |pairs: &[(u32, u32)]| match pairs.iter().find(|&&(from, to)| from >= nodes || to >= nodes) {
@@ -170,7 +170,7 @@ impl Cell {
         }
     }
 
-    /// The record with the ways that packets took.
+    /// The record with the routes of packets.
     fn on_ways(&self, record: Record, settings: &Settings) -> Record {
         record.with("paths", self.routes.map_or(settings.paths.name(), |routes| routes.name()))
     }
@@ -235,7 +235,7 @@ impl Cell {
         })
     }
 
-    /// What a node's own devices let it inject.
+    /// The rate at which a node's own devices let it inject.
     pub(super) fn injection_mbps(&self, plan: &Plan<'_>, bounds: &Bounds) -> Option<f64> {
         plan.fabric.injection_mbps(self.capacities.into(), bounds.efficiency)
     }
@@ -276,7 +276,7 @@ impl Cell {
     }
 }
 
-/// Of an exchange of which packets are gone: what arrived took a time, the exchange has none.
+/// Of an exchange that lost packets: arrived messages have a time, the exchange has none.
 fn in_part(record: Record) -> Record {
     let timed = ["latency_us", "bandwidth_per_node_MBps", "efficiency"];
     let record = timed.iter().fold(record, |record, key| record.without(key));
@@ -301,7 +301,7 @@ pub fn with_run(record: Record, run: &Run) -> Record {
     with_losses(record, run)
 }
 
-/// The record with the counts of what befell packets, of those that there were.
+/// The record with the counts of packets' losses, delays and detours, of those that occurred.
 pub(crate) fn with_losses(mut record: Record, run: &Run) -> Record {
     for (key, count) in [
         ("overtakings", run.stats.overtakings),
@@ -323,7 +323,7 @@ pub(crate) fn with_losses(mut record: Record, run: &Run) -> Record {
     record
 }
 
-/// The pairs, sorted; of many the first ones (the number of all stands beside them).
+/// The pairs, sorted; of many the first ones (the record also has the number of all).
 fn pairs_by_name(pairs: &[(u32, u32)]) -> String {
     const NAMED: usize = 200;
     let mut names: Vec<String> = pairs.iter().take(NAMED).map(|(from, to)| format!("{from} -> {to}")).collect();
@@ -333,7 +333,7 @@ fn pairs_by_name(pairs: &[(u32, u32)]) -> String {
     names.join(", ")
 }
 
-/// What tells a record of a part from those of others.
+/// Keys that distinguish a record of a part from those of others.
 pub(super) fn identity(head: &Record) -> Record {
     let keys = ["fabric", "benchmark", "nodes", "size_B", "sizes", "load", "senders", "pairs"];
     let base = keys.iter().filter_map(|&key| Some((key, head.get(key)?.clone())));

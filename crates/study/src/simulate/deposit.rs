@@ -75,7 +75,7 @@ impl Series {
 /// Most intermediate copies.
 const MOST_COPIES: u32 = 1000;
 
-/// What is transferred, in every combination.
+/// The transfers, in every combination.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfers {
     /// Payloads.
@@ -121,7 +121,7 @@ impl Transfer {
         }
     }
 
-    /// From one stride of a series and size to the next: what the record's time differs by.
+    /// From one stride of a series and size to the next: the reason why the record's time differs.
     fn add_reason(
         &self,
         record: &mut Record,
@@ -236,28 +236,24 @@ impl Transfers {
         let input = |what: String| Err(Error::Input(what));
         if let Some(&size) = self.sizes.iter().find(|&&size| size == 0 || size > Deposit::MOST_BYTES) {
             return input(format!(
-                "--size: {} is out of range; allowed are 1 to {}",
+                "--size: {} is out of range; must be 1 to {}",
                 Size(size),
                 Size(Deposit::MOST_BYTES)
             ));
         }
         if let Some(stride) = self.strides.iter().find(|&&stride| stride > Deposit::MOST_STRIDE) {
-            return input(format!("--strides: {stride} is out of range; allowed are 1 to {}", Deposit::MOST_STRIDE));
+            return input(format!("--strides: {stride} is out of range; must be 1 to {}", Deposit::MOST_STRIDE));
         }
         if !(1..=Host::MOST_OPERATIONS).contains(&self.operations) {
             let most = Host::MOST_OPERATIONS;
-            return input(format!("--operations: {} is out of range; allowed are 1 to {most}", self.operations));
+            return input(format!("--operations: {} is out of range; must be 1 to {most}", self.operations));
         }
         let offset = self.offset;
         if offset >= Deposit::PAGE {
-            return input(format!(
-                "--offset: {} is out of range; allowed are 0 to {}",
-                Size(offset),
-                Deposit::PAGE - 1
-            ));
+            return input(format!("--offset: {} is out of range; must be 0 to {}", Size(offset), Deposit::PAGE - 1));
         }
         if let Some(copies) = self.copies.iter().find(|&&copies| !(1..=MOST_COPIES).contains(&copies)) {
-            return input(format!("--copies: {copies} is out of range; allowed are 1 to {MOST_COPIES}"));
+            return input(format!("--copies: {copies} is out of range; must be 1 to {MOST_COPIES}"));
         }
         let asked = if self.series.is_empty() { &Series::USUAL[..] } else { &self.series[..] };
         let mut transfers = Vec::new();

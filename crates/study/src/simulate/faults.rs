@@ -1,4 +1,4 @@
-//! `--faults PLAN.toml`: what fails, comes back or degrades, and when.
+//! `--faults PLAN.toml`: parts that fail, come back or degrade, and when.
 //!
 //! ```toml
 //! [[fault]]
@@ -37,7 +37,7 @@ pub fn read(file: &str, fabric: &Fabric) -> Result<Vec<Fault>, String> {
     faults(parsed(file, &text, fabric, true))
 }
 
-/// What fails by the `[[fault]]` of a plan that holds other things, too, called `file`; it need not have any.
+/// The failures by the `[[fault]]` of a plan that holds other things, too, called `file`; it need not have any.
 ///
 /// # Errors
 /// As [`read`].
@@ -45,8 +45,8 @@ pub fn within(file: &str, text: &str, fabric: &Fabric) -> Result<Vec<Fault>, Str
     faults(parsed(file, text, fabric, false))
 }
 
-/// What failures took from ranks that wait for it, and which failure cut them off, with its place in the files of failures,
-/// or in other plans, called so.
+/// Which messages failures took from ranks that wait for them, and which failure cut the ranks off. The failure is
+/// named with its place in the files of failures, or in other plans, by the given names.
 pub fn told(lost: &Lost, plan: &Plan<'_>, faults: &[Fault], files: &[&str], others: &[(&str, &str)]) -> String {
     let Some(((from, to), fault)) = lost.cut(plan, faults) else { return lost.to_string() };
     let read = |&file: &&str| hotlink_fabric::input::text(file).ok();
@@ -64,7 +64,7 @@ pub fn told(lost: &Lost, plan: &Plan<'_>, faults: &[Fault], files: &[&str], othe
     format!("{place}{name:?}, down from {at_us} us on, leaves no path from {from} to {to}: {many}")
 }
 
-/// What of `faults` happened until `end`, in words.
+/// The `faults` that happened until `end`, in words.
 pub fn happened(faults: &[Fault], fabric: &Fabric, end: Time) -> Vec<String> {
     let words = |fault: &Fault| {
         let state = match fault.condition {
@@ -92,7 +92,7 @@ fn faults(parsed: Result<Placed, Vec<Mistake>>) -> Result<Vec<Fault>, String> {
     Ok(parsed.into_iter().map(|(fault, _)| fault).collect())
 }
 
-/// `alone`: nothing else may stand there, and something must.
+/// `alone`: the plan must hold failures and nothing else.
 fn parsed(file: &str, text: &str, fabric: &Fabric, alone: bool) -> Result<Placed, Vec<Mistake>> {
     let mut reader = Reader { file, lines: Lines::new(text), names: names(fabric), mistakes: Vec::new() };
     let (document, errors) = DeTable::parse_recoverable(text);

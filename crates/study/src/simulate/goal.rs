@@ -23,7 +23,7 @@ fn input(what: String) -> Error {
 /// A schedule, and the machine that runs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Goal {
-    /// What runs.
+    /// The schedule that runs.
     pub schedule: Scheduled,
     /// The machine; by default the fabric that is asked, which must be calibrated as LogGP.
     pub machine: Option<LogGops>,
@@ -36,9 +36,9 @@ pub enum Scheduled {
     File {
         /// Its path.
         file: String,
-        /// What one unit of computation stands for, where the form does not say.
+        /// The unit of computation, where the form does not state it.
         calc_unit: Time,
-        /// What the file does not tell.
+        /// Values that the file lacks.
         options: Options,
     },
     /// Recorded from the message stack, for each number of ranks.
@@ -50,7 +50,7 @@ pub enum Scheduled {
     },
 }
 
-/// What is simulated: one schedule, or what it is recorded from.
+/// The simulated work: one schedule, or the source of its record.
 enum Work<'a> {
     Read { file: &'a str, options: &'a Options, read: Read, calc_unit: Time },
     Recorded { steps: &'a [Step], repeat: u32, ranks: u32 },
@@ -69,7 +69,7 @@ impl Work<'_> {
                 let (schedule, unit) = (&read.schedule, read.unit_ps.map_or(*calc_unit, Time));
                 let messages = LogGops { calc_unit: unit, ..machine.messages };
                 let ran = simulated(fabric, file, schedule, &messages, watch);
-                // What can never end on any machine is told with its place.
+                // Operations that can never end on any machine are reported with their place.
                 let record = ran.or_else(|error| sound(file, options, schedule).and(Err(error)))?;
                 Ok((Cow::Borrowed(schedule), with_reading(record, read, options, *calc_unit), Vec::new()))
             }
@@ -104,7 +104,7 @@ impl Goal {
         for (index, work) in self.works(ranks)?.iter().enumerate() {
             let vary = if index > 0 && vary == Vary::IfQuick { Vary::No } else { vary };
             let first = OnceCell::new();
-            // What is run again with other inputs is no further schedule.
+            // Runs that are repeated with other inputs are no further schedules.
             let run = |name: &str, machine: &Machine, watch: &dyn Watch| {
                 let (schedule, record, missing) = work.run(name, machine, watch)?;
                 let _ = first.set((schedule, missing));
@@ -114,7 +114,7 @@ impl Goal {
                 (Some(source), _) => inputs::told(source, vary, watch, &|source, watch| {
                     run(fabric, &Machine::of(source.spec()).map_err(input)?, watch)
                 }),
-                // What a stated machine is stands in the record's own keys.
+                // The record's own keys describe a stated machine.
                 (None, Some(stated)) => run("loggp", &Machine::of_messages("loggp", stated), watch),
                 (None, None) => Ok(Vec::new()),
             };
@@ -129,8 +129,8 @@ impl Goal {
         match &self.schedule {
             Scheduled::File { file, calc_unit, options } => {
                 let read = read(file, options).map_err(|error| input(error.to_string()))?;
-                // Which receive takes a message may decide whether all end. Where that is no matter of time, what ends on this
-                // machine can end, so that running it checks it.
+                // Which receive takes a message may decide whether all end. If time does not matter for that, a
+                // schedule that ends on this machine can end, so that running it checks it.
                 if !read.schedule.is_in_order() {
                     sound(file, options, &read.schedule)?;
                 }
@@ -143,7 +143,7 @@ impl Goal {
     }
 }
 
-/// The record with how the file was read: its form, and what it does not tell.
+/// The record with how the file was read: its form, and the values that it lacks.
 pub fn with_reading(record: Record, read: &Read, options: &Options, calc_unit: Time) -> Record {
     let mut record = record.with("format", read.format.name());
     if let Some(bytes) = options.bytes {
@@ -162,7 +162,7 @@ pub fn with_reading(record: Record, read: &Read, options: &Options, calc_unit: T
     record
 }
 
-/// What can never end, with its place in the file.
+/// Operations that can never end, with their place in the file.
 fn sound(file: &str, options: &Options, schedule: &Schedule) -> Result<(), Error> {
     let stands = |op| place(file, options, op).map_or(String::new(), |place| format!(" ({place})"));
     check(schedule).map_err(|stuck| input(format!("{file}: {stuck}{}", stuck.op().map_or(String::new(), stands))))
@@ -180,8 +180,9 @@ fn with_free(mut record: Record, missing: &[Missing]) -> Record {
     record
 }
 
-/// What collectives, one after the other, `repeat` times, do on a machine: recorded from the message stack that runs
-/// there. Units of `calc` are picoseconds. Also what the machine does not state, and was therefore free.
+/// The actions of collectives on a machine, one after the other, `repeat` times. They are recorded from the message
+/// stack that runs there. Units of `calc` are picoseconds. Also values that the machine does not state, and that were
+/// therefore free.
 ///
 /// # Errors
 /// Too many ranks or operations.

@@ -48,7 +48,7 @@ pub fn of_ranks(record: Record, plan: &Plan<'_>, run: &Run, busy: &[Busy], which
     with(record, devices(busy, worked, which).into_iter().chain(server))
 }
 
-/// Of a benchmark on a network: of the part that it counts, where it tells.
+/// Of a benchmark on a network: of the part that it counts, where it names it.
 pub fn of_benchmark(record: Record, plan: &Plan<'_>, outcome: &PortOutcome, which: Option<Which>) -> Record {
     let Some(part) = &outcome.counted else {
         return of_ranks(record, plan, &outcome.run, &outcome.busy, which);
@@ -70,7 +70,7 @@ pub fn of_machine(record: Record, ran: &Ran, which: Option<Which>) -> Record {
     }
 }
 
-/// Of what ranks' processors and adapters did in a time, of a collective where it is one.
+/// Of the work of ranks' processors and adapters in a time, of a collective where it is one.
 pub fn of_devices(record: Record, busy: &[Busy], elapsed: Time, which: Option<Which>) -> Record {
     with(record, devices(busy, worked(busy, elapsed), which))
 }

@@ -27,7 +27,7 @@ pub fn is_calibrated(spec: &FabricSpec) -> bool {
 /// Most ranks of a program: each is a task with its own state.
 const MOST_RANKS: u32 = 1 << 20;
 
-/// What a collective, or a sort, takes on a machine.
+/// The time of a collective, or a sort, on a machine.
 #[derive(Clone, Debug)]
 pub struct Predicted {
     /// Microseconds of one.
@@ -36,7 +36,7 @@ pub struct Predicted {
     pub ranks: Summary,
     /// By which algorithm, where that is one collective.
     pub algorithm: Option<Algorithm>,
-    /// What no machine with these parameters could beat, in microseconds, and what gives it.
+    /// The bound of every machine with these parameters, in microseconds, and its source.
     pub bound_us: f64,
     /// See `bound_us`.
     pub limit: String,
@@ -44,16 +44,16 @@ pub struct Predicted {
     pub ran: Ran,
 }
 
-/// Who chooses the algorithm of a collective where none is asked for, as records say it.
+/// The source of a collective's algorithm where none is asked for, as records name it.
 const USUAL: &str = "what the machine's MPI is known to do";
 
-/// The algorithm of a collective on such a machine where none is asked for: what the MPI that it was calibrated with is
-/// known to do, and where nothing is known, all parts at once, trees of two and doubling.
+/// The algorithm of a collective on such a machine where none is asked for. It is the known choice of the MPI with
+/// which the machine was calibrated. Where nothing is known, it is all parts at once, trees of two and doubling.
 pub fn usual(machine: &Machine, which: Which, ranks: u32, size: u64) -> Algorithm {
     let uneven = which == Which::Alltoallv;
     match which {
         Which::Alltoall | Which::Alltoallv if size <= machine.own_message_max(uneven) => Algorithm::Scattered,
-        // Where processors move messages, what they copy first delays them; elsewhere it hides behind them.
+        // Where processors move messages, their copies delay the messages; elsewhere copying hides behind them.
         Which::Alltoall | Which::Alltoallv if machine.is_carried() => Algorithm::BasicLinear,
         Which::Alltoall | Which::Alltoallv => Algorithm::Linear,
         Which::Bcast => Algorithm::Binomial,
@@ -102,7 +102,7 @@ fn collective_on(
     })
 }
 
-/// What collectives, one after the other, do on each rank, and the run.
+/// The actions of collectives, one after the other, on each rank, and the run.
 ///
 /// # Errors
 /// Why the ranks cannot go on.
@@ -187,7 +187,7 @@ fn ran_of(Stage { driver, .. }: &Stage) -> Result<Ran, String> {
     }
 }
 
-/// What a machine does not state.
+/// The values that a machine does not state.
 pub fn told(machine: &Machine, missing: Missing) -> String {
     format!("{}: it {}", machine.name(), missing.told())
 }

@@ -1,8 +1,8 @@
 //! Programs on simulated ranks: the benchmarks of `measure`, in virtual time, over the whole message-passing stack.
 //!
-//! `--stack packet` (where a benchmark has it) sends bare packets between adapters: the network alone. `--stack message`
-//! runs the benchmark's own code on [`hotlink_message::Comm`], over ports of the fabric's adapters: with hosts,
-//! protocols, set-ups and matching.
+//! `--stack packet` (where a benchmark has it) sends bare packets between adapters: the network alone. `--stack
+//! message` runs the benchmark's own code on [`hotlink_message::Comm`], over ports of the fabric's adapters: with
+//! hosts, protocols, registration and matching.
 
 use super::cell::with_losses;
 use super::{faults, limiter, streams};
@@ -29,12 +29,12 @@ use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
 use std::ops::Deref;
 
-/// A program on its way: it and what its ports' observers saw.
+/// A program under way: the program and its ports' observations.
 struct Course<'p> {
     program: &'p Program,
     /// The algorithm that is asked for, at this point.
     asked: Option<Algorithm>,
-    /// Of what the adapters carry: what the hosts take before and after.
+    /// The hosts' time before and after the adapters'.
     around_us: f64,
     /// Of an overlap: the message alone through buffers, where this run moves it without.
     synchronous_us: Option<f64>,
@@ -48,7 +48,7 @@ impl Deref for Course<'_> {
     }
 }
 
-/// What the ranks of a run told, rank 0's protocol counters apart.
+/// The results of the ranks of a run, with rank 0's protocol counters apart.
 struct Ranks<T> {
     results: Vec<T>,
     counters: Counters,
@@ -160,7 +160,7 @@ impl Program {
         }
         if cell.size > most {
             let size = cell.size;
-            return Err(format!("nic: {size} B: allowed are up to {most} B, which an adapter keeps to pass on"));
+            return Err(format!("nic: {size} B: must be at most {most} B, which an adapter keeps to pass on"));
         }
         Ok(())
     }
@@ -229,7 +229,7 @@ impl Course<'_> {
             .with("capacities", cell.capacities.name())
             .with("seed", cell.seed)
     }
-    /// How messages moved, and what the set-ups for it cost.
+    /// How messages moved, and the cost of their registrations and attachments.
     fn with_protocols(&self, record: Record, counters: &Counters, setups: &SetupStats) -> Record {
         let (registrations, attachments) = (setups.registrations, setups.attachments);
         let (hits, misses) = (registrations.hits + attachments.hits, registrations.misses + attachments.misses);
@@ -281,7 +281,7 @@ impl Course<'_> {
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
     }
 
-    /// K98's two flavours of a send; beside the data an empty message goes each way, and both count.
+    /// K98's two flavours of a send. In both, an empty message goes each way together with the data, and both count.
     fn semantics(
         &self,
         cell: &Cell,
@@ -438,7 +438,7 @@ impl Course<'_> {
         Ok(vec![self.with_protocols(record, &ranks.counters, &ranks.setups)])
     }
 
-    /// NPB IS, its keys really sorted; the time of what the processors do with them is the host's model.
+    /// NPB IS, its keys really sorted; the host's model gives the processors' time.
     fn sort(
         &self,
         cell: &Cell,
@@ -477,5 +477,5 @@ fn middle(samples: &Samples) -> Result<f64, String> {
     Ok(Summary::of(&samples.values).ok_or("no sample was taken")?.median)
 }
 
-/// How long ranks wait for a common start beside other traffic at first; longer once a rank came too late for one.
+/// How long ranks first wait for a common start while other traffic runs; longer once a rank came too late for one.
 const BESIDE_REST_US: f64 = 500.0;

@@ -19,7 +19,7 @@ pub struct Programs {
     pub cache: Vec<Cache>,
     /// Whether long messages move without buffers.
     pub zero_copy: Vec<ZeroCopy>,
-    /// What carries messages.
+    /// The carriers of messages.
     pub via: Vec<Via>,
     /// Rounds before the one that counts; by default 1, and none beyond 4096 nodes.
     pub warmup: Option<u64>,

@@ -15,12 +15,12 @@ use hotlink_port::background::BackgroundSpec;
 use hotlink_sim::qsnet::{self, Algorithm, Collective, Elan};
 use hotlink_sim::{Plan, Settings, SimError};
 
-/// What takes no part in QsNet's own collectives.
+/// Parts that take no part in QsNet's own collectives.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Missing {
     /// Nodes that take no part.
     pub without: Vec<u32>,
-    /// File with the plan of what fails.
+    /// File with the plan of failures.
     pub faults: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl Missing {
     /// The nodes that take part of `nodes`.
     fn members(&self, nodes: u32) -> Result<Vec<u32>, String> {
         match self.without.iter().find(|&&node| node >= nodes) {
-            Some(node) => Err(format!("--without: there is no node {node}: allowed are 0 to {}", nodes.max(1) - 1)),
+            Some(node) => Err(format!("--without: there is no node {node}: must be 0 to {}", nodes.max(1) - 1)),
             None => Ok((0..nodes).filter(|node| !self.without.contains(node)).collect()),
         }
     }
@@ -60,7 +60,7 @@ pub struct Cell {
     pub fabric: String,
     /// The collective.
     pub what: Collective,
-    /// What takes no part.
+    /// The missing parts.
     pub missing: Missing,
     /// Seed of every random choice.
     pub seed: u64,
@@ -156,7 +156,8 @@ impl Cell {
     }
 }
 
-/// What sets the time: the link if bytes do and the bound is nearly met, else who forwards, or the traffic beside it.
+/// The limiter of the time: the link if bytes decide and the bound is nearly met, else the forwarding part, or the
+/// other traffic.
 fn limit(spec: &FabricSpec, what: &Collective, by_bytes: bool, efficiency: f64) -> String {
     let link = spec.resource(hotlink_fabric::spec::Role::Link).map_or("link", |link| link.name());
     match (what.background, what.algorithm) {

@@ -12,7 +12,7 @@ impl Streamed {
         Stream { sizes: vec![size], pairs, window, calls, direction, private, plan }
     }
 
-    /// The record of what the ranks returned, and its bound.
+    /// The record of the ranks' results, and its bound.
     pub(super) fn record(
         &self,
         head: Record,
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use hotlink_bench::{Calls, Direction};
 
-    /// What `measure` says of the same samples: `cli/src/verbs/measure/stream.rs`.
+    /// The same samples as in `measure`: `cli/src/verbs/measure/stream.rs`.
     #[test]
     fn pairs_that_share_a_link_unfairly_do_not_sum_up_to_more_than_it_carries() {
         let streamed =

@@ -15,24 +15,24 @@ use hotlink_sim::workload::{OpenLoop, Run, Series, SizeLaw};
 use hotlink_sim::{Plan, Settings, SimError};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Messages of all nodes before the first look at the statistics, and of each sender at least.
+/// Messages of all nodes before the first check of the statistics, and of each sender at least.
 const FIRST: u64 = 4096;
 const FIRST_EACH: u64 = 32;
 /// Packets at which a run that needs more is ended.
 const MOST_PACKETS: u64 = 1 << 23;
-/// Idle latencies that half of such a run is long, at least: what is under way is no backlog.
+/// The least length of half of such a run, in idle latencies: messages under way are no backlog.
 const LONG: f64 = 16.0;
-/// Messages from which growth of the backlog by [`GROWTH`] of what is offered shows that a network is saturated.
+/// Messages from which on growth of the backlog by [`GROWTH`] of the offered load shows that a network is saturated.
 const TOLD_FROM: usize = 16_384;
 const GROWTH: f64 = 0.03;
 /// Share of the messages that may be on their way at the end, as those of any instant are.
 const MOST_UNFINISHED: f64 = 0.01;
-/// Resources whose course in time is told unless all are asked for.
+/// Resources whose course in time is recorded unless all are asked for.
 const HOTTEST: usize = 8;
-/// Packets of a message whose time alone is always run: how the parts of a short message overlap, no line tells.
+/// Packets of a message whose time alone is always run: no formula gives the overlap of a short message's parts.
 const SHORT: u64 = 64;
 
-/// What was measured.
+/// A measurement.
 struct Measured {
     /// Messages that were offered in time to count.
     offered: usize,
@@ -64,7 +64,7 @@ pub(super) fn run(
         None => Law { law: SizeLaw::Fixed(cell.size), source: None },
     };
     if law.law.mean() <= 0.0 {
-        return Err("--size 0: messages of no bytes are no load; allowed are 1 B and more".to_owned());
+        return Err("--size 0: messages of no bytes are no load; must be 1 B or more".to_owned());
     }
     let fair = bounds.bandwidth_per_node_mbps;
     let mbps = offered.load * fair;
@@ -119,7 +119,7 @@ pub(super) fn run(
     Ok((record, run, more))
 }
 
-/// What each pair had for the network to carry from `begin` to `end`: MB/s.
+/// The load that each pair offered the network from `begin` to `end`: MB/s.
 fn offers(open: &OpenLoop<'_>, begin: Time, end: Time, law: &SizeLaw) -> Vec<(u32, u32, f64)> {
     let flows = open.flows();
     let mut of_pairs: BTreeMap<[u32; 2], u64> = BTreeMap::new();
@@ -134,7 +134,7 @@ fn offers(open: &OpenLoop<'_>, begin: Time, end: Time, law: &SizeLaw) -> Vec<(u3
     of_pairs.into_iter().map(|([from, to], bytes)| (from, to, bytes as f64 / us)).collect()
 }
 
-/// So many messages of an average sender after half as many.
+/// `messages` of an average sender, after half as many.
 fn fixed(open: &mut OpenLoop<'_>, law: &SizeLaw, messages: u32) -> Result<Measured, SimError> {
     open.expect((f64::from(messages) * 1.5 * law.mean() * f64::from(open.senders())) as u64);
     let begin = open.time_of(f64::from(messages.div_ceil(2)));
@@ -145,14 +145,14 @@ fn fixed(open: &mut OpenLoop<'_>, law: &SizeLaw, messages: u32) -> Result<Measur
     let offered = open.flows().posted_ps.len();
     let mut measured = Measured::at(open, offered);
     (measured.window, measured.bytes) = ([begin, end], open.delivered_bytes() - before);
-    // What is under way is no backlog, and few messages grow and shrink by chance.
+    // Messages under way are no backlog, and few messages grow and shrink by chance.
     let least = GROWTH + 3.0 / (offered as f64 / 2.0).sqrt();
     measured.saturated = measured.is_long(end) && measured.is_unfinished() && backlog(open, law, offered, end) > least;
     Ok(measured)
 }
 
-/// Twice as many messages until the statistics suffice, then twice as many again: a run that ended as soon as its interval
-/// looked narrow would end too often where it is so by chance.
+/// Twice as many messages until the statistics suffice, then twice as many again. A run that ended as soon as its
+/// interval was narrow would end too often where it is so by chance.
 fn grown(open: &mut OpenLoop<'_>, law: &SizeLaw, packet_bytes: u32, precision: f64) -> Result<Measured, SimError> {
     open.expect(MOST_PACKETS * u64::from(packet_bytes));
     let packets_each = (law.mean() / f64::from(packet_bytes)).max(1.0);
@@ -319,7 +319,7 @@ impl Measured {
     }
 }
 
-/// Packets by which the ways of a pair are told where each packet may take another.
+/// Packets that sample the routes of a pair where each packet may take another.
 const DRAWN: u32 = 16;
 
 /// Times of messages alone in the network: of each kind of way once for each size. Of many sizes that are long, only powers of
@@ -329,7 +329,7 @@ struct Idle<'a> {
     settings: &'a Settings,
     /// All messages have one size.
     one_size: bool,
-    /// Place in `times` by pair, and by what its way crosses.
+    /// Place in `times` by pair, and by the links of its route.
     ways: HashMap<Vec<u64>, usize>,
     times: Vec<([u32; 2], HashMap<u64, f64>)>,
 }

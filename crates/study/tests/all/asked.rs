@@ -1,4 +1,4 @@
-//! What requests of `simulate` become, and which of their options are refused rather than ignored.
+//! The parts of `simulate`'s requests, and the options that are refused rather than ignored.
 
 use hotlink_bench::{Watching, Which};
 use hotlink_study::Unwatched;

@@ -1,4 +1,4 @@
-//! What is refused because it would take too long.
+//! Requests refused because they would take too long.
 
 use hotlink_fabric::traffic::Traffic;
 use hotlink_study::Source;

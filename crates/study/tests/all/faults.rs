@@ -1,4 +1,4 @@
-//! Plans of what fails, and collectives meanwhile.
+//! Plans of failures, and collectives meanwhile.
 
 use hotlink_bench::{Record, Which};
 use hotlink_fabric::network::{Channel, Resource, Vertex};
@@ -145,7 +145,7 @@ fn what_fails_during_a_collective_is_lost_and_sent_again() {
     assert_eq!(late.number("fault_cost_us"), Some(0.0), "{late:?}");
 }
 
-/// The same network at a quarter of a node's rate: what that node sends takes four times as long.
+/// The same network at a quarter of a node's rate: that node's messages take four times as long.
 #[test]
 fn a_degraded_link_slows_a_long_broadcast_by_its_share() {
     let text = fault(0.0, "link = \"GigE link node 0 -> switch\"", "\"degraded\"\nrate = 0.25");
@@ -209,7 +209,7 @@ impl<P: Port> Program<P, ()> for Meetings {
     }
 }
 
-/// As `hotlink run --on` does: what happened stands in the record, and what cuts a rank off ends the run.
+/// As `hotlink run --on` does: the record has the failures, and one that cuts a rank off ends the run.
 #[test]
 fn a_program_runs_while_things_fail() {
     let run = |text: Option<&str>| {

@@ -6,7 +6,7 @@ use hotlink_loggp::{LogGops, Schedule, simulate};
 use hotlink_port::{Busy, Task};
 use hotlink_study::simulate::limiter::{of_devices, of_schedule};
 
-/// What a schedule's record says of the busiest: by hand.
+/// The busiest resource in a schedule's record: by hand.
 #[test]
 fn of_a_schedule_it_is_the_processor_or_adapter_that_worked_longest() {
     let machine: LogGops = "L=2us,o=0.5us,g=50ns,G=1ns".parse().unwrap();
@@ -15,7 +15,7 @@ fn of_a_schedule_it_is_the_processor_or_adapter_that_worked_longest() {
         let record = of_schedule(Record::new(), &outcome);
         (record.text("limiter").unwrap_or_default().to_owned(), record.number("limiter_share").unwrap_or(0.0))
     };
-    // 10 of 10 us, beside 6.
+    // 10 of 10 us, against 6.
     assert_eq!(
         of("num_ranks 2\nrank 0 { calc 6000 }\nrank 1 { calc 10000 }"),
         ("processor 0 of rank 1".to_owned(), 1.0)

@@ -53,8 +53,8 @@ fn no_loaded_sample_is_shorter_than_idle() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Copies of so many messages. The root of a reduction takes them one after the other: one that comes before its turn is
-/// copied twice, and traffic that holds it up until its turn saves that copy.
+/// Copies of `messages` messages. The root of a reduction takes them one after the other. A message that comes before
+/// its turn is copied twice, and traffic that delays it until its turn saves that copy.
 fn copies_us(fabric: &str, messages: u32) -> f64 {
     let spec = catalog::load(fabric).expect("of the catalog");
     let rate = spec.parameters.get("copy_rate").map_or(f64::INFINITY, |rate| rate.value);

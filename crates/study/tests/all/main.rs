@@ -1,4 +1,4 @@
-//! What needs no more than what the crate shows, in one program.
+//! Tests that need only the crate's public parts, in one program.
 
 mod asked;
 mod effort;

@@ -1,4 +1,4 @@
-//! QsNet's own collectives: what limits them.
+//! QsNet's own collectives: their limits.
 
 use hotlink_bench::Record;
 use hotlink_sim::qsnet::{Algorithm, Collective, Elan};
@@ -6,7 +6,7 @@ use hotlink_study::inputs::Vary;
 use hotlink_study::simulate::qsnet::{Cell, Missing};
 use hotlink_study::{Source, Unwatched};
 
-/// The limiter is what was accounted: what each end works by hand, over the run.
+/// The limiter follows the accounts: each end's work by hand, over the run.
 #[test]
 fn the_limiter_is_who_worked_longest() {
     let source = Source::open("qsnet").unwrap();
@@ -25,7 +25,8 @@ fn the_limiter_is_who_worked_longest() {
     let (name, most) = if host > adapter { ("processor of rank 0", host) } else { ("adapter of rank 0", adapter) };
     assert!(limiter.starts_with(name), "{limiter}: {host} {adapter}");
     assert!((us(&hardware) - most).abs() < 1e-3, "{} {most}", us(&hardware));
-    // Each hears and tells one in each of four rounds, three samples with none before; a long broadcast is held by what carries it.
+    // Each receives and sends one message in each of four rounds, three samples with none before; its carrier limits a
+    // long broadcast.
     let nic = record(Algorithm::Nic, None);
     assert!(nic.text("limiter").unwrap().starts_with("adapter of rank"));
     assert!((us(&nic) - 3.0 * 8.0 * elan.thread.us()).abs() < 1e-3, "{}", us(&nic));

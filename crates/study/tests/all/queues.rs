@@ -60,12 +60,12 @@ fn a_run_that_is_too_short_or_saturated_says_so() {
     assert!((slow - 1.0).abs() < 1e-6, "alone a message takes a microsecond: {steady:?}");
 }
 
-/// What counted loads say of queues, and what packets wait: on one switch, and on a tree of three leaves.
+/// Counted loads' queues, and packets' waits: on one switch, and on a tree of three leaves.
 #[test]
 fn latency_under_load_as_counted_is_what_packets_take() {
     let fabric = "ib-ndr-fat-tree2";
     let loads = vec![0.3, 0.6, 0.8];
-    // Of short messages thousands are on their way before the first has come.
+    // Thousands of short messages are on their way before the first has come.
     for (nodes, size) in [(16, 4096), (80, 4096), (16, 256)] {
         let what = Asked::Traffic("uniform".to_owned());
         let question = Question { size, loads: loads.clone(), ..Question::new(what, fabric, nodes) };

@@ -39,7 +39,7 @@ proptest! {
     }
 }
 
-/// A list of one's own that has some of the prices stands beside the list that has the rest.
+/// The user's own list that has some of the prices joins the list that has the rest.
 #[test]
 fn prices_of_a_partial_list_are_ranked_with_those_that_they_stand_over() {
     let record = |fabric: &str, year: &str, cost: f64| {

@@ -24,7 +24,7 @@ fn an_estimate_moves_the_answer_within_its_range_and_a_published_value_does_not_
     assert!(low < found.answer && found.answer < high, "{low} {} {high}", found.answer);
     assert!((high - low - 2.0 * (1.6 - 0.6) - (0.015 - 0.005)).abs() < 1e-9, "{low} to {high}");
     assert!(inputs(&spec).iter().all(|input| input.key != "parameter.host_overhead_send"), "published");
-    // What the technology would assume varies, too, where the machine states nothing.
+    // The technology's assumptions vary, too, where the machine states nothing.
     assert!(inputs(&spec).iter().any(|input| input.key == "parameter.register_time"));
     assert!(found.without_effect.contains(&"parameter.copy_rate".to_owned()));
 }

@@ -1,4 +1,4 @@
-//! What options of transports and switches become, and which of them are refused.
+//! The meaning of options of transports and switches, and those that are refused.
 
 use hotlink_sim::Settings;
 use hotlink_study::Source;
@@ -50,7 +50,8 @@ fn what_cannot_be_is_refused_with_its_reason() {
     assert!(told.contains("--ecn-low is above --ecn-high"), "{told}");
 }
 
-/// Times become bytes where all ports have one rate; where they differ each port has its own, and records tell the times.
+/// Times become bytes where all ports have one rate. Where they differ each port has its own, and records give the
+/// times.
 #[test]
 fn thresholds_given_as_time_are_those_of_each_port() {
     let marks_and_record = |fabric: &str, of: Control| {

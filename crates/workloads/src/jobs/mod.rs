@@ -1,9 +1,9 @@
-//! Several jobs on one fabric at once: what each takes beside the others, and what it would take alone.
+//! Several jobs on one fabric at once: what each takes with the others, and what it would take alone.
 //!
-//! A plan ([`Plan`]) names the jobs: schedules of any form, collectives, traffic at random times, training, MPI programs.
-//! Each gets its nodes by a list or a [`Placement`]. Every job runs by itself and then all of them together, on the same
-//! nodes, from the same start and with the same failures. So a slow-down is the others' work alone. Where something fails,
-//! the jobs run together once more without failures, which tells what these cost.
+//! A plan ([`Plan`]) names the jobs: schedules of any form, collectives, traffic at random times, training, MPI
+//! programs. Each gets its nodes by a list or a [`Placement`]. Every job runs by itself and then all of them together,
+//! on the same nodes, from the same start and with the same failures. A slow-down is therefore caused by the others
+//! alone. Where something fails, the jobs run together once more without failures, which shows the cost of these.
 
 mod model;
 mod place;
@@ -69,7 +69,7 @@ impl Jobs {
     pub fn steps(&self, plan: &Plan) -> u64 {
         let rounds = plan.jobs.iter().filter(|job| matches!(job.repeat, Repeat::For(_)) && !job.is_traffic()).count();
         let has_faults = self.network.faults.is_some() || plan.has_faults();
-        // A single job has nobody beside it.
+        // A single job has no others.
         let beside = usize::from(plan.jobs.len() > 1);
         let each = plan.jobs.len() + rounds + beside + usize::from(has_faults);
         (each * self.placements.len().max(1) + program::recordings(plan, &self.placements)) as u64
@@ -170,7 +170,7 @@ fn compared(record: Record, first: &Record) -> Record {
 }
 
 impl Placed<'_> {
-    /// What tells its record from those of others.
+    /// What distinguishes its record from those of others.
     fn record(&self) -> Record {
         let job = self.job;
         let record = Record::new().with("job", job.name.as_str()).with("work", job.kind());

@@ -1,8 +1,8 @@
 //! A model that is trained in parallel: what it computes, sends and reduces in a step, from ten lines of a plan.
 //!
-//! Operations are those of Narayanan et al., SC 2021, equation 2: a layer's pass forward takes `8 h^2 + 4 h f + 4 s h` for
-//! each token, its pass backward twice that, and as much as forward again where activations are recomputed. With
-//! `f = 4 h` these are their `24 h^2 + 4 s h`.
+//! Operations are those of Narayanan et al., SC 2021, equation 2. A layer's forward pass takes `8 h^2 + 4 h f + 4 s h`
+//! for each token, its backward pass twice that, and another forward pass where activations are recomputed. With `f = 4
+//! h` these are their `24 h^2 + 4 s h`.
 
 use hotlink_schedule::collective::Gradients;
 use serde::Deserialize;

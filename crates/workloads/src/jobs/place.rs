@@ -84,7 +84,7 @@ pub(super) struct Wanted<'a> {
 }
 
 impl<'a> Room<'a> {
-    /// Of a fabric that `spec` describes, whose first `nodes` nodes are no switches.
+    /// The room of a fabric that `spec` describes; its first `nodes` nodes are no switches.
     pub(super) fn new(fabric: &'a Fabric, spec: &FabricSpec, nodes: u32) -> Room<'a> {
         let per_host = gpu::domain(spec);
         let mut numbers = BTreeMap::new();

@@ -75,7 +75,7 @@ pub enum Work {
     Schedule {
         /// Its file, folder or prefix.
         path: String,
-        /// What that does not tell.
+        /// What the file does not state.
         options: Options,
         /// What a unit of computation stands for, where the form does not say.
         calc_unit: Time,
@@ -91,7 +91,7 @@ pub enum Work {
     },
     /// Messages at random times, whether the network takes them or not.
     Traffic {
-        /// Who sends to whom.
+        /// Which nodes send to which.
         traffic: Traffic,
         /// Bytes of messages, as the plan has them.
         size: String,
@@ -116,7 +116,7 @@ pub enum Work {
 pub enum Repeat {
     /// So many rounds; of traffic, messages of a sending node.
     Times(u32),
-    /// As many rounds as take so long when it runs alone; of traffic, for so long.
+    /// As many rounds as take this long alone; for traffic, this long.
     For(Time),
 }
 
@@ -279,7 +279,7 @@ impl Plan {
         self.faults.is_some() || self.has_own_faults
     }
 
-    /// Of a simulation: what the options say, with all that fails by the plan, too.
+    /// Settings of a simulation: what the options say, with all that fails by the plan, too.
     pub(super) fn settings(
         &self,
         network: &Network,
@@ -569,7 +569,7 @@ impl Reader<'_> {
             self.wrong(program.span(), &key("program"), "names no program", allowed);
             return None;
         };
-        // As a shell: a name without a folder is looked for in PATH.
+        // Like a shell: it searches PATH for a name without a folder.
         if file.contains('/') {
             *file = beside(self.file, file);
         }

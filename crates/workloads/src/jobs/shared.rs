@@ -29,7 +29,7 @@ pub(super) struct Hot {
 }
 
 impl<'a> Loads<'a> {
-    /// Of each job's bytes between nodes, with packets as full as those of messages of `size`.
+    /// The load of each job's bytes between nodes, with packets as full as those of messages of `size`.
     pub(super) fn of(
         fabric: &'a Fabric,
         setting: &'a Setting<'a>,
@@ -55,7 +55,7 @@ impl<'a> Loads<'a> {
         let used = |resource: &Resource| job.is_none_or(|job| self.jobs[job].of(self.fabric, *resource) > 0.0);
         let timed = network.resources().filter(used);
         let timed = timed.filter_map(|resource| Some((resource, self.us(resource)?)));
-        // Of equals (to rounding) the first.
+        // The first of equals (to rounding).
         let (resource, us) = timed.reduce(|most, one| if one.1 > most.1 * (1.0 + 1e-9) { one } else { most })?;
         let loads: Vec<f64> = self.jobs.iter().map(|job| job.of(self.fabric, resource)).collect();
         let total: f64 = loads.iter().sum();

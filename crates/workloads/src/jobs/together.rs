@@ -69,7 +69,7 @@ impl<'a> Stage<'a> {
             last = Some((ran, outcomes));
         }
         let all: Vec<&Whole<'_>> = jobs.iter().collect();
-        // A single job has nobody beside it.
+        // A single job has no others.
         let ((ran, beside), start) = match last.filter(|_| jobs.len() == 1) {
             Some(only) => (only, start),
             None => {
@@ -100,8 +100,8 @@ impl<'a> Stage<'a> {
         Ok(records)
     }
 
-    /// The record with the busiest processor as what held the run back, where it was. What traffic waits between messages is
-    /// no work.
+    /// The record, with the busiest processor as the limiter where it was. Waits of traffic between messages are no
+    /// work.
     fn with_processor(&self, record: Record, ran: &Replayed, jobs: &[&Whole<'_>]) -> Record {
         let mut first = 0;
         for job in jobs {
@@ -181,7 +181,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The text with the names of switches that combine data: they stand behind the GPUs as nodes, by numbers that no user
+    /// The text with the names of switches that combine data. They are nodes after the GPUs, with numbers that no user
     /// gave.
     fn by_name(&self, told: String) -> String {
         let network = &self.fabric.network;

@@ -36,7 +36,7 @@ pub(super) struct Training {
 }
 
 impl Training {
-    /// Of a model on nodes of a fabric.
+    /// The training of a model on nodes of a fabric.
     ///
     /// # Errors
     /// What the machine cannot run.

@@ -154,7 +154,7 @@ fn write<'p>(
         of_gpus: None,
     };
     match &job.work {
-        // Of a trace, what the GPUs of a collective do depends on which of them share a host.
+        // For a trace, what the GPUs of a collective do depends on which of them share a host.
         Work::Schedule { options, .. } if gpu::placed(setting.spec, options, &placed.nodes).is_some() => {
             placed.schedule = read_one(plan, job, setting.spec, &placed.nodes)?.unwrap_or_default();
         }

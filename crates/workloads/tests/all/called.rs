@@ -143,7 +143,7 @@ fn a_bound_that_nobody_knows_is_none() {
     assert_eq!(of(&shared, "MPI_Allreduce", &[0, 1], Some(8), None).unwrap_err(), "all its ranks are on one node");
     let why = of(&shared, "MPI_Alltoallv", &all, None, Some(8.0)).unwrap_err();
     assert_eq!(why, "lengths may differ, and ranks share nodes");
-    // Of lengths that differ, the bytes of the busiest rank count, whatever the others do.
+    // With lengths that differ, the bytes of the busiest rank count, for any bytes of the others.
     let [once, twice] = [1e6, 2e6].map(|moved| of(&[], "MPI_Ialltoallv", &all, None, Some(moved)).unwrap());
     assert!((twice / once - 2.0).abs() < 1e-12 && once > 1e6 / 125.0, "{once} {twice}");
 }

@@ -1,4 +1,4 @@
-//! Several jobs at once: against times worked out by hand, against the same job by itself, and what a plan gets wrong.
+//! Several jobs at once: against times computed by hand, against the same job by itself, and mistakes in plans.
 
 use hotlink_bench::Record;
 use hotlink_schedule::collective::{Algorithm, Which};
@@ -29,7 +29,7 @@ const NETWORK: Network = Network {
     faults: None,
 };
 
-/// A program of which nobody starts a process: rank 0 sends each other rank 64 KiB for each of its arguments.
+/// A program that starts no process: rank 0 sends each other rank 64 KiB for each of its arguments.
 struct Written(RefCell<Vec<String>>);
 
 impl Programs for Written {
@@ -78,7 +78,7 @@ fn exchange(name: &str, nodes: &str, size: &str) -> String {
     )
 }
 
-/// A program is recorded once on each set of nodes, alone, and then stands beside other jobs as any schedule.
+/// A program is recorded once on each set of nodes, alone, and then runs with other jobs like any schedule.
 #[test]
 fn a_program_is_a_job_on_its_nodes() {
     let text = "nodes = 16\n[[job]]\nname = \"app\"\nprogram = [\"./app\", \"once\"]\nranks = 2\nrepeat = 3\n\
@@ -97,7 +97,7 @@ fn a_program_is_a_job_on_its_nodes() {
     );
     assert_eq!(records.len(), 6);
     assert_eq!((records[0].text("work"), records[0].text("program")), (Some("program"), Some("plans/./app once")));
-    // Three messages of 64 KiB at the link's payload rate, and the time of one packet's way.
+    // Three messages of 64 KiB at the link's payload rate, and the time of one packet's path.
     let wire_us = 3.0 * 65_536.0 / 50_000.0;
     let latency_us = number(&records[0], "latency_us");
     assert!((wire_us..wire_us * 1.5 + 2.0).contains(&latency_us), "{latency_us} for {wire_us}");
@@ -182,8 +182,8 @@ fn a_single_job_gets_nodes_by_the_same_words() {
 
 #[test]
 fn jobs_without_a_resource_in_common_do_not_slow_each_other() {
-    // Each within a leaf; and each between two leaves of its own, whose cables nobody else uses: InfiniBand's routes go
-    // by destination, so that no choice of one job depends on another's packets.
+    // Each within a leaf, and each between two leaves of its own, whose cables nobody else uses. InfiniBand's routes
+    // depend on the destination, so no choice of one job depends on another's packets.
     for (one, other, leaves) in [("0-15", "32-47", 1.0), ("0-7,32-39", "64-71,96-103", 2.0)] {
         let text = format!("nodes = 128\n{}{}", exchange("a", one, "64KiB"), exchange("b", other, "16KiB"));
         let records = told(&text, "ib-ndr-fat-tree2");
@@ -196,7 +196,7 @@ fn jobs_without_a_resource_in_common_do_not_slow_each_other() {
     }
 }
 
-/// Marks and rates of a job follow from its own packets, whatever others draw.
+/// Marks and rates of a job follow from its own packets, independently of the others' random numbers.
 #[test]
 fn transports_of_jobs_without_a_resource_in_common_do_not_meet() {
     let incast = |name, nodes| {
@@ -214,7 +214,8 @@ fn transports_of_jobs_without_a_resource_in_common_do_not_meet() {
     }
 }
 
-/// A message alone, whichever way its packets draw: of several in parallel, or by another group, which may be shorter in time.
+/// A message alone, whichever way its packets draw: of several in parallel, or by another group, which may be shorter
+/// in time.
 #[test]
 fn no_message_beats_the_bound_of_its_ways() {
     let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/fabrics/slingshot-dragonfly.toml");
@@ -313,7 +314,7 @@ fn a_failure_during_a_job_costs_time_and_the_run_ends() {
     assert!(number(&records[0], "fault_cost_us") > 0.0 && number(&records[2], "lost") > 0.0, "{records:?}");
 }
 
-/// A link that never comes back cuts a job off: the plan's own place is told, or that of the file of failures.
+/// A link that never comes back cuts a job off: the error names the place in the plan, or in the file of failures.
 #[test]
 fn a_failure_that_cuts_a_job_off_is_told_with_its_place() {
     let fault = "[[fault]]\nat_us = 2000\nlink = \"switch link s -> t\"\nstate = \"down\"\n";
@@ -332,7 +333,7 @@ fn a_failure_that_cuts_a_job_off_is_told_with_its_place() {
     assert!(told.contains("cut.toml:3:8: fault[0]"), "{told}");
 }
 
-/// A collective of GPUs beside its time where nothing fails, and what it says where a GPU's only link is down.
+/// A collective of GPUs with its time where nothing fails, and its message where a GPU's only link is down.
 #[test]
 fn collectives_of_gpus_tell_what_failures_cost() {
     let ask = |faults: Option<String>| {
@@ -343,7 +344,7 @@ fn collectives_of_gpus_tell_what_failures_cost() {
         asked.records(&["hgx-h100-rail".to_owned()], &Unwatched).map_err(|error| error.to_string())
     };
     let whole = ask(None).unwrap();
-    // Of both algorithms the proxies have more to do.
+    // In both algorithms the proxies have more to do.
     assert!(whole[0].text("limiter").unwrap().starts_with("proxy of channel"), "{whole:?}");
     let link = "NVLink memory of GPU 0 -> scale-up switch 0";
     let plan = |state: &str| format!("[[fault]]\nat_us = 0\nlink = {link:?}\nstate = {state}\n");
@@ -357,7 +358,7 @@ fn collectives_of_gpus_tell_what_failures_cost() {
     assert!(told.contains("gone.toml:3:8: fault[0]") && told.contains("leaves no path from"), "{told}");
 }
 
-/// Switches that combine data are told by their names, not by numbers that no user gave.
+/// Switches that combine data are reported by their names, not by numbers that no user gave.
 #[test]
 fn a_switch_that_combines_and_is_cut_off_is_named() {
     let faults = Some(file("leaf.toml", "[[fault]]\nat_us = 5\nswitch = \"rail leaf 0\"\nstate = \"down\"\n"));
@@ -514,7 +515,8 @@ proptest! {
     }
 }
 
-/// With scale-up switches as nodes the domain is still one: what it allows, not what one adapter does, bounds the collective.
+/// With scale-up switches as nodes the domain is still one: what it allows, not what one adapter does, bounds the
+/// collective.
 #[test]
 fn a_collective_by_scale_up_switches_is_bound_by_its_domain() {
     let nvls = Collective {
@@ -526,7 +528,7 @@ fn a_collective_by_scale_up_switches_is_bound_by_its_domain() {
         vary: Vary::No,
     };
     let record = nvls.records(&["hgx-h100-rail".to_owned()], &Unwatched).unwrap().remove(0);
-    // 2 x 7/8 of the bytes in the time of 1 + 1/8 of them over 370.8 GB/s, of which the switch reaches 85 %.
+    // 2 x 7/8 of the bytes in the time of 1 + 1/8 of them over 370.8 GB/s; the switch reaches 85 % of it.
     let bound = number(&record, "bound_bus_bandwidth_MBps");
     assert!((480e3..=491e3).contains(&bound), "{record:?}");
     assert!(record.text("limiting_resource").is_some_and(|name| name.contains("NVLink")), "{record:?}");
@@ -549,8 +551,8 @@ fn by(algorithm: Algorithm, fabric: &str, (nodes, bytes): (u32, u64), network: N
     asked.records(&[fabric.to_owned()], &Unwatched).unwrap().remove(0)
 }
 
-/// Both switches combine: NVLink carries each byte once and a block of it, an adapter its block. Closed form, counted load and
-/// the bound of a log agree, and the simulation comes near them.
+/// Both switches combine: NVLink carries each byte once and a block of it, an adapter its block. Closed form, counted
+/// load and the bound of a log agree, and the simulation comes near them.
 #[test]
 fn nvls_across_hosts_combines_in_the_switches_of_both_networks() {
     let network = Network { capacities: hotlink_study::options::Rates::Theoretical, ..NETWORK };
@@ -620,8 +622,8 @@ fn rails_switches_combine_at_every_level_of_the_network() {
     assert!(spine > leaf && ((core - spine) / (spine - leaf) - 1.0).abs() < 1e-3, "{leaf} {spine} {core}");
 }
 
-/// A job by itself takes what the collective takes; jobs on other rails of the same hosts, with switches of their own, take
-/// nothing from each other.
+/// A job by itself takes the time of the collective. Jobs on other rails of the same hosts, with switches of their own,
+/// take nothing from each other.
 #[test]
 fn jobs_combine_in_the_switches_of_rails() {
     let job = |name: &str, rest: &str| {
@@ -637,7 +639,7 @@ fn jobs_combine_in_the_switches_of_rails() {
     let [a, b] = [0, 1].map(|at| (number(&records[at], "latency_us"), number(&records[at], "slowdown")));
     assert_eq!(a, b, "{records:?}");
     assert_eq!(a.1, 1.0, "{records:?}");
-    // Hosts of every other leaf, beside a job by the scale-up switches; in groups under cores.
+    // Hosts of every other leaf, with a job on the scale-up switches; in groups under cores.
     let spread = job("c", &format!("ranks = 256\nplacement = \"spread\"\n{by_rails}"));
     let nvls = job("d", "ranks = 128\nplacement = \"spread\"\nalgorithm = \"nvls\"");
     for record in told(&format!("nodes = 1024\n{spread}{nvls}"), "hgx-h100-sharp:radix=16") {
@@ -822,7 +824,7 @@ fn what_a_model_gets_wrong_is_told_before_anything_runs() {
     }
 }
 
-/// Of a distribution the mean is offered, and each message has a size of its own.
+/// The mean of a distribution is offered, and each message has a size of its own.
 #[test]
 fn traffic_may_have_messages_of_many_sizes() {
     let text = "nodes = 64\n[[job]]\nname = \"a\"\ntraffic = \"uniform\"\nsize = \"uniform:1KiB..3KiB\"\nload = 0.5\nranks = 8\n\

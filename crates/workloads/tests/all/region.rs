@@ -94,8 +94,9 @@ fn what_no_region_can_be_is_an_error_and_what_a_fabric_lacks_is_told() {
     assert!(odd[0].text("note").is_some_and(|note| note.contains("multiples of 8 B")), "{odd:?}");
 }
 
-/// W01 slides 7 and 9: a mapping takes entries of the adapter's translation, a connection none; what is not waited for moves
-/// by DMA in both, and the processor is free meanwhile. A remote region that is a regular segment is a shared one.
+/// W01 slides 7 and 9: a mapping takes entries of the adapter's translation, a connection none. A transfer without a
+/// wait moves by DMA in both, and the processor is free meanwhile. A remote region that is a regular segment is a
+/// shared one.
 #[test]
 fn a_mapping_takes_entries_and_what_is_not_waited_for_moves_by_dma() {
     let study = Study { holds: vec![Hold::Persistent], sizes: vec![256 << 10], ..Study::usual() };

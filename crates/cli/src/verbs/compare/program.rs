@@ -1,4 +1,4 @@
-//! `hotlink compare --program`: the same binary on several simulated fabrics, its times beside what each fabric costs.
+//! `hotlink compare --program`: the same binary on several simulated fabrics, with its times and each fabric's cost.
 
 use crate::verbs::question::VariantArgs;
 use crate::verbs::run::told;
@@ -33,8 +33,8 @@ pub(super) struct ProgramArgs {
     /// Fabrics that the program runs on, one after the other: names of the catalog, or files.
     #[arg(help_heading = PROGRAM, long, value_name = "LIST", requires = "program")]
     on: Vec<Fabrics>,
-    /// Charge the program for computing between its calls: nothing (none), this factor of the processor time that it takes
-    /// here, or the times in a file of `hotlink record`. [default: none]
+    /// Charge the program for computing between its calls. none charges nothing; a number is a factor of the processor
+    /// time used here. A file of `hotlink record` gives the times. [default: none]
     #[arg(help_heading = PROGRAM, long, value_name = "none|FACTOR|FILE", requires = "program")]
     compute_time: Option<String>,
     /// Use this MPI library. [default: as `hotlink run`]

@@ -16,12 +16,12 @@ fn counts(option: &str, list: Option<&Counts>) -> Result<Option<Vec<u32>>, Failu
 }
 
 fn word_bytes(text: &str) -> Result<u64, String> {
-    text.parse().ok().filter(|bytes| [4, 8].contains(bytes)).ok_or_else(|| "allowed are 4 and 8".to_owned())
+    text.parse().ok().filter(|bytes| [4, 8].contains(bytes)).ok_or_else(|| "must be 4 or 8".to_owned())
 }
 
 fn positive(text: &str) -> Result<f64, String> {
     let rate = text.parse::<f64>().ok().filter(|rate| (0.001..=1e6).contains(rate));
-    rate.ok_or_else(|| "allowed are MB/s from 0.001 to 1000000".to_owned())
+    rate.ok_or_else(|| "must be MB/s from 0.001 to 1000000".to_owned())
 }
 
 #[derive(clap::Args)]
@@ -261,7 +261,7 @@ pub(super) struct Sockets {
     /// Send datagrams at this rate. [default: as fast as possible]
     #[arg(long, value_name = "MB/s", value_parser = positive)]
     pace: Option<f64>,
-    /// Take this as the line's rate, which gives the bound. [default: what the interface states]
+    /// Take this as the line's rate, which gives the bound. [default: the rate that the interface states]
     #[arg(long, value_name = "MB/s", value_parser = positive)]
     line_rate: Option<f64>,
     #[command(flatten)]
@@ -327,8 +327,8 @@ impl Registration {
   hotlink measure region --size 4KiB,1MiB --json
   hotlink measure region --ranks 4 --setup collective,pair,individual --kind rdma --memory shared,private
 
-It runs over shared memory. Rank 0 owns the region, rank 1 puts into it, and rank 0 revokes it in the end. latency_us is one
-put; with --hold each, a put between an import and its release.")]
+It runs over shared memory. Rank 0 owns the region, rank 1 puts into it, and rank 0 revokes it in the end. The field
+`latency_us` is one put; with --hold each, a put between an import and its release.")]
 pub(super) struct Region {
     /// Number of ranks; all of them set up a collective region.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=1024))]
@@ -363,8 +363,8 @@ pub(super) struct Collective {
     /// Bytes of each rank's part: a list or range, multiples of 8; a barrier has none.
     #[arg(long, value_name = "LIST", default_value = usual::COLLECTIVE_SIZES)]
     size: Sizes,
-    /// Run this algorithm over this project's messages, or mpich or openmpi for that MPI's own choice. A wrong name is
-    /// answered with the list. [default: the cost model's choice]
+    /// Run this algorithm over this project's messages, or mpich or openmpi for that MPI's own choice. A wrong name
+    /// prints the list. [default: the cost model's choice]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
     /// Let ranks begin together when they leave a barrier, before a row of operations or before each, or at an agreed moment
@@ -374,8 +374,9 @@ pub(super) struct Collective {
     /// Choose the memory of the parts. [default: shared]
     #[arg(long, value_parser = word::<Memory>())]
     memory: Option<Memory>,
-    /// Send other messages during each operation: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all, with the
-    /// mean load as a share of 2 messages from each rank, as in uniform:1.0 or ring:0.5:64KiB. [default: none]
+    /// Send other messages during each operation: uniform, permutation, hotspot, bursty, ring, pairs or all-to-all. A
+    /// number after the colon is the mean load, as a share of 2 messages from each rank, as in uniform:1.0 or
+    /// ring:0.5:64KiB. [default: none]
     #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
     background: Option<BackgroundSpec>,
     #[command(flatten)]

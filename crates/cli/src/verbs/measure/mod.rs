@@ -1,4 +1,4 @@
-//! `hotlink measure`: benchmarks on this machine, between real processes, each with its bound beside it. Options become a
+//! `hotlink measure`: benchmarks on this machine, between real processes, each with its bound. Options become a
 //! request; `hotlink_measure` measures.
 
 mod benchmarks;
@@ -31,12 +31,12 @@ pub(crate) struct Args {
     /// rounds are reported.
     #[arg(long, global = true, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// End with an error that names who waits for whom once every rank has waited for this many seconds and no message is
-    /// under way. [default: ranks wait until they are stopped]
+    /// End with an error once every rank has waited for this many seconds and no message is under way. The error names
+    /// which rank waits for which. [default: ranks wait until they are stopped]
     #[arg(long, global = true, value_name = "SECONDS", value_parser = stall_time)]
     stall: Option<f64>,
-    /// Let a waiting rank sleep after it has polled for this many seconds. 0 leaves the cores to others and adds some 0.1 ms
-    /// to each message: for machines in use, and for networks slower than that. [default: 0.02]
+    /// Let a waiting rank sleep after it has polled for this many seconds. 0 leaves the cores to other programs and
+    /// adds some 0.1 ms to each message. It suits machines in use, and networks slower than that. [default: 0.02]
     #[arg(long, global = true, value_name = "SECONDS")]
     poll: Option<f64>,
 }
@@ -94,12 +94,12 @@ enum Bench {
 }
 
 impl Args {
-    /// Whether OSU's suite has this benchmark, too. What is wrong with the options is told when they are used.
+    /// Whether OSU's suite has this benchmark, too. Wrong options are reported when they are used.
     pub(crate) fn has_osu_form(&self) -> bool {
         self.bench.parts().map_or(true, |(benchmark, ..)| osu::has(benchmark.name()))
     }
 
-    /// What the options ask for, but a launcher.
+    /// The request of the options, except for a launcher.
     fn request(&self) -> Result<Request, Failure> {
         let (benchmark, carrier, repetition) = self.bench.parts()?;
         Ok(Request {
@@ -145,7 +145,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     carrier.map_or(Ok(()), |carrier| carrier.watching.write(&measured.timelines, output))
 }
 
-/// What starts an MPI's ranks: what the options say. For this project's own library that is this command's `run`.
+/// The launcher of an MPI's ranks, as the options say. For this project's own library it is this command's `run`.
 fn launcher(request: &Request, carrier: &Carrier) -> Result<Option<String>, Failure> {
     let is_launched = || hotlink_real::Launcher::of_this_process().is_some();
     let starts = request.carrier.via == Via::Mpi && carrier.launcher.is_none() && !carrier.slurm;
@@ -180,14 +180,15 @@ struct Line {
     args: Args,
 }
 
-/// What the benchmark of `line`, options separated by spaces, measures between ranks of its own on this machine.
+/// The results of the benchmark of `line`, whose options are separated by spaces, between ranks of its own on this
+/// machine.
 pub(crate) fn of_line(line: &str, face: &dyn Face) -> Result<Vec<Record>, Failure> {
     let line = Line::try_parse_from(line.split(' ')).map_err(|error| Failure::Input(error.to_string()))?;
     line.args.request()?.here(face)
 }
 
 impl Bench {
-    /// The benchmark, what carries its messages, if it has any, and how it is repeated.
+    /// The benchmark, the carrier of its messages, if it has any, and its repetition.
     fn parts(&self) -> Result<(Benchmark, Option<&Carrier>, &Repetition), Failure> {
         let of = |which: Which, args: &Collective| Ok::<_, Failure>(Benchmark::Collective(which, args.asked()?));
         Ok(match self {

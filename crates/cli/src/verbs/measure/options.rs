@@ -1,4 +1,4 @@
-//! Options of every benchmark between ranks: what carries the messages, how often, on which machines.
+//! Options of every benchmark between ranks: the carrier of the messages, the repetitions, the machines.
 
 use crate::Failure;
 use crate::values::{Numbers, address};
@@ -51,7 +51,7 @@ impl Carrier {
     /// As values; the launcher's words are the verb's.
     pub(super) fn asked(&self) -> request::Carrier {
         let watching: Option<Watching> = self.watching.watching();
-        // The variable may stand for runs that need it.
+        // The variable may be set for runs that need it.
         let is_of_environment = self.mpi.as_deref() == std::env::var(MPICC).ok().as_deref();
         let mpi = self.mpi.clone().filter(|_| self.via == Via::Mpi || !is_of_environment);
         let copy = self.copy.0;
@@ -98,7 +98,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 impl Repetition {
     pub(super) fn asked(&self, rounds: u32) -> Result<request::Repetition, Failure> {
         let Repetition { fabric, variant, blocks, spread, limit, raw, buffers, .. } = self;
-        // The usual one is a mere name, and has no parts to change.
+        // The default is only a name, and has no parts to change.
         let named = Some(fabric.as_str()).filter(|name| *name != usual::FABRIC);
         let varied = variant.of_named("--fabric", named)?.unwrap_or_else(|| usual::FABRIC.to_owned());
         if varied != *fabric {

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 /// The options.
 #[derive(clap::Args)]
 pub(super) struct HostArgs {
-    /// Run on these hosts, each with its number of ranks, in order. Without numbers, the hosts share `-n` evenly. Ranks of a
-    /// host share memory; others talk over TCP, and prove a secret of the job. `localhost` needs no `ssh`.
+    /// Run on these hosts, each with its number of ranks, in order. Without numbers, the hosts share `-n` evenly. Ranks
+    /// of a host share memory; others communicate over TCP, and prove a secret of the job. `localhost` needs no `ssh`.
     #[arg(long, value_name = "HOST[:N],...", conflicts_with = "on")]
     hosts: Option<String>,
     /// Start commands on other hosts by this command (with --hosts).

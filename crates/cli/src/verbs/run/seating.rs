@@ -13,8 +13,8 @@ pub(super) struct SeatingArgs {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PER_NODE)),
     )]
     ranks_per_node: u32,
-    /// Choose the nodes (with --on): contiguous, packed, spread, random or rail, as `simulate jobs` does; a list such as
-    /// 0-7,32; or a file with numbers, ranges or host names on its lines. [default: from node 0 on]
+    /// Choose the nodes (with --on): contiguous, packed, spread, random or rail, as `simulate jobs` does. Or give a
+    /// list such as 0-7,32, or a file with numbers, ranges or host names on its lines. [default: from node 0 on]
     #[arg(long, value_name = "RULE|LIST|FILE", requires = "on")]
     placement: Option<String>,
     /// Draw --placement random from this seed.

@@ -11,11 +11,11 @@ use hotlink_results::{are_apart, can_write, is_no_input, write_whole, write_with
 use hotlink_study::Source;
 use std::path::{Path, PathBuf};
 
-/// How the program computes, and what is written beside the report.
+/// The computation of the program, and the files to write besides the report.
 #[derive(clap::Args)]
 pub(super) struct Also {
-    /// Charge the program for computing between its calls (with --on): nothing (none), this factor of the processor time
-    /// that it takes here, or the times that `hotlink record` wrote to a file. [default: none]
+    /// Charge the program for computing between its calls (with --on). none charges nothing; a number is a factor of
+    /// the processor time used here. A file of `hotlink record` gives the times. [default: none]
     #[arg(long, value_name = "none|FACTOR|FILE", requires = "on")]
     compute_time: Option<String>,
     /// Write what every rank's port does as a timeline (with --on): Chrome trace events, which Perfetto opens.
@@ -38,20 +38,20 @@ pub(super) struct Also {
     #[command(flatten)]
     seating: SeatingArgs,
     /// Choose the time that the system's clocks and sleeps give the program (with --on). [default: virtual, where
-    /// libhotlink_clock.so is beside the MPI library]
+    /// libhotlink_clock.so is next to the MPI library]
     #[arg(long, value_parser = word::<Clocks>(), requires = "on")]
     clocks: Option<Clocks>,
 }
 
 impl Also {
-    /// What is told where one interpreter may fork the ranks and does not.
+    /// The message where one interpreter may fork the ranks and does not.
     pub(super) fn forks(&self) -> Option<fn(&str)> {
         let told: fn(&str) = |why| hotlink_paper::tell!("hotlink: each rank starts an interpreter of its own: {why}");
         (self.interpreter != Some(Interpreter::Each)).then_some(told)
     }
 }
 
-/// Runs the job on a simulated fabric and tells of it. Gives the job's end if that is what is to be told.
+/// Runs the job on a simulated fabric and reports it. Returns the job's end if that is to be reported.
 pub(super) fn run(
     job: Job,
     fabric: &str,
@@ -59,7 +59,7 @@ pub(super) fn run(
     library: &Path,
     output: &mut Output,
 ) -> Result<Option<JobEnd>, Failure> {
-    // An hour's run is not lost to a wrong path.
+    // Checked first, so that an hour's run is not lost to a wrong path.
     let outputs = [("--trace", &also.trace), ("--matrix", &also.matrix), ("--goal", &also.goal)];
     are_apart(outputs.map(|(option, path)| (option, path.as_ref())))?;
     for (option, path) in outputs {

@@ -29,10 +29,10 @@ pub(crate) struct Args {
     /// Numbers of nodes: a list or range, such as 4,9,16 or 2..1024..x2.
     #[arg(long, value_name = "LIST")]
     nodes: Counts,
-    /// Run this algorithm. hardware is the fabric's own barrier network, nic is QsNet's adapters. By messages: central,
-    /// tree, dissemination, n-way, tournament, and those of other MPIs, recursive-doubling and double-ring; mpich or openmpi
-    /// take that MPI's own rules. [default: hardware where the fabric has a barrier network, else the cost model's choice,
-    /// which the record names]
+    /// Run this algorithm. hardware is the fabric's own barrier network, nic is QsNet's adapters. Algorithms by
+    /// messages: central, tree, dissemination, n-way, tournament. Algorithms of other MPIs: recursive-doubling,
+    /// double-ring. The rules of another MPI: mpich, openmpi. [default: hardware where the fabric has a barrier
+    /// network, else the cost model's choice, which the record names]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
     /// Make the nodes a partition with a top of its own, where the network can be cut.

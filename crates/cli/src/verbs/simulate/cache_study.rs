@@ -1,4 +1,4 @@
-//! `hotlink simulate cache-study`: replacement policies of the set-up cache under traces of buffer reuse.
+//! `hotlink simulate cache-study`: replacement policies of the registration cache under traces of buffer reuse.
 
 use super::options::UncertainArgs;
 use super::run::Ask;
@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
   hotlink simulate cache-study --pattern hot-cold,stream --cache lru,lfu --buffers 60 --pinned 8MiB
   hotlink simulate cache-study --pattern loop,uniform --cache lru,immediate --persistent 6
 
-Buffers take the sizes of --buffer-size in turn. --plan runs a plan of such studies as `hotlink sweep` does, which also
-keeps finished cells and shares them among machines.")]
+Buffers take the sizes of --buffer-size in turn. With --plan, it runs a plan of such studies as `hotlink sweep` does. The
+latter also keeps finished cells and shares them among machines.")]
 pub(crate) struct Args {
     /// Run the studies of this plan in place of the options.
     #[arg(long, value_name = "FILE", conflicts_with_all = OPTIONS)]
@@ -48,8 +48,8 @@ pub(crate) struct Args {
     /// Let each rank have this much memory registered at a time.
     #[arg(long, value_name = "SIZE", default_value = "8MiB")]
     pinned: Size,
-    /// Make this many of the first buffers those of persistent operations: they are registered ahead of the messages, and
-    /// released after all others (W01 slide 10).
+    /// Make this many of the first buffers those of persistent operations. They are registered ahead of the messages
+    /// and released after all others (W01 slide 10).
     #[arg(long, value_name = "BUFFERS", default_value_t = 0)]
     persistent: u64,
     /// Draw the random patterns and the random policy from this seed.
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     uncertain: UncertainArgs,
 }
 
-/// What a plan's studies say themselves.
+/// Options that a plan's studies state themselves.
 const OPTIONS: [&str; 10] =
     ["fabric", "pattern", "cache", "buffers", "buffer_size", "uses", "size", "pinned", "persistent", "seed"];
 

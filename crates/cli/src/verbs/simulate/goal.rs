@@ -43,7 +43,7 @@ pub(crate) struct Args {
     network: NetworkArgs,
     #[command(flatten)]
     seats: SeatsArgs,
-    /// Read and write `calc` in this unit of time: in the file, and in what --write makes.
+    /// Read and write `calc` in this unit of time: in the file, and in the output of --write.
     #[arg(long, value_name = "UNIT", value_parser = word::<CalcUnit>(), default_value_t = CalcUnit::Ns)]
     calc_unit: CalcUnit,
     /// Generate these collectives instead of reading a file, one after the other: OPERATION:ALGORITHM[:SIZE[:SEGMENT]]. They
@@ -78,7 +78,7 @@ impl Args {
         Ok((Goal { schedule, machine: self.loggp }, self.own_fabric().unwrap_or("loggp".to_owned())))
     }
 
-    /// The fabric with what is other in it.
+    /// The fabric with its changes.
     fn own_fabric(&self) -> Option<String> {
         self.fabric.as_deref().map(|name| self.network.fabric(name))
     }
@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let progress = output.ticking("simulate", ranks.len().max(1) as u64);
     goal.each(&fabric, &ranks, vary, &*progress, &mut |schedule, record| {
         output.push(record);
-        // What is recorded counts picoseconds.
+        // Recorded times are in picoseconds.
         let counted = || schedule.recounted(1, Time::from(args.calc_unit).0);
         args.write.as_ref().map_or(Ok(()), |path| write_with("--write", path, |mut out| counted().write(&mut out)))
     })

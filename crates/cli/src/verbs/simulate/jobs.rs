@@ -1,4 +1,4 @@
-//! `hotlink simulate jobs`: several jobs on one fabric at once, each beside its time alone.
+//! `hotlink simulate jobs`: several jobs on one fabric at once, each with its time alone.
 
 use super::schedule::NetworkArgs;
 use crate::Failure;
@@ -13,8 +13,8 @@ use hotlink_workloads::jobs::{Jobs, Placement, Plan};
   hotlink simulate jobs plans/two-jobs.toml --fabric ib-ndr-fat-tree2 --placement contiguous,spread,random
   hotlink new jobs > jobs.toml && hotlink simulate jobs jobs.toml --fabric eth-400g-leaf-spine
 
-A plan names jobs (a schedule, a collective, traffic, training, or an MPI program), the nodes of each, when it begins, how
-often it runs, and what fails meanwhile (docs/jobs.md). Each job runs alone and then with the others, on the same nodes.")]
+A plan names jobs: schedules, collectives, traffic, training, or MPI programs (docs/jobs.md). It gives each job's nodes, its
+start, its number of runs, and the failures meanwhile. Each job runs alone and then with the others, on the same nodes.")]
 pub(crate) struct Args {
     /// Plan of jobs: a TOML file, or - for standard input.
     plan: String,

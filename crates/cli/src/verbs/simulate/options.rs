@@ -46,7 +46,7 @@ pub(crate) struct PacketArgs {
     /// technology's paths, the fabric's routing]
     #[arg(long, value_parser = word::<Ways>(), value_delimiter = ',', value_name = "LIST")]
     paths: Vec<Ways>,
-    /// Name the technology of a graph (infiniband, roce, myrinet, ...) where its file does not state it.
+    /// Name the technology of a graph (such as infiniband, roce or myrinet) where its file does not state it.
     #[arg(long, value_name = "NAME", value_parser = technology::named)]
     pub(crate) technology: Option<&'static Technology>,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub(crate) struct PacketArgs {
     /// Add a record with the utilisation of every link, bus and adapter.
     #[arg(long)]
     links: bool,
-    /// Choose which engines answer. [default: the simulator alone]
+    /// Choose the engines that answer. [default: the simulator alone]
     #[arg(long, value_parser = word::<Methods>())]
     pub(super) method: Option<Methods>,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub(crate) struct PacketArgs {
     pub(super) watching: WatchOptions,
 }
 
-/// What controls flows on Ethernet.
+/// Flow control on Ethernet.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct ControlArgs {
     /// Choose the transport that decides when packets leave their sender (Ethernet only). Several values give one run each.
@@ -130,7 +130,7 @@ impl ControlArgs {
     }
 }
 
-/// What is done with uncertain inputs.
+/// The treatment of uncertain inputs.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub(crate) struct UncertainArgs {
     /// Vary the estimated and assumed inputs within their stated uncertainty: adds the answer's interval and the inputs that
@@ -147,12 +147,12 @@ impl UncertainArgs {
 }
 
 impl PacketArgs {
-    /// The fabrics, with what is other in them and the forwarding tables given.
+    /// The fabrics, with their changes and the given forwarding tables.
     pub(crate) fn fabrics(&self) -> Vec<String> {
         Fabrics::all(&self.fabric).map(|fabric| self.routes.of(&self.variant.of(fabric))).collect()
     }
 
-    /// Refuses what the engines that are asked do not have.
+    /// Refuses options that the asked engines do not have.
     pub(super) fn fits(&self) -> Result<(), Failure> {
         self.measured.records(self.method)?;
         let packets = self.method.is_none_or(|methods| methods.asks(Method::Packet));

@@ -67,8 +67,8 @@ pub(crate) struct SaturationArgs {
     /// Let each pair send about this many messages in the measured part.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
-    /// Let a pair keep this many messages in flight. [default: 1, as with blocking sends, where the fabric states what
-    /// message passing takes; else 2]
+    /// Let a pair keep this many messages in flight. [default: 1, as with blocking sends, where the fabric states
+    /// message passing's times; else 2]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     window: Option<u32>,
 }
@@ -104,18 +104,18 @@ pub(crate) struct AllToAllArgs {
   hotlink simulate traffic --fabric slingshot-dragonfly --nodes 512 --traffic permutation:group-shift --paths minimal,valiant,ugal
   hotlink simulate traffic --fabric ib-ndr-fat-tree2 --nodes 80 --load 0.5 --faults plan.toml
 
-Sizes: bytes, or distributions: websearch, datamining, storage (tables of the catalog), uniform:MIN..MAX, exponential:MEAN,
-file:TABLE (lines of bytes and the percentage of messages of at most as many).")]
+A size is a number of bytes or a distribution: websearch, datamining, storage (tables of the catalog), uniform:MIN..MAX,
+exponential:MEAN or file:TABLE. A line of TABLE has a number of bytes and the percentage of messages of at most as many.")]
 pub(crate) struct TrafficArgs {
     #[command(flatten)]
     packet: PacketArgs,
-    /// Choose who sends to whom, as in `analyze`: uniform, permutation:random, hot-spot:10, ...
+    /// Choose which nodes send to which, as in `analyze`, such as uniform, permutation:random or hot-spot:10.
     #[arg(long, default_value = "uniform", value_name = "PATTERN")]
     traffic: String,
     /// Offer these loads, as shares of the fair bandwidth that the load count gives for this pattern.
     #[arg(long, value_name = "LIST", default_value = LOADS)]
     load: Numbers,
-    /// Count this many messages of an average node, after half as many that do not count. [default: as many as the
+    /// Count this many messages of an average node. Half as many run before and do not count. [default: as many as the
     /// statistics need, within 8 million packets]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     messages: Option<u32>,
@@ -146,8 +146,8 @@ pub(crate) struct CollectiveArgs {
     /// is asked for. [default: message, on fabrics of GPUs their kernels]
     #[arg(long, value_parser = word::<Stack>())]
     stack: Option<Stack>,
-    /// Run this algorithm; mpich or openmpi take that MPI's own rules for size and ranks. A wrong name is answered with the
-    /// list. [default: the cost model's choice; on GPUs ring or pairwise]
+    /// Run this algorithm; mpich or openmpi take that MPI's own rules for size and ranks. A wrong name prints the list.
+    /// [default: the cost model's choice; on GPUs ring or pairwise]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
     #[command(flatten)]

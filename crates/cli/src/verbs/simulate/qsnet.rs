@@ -1,8 +1,9 @@
-//! What takes no part in collectives: nodes of QsNet's own (`simulate barrier|bcast --fabric qsnet`), failing links of all.
+//! Parts of a network that collectives leave out: nodes for QsNet's own (`simulate barrier|bcast --fabric qsnet`),
+//! failing links for all.
 
 use hotlink_study::simulate::request::Request;
 
-/// What takes no part in collectives.
+/// Parts that collectives leave out.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Missing {
     /// Leave these nodes out, with QsNet's own algorithms. The tree takes the place of the hardware unless the others are

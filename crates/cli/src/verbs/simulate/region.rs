@@ -13,8 +13,8 @@ use hotlink_workloads::region::Study;
   hotlink simulate region --fabric w01-sci-d330 --kind rdma --memory shared,private --size 4KiB..1MiB..x4
   hotlink simulate region --fabric w01-sci-d330 --nodes 8 --setup collective,pair,individual --hold persistent
 
-Node 0 owns the region, node 1 puts into it, and node 0 revokes it in the end. latency_us is one put; with --hold each, a
-put between an import and its release.")]
+Node 0 owns the region, node 1 puts into it, and node 0 revokes it in the end. The field `latency_us` is one put; with --hold
+each, a put between an import and its release.")]
 pub(crate) struct Args {
     /// Fabrics to simulate: names of the catalog, or files.
     #[arg(long, required = true, value_name = "LIST")]

@@ -23,7 +23,7 @@ pub(crate) trait Ask {
     fn watching(&self) -> Option<&WatchOptions> {
         self.packet().map(|packet| &packet.watching)
     }
-    /// What the table for people shows; the other formats have every key.
+    /// The keys of the table for people; the other formats have every key.
     fn shown(&self) -> &'static [&'static str] {
         columns::PACKETS
     }
@@ -51,7 +51,7 @@ pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
         };
         asked.push((one, parts));
     }
-    // Of several engines, each table says whose answers it has.
+    // With several engines, each table names its engine.
     let with_engine = |shown: &[&'static str], is_mixed: bool| {
         let engine = is_mixed.then_some("stack");
         shown.iter().copied().take(1).chain(engine).chain(shown.iter().copied().skip(1)).collect::<Vec<_>>()
@@ -102,7 +102,7 @@ fn by_methods(
 ) -> Result<Vec<timeline::Run>, Failure> {
     let measured = Measured(packet.measured.records(Some(methods))?);
     let progress = output.ticking("simulate", cells.len() as u64);
-    // What an engine steps through is not the points of the study.
+    // An engine's steps are not the points of the study.
     let within = Within(&*progress);
     let recorder = Recorder::new(&within);
     let mut records = Vec::new();
@@ -120,7 +120,7 @@ fn by_methods(
 
 /// By the simulator: records in order, as they come.
 fn simulate(part: Part, shown: &[&str], output: &mut Output) -> Result<Vec<timeline::Run>, Failure> {
-    // One answer's inputs are varied unasked, for the line under the table.
+    // The inputs of one answer are always varied, for the line under the table.
     let part = part.first_varied(output.vary(false));
     let progress = output.ticking("simulate", part.steps());
     let recorder = Recorder::new(&*progress);

@@ -26,9 +26,9 @@ use super::options::{ControlArgs, UncertainArgs};
   hotlink simulate schedule trace.goal --write trace.json
   hotlink simulate schedule traces/ --fabric hgx-h100-rail --write trace.bin
 
-A schedule is a file of GOAL (text or binary), a plan of MSCCL (XML) or MSCCL++ (JSON), a JSON file in hotlink's own form
-(docs/schedules.md), or a folder or prefix of Chakra execution traces, NAME.RANK.et for every rank. The form is told by the
-content. Rank i runs on node i, unless --ranks-per-node or --placement says otherwise.")]
+A schedule is a file of GOAL (text or binary), a plan of MSCCL (XML) or MSCCL++ (JSON), or JSON in hotlink's own form
+(docs/schedules.md). Or it is a folder or prefix of Chakra execution traces, NAME.RANK.et for every rank. The content decides
+which form it is. Rank i runs on node i, unless --ranks-per-node or --placement says otherwise.")]
 pub(crate) struct Args {
     /// Schedule to run: a file, a folder or prefix of traces, or - for standard input.
     path: String,
@@ -41,13 +41,13 @@ pub(crate) struct Args {
     network: NetworkArgs,
     #[command(flatten)]
     seats: SeatsArgs,
-    /// Write the schedule to this file instead of running it: .goal, .bin (binary GOAL), or .json. --fabric says how long
-    /// GPUs take for what a trace or plan lets them do; without it they take no time.
+    /// Write the schedule to this file instead of running it: .goal, .bin (binary GOAL), or .json. The fabric
+    /// (--fabric) gives the GPUs' times of a trace or plan; without it GPUs take no time.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }
 
-/// What files of schedules do not tell.
+/// Values that files of schedules lack.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct ReadArgs {
     /// Bytes of the collective of a plan of MSCCL or MSCCL++: the larger of its input and output.
@@ -70,8 +70,8 @@ pub(super) struct SeatsArgs {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_PER_NODE)),
     )]
     ranks_per_node: u32,
-    /// Choose the nodes: contiguous, packed, spread, random (by --seed) or rail, as `simulate jobs` does; a list such as
-    /// 0-7,32; or a file with numbers, ranges or host names on its lines. [default: from node 0 on]
+    /// Choose the nodes: contiguous, packed, spread, random (by --seed) or rail, as `simulate jobs` does. Or give a
+    /// list such as 0-7,32, or a file with numbers, ranges or host names on its lines. [default: from node 0 on]
     #[arg(long, value_name = "RULE|LIST|FILE")]
     placement: Option<String>,
 }
@@ -137,14 +137,14 @@ pub(super) fn time(text: &str) -> Result<Time, String> {
 }
 
 impl Args {
-    /// The fabrics, with what is other in them.
+    /// The fabrics, with their changes.
     fn fabric_names(&self) -> Vec<String> {
         Fabrics::all(&self.fabric).map(|fabric| self.network.fabric(fabric)).collect()
     }
 }
 
 impl ReadArgs {
-    /// What is read, of each size.
+    /// The schedules that are read, one for each size.
     fn options(&self) -> Vec<Options> {
         let ReadArgs { size, flops, groups } = self.clone();
         let sizes = size.map_or_else(|| vec![None], |sizes| sizes.iter().map(|&size| Some(size)).collect());
@@ -170,12 +170,12 @@ impl NetworkArgs {
         self.nodes
     }
 
-    /// What is done with uncertain inputs.
+    /// The treatment of uncertain inputs.
     pub(super) fn vary(&self) -> Vary {
         self.uncertain.vary()
     }
 
-    /// What decides how messages cross the network, for each transport.
+    /// The rules by which messages cross the network, for each transport.
     pub(super) fn networks(&self) -> Result<Vec<Network>, Failure> {
         let packet_size = self.packet_size.map(|size| u32::try_from(size.0).unwrap_or(u32::MAX));
         let network = Network {
@@ -201,7 +201,7 @@ impl NetworkArgs {
         Ok(self.networks()?.into_iter().map(one).collect())
     }
 
-    /// The fabric with what is other in it.
+    /// The fabric with its changes.
     pub(super) fn fabric(&self, name: &str) -> String {
         self.routes.of(&self.variant.of(name))
     }

@@ -15,7 +15,7 @@ pub(crate) struct StackArgs {
     /// Align registered memory to pages, or not at all. [default: default]
     #[arg(long, value_parser = word::<Alignment>(), value_delimiter = ',')]
     align: Vec<Alignment>,
-    /// Choose what the cache of registrations, mappings and connections releases when resources run out. [default: lru]
+    /// Choose which registration, mapping or connection the cache releases when resources run out. [default: lru]
     #[arg(long, value_parser = word::<Cache>(), value_delimiter = ',')]
     cache: Vec<Cache>,
     /// Move long messages without buffers, or through them. [default: on]
@@ -31,8 +31,9 @@ pub(crate) struct StackArgs {
     /// uniform:1.0. [default: none]
     #[arg(long, value_name = "PATTERN:LOAD[:BYTES]")]
     background: Option<BackgroundSpec>,
-    /// Take this many samples, one after the other. More than one makes sense with other traffic only. [default: 1; with
-    /// --background 20, fewer of long broadcasts; QsNet's own algorithms begin none after 10 ms of simulated time]
+    /// Take this many samples, one after the other. More than one makes sense with other traffic only. [default: 1.
+    /// With --background 20, but fewer of long broadcasts: QsNet's own algorithms begin none after 10 ms of simulated
+    /// time]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     samples: Option<u32>,
     /// Keep every sample in the records, as `plot --y samples` draws them.

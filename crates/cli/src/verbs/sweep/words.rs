@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 /// Verbs that make records of their inputs alone, or of this machine.
 const VERBS: [&str; 5] = ["analyze", "compare", "measure", "reproduce", "simulate"];
-/// Options that are the sweep's business, or write files.
+/// Options that belong to the sweep, or write files.
 const NOT_SWEPT: [&str; 7] = ["format", "json", "progress", "out", "write", "help", "version"];
 
 /// The command's own words.

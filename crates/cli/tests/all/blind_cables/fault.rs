@@ -1,4 +1,4 @@
-//! What is wrong with a network of cables, and by which signatures it is told.
+//! Faults of a network of cables, and the signatures that reveal them.
 
 use hotlink_fabric::rng::SplitMix64;
 
@@ -6,7 +6,7 @@ use hotlink_fabric::rng::SplitMix64;
 pub const HOSTS: u32 = 8;
 /// Cables between the two switches.
 const CABLES: u32 = 2;
-/// Milliseconds on the way between two hosts of one switch, and of two.
+/// Milliseconds between two hosts of one switch, and of two.
 const DELAY: [f64; 2] = [2.2, 3.4];
 
 /// The kinds.
@@ -28,7 +28,7 @@ pub enum Fault {
         is_out: bool,
         part: f64,
     },
-    /// Every packet waits so many milliseconds in a host.
+    /// Every packet waits this many milliseconds in a host.
     SlowHost {
         host: u32,
         wait: f64,
@@ -43,7 +43,7 @@ pub enum Fault {
         cable: u32,
         part: f64,
     },
-    /// So many others fill a cable between the switches, both ways.
+    /// This many others fill a cable between the switches, both ways.
     Others {
         cable: u32,
         count: u32,
@@ -52,11 +52,11 @@ pub enum Fault {
     AllLinks {
         part: f64,
     },
-    /// Every packet waits so many milliseconds in every host.
+    /// Every packet waits this many milliseconds in every host.
     AllSlow {
         wait: f64,
     },
-    /// Packets that cross a cable between the switches take a longer path, of so many milliseconds more.
+    /// Packets that cross a cable between the switches take a longer path, of this many milliseconds more.
     Detour {
         cable: u32,
         wait: f64,
@@ -144,7 +144,7 @@ impl Fault {
         let words: Vec<&str> = subject.split([' ', ',']).filter(|word| word.starts_with("node")).collect();
         let names = |host: u32| words.contains(&name(host).as_str());
         let number = |word: &str| word.trim_start_matches("node").parse::<u32>().map(|number| number - 1);
-        // Pairs stand two by two.
+        // Pairs are in twos.
         let crosses = |own: u32| {
             words.chunks(2).any(|pair| match pair {
                 [a, b] => number(a).ok().zip(number(b).ok()).is_some_and(|(a, b)| cable(a, b) == Some(own)),

@@ -1,6 +1,6 @@
-//! `diagnose` judged blind on real measurements: a seed draws a network, who measures whom and a fault; `measure` runs between
-//! two hosts at a time over a cable in user space (`tests/data/limited_hosts.sh`) that is as fast, slow or bad as the path
-//! between them; the diagnosis sees the results alone.
+//! `diagnose` judged blind on real measurements. A seed draws a network, the pairs of hosts to measure and a fault.
+//! `measure` runs between two hosts at a time over a cable in user space (`tests/data/limited_hosts.sh`). The cable is
+//! as fast, slow or bad as the path between the two. The diagnosis sees the results alone.
 //!
 //! Rates are so low that the machine under it hardly counts. Each run is of two network namespaces of its own.
 
@@ -104,9 +104,9 @@ impl Case {
         }
     }
 
-    /// What the machine under the cables spoiled: a run of which short messages take 1 ms more than the cable's own delay, or
-    /// whose stream lacks more than an eighth of the cable's own rate (headers are a twentieth). Lost packets and others on the
-    /// cable do that by themselves. Such a case is not judged, whatever the diagnosis says.
+    /// Finds runs that the machine under the cables spoiled. Short messages take 1 ms more than the cable's own delay,
+    /// or the stream lacks over an eighth of the rate (headers are a twentieth). Lost packets and other senders on the
+    /// cable do that too and do not count. Such a case is not judged, whatever the diagnosis says.
     fn spoiled(&self, folder: &Path) -> Option<String> {
         let number = |benchmark: &str, [a, b]: [u32; 2], size: u64, key: &str| {
             let file = folder.join(format!("{benchmark}.{}.{}.json", name(a), name(b)));
@@ -127,9 +127,9 @@ impl Case {
         })
     }
 
-    /// Measures every run, so many at once, and diagnoses what came out: its records.
+    /// Measures every run, `at_once` at a time, and diagnoses the results: its records.
     fn diagnosed(&self, folder: &Path, at_once: usize) -> Result<Vec<Value>, Failed> {
-        // What was measured before is judged again.
+        // Earlier measurements are judged again.
         let done = folder.join("done");
         let left = Mutex::new(if done.exists() { Vec::new() } else { self.runs.clone() });
         std::fs::write(folder.join("cables.toml"), fabric(self.mbits)).unwrap();
@@ -223,8 +223,8 @@ fn a_slow_link_is_named_and_a_sound_network_is_left_alone() {
     }
 }
 
-/// `make blind-cables`: HOTLINK_BLIND faults, HOTLINK_SOUND sound networks, from HOTLINK_SEED, HOTLINK_AT_ONCE pairs at once.
-/// HOTLINK_KEPT names a folder that keeps what was measured: cases that stand there are judged again without measuring.
+/// `make blind-cables`: HOTLINK_BLIND faults, HOTLINK_SOUND sound networks, from HOTLINK_SEED, HOTLINK_AT_ONCE pairs at
+/// once. HOTLINK_KEPT names a folder that keeps the measurements: cases in it are judged again without measuring.
 #[test]
 #[ignore = "make blind-cables"]
 fn true_causes_are_among_the_first_three_on_cables() {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// What names a point, and what tells how it comes about.
+/// Keys that name a point, and those that say how it comes about.
 const KEYS: [&str; 9] = ["id", "quantity", "reading", "fabric", "series", "stride", "size_B", "busy_us", "method"];
 
 /// Holds the records of `hotlink reproduce` against `golden/<study>.csv`.
@@ -48,8 +48,8 @@ pub fn check_figures(studies: &str, mut figures: Vec<(String, String)>) -> Vec<S
     figures.into_iter().map(|(_, svg)| svg).collect()
 }
 
-/// A figure in words: what is written on it, a line for each level; each curve with its number of points, where it begins and
-/// ends, and a hash; and a hash of all that is drawn. The looks, which all share, have a golden file in `chart`.
+/// A figure in words: its text, with a line for each level, and a hash of all that is drawn. Each curve has its number
+/// of points, both ends and a hash. All figures share the style, which has a golden file in `chart`.
 fn described(svg: &str) -> String {
     let drawn = svg.split_once("</style>").expect("looks").1;
     let mut told = String::new();

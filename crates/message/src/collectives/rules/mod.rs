@@ -44,7 +44,7 @@ pub enum Way {
     As(Rules),
 }
 
-/// What a rule takes.
+/// The choice of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Take {
     /// One of our algorithms.
@@ -65,7 +65,7 @@ impl Rules {
         }
     }
 
-    /// Where the rules stand: versions and file.
+    /// The source of the rules: versions and file.
     pub fn source(self) -> &'static str {
         match self {
             Rules::Mpich => "MPICH 4.2.3, 4.3.2, 5.0.0: maint/tuning/coll/mpir/generic.json",
@@ -94,7 +94,7 @@ impl Rules {
 }
 
 impl Way {
-    /// The way called `name`.
+    /// The algorithm or rules called `name`.
     ///
     /// # Errors
     /// What is allowed.
@@ -125,7 +125,7 @@ impl Way {
         }
     }
 
-    /// Who chose, as records say it.
+    /// The source of the choice, as records name it.
     pub fn chosen_by(self) -> &'static str {
         match self {
             Way::By(_) => "asked",
@@ -193,7 +193,7 @@ fn open_mpi(call: Call) -> Take {
     }
 }
 
-/// The first row for so many ranks, and there the first for such a size. The last of each has no end.
+/// The first row for that number of ranks, and its first entry for that size. The last of each has no limit.
 fn ruled(rules: openmpi::Table, ranks: u32, size: u64) -> Take {
     let row = rules.iter().find(|(below, _)| ranks < *below).or(rules.last());
     let sizes = row.map_or(&[][..], |(_, sizes)| sizes);

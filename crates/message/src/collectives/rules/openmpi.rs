@@ -1,5 +1,6 @@
-//! Open MPI's fixed rules: below so many ranks, below so many bytes, which algorithm. The thresholds are those of
-//! `ompi/mca/coll/tuned/coll_tuned_decision_fixed.c`, the same in Open MPI 4.1.6 and 5.0.9, for operations that commute.
+//! Open MPI's fixed rules: an algorithm for each limit of ranks and of bytes. The thresholds are those of
+//! `ompi/mca/coll/tuned/coll_tuned_decision_fixed.c`, the same in Open MPI 4.1.6 and 5.0.9, for operations that
+//! commute.
 
 use super::Take::{self, By, Other};
 use crate::collectives::algorithm::Algorithm::{
@@ -7,7 +8,7 @@ use crate::collectives::algorithm::Algorithm::{
     Pipelined, Rabenseifner, RecursiveDoubling, RecursiveHalving, Ring, ScatterDoubling, SplitBinary, Tournament,
 };
 
-/// Below so many ranks: below so many bytes, what is taken.
+/// For each limit of ranks (below it): limits of bytes, each with its choice.
 pub(super) type Table = &'static [(u32, &'static [(u64, Take)])];
 
 /// For any greater number of ranks, or size.

@@ -1,4 +1,4 @@
-//! What is let go when a message takes another way, and what becomes of requests when ranks end.
+//! Resources released when a message takes another route, and the end of requests when ranks end.
 
 use super::*;
 use hotlink_port::Layout;
@@ -184,7 +184,7 @@ fn an_attachment_to_memory_that_is_gone_is_forgotten() {
     assert_eq!([attaches(false), attaches(false), attaches(true)], [true, false, true]);
 }
 
-/// What is refused for another reason than the sender's end fails the receive.
+/// A refusal for another reason than the sender's end fails the receive.
 #[test]
 fn a_half_whose_end_cannot_be_said_fails() {
     let mut engine = engine();
@@ -219,7 +219,7 @@ fn a_send_that_is_refused_ends_with_the_reason() {
     }
 }
 
-/// Its message is there: that the sender cannot be told any more is no harm.
+/// Its message is there. It does no harm that the sender cannot be reached any more.
 #[test]
 fn a_receive_that_has_its_message_outlives_its_sender() {
     for refused in [false, true] {

@@ -1,5 +1,5 @@
-//! What the checker's worlds do not have: the fabric's barriers, reductions and broadcasts, operations of the program,
-//! and which way a message takes. Against a port that answers as a test says, and notes what it is asked.
+//! Cases that the checker's worlds lack: the fabric's barriers, reductions and broadcasts, operations of the program,
+//! and the route of a message. They run against a port that answers as a test says, and notes the requests.
 
 mod ends;
 mod ways;
@@ -14,7 +14,7 @@ struct Scripted {
     limits: Limits,
     ranks: u32,
     kind: port::Kind,
-    /// What the next posts come to; beyond, all are taken.
+    /// The results of the next posts; beyond, all are taken.
     answers: VecDeque<Posted>,
     events: VecDeque<Event>,
     copies: Result<(), Refusal>,
@@ -188,13 +188,13 @@ fn barriers_are_left_in_the_order_in_which_they_were_entered() {
     let barrier = engine.token();
     engine.happens(Event::Done(barrier));
     assert_eq!([1, 2].map(|number| engine.left_barrier(number)), [Some(Ok(())), None]);
-    // One that ends while a receive looks for its message.
+    // One that ends while a receive polls for its message.
     let pattern = Pattern { from: Some(1), tag: None, context: Context::USER };
     engine.port.events.push_back(Event::Done(barrier));
     assert!(matches!(engine.recv_now(&pattern, &row(8)), Direct::Started(_)));
     assert_eq!([1, 2, 3].map(|number| engine.left_barrier(number)), [Some(Ok(())), Some(Ok(())), None]);
     assert_eq!(engine.enter_barrier(), Ok(Some(3)));
-    // Whoever is gone may have ended well.
+    // A rank that is gone may have ended well.
     engine.happens(Event::PeerLeft(1));
     engine.happens(Event::Failed(barrier, Refusal::PeerGone(1)));
     assert_eq!(engine.left_barrier(3), Some(Err(Error::Ended(1))));
@@ -229,7 +229,7 @@ fn a_broadcast_counts_as_a_message_to_every_other_rank() {
     assert!(engine.admits_broadcast(64));
     fill(&mut engine, 2);
     assert!(!engine.admits_broadcast(64) && engine.flows.of(1).admits(64));
-    // What a broadcast took of a share is taken.
+    // The part of a share that a broadcast took is taken.
     let mut other = engine_of(limits());
     let share = (64 << 20) / 3;
     other.broadcast_head(0, share.min(1 << 20) - 64);
@@ -314,7 +314,7 @@ fn a_short_message_leaves_at_once_and_leaves_nothing_behind() {
     let sent = ["Eager to 2: 8 of 8 B", "Eager to 2: 0 of 0 B", "Eager to 2: 24 of 24 B"];
     assert_eq!((engine.log(), engine.counters.eager, engine.flow_with(2)), (sent.map(str::to_owned).into(), 3, (3, 0)));
     assert_eq!(engine.leftover(false), None);
-    // A port that is busy has it later, in the usual way, and once.
+    // A busy port has it later, on the usual route, and once.
     engine.answer(&[Posted::Busy, Posted::Busy]);
     let id = send(&mut engine, 2, row(8)).unwrap();
     assert!(id != SENT && engine.take(id).is_none() && engine.progress());

@@ -1,4 +1,4 @@
-//! Which way a message goes, and what of it a port hears.
+//! The route of a message, and the port's view of it.
 
 use super::super::pieces::piece;
 use super::*;
@@ -141,7 +141,7 @@ fn pieces_are_of_whole_blocks_or_of_one() {
     assert_eq!([piece(&row(50), 20, 0), piece(&row(50), 20, 40)], [run(0, 20), run(40, 10)]);
 }
 
-/// Places of requests are used again, and memory that is freed is no set-up any more.
+/// Places of requests are used again, and freed memory is no longer registered.
 #[test]
 fn what_is_over_leaves_its_place() {
     let mut engine = engine();

@@ -82,8 +82,8 @@ impl ShmPort {
         let from = unsafe { std::slice::from_raw_parts(self.current.payload.add(at as usize), to.bytes() as usize) };
         self.store.unpack(from, to)
     }
-    /// Whether what is delivered to `to` continues a row that is too long for the caches: then it is stored past them,
-    /// as one copy of that length would be.
+    /// Whether the bytes delivered to `to` continue a row that is too long for the caches. Then they are stored past
+    /// them, as one copy of that length would be.
     fn lengthens(&mut self, to: Span) -> bool {
         let (memory, end, bytes) = self.row;
         let before = if memory == to.memory && end == to.offset { bytes } else { 0 };

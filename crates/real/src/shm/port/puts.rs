@@ -7,8 +7,8 @@ use hotlink_port::{Event, Posted, Rank, Refusal, RemoteSpan, Span, Token};
 use std::collections::VecDeque;
 
 impl ShmPort {
-    /// The deposit as a put that its target helps with, if it is one of small blocks into private memory and sound:
-    /// if not, the ordinary way does it or says what is wrong.
+    /// The deposit as a put with which its target helps, if it is a sound one of small blocks into private memory. If
+    /// not, the ordinary route does it or reports what is wrong.
     pub(super) fn scatter(&self, local: Span, remote: RemoteSpan, token: Token) -> Option<Put> {
         if remote.layout.is_contiguous() {
             return None;

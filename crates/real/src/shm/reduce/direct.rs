@@ -64,8 +64,8 @@ impl Reductions {
         let part = piece((share, current.bytes, u64::MAX), (self.rank, self.ranks()), 0);
         let bytes = (part.bytes - done).min(SLICE);
         if bytes > 0 {
-            // Who hears of a death gives up, and may use its memory again once nobody holds it. So whoever holds some looks
-            // for deaths after saying so, and goes on only if there are none that it has not heard of.
+            // A rank that learns of a death gives up, and may use its memory again once no rank holds it. So a rank
+            // that holds some checks for deaths after it has said so, and goes on only if it knows them all.
             self.tell(|lane| &lane.holding, 1);
             fence(SeqCst);
             let alive = self.world.deaths().load(Acquire) == deaths;

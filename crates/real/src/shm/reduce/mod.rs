@@ -8,9 +8,9 @@
 //! | direct | all elements and results are in segments | each rank combines a part of all ranks' elements, straight from where they are to where they go |
 //! | staged | else | block by block: each copies in what others combine, combines its part of the block, copies out theirs; for one rank alone: that one combines all |
 //!
-//! **Order of operations.** All of them combine each element in the order of the ranks, from the left:
-//! `((e0 + e1) + e2) + ...`. So a result has the same bits on every rank, by each of these algorithms, of whatever length
-//! the reduction is and wherever its memory lies.
+//! **Order of operations.** All of them combine each element in the order of the ranks, from the left: `((e0 + e1) +
+//! e2) + ...`. So a result has the same bits on every rank, by each algorithm, whatever the reduction's length and the
+//! place of its memory.
 //!
 //! A rank goes on in its polls, block by block, so that messages of others are served between.
 #![allow(unsafe_code)]
@@ -33,7 +33,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use std::sync::atomic::fence;
 
-/// Tiny reductions after which a rank tells that it is done with them.
+/// Tiny reductions after which a rank reports that it is done with them.
 const TOLD: u64 = NOTES / 4;
 /// Bytes of three and more ranks' elements that are combined at a time, in the core's own cache.
 const CHUNK: usize = 16 << 10;
@@ -47,7 +47,7 @@ pub(crate) struct Reductions {
     known: bool,
     /// Reductions that this rank has begun.
     begun: u64,
-    /// All ranks are done with so many, as far as is known.
+    /// Reductions with which all ranks are known to be done.
     done: u64,
     /// Blocks that were staged before the current reduction: as many on every rank.
     blocks: u64,
@@ -76,13 +76,13 @@ struct Current {
 
 #[derive(Clone, Copy)]
 enum Stage {
-    /// Others are not done with the place that this one's note or elements go to.
+    /// Others are not done with the place of this one's note or elements.
     Room {
         places: [u64; 6],
     },
     /// The notes of ranks before this one have come.
     Notes(Rank),
-    /// So many bytes of this rank's part are combined.
+    /// This many bytes of this rank's part are combined.
     Direct(u64),
     /// This rank's part is; others' are awaited.
     Finish,
@@ -92,7 +92,7 @@ enum Stage {
     },
 }
 
-/// What comes next with a block.
+/// The next step for a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Stage,
@@ -100,7 +100,7 @@ enum Step {
     Take,
 }
 
-/// What an attempt to go on came to.
+/// The result of an attempt to go on.
 enum Went {
     Waits,
     On,
@@ -245,8 +245,8 @@ impl Reductions {
             }
             self.done = number - rooms;
         }
-        // SAFETY: everybody is done with what this note and these elements replace, and reads the new ones only after
-        // the number; `bytes` are inside the span that `from` is the start of.
+        // SAFETY: every rank is done with the note and elements that these replace, and reads the new ones only after
+        // the number. `bytes` are inside the span that begins at `from`.
         unsafe {
             let note = self.note_of(self.rank, number);
             (*note).what = current.what;
@@ -301,7 +301,7 @@ impl Reductions {
             self.tell(|lane| &lane.done, self.begun);
         }
         if ended && (current.bytes > FLAT || !current.to.is_null()) {
-            // Everybody has begun this one, hence is done with the one before.
+            // All ranks have begun this one, hence are done with the one before.
             self.done = self.done.max(self.begun - 1);
         }
     }
@@ -381,7 +381,7 @@ impl Reductions {
         unsafe { (*self.note_of(rank, self.begun)).words }
     }
     /// A rank has died. The reduction under way goes on if that rank had done its whole part of it, as all others then
-    /// see; else it ends now, and no other rank touches its memory any more.
+    /// see. Otherwise it ends now, and no other rank touches its memory any more.
     pub(crate) fn give_up(&mut self, died: Rank) -> Option<Event> {
         let current = self.current?;
         // No deaths known: of a direct reduction nothing more is combined here.
@@ -406,7 +406,7 @@ impl Reductions {
         }
         Some(Event::Failed(current.token, Refusal::PeerGone(died)))
     }
-    /// Whether nobody needs anything more of `rank` for the reduction under way.
+    /// Whether no rank needs anything more of `rank` for the reduction under way.
     fn has_done_its_part(&self, rank: Rank) -> bool {
         let Some(current) = self.current else { return true };
         if self.lane(rank).is_null() {
@@ -424,13 +424,13 @@ impl Reductions {
             Stage::Room { .. } | Stage::Notes(_) if current.bytes <= FLAT => unsafe {
                 (*self.note_of(rank, self.begun)).number.load(Acquire) >= self.begun
             },
-            // Of a long one nobody begins before all notes are there.
+            // No rank begins a long one before all notes are there.
             Stage::Room { .. } | Stage::Notes(_) => false,
         }
     }
 }
 
-/// What all ranks must agree on, in a word.
+/// The facts that all ranks must agree on, in a word.
 fn what(operation: Operation, share: Share, bytes: u64) -> Result<u64, Refusal> {
     const MOST: u64 = (1 << 44) - 1;
     if bytes > MOST {

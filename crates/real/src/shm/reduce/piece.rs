@@ -23,7 +23,7 @@ fn per_rank(block: u64, ranks: u32) -> u64 {
     block / u64::from(ranks) / LINE * LINE
 }
 
-/// What ranks share in whole lines.
+/// Ranks share elements in whole lines.
 const LINE: u64 = 64;
 
 /// The piece of a block that `rank` combines.

@@ -10,8 +10,9 @@ use hotlink_port::{Rank, Share};
 use std::ptr::null_mut;
 
 impl Reductions {
-    /// Goes on with a block: copies in what others combine, combines this rank's piece, copies out theirs. A block's copy in
-    /// comes before the combination of the block before it, so that nobody waits for a rank that is one step behind.
+    /// Goes on with a block: copies in the elements that others combine, combines this rank's piece, copies out theirs.
+    /// A block's copy in comes before the combination of the block before it, so that no rank waits for one that is a
+    /// step behind.
     pub(super) fn go_on_staging(&mut self, current: &Current, block: u64, step: Step) -> Went {
         let (share, of) = (current.share, (current.share, current.bytes, BLOCK));
         let (ranks, count) = (self.ranks(), blocks(of, self.ranks()));
@@ -19,9 +20,9 @@ impl Reductions {
         let mine = piece(of, (self.rank, ranks), block);
         let ready = match step {
             _ if block >= count => true,
-            // What lies in its place, of the block before the last, is combined.
+            // The block in its place, the one before the last, is combined.
             Step::Stage => self.have_all(|lane| &lane.combined, number.saturating_sub(1)),
-            // And who has staged a block has taken the one before the last.
+            // A rank that has staged a block has taken the one before the last.
             Step::Combine => mine.bytes == 0 || self.have_all(|lane| &lane.staged, number + 1),
             Step::Take => share != Share::All || self.have_all(|lane| &lane.combined, number + 1),
         };
@@ -70,7 +71,7 @@ impl Reductions {
         let (of, into) = ((current.share, current.bytes, BLOCK), self.staged(self.rank, self.blocks + block));
         for rank in (0..self.ranks()).filter(|&rank| rank != self.rank) {
             let piece = piece(of, (rank, self.ranks()), block);
-            // SAFETY: inside this rank's elements, and inside a place of its lane that nobody reads now.
+            // SAFETY: inside this rank's elements, and inside a place of its lane that no rank reads now.
             unsafe { copy::row(current.from.add(piece.at as usize), into.add(piece.spot as usize), piece.bytes) };
         }
     }
@@ -93,8 +94,9 @@ impl Reductions {
             let from = |rank: Rank| source(rank).wrapping_add(done as usize);
             let place = |start: *mut u8| if start.is_null() { start } else { start.wrapping_add(done as usize) };
             let mut left = from(0);
-            // SAFETY: what others staged stays until this rank has told that it has combined it; the target is this rank's,
-            // the place in the lane nobody reads any more. Each byte of a source is read before it is written.
+            // SAFETY: what others staged stays until this rank reports that it has combined it. The target is this
+            // rank's, and no rank reads the place in the lane any more. Each byte of a source is read before it is
+            // written.
             unsafe {
                 for rank in 1..ranks - 1 {
                     let chunk = self.chunk.get().cast::<u8>();

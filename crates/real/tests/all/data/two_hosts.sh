@@ -1,6 +1,6 @@
-# Runs a command as ranks on two hosts, as far as it can tell: two network namespaces joined by a virtual cable, the second
-# with processes of its own, so that its ranks share no memory with the first's. EACH (1): ranks on each host.
-# Exit status 77: this system does not let us. Run under `unshare -rn`.
+# Runs a command as ranks on two hosts, as far as it can tell. They are two network namespaces joined by a virtual cable.
+# The second has processes of its own, so that its ranks share no memory with the first's. EACH (1): ranks on each host.
+# Exit status 77: this system forbids it. Run under `unshare -rn`.
 ip link add hl0 type veth peer name hl1 || exit 77
 unshare -n -p -m --mount-proc --fork --kill-child sleep 120 >/dev/null 2>&1 & keeper=$!
 # It ignores what could be ignored.

@@ -1,10 +1,10 @@
-//! `hotlink calibrate --model memory`: copies measured by size and stride become the values of a machine's memory system,
-//! checked on strides that were held out and on deposits that it has not seen.
+//! `hotlink calibrate --model memory`: copies measured by size and stride become the values of a machine's memory
+//! system. They are checked on strides that were held out and on deposits that it has not seen.
 //!
 //! Five strides are used: contiguous, the least above, a line's words, two lines' words, and the largest. Each value is
-//! read where one thing alone decides (a block within a cache, lines from one cache); the memory's times and the look-up
-//! of a page come from all blocks beyond the caches by least squares; the last cache's share, how it finds its sets, and
-//! the pages that the processor knows are those with which the model agrees best.
+//! read where one effect alone decides (a block within a cache, lines from one cache). The memory's times and the
+//! look-up of a page come from all blocks beyond the caches by least squares. Three values are those with which the
+//! model agrees best: the last cache's share, how it finds its sets, and the known pages.
 
 mod reading;
 
@@ -68,7 +68,7 @@ fn points(measured: &[Measured]) -> Result<Vec<Point>, Error> {
         let Some(point) = copied(record) else { continue };
         if !MODELLED.0.contains(&point.size) || !MODELLED.1.contains(&point.stride) {
             let (Point { size, stride, .. }, allowed) = (point, "8 B to 64 GiB and strides from 1 to 4096");
-            return Err(wrong(format!("a copy of {size} B at stride {stride}: allowed are {allowed}")));
+            return Err(wrong(format!("a copy of {size} B at stride {stride}: must be {allowed}")));
         }
         by_place.entry((point.stride, point.size)).or_default().push(point);
     }
@@ -106,7 +106,9 @@ fn geometry(measured: &[Measured]) -> Result<Geometry, Error> {
     if !is_known || !POSSIBLE.0.contains(&line) || !POSSIBLE.1.contains(&(page as u64)) {
         let allowed =
             "two or three levels, each larger than the one before, lines of 32 to 256 B and pages of 1 to 64 KiB";
-        return Err(wrong(format!("caches {first} and pages of {page} B cannot be simulated: allowed are {allowed}")));
+        return Err(wrong(format!(
+            "caches {first} and pages of {page} B cannot be simulated: there must be {allowed}"
+        )));
     }
     let caches = caches.into_iter().map(|(size, ways, _)| (size, ways)).collect();
     Ok(Geometry { line, caches, page: page as u64 })
@@ -259,7 +261,8 @@ impl Fit {
         (parameters, ranges)
     }
 
-    /// Each point beside the model, and notes for people: how well those held out are met, and what contradicts itself.
+    /// Each point with the model's value, and notes for people: the errors at points that were held out, and
+    /// contradictions.
     pub fn records(&self, name: &str) -> (Vec<Record>, Vec<String>) {
         let mut records = Vec::new();
         let mut errors = [Vec::new(), Vec::new()];
@@ -298,7 +301,7 @@ impl Fit {
     }
 
     fn beside(&self, name: &str, benchmark: &str, point: Point, predicted: f64) -> (Record, f64) {
-        // Of the rates, which stand beside it.
+        // Of the rates in the same record.
         let rate = |ns: f64| 1e3 * point.size as f64 / ns;
         let error = rate(predicted) / rate(point.ns) - 1.0;
         let record = Record::new()
@@ -363,21 +366,21 @@ impl Fit {
     }
 }
 
-/// What a record shows that the model predicts.
+/// A record that the model predicts.
 struct Seen {
     kind: &'static str,
     point: Point,
-    /// The computation beside it, as measured; 0 without.
+    /// The computation at the same time, as measured; 0 without.
     computing_ns: f64,
     /// Processors that move it, a part each.
     movers: u32,
-    /// What it takes besides, which no copy tells.
+    /// Its further time, which no copy shows.
     without: Option<&'static str>,
 }
 
 impl Seen {
-    /// Copies, and what a processor copies itself: deposits in its own memory or in memory that both share, messages in such
-    /// memory while the other side computes. The longer of the two then counts.
+    /// Copies, and those that a processor makes itself. These are deposits in its own or in shared memory, and messages
+    /// in such memory while the other side computes. The longer of the two then counts.
     fn of(record: &Record) -> Option<Seen> {
         let is_shared = record.text("memory") == Some("shared");
         let kind = match (record.text("benchmark")?, record.text("series")) {

@@ -10,7 +10,7 @@ use hotlink_port::STREAM_BYTES;
 use hotlink_study::Error;
 use hotlink_study::parallel::each;
 
-/// What the system says of its caches, and its page.
+/// The system's facts about its caches, and its page.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Geometry {
     pub line: u64,
@@ -19,24 +19,24 @@ pub(super) struct Geometry {
     pub page: u64,
 }
 
-/// What copies do not tell apart, with what it may be: pages that the processor knows, the places for one of them, and
+/// Values that copies do not show, each with its range: pages that the processor knows, the places for one of them, and
 /// lines under way.
 pub(super) const PAGES: (u64, [f64; 2], &str) =
     (2048, [512.0, 4096.0], "pages that today's processors know, by analogy: the copies show no look-ups");
 pub(super) const PLACES: (u64, [f64; 2], &str) = (8, [4.0, 16.0], "sets of today's processors' last TLB, by analogy");
 pub(super) const MISSES: (u64, [f64; 2], &str) = (16, [8.0, 64.0], "lines under way of today's processors, by analogy");
-/// A row that is always open: what opening costs is in the lines' times.
+/// A row that is always open: the lines' times include the cost of opening.
 const ROW: u64 = 8 << 10;
 /// By how much a word must take longer than one of a line's stride for its set to count as crowded.
 const CROWDED: f64 = 1.5;
 /// The share of a word's time by which the largest stride must take longer than one of two lines for look-ups to show.
 const SHOWN: f64 = 0.05;
-/// How many pages a processor may know, where look-ups show; and by how much worse a number may agree with the copies
-/// than the best one to be possible.
+/// How many pages a processor may know, where look-ups show. A number is possible if it agrees with the copies by at
+/// most this factor worse than the best one.
 const KNOWN: [u64; 7] = [256, 512, 1024, 2048, 4096, 8192, 16_384];
 const POSSIBLY: f64 = 1.25;
 
-/// What copies beyond the caches tell, in nanoseconds.
+/// Times from copies beyond the caches, in nanoseconds.
 pub(super) struct Beyond {
     read: f64,
     write: f64,
@@ -114,15 +114,15 @@ impl Reading<'_> {
         let by_line = self.used[2];
         let inside: Vec<Point> =
             self.of(by_line).filter(|point| (from..=most).contains(&self.footprint(point))).copied().collect();
-        // The cache gives its lines at one pace: what took longer was disturbed.
+        // The cache gives its lines at one pace: longer times are outliers.
         Some(ends(&inside).0 / (1.0 + self.source())).filter(|quickest| quickest.is_finite()).ok_or_else(|| {
             let what = format!("no copy at stride {by_line} shows cache {}: its blocks and what they touch", level + 1);
             wrong(format!("{what} must come to {from} to {most} B; measure all sizes from 64 B to 64 MiB"))
         })
     }
 
-    /// Of the copies beyond all caches at a stride, those of which caches keep next to nothing: of four times the last cache
-    /// and more, and smaller ones that are no quicker than these. All of them where none is so large.
+    /// Of the copies beyond all caches at a stride, those of which caches keep next to nothing. They are of four times
+    /// the last cache and more, and smaller ones that are no quicker than these. All of them where none is so large.
     fn uncached(&self, stride: u64) -> Result<Vec<Point>, Error> {
         let all = self.beyond(stride)?;
         let far = 4 * self.cache(self.geometry.caches.len() - 1);
@@ -145,8 +145,8 @@ impl Reading<'_> {
         Ok(points)
     }
 
-    /// Strides at which a copy beyond the caches takes less time a word than a smaller one, by more than `most`, with both
-    /// times: caches, which keep some of the smaller one, cannot be the reason.
+    /// Strides at which a copy beyond the caches takes less time a word than a smaller one, by more than `most`, with
+    /// both times. Caches keep some of the smaller one, so they cannot be the reason.
     pub fn contradictions(&self, most: f64) -> Result<Vec<(u64, f64, f64)>, Error> {
         let mut found = Vec::new();
         for stride in self.used {
@@ -162,8 +162,8 @@ impl Reading<'_> {
         Ok(found)
     }
 
-    /// Read, write, look-up of a page, and a line where words share lines, from the median of all copies from memory at each
-    /// stride; whether lines come in pairs; and the longest look-up that would not show.
+    /// Read, write, look-up of a page, and a line where words share lines, from the median of all copies from memory at
+    /// each stride. Also whether lines come in pairs, and the longest look-up that would not show.
     pub fn memory(&self) -> Result<Beyond, Error> {
         let page = self.geometry.page as f64;
         let pages = |stride: u64| (WORD as f64 + ((stride * WORD) as f64).min(page)) / page;
@@ -194,7 +194,7 @@ impl Reading<'_> {
         let [.., pair, largest] = self.used;
         let (found, pairs) = better(true);
         let (longest, quickest) = (ends(&beyond[4]).1, ends(&beyond[3]).0);
-        // What the times leave room for, the look-ups at both strides taken from them.
+        // The longest look-up that the times allow, with the look-ups at both strides taken from them.
         let unseen = ((longest - quickest) / (pages(largest) - pages(pair)).max(f64::MIN_POSITIVE)).max(0.0);
         // These two strides differ in their look-ups alone.
         let [few, many] = [3, 4].map(|at: usize| middle(&beyond[at]));
@@ -210,7 +210,7 @@ impl Reading<'_> {
         let sets = (size / line / ways).max(1);
         let largest = self.used[4];
         let between = (largest * WORD / line).max(1);
-        // As many sets as a step of so many lines visits.
+        // As many sets as a step of that many lines visits.
         let visited = sets / greatest_common(between, sets);
         let most = self.cache(1) / 2;
         let inside = self.of(largest).filter(|point| {
@@ -279,8 +279,8 @@ impl Reading<'_> {
         })
     }
 
-    /// How far a machine is from these copies: the mean square of the ratios' logarithms, so that twice as long is as far off
-    /// as half.
+    /// The distance of a machine from these copies. It is the mean square of the ratios' logarithms, so that twice as
+    /// long is as far off as half.
     fn off(&self, machine: Machine, shown: &[&Point]) -> f64 {
         let memory = Memory::new(machine);
         let off = |point: &&Point| {
@@ -290,8 +290,8 @@ impl Reading<'_> {
         shown.iter().map(off).sum::<f64>() / shown.len().max(1) as f64
     }
 
-    /// The same with the share of the last cache that agrees best with copies a line and more apart, and with the way to find
-    /// its sets that does: other cores, and on a rented machine other tenants, use the rest.
+    /// The same with the last cache's share and way to find its sets that agree best with copies a line and more apart.
+    /// Other cores, and other tenants of a rented machine, use the rest.
     pub fn shared_last(&self, machine: &Machine) -> Machine {
         let last = machine.caches.len() - 1;
         let (before, most) = (self.cache(last - 1), self.cache(last));
@@ -325,8 +325,8 @@ impl Reading<'_> {
             .map_or_else(|| machine.clone(), |best| best.1)
     }
 
-    /// The same with the number of pages known that agrees best with the largest stride, and the least and the largest number
-    /// that agree nearly as well; nothing where look-ups do not show.
+    /// The same with the number of known pages that agrees best with the largest stride. Also the least and the largest
+    /// number that agree nearly as well; nothing where look-ups do not show.
     pub fn known_pages(&self, mut machine: Machine) -> (Machine, Option<[f64; 2]>) {
         let Some(translation) = machine.translation.filter(|translation| translation.miss > Time::ZERO) else {
             return (machine, None);
@@ -377,7 +377,7 @@ fn least(rows: &[Row]) -> ([f64; 4], f64) {
     choices.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(([0.0; 4], f64::INFINITY))
 }
 
-/// Linear equations, the right side last in each; nothing where they do not tell.
+/// Linear equations, the right side last in each; nothing where they have no solution.
 fn solve(mut table: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let count = table.len();
     for at in 0..count {
@@ -461,7 +461,7 @@ mod tests {
         let (ahead, known) = (found.ahead.unwrap(), truth.ahead.unwrap());
         near(ahead.word, known.word, "word");
         near(ahead.scatter_call, known.scatter_call, "scatter");
-        // A line that is stored is read and written, so that copies tell the two together better than apart.
+        // A line that is stored is read and written, so that copies give the sum of the two more exactly than each.
         let moved = |machine: &Machine| machine.dram.read + machine.dram.write;
         near(moved(&found), moved(&truth), "read and write");
         assert!(found.dram.read < found.dram.write && found.translation.unwrap().miss > Time::ZERO, "{found:?}");

@@ -70,7 +70,7 @@ impl Request {
             }),
             Benchmark::Saturation { turning, counts, messages, window } => {
                 let counted = if *turning { "pairs" } else { "senders" };
-                // What pairs share, and how many nodes that takes, is each fabric's own.
+                // The link that pairs share, and the number of nodes for it, are each fabric's own.
                 let of = |fabric: &String| {
                     let source = self.open(fabric)?;
                     let sharing = Sharing::of(&source.spec().topology, *turning);
@@ -107,7 +107,7 @@ impl Request {
                     let bench = ProgramBench::IntegerSort(class);
                     for fabric in &self.fabrics {
                         for nodes in sort::allowed(self.nodes.clone().unwrap_or_else(|| vec![2]))? {
-                            // The size told is that of a rank's keys.
+                            // The reported size is that of a rank's keys.
                             let size = class.keys() * size_of::<u32>() as u64 / u64::from(nodes);
                             let programs = self.programs.of(nodes, &bench, &[None]);
                             cells.extend(programs.into_iter().flat_map(|what| self.by_ways(fabric, nodes, size, what)));
@@ -120,7 +120,7 @@ impl Request {
                 let what = |&load: &f64| What::Traffic(Offered { load, ..offered.clone() });
                 let mut cells = self.each(|_, _| Ok(loads.iter().map(what).collect()))?;
                 for law in laws {
-                    // The size that is told is the mean.
+                    // The reported size is the mean.
                     let mean = Law::named(law).map_err(|what| Error::Input(format!("--size {what}")))?.law.mean();
                     let what =
                         |&load: &f64| What::Traffic(Offered { load, sizes: Some(law.clone()), ..offered.clone() });
@@ -166,7 +166,7 @@ impl Request {
                     return input(format!("--series {us} us: must be a time from 1 ns to 1 s"));
                 }
                 if let Some(load) = loads.iter().find(|load| !(**load > 0.0 && **load <= 10.0)) {
-                    return input(format!("--load: {load}: allowed are shares of the bound above 0, up to 10"));
+                    return input(format!("--load: {load}: must be above 0 and at most 10 (share of the bound)"));
                 }
             }
             Benchmark::Sort(_) if self.programs.repeats() => {
@@ -194,7 +194,7 @@ impl Request {
         if can_fail && self.without.is_empty() { Ok(()) } else { self.missing().refuse() }
     }
 
-    /// What runs: the message stack where `asked`, or a choice, asks for it.
+    /// The engine: the message stack where `asked`, or a choice, asks for it.
     fn stack_of(&self, asked: bool) -> Result<Stack, Error> {
         let asked = asked || self.programs.is_asked_for() || self.programs.repeats();
         match self.stack.unwrap_or(if asked { Stack::Message } else { Stack::Packet }) {
@@ -267,7 +267,7 @@ impl Request {
             },
         };
         match nodes.iter().any(|&nodes| nodes < 2) {
-            true => input("--nodes: allowed are 2 or more"),
+            true => input("--nodes: must be 2 or more"),
             false => Ok(nodes),
         }
     }
@@ -307,11 +307,11 @@ impl Request {
         let Some(bytes) = self.network.packet_size else { return Ok(None) };
         match u32::try_from(bytes) {
             Ok(bytes) if bytes > 0 => Ok(Some(bytes)),
-            _ => input("--packet-size: allowed are 1 B to 4 GiB"),
+            _ => input("--packet-size: must be 1 B to 4 GiB"),
         }
     }
 
-    /// A cell for each of the ways asked for.
+    /// A cell for each of the requested routes.
     fn by_ways(&self, fabric: &str, nodes: u32, size: u64, what: What) -> Vec<Cell> {
         let ways: Vec<Option<Ways>> = self.network.paths.iter().copied().map(Some).collect();
         let ways = if ways.is_empty() { vec![None] } else { ways };

@@ -30,14 +30,14 @@ use hotlink_fabric::technology::Technology;
 /// Offered loads where none are asked for.
 pub const LOADS: &str = "0.1..1.0";
 
-/// What is simulated. [`Request::new`] gives the usual values.
+/// A simulation. [`Request::new`] gives the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The benchmark, with its own choices.
     pub benchmark: Benchmark,
     /// Fabrics: names of the catalog, or files.
     pub fabrics: Vec<String>,
-    /// Numbers of nodes; where none is given, what suits the benchmark.
+    /// Numbers of nodes; where none is given, those that suit the benchmark.
     pub nodes: Option<Vec<u32>>,
     /// Bytes of a message, for benchmarks that have one.
     pub sizes: Vec<u64>,
@@ -68,11 +68,11 @@ pub struct Network {
     pub streams: Option<u16>,
     /// How equal paths are chosen, and how a dragonfly is crossed; by default as the fabric does.
     pub paths: Vec<Ways>,
-    /// What a graph's network is, where its file does not state it.
+    /// The technology of a graph, where its file does not state it.
     pub technology: Option<&'static Technology>,
-    /// What Ethernet does when a buffer fills.
+    /// Ethernet's action when a buffer fills.
     pub ethernet: Ethernet,
-    /// What controls flows; several: one run for each.
+    /// The flow control; several: one run for each.
     pub controls: Vec<Control>,
     /// Whether every link, bus and adapter has a record of its own.
     pub links: bool,
@@ -104,7 +104,7 @@ pub enum Benchmark {
         /// As in `Stream`.
         window: Option<u64>,
     },
-    /// Ping-pong between every two nodes; a pair is slow that takes so many times the median pair's time.
+    /// Ping-pong between every two nodes; a pair is slow if it takes this many times the median pair's time.
     Pairs {
         /// See above.
         slow: f64,
@@ -135,7 +135,7 @@ pub enum Benchmark {
     },
     /// Computation while a message is under way.
     Overlap {
-        /// Who computes.
+        /// The computing sides.
         sides: Vec<Side>,
         /// How.
         spins: Vec<Spin>,
@@ -148,11 +148,11 @@ pub enum Benchmark {
     Sort(Vec<ClassName>),
     /// Open loop.
     Traffic {
-        /// What is offered, but the load and the sizes.
+        /// The offered traffic, except for the load and the sizes.
         offered: Offered,
         /// Offered loads, as shares of the bound.
         loads: Vec<f64>,
-        /// Distributions of the messages' sizes, beside the request's sizes.
+        /// Distributions of the messages' sizes, in addition to the request's sizes.
         laws: Vec<String>,
     },
     /// A barrier: on the fabric's own barrier network (`hardware`), by QsNet's adapters, or by messages.
@@ -251,7 +251,7 @@ impl Request {
         Ok(records)
     }
 
-    /// What a fabric's network is, of those that do not state it.
+    /// The technology of fabrics that do not state it.
     fn technology(&self, fabric: &str) -> Option<&'static Technology> {
         self.network.technology.filter(|_| is_graph(fabric))
     }

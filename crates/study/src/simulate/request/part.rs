@@ -1,4 +1,4 @@
-//! What a request becomes: parts, each of one engine, run one after the other.
+//! The parts of a request, each of one engine, run one after the other.
 
 use super::super::barrier::{self, Barriers};
 use super::super::cache_study::CacheStudy;
@@ -14,7 +14,7 @@ use hotlink_sim::qsnet::{Algorithm, Collective};
 
 /// The algorithm of a fabric's own barrier network.
 const HARDWARE: &str = "hardware";
-/// What only a barrier network has.
+/// Options that only a barrier network has.
 const OF_DEVICE: &str = "--partition, --repetitions, --skew-us, --write-us and --read-us are for";
 
 /// A part of a request.
@@ -224,7 +224,7 @@ impl Request {
         }
     }
 
-    /// What takes no part in QsNet's own collectives.
+    /// Parts that take no part in QsNet's own collectives.
     pub(super) fn missing(&self) -> qsnet::Missing {
         qsnet::Missing { without: self.without.clone(), faults: self.faults.clone() }
     }
@@ -244,8 +244,8 @@ impl Part {
         steps as u64
     }
 
-    /// Varies the inputs of the first answer as `quick` says, where no variation is asked for: a face tells how much the
-    /// answer rests on estimates.
+    /// Varies the inputs of the first answer as `quick` says, where no variation is asked for. So a face shows how much
+    /// the answer rests on estimates.
     #[must_use]
     pub fn first_varied(mut self, quick: Vary) -> Part {
         let first = match &mut self {
