@@ -52,7 +52,7 @@ mod routes;
 mod subnet;
 mod tables;
 
-pub use build::{CableEnd, Findings, Site};
+pub use build::{CableEnd, Findings, Site, natural};
 pub use cabling::{Cable, Cabling, Device, DeviceKind, End};
 pub use failures::{Failure, Failures, Outcome, Part};
 pub use job::{Job, Placement};

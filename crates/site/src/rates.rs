@@ -41,14 +41,14 @@ pub struct Link {
 
 impl Link {
     /// From its words, such as `4x` (or `4X`) and `HDR` (or `53.125`); `None` where a port did not say.
-    pub(super) fn of(width: &str, speed: &str) -> Option<Link> {
+    pub fn of(width: &str, speed: &str) -> Option<Link> {
         let width = width.strip_suffix(['x', 'X'])?.parse().ok().filter(|width| [1, 2, 4, 8, 12].contains(width))?;
         let speed = SPEEDS.iter().find(|known| known.name == speed || known.spellings.contains(&speed))?;
         Some(Link { width, speed })
     }
 
     /// From one word, such as `4xHDR`.
-    pub(super) fn joined(word: &str) -> Option<Link> {
+    pub fn joined(word: &str) -> Option<Link> {
         let (width, speed) = word.split_at(word.find(['x', 'X'])? + 1);
         Link::of(width, speed)
     }
@@ -61,21 +61,5 @@ impl Link {
     /// As tools spell it: `4xHDR`.
     pub fn name(self) -> String {
         format!("{}x{}", self.width, self.speed.name)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_spelling_of_a_speed_is_read() {
-        let rate = |width, speed| Link::of(width, speed).map(|link| link.rate().0);
-        assert_eq!(rate("4x", "NDR"), Some(50_000_000_000));
-        assert_eq!(rate("4X", "106.25"), Some(50_000_000_000));
-        assert_eq!(rate("2x", "HDR"), Some(12_500_000_000));
-        assert_eq!(Link::joined("4xFDR10").map(|link| link.rate().0), Some(5_000_000_000));
-        assert_eq!(Link::joined("1xSDR").map(|link| link.rate().0), Some(250_000_000));
-        assert_eq!((rate("4x", "Unknown"), rate("x", "HDR"), Link::joined("HDR")), (None, None, None));
     }
 }

@@ -353,6 +353,3 @@ pub fn rate_mbps(text: &str, bare: bool) -> Option<f64> {
     };
     Some(number * mbps)
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,12 +1,13 @@
 //! Examples are written from the formats' documentation, but for those in `lldpd` (lldpd 1.0.16 on three machines) and
 //! `topology-shown.txt` (Slurm 22.05.8), which these programs printed.
 
-use super::*;
 use hotlink_fabric::import::graph;
+use hotlink_site::outline::{self, Form, GpuHost, Outline, rate_mbps};
+use serde_json::Value;
 
 macro_rules! sample {
     ($name:literal) => {
-        ($name, include_str!(concat!("../../tests/data/outline/", $name)))
+        ($name, include_str!(concat!("../data/outline/", $name)))
     };
 }
 
@@ -272,12 +273,12 @@ fn marks_before_texts_are_none_of_them_and_empty_files_are_told() {
     std::fs::write(at("plain"), dump).unwrap();
     std::fs::write(at("marked"), format!("\u{feff}{dump}")).unwrap();
     for name in ["plain", "marked"] {
-        crate::open(&[&at(name)]).unwrap();
+        hotlink_site::open(&[&at(name)]).unwrap();
     }
     std::fs::write(at("empty"), "").unwrap();
-    let why = super::open(&format!("{}+technology:roce", at("empty"))).unwrap_err().to_string();
+    let why = outline::open(&format!("{}+technology:roce", at("empty"))).unwrap_err().to_string();
     assert!(why.ends_with("empty: it is empty"), "{why}");
-    assert_eq!(super::open(&at("empty")).unwrap(), None);
+    assert_eq!(outline::open(&at("empty")).unwrap(), None);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -285,17 +286,17 @@ fn marks_before_texts_are_none_of_them_and_empty_files_are_told() {
 #[test]
 fn an_nccl_topology_says_what_a_host_offers_its_gpus() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/outline/nccl.xml");
-    let host = super::gpu_host(&format!("{file}+nvlink:25GB/s")).unwrap().unwrap();
+    let host = outline::gpu_host(&format!("{file}+nvlink:25GB/s")).unwrap().unwrap();
     assert_eq!((host.gpus, host.nvlinks, host.nics), (2, Some(300e3), Some(25_000.0)));
     assert_eq!(host.pcie.map(f64::round), Some(31_508.0));
     assert!(!host.switch_reduces && !host.network_reduces);
-    let why = super::gpu_host(file).unwrap_err().to_string();
+    let why = outline::gpu_host(file).unwrap_err().to_string();
     assert!(why.contains("nccl.xml:5: NVLinks have no rate") && why.contains("+nvlink:25GB/s"), "{why}");
-    assert_eq!(super::gpu_host("ib-qdr").unwrap(), None);
+    assert_eq!(outline::gpu_host("ib-qdr").unwrap(), None);
     // The form that describes a network, too, is of the same host.
-    let all = super::gpu_host(&format!("{file}+rate:31GB/s+nvlink:25GB/s+technology:nvlink")).unwrap().unwrap();
+    let all = outline::gpu_host(&format!("{file}+rate:31GB/s+nvlink:25GB/s+technology:nvlink")).unwrap().unwrap();
     assert_eq!(all, host);
-    let other = super::gpu_host(&format!("{file}+nvlink:25GB/s+fail:x")).unwrap_err().to_string();
+    let other = outline::gpu_host(&format!("{file}+nvlink:25GB/s+fail:x")).unwrap_err().to_string();
     assert!(other.contains("fail:x: behind a topology file of NCCL"), "{other}");
 }
 
@@ -309,10 +310,10 @@ fn gpus(links: &[&str], more: &str) -> String {
     format!("<system version=\"1\">\n<cpu numaid=\"0\">\n{gpus}</cpu>\n{more}</system>\n")
 }
 
-fn host(name: &str, text: &str, options: &str) -> Result<super::GpuHost, String> {
+fn host(name: &str, text: &str, options: &str) -> Result<GpuHost, String> {
     let file = std::env::temp_dir().join(format!("hotlink-{}-{name}.xml", std::process::id()));
     std::fs::write(&file, text).unwrap();
-    let read = super::gpu_host(&format!("{}{options}", file.display()));
+    let read = outline::gpu_host(&format!("{}{options}", file.display()));
     std::fs::remove_file(&file).unwrap();
     read.map(Option::unwrap).map_err(|error| error.to_string())
 }
@@ -385,12 +386,12 @@ fn numbers_of_an_nccl_topology_that_cannot_be_are_errors_by_line() {
 fn a_latency_behind_the_name_is_that_of_links_without_one() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/outline/topology.conf");
     let links = |name: &str| {
-        let (_, graph) = super::open(name).unwrap().unwrap();
+        let (_, graph) = outline::open(name).unwrap().unwrap();
         serde_json::from_str::<Value>(&graph).unwrap()["links"].as_array().unwrap().clone()
     };
     assert!(links(file).iter().all(|link| link.get("latency_us").is_none()));
     let all = links(&format!("{file}+latency:700ns"));
     assert!(all.iter().all(|link| (link["latency_us"].as_f64().unwrap() - 0.7).abs() < 1e-9));
-    let why = super::open(&format!("{file}+latency:fast")).unwrap_err().to_string();
+    let why = outline::open(&format!("{file}+latency:fast")).unwrap_err().to_string();
     assert!(why.contains("latency:fast") && why.contains("write latency:700ns"), "{why}");
 }
