@@ -20,6 +20,7 @@
 //! ```
 
 mod bytes;
+pub mod deadlock;
 mod dragonfly;
 mod latency;
 mod pairs;
