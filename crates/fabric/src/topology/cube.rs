@@ -48,7 +48,7 @@ pub enum Extents {
 }
 
 fn read(table: &Table<'_>) -> Option<TopologySpec> {
-    let dimensions = table.count("dimensions", 1..=8);
+    let dimensions = table.count("dimensions", 1..=MAX_DIMENSIONS);
     let bidirectional = table.flag_opt("bidirectional").unwrap_or(false);
     let b_link = table.flag_opt("b_link").unwrap_or(false);
     let nodes_per_router = table.count_opt("nodes_per_router", PORTS).unwrap_or(1);
@@ -108,6 +108,9 @@ impl Topology for CubeSpec {
     }
     fn has_one_size(&self) -> bool {
         matches!(self.extents, Extents::Fixed(_))
+    }
+    fn like(&self, key: &str) -> Option<String> {
+        (key == "oversubscription" && !self.b_link).then(|| format!("nodes_per_router={}", 2 * self.nodes_per_router))
     }
     fn ports(&self) -> Option<u32> {
         Some(self.nodes_per_router + 2 * self.dimensions)

@@ -53,6 +53,9 @@ impl Topology for DragonflySpec {
         use RoutingSpec::{DragonflyMinimal, DragonflyValiant, ShortestEcmp, ShortestSingle, UpDown};
         &[DragonflyMinimal, DragonflyValiant, ShortestEcmp, ShortestSingle, UpDown]
     }
+    fn like(&self, key: &str) -> Option<String> {
+        (key == "oversubscription").then(|| format!("nodes_per_router={}", 2 * self.nodes_per_router))
+    }
     fn ports(&self) -> Option<u32> {
         Some(self.nodes_per_router + self.routers_per_group - 1 + self.global_per_router)
     }

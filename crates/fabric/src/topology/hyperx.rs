@@ -109,6 +109,9 @@ impl Topology for HyperX {
         &[DimensionOrder, ShortestEcmp, ShortestSingle, ShortestValiant, UpDown]
     }
 
+    fn like(&self, key: &str) -> Option<String> {
+        (key == "oversubscription").then(|| format!("nodes_per_switch={}", 2 * self.nodes_per_switch))
+    }
     fn ports(&self) -> Option<u32> {
         Some(self.nodes_per_switch + self.links * self.extents.iter().map(|extent| extent - 1).sum::<u32>())
     }
