@@ -335,19 +335,23 @@ impl Paper<'_> {
 fn steps_of<'a>(name: &str, cells: impl Iterator<Item = &'a Record>) -> Option<String> {
     let inventories = cells.filter_map(bought).collect::<Vec<_>>();
     let steps = steps(&inventories);
-    let told = steps.iter().take(MOST_STEPS).map(|(nodes, kind, boxes)| {
-        let kind = if *kind == ItemKind::Enclosure { "enclosures" } else { "switches" };
-        format!("{boxes} {kind} from {nodes} nodes")
-    });
+    let told = steps
+        .iter()
+        .take(MOST_STEPS)
+        .map(|(nodes, kind, boxes)| format!("{boxes} {} from {nodes} nodes", boxes_of(*kind)));
     // What was there before the first step.
-    let first = inventories.first().map(|first| {
-        let boxes = [ItemKind::Switch, ItemKind::Enclosure].map(|kind| first.count(kind)).iter().sum::<u64>();
-        format!("{boxes} at {} nodes", first.nodes)
-    });
+    let first = inventories
+        .first()
+        .zip(steps.first())
+        .map(|(first, (_, kind, _))| format!("{} {} at {} nodes", first.count(*kind), boxes_of(*kind), first.nodes));
     let told = first.into_iter().chain(told).collect::<Vec<_>>().join(", ");
     let more = steps.len().saturating_sub(MOST_STEPS);
     let rest = if more > 0 { format!(" and {more} steps more") } else { String::new() };
     (!steps.is_empty()).then(|| format!("{name}: {told}{rest}"))
+}
+
+fn boxes_of(kind: ItemKind) -> &'static str {
+    if kind == ItemKind::Enclosure { "enclosures" } else { "switches" }
 }
 
 /// The steps in a series of inventories of growing size: the first number of nodes that takes so many boxes.

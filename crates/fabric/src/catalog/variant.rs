@@ -165,8 +165,10 @@ pub(super) fn unplaced(name: &str, topology: &TopologySpec, mistake: Mistake) ->
     let key = mistake.key.strip_prefix("topology.").filter(|_| mistake.kind == MistakeKind::UnknownKey);
     let Some(key) = key else { return Mistake { line: 0, column: 0, ..mistake } };
     let option = if OPTIONS.contains(&key) { format!(" (--{key})") } else { String::new() };
-    let like = topology.like(key).map_or_else(String::new, |like| {
-        format!("; {} does the like: {}:{like}", like.split('=').next().unwrap_or_default(), split(name).0)
+    let (base, settings) = split(name);
+    let asked = settings.iter().find(|(other, _)| *other == key).and_then(|(_, value)| ratio(value).ok());
+    let like = asked.and_then(|asked| topology.like(key, asked)).map_or_else(String::new, |(like, count)| {
+        format!("; {like} does the like: {base}:{like}={}", count.round().max(1.0))
     });
     let what = format!("the topology {} has no {key}{option} to change{like}", topology.kind());
     Mistake::of_file(name, what, mistake.allowed)

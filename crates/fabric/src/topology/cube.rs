@@ -109,8 +109,9 @@ impl Topology for CubeSpec {
     fn has_one_size(&self) -> bool {
         matches!(self.extents, Extents::Fixed(_))
     }
-    fn like(&self, key: &str) -> Option<String> {
-        (key == "oversubscription" && !self.b_link).then(|| format!("nodes_per_router={}", 2 * self.nodes_per_router))
+    fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
+        let more = asked * f64::from(self.nodes_per_router);
+        (key == "oversubscription" && !self.b_link).then_some(("nodes_per_router", more))
     }
     fn ports(&self) -> Option<u32> {
         Some(self.nodes_per_router + 2 * self.dimensions)

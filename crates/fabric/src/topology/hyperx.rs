@@ -109,8 +109,9 @@ impl Topology for HyperX {
         &[DimensionOrder, ShortestEcmp, ShortestSingle, ShortestValiant, UpDown]
     }
 
-    fn like(&self, key: &str) -> Option<String> {
-        (key == "oversubscription").then(|| format!("nodes_per_switch={}", 2 * self.nodes_per_switch))
+    fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
+        let more = asked * f64::from(self.nodes_per_switch);
+        (key == "oversubscription").then_some(("nodes_per_switch", more))
     }
     fn ports(&self) -> Option<u32> {
         Some(self.nodes_per_switch + self.links * self.extents.iter().map(|extent| extent - 1).sum::<u32>())

@@ -56,11 +56,11 @@ pub trait Topology: Any + std::fmt::Debug + Send + Sync {
         let fields = self.fields();
         fields.iter().find(|(key, _)| ["radix", "ports"].contains(key)).and_then(|(_, ports)| ports.parse().ok())
     }
-    /// A setting that does what `key`, which it does not have, does in a tree: `nodes_per_router=32`.
-    fn like(&self, key: &str) -> Option<String> {
-        let fields = self.fields();
-        let ports = fields.iter().find(|(field, _)| key == "radix" && *field == "ports");
-        ports.map(|(_, ports)| format!("ports={ports}"))
+    /// The key, and its value, that does what another one does in a tree (`oversubscription` or `radix`, with the value that
+    /// is asked for) and that it does not have.
+    fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
+        let has_ports = self.fields().iter().any(|(field, _)| *field == "ports");
+        (key == "radix" && has_ports).then_some(("ports", asked))
     }
     /// Whether it is built in one size only, or from a file of its own.
     fn has_one_size(&self) -> bool {

@@ -122,10 +122,10 @@ fn read_switches(table: &Table<'_>) -> Option<(u32, u32, Vec<u32>)> {
 }
 
 /// What does in a line or ring what a key does in a tree.
-fn like(key: &str, ports: u32, links: u32) -> Option<String> {
+fn like(key: &str, asked: f64, links: u32) -> Option<(&'static str, f64)> {
     match key {
-        "radix" => Some(format!("ports={ports}")),
-        "oversubscription" if links > 1 => Some(format!("links={}", links / 2)),
+        "radix" => Some(("ports", asked)),
+        "oversubscription" if links > 1 => Some(("links", f64::from(links) / asked)),
         _ => None,
     }
 }
@@ -140,8 +140,8 @@ impl Topology for SwitchArray {
     fn fields(&self) -> Vec<(&'static str, String)> {
         with_groups(vec![("ports", self.ports.to_string()), ("links", self.links.to_string())], &self.groups)
     }
-    fn like(&self, key: &str) -> Option<String> {
-        like(key, self.ports, self.links)
+    fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
+        like(key, asked, self.links)
     }
 }
 
@@ -160,8 +160,8 @@ impl Topology for SwitchRing {
         let counts = [("ports", self.ports.to_string()), ("links", self.links.to_string())];
         with_groups(counts.into_iter().chain([("links_per_switch", per_switch)]).collect(), &self.groups)
     }
-    fn like(&self, key: &str) -> Option<String> {
-        like(key, self.ports, self.links)
+    fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
+        like(key, asked, self.links)
     }
 }
 
