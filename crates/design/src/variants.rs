@@ -140,7 +140,11 @@ pub fn of(base: &Base, hosts: u32, request: &Request) -> (Vec<Variant>, Vec<Reco
         Some(_) if request.links_per_host > 1 => {
             vec![Err(("rail".to_owned(), "a rail has one link for each GPU; leave out links per host".to_owned()))]
         }
-        Some(rail) => vec![Ok(rails(rail, gpus.unwrap_or(rail.gpus_per_host)))],
+        Some(rail) => {
+            // A switch for each rail has nothing to oversubscribe.
+            let own: &[f64] = if hosts <= rail.radix { &[1.0] } else { ratios };
+            own.iter().map(|&ratio| Ok(rails(rail, gpus.unwrap_or(rail.gpus_per_host), ratio))).collect()
+        }
         None => ratios.iter().flat_map(|&ratio| shapes(nodes, base.ports, ratio)).collect(),
     };
     for shaped in shapes {
@@ -376,15 +380,13 @@ fn grow(extents: &mut Vec<u32>, at: usize, each: &mut dyn FnMut(&[u32]) -> bool)
     true
 }
 
-fn rails(rail: &Rail, gpus: u32) -> Shaped {
-    let half = u64::from(rail.radix / 2);
-    let most = u64::from(gpus) * u64::from(rail.radix) * half * half;
-    let topology = TopologySpec::new(Rail::apart(gpus, rail.radix));
+fn rails(rail: &Rail, gpus: u32, ratio: f64) -> Shaped {
+    let rail = Rail { oversubscription: ratio, ..Rail::apart(gpus, rail.radix) };
     Shaped {
         name: "rail".to_owned(),
-        topology,
-        ratio: None,
-        most,
+        most: rail.most(),
+        topology: TopologySpec::new(rail),
+        ratio: (ratio != 1.0).then_some(ratio),
         why: format!("{gpus} rails of leaves, spines and cores"),
     }
 }

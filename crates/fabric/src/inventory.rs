@@ -33,8 +33,7 @@ impl Inventory {
                 let (hosts, cables) = (u64::from(fabric.asked), routers * u64::from(cube.dimensions()));
                 let named = fabric.spec.prices.as_ref().is_some_and(|of| of.items.contains_key(&ItemKind::Switch));
                 let linked = fabric.network.channel_role[0] == Role::Link;
-                let (switches, node, between) =
-                    if linked || named && !cube.b_link { (routers, hosts, cables) } else { (0, cables, 0) };
+                let (switches, node, between) = if linked || named { (routers, hosts, cables) } else { (0, cables, 0) };
                 let kinds = [ItemKind::Nic, ItemKind::Switch, ItemKind::CableNode, ItemKind::CableSwitch];
                 kinds.into_iter().zip([hosts, switches, node, between]).collect()
             }

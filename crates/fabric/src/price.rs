@@ -9,7 +9,7 @@ use crate::units::Money;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Prices of one time and currency.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PriceList {
     /// Key.
     pub name: String,
@@ -51,6 +51,17 @@ pub struct PriceItem {
     pub length: Option<Value<f64>>,
     /// Watts of one piece, and the least and greatest that are plausible.
     pub power: Option<[f64; 3]>,
+    /// The part whose links it is a piece of, for variants that have such links.
+    pub link: Option<String>,
+    /// Which of their pieces it is.
+    pub pieces: Vec<ItemKind>,
+    /// Ports of a switch.
+    pub ports: Option<u32>,
+    /// Cost and power of a port of a switch with another number of ports, relative to a port of this one: the value, and
+    /// the least and greatest that are plausible.
+    pub other_ports: Option<[f64; 3]>,
+    /// What was assumed to come by the price of such a switch.
+    pub assumed: Option<String>,
 }
 
 /// An inventory could not be priced.
@@ -65,6 +76,12 @@ pub enum PriceError {
         item: String,
         /// Items of the list.
         allowed: String,
+    },
+    /// Pieces of a variant that no list prices.
+    #[error("{what}")]
+    Unpriced {
+        /// Which pieces, and what would give them prices.
+        what: String,
     },
     /// The sum does not fit.
     #[error("price list {list}: the sum is too large")]
@@ -120,6 +137,8 @@ pub struct Bill {
     pub year: String,
     /// The weakest status of any price used.
     pub status: Status,
+    /// What was assumed to come by prices.
+    pub assumed: Vec<String>,
 }
 
 /// Between two names, dates or years where a list stands over another and both have prices in a bill.
@@ -133,13 +152,18 @@ pub fn below(of: &str) -> &str {
 impl PriceList {
     /// This list with the items of `own` in place of its items of the same name. Name, title and date become those of
     /// `own`, and a bill says which list each price comes from. In another currency no price of this list can stay.
-    /// Where an item states no power or length, this list's values stay: they are no prices.
+    /// Where an item states no power, length or ports, this list's values stay: they are no prices.
     pub fn overridden_by(self, own: PriceList) -> PriceList {
         let with_rest = |(name, item): (String, PriceItem)| {
             let known = self.items.get(&name);
             let power = item.power.or_else(|| known.and_then(|known| known.power));
             let length = item.length.clone().or_else(|| known.and_then(|known| known.length.clone()));
-            (name, PriceItem { power, length, ..item })
+            let link = item.link.clone().or_else(|| known.and_then(|known| known.link.clone()));
+            let pieces = if item.pieces.is_empty() { known.map(|known| known.pieces.clone()) } else { None };
+            let pieces = pieces.unwrap_or_else(|| item.pieces.clone());
+            let ports = item.ports.or_else(|| known.and_then(|known| known.ports));
+            let other_ports = item.other_ports.or_else(|| known.and_then(|known| known.other_ports));
+            (name, PriceItem { power, length, link, pieces, ports, other_ports, ..item })
         };
         let replaced: Vec<(String, PriceItem)> = own.items.into_iter().map(with_rest).collect();
         let mut items = if self.currency == own.currency { self.items } else { BTreeMap::new() };
@@ -171,9 +195,10 @@ impl PriceList {
     /// # Errors
     /// A named item is not in the list, or the sum overflows.
     pub fn bill(&self, prices: &PriceRef, inventory: &Inventory) -> Result<Bill, PriceError> {
+        self.check_priced(prices, inventory)?;
         let too_large = || PriceError::TooLarge { list: self.name.clone() };
         let (mut lines, mut included) = (Vec::new(), BTreeMap::new());
-        let (mut sums, mut power) = ([Money(0); 3], Some([0.0; 3]));
+        let (mut sums, mut power, mut assumed) = ([Money(0); 3], Some([0.0; 3]), Vec::new());
         for (&kind, &count) in inventory.pieces.iter().filter(|(_, count)| **count > 0) {
             let bought = prices.of(kind, count);
             if bought.is_empty() {
@@ -181,6 +206,7 @@ impl PriceList {
             }
             for (name, count) in bought {
                 let item = self.items.get(name).ok_or_else(|| self.no_item(name))?;
+                assumed.extend(item.assumed.clone());
                 let each = item.price.value;
                 let watts = power.zip(item.power);
                 power = watts.map(|(sum, one)| std::array::from_fn(|k| sum[k] + count as f64 * one[k]));
@@ -211,6 +237,7 @@ impl PriceList {
             date,
             year,
             status: weakest.unwrap_or(Status::Estimated),
+            assumed,
         })
     }
 

@@ -174,6 +174,21 @@ pub struct PriceRef {
     pub items: BTreeMap<ItemKind, String>,
     /// Pieces that are bought as another item.
     pub short: Option<Short>,
+    /// Of a variant: what it buys in place of its fabric's items.
+    pub varied: Option<Varied>,
+}
+
+/// What a variant buys that its fabric does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Varied {
+    /// The part that its links are of.
+    pub link: Option<String>,
+    /// Whether that is another part than its fabric's, whose items are then no pieces of it.
+    pub is_relinked: bool,
+    /// Ports of its fabric's switches.
+    pub had: Option<u32>,
+    /// Ports that its own need, if it buys switches of its own.
+    pub ports: Option<u32>,
 }
 
 /// The short pieces of some kinds of cable: this many of the kind, or all if there are fewer, are this item.

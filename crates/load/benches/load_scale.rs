@@ -3,11 +3,12 @@
 //! Each case is built and counted from nothing. With a case's number as argument only that case runs, so that the peak
 //! memory is its own. Without an argument, each case runs in its own process.
 
+use hotlink_fabric::Fabric;
 use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{CubeSpec, DragonflySpec, Extents, FatTree, Rail};
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{Fabric, deadlock};
+use hotlink_load::deadlock;
 use std::time::Instant;
 
 type Count = fn(&Fabric, &hotlink_fabric::traffic::Demand) -> Result<hotlink_load::Load, hotlink_load::LoadError>;

@@ -21,6 +21,7 @@
 //! ```
 
 mod bytes;
+pub mod deadlock;
 mod dragonfly;
 mod latency;
 mod pairs;

@@ -50,7 +50,7 @@ impl<'a> Rails<'a> {
         }
         let mut rails = Rails { fabric, rail, levels, hosts, first, ups: Default::default(), downs: BTreeMap::new() };
         let in_host = if rail.mesh { rail.gpus_per_host + 5 } else { 8 };
-        let upward = rails.half() * leaves + levels.spine_up * spines;
+        let upward = levels.leaf_up * leaves + levels.spine_up * spines;
         let whole =
             first[6] + nodes == network.vertices() as u32 && nodes * in_host + 2 * upward == network.channels() as u32;
         if paths.is_single() || paths.phases() > 1 || !whole || hosts * rail.gpus_per_host != nodes {
@@ -65,10 +65,6 @@ impl<'a> Rails<'a> {
         Some(rails)
     }
 
-    fn half(&self) -> u32 {
-        if self.levels.spines > 0 { self.rail.radix / 2 } else { 0 }
-    }
-
     /// The ports up of switches of a tier, by switch; `None` unless they lead to the same switches and choose alike.
     fn ports(&self, tier: std::ops::Range<usize>) -> Option<Vec<Vec<Channel>>> {
         let (network, tables) = (&self.fabric.network, self.fabric.tables());
@@ -79,7 +75,7 @@ impl<'a> Rails<'a> {
         };
         let own = self.first[tier.start]..self.first[tier.end];
         let all: Vec<Vec<Channel>> = own.clone().map(|at| up(Vertex(at))).collect();
-        let most = if tier.start == 2 { self.half() } else { self.levels.spine_up };
+        let most = if tier.start == 2 { self.levels.leaf_up } else { self.levels.spine_up };
         let is_whole = own.zip(&all).all(|(at, ports)| {
             let [first, many] = self.first_above(tier.start, at - self.first[tier.start]);
             let leads = (0..).zip(ports).all(|(port, &channel)| network.to(channel).0 == above + first + port % many);
@@ -188,7 +184,7 @@ impl<'a> Rails<'a> {
             let mut in_group: BTreeMap<[u32; 2], BTreeMap<(u32, u32), f64>> = BTreeMap::new();
             for (rail, host) in rails.clone().flat_map(|rail| (0..self.hosts).map(move |host| (rail, host))) {
                 let (leaf, node) = (host / self.levels.held, Node(host * self.rail.gpus_per_host + rail));
-                if self.half() == 0 {
+                if self.levels.leaf_up == 0 {
                     continue;
                 }
                 let end = self.leaf(rail, leaf);

@@ -3,7 +3,6 @@
 use crate::output::Output;
 use crate::table::{Table, figure};
 use hotlink_bench::Record;
-use hotlink_fabric::catalog::variant;
 use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::price::OVER;
 use hotlink_fabric::spec::ItemKind;
@@ -162,10 +161,14 @@ impl Paper<'_> {
             grid.values[row][size].map_or_else(|| "-".to_owned(), |value| format!("{split}{}{mark}", figure(value)))
         };
         let mut table = self.frame(&quantity.title, shown, cell);
+        // A fabric without prices of this year and currency has no line of dashes.
+        let is_bought = quantity.key.starts_with("cost") || quantity.key.starts_with("power");
+        let is_said = |cells: &[String]| !is_bought || cells[1..].iter().any(|cell| cell != "-");
         table.rows = table
             .rows
             .into_iter()
             .enumerate()
+            .filter(|(_, cells)| is_said(cells))
             .flat_map(|(row, cells)| {
                 // Prices of another year have a table of their own.
                 let ranked = |size: usize| grid.values[row][size].and_then(|_| self.interval(row, size, &quantity.key));
@@ -233,10 +236,13 @@ impl Paper<'_> {
             let cell = self.cell(row, size);
             if cell.get("note").is_some() { "-".to_owned() } else { said(cell) }
         });
-        let has_none =
-            |name: &str| unpriced(name).is_some() && self.cells_of(name).all(|cell| cell.get("prices").is_none());
-        table.rows.retain(|row| has_none(&row[0]));
+        table.rows.retain(|row| self.unpriced(&row[0]).is_some());
         (!table.rows.is_empty()).then_some(table)
+    }
+
+    /// Why a variant has no bill at some size; `None`: it has one, or its fabric has none either.
+    fn unpriced<'c>(&'c self, name: &'c str) -> Option<&'c str> {
+        self.cells_of(name).find_map(|cell| cell.text("unpriced"))
     }
 
     fn cells_of<'c>(&'c self, name: &'c str) -> impl Iterator<Item = &'c Record> {
@@ -302,11 +308,13 @@ impl Paper<'_> {
                 let lists: Vec<String> = lists.map(|(list, date)| format!("{list} of {date}")).collect();
                 let (lists, status) = (lists.join(", and for the rest "), text("prices_status"));
                 notes.push(format!("{name}: prices {lists}, {status}"));
+                let assumed = cells().find_map(|cell| cell.text("prices_assumed"));
+                notes.extend(assumed.map(|assumed| format!("{name}: assumed: {assumed}")));
                 notes.extend(steps_of(name, cells()));
-            } else if cells().any(|cell| cell.get("note").is_none()) {
-                let why = unpriced(name).map_or_else(|| "no prices".to_owned(), |why| format!("no bill: {why}"));
-                notes.push(format!("{name}: {why}"));
+            } else if self.unpriced(name).is_none() && cells().any(|cell| cell.get("note").is_none()) {
+                notes.push(format!("{name}: no prices"));
             }
+            notes.extend(self.unpriced(name).map(|why| format!("{name}: no bill: {why}")));
             notes.extend(split_evenly(cells()).map(|told| format!("{SPLIT} {name}: {told}")));
             let built = cells().filter(|cell| cell.number("nodes_built") > cell.number("nodes")).count();
             if built > 0 {
@@ -325,15 +333,25 @@ impl Paper<'_> {
 
 /// The sizes, of those compared, at which boxes are added: where cost jumps.
 fn steps_of<'a>(name: &str, cells: impl Iterator<Item = &'a Record>) -> Option<String> {
-    let steps = steps(&cells.filter_map(bought).collect::<Vec<_>>());
-    let told = steps.iter().take(MOST_STEPS).map(|(nodes, kind, boxes)| {
-        let kind = if *kind == ItemKind::Enclosure { "enclosures" } else { "switches" };
-        format!("{boxes} {kind} from {nodes} nodes")
-    });
-    let told = told.collect::<Vec<_>>().join(", ");
+    let inventories = cells.filter_map(bought).collect::<Vec<_>>();
+    let steps = steps(&inventories);
+    let told = steps
+        .iter()
+        .take(MOST_STEPS)
+        .map(|(nodes, kind, boxes)| format!("{boxes} {} from {nodes} nodes", boxes_of(*kind)));
+    // What was there before the first step.
+    let first = inventories
+        .first()
+        .zip(steps.first())
+        .map(|(first, (_, kind, _))| format!("{} {} at {} nodes", first.count(*kind), boxes_of(*kind), first.nodes));
+    let told = first.into_iter().chain(told).collect::<Vec<_>>().join(", ");
     let more = steps.len().saturating_sub(MOST_STEPS);
     let rest = if more > 0 { format!(" and {more} steps more") } else { String::new() };
     (!steps.is_empty()).then(|| format!("{name}: {told}{rest}"))
+}
+
+fn boxes_of(kind: ItemKind) -> &'static str {
+    if kind == ItemKind::Enclosure { "enclosures" } else { "switches" }
 }
 
 /// The steps in a series of inventories of growing size: the first number of nodes that takes so many boxes.
@@ -364,34 +382,9 @@ fn range(first: u32, last: u32) -> String {
     if first == last { first.to_string() } else { format!("{first}..{last}") }
 }
 
-/// Why a fabric of this name has no bill where its base has one; `None`: it is no variant.
-fn unpriced(name: &str) -> Option<String> {
-    const LIST: &str = "--prices takes a list of all that the fabric buys (hotlink new prices)";
-    let settings = variant::split(name).1;
-    let ports = settings.iter().find(|(key, _)| ["radix", "ports"].contains(key));
-    match ports {
-        _ if settings.is_empty() => None,
-        _ if variant::is_relinked(&settings) => Some(
-            "the pieces of another link have no price; a fabric file of your own states them (hotlink new fabric). Its \
-             switches keep their ports: --radix sets others"
-                .to_owned(),
-        ),
-        Some((_, ports)) => Some(format!("a switch of {ports} ports has no price; {LIST}")),
-        None => Some(format!("pieces that the fabric itself does not buy have no price; {LIST}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_variant_without_prices_says_why() {
-        assert_eq!(unpriced("qsnet"), None);
-        let radix = unpriced("ib-ndr-fat-tree2:radix=40").unwrap();
-        assert!(radix.starts_with("a switch of 40 ports has no price; --prices"), "{radix}");
-        assert!(unpriced("ib-ndr-fat-tree2:radix=40:link=infiniband-hdr").unwrap().contains("another link"));
-    }
 
     #[test]
     fn sizes_of_an_even_split_are_named() {

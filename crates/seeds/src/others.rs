@@ -6,7 +6,7 @@
 use crate::evidence::Evidence;
 use crate::run::Question;
 use crate::{Report, Row};
-use hotlink_fabric::catalog::{Asked, Claim, Library, Mistake, Origin, Published};
+use hotlink_fabric::catalog::{Asked, Claim, Library, Mistake, MistakeKind, Origin, Published};
 use hotlink_questions::Simulation;
 use hotlink_study::{Error, Unwatched};
 use rayon::prelude::*;
@@ -41,7 +41,15 @@ pub fn check(file: &Published) -> Vec<Mistake> {
         let asked = claim.asked.as_ref()?;
         let wrong = |key: &str, error: Error| {
             let (key, what) = (format!("claim.{}.{key}", claim.id), error.to_string());
-            Mistake { file: file.file.clone(), line: asked.line, column: 1, key, what, allowed: String::new() }
+            Mistake {
+                file: file.file.clone(),
+                line: asked.line,
+                column: 1,
+                key,
+                what,
+                allowed: String::new(),
+                kind: MistakeKind::Other,
+            }
         };
         let words = |key: &str, command: &String| {
             parsed(command).and_then(|asked| asked.request().map(drop)).err().map(|error| wrong(key, error))

@@ -5,9 +5,9 @@
 //! ports of a switch (18; 6 makes a small one). `--write FOLDER` writes the dumps there and ends.
 
 use hotlink_bound::Limited;
-use hotlink_fabric::deadlock;
 use hotlink_fabric::spec::Capacities;
 use hotlink_fabric::traffic::Traffic;
+use hotlink_load::deadlock;
 use hotlink_site::concurrent;
 use hotlink_site::{self as site, Failures, Job, propose, write_lfts};
 use std::fmt::Write as _;

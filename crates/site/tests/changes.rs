@@ -2,12 +2,12 @@
 
 mod made;
 
+use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Node, Resource};
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::routing::Routing;
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{Fabric, deadlock};
-use hotlink_load::{Load, count_reachable};
+use hotlink_load::{Load, count_reachable, deadlock};
 use hotlink_site::concurrent;
 use hotlink_site::{Failures, Job, Part, Site, kind, tables, write_lfts};
 use made::network;

@@ -1,8 +1,8 @@
 //! Virtual lanes decide whether routes can deadlock: real dumps of a ring of five switches under OpenSM's dfsssp
 //! (`tools/site/dumps torus:x=5,y=1 --engine dfsssp --levels`), and what is refused.
 
-use hotlink_fabric::deadlock::{self, Report};
 use hotlink_fabric::routing::{Routing, State, Trip};
+use hotlink_load::deadlock::{self, Report};
 use hotlink_site as site;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

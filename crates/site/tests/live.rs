@@ -2,9 +2,10 @@
 //! Debian's ibsim-utils, opensm, infiniband-diags and ibutils; `make test` installs them and sets
 //! `HOTLINK_TEST_IB=all`. Without it the test asks nothing of a machine that lacks them.
 
+use hotlink_fabric::Fabric;
 use hotlink_fabric::network::Channel;
 use hotlink_fabric::routing::Routing;
-use hotlink_fabric::{Fabric, deadlock};
+use hotlink_load::deadlock;
 use hotlink_site as site;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use crate::{Source, Unwatched, Watch, explain};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::{Library, nearest, status_name, variant};
 use hotlink_fabric::inventory::Inventory;
-use hotlink_fabric::price::{Bill, PriceList};
+use hotlink_fabric::price::{Bill, PriceError, PriceList};
 use hotlink_fabric::spec::{FabricSpec, ItemKind};
 use hotlink_fabric::{Fabric, input};
 use std::cell::OnceCell;
@@ -26,26 +26,29 @@ pub struct Priced {
 }
 
 impl Priced {
-    /// With the catalog's prices, overridden by those of `own`.
+    /// With the catalog's prices, overridden by those of `own`; of a variant, those of what it buys.
+    ///
+    /// # Errors
+    /// A list is not sound, or does not fit the fabric.
     pub fn new(source: Source, own: Option<&Path>) -> Result<Priced, Error> {
         let open =
             |name: &str| Library::user().price_list(name).map_err(|mistakes| Error::Input(explain(name, &mistakes)));
         let own = own.map(|path| open(&as_path(&path.to_string_lossy()))).transpose()?;
-        let prices = source.spec().prices.as_ref();
-        if let (None, Some(own)) = (prices, &own)
-            && let Some(prices) = variant::prices(&Library::user(), source.name(), own)
-        {
-            let source = source.varied(FabricSpec { prices: Some(prices), ..source.spec().clone() });
-            return Ok(Priced { source, list: Some(own.clone()) });
-        }
-        let list = match (prices.map(|prices| open(&prices.list)).transpose()?, own) {
-            (Some(list), Some(own)) => {
+        let Some(prices) = source.spec().prices.as_ref() else { return Ok(Priced { source, list: None }) };
+        let list = match (prices.list.is_empty(), own) {
+            // No list of the catalog has pieces of a variant's link.
+            (true, None) => return Ok(Priced { source, list: None }),
+            (true, Some(own)) => own,
+            (false, None) => open(&prices.list)?,
+            (false, Some(own)) => {
+                let list = open(&prices.list)?;
                 check_own(&list, &own, source.spec())?;
-                Some(list.overridden_by(own))
+                list.overridden_by(own)
             }
-            (list, _) => list,
         };
-        Ok(Priced { source, list })
+        let (list, prices) = list.fitted(prices);
+        let source = source.varied(FabricSpec { prices: Some(prices), ..source.spec().clone() });
+        Ok(Priced { source, list: Some(list) })
     }
 
     /// The same prices for another fabric.
@@ -59,13 +62,38 @@ impl Priced {
         self.list.as_ref()
     }
 
-    /// The cost of `inventory`; `None`: the fabric has no prices.
+    /// What `inventory` costs; `None`: the fabric has no prices, or pieces that no list prices.
     ///
     /// # Errors
-    /// The list lacks an item, or the sum is too large.
+    /// The list lacks an item that the fabric names, or the sum is too large.
     pub fn bill(&self, inventory: &Inventory) -> Result<Option<Bill>, String> {
-        let (Some(list), Some(prices)) = (&self.list, &self.source.spec().prices) else { return Ok(None) };
-        list.bill(prices, inventory).map(Some).map_err(|error| error.to_string())
+        match self.billed(inventory) {
+            Some(Err(PriceError::Unpriced { .. })) | None => Ok(None),
+            Some(bill) => bill.map(Some).map_err(|error| error.to_string()),
+        }
+    }
+
+    fn billed(&self, inventory: &Inventory) -> Option<Result<Bill, PriceError>> {
+        Some(self.list.as_ref()?.bill(self.source.spec().prices.as_ref()?, inventory))
+    }
+
+    /// Why a variant has no bill, with what would give it one; `None`: its fabric has no prices itself.
+    fn unpriced(&self, inventory: &Inventory) -> Option<String> {
+        const REST: &str = "pieces that the fabric itself does not buy have no price; a fabric file of your own names \
+                            them (hotlink new fabric)";
+        match (self.source.spec().prices.as_ref(), &self.list) {
+            (Some(prices), None) => {
+                // As a list without items tells it.
+                let empty = PriceList::default();
+                Some(empty.bill(prices, inventory).err()?.to_string())
+            }
+            (Some(_), Some(_)) => Some(self.billed(inventory)?.err()?.to_string()),
+            (None, _) => {
+                let (base, settings) = variant::split(self.source.name());
+                let has = || Library::user().fabric(base).is_ok_and(|base| base.spec.prices.is_some());
+                (!settings.is_empty() && has()).then(|| REST.to_owned())
+            }
+        }
     }
 
     /// Adds what `fabric` consists of, and what that costs.
@@ -79,7 +107,10 @@ impl Priced {
                 record.set(key, *count);
             }
         }
-        let Some(bill) = self.bill(&inventory)? else { return Ok(()) };
+        let Some(bill) = self.bill(&inventory)? else {
+            self.unpriced(&inventory).into_iter().for_each(|why| record.set("unpriced", why));
+            return Ok(());
+        };
         let currency = &bill.currency;
         record.set(&format!("cost_{currency}"), bill.total.units());
         for (key, watts) in
@@ -106,6 +137,9 @@ impl Priced {
         record.set("prices_date", bill.date.as_str());
         record.set("prices_year", bill.year.as_str());
         record.set("prices_status", status_name(bill.status));
+        if !bill.assumed.is_empty() {
+            record.set("prices_assumed", bill.assumed.join("; "));
+        }
         Ok(())
     }
 }
@@ -113,7 +147,9 @@ impl Priced {
 /// Refuses the user's own list if some of its prices would not be used. Such prices are items that nothing buys. A list
 /// in another currency must also hold everything that `spec` buys.
 fn check_own(list: &PriceList, own: &PriceList, spec: &FabricSpec) -> Result<(), Error> {
-    let bought: Vec<&String> = spec.prices.iter().flat_map(|prices| prices.bought()).collect();
+    // Of a variant, whose pieces have other items, a bill says what is missing.
+    let whole = spec.prices.iter().filter(|prices| prices.varied.is_none());
+    let bought: Vec<&String> = whole.flat_map(|prices| prices.bought()).collect();
     let missing: Vec<&str> =
         bought.iter().filter(|item| !own.items.contains_key(**item)).map(|item| item.as_str()).collect();
     if own.currency != list.currency && !missing.is_empty() {
@@ -133,7 +169,9 @@ fn check_own(list: &PriceList, own: &PriceList, spec: &FabricSpec) -> Result<(),
     let mut known: Vec<String> = lists.flat_map(|list| list.items.into_keys()).collect();
     known.extend(list.items.keys().cloned());
     known.extend(bought.into_iter().cloned());
-    if let Some(item) = own.items.keys().find(|item| !known.contains(item)) {
+    // An item that says what it is of is bought by variants.
+    let is_known = |item: &String| known.contains(item) || own.items[item].link.is_some();
+    if let Some(item) = own.items.keys().find(|item| !is_known(item)) {
         let near = nearest(item, known.iter().map(String::as_str));
         let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         let what = format!("price list {}: item.{item}: no fabric buys it{near}", own.name);

@@ -11,8 +11,8 @@ use hotlink_fabric::network::{Resource, Vertex};
 use hotlink_fabric::routing;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
-use hotlink_fabric::{Fabric, deadlock, forms};
-use hotlink_load::{Load, Serial, split::SwitchSplit};
+use hotlink_fabric::{Fabric, forms};
+use hotlink_load::{Load, Serial, deadlock, split::SwitchSplit};
 
 /// The pattern on a fabric, and the rates by which its resources count.
 #[derive(Clone, Debug)]

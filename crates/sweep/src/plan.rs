@@ -1,7 +1,7 @@
 //! A plan: studies in TOML, each a verb and its options, expanded to one command line a cell.
 
 use crate::commands::{Commands, Named, Refusal, Takes};
-use hotlink_fabric::catalog::{Lines, Mistake, nearest};
+use hotlink_fabric::catalog::{Lines, Mistake, MistakeKind, nearest};
 use hotlink_study::values::{Counts, MOST_VALUES, Numbers, Size, Sizes};
 use std::ops::Range;
 use toml::Spanned;
@@ -82,7 +82,15 @@ impl Reader<'_> {
     fn wrong(&mut self, span: Range<usize>, key: &str, what: impl Into<String>, allowed: impl Into<String>) {
         let (line, column) = self.lines.place(&span);
         let (file, key) = (self.file.to_owned(), key.to_owned());
-        self.mistakes.push(Mistake { file, line, column, key, what: what.into(), allowed: allowed.into() });
+        self.mistakes.push(Mistake {
+            file,
+            line,
+            column,
+            key,
+            what: what.into(),
+            allowed: allowed.into(),
+            kind: MistakeKind::Other,
+        });
     }
 
     fn studies(&mut self, root: &DeTable<'_>, cells: &mut Vec<Cell>) {

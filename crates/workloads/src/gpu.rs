@@ -59,9 +59,13 @@ pub(crate) fn switch_reduces(spec: &FabricSpec) -> Option<bool> {
 /// # Errors
 /// Its file says that it does, and not how fast.
 pub(crate) fn switch_share(spec: &FabricSpec) -> Result<Option<f64>, String> {
-    let reduces = switch_reduces(spec).unwrap_or(false);
-    let share = reduces.then(|| Inputs::new(spec).require("gpu_switch_share")).transpose();
-    share.map(|share| share.map(|share| share.clamp(LEAST_SHARE, 1.0))).map_err(|missing| missing.to_string())
+    switch_reduces(spec).unwrap_or(false).then(|| share_of_combining(spec)).transpose()
+}
+
+/// That share, of a switch that does both.
+fn share_of_combining(spec: &FabricSpec) -> Result<f64, String> {
+    let share = Inputs::new(spec).require("gpu_switch_share").map_err(|missing| missing.to_string())?;
+    Ok(share.clamp(LEAST_SHARE, 1.0))
 }
 
 /// The least that such a share can be.
@@ -100,7 +104,7 @@ impl Gpus {
                 copy_ps_per_byte: per_byte(value("gpu_copy_rate")?),
                 proxy_ps: value("gpu_proxy_time")?.round() as u64,
                 switch_launch_ps: by_switch("gpu_switch_launch_time", 0.0)?.round() as u64,
-                switch_extra: 1.0 / by_switch("gpu_switch_share", 1.0)?.clamp(LEAST_SHARE, 1.0) - 1.0,
+                switch_extra: if switch_reduces { 1.0 / share_of_combining(spec)? - 1.0 } else { 0.0 },
                 switch_chunk: by_switch("gpu_switch_chunk", 0.0)?.round() as u64,
             },
             switch_reduces,

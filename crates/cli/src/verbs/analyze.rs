@@ -81,6 +81,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         .into_iter()
         .chain(unreachable(&rows))
         .chain(split_evenly(rows.iter()))
+        .chain(averaged(&rows))
         .chain(unanswered)
         .chain(notes)
         .collect();
@@ -94,6 +95,19 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     }
     output.push_all(resources);
     Ok(())
+}
+
+/// What an average beyond the injection limit means: no node gets it.
+fn averaged(rows: &[Record]) -> Option<String> {
+    let is_beyond = |row: &Record| {
+        let ends = row.number("average_bandwidth_per_node_MBps").zip(row.number("injection_per_node_MBps"));
+        ends.is_some_and(|(average, injection)| average > injection)
+    };
+    rows.iter().any(is_beyond).then(|| {
+        "links averaged: what the links between switches would allow if all carried the average. Beyond the node's own \
+         injection limit no node gets it: a better routing would reach the injection limit"
+            .to_owned()
+    })
 }
 
 /// Pairs that were left out, since they have no route.

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use hotlink_bench::Record;
-use hotlink_fabric::catalog::{Kind, Library, Mistake, one_a_line};
+use hotlink_fabric::catalog::{Kind, Library, one_a_line};
 use hotlink_paper::{Output, Table};
 use hotlink_study::catalogued::{self, derived, head, kind_name};
 use hotlink_study::uses::Uses;
@@ -134,17 +134,6 @@ fn show(library: &Library, name: &str, why: bool, output: &mut Output) -> Result
     Ok(())
 }
 
-/// A file of another kind, recognised by a key that no fabric has. Its report must not list what a fabric would need.
-fn other(file: &str, mistakes: &[Mistake]) -> Option<Mistake> {
-    const OTHERS: [(&str, &str, &str); 3] = [
-        ("study", "a plan of studies", "hotlink sweep FILE --list"),
-        ("job", "a plan of jobs", "hotlink simulate jobs FILE"),
-        ("require", "a list of requirements", "hotlink report RESULTS --require FILE"),
-    ];
-    let (_, what, command) = OTHERS.iter().find(|(key, ..)| mistakes.iter().any(|mistake| mistake.key == *key))?;
-    Some(Mistake::of_file(file, format!("is {what}, which `{command}` checks"), "fabrics, parts and prices"))
-}
-
 fn check(library: &Library, files: &[String], output: &mut Output) -> Result<(), Failure> {
     let (mut mistakes, mut wrong) = (Vec::new(), 0);
     for file in files {
@@ -158,7 +147,7 @@ fn check(library: &Library, files: &[String], output: &mut Output) -> Result<(),
             }
             Err(told) => {
                 wrong += 1;
-                mistakes.extend(other(file, &told).map_or(told, |other| vec![other]));
+                mistakes.extend(told);
             }
         }
     }

@@ -129,19 +129,19 @@ impl RoutesArgs {
 /// Changes to the fabric's file.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct VariantArgs {
-    /// Change the ratio of a leaf switch's ports to nodes and its ports to other switches, such as 2 or 2:1. A ratio of 2
-    /// leaves half of the full bisection.
+    /// Change the ratio of a leaf switch's ports to nodes and its ports to other switches, such as 2 or 2:1, in trees and
+    /// rails. A ratio of 2 leaves half of the full bisection.
     #[arg(long, value_name = "RATIO")]
     oversubscription: Option<Ratio>,
-    /// Change the number of ports of a switch. A switch of another number has no price in the catalog: --prices, where a
-    /// verb has it, gives one.
+    /// Change the number of ports of a switch. Where no list prices such a switch, a port is assumed to cost what
+    /// one of the fabric's switch costs, within an interval that the list states.
     #[arg(long, value_name = "PORTS")]
     radix: Option<u32>,
     /// Build at most this many levels of switches. [default: the fabric's]
     #[arg(long, value_name = "COUNT")]
     levels: Option<u32>,
-    /// Change the links to this part of the catalog (such as infiniband-ndr or ethernet-400g). Rates and latencies of
-    /// links and switches change with it. Prices are left out.
+    /// Change the links to this part of the catalog (infiniband-ndr, ethernet-400g, ...). Rates and latencies of links
+    /// and switches change with it. Adapters, cables and switches are bought at that link's prices, where a list has them.
     #[arg(long, value_name = "PART")]
     link: Option<String>,
 }

@@ -192,12 +192,12 @@ fn tables_of_a_comparison_say_what_is_there() {
         many.contains("sci-torus2d gives each node more bandwidth than sci-ring.") && many.contains(said),
         "{many}"
     );
-    let variant = place.run("compare ib-ndr-fat-tree2 --radix 32 --nodes 64,512").status(0).out();
+    let variant = place.run("compare ib-ndr-fat-tree2 --radix 32 --link infiniband-hdr --nodes 64,512").status(0).out();
     for said in [
         "Switches + cables of what has no bill",
         "6 + 128",
         "48 + 1024",
-        "ib-ndr-fat-tree2:radix=32: no bill: a switch of 32 ports has no price; --prices",
+        "ib-ndr-fat-tree2:radix=32:link=infiniband-hdr: no bill: no price of nic, switch of 32 ports,",
     ] {
         assert!(variant.contains(said), "{said}: {variant}");
     }
@@ -346,25 +346,39 @@ fn prices_are_a_list_of_the_catalog_or_a_file_that_goes_before_it() {
 }
 
 #[test]
-fn a_variant_with_other_switches_has_counts_and_the_prices_of_a_whole_list() {
+fn a_variant_with_other_switches_has_a_bill_that_says_what_it_assumes() {
     let place = Place::new("variant-prices");
-    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/prices/estimate-2025.toml");
-    let text = std::fs::read_to_string(catalog).unwrap();
-    std::fs::write(place.path().join("whole.toml"), &text).unwrap();
-    std::fs::write(place.path().join("part.toml"), text.replace("[item.ndr-switch]", "[item.ndr-switch-40]")).unwrap();
     let of = |options: &str| {
-        let records = place.run(&format!("compare ib-ndr-fat-tree2 --radix 40 --nodes 100 --json{options}")).records();
+        let records = place.run(&format!("compare ib-ndr-fat-tree2 --nodes 100 --json {options}")).records();
         with(&records, "kind", "fabric")[0].clone()
     };
     // Five leaves of 20 hosts, under spines of 40 ports: 100 cables up.
-    let counted = of("");
-    assert_eq!(
-        (&counted["nics"], &counted["switch_cables"], &counted["cost_USD"]),
-        (&100.into(), &100.into(), &Value::Null)
+    let assumed = of("--radix 40");
+    assert_eq!((&assumed["nics"], &assumed["switch_cables"]), (&100.into(), &100.into()));
+    assert!(assumed["prices_assumed"].as_str().unwrap().contains("40/64 of ndr-switch"), "{assumed}");
+    let cost = |told: &Value, key: &str| told[format!("cost_USD{key}")].as_f64().unwrap();
+    let priced = |told: &Value| (told["switches"].as_f64().unwrap(), cost(told, ""));
+    let (switches, total) = priced(&assumed);
+    assert!(cost(&assumed, "_low") < total && total < cost(&assumed, "_high"), "{assumed}");
+    // The template has a switch of 40 ports, and prices of its own for two more items.
+    std::fs::write(place.path().join("own.toml"), place.run("new prices").status(0).out()).unwrap();
+    let own = of("--radix 40 --prices own.toml");
+    assert_eq!((&own["prices_assumed"], &own["prices"]), (&Value::Null, &"our-quotation over estimate-2025".into()));
+    let expected = 100.0 * 1650.0 + switches * 19_000.0 + 100.0 * 200.0 + 100.0 * 1450.0;
+    assert_eq!(priced(&own), (switches, expected));
+    // Another link's pieces, where the catalog prices them, and where nothing does.
+    assert_eq!(of("--link ethernet-400g")["prices"], "estimate-2025");
+    let none = of("--link infiniband-hdr");
+    assert_eq!((&none["cost_USD"], &none["nics"]), (&Value::Null, &100.into()));
+    let why = none["unpriced"].as_str().unwrap();
+    assert!(
+        why.starts_with("no price of nic, switch of 64 ports, cable_node, cable_switch of infiniband-hdr"),
+        "{why}"
     );
-    assert_eq!(of(" --prices part.toml")["cost_USD"], Value::Null);
-    let priced = of(" --prices whole.toml");
-    assert!(priced["cost_USD"].as_f64().unwrap() > 0.0 && priced["switches"] == counted["switches"], "{priced}");
+    let rails = place.run("compare hgx-h100-pod --nodes 1024 --oversubscription 2:1 --json").records();
+    let rails = with(&rails, "kind", "fabric")[0].clone();
+    assert_eq!((&rails["fabric"], &rails["switches"]), (&"hgx-h100-pod:oversubscription=2".into(), &43.into()));
+    assert!(cost(&rails, "") > 0.0, "{rails}");
 }
 
 /// Bash's offers for the last word of a line.

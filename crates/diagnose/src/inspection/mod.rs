@@ -16,14 +16,14 @@ pub use reroute::{Rerouted, reroute};
 
 use hotlink_bench::Record;
 use hotlink_bound::Limited;
+use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::role_key;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::routing::Routing;
 use hotlink_fabric::spec::{Capacities, Status, Value};
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::units::Rate;
-use hotlink_fabric::{Fabric, deadlock};
-use hotlink_load::Load;
+use hotlink_load::{Load, deadlock};
 use hotlink_site::{Pattern, Site, concurrent};
 use hotlink_study::parallel;
 use hotlink_study::{Error, Source, Watch};

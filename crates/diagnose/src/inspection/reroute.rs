@@ -2,8 +2,8 @@
 
 use super::{OWN_TABLES, Question, STEPS, View, fabric_of, permutations, shifts, site_of};
 use hotlink_bench::Record;
-use hotlink_fabric::deadlock;
 use hotlink_fabric::traffic::Traffic;
+use hotlink_load::deadlock;
 use hotlink_site::concurrent;
 use hotlink_site::{Proposal, Site, Tables, propose, write_lfts};
 use hotlink_study::{Error, Source, Watch};

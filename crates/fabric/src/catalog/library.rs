@@ -3,7 +3,7 @@
 use super::price_list::{parse_price_list, read_price_list};
 use super::published::{self, Published};
 use super::read::{Parts, References, Stated, read_fabric, read_part};
-use super::variant;
+use super::{other, variant};
 use crate::input;
 use crate::price::PriceList;
 use crate::sheet::{Entry, Mistake, Sheet, Table, nearest, unknown};
@@ -175,7 +175,13 @@ impl Library {
             let begun = names.iter().copied().filter(begins).collect::<Vec<_>>().join("`, `");
             let near = if begun.is_empty() { nearest(name_or_path, names.iter().copied()) } else { Some(&*begun) };
             let (what, allowed) = match near {
-                _ if name_or_path.contains(',') => ("is a list, where one name is due".to_owned(), LISTED.to_owned()),
+                _ if name_or_path.contains(',') => {
+                    let several = name_or_path.replace(',', " ");
+                    (
+                        format!("is a list, where one name is due; `hotlink compare {several}` takes several"),
+                        LISTED.to_owned(),
+                    )
+                }
                 Some(near) => (format!("not in the catalog; did you mean `{near}`?"), LISTED.to_owned()),
                 None => ("not in the catalog".to_owned(), format!("a path, or one of {}", names.join(", "))),
             };
@@ -195,19 +201,10 @@ impl Library {
             return Ok(loaded);
         }
         let text = variant::text(self, name_or_path, &text, &settings)?;
-        let kind = loaded.spec.topology.kind();
-        // Its lines are those of no file.
-        let unplaced = |mistake: Mistake| match mistake.key.strip_prefix("topology.") {
-            Some(key) if mistake.what == "unknown key" => {
-                Mistake::of_file(name_or_path, format!("the topology {kind} has no {key} to change"), mistake.allowed)
-            }
-            _ => Mistake { line: 0, column: 0, ..mistake },
-        };
+        let unplaced = |mistake| variant::unplaced(name_or_path, &loaded.spec.topology, mistake);
         let varied = self.parse_fabric(name_or_path, &text);
         let mut varied = varied.map_err(|mistakes| mistakes.into_iter().map(unplaced).collect::<Vec<_>>())?;
-        if variant::is_repriced(&loaded.spec, &varied.spec, &settings) {
-            varied.spec.prices = None;
-        }
+        varied.spec.prices = variant::prices(self, &loaded, &varied, &settings);
         Ok(varied)
     }
 
@@ -216,6 +213,9 @@ impl Library {
     /// # Errors
     /// Every mistake of the text and of the parts it names.
     pub fn parse_fabric(&self, file: &str, text: &str) -> Result<Loaded, Vec<Mistake>> {
+        if let Some(other) = other::mistake(file, text) {
+            return Err(vec![other]);
+        }
         let sheet = Sheet::new(file, text);
         let mut lookup = Lookup { library: self, entries: BTreeMap::new(), mistakes: Vec::new(), parts: Vec::new() };
         let spec = read_fabric(&sheet, &mut lookup);

@@ -11,6 +11,7 @@
 
 mod barrier;
 mod library;
+mod other;
 mod price_list;
 mod published;
 mod read;
@@ -19,11 +20,11 @@ pub mod variant;
 pub mod vocabulary;
 mod write;
 
-pub use crate::sheet::{Entry, Lines, Mistake, nearest, one_a_line, status_name, unit};
+pub use crate::sheet::{Entry, Lines, Mistake, MistakeKind, nearest, one_a_line, status_name, unit};
 pub use library::{Described, Kind, Library, Listed, Loaded, parse_part};
 pub use price_list::parse_price_list;
 pub use published::{Asked, Claim, Origin, Published, UNITS, parse as parse_published};
-pub use read::{Parts, role_key, role_named, routing_key};
+pub use read::{Parts, item_key, role_key, role_named, routing_key};
 pub use write::{host_to_toml, to_toml};
 
 use crate::spec::FabricSpec;

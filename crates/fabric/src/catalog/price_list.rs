@@ -1,9 +1,12 @@
 //! Price lists: `catalog/prices/` and a user's own file of the same form.
 
+use super::read::ITEMS;
 use crate::price::{PriceItem, PriceList};
 use crate::sheet::Mistake;
 use crate::sheet::unit::Dimension;
 use crate::sheet::{Entry, Sheet, Table};
+use crate::terms::ItemKind;
+use crate::topology::MAX_PORTS;
 use crate::units::Money;
 use std::collections::BTreeMap;
 
@@ -60,8 +63,42 @@ fn cents(units: f64) -> Money {
     Money((units * 100.0).round() as i64)
 }
 
+/// What links an item is for, which of their pieces it is, and the ports of a switch.
+fn read_pieces(table: &Table<'_>) -> (Option<String>, Vec<ItemKind>, Option<u32>) {
+    let kinds = ITEMS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let mut pieces = Vec::new();
+    for (name, _) in table.texts("pieces") {
+        match ITEMS.iter().find(|(known, _)| *known == name) {
+            Some((_, kind)) => pieces.push(*kind),
+            None => table.wrong("pieces", format!("{name:?} is no kind of piece"), &*kinds),
+        }
+    }
+    let (link, ports) = (table.text_opt("link"), table.count_opt("ports", 1..=MAX_PORTS));
+    if link.is_some() == pieces.is_empty() {
+        let what = "a piece of certain links states both which links and what it is of them";
+        table.wrong("link", what, format!("link = \"infiniband-ndr\" with pieces = [...] of {kinds}"));
+    }
+    if ports.is_some() && !pieces.contains(&ItemKind::Switch) {
+        table.wrong("ports", "only a switch has ports", "pieces = [\"switch\"]");
+    }
+    (link, pieces, ports)
+}
+
+/// A value with the ends of its range, as far as it states them.
+fn within(table: &Table<'_>, key: &str, units: &[(&str, f64)], most: f64) -> Option<[f64; 3]> {
+    let ends = |value: &Table<'_>| ["low", "high"].map(|end| value.number_opt(end, 0.0..=most));
+    let (value, [low, high]) = table.value_of(key, units, 0.0..=most, ends)?;
+    let value = value?.value;
+    let range = [value, low.unwrap_or(value), high.unwrap_or(value)];
+    if !(range[1]..=range[2]).contains(&value) {
+        table.wrong(key, "the value is outside its own range", "low <= value <= high");
+    }
+    Some(range)
+}
+
 fn read_item(table: Table<'_>, currency: &str) -> Option<PriceItem> {
     let title = table.text("title");
+    let (link, pieces, ports) = read_pieces(&table);
     if !table.has("price") {
         table.wrong("price", "is missing", "{ value = ..., unit = ..., source = ..., status = ... }");
     }
@@ -69,17 +106,8 @@ fn read_item(table: Table<'_>, currency: &str) -> Option<PriceItem> {
         (price.number_opt("low", 0.0..=MOST), price.number_opt("high", 0.0..=MOST))
     });
     let length = table.value_opt("length", Dimension::Length, 0.0..=1e5);
-    let power = table.value_of("power", &[("W", 1.0)], 0.0..=1e6, |power| {
-        (power.number_opt("low", 0.0..=1e6), power.number_opt("high", 0.0..=1e6))
-    });
-    let power = power.and_then(|(value, (low, high))| {
-        let watts = value?.value;
-        let range = [watts, low.unwrap_or(watts), high.unwrap_or(watts)];
-        if !(range[1]..=range[2]).contains(&watts) {
-            table.wrong("power", "the value is outside its own range", "low <= value <= high");
-        }
-        Some(range)
-    });
+    let power = within(&table, "power", &[("W", 1.0)], 1e6);
+    let other_ports = within(&table, "other_ports", Dimension::Ratio.units(), 100.0);
     let (value, (low, high)) = price?;
     if let Some(value) = &value
         && (low.is_some_and(|low| low > value.value) || high.is_some_and(|high| high < value.value))
@@ -96,5 +124,6 @@ fn read_item(table: Table<'_>, currency: &str) -> Option<PriceItem> {
     }
     table.finish();
     let (low, high) = (low.map(cents), high.map(cents));
-    Some(PriceItem { title: title?, price: value?.map(cents), low, high, length, power })
+    let (title, price) = (title?, value?.map(cents));
+    Some(PriceItem { title, price, low, high, length, power, link, pieces, ports, other_ports, assumed: None })
 }

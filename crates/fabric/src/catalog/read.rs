@@ -14,6 +14,7 @@ use crate::spec::{
     FabricSpec, ItemKind, Origin, PacketSpec, PriceRef, ResourceSpec, Role, RoutingSpec, Short, TopologySpec, Value,
 };
 use crate::technology::{self, Technology};
+use crate::topology::CubeSpec;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -62,7 +63,7 @@ pub fn role_key(role: Role) -> &'static str {
 }
 
 /// Names of [`ItemKind`] in files.
-pub(super) const ITEMS: &[(&str, ItemKind)] = &[
+pub(crate) const ITEMS: &[(&str, ItemKind)] = &[
     ("nic", ItemKind::Nic),
     ("switch", ItemKind::Switch),
     ("enclosure", ItemKind::Enclosure),
@@ -70,6 +71,11 @@ pub(super) const ITEMS: &[(&str, ItemKind)] = &[
     ("cable_switch", ItemKind::CableSwitch),
     ("cable_global", ItemKind::CableGlobal),
 ];
+
+/// What files call a kind of piece.
+pub fn item_key(kind: ItemKind) -> &'static str {
+    ITEMS.iter().find(|(_, own)| *own == kind).map_or("", |(name, _)| name)
+}
 
 /// What parts describe, and whether such a part must state its technology.
 const PART_KINDS: &[(&str, bool)] =
@@ -332,6 +338,13 @@ pub(super) fn read_fabric(sheet: &Sheet<'_>, references: &mut dyn References) ->
     let (has_barrier, barrier) = (root.has("barrier"), root.table_opt("barrier").and_then(read_barrier));
     let (has_reduction, reduction) = (root.has("reduction"), root.table_opt("reduction").and_then(read_reduction));
     let prices = root.table_opt("prices").and_then(|table| read_prices(sheet, table, references));
+    let is_b_link = |topology: &TopologySpec| topology.get::<CubeSpec>().is_some_and(|cube| cube.b_link);
+    if prices.as_ref().is_some_and(|prices| prices.items.contains_key(&ItemKind::Switch))
+        && shape.as_ref().is_some_and(|(topology, _)| is_b_link(topology))
+    {
+        let what = "the rings of a cube with b_link have no switches to buy";
+        root.wrong("prices.switch", what, "nic, and cable_node for each ring of a node");
+    }
     if let Some((topology, _)) = shape.as_ref().filter(|_| !sheet.told("topology")) {
         check_buildable(&root, topology);
     }
@@ -400,7 +413,7 @@ fn read_prices(sheet: &Sheet<'_>, table: Table<'_>, references: &mut dyn Referen
         item.map(|item| Short { item, pieces })
     });
     table.finish();
-    Some(PriceRef { list: list?, items, short: short.flatten() })
+    Some(PriceRef { list: list?, items, short: short.flatten(), varied: None })
 }
 
 /// Refuses a topology that holds no number of nodes up to 64: what `analyze` would refuse at any size.

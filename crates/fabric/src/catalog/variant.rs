@@ -3,14 +3,19 @@
 //! A variant is named by its fabric and its changes: `ib-ndr-fat-tree2:oversubscription=2:levels=3`. It can stand
 //! wherever a fabric is named, and results carry its name.
 
-use super::library::Library;
-use crate::price::PriceList;
-use crate::sheet::Mistake;
-use crate::spec::{FabricSpec, ItemKind, PriceRef};
+use super::library::{Library, Loaded};
+use crate::sheet::{Mistake, MistakeKind};
+use crate::spec::{ItemKind, PriceRef, TopologySpec, Varied};
+use crate::topology::CubeSpec;
+use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// The key of a variant's values, in addition to the keys of the topology.
 const LINK: &str = "link";
+/// Keys that are options of the command, too.
+const OPTIONS: [&str; 3] = ["oversubscription", "radix", "levels"];
+/// The key whose value is a ratio.
+const RATIO_KEY: &str = "oversubscription";
 /// Keys of `[topology]` that say what it is, not how large.
 const FIXED: [&str; 3] = ["kind", "source", "status"];
 
@@ -76,12 +81,14 @@ pub(super) fn text(
 ) -> Result<String, Vec<Mistake>> {
     let wrong = |what: String, allowed: &str| vec![Mistake::of_file(name, what, allowed)];
     let mut table: Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned(), ""))?;
+    let mut told: Vec<(&str, String)> = Vec::new();
     for (at, &(key, value)) in settings.iter().enumerate() {
         if settings[..at].iter().any(|(other, _)| *other == key) {
             return Err(wrong(format!("{key}: is said twice"), "each setting once, in the name or as an option"));
         }
         if key == LINK {
             relink(library, name, &mut table, value)?;
+            told.push((key, value.to_owned()));
             continue;
         }
         let topology = table.get_mut("topology").and_then(Value::as_table_mut);
@@ -90,59 +97,81 @@ pub(super) fn text(
         if FIXED.contains(&key) {
             return Err(wrong(format!("{key}: a variant has its fabric's own"), "counts of the topology, or link"));
         }
-        let is_ratio = key == "oversubscription" && value.contains(':');
-        let number = if is_ratio { ratio(value).map(|ratio| ratio.to_string()) } else { Ok(value.to_owned()) };
+        // A ratio has one name, however it is written.
+        let number = if key == RATIO_KEY { ratio(value).map(|ratio| ratio.to_string()) } else { Ok(value.to_owned()) };
         let allowed = "a number, a ratio such as 2:1, true or false, or a list such as [8, 3, 6]";
-        let number = number.map_err(|what| wrong(format!("{key} = {what}"), allowed))?;
+        let number = number.map_err(|what| wrong(format!("{key} = {what}"), RATIO))?;
+        told.push((key, number.clone()));
         let number = format!("value = {number}").parse::<Table>().ok().and_then(|mut line| line.remove("value"));
         let number = number.ok_or_else(|| wrong(format!("{key} = {value}: is no number"), allowed))?;
         topology.insert(key.to_owned(), number);
         let source = topology.get("source").and_then(Value::as_str).unwrap_or_default();
-        topology.insert("source".to_owned(), Value::String(format!("{source}; {key} = {value} as asked")));
+        topology.insert("source".to_owned(), Value::String(format!("{source}; {key} = {} as asked", told[at].1)));
         topology.insert("status".to_owned(), Value::String("estimated".to_owned()));
     }
-    let told: Vec<String> = settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
     let title = table.get("title").and_then(Value::as_str).unwrap_or_default();
     // A part says nothing of switches: how many ports they have stays the fabric's.
     let has = |key: &str| table.get("topology").is_some_and(|topology| topology.get(key).is_some());
     let keeps = |key: &&str| has(key) && settings.iter().all(|(other, _)| other != key);
     let kept = ["radix", "ports"].into_iter().find(keeps).filter(|_| is_relinked(settings));
     let kept = kept.map_or_else(String::new, |key| format!(", its {key} as it was"));
-    let title = format!("{title}, with {}{kept}", told.join(", "));
+    let with: Vec<String> = told.iter().map(|(key, value)| format!("{key} {value}")).collect();
+    let title = format!("{title}, with {}{kept}", with.join(", "));
+    let named: String = told.iter().map(|(key, value)| format!(":{key}={value}")).collect();
     table.insert("title".to_owned(), Value::String(title));
-    table.insert("name".to_owned(), Value::String(name.to_owned()));
+    table.insert("name".to_owned(), Value::String(format!("{}{named}", split(name).0)));
     Ok(table.to_string())
 }
 
-/// Whether `base` has no price for the variant's pieces: other cables, switches or adapters, or nodes whose price holds
-/// their share of this many switches. A switch may have ports left over, but none that it lacks.
-pub(super) fn is_repriced(base: &FabricSpec, variant: &FabricSpec, settings: &[(&str, &str)]) -> bool {
-    let [before, after] = [base, variant].map(|spec| spec.topology.ports());
-    let share = base.prices.as_ref().is_some_and(|prices| !prices.items.contains_key(&ItemKind::Switch));
-    let is_other = |key: &str| match key {
-        LINK => true,
-        "radix" | "ports" => before != after,
-        "levels" | "oversubscription" => share,
-        _ => before < after,
-    };
-    settings.iter().any(|(key, _)| is_other(key))
-}
-
-/// What is bought for `name`, a variant with other switches or cables, where `list` prices each item of its fabric
-/// again. No item of a fabric is a piece of another link.
-pub fn prices(library: &Library, name: &str, list: &PriceList) -> Option<PriceRef> {
-    let (base, settings) = split(name);
-    if settings.is_empty() || is_relinked(&settings) {
-        return None;
+/// What the variant `varied` of `base` buys. Other links have other pieces; a switch may have ports left over, but none that
+/// it lacks. `None`: nothing prices it, as nodes whose price holds their share of so many switches.
+pub(super) fn prices(library: &Library, base: &Loaded, varied: &Loaded, settings: &[(&str, &str)]) -> Option<PriceRef> {
+    let own = base.spec.prices.as_ref();
+    let link = varied.parts.iter().find(|part| is_network(library, part)).cloned();
+    let buys_switches = own.is_some_and(|own| own.items.contains_key(&ItemKind::Switch));
+    let [had, ports] = [base, varied].map(|one| one.spec.topology.ports());
+    if is_relinked(settings) {
+        let has = |list: &String| {
+            library.price_list(list).is_ok_and(|list| list.items.values().any(|item| item.link == link))
+        };
+        let own = own.map(|own| own.list.clone());
+        let all = own.clone().into_iter().chain(library.list("prices").into_iter().map(|listed| listed.name));
+        let list = all.into_iter().find(has).or(own).unwrap_or_default();
+        // The routers of a cube are parts of its nodes, unless its own prices name a switch.
+        let ports = ports.filter(|_| buys_switches || !varied.spec.topology.is::<CubeSpec>());
+        let varied = Some(Varied { link, is_relinked: true, had, ports });
+        return Some(PriceRef { list, items: BTreeMap::new(), short: None, varied });
     }
-    let prices = library.fabric(base).ok()?.spec.prices?;
-    let all = prices.bought().all(|item| list.items.contains_key(item));
-    (all && prices.items.contains_key(&ItemKind::Switch)).then_some(prices)
+    let is_other = |key: &str| match key {
+        "radix" | "ports" => had != ports,
+        "levels" | RATIO_KEY => !buys_switches,
+        _ => had < ports,
+    };
+    match settings.iter().any(|(key, _)| is_other(key)) {
+        true if !buys_switches => None,
+        true => Some(PriceRef { varied: Some(Varied { link, is_relinked: false, had, ports }), ..own?.clone() }),
+        false => own.cloned(),
+    }
 }
 
 /// Whether a variant has another kind of link.
 pub fn is_relinked(settings: &[(&str, &str)]) -> bool {
     settings.iter().any(|(key, _)| *key == LINK)
+}
+
+/// A mistake of the text of the variant `name`, in the words of the user who named it. Its lines are those of no file. A
+/// setting that the topology does not have may have been an option.
+pub(super) fn unplaced(name: &str, topology: &TopologySpec, mistake: Mistake) -> Mistake {
+    let key = mistake.key.strip_prefix("topology.").filter(|_| mistake.kind == MistakeKind::UnknownKey);
+    let Some(key) = key else { return Mistake { line: 0, column: 0, ..mistake } };
+    let option = if OPTIONS.contains(&key) { format!(" (--{key})") } else { String::new() };
+    let (base, settings) = split(name);
+    let asked = settings.iter().find(|(other, _)| *other == key).and_then(|(_, value)| ratio(value).ok());
+    let like = asked.and_then(|asked| topology.like(key, asked)).map_or_else(String::new, |(like, count)| {
+        format!("; {like} does the like: {base}:{like}={}", count.round().max(1.0))
+    });
+    let what = format!("the topology {} has no {key}{option} to change{like}", topology.kind());
+    Mistake::of_file(name, what, mistake.allowed)
 }
 
 /// Puts the part `link` in the place of the one that says what the network is.

@@ -53,7 +53,7 @@ pub fn to_toml(spec: &FabricSpec) -> String {
         let base = (reduction.rate.value.0 as f64, range("reduction.rate"));
         value_within(&mut out, "rate", &reduction.rate, base, Dimension::Rate);
     }
-    if let Some(prices) = &spec.prices {
+    if let Some(prices) = spec.prices.as_ref().filter(|prices| prices.varied.is_none()) {
         heading(&mut out, "prices");
         field(&mut out, "list", quoted(&prices.list));
         prices.items.iter().for_each(|(kind, item)| field(&mut out, name_of(ITEMS, kind), quoted(item)));

@@ -18,13 +18,33 @@ pub struct Mistake {
     pub what: String,
     /// What is allowed; empty if the message says it all.
     pub allowed: String,
+    /// Its kind, for readers that tell it in other words.
+    pub kind: MistakeKind,
+}
+
+/// Kinds of mistake that a reader tells apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MistakeKind {
+    /// A key that nothing reads.
+    UnknownKey,
+    /// Any other.
+    #[default]
+    Other,
 }
 
 impl Mistake {
     /// A mistake of the file as a whole.
     pub fn of_file(file: &str, what: impl Into<String>, allowed: impl Into<String>) -> Mistake {
         let (what, allowed) = (what.into(), allowed.into());
-        Mistake { file: file.to_owned(), line: 0, column: 0, key: String::new(), what, allowed }
+        Mistake {
+            file: file.to_owned(),
+            line: 0,
+            column: 0,
+            key: String::new(),
+            what,
+            allowed,
+            kind: MistakeKind::Other,
+        }
     }
 }
 

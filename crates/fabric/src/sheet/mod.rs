@@ -4,7 +4,7 @@ mod mistake;
 pub mod unit;
 
 use crate::terms::{Status, Value};
-pub use mistake::{Lines, Mistake, nearest, one_a_line};
+pub use mistake::{Lines, Mistake, MistakeKind, nearest, one_a_line};
 use std::cell::RefCell;
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
@@ -81,8 +81,8 @@ impl<'a> Sheet<'a> {
 
     pub(super) fn mistake(&self, span: &Range<usize>, key: &str, what: impl Into<String>, allowed: impl Into<String>) {
         let (line, column) = self.lines.place(span);
-        let (key, what, allowed) = (key.to_owned(), what.into(), allowed.into());
-        self.mistakes.borrow_mut().push(Mistake { file: self.file.clone(), line, column, key, what, allowed });
+        let whole = Mistake::of_file(&self.file, what, allowed);
+        self.mistakes.borrow_mut().push(Mistake { line, column, key: key.to_owned(), ..whole });
     }
 
     /// Whether something is wrong with `key` or within it.
@@ -448,6 +448,8 @@ impl<'s> Table<'s> {
                 let near = nearest(name, allowed.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
                 let what = format!("unknown key{}", near.unwrap_or_default());
                 self.sheet.mistake(&key.span(), &self.dotted(name), what, allowed.join(", "));
+                let mut mistakes = self.sheet.mistakes.borrow_mut();
+                mistakes.iter_mut().last().into_iter().for_each(|last| last.kind = MistakeKind::UnknownKey);
             }
         }
     }

@@ -48,7 +48,7 @@ pub enum Extents {
 }
 
 fn read(table: &Table<'_>) -> Option<TopologySpec> {
-    let dimensions = table.count("dimensions", 1..=8);
+    let dimensions = table.count("dimensions", 1..=MAX_DIMENSIONS);
     let bidirectional = table.flag_opt("bidirectional").unwrap_or(false);
     let b_link = table.flag_opt("b_link").unwrap_or(false);
     let nodes_per_router = table.count_opt("nodes_per_router", PORTS).unwrap_or(1);
@@ -108,6 +108,10 @@ impl Topology for CubeSpec {
     }
     fn has_one_size(&self) -> bool {
         matches!(self.extents, Extents::Fixed(_))
+    }
+    fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
+        let more = asked * f64::from(self.nodes_per_router);
+        (key == "oversubscription" && !self.b_link).then_some(("nodes_per_router", more))
     }
     fn ports(&self) -> Option<u32> {
         Some(self.nodes_per_router + 2 * self.dimensions)

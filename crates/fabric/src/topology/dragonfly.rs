@@ -53,6 +53,10 @@ impl Topology for DragonflySpec {
         use RoutingSpec::{DragonflyMinimal, DragonflyValiant, ShortestEcmp, ShortestSingle, UpDown};
         &[DragonflyMinimal, DragonflyValiant, ShortestEcmp, ShortestSingle, UpDown]
     }
+    fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
+        let more = asked * f64::from(self.nodes_per_router);
+        (key == "oversubscription").then_some(("nodes_per_router", more))
+    }
     fn ports(&self) -> Option<u32> {
         Some(self.nodes_per_router + self.routers_per_group - 1 + self.global_per_router)
     }

@@ -107,6 +107,10 @@ impl Topology for DragonflyPlus {
         &[ShortestEcmp, ShortestSingle, ShortestValiant, UpDown]
     }
 
+    fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
+        let more = asked * f64::from(self.nodes_per_leaf);
+        (key == "oversubscription").then_some(("nodes_per_leaf", more))
+    }
     fn ports(&self) -> Option<u32> {
         Some((self.nodes_per_leaf + self.spines).max(self.leaves + self.global_per_spine))
     }

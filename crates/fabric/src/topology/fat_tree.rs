@@ -9,7 +9,7 @@
 //! Nodes fill leaves in order, leaves fill blocks in order. Where an oversubscription does not divide a leaf's ports,
 //! the leaf has the next port up, not one less.
 
-use super::switches::{MAX_PORTS, RADIX};
+use super::switches::{MAX_PORTS, RADIX, check_ratio, leaf_ports, ratios};
 use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
@@ -41,14 +41,10 @@ impl FatTree {
         let top = u64::from(self.top_down());
         match levels {
             0 | 1 => top,
-            _ => (2..levels)
-                .fold(u64::from(self.leaf_down()) * top, |all, _| all.saturating_mul((self.radix / 2).into())),
+            _ => (2..levels).fold(u64::from(leaf_ports(self.radix, self.oversubscription)[0]) * top, |all, _| {
+                all.saturating_mul((self.radix / 2).into())
+            }),
         }
-    }
-    /// Ports of a leaf to nodes: no more than the oversubscription allows.
-    fn leaf_down(&self) -> u32 {
-        let down = f64::from(self.radix) * self.oversubscription / (1.0 + self.oversubscription);
-        (down as u32).clamp(1, self.radix - 1)
     }
     /// Ports of a switch of the top that lead down.
     fn top_down(&self) -> u32 {
@@ -65,11 +61,6 @@ fn read(table: &Table<'_>) -> Option<TopologySpec> {
     let oversubscription = table.number_opt("oversubscription", ratios(radix.unwrap_or(MAX_PORTS))).unwrap_or(1.0);
     let top_all_down = table.flag_opt("top_all_down").unwrap_or(true);
     Some(TopologySpec::new(FatTree { radix: radix?, levels, oversubscription, top_all_down }))
-}
-
-/// Oversubscriptions that a leaf of this many ports may have.
-fn ratios(radix: u32) -> std::ops::RangeInclusive<f64> {
-    1.0 / 64.0..=f64::from(radix)
 }
 
 impl Topology for FatTree {
@@ -142,16 +133,13 @@ fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
     if !radix.is_multiple_of(2) {
         return Err(invalid(format!("radix = {radix}: an even number")));
     }
-    if !ratios(radix).contains(&oversubscription) {
-        return Err(invalid(format!("oversubscription = {oversubscription}: must be 1/64 to the radix, {radix}")));
-    }
+    check_ratio(oversubscription, radix)?;
     let k = radix / 2;
     let alone = tree.top_down();
     if n <= alone {
         return Ok(Plan { levels: 1, leaf_down: alone, leaf_up: 0, leaves: 1, k, top_per_plane: 0 });
     }
-    let leaf_down = tree.leaf_down();
-    let leaf_up = radix - leaf_down;
+    let [leaf_down, leaf_up] = leaf_ports(radix, oversubscription);
     let leaves = n.div_ceil(leaf_down);
     let mut blocks = leaves;
     let mut needed = 2;

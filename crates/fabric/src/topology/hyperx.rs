@@ -108,6 +108,10 @@ impl Topology for HyperX {
         &[DimensionOrder, ShortestEcmp, ShortestSingle, ShortestValiant, UpDown]
     }
 
+    fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
+        let more = asked * f64::from(self.nodes_per_switch);
+        (key == "oversubscription").then_some(("nodes_per_switch", more))
+    }
     fn ports(&self) -> Option<u32> {
         Some(self.nodes_per_switch + self.links * self.extents.iter().map(|extent| extent - 1).sum::<u32>())
     }

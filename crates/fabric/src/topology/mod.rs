@@ -29,7 +29,7 @@ pub use slim_fly::SlimFly;
 pub use spec::TopologySpec;
 use std::any::Any;
 use std::collections::BTreeMap;
-pub use switches::{Clos64, Crossbar, Shared, SwitchArray, SwitchRing};
+pub use switches::{Clos64, Crossbar, MAX_PORTS, Shared, SwitchArray, SwitchRing};
 
 /// A topology in one file: everything that hotlink asks of one. To add a topology, implement this in a file of its own
 /// and add its entry to `REGISTRY`.
@@ -55,6 +55,12 @@ pub trait Topology: Any + std::fmt::Debug + Send + Sync {
     fn ports(&self) -> Option<u32> {
         let fields = self.fields();
         fields.iter().find(|(key, _)| ["radix", "ports"].contains(key)).and_then(|(_, ports)| ports.parse().ok())
+    }
+    /// The key and value that have the effect of a tree's key (`oversubscription` or `radix`, with the value that is asked
+    /// for) where the topology does not have that key.
+    fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
+        let has_ports = self.fields().iter().any(|(field, _)| *field == "ports");
+        (key == "radix" && has_ports).then_some(("ports", asked))
     }
     /// Whether it is built in one size only, or from a file of its own.
     fn has_one_size(&self) -> bool {

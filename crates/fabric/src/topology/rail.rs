@@ -8,11 +8,12 @@
 //! Rails that are joined (rail-optimised) share their spines, or beyond those cores. Then a GPU has its NIC for itself:
 //! traffic to another rail of another host goes through the switches.
 //!
-//! Hosts are built whole, so the fabric may have more nodes than asked for. All levels have full bisection; rails apart
-//! are one switch each where that suffices. Where leaves are too many for spines above all of them, they stand in
-//! groups, each with its own spines. Cores then join the groups: those of one rail, or of all joined rails.
+//! Hosts are built whole, so the fabric may have more nodes than asked for. All levels have full bisection, but for the
+//! leaves of an oversubscription above 1. Rails apart are one switch each where that suffices. Where leaves are too many
+//! for spines above all of them, they stand in groups, each with its own spines. Cores then join the groups: those of
+//! one rail, or of all joined rails.
 
-use super::switches::RADIX;
+use super::switches::{MAX_PORTS, RADIX, check_ratio, leaf_ports, ratios};
 use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid, sharing};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
@@ -24,7 +25,7 @@ pub(crate) const ENTRY: Registered =
     Registered { kind: "rail", meaning: "GPU i of every host on rail i, a scale-up network inside each host", read };
 
 /// GPU fabric with rails: GPU i of every host on rail i's leaf switches.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rail {
     /// GPUs (and NICs, and rails) in a host.
     pub gpus_per_host: u32,
@@ -34,13 +35,16 @@ pub struct Rail {
     pub joined: bool,
     /// Whether each GPU has a link to each other of its host, in place of links to a scale-up switch.
     pub mesh: bool,
+    /// Ports of a leaf to hosts over its ports up, where its rail has more than one switch: 1 is full bisection.
+    pub oversubscription: f64,
 }
 
 fn read(table: &Table<'_>) -> Option<TopologySpec> {
     let (gpus_per_host, radix) = (table.count("gpus_per_host", 1..=256), table.count("radix", RADIX));
     let word = |key, no, yes| if table.has(key) { table.choice(key, &[(no, false), (yes, true)]) } else { Some(false) };
     let (joined, mesh) = (word("rails", "apart", "joined"), word("scale_up", "switch", "mesh"));
-    let rail = Rail { gpus_per_host: gpus_per_host?, radix: radix?, joined: joined?, mesh: mesh? };
+    let oversubscription = table.number_opt("oversubscription", ratios(radix.unwrap_or(MAX_PORTS))).unwrap_or(1.0);
+    let rail = Rail { gpus_per_host: gpus_per_host?, radix: radix?, joined: joined?, mesh: mesh?, oversubscription };
     if rail.joined && rail.radix < rail.gpus_per_host {
         let what = format!("{} rails meet in a switch of {} ports", rail.gpus_per_host, rail.radix);
         table.wrong("radix", what, format!("a whole number {} to {}", rail.gpus_per_host, RADIX.end()));
@@ -51,7 +55,7 @@ fn read(table: &Table<'_>) -> Option<TopologySpec> {
 impl Rail {
     /// Rails that stand apart, and a scale-up switch in each host.
     pub fn apart(gpus_per_host: u32, radix: u32) -> Rail {
-        Rail { gpus_per_host, radix, joined: false, mesh: false }
+        Rail { gpus_per_host, radix, joined: false, mesh: false, oversubscription: 1.0 }
     }
 }
 
@@ -66,6 +70,8 @@ impl Topology for Rail {
         let mut fields = vec![("gpus_per_host", self.gpus_per_host.to_string()), ("radix", self.radix.to_string())];
         fields.extend(self.joined.then(|| ("rails", "\"joined\"".to_owned())));
         fields.extend(self.mesh.then(|| ("scale_up", "\"mesh\"".to_owned())));
+        let ratio = toml::Value::Float(self.oversubscription).to_string();
+        fields.extend((self.oversubscription != 1.0).then_some(("oversubscription", ratio)));
         fields
     }
 }
@@ -82,7 +88,7 @@ pub enum Reducing {
 }
 
 /// The same with a node more, after the GPUs, at each of these switches: the switch itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReducingRail(pub Rail, pub Reducing);
 
 impl Topology for ReducingRail {
@@ -102,6 +108,8 @@ impl Topology for ReducingRail {
 pub struct RailLevels {
     /// Hosts on a leaf.
     pub held: u32,
+    /// Links of a leaf to its spines.
+    pub leaf_up: u32,
     /// Leaves of a rail.
     pub leaves: u32,
     /// Groups of a rail's leaves under spines of their own.
@@ -115,54 +123,62 @@ pub struct RailLevels {
 }
 
 impl Rail {
-    /// The switches for this many hosts.
+    /// GPUs that the rails hold.
+    pub fn most(&self) -> u64 {
+        let meet = if self.joined { self.gpus_per_host } else { 1 };
+        let down = leaf_ports(self.radix, self.oversubscription)[0];
+        let counts = [self.gpus_per_host, self.radix / meet, self.radix / 2, down];
+        counts.into_iter().map(u64::from).product()
+    }
+
+    /// The switches for so many hosts.
     ///
     /// # Errors
     /// More hosts than the rails hold.
     pub fn levels(&self, hosts: u32) -> Result<RailLevels, BuildError> {
         let (rails, radix, half) = (self.gpus_per_host, self.radix, self.radix / 2);
         let single = hosts <= radix && !self.joined;
-        let held = if single { radix } else { half };
+        let [down, up] = leaf_ports(radix, self.oversubscription);
+        let [held, leaf_up] = if single { [radix, 0] } else { [down, up] };
         let leaves = hosts.div_ceil(held);
         // Rails that meet in spines, or in cores.
         let meet = if self.joined { rails } else { 1 };
-        let two = RailLevels { held, leaves, groups: 1, spines: 0, cores: 0, spine_up: 0 };
+        let two = RailLevels { held, leaf_up, leaves, groups: 1, spines: 0, cores: 0, spine_up: 0 };
         if single {
             return Ok(two);
         }
         if u64::from(leaves) * u64::from(meet) <= u64::from(radix) {
-            return Ok(RailLevels { spines: sharing(leaves * meet, half, radix), ..two });
+            return Ok(RailLevels { spines: sharing(leaves * meet, up, radix), ..two });
         }
         let (groups, most) = (leaves.div_ceil(half), radix / meet);
         if groups <= most {
             // Spines of groups that are not full have as many links up as down, or more where that saves cores.
             let in_group = leaves.div_ceil(groups);
-            let spines = sharing(in_group, half, half);
-            let choices = (in_group * half / spines..=half).map(|up| (sharing(groups * meet, up, radix), up));
+            let spines = sharing(in_group, up, half);
+            let choices = (in_group * up / spines..=half).map(|up| (sharing(groups * meet, up, radix), up));
             let (cores, spine_up) = choices.min().unwrap_or((half, half));
             return Ok(RailLevels { groups, spines, cores, spine_up, ..two });
         }
-        let (nodes, half) = (u64::from(hosts) * u64::from(rails), u64::from(half));
-        let most = u64::from(rails) * u64::from(most) * half * half;
+        let (nodes, most) = (u64::from(hosts) * u64::from(rails), self.most());
         Err(invalid(format!("{nodes} GPUs: rails of leaves, spines and cores with {radix} ports hold {most}")))
     }
 }
 
 /// Builds the fabric; `nodes` are GPUs, rounded up to whole hosts.
 fn build(nodes: u32, rail: &Rail, reducing: Option<Reducing>) -> Result<(Network, Shape), BuildError> {
-    let &Rail { gpus_per_host: gpus, radix, joined, mesh } = rail;
+    let &Rail { gpus_per_host: gpus, radix, joined, mesh, oversubscription } = rail;
     check_range("gpus_per_host", gpus, 1..=256)?;
     check_range("radix", radix, RADIX)?;
+    check_ratio(oversubscription, radix)?;
     let hosts = nodes.div_ceil(gpus);
     let nodes = hosts * gpus;
-    let RailLevels { held, leaves, groups, spines, cores, spine_up } = rail.levels(hosts)?;
-    let (rails, half) = (gpus, radix / 2);
+    let RailLevels { held, leaf_up, leaves, groups, spines, cores, spine_up } = rail.levels(hosts)?;
+    let rails = gpus;
     // Spines above one leaf are those of all rails, of its rail, or of its group.
     let groups_of_all = if joined && cores == 0 { 1 } else { rails * groups };
     let (all_spines, in_group) = (groups_of_all * spines, leaves.div_ceil(groups));
     let all_cores = if joined { 1 } else { rails } * spines * cores;
-    let upward =
-        u64::from(half * spines.min(1)) * u64::from(rails * leaves) + u64::from(spine_up) * u64::from(all_spines);
+    let upward = u64::from(leaf_up) * u64::from(rails * leaves) + u64::from(spine_up) * u64::from(all_spines);
     check_channels(u64::from(nodes) * if mesh { u64::from(gpus) + 5 } else { 8 } + 2 * upward)?;
     let switches = if mesh { 0 } else { hosts };
     let reducers = match reducing {
@@ -200,7 +216,7 @@ fn build(nodes: u32, rail: &Rail, reducing: Option<Reducing>) -> Result<(Network
     (0..reducers).for_each(|at| b.link(Vertex(nodes + at), Vertex(first + at), Role::Internal));
     for l in (0..rails * leaves).filter(|_| spines > 0) {
         let group = (l / leaves * groups + l % leaves / in_group) % groups_of_all;
-        for port in 0..half {
+        for port in 0..leaf_up {
             b.link(Vertex(leaf.0 + l), Vertex(spine.0 + group * spines + port % spines), Role::SwitchLink);
         }
     }

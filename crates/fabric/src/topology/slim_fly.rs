@@ -105,7 +105,9 @@ impl Topology for SlimFly {
         let radix = self.radix;
         let Some(of) = Of::all(radix).find(|of| of.nodes() >= nodes) else {
             let most = Of::all(radix).map(Of::nodes).last().unwrap_or(0);
-            return Err(invalid(format!("{nodes} nodes: switches of {radix} ports make a Slim Fly of {most}")));
+            return Err(invalid(format!(
+                "{nodes} nodes: switches of {radix} ports make a Slim Fly of at most {most}, of primes alone, no powers of them"
+            )));
         };
         check_channels(2 * u64::from(nodes) + u64::from(of.switches()) * u64::from(of.links()))?;
         let (q, [x_set, m_set]) = (of.q, of.sets());

@@ -16,6 +16,23 @@ type Built = Result<(Network, Shape), BuildError>;
 pub const MAX_PORTS: u32 = 4096;
 /// Ports of a switch in a tree or rail.
 pub(super) const RADIX: std::ops::RangeInclusive<u32> = 2..=MAX_PORTS;
+/// Oversubscriptions that a leaf of so many ports may have.
+pub(super) fn ratios(radix: u32) -> std::ops::RangeInclusive<f64> {
+    1.0 / 64.0..=f64::from(radix)
+}
+/// Refuses an oversubscription that a leaf of so many ports cannot have.
+pub(super) fn check_ratio(oversubscription: f64, radix: u32) -> Result<(), BuildError> {
+    match ratios(radix).contains(&oversubscription) {
+        true => Ok(()),
+        false => Err(invalid(format!("oversubscription = {oversubscription}: must be 1/64 to the radix, {radix}"))),
+    }
+}
+/// Ports of a leaf to nodes, no more than the oversubscription allows, and its ports up. Of an odd number, one stays free.
+pub(super) fn leaf_ports(radix: u32, oversubscription: f64) -> [u32; 2] {
+    let even = radix / 2 * 2;
+    let down = ((f64::from(even) * oversubscription / (1.0 + oversubscription)) as u32).clamp(1, even.max(2) - 1);
+    [down, even.max(2) - down]
+}
 /// Ports of a switch in a line or ring.
 const CHAINED: std::ops::RangeInclusive<u32> = 3..=MAX_PORTS;
 
@@ -104,6 +121,15 @@ fn read_switches(table: &Table<'_>) -> Option<(u32, u32, Vec<u32>)> {
     Some((ports?, links?, groups.unwrap_or_default()))
 }
 
+/// What does in a line or ring what a key does in a tree.
+fn like(key: &str, asked: f64, links: u32) -> Option<(&'static str, f64)> {
+    match key {
+        "radix" => Some(("ports", asked)),
+        "oversubscription" if links > 1 => Some(("links", f64::from(links) / asked)),
+        _ => None,
+    }
+}
+
 impl Topology for SwitchArray {
     fn kind(&self) -> &'static str {
         ARRAY.kind
@@ -113,6 +139,9 @@ impl Topology for SwitchArray {
     }
     fn fields(&self) -> Vec<(&'static str, String)> {
         with_groups(vec![("ports", self.ports.to_string()), ("links", self.links.to_string())], &self.groups)
+    }
+    fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
+        like(key, asked, self.links)
     }
 }
 
@@ -130,6 +159,9 @@ impl Topology for SwitchRing {
         let per_switch = self.links_per_switch.to_string();
         let counts = [("ports", self.ports.to_string()), ("links", self.links.to_string())];
         with_groups(counts.into_iter().chain([("links_per_switch", per_switch)]).collect(), &self.groups)
+    }
+    fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
+        like(key, asked, self.links)
     }
 }
 

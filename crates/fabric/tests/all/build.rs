@@ -1,7 +1,8 @@
 //! Fabrics are built or refused: no parameters, however wild, make a generator panic or run away.
 
+use hotlink_fabric::inventory::Inventory;
 use hotlink_fabric::network::{Resource, Vertex};
-use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::spec::{FabricSpec, ItemKind, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::{
     Clos64, Crossbar, CubeSpec, DragonflyPlus, DragonflySpec, Extents, FatTree, Graph, Rail, Shared, SwitchArray,
     SwitchRing,
@@ -54,7 +55,7 @@ fn any_topology() -> impl Strategy<Value = TopologySpec> {
         proptest::collection::vec(any_count(), 0..4).prop_map(Extents::Fixed),
     ];
     let groups = || prop_oneof![Just(Vec::new()), proptest::collection::vec(any_count(), 1..5)];
-    let oversubscription = prop_oneof![Just(1.0), Just(f64::NAN), any::<f64>(), 0.1f64..8.0];
+    let oversubscription = || prop_oneof![Just(1.0), Just(f64::NAN), any::<f64>(), 0.1f64..8.0];
     prop_oneof![
         (any_count(), any::<[bool; 3]>(), any_count(), extents).prop_map(
             |(dimensions, [bidirectional, b_link, host_links], nodes_per_router, extents)| {
@@ -70,7 +71,7 @@ fn any_topology() -> impl Strategy<Value = TopologySpec> {
             TopologySpec::new(SwitchRing { ports, links, links_per_switch, groups })
         }),
         Just(TopologySpec::new(Clos64)),
-        (any_count(), proptest::option::of(any_count()), oversubscription, any::<bool>()).prop_map(
+        (any_count(), proptest::option::of(any_count()), oversubscription(), any::<bool>()).prop_map(
             |(radix, levels, oversubscription, top_all_down)| {
                 TopologySpec::new(FatTree { radix, levels, oversubscription, top_all_down })
             }
@@ -80,9 +81,11 @@ fn any_topology() -> impl Strategy<Value = TopologySpec> {
             routers_per_group: a,
             global_per_router: h
         })),
-        (any_count(), any_count(), any::<bool>(), any::<bool>()).prop_map(|(gpus_per_host, radix, joined, mesh)| {
-            TopologySpec::new(Rail { gpus_per_host, radix, joined, mesh })
-        }),
+        (any_count(), any_count(), any::<bool>(), any::<bool>(), oversubscription()).prop_map(
+            |(gpus_per_host, radix, joined, mesh, oversubscription)| {
+                TopologySpec::new(Rail { gpus_per_host, radix, joined, mesh, oversubscription })
+            }
+        ),
         (any_count(), any_count(), any_count(), any_count()).prop_map(
             |(nodes_per_leaf, leaves, spines, global_per_spine)| {
                 TopologySpec::new(DragonflyPlus { nodes_per_leaf, leaves, spines, global_per_spine })
@@ -181,6 +184,25 @@ fn the_sums_do_not_depend_on_the_number_of_cores() {
 }
 
 /// Fewer links up need no more switches above them.
+/// Leaves of 64 ports with 42 hosts and 22 links up at 2:1; the rest has full bisection. 1:1 is as it was.
+#[test]
+fn rails_are_oversubscribed_between_leaves_and_spines() {
+    let count = |joined: bool, oversubscription: f64, hosts: u32| {
+        let rail = Rail { joined, oversubscription, ..Rail::apart(8, 64) };
+        let levels = rail.levels(hosts).unwrap();
+        let fabric =
+            Fabric::build(&FabricSpec::bare("rail", TopologySpec::new(rail), RoutingSpec::ShortestEcmp), 8 * hosts);
+        let pieces = Inventory::of(&fabric.unwrap());
+        assert_eq!(levels.held + levels.leaf_up, 64);
+        (levels.held, pieces.count(ItemKind::Switch), pieces.count(ItemKind::CableSwitch))
+    };
+    // 128 hosts on four leaves a rail, with 22 links up each. Spines of 64 ports take 4 x 22 links of a rail, or 32 x 22.
+    assert_eq!(count(false, 2.0, 128), (42, 8 * (4 + 2), 8 * 4 * 22));
+    assert_eq!(count(true, 2.0, 128), (42, 32 + 11, 32 * 22));
+    assert_eq!(count(false, 1.0, 128), (32, 8 * (4 + 2), 8 * 4 * 32));
+    assert!(Rail { oversubscription: 2.0, ..Rail::apart(8, 64) }.levels(64 * 32 * 42).is_ok());
+}
+
 #[test]
 fn more_oversubscription_needs_no_more_switches() {
     for (nodes, levels) in [(100, 2), (256, 2), (500, 2), (1500, 3)] {

@@ -55,6 +55,7 @@ fn every_estimate_states_how_far_it_may_be_off() {
             prices.get(item).is_some_and(|item| match of {
                 "price" => item.low.is_some() && item.high.is_some(),
                 "power" => item.power.is_some_and(|[_, low, high]| low < high),
+                "other_ports" => item.other_ports.is_some_and(|[_, low, high]| low < high),
                 _ => false,
             })
         };
@@ -103,7 +104,7 @@ colour = "red"
 
 [topology]
 kind = "cube"
-dimensions = 9
+dimensions = 17
 extents = "padded-cube"
 source = "me"
 
@@ -135,7 +136,7 @@ fn all_mistakes_of_a_file_are_told_in_one_pass_with_their_places() {
         "broken.toml:6:14: technology: \"scy\" is unknown; did you mean \"sci\"? (allowed: barrier-network, ",
         "broken.toml:7:1: colour: unknown key (allowed: barrier, name, ",
         "broken.toml:9:1: topology.status: is missing (allowed: published, measured, fitted, estimated)",
-        "broken.toml:11:14: topology.dimensions: 9 is out of range (allowed: a whole number 1 to 8)",
+        "broken.toml:11:14: topology.dimensions: 17 is out of range (allowed: a whole number 1 to 16)",
         "broken.toml:16:8: resource.link.name: is an integer (allowed: a text)",
         "broken.toml:17:1: resource.link.groos: unknown key; did you mean `gross`? (allowed: gross, half_duplex, latency, measured, name)",
         "broken.toml:18:31: resource.link.gross.unit: \"MB/sec\" is unknown; did you mean \"MB/s\"? (allowed: MB/s, GB/s, ",
@@ -150,6 +151,20 @@ fn all_mistakes_of_a_file_are_told_in_one_pass_with_their_places() {
     ] {
         assert!(told.contains(expected), "missing: {expected}\nin:\n{told}");
     }
+}
+
+/// Rings without switches buy none, and a price list is no fabric.
+#[test]
+fn what_could_never_count_is_refused() {
+    let library = Library::embedded();
+    let (_, ring) = library.open("fabrics", "sci-ring").unwrap();
+    let told = catalog::parse("x.toml", &ring.replace("nic = ", "switch = \"myrinet-switch-16\"\nnic = ")).unwrap_err();
+    assert!(told[0].to_string().contains("prices.switch: the rings of a cube with b_link"), "{}", told[0]);
+    let (file, list) = library.open("prices", "m02-2002").unwrap();
+    let told = library.parse_fabric(&file, &list).unwrap_err();
+    assert!(told.len() == 1 && told[0].to_string().contains("is a price list"), "{told:?}");
+    let (file, part) = library.open("parts", "myrinet-1280").unwrap();
+    assert!(library.parse_fabric(&file, &part).unwrap_err()[0].to_string().contains("is a part of fabrics"));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{FabricSpec, Role, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::hyperx::HyperX;
 use hotlink_fabric::traffic::Traffic;
-use hotlink_fabric::{Fabric, catalog, deadlock};
+use hotlink_fabric::{Fabric, catalog};
+use hotlink_load::deadlock;
 use proptest::prelude::*;
 
 fn build(shape: &HyperX, routing: RoutingSpec) -> Fabric {

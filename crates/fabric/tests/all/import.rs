@@ -267,7 +267,7 @@ proptest! {
                 .map(|c| load.channel[c])
                 .sum();
             prop_assert!((arrived - f64::from(nodes * (nodes - 1))).abs() < 1e-9, "all that is sent arrives");
-            let _ = hotlink_fabric::deadlock::check(&fabric).unwrap();
+            let _ = hotlink_load::deadlock::check(&fabric).unwrap();
         }
     }
 }

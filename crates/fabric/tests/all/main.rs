@@ -3,7 +3,6 @@
 mod barrier;
 mod build;
 mod catalog;
-mod deadlock;
 mod forms;
 mod groups;
 mod hyperx;

@@ -104,7 +104,8 @@ fn tables_of_full_fat_trees_spread_all_to_all_and_shifts_evenly() {
 fn tables_of_pods_with_cores_use_all_cables_alike() {
     let spec = hotlink_fabric::catalog::load("hgx-h100-pod").expect("of the catalog");
     for (radix, nodes) in [(16, 128), (16, 192), (16, 256), (16, 512), (32, 1024)] {
-        let topology = TopologySpec::new(Rail { gpus_per_host: 8, radix, joined: true, mesh: false });
+        let topology =
+            TopologySpec::new(Rail { gpus_per_host: 8, radix, joined: true, mesh: false, oversubscription: 1.0 });
         let fabric = Fabric::build(&FabricSpec { topology, ..spec.clone() }, nodes).expect("a pod");
         let demand = Traffic::AllToAll.demand(nodes, 1).expect("a pattern");
         let most = |paths| {

@@ -1,9 +1,10 @@
 //! Slim Fly: the graphs are what Besta and Hoefler say of them, and packets in lanes close no circle.
 
+use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Network, Vertex};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::SlimFly;
-use hotlink_fabric::{Fabric, deadlock};
+use hotlink_load::deadlock;
 use std::collections::BTreeSet;
 
 fn slim_fly(radix: u32, nodes: u32) -> Fabric {
@@ -60,6 +61,10 @@ fn the_smallest_that_holds_the_nodes_is_built_and_too_many_are_refused() {
     let switches = |nodes| Fabric::build(&spec(64), nodes).map(|fabric| fabric.network.vertices() as u32 - nodes);
     assert_eq!([200, 201, 588, 589].map(|nodes| switches(nodes).expect("fits")), [50, 98, 98, 242]);
     let refused = |radix, nodes| Fabric::build(&spec(radix), nodes).expect_err("too many").to_string();
-    assert!(refused(64, 50_000).contains("switches of 64 ports make a Slim Fly of 35322"), "{}", refused(64, 50_000));
-    assert!(refused(9, 4).contains("radix = 9: must be 10 to"));
+    assert!(
+        refused(64, 50_000).contains("switches of 64 ports make a Slim Fly of at most 35322"),
+        "{}",
+        refused(64, 50_000)
+    );
+    assert!(refused(9, 4).contains("radix = 9: allowed are 10 to"));
 }

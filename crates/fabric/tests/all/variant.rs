@@ -1,9 +1,10 @@
 //! Variants of a fabric by its name: what they change, and what is refused.
 
 use hotlink_fabric::Fabric;
-use hotlink_fabric::catalog::variant::{names, prices, split};
-use hotlink_fabric::catalog::{Library, load};
+use hotlink_fabric::catalog::variant::{names, split};
+use hotlink_fabric::catalog::{Library, load, parse_price_list};
 use hotlink_fabric::inventory::Inventory;
+use hotlink_fabric::price::{Bill, PriceError, PriceList};
 use hotlink_fabric::spec::{ItemKind, Role};
 
 #[test]
@@ -25,7 +26,6 @@ fn a_variant_has_other_counts_and_says_so() {
     let fabric = Fabric::build(&spec, 480).unwrap();
     assert_eq!(Inventory::of(&fabric).count(ItemKind::CableSwitch), 10 * 16);
     let small = load("ib-ndr-fat-tree2:radix=8:levels=3").unwrap();
-    assert!(small.prices.is_none(), "a switch of 8 ports has another price");
     assert!(load("gige:oversubscription=2").unwrap().prices.is_none(), "a node's share of more switches costs more");
     assert!(Fabric::build(&small, 128).is_ok() && Fabric::build(&small, 129).is_err());
 }
@@ -36,6 +36,9 @@ fn a_ratio_is_written_as_the_field_does() {
         let of = |value: &str| load(&format!("ib-ndr-fat-tree2:oversubscription={value}")).unwrap().topology;
         assert_eq!(format!("{:?}", of(ratio)), format!("{:?}", of(number)));
     }
+    assert_eq!(load("ib-ndr-fat-tree2:oversubscription=2:1").unwrap().name, "ib-ndr-fat-tree2:oversubscription=2");
+    let both = load("ib-ndr-fat-tree2:oversubscription=3:2:levels=3").unwrap().name;
+    assert_eq!(both, "ib-ndr-fat-tree2:oversubscription=1.5:levels=3", "one question has one name");
     for (ratio, told) in [("1:2", "come first, as in 2:1"), ("2:0", "is no ratio"), ("x:1", "such as 2:1")] {
         let wrong = load(&format!("ib-ndr-fat-tree2:oversubscription={ratio}")).unwrap_err();
         assert!(format!("{wrong:?}").contains(told), "{wrong:?}");
@@ -61,8 +64,79 @@ fn a_variant_keeps_prices_while_its_switches_do() {
         ("sci-ring:dimensions=2", false),
         ("gpu-rail:gpus_per_host=4", true),
     ] {
-        assert_eq!(load(name).unwrap().prices.is_some(), is_priced, "{name}");
+        let prices = load(name).unwrap().prices;
+        assert_eq!(prices.is_some_and(|prices| prices.varied.is_none()), is_priced, "{name}");
     }
+}
+
+fn list(own: Option<PriceList>) -> PriceList {
+    let list = Library::user().price_list("estimate-2025").unwrap();
+    own.map_or(list.clone(), |own| list.overridden_by(own))
+}
+
+/// The bill of a variant for 512 nodes, by the catalog's list with items of one's own.
+fn bill(name: &str, own: Option<PriceList>) -> Result<Bill, PriceError> {
+    let mut spec = load(name).unwrap();
+    let (list, prices) = list(own).fitted(spec.prices.as_ref().unwrap());
+    spec.prices = Some(prices);
+    list.bill(spec.prices.as_ref().unwrap(), &Inventory::of(&Fabric::build(&spec, 512).unwrap()))
+}
+
+/// A list of one's own: items with what they say beside their title and price.
+fn own(items: &[(&str, &str, u32)]) -> PriceList {
+    let item = |(name, more, price): &(&str, &str, u32)| {
+        format!(
+            "[item.{name}]\ntitle = \"own\"\n{more}\n\
+             price = {{ value = {price}, unit = \"USD\", source = \"quotation\", status = \"published\" }}\n"
+        )
+    };
+    let head = "name = \"own\"\ntitle = \"own\"\ncurrency = \"USD\"\ndate = \"2026-01-02\"\n";
+    let text = format!("{head}{}", items.iter().map(item).collect::<String>());
+    parse_price_list("own.toml", &text).unwrap()
+}
+
+/// What the catalog does not price is assumed by the port, with an interval; a price of one's own goes before.
+#[test]
+fn a_switch_of_other_ports_is_billed_by_the_port_and_says_so() {
+    let bought = |bill: &Bill| {
+        let line = bill.lines.iter().find(|line| line.kind == ItemKind::Switch).unwrap();
+        (line.each.units(), line.count, line.range.map(|all| all.units() / line.count as f64))
+    };
+    let assumed = bill("ib-ndr-fat-tree2:radix=40", None).unwrap();
+    let (each, count, [low, high]) = bought(&assumed);
+    assert_eq!((each, count), (28_000.0 * 40.0 / 64.0, 26 + 20));
+    assert!(low < 20_000.0 * 40.0 / 64.0 && high > 40_000.0 * 40.0 / 64.0, "{low} to {high}");
+    assert!(assumed.assumed[0].contains("40 ports costs and draws 40/64 of ndr-switch"), "{:?}", assumed.assumed);
+    assert!(assumed.power.is_some() && bill("ib-ndr-fat-tree2", None).unwrap().assumed.is_empty());
+    let ours = own(&[("quote-40", "link = \"infiniband-ndr\"\npieces = [\"switch\"]\nports = 40", 9000)]);
+    let exact = bill("ib-ndr-fat-tree2:radix=40", Some(ours)).unwrap();
+    assert_eq!((bought(&exact).0, exact.assumed.len(), &*exact.list), (9000.0, 0, "own over estimate-2025"));
+    // A price of one's own for the fabric's switch counts by the port, too.
+    let ours = own(&[("ndr-switch", "", 64_000)]);
+    assert_eq!(bought(&bill("ib-ndr-fat-tree2:radix=40", Some(ours)).unwrap()).0, 40_000.0);
+}
+
+#[test]
+fn other_links_are_billed_with_their_own_pieces() {
+    let ethernet = bill("ib-ndr-fat-tree2:link=ethernet-400g", None).unwrap();
+    let other = load("eth-400g-leaf-spine").unwrap();
+    let plain = list(None).bill(other.prices.as_ref().unwrap(), &Inventory::of(&Fabric::build(&other, 512).unwrap()));
+    assert_eq!(ethernet.total, plain.unwrap().total);
+    let global = bill("slingshot-dragonfly:link=infiniband-ndr", None).unwrap();
+    assert!(global.lines.iter().any(|line| line.item == "ndr-optical-30m" && line.kind == ItemKind::CableSwitch));
+    // No list has HDR: the pieces are named, and a list of one's own prices them.
+    let told = bill("ib-ndr-fat-tree2:radix=40:link=infiniband-hdr", None).unwrap_err().to_string();
+    assert!(told.contains("nic, switch of 40 ports, cable_node, cable_switch of infiniband-hdr"), "{told}");
+    let link = "link = \"infiniband-hdr\"";
+    let [nic, switch, cable] = ["\"nic\"", "\"switch\"", "\"cable_node\", \"cable_switch\""]
+        .map(|pieces| format!("{link}\npieces = [{pieces}]"));
+    let ours =
+        [("hdr-nic", &*nic, 700), ("hdr-switch", &*format!("{switch}\nports = 40"), 9000), ("dac", &*cable, 100)];
+    let hdr = bill("ib-ndr-fat-tree2:radix=40:link=infiniband-hdr", Some(own(&ours))).unwrap();
+    assert_eq!((hdr.total.units(), &*hdr.list), ((512 * 700 + 46 * 9000 + (512 + 520) * 100).into(), "own"));
+    // Without the radix, a switch of 64 ports would be needed.
+    let told = bill("ib-ndr-fat-tree2:link=infiniband-hdr", Some(own(&ours))).unwrap_err().to_string();
+    assert!(told.contains("no price of switch of 64 ports"), "{told}");
 }
 
 #[test]
@@ -104,15 +178,8 @@ fn a_variant_may_have_other_links() {
     assert!(told.contains("the rate of its global-link itself"), "{told}");
 }
 
-/// A list that prices each item of NDR prices no HDR.
 #[test]
-fn another_link_is_billed_by_no_list_of_the_fabrics_items() {
-    let library = Library::user();
-    let list = library.price_list(&load("ib-ndr-fat-tree2").unwrap().prices.unwrap().list).unwrap();
-    assert!(prices(&library, "ib-ndr-fat-tree2:radix=40", &list).is_some());
-    for name in ["ib-ndr-fat-tree2:link=infiniband-hdr", "ib-ndr-fat-tree2:radix=40:link=infiniband-hdr"] {
-        assert!(prices(&library, name, &list).is_none(), "{name}");
-    }
+fn another_link_keeps_the_radix_and_says_so() {
     assert!(load("ib-ndr-fat-tree2:link=infiniband-hdr").unwrap().title.ends_with(", its radix as it was"));
     assert!(load("ib-ndr-fat-tree2:radix=40:link=infiniband-hdr").unwrap().title.ends_with("link infiniband-hdr"));
 }
@@ -136,11 +203,12 @@ fn what_cannot_be_is_told_with_what_can() {
     assert!(told("ib-ndr-fat-tree2:dims=3").contains("the topology fat-tree has no dims to change (allowed: "));
     let dragonfly = told("slingshot-dragonfly:oversubscription=2");
     assert!(
-        dragonfly.contains("oversubscription=2: the topology dragonfly has no oversubscription to change"),
+        dragonfly.contains("the topology dragonfly has no oversubscription (--oversubscription) to change")
+            && dragonfly.contains("does the like: slingshot-dragonfly:nodes_per_router=32"),
         "{dragonfly}"
     );
     assert!(dragonfly.contains("nodes_per_router") && dragonfly.lines().count() == 1, "{dragonfly}");
-    assert!(told("ib-ndr-fat-tree2:oversubscription=1:2").contains("a ratio such as 2:1"));
+    assert!(told("ib-ndr-fat-tree2:oversubscription=1:2").contains("such as 2:1"));
     assert!(told("ib-ndr-fat-tree2,gige").contains("is a list, where one name is due"));
     let begun = told("ib-ndr");
     assert!(

@@ -91,12 +91,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn rails_carry_what_carrying_every_pair_gives(
-        (gpus_per_host, half, joined, mesh) in (1u32..=5, 1u32..=4, any::<bool>(), any::<bool>()),
+        (gpus_per_host, half, joined, mesh, oversubscription) in
+            (1u32..=5, 1u32..=4, any::<bool>(), any::<bool>(), prop_oneof![Just(1.0), Just(2.0), Just(3.0), Just(0.5)]),
         traffic in prop_oneof![Just(Traffic::AllToAll), Just(Traffic::Uniform), Just(Traffic::HotSpot(40))],
         paths in prop_oneof![Just(Paths::Packet), Just(Paths::Destination)],
         n in 1u32..120,
     ) {
-        let rail = Rail { gpus_per_host, radix: (2 * half).max(gpus_per_host), joined, mesh };
+        let rail = Rail { gpus_per_host, radix: (2 * half).max(gpus_per_host), joined, mesh, oversubscription };
         let built = Fabric::build(&FabricSpec::bare("test", TopologySpec::new(rail), RoutingSpec::ShortestEcmp), n);
         prop_assume!(built.is_ok());
         let fabric = built.unwrap();
@@ -113,7 +114,7 @@ proptest! {
 #[test]
 fn rails_of_every_level_are_counted_leaf_by_leaf() {
     for (joined, nodes) in [(true, 4), (true, 18), (true, 30), (true, 100), (false, 10), (false, 34), (false, 120)] {
-        let rail = Rail { gpus_per_host: 2, radix: 8, joined, mesh: false };
+        let rail = Rail { gpus_per_host: 2, radix: 8, joined, mesh: false, oversubscription: 1.0 };
         let spec = FabricSpec::bare("test", TopologySpec::new(rail), RoutingSpec::ShortestEcmp);
         assert!(counts_leaves(&Fabric::build(&spec, nodes).unwrap()), "{joined} {nodes}");
     }

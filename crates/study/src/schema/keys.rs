@@ -907,6 +907,8 @@ pub const RECORDS: &[Records] = &[
                 key("prices_date", Text, "", "Its date"),
                 key("prices_year", Text, "", "Its year"),
                 key("prices_status", Text, "", "Its weakest status"),
+                key("prices_assumed", Text, "", "What was assumed to come by prices that no list states"),
+                key("unpriced", Text, "", "Which pieces of a variant have no price, and what gives one"),
                 key("quantity", Text, "", "What a crossover is of"),
                 key("ahead_by_*", Text, "", "Of a disagreement: the fabric that this engine puts ahead"),
                 key("ahead_before", Text, "", "The fabric that was ahead"),

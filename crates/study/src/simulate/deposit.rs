@@ -256,6 +256,9 @@ impl Transfers {
             return input(format!("--copies: {copies} is out of range; must be 1 to {MOST_COPIES}"));
         }
         let asked = if self.series.is_empty() { &Series::USUAL[..] } else { &self.series[..] };
+        if self.copies != Transfers::usual().copies && !asked.contains(&Series::Copied) {
+            return input("--copies: only the series `copied` makes intermediate copies: --series copied".to_owned());
+        }
         let mut transfers = Vec::new();
         for &series in asked {
             let strides: Vec<u64> = if series.is_strided() { self.strides.clone() } else { vec![1] };

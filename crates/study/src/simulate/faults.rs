@@ -14,7 +14,7 @@
 
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::catalog::{Lines, Mistake, nearest, one_a_line};
+use hotlink_fabric::catalog::{Lines, Mistake, MistakeKind, nearest, one_a_line};
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::units::Time;
 use hotlink_sim::Plan;
@@ -128,7 +128,15 @@ impl Reader<'_> {
     fn wrong(&mut self, span: Range<usize>, key: &str, what: impl Into<String>, allowed: impl Into<String>) {
         let (line, column) = self.lines.place(&span);
         let (file, key) = (self.file.to_owned(), key.to_owned());
-        self.mistakes.push(Mistake { file, line, column, key, what: what.into(), allowed: allowed.into() });
+        self.mistakes.push(Mistake {
+            file,
+            line,
+            column,
+            key,
+            what: what.into(),
+            allowed: allowed.into(),
+            kind: MistakeKind::Other,
+        });
     }
 
     fn plan(&mut self, root: &DeTable<'_>, alone: bool, faults: &mut Placed) {

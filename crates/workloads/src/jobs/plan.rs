@@ -5,7 +5,7 @@ use super::place::Placement;
 use crate::replay::Network;
 use hotlink_event::sizes::SizeLaw;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::catalog::{Lines, Mistake};
+use hotlink_fabric::catalog::{Lines, Mistake, MistakeKind};
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::units::Time;
@@ -315,7 +315,9 @@ impl Plan {
         let (line, column) = Lines::new(&self.text).place(&span);
         let key = format!("job {:?}{}{key}", job.name, if key.is_empty() { "" } else { ": " });
         let (file, allowed) = (self.file.clone(), String::new());
-        Error::Input(Mistake { file, line, column, key, what: what.into(), allowed }.to_string())
+        Error::Input(
+            Mistake { file, line, column, key, what: what.into(), allowed, kind: MistakeKind::Other }.to_string(),
+        )
     }
 }
 
@@ -337,7 +339,15 @@ impl Reader<'_> {
     fn wrong(&mut self, span: Range<usize>, key: &str, what: impl Into<String>, allowed: impl Into<String>) {
         let (line, column) = self.lines.place(&span);
         let (file, key) = (self.file.to_owned(), key.to_owned());
-        self.mistakes.push(Mistake { file, line, column, key, what: what.into(), allowed: allowed.into() });
+        self.mistakes.push(Mistake {
+            file,
+            line,
+            column,
+            key,
+            what: what.into(),
+            allowed: allowed.into(),
+            kind: MistakeKind::Other,
+        });
     }
 
     /// A number within its range.

@@ -2,12 +2,12 @@
 
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog;
-use hotlink_fabric::deadlock::{Protection, check};
 use hotlink_fabric::network::Channel;
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::technology;
 use hotlink_fabric::topology::hyperx::HyperX;
 use hotlink_fabric::topology::{Clos64, CubeSpec, DragonflyPlus, DragonflySpec, Extents, FatTree, SlimFly, SwitchRing};
+use hotlink_load::deadlock::{Protection, check};
 
 fn torus(dimensions: u32, bidirectional: bool) -> TopologySpec {
     TopologySpec::new(CubeSpec {

@@ -8,13 +8,13 @@
 //! The graph does not see two things. SCI rings have cycles, but their access protocol (bypass FIFO, echo, busy retry)
 //! keeps packets moving. Unbounded buffers never block.
 
-use crate::built::Fabric;
-use crate::flow_control::Admission;
-use crate::network::{Channel, Node, Resource, Vertex};
-use crate::routing::forwarding::Forwarding;
-use crate::routing::lanes::{LEVELS, Lanes};
-use crate::routing::{Hop, Routing, State, Toward};
-use crate::topology::Cube;
+use hotlink_fabric::Fabric;
+use hotlink_fabric::flow_control::Admission;
+use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
+use hotlink_fabric::routing::forwarding::Forwarding;
+use hotlink_fabric::routing::lanes::{LEVELS, Lanes};
+use hotlink_fabric::routing::{Hop, Routing, State, Toward};
+use hotlink_fabric::topology::Cube;
 
 /// A virtual channel of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
