@@ -328,14 +328,21 @@ impl Output {
         }
         tables
     }
-    /// Whether uncertain inputs are varied of all answers but the first.
+    /// Whether uncertain inputs are varied of what is compared: where it is asked for, else of the first answers of a file, if
+    /// that takes but a moment.
     pub fn vary_all(&self, is_asked_for: bool) -> Vary {
-        if is_asked_for { Vary::Yes } else { Vary::No }
+        match self.format {
+            _ if is_asked_for => Vary::Yes,
+            Format::Json => Vary::IfQuick,
+            _ => Vary::No,
+        }
     }
-    /// Whether uncertain inputs are varied of the first answer: where it is asked for, else for a table's last line if that takes but a moment.
+    /// Whether uncertain inputs are varied of the first answer: where it is asked for, else for a table's last line and for
+    /// files, whose reports weigh what they rest on, if that takes but a moment.
     pub fn vary(&self, is_asked_for: bool) -> Vary {
         match self.format {
             _ if is_asked_for => Vary::Yes,
+            Format::Json => Vary::IfQuick,
             Format::Table | Format::Md if !self.muted => Vary::IfQuick,
             _ => Vary::No,
         }
