@@ -12,13 +12,15 @@ use std::path::PathBuf;
   hotlink report m.json --out report.html --require acceptance.toml --junit report.xml
   hotlink new acceptance > acceptance.toml      # what may be required, each key explained
 
-The page is one HTML file that needs no network: the verdict, what was required and reached, what stands out, curves beside
-their bounds, what the numbers rest on, the commands that make them again, the files' fingerprints, room for signatures.
+The page is one HTML file that needs no network: the verdict, what was required and reached, what stands out, what is
+furthest from its bound, what was checked, curves beside their bounds, what the numbers rest on, the commands that make them
+again, the files' fingerprints, room for signatures.
 
-The verdict is fail where a requirement is missed by the whole interval, or a result is wrong in itself: a failed check, a
-credit loop, hosts that cannot reach each other. It is suspicious where an interval reaches over its limit, a number beats
-its bound, more ranks than cores ran, or links run below their rate. Otherwise it is pass with --require, and unjudged
-without. The exit status is 1 for fail, and with --require also for suspicious.")]
+The verdict is fail where a requirement is missed by the whole interval, or a result is wrong in itself or better than its
+bound. It is suspicious where an interval reaches over its limit, more ranks than cores ran, links run below their rate, or a
+check is broken: by a size that takes longer than smaller messages that do its work, by an outlier among repeats, by a
+measurement apart from its simulation. It is pass where requirements and checks hold, and unjudged where there are none. The
+exit status is 1 for fail, and with --require also for suspicious.")]
 pub(crate) struct Args {
     /// Results: files that `--json` printed, or folders of a sweep; - is standard input.
     #[arg(value_name = "RESULTS", required = true)]
@@ -47,7 +49,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let place = args.out.display().to_string();
     let place = if output.is_anonymous() { last_part(&place) } else { &place };
     let title = format!("{}: {} ({place})", report.verdict().name(), report.sentence());
-    output.table(Table { title, ..Table::of(&records[1..]) });
+    // The title counts what each check covers.
+    let shown = records[1..].iter().filter(|record| record.text("kind") != Some("held")).cloned();
+    output.table(Table { title, ..Table::of(&shown.collect::<Vec<_>>()) });
     output.push_all(records);
     asked.verdict(&report)
 }
