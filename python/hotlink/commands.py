@@ -373,8 +373,9 @@ def report(
     """Writes one HTML page of result files, and judges them by their bounds and by what ``require`` (TOML) asks.
 
     The first record holds the ``verdict``: pass, suspicious or fail; unjudged where nothing is
-    required and nothing is wrong. Then comes each ``check`` of a requirement and
-    each ``finding``, by ``kind``. A missed requirement is a record, not an exception. Raises `InputError`, with file
+    required and no check applies. Then comes each ``check`` of a requirement, each
+    ``finding``, each rule that results were ``held`` to and the results ``furthest``
+    from their bound, by ``kind``. A missed requirement is a record, not an exception. Raises `InputError`, with file
     and line.
     """
     files, required = _paths("results", results), None if require is None else fspath(require)

@@ -92,7 +92,7 @@ impl Ledger {
         without.map(|(key, _)| key.clone()).collect()
     }
 
-    /// All, for records: `key=value unit (status)`; what is stated once for each of many sizes is one line.
+    /// All, for records: `key=value unit (status, least to most)`; what is stated once for each of many sizes is one line.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut sizes: BTreeMap<(&str, &str), usize> = BTreeMap::new();
@@ -104,7 +104,12 @@ impl Ledger {
             match per_size {
                 Some(sized) => *sizes.entry((sized.name, status)).or_default() += 1,
                 None if used.value.is_nan() => lines.push(format!("{key} ({status})")),
-                None => lines.push(format!("{key}={} {} ({status})", shown(key, used.value, &used.unit), used.unit)),
+                None => lines.push(format!(
+                    "{key}={} {} ({status}{})",
+                    shown(key, used.value, &used.unit),
+                    used.unit,
+                    used.between(key, ", ", "")
+                )),
             }
         }
         lines.extend(sizes.into_iter().map(|((name, status), n)| format!("parameter.{name}*: {n} sizes ({status})")));
@@ -114,10 +119,15 @@ impl Ledger {
 
 impl Used {
     fn sentence(&self, key: &str, technology: &str) -> String {
-        let number = |base: f64| shown(key, base, &self.unit);
-        let range = self.range.map(|[low, high]| format!("{} to {}; ", number(low), number(high))).unwrap_or_default();
+        let (range, value) = (self.between(key, "", "; "), shown(key, self.value, &self.unit));
         let name = key.trim_start_matches("parameter.");
-        format!("{name}={} {} ({range}{technology}: {})", number(self.value), self.unit, self.source)
+        format!("{name}={value} {} ({range}{technology}: {})", self.unit, self.source)
+    }
+
+    /// The range that it states, between two texts.
+    fn between(&self, key: &str, before: &str, after: &str) -> String {
+        let number = |base: f64| shown(key, base, &self.unit);
+        self.range.map_or_else(String::new, |[a, b]| format!("{before}{} to {}{after}", number(a), number(b)))
     }
 }
 

@@ -57,8 +57,8 @@ pub struct PriceItem {
     pub pieces: Vec<ItemKind>,
     /// Ports of a switch.
     pub ports: Option<u32>,
-    /// Cost and power of a port of a switch with another number of ports, relative to a port of this one: the value, and
-    /// the least and greatest that are plausible.
+    /// Cost and power of a port of a switch with another number of ports, relative to a port of this one. The value comes
+    /// first, then the least and greatest that are plausible.
     pub other_ports: Option<[f64; 3]>,
     /// What was assumed to come by the price of such a switch.
     pub assumed: Option<String>,

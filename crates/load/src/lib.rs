@@ -31,11 +31,13 @@ pub mod sharing;
 pub mod split;
 mod tables;
 mod tree;
+mod users;
 mod valiant;
 
 pub use bytes::Serial;
 pub use latency::Queues;
 pub use pairs::MOST_PAIRS;
+pub use users::{Unknown, Users};
 
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Network, Node, Resource, Vertex};

@@ -160,7 +160,7 @@ impl Session<'_> {
         if is_carried {
             match Wire::of(self)? {
                 Some(mut wire) => revise(&mut measured.records, |record| wire.beside(without_hand_offs(record)))?,
-                None => self.hold_to_fabric(&measured.records),
+                None => self.hold_to_fabric(&mut measured.records)?,
             }
         }
         flag(measured, self.face)?;
@@ -186,14 +186,18 @@ impl Session<'_> {
         }
     }
 
-    /// Says that results between ranks of one machine say nothing about the fabric that names them, because such ranks
-    /// use none of its links. Also names those beyond the fabric's bound.
-    fn hold_to_fabric(&self, records: &[Record]) {
+    /// Marks results between ranks of one machine that name another fabric: such ranks use none of its links. Also says
+    /// which results are beyond that fabric's bounds.
+    fn hold_to_fabric(&self, records: &mut Vec<Record>) -> Result<(), Error> {
         let fabric = &self.request.repetition.fabric;
-        if fabric == FABRIC || !self.is_speaker() {
-            return;
+        if fabric == FABRIC {
+            return Ok(());
         }
-        let Ok(mut bounds) = Bounds::open(fabric, None) else { return };
+        let Ok(mut bounds) = Bounds::open(fabric, None) else { return Ok(()) };
+        revise(records, |record| Ok(record.with("named_only", true)))?;
+        if !self.is_speaker() {
+            return Ok(());
+        }
         let is_of_bound = |key: &str| key.starts_with("bound_") || key == "efficiency" || key == "limiting_resource";
         let bare = |record: &Record| {
             let kept = record.fields().filter(|(key, _)| !is_of_bound(key));
@@ -207,6 +211,7 @@ impl Session<'_> {
             0 => format!("--fabric {fabric}: the results are of this machine, not of that fabric: {why}"),
             _ => format!("impossible: {beyond} of {all} results are beyond what {fabric} allows: {why}"),
         });
+        Ok(())
     }
 }
 

@@ -328,15 +328,21 @@ impl Output {
         }
         tables
     }
-    /// Whether uncertain inputs are varied of all answers but the first.
+    /// Whether a comparison varies its uncertain inputs: where the user asks for it. A file's first answers are varied, too,
+    /// if that takes but a moment.
     pub fn vary_all(&self, is_asked_for: bool) -> Vary {
-        if is_asked_for { Vary::Yes } else { Vary::No }
+        match self.format {
+            _ if is_asked_for => Vary::Yes,
+            Format::Json => Vary::IfQuick,
+            _ => Vary::No,
+        }
     }
-    /// Whether uncertain inputs are varied of the first answer: on request, else for a table's last line if that takes
-    /// but a moment.
+    /// Whether the uncertain inputs of the first answer are varied: where the user asks for it. It is done for a table's
+    /// last line and for files, too, if that takes but a moment: reports of files weigh their inputs.
     pub fn vary(&self, is_asked_for: bool) -> Vary {
         match self.format {
             _ if is_asked_for => Vary::Yes,
+            Format::Json => Vary::IfQuick,
             Format::Table | Format::Md if !self.muted => Vary::IfQuick,
             _ => Vary::No,
         }

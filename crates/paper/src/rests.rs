@@ -2,7 +2,7 @@
 
 use crate::table::figure;
 use hotlink_bench::Record;
-use hotlink_study::inputs::ANSWERS;
+use hotlink_study::inputs::{ANSWERS, BESIDE};
 use serde_json::Value;
 
 /// Most inputs that a line names.
@@ -11,8 +11,8 @@ const MOST: usize = 3;
 /// Keys that these lines explain: no columns.
 pub fn is_told_below(key: &str) -> bool {
     let interval = key.strip_suffix("_low").or_else(|| key.strip_suffix("_high"));
-    ["inputs", "estimates", "assumed", "sensitivity", "sensitivity_of", "not_varied"].contains(&key)
-        || interval.is_some_and(|of| ANSWERS.contains(&of))
+    ["inputs", "estimates", "assumed", "sensitivity", "sensitivity_of", "idle_sensitivity", "not_varied"].contains(&key)
+        || interval.is_some_and(|of| ANSWERS.contains(&of) || of == BESIDE)
 }
 
 /// The interval of each answer that has one. A last line says how much was estimated or assumed, and which of these

@@ -3,10 +3,11 @@
 use crate::judge;
 use crate::scale::{self, Scale};
 use crate::series::{self, Figure};
-use hotlink_chart::{Axis, Chart, Curve, Line, Point, charted};
+use hotlink_chart::{Axis, Chart, Curve, Line, Point, Printed, charted};
 use hotlink_fabric::maths;
 use hotlink_study::text::figure;
 use maud::{Markup, html};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// More curves would hide each other: they get a chart of their own.
@@ -28,15 +29,25 @@ pub(crate) fn charts(figure: &Figure) -> Markup {
                     x: x.clone(),
                     y: y.clone(),
                     curves: curves.iter().enumerate().map(|(colour, curve)| drawn(figure, curve, colour)).collect(),
-                    printed: Vec::new(),
+                    printed: curves.iter().flat_map(|curve| &curve.fallbacks).map(ringed).collect(),
                     label: label(figure, curves),
                 }, &value))
+                @for why in fallbacks(curves) { p .note { "Ringed: " (why) "." } }
             }
         }
     }
 }
 
-/// The subject of a figure: money with its year.
+fn ringed((x, y, why): &(f64, f64, String)) -> Printed {
+    Printed { x: Some(*x), y: *y, told: why.clone() }
+}
+
+/// Why points are ringed, each reason once.
+fn fallbacks(curves: &[series::Curve]) -> BTreeSet<&str> {
+    curves.iter().flat_map(|curve| curve.fallbacks.iter().map(|(_, _, why)| why.as_str())).collect()
+}
+
+/// What a figure shows: money with its year.
 fn called(figure: &Figure) -> String {
     let year = figure.year.as_ref().map_or_else(String::new, |year| format!(" in prices of {year}"));
     format!("{}{year}", scale::name(&figure.y_key))

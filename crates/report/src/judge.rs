@@ -1,26 +1,25 @@
-//! Faults of results, and whether they reach the requirements. No threshold is here: a number is held to its bound or
-//! to the site's requirement. A number whose interval leaves that open is undecided.
+//! What is wrong with results, and whether they reach what is required. No threshold stands here: a number is held to what the
+//! site requires, and what its interval leaves open is undecided. [`crate::checks`] holds them to their bounds and each other.
 
 use crate::acceptance::{Acceptance, Limit, Requirement};
 use crate::junit::{Became, Case};
 use crate::quantity::{Between, between};
 use crate::scale;
-use hotlink_bench::{Record, flag_impossible};
+use hotlink_bench::Record;
 use hotlink_results::Results;
 use hotlink_results::compare_runs;
-use hotlink_study::text::figure;
 use serde_json::Value;
 
 /// The verdict of a report; the last is the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Nothing is required, and nothing is wrong in a result itself.
+    /// Nothing is required, and no check applies.
     Unjudged,
-    /// Every requirement is met, and nothing is wrong in a result itself.
+    /// Every requirement is met, and every check that applies holds.
     Pass,
     /// A person must check something before signing.
     Suspicious,
-    /// A requirement is missed, or a result is wrong in itself.
+    /// A requirement is missed, a result is wrong in itself or better than its bound.
     Fail,
 }
 
@@ -34,6 +33,22 @@ impl Verdict {
             Verdict::Fail => "fail",
         }
     }
+
+    /// What it says.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Verdict::Unjudged => "Unjudged: nothing is required, and no check applies to these results.",
+            Verdict::Pass => {
+                "Pass: no requirement is missed, and no check that applies is broken. The checks are listed below."
+            }
+            Verdict::Suspicious => {
+                "Suspicious: no result is shown to be wrong, but something below needs a look before anybody signs."
+            }
+            Verdict::Fail => {
+                "Fail: a requirement is missed, or a result cannot be: it is wrong in itself or better than its bound."
+            }
+        }
+    }
 }
 
 /// Something in a result that needs a look.
@@ -44,7 +59,9 @@ pub struct Finding {
     pub subject: String,
     /// The finding.
     pub what: String,
-    file: usize,
+    pub(crate) file: usize,
+    /// Whether the result says so itself.
+    pub(crate) is_own: bool,
 }
 
 /// A requirement and a result.
@@ -116,20 +133,57 @@ pub(crate) fn findings(file: usize, results: &Results, acceptance: Option<&Accep
             let limits = |one: &Requirement| one.limits.iter().any(|(limited, _)| limited == key);
             acceptance.is_some_and(|all| all.requirements.iter().any(|one| limits(one) && one.chooses(record)))
         };
-        let one = move |(verdict, what): (Verdict, String)| Finding { verdict, subject: subject.clone(), what, file };
-        faults(record, is_limited).into_iter().map(one).collect::<Vec<_>>()
+        let own = own_faults(record).into_iter().map(|fault| (fault, true));
+        let all = own.chain(faults(record, is_limited).into_iter().map(|fault| (fault, false)));
+        let one = move |((verdict, what), is_own): ((Verdict, String), bool)| Finding {
+            verdict,
+            subject: subject.clone(),
+            what,
+            file,
+            is_own,
+        };
+        all.map(one).collect::<Vec<_>>()
     };
     let missing = results.incomplete.iter().map(|why| {
         let (verdict, subject) = (Verdict::Fail, "the file as a whole".to_owned());
-        Finding { verdict, subject, what: format!("it is incomplete, records are missing: {why}"), file }
+        let what = format!("it is incomplete, records are missing: {why}");
+        Finding { verdict, subject, what, file, is_own: false }
     });
     missing.chain(results.records.iter().flat_map(of)).collect()
 }
 
-/// The faults of a record. Unusual values that are not wrong are left to a limit of their number, if there is one.
+fn is(record: &Record, key: &str, wanted: bool) -> bool {
+    record.get(key).and_then(Value::as_bool) == Some(wanted)
+}
+
+fn above_none(record: &Record, key: &str) -> Option<f64> {
+    record.number(key).filter(|count| *count > 0.0)
+}
+
+/// What a record found wrong with itself.
+fn own_faults(record: &Record) -> Vec<(Verdict, String)> {
+    let mut found = Vec::new();
+    let mut fail = |what: String| found.push((Verdict::Fail, what));
+    if is(record, "verified", false) {
+        fail("its result is wrong: the benchmark's own check failed".to_owned());
+    }
+    if is(record, "credit_loop", true) {
+        fail("its routes can deadlock: they form a credit loop".to_owned());
+    }
+    if let Some(pairs) = above_none(record, "unreachable_pairs") {
+        fail(format!("{} of hosts cannot reach each other", compare_runs::counted(pairs as usize, "pair")));
+    }
+    if is(record, "holds", false) {
+        found.push((Verdict::Suspicious, "a claim of the study does not hold".to_owned()));
+    }
+    found
+}
+
+/// What else is wrong in a record. What is out of the ordinary without being wrong is left to a limit of its number, if there is
+/// one.
 fn faults(record: &Record, is_limited: impl Fn(&str) -> bool) -> Vec<(Verdict, String)> {
-    let is = |key: &str, wanted: bool| record.get(key).and_then(Value::as_bool) == Some(wanted);
-    let count = |key: &str| record.number(key).filter(|count| *count > 0.0);
+    let is = |key: &str, wanted: bool| is(record, key, wanted);
+    let count = |key: &str| above_none(record, key);
     let names = |key: &str| {
         let list = record.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         list.collect::<Vec<_>>().join(", ")
@@ -144,32 +198,14 @@ fn faults(record: &Record, is_limited: impl Fn(&str) -> bool) -> Vec<(Verdict, S
             fail(what);
         }
     }
-    if is("verified", false) {
-        fail("its result is wrong: the benchmark's own check failed".to_owned());
-    }
     if record.text("verdict") == Some("regression") {
         fail(format!("it became worse: {}", compare_runs::sentence(record)));
     }
-    if is("credit_loop", true) {
-        fail("its routes can deadlock: they form a credit loop".to_owned());
-    }
-    if let Some(pairs) = count("unreachable_pairs") {
-        fail(format!("{} of hosts cannot reach each other", compare_runs::counted(pairs as usize, "pair")));
-    }
     let mut look = |what: String| found.push((Verdict::Suspicious, what));
-    let (said, shares) = (record.number("efficiency"), shares_of_bounds(record));
-    if let Some(best) = shares.iter().copied().chain(said).reduce(f64::max)
-        && let (_, Some(what)) = flag_impossible(record.clone().with("efficiency", best))
-    {
-        look(what);
-    }
-    if let Some(said) = said
-        && let Some(share) = shares.iter().find(|share| (*share - said).abs() > ROUNDED * said.abs())
-    {
-        let (said, share) = (figure(said), figure(*share));
+    if is("named_only", true) {
+        let name = record.text("fabric").unwrap_or("?");
         look(format!(
-            "it says an efficiency of {said}, but value and bound give {share}: more than {} % apart",
-            100.0 * ROUNDED
+            "its ranks are on one machine: value and bound are of that machine, not of {name}, which names it"
         ));
     }
     if record.text("paths") == Some("packet")
@@ -179,9 +215,6 @@ fn faults(record: &Record, is_limited: impl Fn(&str) -> bool) -> Vec<(Verdict, S
     }
     if is("oversubscribed", true) {
         look("more ranks than cores: it measured the scheduler, too".to_owned());
-    }
-    if is("holds", false) {
-        look("a claim of the study does not hold".to_owned());
     }
     if record.text("kind") == Some("finding") && record.get("finding").is_some() {
         look(format!("{}: {}", record.text("subject").unwrap_or("?"), record.text("what").unwrap_or("?")));
@@ -206,23 +239,7 @@ fn faults(record: &Record, is_limited: impl Fn(&str) -> bool) -> Vec<(Verdict, S
     found
 }
 
-/// How far an efficiency may be from its value and bound: Markdown tables round all three.
-const ROUNDED: f64 = 0.02;
-
-/// A record's values as shares of their bounds, by its own numbers: `bound_latency_us` over `latency_us`,
-/// `bandwidth_MBps` over `bound_bandwidth_MBps`.
-fn shares_of_bounds(record: &Record) -> Vec<f64> {
-    let share = |(key, bound): (&str, &Value)| {
-        let quantity = key.strip_prefix("bound_")?;
-        let (bound, value) = (bound.as_f64()?, record.number(quantity)?);
-        let is_time = ["_us", "_s"].iter().any(|unit| quantity.ends_with(unit)) && !quantity.ends_with("_per_s");
-        let share = if is_time { bound / value } else { value / bound };
-        (bound > 0.0 && value > 0.0).then_some(share)
-    };
-    record.fields().filter_map(share).collect()
-}
-
-/// Every requirement with every result to which it applies.
+/// Every requirement with every result that it applies to.
 pub(crate) fn outcomes(acceptance: &Acceptance, inputs: &[Results]) -> Vec<Outcome> {
     acceptance.requirements.iter().flat_map(|requirement| of_one(requirement, inputs)).collect()
 }
@@ -388,10 +405,11 @@ mod tests {
     #[test]
     fn each_fault_of_a_result_is_found() {
         let base = || Record::new().with("benchmark", "pingpong").with("size_B", 8);
-        assert!(
-            faults(&base().with("efficiency", 0.9).with("verified", true).with("unreachable_pairs", 0), |_| false)
-                .is_empty()
-        );
+        let faults = |record: &Record| {
+            let (own, other) = (own_faults(record), faults(record, |_| false));
+            own.into_iter().chain(other).collect::<Vec<_>>()
+        };
+        assert!(faults(&base().with("efficiency", 0.9).with("verified", true).with("unreachable_pairs", 0)).is_empty());
         for (record, verdict) in [
             (base().with("error", "no such fabric"), Verdict::Fail),
             (base().with("verified", false), Verdict::Fail),
@@ -399,46 +417,14 @@ mod tests {
             (base().with("credit_loop", true), Verdict::Fail),
             (base().with("unreachable_pairs", 3), Verdict::Fail),
             (base().with("paths", "packet").with("fallback", "flows are split evenly"), Verdict::Suspicious),
-            (base().with("efficiency", 1.2), Verdict::Suspicious),
+            (base().with("named_only", true).with("fabric", "ib"), Verdict::Suspicious),
             (base().with("oversubscribed", true), Verdict::Suspicious),
             (base().with("holds", false), Verdict::Suspicious),
             (base().with("kind", "finding").with("finding", "slow").with("what", "x"), Verdict::Suspicious),
             (base().with("slow_links_count", 1), Verdict::Suspicious),
         ] {
-            let found = faults(&record, |_| false);
+            let found = faults(&record);
             assert_eq!((found.len(), found[0].0), (1, verdict), "{record:?}");
-        }
-    }
-
-    #[test]
-    fn a_value_is_held_to_its_bound_whatever_its_efficiency_says() {
-        let base = || {
-            Record::new().with("benchmark", "pingpong").with("method", "measured").with("statistic_of", "latency_us")
-        };
-        let at = |latency: f64, low: f64, high: f64| {
-            let record = base().with("latency_us", latency).with("bound_latency_us", 0.05);
-            record.with("median", latency).with("ci95_low", low).with("ci95_high", high)
-        };
-        let rate = |key: &str, value: f64| base().with(key, value).with(&format!("bound_{key}"), 100.0);
-        for (record, findings) in [
-            (at(0.1, 0.09, 0.11).with("efficiency", 0.5), 0),
-            (at(0.1, 0.09, 0.11).with("efficiency", 0.503), 0),
-            (at(0.1, 0.09, 0.11).with("efficiency", 0.9), 1),
-            (at(0.001, 0.001, 0.001), 1),
-            (at(0.001, 0.001, 0.001).with("efficiency", 0.5), 2),
-            (at(0.049, 0.047, 0.051), 0),
-            (at(0.049, 0.0485, 0.0495), 1),
-            (rate("bandwidth_MBps", 99.0), 0),
-            (rate("bandwidth_MBps", 1e9), 1),
-            (rate("messages_per_s", 101.0), 1),
-            (rate("time_s", 101.0), 0),
-            (rate("time_s", 99.0), 1),
-            (rate("bandwidth_per_node_MBps", 100.4).with("method", "packet"), 0),
-            (rate("bandwidth_per_node_MBps", 101.0).with("method", "packet"), 1),
-        ] {
-            let found = faults(&record, |_| false);
-            assert_eq!(found.len(), findings, "{record:?}");
-            assert!(found.iter().all(|(verdict, _)| *verdict == Verdict::Suspicious), "{record:?}");
         }
     }
 

@@ -9,6 +9,7 @@
 mod acceptance;
 mod asked;
 mod chart;
+mod checks;
 pub mod demo;
 mod front;
 mod judge;
@@ -18,12 +19,14 @@ mod matrix;
 mod page;
 pub mod possible;
 mod quantity;
+mod rests;
 pub mod runs;
 mod scale;
 mod series;
 
 pub use acceptance::Acceptance;
 pub use asked::Asked;
+pub use checks::Check;
 pub use front::{LIMITS, STEPS};
 pub use judge::{Finding, Outcome, Verdict};
 pub use page::crossover;
@@ -44,25 +47,35 @@ pub struct Report {
     pub(crate) lead: Option<Markup>,
     /// The requirements, and whether they were reached.
     pub outcomes: Vec<Outcome>,
-    /// Outliers and faults in the results themselves.
+    /// What results are held to without requirements.
+    pub checks: Vec<Check>,
+    /// What stands out in the results themselves.
     pub findings: Vec<Finding>,
+    pub(crate) furthest: Vec<checks::Far>,
 }
 
 impl Report {
     /// Judges `inputs`, by what `acceptance` requires of them if it is given. `command` makes the report again.
     pub fn new(inputs: Vec<Results>, acceptance: Option<Acceptance>, title: Option<String>, command: String) -> Report {
         let of = |(file, results)| judge::findings(file, results, acceptance.as_ref());
-        let findings = inputs.iter().enumerate().flat_map(of).collect();
+        let mut findings: Vec<Finding> = inputs.iter().enumerate().flat_map(of).collect();
+        let (checks, broken) = checks::checks(&inputs, &findings);
+        findings.extend(broken);
+        // The worst first.
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+        let furthest = checks::furthest(&inputs);
         let outcomes = acceptance.as_ref().map_or_else(Vec::new, |acceptance| judge::outcomes(acceptance, &inputs));
         let title = title.or_else(|| acceptance.as_ref().and_then(|acceptance| acceptance.title.clone()));
         let title = title.unwrap_or_else(|| "Network report".to_owned());
-        Report { title, command, inputs, acceptance, lead: None, outcomes, findings }
+        Report { title, command, inputs, acceptance, lead: None, outcomes, checks, findings, furthest }
     }
 
-    /// The worst of checks and findings. Without requirements nothing can pass.
+    /// The worst of requirements, checks and findings.
     pub fn verdict(&self) -> Verdict {
         let required = self.outcomes.iter().map(|outcome| outcome.verdict);
-        required.chain(self.findings.iter().map(|finding| finding.verdict)).max().unwrap_or(Verdict::Unjudged)
+        let checked = self.checks.iter().map(|check| check.verdict);
+        let found = self.findings.iter().map(|finding| finding.verdict);
+        required.chain(checked).chain(found).max().unwrap_or(Verdict::Unjudged)
     }
 
     /// The verdict in a sentence.
@@ -76,12 +89,17 @@ impl Report {
         let results = counted(records, "result");
         let required = match (&self.acceptance, self.outcomes.len()) {
             (None, _) => format!("{results}, no requirements given"),
-            (Some(_), all) => format!("{} of {results}: {failed} failed, {unsure} undecided", counted(all, "check")),
+            (Some(_), all) => {
+                format!("{} of {results}: {failed} missed, {unsure} undecided", counted(all, "required value"))
+            }
         };
-        format!("{required}; in the results themselves: {broken} wrong, {odd} suspicious")
+        let held: Vec<String> = self.checks.iter().filter(|check| check.covered > 0).map(Check::brief).collect();
+        let held = if held.is_empty() { "none applies".to_owned() } else { held.join(", ") };
+        format!("{required}; checks: {held}; {broken} wrong, {odd} suspicious")
     }
 
-    /// The verdict, then a record for each check and each finding.
+    /// The verdict, then a record for each requirement and result, each finding, each check, and what is furthest from its
+    /// bound.
     pub fn records(&self) -> Vec<Record> {
         let head = Record::new()
             .with("benchmark", "report")
@@ -90,7 +108,9 @@ impl Report {
             .with("what", self.sentence());
         let outcomes = self.outcomes.iter().map(|outcome| outcome.record(&self.inputs));
         let findings = self.findings.iter().map(|finding| finding.record(&self.inputs));
-        std::iter::once(head).chain(outcomes).chain(findings).collect()
+        let checks = self.checks.iter().map(Check::record);
+        let furthest = self.furthest.iter().take(checks::SHOWN).map(checks::Far::record);
+        std::iter::once(head).chain(outcomes).chain(findings).chain(checks).chain(furthest).collect()
     }
 
     /// The page.
@@ -101,8 +121,8 @@ impl Report {
     /// The checks and findings as JUnit, which continuous-integration servers read.
     pub fn junit(&self) -> String {
         let cases = self.outcomes.iter().map(|outcome| outcome.case(&self.inputs));
-        let cases: Vec<junit::Case> =
-            cases.chain(self.findings.iter().map(|finding| finding.case(&self.inputs))).collect();
+        let findings = self.findings.iter().map(|finding| finding.case(&self.inputs));
+        let cases: Vec<junit::Case> = cases.chain(findings).chain(self.checks.iter().filter_map(Check::case)).collect();
         junit::suite("hotlink report", &cases)
     }
 }

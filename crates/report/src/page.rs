@@ -1,15 +1,15 @@
 //! The page: verdict, checks, findings, results, their basis, inputs, signatures.
 
 use crate::acceptance::Acceptance;
+use crate::checks::SHOWN;
 use crate::judge::{Verdict, interval};
 use crate::quantity::between;
-use crate::{Report, chart, front, machine, matrix, scale, series};
+use crate::{Report, chart, front, machine, matrix, rests, scale, series};
 use hotlink_bench::Record;
 use hotlink_results::compare_runs::QUANTITIES;
 use hotlink_results::{IMPORTED_ON, Results};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -37,15 +37,20 @@ pub(crate) fn html(report: &Report) -> String {
                 a .skip href="#results" { "To the results" }
                 header {
                     h1 { (report.title) }
-                    @let is_judged = report.verdict() != Verdict::Unjudged;
+                    @let is_judged = report.verdict() > Verdict::Pass;
                     @if is_judged || report.lead.is_none() {
-                        p .verdict .(report.verdict().name()) { strong { (report.verdict().name()) } " " (report.sentence()) }
+                        p .verdict .(report.verdict().name()) {
+                            strong { (report.verdict().name()) } " " (report.sentence()) "."
+                            span .meaning { (report.verdict().meaning()) }
+                        }
                     }
                     @if let Some(lead) = &report.lead { (lead) }
                 }
                 main {
                     (checks(report))
                     @if report.lead.is_none() || !report.findings.is_empty() { (findings(report)) }
+                    (furthest(report))
+                    (held(report))
                     section id="results" {
                         h2 { "Results" }
                         @let files = html! { @for (index, results) in report.inputs.iter().enumerate() { (file(index, results)) } };
@@ -54,7 +59,7 @@ pub(crate) fn html(report: &Report) -> String {
                             None => (files),
                         }
                     }
-                    (assumptions(&report.inputs))
+                    (rests::section(&report.inputs))
                     (inputs(report))
                     (signatures())
                 }
@@ -83,7 +88,7 @@ fn checks(report: &Report) -> Markup {
                             tr {
                                 td { (badge(outcome.verdict)) }
                                 td { (outcome.requirement) }
-                                td { (outcome.subject) }
+                                td .said { (outcome.subject) }
                                 td { (scale::name(&outcome.quantity)) }
                                 td { (outcome.required) }
                                 td { (outcome.reached()) }
@@ -101,14 +106,14 @@ fn findings(report: &Report) -> Markup {
         section {
             h2 { "What stands out" }
             @if report.findings.is_empty() {
-                p { "Nothing: no result is wrong in itself or beyond its bound." }
+                p { "Nothing: no result is wrong in itself, and none breaks a check." }
             } @else {
                 div .scroll tabindex="0" role="region" aria-label="findings" {
                     table .sortable {
                         thead { tr { th { "verdict" } th { "what" } th { "result" } } }
                         tbody {
                             @for finding in report.findings.iter().take(MOST_ROWS) {
-                                tr { td { (badge(finding.verdict)) } td { (finding.what) } td { (finding.subject) } }
+                                tr { td { (badge(finding.verdict)) } td .said { (finding.what) } td .said { (finding.subject) } }
                             }
                         }
                     }
@@ -119,7 +124,71 @@ fn findings(report: &Report) -> Markup {
     }
 }
 
-/// The note on rows that a table leaves out.
+/// What its bound explains least, result by result.
+fn furthest(report: &Report) -> Markup {
+    html! {
+        @if !report.furthest.is_empty() {
+            section {
+                h2 { "Furthest from the bound" }
+                div .scroll tabindex="0" role="region" aria-label="results furthest from their bound" {
+                    table .sortable {
+                        caption {
+                            "The result of each series that is furthest from its bound, the furthest first"
+                            @if report.furthest.len() > SHOWN { ": " (SHOWN) " of " (report.furthest.len()) " series" }
+                            ". The share is the most that the intervals allow."
+                        }
+                        thead {
+                            tr {
+                                th { "result" } th .number { "share of the bound" } th .number { "value" } th .number { "bound" }
+                                th .number { "time lost" } th { "what limits" }
+                            }
+                        }
+                        tbody {
+                            @for far in report.furthest.iter().take(SHOWN) {
+                                @let share = 1.0 - far.unexplained;
+                                tr {
+                                    td .said { (far.subject) }
+                                    td .number .share style=(format!("--share: {:.1}%", 100.0 * share)) data-sort=(share) { (scale::told("_share", share)) }
+                                    td .number data-sort=(far.value.value) {
+                                        (scale::told(far.quantity, far.value.value))
+                                        @if far.value.is_interval() {
+                                            " " span .interval { (scale::told(far.quantity, far.value.low)) " to " (scale::told(far.quantity, far.value.high)) }
+                                        }
+                                    }
+                                    td .number data-sort=(far.bound.value) { (scale::told(far.quantity, far.bound.value)) }
+                                    td .number { (far.lost()) }
+                                    td .said { (far.limiter) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The checks, and how many results each covers.
+fn held(report: &Report) -> Markup {
+    html! {
+        section {
+            h2 { "What was checked" }
+            div .scroll tabindex="0" role="region" aria-label="checks" {
+                table {
+                    caption { "Rules that results are held to without any requirement. They compare intervals, bounds and other results: no limit in them was chosen by hand." }
+                    thead { tr { th { "verdict" } th { "check" } th { "what must hold" } th { "results" } } }
+                    tbody {
+                        @for check in &report.checks {
+                            tr { td { (badge(check.verdict)) } td .name { (check.name) } td .said { (check.rule) } td { (check.outcome()) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What was left out of a table.
 fn cut(rows: usize) -> Markup {
     html! { @if rows > MOST_ROWS { p .note { "The first " (MOST_ROWS) " of " (rows) " rows; the file holds all." } } }
 }
@@ -229,9 +298,10 @@ impl Columns {
 }
 
 /// Texts and lists that say what came out.
-const SAID: [&str; 14] = [
+const SAID: [&str; 20] = [
     "limiting_resource",
     "hot_link",
+    "fallback",
     "limiter",
     "differs",
     "error",
@@ -240,6 +310,11 @@ const SAID: [&str; 14] = [
     "odd_links",
     "unused_links",
     "unbalanced_links",
+    "hot_link_flows_count",
+    "hot_link_flows",
+    "hot_link_senders_count",
+    "hot_link_senders",
+    "hot_link_destinations_count",
     "hot_link_destinations",
     "deadlock",
     "what",
@@ -272,6 +347,7 @@ fn is_result(key: &str) -> bool {
         || key.starts_with("bound_") && key != "bound_is"
         || key.ends_with("_share")
         || key.ends_with("_pairs")
+        || key == "hosts_lost"
         || shares.contains(&key)
 }
 
@@ -286,7 +362,11 @@ fn table(records: &[&Record], label: &str) -> Markup {
         && !has(first, "rank")
         && ranked.iter().all(|record| has(record, "rank"))
     {
-        return html! { (table(&[*first], label)) (table(ranked, label)) };
+        return html! {
+            (table(&[*first], label))
+            @if let Some(order) = first.text("ranked_by") { p .note { "In this order, " (order) "." } }
+            (table(ranked, label))
+        };
     }
     let unit = |key: &str| if key.ends_with("_B") { "bytes".to_owned() } else { String::new() };
     let wide = columns.parameters.len() + columns.numbers.len() + columns.texts.len() > PORTRAIT;
@@ -448,47 +528,6 @@ fn environment(results: &Results) -> Markup {
     }
 }
 
-/// Assumptions and estimates, the number of results that rest on them, and the inputs that move them most.
-fn assumptions(inputs: &[Results]) -> Markup {
-    let count = |key: &str| {
-        let mut found: BTreeMap<String, usize> = BTreeMap::new();
-        for record in inputs.iter().flat_map(|results| &results.records) {
-            for line in record.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
-                *found.entry(line.to_owned()).or_default() += 1;
-            }
-        }
-        found
-    };
-    let kinds = [
-        ("assumed", "Assumed: no file states it"),
-        ("estimates", "Estimated: the catalog says so"),
-        ("sensitivity", "How far the answers move"),
-        ("not_varied", "Not varied: no uncertainty is stated"),
-    ];
-    let kinds = kinds.map(|(key, title)| (title, count(key)));
-    html! {
-        section {
-            h2 { "What the numbers rest on" }
-            @if kinds.iter().all(|(_, found)| found.is_empty()) {
-                p { "No result names an assumed or estimated input." }
-            }
-            @for (title, found) in &kinds {
-                @if !found.is_empty() {
-                    details {
-                        summary { (title) " (" (found.len()) ")" }
-                        ul {
-                            @for (line, results) in found.iter().take(MOST_ROWS) {
-                                li { (line) @if *results > 1 { span .note { " in " (results) " results" } } }
-                            }
-                        }
-                        (cut(found.len()))
-                    }
-                }
-            }
-        }
-    }
-}
-
 fn inputs(report: &Report) -> Markup {
     let row = |file: String, hash: &str, command: &str| html! { tr { td { (file) } td { code { (hash) } } td { code { (command) } } } };
     let required = |acceptance: &Acceptance| row(acceptance.file.display().to_string(), &acceptance.sha256, "");
@@ -616,12 +655,14 @@ mod tests {
 
     #[test]
     fn the_network_before_failures_stands_apart_from_the_ranking() {
-        let rows = r#"[{"benchmark": "failures", "part": "nothing", "all_to_all_share": 0.5, "unreachable_pairs": 0},
+        let rows = r#"[{"benchmark": "failures", "part": "nothing", "all_to_all_share": 0.5, "unreachable_pairs": 0,
+                "ranked_by": "the worst first: pairs"},
             {"benchmark": "failures", "rank": 1, "failed": "leaf1 port 6 -> spine0 port 4", "rerouted_share": 0.25},
             {"benchmark": "failures", "rank": 2, "failed": "spine0", "rerouted_share": 0.5}]"#;
         let page = report(rows, None).html();
         let table = &page[page.find("<table class=\"sortable\">").unwrap()..];
         assert!(!table.contains("all to all share"), "{table}");
+        assert!(page.contains("In this order, the worst first: pairs."));
         assert!(page.contains("<dt>all to all share</dt>") && table.contains("rerouted share"));
         assert!(table.contains("<td class=\"name\">leaf1 port 6 -&gt; spine0 port 4</td>"), "{table}");
     }
@@ -665,9 +706,9 @@ mod tests {
     fn one_of_a_thing_is_told_as_one() {
         let required = "[[require]]\nlatency_us = { at_most = 1.0 }\n";
         let one = report(r#"[{"benchmark": "pingpong", "latency_us": 0.5}]"#, Some(required)).sentence();
-        assert!(one.starts_with("1 check of 1 result: "), "{one}");
+        assert!(one.starts_with("1 required value of 1 result: "), "{one}");
         let row = r#"{"benchmark": "pingpong", "latency_us": 0.5}"#;
         let two = report(&format!("[{row}, {row}]"), Some(required)).sentence();
-        assert!(two.starts_with("2 checks of 2 results: "), "{two}");
+        assert!(two.starts_with("2 required values of 2 results: "), "{two}");
     }
 }

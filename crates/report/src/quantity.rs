@@ -41,6 +41,16 @@ pub(crate) fn between(record: &Record, key: &str) -> Option<Between> {
     Some(around(end("low"), end("high")))
 }
 
+/// The bound of the number called `key`, with what its own inputs allow. A count of load is a bound itself; no node gets more
+/// than its own devices take.
+pub(crate) fn bounded(record: &Record, key: &str) -> Option<Between> {
+    let injection = (key == "bandwidth_per_node_MBps").then(|| record.number("injection_per_node_MBps")).flatten();
+    let value =
+        record.number(&format!("bound_{key}")).or(injection).filter(|value| value.is_finite() && *value > 0.0)?;
+    let end = |which: &str| record.number(&format!("bound_{key}_{which}")).unwrap_or(value);
+    Some(Between { low: end("low").min(value), value, high: end("high").max(value) })
+}
+
 /// Whether a number is the time of the operation, or follows from it alone.
 fn follows(key: &str) -> bool {
     const FOLLOW: [&str; 9] = [

@@ -31,6 +31,8 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<(f64, Between)>,
     /// By x.
     pub(crate) bound: Vec<(f64, f64)>,
+    /// Points whose routing is not the one that was asked for: what took its place, and why.
+    pub(crate) fallbacks: Vec<(f64, f64, String)>,
     /// Whether the value holds up to the next x: a count of load by whole nodes, each of which was computed.
     pub(crate) steps: bool,
     /// The year of its prices.
@@ -77,11 +79,18 @@ fn axis(records: &[&Record]) -> Option<&'static str> {
 
 fn curves(records: &[&Record], x_key: &str, y_key: &str) -> Vec<Curve> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let own = |record: &Record, is_kept: &dyn Fn(&str) -> bool| -> Vec<(String, String)> {
+        let own = named(record).filter(|(key, _)| *key != x_key && !follows_axis(key) && is_kept(key));
+        own.map(|(key, value)| (key.to_owned(), text(value))).collect()
+    };
+    // A network whose routing falls back at some size is one network all the same.
+    let but_paths = |record: &Record| own(record, &|key| key != "paths");
+    let fallen: Vec<_> =
+        records.iter().filter(|record| has_fallen_back(record)).map(|record| but_paths(record)).collect();
     let mut groups: BTreeMap<Vec<(String, String)>, Vec<&Record>> = BTreeMap::new();
     let mut order: Vec<Vec<(String, String)>> = Vec::new();
     for record in records.iter().filter(|record| record.number(x_key).is_some() && record.number(y_key).is_some()) {
-        let own = named(record).filter(|(key, _)| *key != x_key && !follows_axis(key));
-        let own: Vec<(String, String)> = own.map(|(key, value)| (key.to_owned(), text(value))).collect();
+        let own = if fallen.contains(&but_paths(record)) { but_paths(record) } else { own(record, &|_| true) };
         if !groups.contains_key(&own) {
             order.push(own.clone());
         }
@@ -103,6 +112,11 @@ fn curves(records: &[&Record], x_key: &str, y_key: &str) -> Vec<Curve> {
             name,
             points: rows.iter().filter_map(|record| Some((at(record)?, between(record, y_key)?))).collect(),
             bound: rows.iter().filter_map(|record| Some((at(record)?, record.number(&bound_key)?))).collect(),
+            fallbacks: rows
+                .iter()
+                .filter(|record| has_fallen_back(record))
+                .filter_map(|record| Some((at(record)?, record.number(y_key)?, record.text("fallback")?.to_owned())))
+                .collect(),
             steps: x_key == "nodes"
                 && rows.iter().all(|record| matches!(record.text("method"), Some("load" | "formula")))
                 && rows.windows(2).all(|pair| at(pair[1]).zip(at(pair[0])).is_some_and(|(b, a)| b - a <= 1.0)),
@@ -145,7 +159,12 @@ pub(crate) fn named(record: &Record) -> impl Iterator<Item = (&str, &Value)> {
     own.chain(record.get("file").map(|file| ("file", file)))
 }
 
-/// Whether a parameter changes with the axis, and so distinguishes no curves.
+/// Whether other paths were taken than the technology's own.
+fn has_fallen_back(record: &Record) -> bool {
+    record.get("paths").is_some() && record.text("fallback").is_some()
+}
+
+/// Whether a parameter changes with the axis, and so tells no curves apart.
 fn follows_axis(key: &str) -> bool {
     ["packet_B", "nodes_built", "algorithm", "algorithm_by", "seed"].contains(&key)
 }
@@ -154,7 +173,7 @@ fn follows_axis(key: &str) -> bool {
 pub(crate) fn drawn_for_tests(points: &[(f64, [f64; 3])]) -> Vec<Curve> {
     let between = |[low, value, high]: [f64; 3]| Between { low, value, high };
     let points = points.iter().map(|(x, ends)| (*x, between(*ends))).collect();
-    vec![Curve { name: "a".to_owned(), points, bound: Vec::new(), steps: false, year: None }]
+    vec![Curve { name: "a".to_owned(), points, bound: Vec::new(), fallbacks: Vec::new(), steps: false, year: None }]
 }
 
 #[cfg(test)]
@@ -226,6 +245,22 @@ mod tests {
             ]
         );
         assert_eq!(found.iter().map(|figure| figure.is_range).collect::<Vec<_>>(), [false, true, true]);
+    }
+
+    #[test]
+    fn a_network_whose_routing_falls_back_is_one_curve_with_marks() {
+        let row = |nodes: u64, paths: &str| {
+            let row = Record::new().with("fabric", "eth").with("method", "load").with("nodes", nodes);
+            let row = row.with("paths", paths).with("bandwidth_per_node_MBps", 1.0);
+            if paths == "packet" { row.with("fallback", "flows are split evenly") } else { row }
+        };
+        let rows = [row(64, "flow"), row(128, "flow"), row(8193, "packet"), row(9000, "packet")];
+        let found = figures(&rows.iter().collect::<Vec<_>>());
+        let [curve] = &found[0].curves[..] else { panic!("one network") };
+        assert_eq!((curve.points.len(), curve.fallbacks.len(), curve.fallbacks[0].0), (4, 2, 8193.0));
+        // Two routings that were asked for are two curves.
+        let rows = [row(64, "flow"), row(128, "flow"), row(256, "flow"), row(64, "destination")];
+        assert_eq!(figures(&rows.iter().collect::<Vec<_>>())[0].curves.len(), 2);
     }
 
     #[test]

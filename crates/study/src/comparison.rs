@@ -236,7 +236,7 @@ impl Comparison {
         sizes.sort_unstable();
         sizes.dedup();
         for priced in sources {
-            for &nodes in &sizes {
+            for (index, &nodes) in sizes.iter().enumerate() {
                 let first = OnceCell::new();
                 let one = |source: &Source, _: &dyn Watch| {
                     let (record, mbps) = cell(priced, source, nodes, question, method, watch).map_err(Error::Input)?;
@@ -244,7 +244,7 @@ impl Comparison {
                     let _ = first.set((record.text("method").unwrap_or_default().to_owned(), mbps));
                     Ok(vec![record])
                 };
-                let cell = inputs::told(&priced.source, vary, &Unwatched, &one);
+                let cell = inputs::told(&priced.source, vary.at(index), &Unwatched, &one);
                 cells.extend(cell.unwrap_or_else(|why| {
                     (0..question.draws()).for_each(|_| watch.step());
                     vec![question.unanswered(priced.source.name(), nodes, &why.to_string())]

@@ -22,13 +22,24 @@ pub enum Vary {
     Yes,
 }
 
+impl Vary {
+    /// The same of the answer at a place among several.
+    pub(crate) fn at(self, index: usize) -> Vary {
+        if index > 0 && self == Vary::IfQuick { Vary::No } else { self }
+    }
+}
+
 /// The value that a record answers with: the first of these that it has.
 pub const ANSWERS: &[&str] =
     &["latency_us", "time_us", "time_s", "total_us", "bandwidth_per_node_MBps", "bandwidth_MBps"];
 /// Events of all runs that take but a moment together.
 const QUICK_EVENTS: f64 = 300_000.0;
-/// Nodes whose flows are counted in a moment, again and again.
+/// Nodes that are simulated in a moment, again and again.
 const QUICK_NODES: f64 = 32.0;
+/// Nodes whose flows are counted in a moment, again and again.
+const QUICK_COUNT: f64 = 1024.0;
+/// The answer of an engine without time that stands beside its bandwidth.
+pub const BESIDE: &str = "idle_latency_us";
 
 /// Asks `answer` about the machine, and adds its inputs to the records. `inputs` has every number that was used;
 /// `estimates` names those that are estimates, and `assumed` those that were not stated at all. Where `vary` asks for
@@ -87,8 +98,9 @@ fn is_quick(records: &[Record], inputs: &[Input]) -> bool {
     let nodes = first.number("nodes_built").or(first.number("nodes")).or(first.number("ranks"));
     let is_drawn = first.number("samples").is_some_and(|samples| samples > 1.0);
     let keys = first.text("class").is_some_and(|class| class != "S");
+    let most = if matches!(first.text("method"), Some("load" | "formula")) { QUICK_COUNT } else { QUICK_NODES };
     events * (2 * inputs.len() + 2) as f64 <= QUICK_EVENTS
-        && nodes.is_none_or(|nodes| nodes <= QUICK_NODES)
+        && nodes.is_none_or(|nodes| nodes <= most)
         && !is_drawn
         && !keys
 }
@@ -99,8 +111,12 @@ fn add(
     (inputs, fixed): (&[Input], &[String]),
     answer: &Answer<'_>,
 ) -> Result<(), Error> {
+    let answers = |record: &Record| {
+        let beside = key(record).and(record.number(BESIDE)).map(|_| BESIDE);
+        key(record).into_iter().chain(beside)
+    };
     let keys: Vec<(usize, &str)> =
-        records.iter().enumerate().filter_map(|(index, record)| Some((index, key(record)?))).collect();
+        records.iter().enumerate().flat_map(|(index, record)| answers(record).map(move |key| (index, key))).collect();
     if keys.is_empty() {
         return Ok(());
     }
@@ -132,6 +148,11 @@ fn write(record: &mut Record, key: &str, found: &Sensitivity) {
         let [a, b] = effect.answers;
         format!("{}: {} to {}", effect.input.key, figure(a.min(b)), figure(a.max(b)))
     };
-    record.set("sensitivity", found.ranking.iter().map(effect).collect::<Vec<_>>());
+    let ranking: Vec<String> = found.ranking.iter().map(effect).collect();
+    if key == BESIDE {
+        record.set("idle_sensitivity", ranking);
+        return;
+    }
+    record.set("sensitivity", ranking);
     record.set("sensitivity_of", key);
 }

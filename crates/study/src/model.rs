@@ -7,11 +7,12 @@ use crate::{Source, Unwatched, Watch, Within};
 use hotlink_bench::Record;
 use hotlink_bound::Bounds;
 use hotlink_fabric::flow_control::Passage;
-use hotlink_fabric::network::{Resource, Vertex};
+use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::routing;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::{Fabric, forms};
+pub use hotlink_load::Users;
 use hotlink_load::{Load, Serial, deadlock, split::SwitchSplit};
 
 /// The pattern on a fabric, and the rates by which its resources count.
@@ -281,6 +282,15 @@ impl PatternQuestion {
                 .with("statistic_of", "latency_us of messages, from posting to their last byte")
         };
         Ok(loads.iter().map(record).collect())
+    }
+
+    /// Who uses a channel.
+    ///
+    /// # Errors
+    /// Its users are not known.
+    pub fn users(&self, counted: &Counted, channel: Channel) -> Result<Users, String> {
+        let paths = (self.paths_on(&counted.fabric), counted.seed);
+        Users::of(&counted.fabric, &counted.demand, paths, channel).map_err(|error| error.to_string())
     }
 
     /// How the bound of the load comes about, a step a line.

@@ -133,8 +133,8 @@ pub(crate) struct VariantArgs {
     /// rails. A ratio of 2 leaves half of the full bisection.
     #[arg(long, value_name = "RATIO")]
     oversubscription: Option<Ratio>,
-    /// Change the number of ports of a switch. Where no list prices such a switch, a port is assumed to cost what
-    /// one of the fabric's switch costs, within an interval that the list states.
+    /// Change the number of ports of a switch. Where no list prices such a switch, its ports are assumed
+    /// to cost as much as those of the fabric's switch, within a stated interval.
     #[arg(long, value_name = "PORTS")]
     radix: Option<u32>,
     /// Build at most this many levels of switches. [default: the fabric's]

@@ -13,13 +13,16 @@ use std::path::PathBuf;
   hotlink new acceptance > acceptance.toml      # what may be required, each key explained
 
 The page is one HTML file that needs no network. It has the verdict, the requirements with the values reached, the outliers,
-and curves with their bounds. It also has the basis of the numbers, the commands that make them again, the files'
-fingerprints, and room for signatures.
+and the results that are furthest from their bounds. It also has the checks, curves with their bounds, and the basis of the
+numbers. The commands that make them again, the files' fingerprints, and room for signatures come last.
 
-The verdict is fail where the whole interval misses a requirement or a result is wrong in itself. Such results are a failed
-check, a credit loop, and hosts that cannot reach each other. The verdict is suspicious where an interval reaches over its
-limit, a number beats its bound, ranks outnumber cores, or links run below their rate. Otherwise it is pass with --require,
-and unjudged without. The exit status is 1 for fail, and with --require also for suspicious.")]
+The verdict is fail where the whole interval misses a requirement, or a result is wrong in itself or better than its bound.
+It is suspicious where an interval reaches over its limit, ranks outnumber cores, links run below their rate, or a check is
+broken. A size breaks a check if smaller messages with its data take less time. So do an outlier among repeats, and a
+measurement apart from its simulation.
+
+The verdict is pass where requirements and checks hold, and unjudged where there are none. The exit status is 1 for fail, and
+with --require also for suspicious.")]
 pub(crate) struct Args {
     /// Results: files that `--json` printed, or folders of a sweep; - is standard input.
     #[arg(value_name = "RESULTS", required = true)]
@@ -48,7 +51,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let place = args.out.display().to_string();
     let place = if output.is_anonymous() { last_part(&place) } else { &place };
     let title = format!("{}: {} ({place})", report.verdict().name(), report.sentence());
-    output.table(Table { title, ..Table::of(&records[1..]) });
+    // The title counts what each check covers.
+    let shown = records[1..].iter().filter(|record| record.text("kind") != Some("held")).cloned();
+    output.table(Table { title, ..Table::of(&shown.collect::<Vec<_>>()) });
     output.push_all(records);
     asked.verdict(&report)
 }

@@ -73,7 +73,10 @@ fn a_result_of_one_machine_that_names_a_fabric_is_told() {
         let output = hotlink(&line.split(' ').collect::<Vec<_>>());
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{said}");
-        (said, records_of(&output)[0]["fabric"].as_str().unwrap().to_owned())
+        let record = records_of(&output).remove(0);
+        // What was said stands in the record, too; a label names no fabric.
+        assert_eq!(record["named_only"].as_bool(), (!fabric.starts_with("label:")).then_some(true));
+        (said, record["fabric"].as_str().unwrap().to_owned())
     };
     let name = file.display().to_string();
     let ((named, _), (label, fabric)) = (said(&name), said("label:gige"));

@@ -64,18 +64,34 @@ fn records_of_any(output: &std::process::Output) -> Vec<Value> {
 }
 
 #[test]
-fn without_requirements_nothing_passes_and_the_page_is_the_same_again() {
+fn without_requirements_checks_judge_and_the_page_is_the_same_again() {
     let folder = place("report-plain");
     write(&folder, "m.json", &[pingpong(0.5, 0.4, 0.9)]);
     let page = || std::fs::read(folder.join("out.html")).unwrap();
-    assert_eq!(records_of(&hotlink("report m.json --out out.html --json", &folder))[0]["verdict"], "unjudged");
+    let records = records_of(&hotlink("report m.json --out out.html --json", &folder));
+    assert_eq!(records[0]["verdict"], "pass");
+    let held =
+        |name: &str| records.iter().find(|record| record["kind"] == "held" && record["subject"] == name).unwrap();
+    assert_eq!((&held("bound")["verdict"], &held("sizes")["verdict"]), (&json!("pass"), &json!("unjudged")));
+    assert!(records.iter().any(|record| record["kind"] == "furthest"));
     let first = page();
     let said = String::from_utf8_lossy(&first);
     assert!(
-        said.contains("<strong>unjudged</strong> 1 result, no requirements given") && !said.contains("pass</strong>")
+        said.contains("<strong>pass</strong> 1 result, no requirements given") && said.contains("What was checked")
     );
     records_of(&hotlink("report m.json --out out.html --json", &folder));
     assert!(first == page() && !first.is_empty());
+    // A size out of line needs a look, and does not fail by itself.
+    let mut slow = pingpong(50.0, 49.0, 51.0);
+    slow["size_B"] = json!(16);
+    slow["method"] = json!("packet");
+    let mut small = pingpong(0.5, 0.4, 0.9);
+    small["method"] = json!("packet");
+    write(&folder, "slow.json", &[small, slow]);
+    let done = hotlink("report slow.json --out out2.html --junit j.xml --json", &folder);
+    assert_eq!(records_of(&done)[0]["verdict"], "suspicious");
+    let junit = std::fs::read_to_string(folder.join("j.xml")).unwrap();
+    assert!(junit.contains("failures=\"1\"") && junit.contains("out of line"), "{junit}");
     // Its own records can be read again.
     let done = hotlink("report m.json --out out.html --json", &folder);
     std::fs::write(folder.join("own.json"), done.stdout).unwrap();

@@ -68,6 +68,14 @@ fn a_network_is_inspected() {
     // Each host's share is 11 / 8 of a quarter.
     assert!((number("all_to_all_share") - 0.25 * 11.0 / 8.0).abs() < 1e-9, "{}", number("all_to_all_share"));
     assert_eq!((&record["hot_link"], &record["hot_links"]), (&"leaf1 port 5 -> spine0 port 3".into(), &4.into()));
+    // Who uses it: every host of its leaf, to those of whom the tables send that way.
+    let senders = serde_json::json!(["host1-0", "host1-1", "host1-2", "host1-3"]);
+    assert_eq!((&record["hot_link_senders"], &record["hot_link_senders_count"]), (&senders, &4.into()));
+    assert_eq!(record["hot_link_destinations"], serde_json::json!(["host0-0", "host2-0"]));
+    assert_eq!(
+        (&record["hot_link_flows"][0], &record["hot_link_flows_count"]),
+        (&"host1-0 -> host0-0".into(), &8.into())
+    );
     // By hand: it carries a quarter of leaf1's messages upwards, with a thirteenth of the four cables' rate.
     assert_eq!(record["unbalanced_links"][0], "leaf1 port 5 -> spine0 port 3 (3.25 times)");
     assert_eq!(record["unbalanced_links_count"], 4);

@@ -61,7 +61,8 @@ pub fn failures(source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error
         .with("host_cable_lost_pairs", pairs)
         .with("all_to_all_share", share(intact, 0))
         .with("unreachable_pairs", intact.lost)
-        .with("costly_parts", cut);
+        .with("costly_parts", cut)
+        .with("ranked_by", RANKED_BY);
     let one = |(rank, failure): (usize, &Failure)| {
         let kind = if matches!(failure.part, Part::Cable(_)) { "cable" } else { "switch" };
         head()
@@ -76,6 +77,10 @@ pub fn failures(source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error
     };
     Ok(std::iter::once(whole).chain(found.iter().enumerate().map(one)).collect())
 }
+
+/// The order of the failures, in words.
+const RANKED_BY: &str = "the worst first: pairs lost for good, then hosts cut off, then the least share once destinations are \
+                         moved, then pairs lost until then";
 
 /// A number as bits that are ordered as it is.
 fn order(number: f64) -> i64 {

@@ -19,11 +19,10 @@ use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::role_key;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
-use hotlink_fabric::routing::Routing;
 use hotlink_fabric::spec::{Capacities, Status, Value};
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::units::Rate;
-use hotlink_load::{Load, deadlock};
+use hotlink_load::{Load, Users, deadlock};
 use hotlink_site::{Pattern, Site, concurrent};
 use hotlink_study::parallel;
 use hotlink_study::{Error, Source, Watch};
@@ -242,8 +241,9 @@ fn all_to_all_demand(fabric: &Fabric) -> Result<Demand, Error> {
 /// What the routing gives when every host sends to every other, and its hot link.
 fn all_to_all(view: &View<'_>, level: &[u32], record: &mut Record) -> Result<(), Error> {
     let fabric = view.fabric;
-    let (load, lost) = hotlink_load::count_reachable(fabric, &all_to_all_demand(fabric)?)
-        .map_err(|error| Error::Input(error.to_string()))?;
+    let demand = all_to_all_demand(fabric)?;
+    let (load, lost) =
+        hotlink_load::count_reachable(fabric, &demand).map_err(|error| Error::Input(error.to_string()))?;
     let bounds = load.bounds(fabric, Capacities::Theoretical, BYTES);
     record.set("unreachable_pairs", lost);
     record.set("all_to_all_share", view.share(&load));
@@ -252,7 +252,7 @@ fn all_to_all(view: &View<'_>, level: &[u32], record: &mut Record) -> Result<(),
         record.set("hot_links", limit.sharing);
         record.set("hot_link_load", limit.hottest_load);
         if let Resource::Channel(channel) = limit.hottest {
-            list(record, "hot_link_destinations", destinations(view, channel));
+            users(view, &demand, channel, record);
         }
     }
     let unused = view.between().filter(|&c| load.channel[c.0 as usize] == 0.0).map(|c| view.name(c));
@@ -261,20 +261,22 @@ fn all_to_all(view: &View<'_>, level: &[u32], record: &mut Record) -> Result<(),
     Ok(())
 }
 
-/// Hosts whose packets cross a channel on their path in; under forwarding tables only.
-fn destinations(view: &View<'_>, channel: Channel) -> Vec<String> {
-    let Routing::Tables(tables) = &view.fabric.routing else { return Vec::new() };
-    let network = &view.fabric.network;
-    let (from, to) = (network.from(channel), network.to(channel));
-    let name = |node: Node| view.fabric.resource_name(Resource::Vertex(node.vertex()));
-    if network.is_node(from) || network.is_node(to) {
-        let end = if network.is_node(from) { from } else { to };
-        return vec![name(Node(end.0))];
-    }
-    let crosses = |node: &Node| {
-        (0..tables.addresses()).any(|address| tables.view(network, *node, address).step(from) == Some(channel))
+/// Who uses a channel when every host sends to every other: flows, senders and receivers.
+fn users(view: &View<'_>, demand: &Demand, channel: Channel, record: &mut Record) {
+    let fabric = view.fabric;
+    let paths = (hotlink_load::paths_on(fabric, fabric.spec.paths), 0);
+    // A hot link is told even where too many paths lead to it for its users to be known.
+    let Ok(users) = Users::of(fabric, demand, paths, channel) else { return };
+    let name = |node: Node| fabric.resource_name(Resource::Vertex(node.vertex()));
+    let some = |counts: &[u64]| {
+        let nodes = fabric.network.node_iter().filter(|node| counts[node.0 as usize] > 0);
+        nodes.map(name).collect::<Vec<_>>()
     };
-    network.node_iter().filter(crosses).map(name).collect()
+    list(record, "hot_link_senders", some(&users.sends));
+    list(record, "hot_link_destinations", some(&users.hears));
+    let flow = |(from, to, _): &(Node, Node, f64)| format!("{} -> {}", name(*from), name(*to));
+    record.set("hot_link_flows_count", users.total);
+    record.set("hot_link_flows", users.first.iter().take(SHOWN).map(flow).collect::<Vec<_>>());
 }
 
 /// What the best routes on the same cables would give.

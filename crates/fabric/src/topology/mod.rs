@@ -56,8 +56,8 @@ pub trait Topology: Any + std::fmt::Debug + Send + Sync {
         let fields = self.fields();
         fields.iter().find(|(key, _)| ["radix", "ports"].contains(key)).and_then(|(_, ports)| ports.parse().ok())
     }
-    /// The key and value that have the effect of a tree's key (`oversubscription` or `radix`, with the value that is asked
-    /// for) where the topology does not have that key.
+    /// The key and value with the effect of a tree's key, where the topology does not have that key. The tree's key is
+    /// `oversubscription` or `radix`, with the value that is asked for.
     fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
         let has_ports = self.fields().iter().any(|(field, _)| *field == "ports");
         (key == "radix" && has_ports).then_some(("ports", asked))

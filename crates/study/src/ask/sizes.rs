@@ -32,7 +32,7 @@ pub fn at_sizes(
 ) -> Result<(), Error> {
     for (index, &nodes) in sizes.iter().enumerate() {
         let question = Question { nodes, ..question.clone() };
-        let vary = if index > 0 && vary == Vary::IfQuick { Vary::No } else { vary };
+        let vary = vary.at(index);
         let first: OnceCell<Answers> = OnceCell::new();
         let answer = |source: &Source, watch: &dyn Watch| {
             let answers = ask_engines(&question, source, engines, watch)?;
