@@ -72,14 +72,12 @@ fn across(figure: &Figure) -> Axis {
     values.sort_by(f64::total_cmp);
     values.dedup();
     let mut range = Range::of(figure.x_key, &values);
-    if let (true, [first, .., last]) = (range.log, &values[..]) {
+    if let [first, .., last] = &values[..] {
         (range.low, range.high) = (*first, *last);
     }
     range.ticks = range.told(&values);
     // Intervals of several curves lie beside each other, at the ends too.
-    if figure.curves.iter().flat_map(|curve| &curve.points).any(|(_, value)| value.is_interval()) {
-        range.widen();
-    }
+    range.widen();
     range.axis()
 }
 
@@ -92,7 +90,12 @@ fn upwards(figure: &Figure) -> Axis {
         curve.points.iter().map(|(_, y)| y.value).chain(bounds).chain(ranges).collect::<Vec<f64>>()
     };
     let values: Vec<f64> = figure.curves.iter().flat_map(ends).filter(|value| value.is_finite()).collect();
-    Range::of(&figure.y_key, &values).axis()
+    let range = Range::of(&figure.y_key, &values);
+    // Numbers with a unit each need the room, and the chart's caption says what they are.
+    let is_named = !range.each_unit();
+    let mut axis = range.axis();
+    axis.title.retain(|_| is_named);
+    axis
 }
 
 /// An axis from nothing to the greatest of `values`, called `key`.
@@ -148,14 +151,15 @@ impl<'a> Range<'a> {
         kept
     }
 
-    /// Makes room at both ends of an axis across, or behind its last value where it begins at nothing.
+    /// Makes room at both ends.
     fn widen(&mut self) {
         const ROOM: f64 = 0.04;
         if self.log {
             let by = maths::exp(ROOM * maths::ln(self.high / self.low));
             (self.low, self.high) = (self.low / by, self.high * by);
-        } else if let Some(last) = self.ticks.last() {
-            self.high = self.high.max(last + ROOM * (self.high - self.low));
+        } else {
+            let by = ROOM * (self.high - self.low);
+            (self.low, self.high) = (self.low - by, self.high + by);
         }
     }
 
