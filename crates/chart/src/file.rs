@@ -4,7 +4,7 @@ use crate::curves::{self, LEFT, WIDTH};
 use crate::{Chart, Table};
 use maud::{Markup, PreEscaped, html};
 
-/// Colours that people with any sight tell apart (Okabe and Ito). Lines tell what made the points.
+/// Colours that people with any sight tell apart (`python/tests/test_plot.py` holds them to it). Lines tell what made the points.
 const LOOKS: &str = include_str!("file.css");
 const LINE: f64 = 16.0;
 const HEAD: f64 = 30.0;
