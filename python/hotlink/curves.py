@@ -33,6 +33,7 @@ from hotlink.drawing import (
     End,
     asides,
     bands,
+    bar_pt,
     bare,
     colour,
     dash,
@@ -550,7 +551,7 @@ def chart(
         # Bars of several lines at one place lie beside each other.
         beside = beside_of.get(id(curve), 0.0)
         mark = MARKS[(index if len(barred) > 1 else index // len(COLOURS)) % len(MARKS)]
-        end = End(index, curve.name, curve.x[-1], curve.y[-1], aside=beside, mark=mark)
+        end = End(index, curve.name, curve.x[-1], curve.y[-1], aside=beside, mark=mark, bar_pt=bar_pt(sides))
         plain(axes, curve, end, FAINT if is_shared else colour(index))
         ends.append(end)
     for curve in scaled:

@@ -93,6 +93,8 @@ class End:
     # Points by which the line is moved to the right, and the mark of its points.
     aside: float = 0.0
     mark: str = "o"
+    # The width of its bars, in points.
+    bar_pt: float = BAR_PT
 
     def ink(self) -> str:
         """The line's colour."""
@@ -215,6 +217,11 @@ def asides(count: int, places: Sequence[float], width_pt: float) -> list[float]:
     return [step * (index - (count - 1) / 2) for index in range(count)]
 
 
+def bar_pt(sides: Sequence[float]) -> float:
+    """The width of bars that do not touch the next line's, which are so far aside."""
+    return min([BAR_PT, *(0.8 * (after - before) for before, after in pairwise(sides))])
+
+
 def bands(x: Sequence[float], is_stepped: bool, is_whole: bool) -> list[range]:
     """The runs of neighbours across, between which an interval is a band; a run of one has a bar.
 
@@ -238,7 +245,7 @@ def intervals(
             step: Literal["post"] | None = "post" if successive(x) else None
             axes.fill_between(x[part], low[part], high[part], color=end.ink(), alpha=0.2, linewidth=0, step=step)
         else:
-            bar = axes.vlines(x[part], low[part], high[part], color=end.ink(), linewidth=BAR_PT, alpha=0.35)
+            bar = axes.vlines(x[part], low[part], high[part], color=end.ink(), linewidth=end.bar_pt, alpha=0.35)
             bar.set(transform=moved(axes, end.aside), zorder=1.5)
 
 

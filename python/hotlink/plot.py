@@ -27,6 +27,7 @@ from hotlink.drawing import (
     Unit,
     asides,
     bands,
+    bar_pt,
     bare,
     colour,
     dash,
@@ -141,15 +142,14 @@ def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:
     named = []
     for index, line in known:
         beside = sides[barred.index(line.fabric)] if len(barred) > 1 and line.fabric in barred else 0.0
-        end = End(
-            index, line.fabric, *line.known()[-1], aside=beside, mark=MARKS[index % len(MARKS)] if beside else "o"
-        )
+        mark = MARKS[index % len(MARKS)] if len(barred) > 1 else "o"
+        end = End(index, line.fabric, *line.known()[-1], aside=beside, mark=mark, bar_pt=bar_pt(sides))
         (drawn,) = axes.plot(line.nodes, nan(line.values), color=colour(index), linestyle=dash(index))
         drawn.set(label=line.fabric, transform=moved(axes, beside))
         if line.is_stepped():
             drawn.set(drawstyle="steps-post", linewidth=1.7)
         else:
-            drawn.set(marker=end.mark, markersize=4 if beside else 3.2, linewidth=THIN)
+            drawn.set(marker=end.mark, markersize=4 if len(barred) > 1 else 3.2, linewidth=THIN)
         if line.fabric in ranged:
             least, most = (nan(of[line.fabric].values) for of in ends)
             intervals(axes, line.nodes, (least, most), bands(line.nodes, line.is_stepped(), is_whole=True), end)
@@ -222,7 +222,8 @@ def style(axes: Axes, lines: dict[str, Line], unit: Unit, what: Quantity, tops: 
         axes.set_xscale("log", base=2)
         axes.xaxis.set_minor_locator(NullLocator())
     else:
-        axes.set_xlim(0, max(nodes) * 1.005)
+        # Bars of the last number have room beside it.
+        axes.set_xlim(0, max(nodes) * (1.03 if tops else 1.005))
     axes.xaxis.set_major_locator(FixedLocator(ticks_across(sizes, AXIS_PT, place, plain_number)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
     if is_logarithmic(lines):

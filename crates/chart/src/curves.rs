@@ -16,6 +16,8 @@ const LINE: f64 = 15.0;
 const BEYOND: f64 = 4.0;
 /// Intervals at one place across are at most so far apart.
 const APART: f64 = 8.0;
+/// The width of an interval in the stylesheets.
+const INTERVAL: f64 = 4.0;
 /// From the frame to a name that has a mark before it.
 const NAMED: f64 = 20.0;
 /// Shapes of marks.
@@ -98,13 +100,13 @@ pub(crate) fn inside(chart: &Chart, name: &str) -> Markup {
     let window = [LEFT - BEYOND, TOP - BEYOND, right - LEFT + 2.0 * BEYOND, bottom - TOP + 2.0 * BEYOND];
     let bars = curves.iter().filter(|curve| curve.line == Line::Bars).count();
     let aside = aside(curves, x, y);
-    let alone = curves.len() == 1;
+    let (thin, alone) = (thin(&aside), curves.len() == 1);
     html! {
         (frame(x, y))
         // What lies beyond the axes is cut at the frame.
         svg x=(window[0]) y=(window[1]) width=(window[2]) height=(window[3])
             viewBox=(window.map(|number| number.to_string()).join(" ")) {
-            @for (index, curve) in curves.iter().enumerate() { (drawn(curve, (index, bars, aside[index]), x, y)) }
+            @for (index, curve) in curves.iter().enumerate() { (drawn(curve, (index, bars, aside[index]), thin.as_deref(), x, y)) }
             @for value in &chart.printed { (printed(value, x, y)) }
         }
         @for Name { colour, at, line, whole, shape } in names(curves, y, name) {
@@ -138,6 +140,15 @@ pub(crate) fn frame(x: &Axis, y: &Axis) -> Markup {
     }
 }
 
+/// How wide an interval is where curves are moved so far: those of the next curve are not touched.
+fn thin(aside: &[f64]) -> Option<String> {
+    let mut moved = aside.to_vec();
+    moved.sort_by(f64::total_cmp);
+    moved.dedup();
+    let step = moved.windows(2).map(|two| two[1] - two[0]).fold(f64::MAX, f64::min);
+    (0.8 * step < INTERVAL).then(|| format!("stroke-width: {}", hundredth(0.8 * step)))
+}
+
 /// How far each curve is moved sideways, so that intervals at one place across lie beside each other.
 fn aside(curves: &[Curve], x: &Axis, y: &Axis) -> Vec<f64> {
     let ends = |curve: &Curve| -> Vec<(f64, f64, f64)> {
@@ -165,7 +176,7 @@ fn aside(curves: &[Curve], x: &Axis, y: &Axis) -> Vec<f64> {
     (0..curves.len()).map(|index| place(index).map_or(0.0, |place| hundredth(step * (place as f64 - middle)))).collect()
 }
 
-fn drawn(curve: &Curve, (index, bars, beside): (usize, usize, f64), x: &Axis, y: &Axis) -> Markup {
+fn drawn(curve: &Curve, (index, bars, beside): (usize, usize, f64), thin: Option<&str>, x: &Axis, y: &Axis) -> Markup {
     let at = |(a, b): (f64, f64)| (hundredth(x.at(a, ACROSS) + beside), y.at(b, UPWARDS));
     let points: Vec<(f64, f64)> = curve.points.iter().map(|point| at((point.x, point.y))).collect();
     let bound: Vec<(f64, f64)> = curve.bound.iter().copied().map(at).collect();
@@ -179,7 +190,7 @@ fn drawn(curve: &Curve, (index, bars, beside): (usize, usize, f64), x: &Axis, y:
             @if curve.line != Line::Bars { path .curve d=(path(&points, curve.line)) {} }
             @for (point, (px, py)) in curve.points.iter().zip(&points) {
                 @if let Some([low, high]) = point.interval {
-                    line .interval x1=(px) x2=(px) y1=(y.within(low, UPWARDS)) y2=(y.within(high, UPWARDS)) {}
+                    line .interval style=[thin] x1=(px) x2=(px) y1=(y.within(low, UPWARDS)) y2=(y.within(high, UPWARDS)) {}
                 }
                 @if curve.line == Line::Bars {
                     rect .bar x=(hundredth(px + aside)) y=(py) width=(hundredth(wide)) height=(hundredth(foot - py)) {
@@ -391,6 +402,7 @@ mod tests {
         let dense: Vec<(f64, f64)> = (0..100).map(|at| (f64::from(at) / 10.0, 40.0)).collect();
         let moved = of(&[0, 1].map(|colour| curve(colour, &dense)));
         assert!(moved[1] - moved[0] < 5.1 && moved[1] > moved[0], "{moved:?}");
+        assert!(thin(&moved).is_some() && thin(&[-8.0, 0.0, 8.0]).is_none());
         let drawn = charted(&chart([0, 1].map(|colour| curve(colour, &points)).into()), "").into_string();
         assert_eq!((drawn.matches("<circle").count(), drawn.matches("class=\"mark\"").count()), (3, 3));
     }

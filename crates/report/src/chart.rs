@@ -74,6 +74,12 @@ fn across(figure: &Figure) -> Axis {
     let mut range = Range::of(figure.x_key, &values);
     if let [first, .., last] = &values[..] {
         (range.low, range.high) = (*first, *last);
+        // Where even steps have more room by their differences.
+        let least = |place: fn(f64) -> f64| {
+            let gaps = values.windows(2).map(|two| place(two[1]) - place(two[0]));
+            gaps.fold(f64::MAX, f64::min) / (place(*last) - place(*first))
+        };
+        range.log = range.log && least(maths::ln) > least(|value| value);
     }
     range.ticks = range.told(&values);
     // Intervals of several curves lie beside each other, at the ends too.

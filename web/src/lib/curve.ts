@@ -28,6 +28,15 @@ export function asides(count: number, x: readonly number[], width: number, log: 
   return Array.from({ length: count }, (_, index) => step * (index - (count - 1) / 2));
 }
 
+/** Whether numbers have more room by their ratios than by their differences. */
+export function byRatio(x: readonly number[]): boolean {
+  const least = (place: (value: number) => number): number => {
+    const span = place(x[x.length - 1] ?? 0) - place(x[0] ?? 0);
+    return Math.min(...x.slice(1).map((value, index) => (place(value) - place(x[index] ?? 0)) / span));
+  };
+  return least(Math.log) > least((value) => value);
+}
+
 /** Whether numbers are neighbours: an interval is a band only where nobody asks what lies between. */
 export function near(x: readonly number[]): boolean {
   return x.every((value, index) => index === 0 || value <= 2 * (x[index - 1] ?? 0) * (1 + 1e-9));

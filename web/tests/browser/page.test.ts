@@ -86,6 +86,15 @@ test("a field says what is allowed, keeps what is wrong, and changes nothing", a
   await close();
 });
 
+test("what is allowed moves nothing away under a click", async () => {
+  await open("#view=traffic");
+  const place = async (): Promise<unknown> => page.getByRole("button", { name: "Simulate" }).boundingBox();
+  const before = await place();
+  await page.getByLabel("Bytes of each", { exact: true }).focus();
+  expect(await place()).toEqual(before);
+  await close();
+});
+
 test("the network shown is compared, and ranges have a chart for each year's money", async () => {
   await open("#view=compare&fabric=sci-torus2d");
   expect(await page.locator(".chip").first().textContent()).toContain("sci-torus2d (shown)");

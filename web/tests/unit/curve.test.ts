@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asides, near, over, successive, written } from "../../src/lib/curve";
+import { asides, byRatio, near, over, successive, written } from "../../src/lib/curve";
 
 test("an axis of a few sizes writes all of them, one of many those that have room", () => {
   expect(written([32, 64, 128, 256, 512, 1024])).toEqual([32, 64, 128, 256, 512, 1024]);
@@ -38,4 +38,9 @@ test("bars at one place stand apart, and none at its neighbour's", () => {
 test("only numbers at most a factor of two apart are neighbours", () => {
   expect(near([64, 128, 192])).toBe(true);
   expect(near([8, 1048576])).toBe(false);
+});
+
+test("even steps stand on an even axis, powers on a logarithmic one", () => {
+  expect(byRatio([64, 128, 256, 1024])).toBe(true);
+  expect(byRatio([64, 128, 192, 256, 320])).toBe(false);
 });
