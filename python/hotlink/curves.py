@@ -32,14 +32,20 @@ from hotlink.drawing import (
     MARKS,
     THIN,
     End,
+    asides,
+    bands,
+    bar_pt,
     bare,
     colour,
     dash,
-    has_room,
+    intervals,
     log_upwards,
+    moved,
     name_ends,
     numbers,
+    plain_number,
     successive,
+    ticks_across,
     unit_of,
     write,
 )
@@ -71,9 +77,9 @@ UPWARDS = {
 }
 # How a number was found, in a title.
 FOUND = {
-    "formula": "by closed form",
-    "load": "by load count",
-    "packet": "packet by packet",
+    "formula": "computed",
+    "load": "computed",
+    "packet": "simulated",
     "measured": "measured",
 }
 # The ending of a cost's key: its currency.
@@ -86,6 +92,8 @@ Panels = Literal["auto", "one", "each"]
 # A chart with lines together, and one of many small ones, in inches.
 WIDE_IN, HIGH_IN = 6.2, 3.8
 SMALL_IN = (2.9, 2.2)
+# What is left of them for the axis across, in points.
+WIDE_PT, SMALL_PT = 290.0, 150.0
 SMALL_ACROSS = 4
 # Letters of a small chart's title in a line.
 SMALL_TITLE = 38
@@ -141,6 +149,18 @@ class Curve:
     def is_marked(self) -> bool:
         """Whether each point is drawn: where they are few, or where lines join numbers of nodes with others between."""
         return not self.is_stepped() and (self.by_nodes or len(self.x) <= MOST_MARKS)
+
+    def runs(self) -> list[range]:
+        """Its points where it has intervals: neighbours have a band, others a bar each."""
+        return bands(self.x, self.is_stepped(), self.by_nodes) if self.low != self.high else []
+
+    def has_bars(self) -> bool:
+        """Whether intervals are drawn as bars."""
+        return any(len(run) == 1 for run in self.runs())
+
+    def has_bands(self) -> bool:
+        """Whether intervals are drawn as bands."""
+        return any(len(run) > 1 for run in self.runs())
 
     def is_at_bound(self) -> bool:
         """Whether it cannot be distinguished from its bound."""
@@ -220,15 +240,17 @@ def draw(
         for key in across
         if drawn(group, across[key], key)
     }
+    named: list[tuple[Axes, list[End]]] = []
     if facet is None and "samples" not in wanted and is_split(look.panels, curves):
         figure = small_multiples({key: curves[None, key] for key in wanted}, across)
     else:
-        figure = rows_of_charts(rows, wanted, curves, across, facet)
+        figure, named = rows_of_charts(rows, wanted, curves, across, facet)
     notes = [*look.notes]
     if any(has_years(records, key) for key in wanted):
         notes += ["Money of another year is another: each year's chart has a scale of its own."]
     notes += [*explained([curve for all_of in curves.values() for curve in all_of])]
-    surround(figure, look.title or title(records, across), "\n".join(notes))
+    surround(figure, look.title or title(points or records, across), "\n".join(notes))
+    name_ends(figure, named)
     return figure
 
 
@@ -273,13 +295,15 @@ def folded(text: str, letters: int) -> str:
 def explained(curves: Sequence[Curve]) -> list[str]:
     """Meanings of marks that no axis shows."""
     lengths = {len(bound_of(curve)) for curve in curves} - {0}
-    is_line, is_point = any(length > 1 for length in lengths), 1 in lengths
-    has_interval = any(curve.low != curve.high and not curve.is_range for curve in curves)
-    has_range = any(curve.low != curve.high and curve.is_range for curve in curves)
-    said = ["Dotted: the bound."] * is_line + ["Short bar: the bound of a point."] * is_point
+    # Dots on their own line are not seen.
+    is_line = any(len(bound_of(curve)) > 1 and not curve.is_at_bound() for curve in curves)
+    said = ["Dotted: the bound."] * is_line + ["Short bar: the bound of a point."] * (1 in lengths)
     said += reached(curves)
-    said += ["Shaded: 95 % intervals of the medians."] * has_interval
-    said += ["Shaded: from the least to the most that prices and other inputs allow."] * has_range
+    meanings = {False: "95 % intervals of the medians", True: "from the least to the most that prices and inputs allow"}
+    for is_range, meaning in meanings.items():
+        of = [curve for curve in curves if curve.is_range == is_range]
+        looks = ["shaded"] * any(curve.has_bands() for curve in of) + ["bars"] * any(curve.has_bars() for curve in of)
+        said += [f"{' and '.join(looks).capitalize()}: {meaning}."] if looks else []
     return [" ".join(said)] if said else []
 
 
@@ -331,8 +355,12 @@ def rows_of_charts(
     curves: dict[tuple[Value, str], list[Curve]],
     across: dict[str, str],
     facet: str | None,
-) -> Figure:
-    """A row of charts for each value of a facet, a column for each quantity; a name has one colour in all of them."""
+) -> tuple[Figure, list[tuple[Axes, list[End]]]]:
+    """A row of charts for each value of a facet, a column for each quantity; a name has one colour in all of them.
+
+    With each chart stand the ends of its lines, which get their names when all else is in its place.
+    """
+    named: list[tuple[Axes, list[End]]] = []
     size = (WIDE_IN * len(wanted), 0.8 + HIGH_IN * len(rows))
     figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1))
     charts = figure.subplots(len(rows), len(wanted), squeeze=False)
@@ -346,14 +374,14 @@ def rows_of_charts(
                 distribution(axes, group)
             elif (value, key) in curves:
                 scaled = every[key] if key in shared else curves[value, key]
-                chart(axes, curves[value, key], scaled, (across[key], key), places)
+                named.append((axes, chart(axes, curves[value, key], scaled, (across[key], key), places)))
             if facet is not None:
                 said = f"{facet} {value}"
                 if facet == YEAR:
                     lines = curves.get((value, key), [])
                     said = ": ".join([f"Prices of {value}", *(line.name for line in lines if len(lines) == 1)])
                 axes.set_title(said, loc="left", fontsize=9, color=INK)
-    return figure
+    return figure, named
 
 
 def small_multiples(curves: dict[str, list[Curve]], across: dict[str, str]) -> Figure:
@@ -370,7 +398,7 @@ def small_multiples(curves: dict[str, list[Curve]], across: dict[str, str]) -> F
         for axes, line in zip(places, lines, strict=False):
             for other in lines:
                 axes.plot(other.x, other.y, color="#cccccc", linewidth=0.8, drawstyle=other.drawstyle(), zorder=1)
-            plain(axes, line, 0, COLOURS[0])
+            plain(axes, line, End(0, line.name, line.x[-1], line.y[-1]), COLOURS[0])
             axes.set_yscale("log" if is_logarithmic(lines, key) else "linear")
         limits = [axes.get_ylim() for axes in places[: len(lines)]]
         for place, axes in enumerate(places):
@@ -378,7 +406,7 @@ def small_multiples(curves: dict[str, list[Curve]], across: dict[str, str]) -> F
                 axes.set_axis_off()
                 continue
             axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-            framed(axes, lines, across[key], key, ticks=4)
+            framed(axes, lines, across[key], key, SMALL_PT)
             axes.set_title(fill(lines[place].name, SMALL_TITLE), loc="left", fontsize=8.5, color=COLOURS[0])
             axes.set_ylabel(fill(axes.get_ylabel(), SMALL_LABEL), color=INK)
             # All have the same axes: their numbers stand at the left and below.
@@ -505,25 +533,34 @@ def interval(record: Record, y: str) -> tuple[float | None, float | None]:
 
 def chart(
     axes: Axes, curves: Sequence[Curve], scaled: Sequence[Curve], keys: tuple[str, str], places: dict[str, int]
-) -> None:
-    """Draw curves, intervals and bounds on one set of axes, with names; the place of a name gives its colour.
+) -> list[End]:
+    """Draw curves, intervals and bounds on one set of axes; the place of a name gives its colour.
+
+    Give the lines' ends, if they are to be named.
 
     The axes have room for all of ``scaled``: charts of the same ones have the same axes.
     """
     ends: list[End] = []
     # A bound of several lines, or of a colour that two lines have, is grey.
     is_shared = len({bound_of(curve) for curve in curves}) < len(curves) or len(curves) > len(COLOURS)
+    barred = [curve for curve in curves if curve.has_bars()]
+    place = place_across(sorted({value for curve in scaled for value in curve.x}), keys[0])
+    sides = asides(len(barred), [place(value) for curve in barred for value in curve.x], WIDE_PT)
+    beside_of = {id(curve): side for curve, side in zip(barred, sides, strict=True)}
     for curve in curves:
         index = places.setdefault(curve.name, len(places))
-        plain(axes, curve, index, FAINT if is_shared else colour(index))
-        ends.append(End(index, curve.name, curve.x[-1], curve.y[-1]))
+        # Bars of several lines at one place lie beside each other.
+        beside = beside_of.get(id(curve), 0.0)
+        mark = MARKS[(index if len(barred) > 1 else index // len(COLOURS)) % len(MARKS)]
+        end = End(index, curve.name, curve.x[-1], curve.y[-1], aside=beside, mark=mark, bar_pt=bar_pt(sides))
+        plain(axes, curve, end, FAINT if is_shared else colour(index))
+        ends.append(end)
     for curve in scaled:
         for heights in (curve.y, curve.low, curve.high, curve.bound):
             axes.update_datalim(list(zip(curve.x, heights, strict=True)))
     axes.autoscale_view()
-    framed(axes, scaled, *keys, ticks=6)
-    if len(ends) > 1:
-        name_ends(axes, ends, HIGH_IN * 0.72)
+    framed(axes, scaled, *keys, WIDE_PT)
+    return ends if len(ends) > 1 else []
 
 
 def bound_of(curve: Curve) -> tuple[tuple[float, float], ...]:
@@ -531,14 +568,14 @@ def bound_of(curve: Curve) -> tuple[tuple[float, float], ...]:
     return tuple((at, bound) for at, bound in zip(curve.x, curve.bound, strict=True) if bound == bound)
 
 
-def plain(axes: Axes, curve: Curve, index: int, bound_colour: str) -> None:
-    """Draw one curve with its interval and its bound."""
-    mark = MARKS[index // len(COLOURS) % len(MARKS)] if curve.is_marked() else ""
+def plain(axes: Axes, curve: Curve, end: End, bound_colour: str) -> None:
+    """Draw one curve with its intervals and its bound."""
+    mark = end.mark if curve.is_marked() else ""
     (line,) = axes.plot(curve.x, curve.y, linewidth=curve.linewidth(), marker=mark, markersize=3)
-    line.set(color=colour(index), linestyle=dash(index), drawstyle=curve.drawstyle(), label=curve.name)
-    if curve.low != curve.high:
-        step: Literal["post"] | None = "post" if curve.is_stepped() else None
-        axes.fill_between(curve.x, curve.low, curve.high, color=colour(index), alpha=0.2, linewidth=0, step=step)
+    line.set(color=end.ink(), linestyle=dash(end.index), drawstyle=curve.drawstyle(), label=curve.name)
+    if end.aside:
+        line.set(transform=moved(axes, end.aside), markersize=4)
+    intervals(axes, curve.x, (curve.low, curve.high), curve.runs(), end)
     if bound := bound_of(curve):
         (line,) = axes.plot(*zip(*bound, strict=True), linestyle=DOTS, linewidth=1.4)
         line.set(color=bound_colour, drawstyle=curve.drawstyle(), label="bound")
@@ -546,39 +583,39 @@ def plain(axes: Axes, curve: Curve, index: int, bound_colour: str) -> None:
             line.set(marker="_", markersize=12)
 
 
-def framed(axes: Axes, curves: Sequence[Curve], x: str, y: str, ticks: int) -> None:
-    """Axes with their scales and labels, and a limited number of marks across."""
+def framed(axes: Axes, curves: Sequence[Curve], x: str, y: str, width_pt: float) -> None:
+    """Axes with their scales and labels; the one across is so many points long."""
     bare(axes)
-    scale_across(axes, curves, x, ticks)
+    scale_across(axes, curves, x, width_pt)
     scale_upwards(axes, curves, y)
     axes.set_xlabel(ACROSS.get(x) or worded(x), color=INK)
 
 
-def scale_across(axes: Axes, curves: Sequence[Curve], x: str, ticks: int) -> None:
-    """Log2 for sizes, and for whatever spans more than a factor of 16 in powers; IEC labels for sizes."""
-    values = sorted({value for curve in curves for value in curve.x})
+def place_across(values: Sequence[float], x: str) -> Callable[[float], float]:
+    """Where numbers lie on the axis: logarithms of sizes, and of whatever spans more than a factor of 16 in powers."""
     positive = [value for value in values if value > 0]
-    if not positive:
-        return
     powers = len(positive) > 2 and max(positive) > 16 * min(positive) and all(log2(v).is_integer() for v in positive)
-    if x != "size_B" and not powers:
-        if len(values) <= ticks and has_room(values):
-            axes.xaxis.set_major_locator(FixedLocator(values))
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-        return
     # A size of 0 has a place on the axis, left of 1.
-    axes.set_xscale("symlog", base=2, linthresh=1, linscale=0.5) if values[0] == 0 else axes.set_xscale("log", base=2)
-    low, high = round(log2(min(positive))), round(log2(max(positive)))
-    step = max(1, ceil((high - low + 1) / (ticks - (values[0] == 0))))
-    marks = [2.0**power for power in range(-(-low // step) * step, high + 1, step)]
-    axes.xaxis.set_major_locator(FixedLocator(([0.0] if values[0] == 0 else []) + marks))
-    axes.xaxis.set_minor_locator(NullLocator())
-    label = iec if x == "size_B" else "{:g}".format
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
+    return (lambda value: log2(value) if value > 0 else -0.5) if positive and (powers or x == "size_B") else float
+
+
+def scale_across(axes: Axes, curves: Sequence[Curve], x: str, width_pt: float) -> None:
+    """Log2 for sizes and powers, with IEC labels for sizes; marks are at numbers that were computed."""
+    values = sorted({value for curve in curves for value in curve.x})
+    place, said = place_across(values, x), iec if x == "size_B" else plain_number
+    if place is not float:
+        axes.set_xscale("symlog", base=2, linthresh=1, linscale=0.5) if values[0] == 0 else axes.set_xscale(
+            "log", base=2
+        )
+        axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_locator(FixedLocator(ticks_across(values, width_pt, place, said)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: said(value)))
 
 
 def iec(size: float) -> str:
     """Write a size as it is read: ``8 B``, ``64 KiB``."""
+    if size % 1024 and size > 1024:
+        return f"{size:,.0f} B"
     power = 0
     while size >= 1024 and power < len(UNITS) - 1:
         size, power = size / 1024, power + 1

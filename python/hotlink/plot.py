@@ -8,30 +8,37 @@ the computed ones, and thin lines join them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import log2
 from pathlib import Path
-from typing import Literal
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FixedLocator, FuncFormatter, MultipleLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from hotlink.drawing import (
     FAINT,
     INK,
+    MARKS,
     THIN,
     End,
     Unit,
+    asides,
+    bands,
+    bar_pt,
     bare,
     colour,
     dash,
-    has_room,
+    intervals,
     log_upwards,
+    moved,
     name_ends,
     numbers,
+    plain_number,
     successive,
+    ticks_across,
     unit_of,
     write,
 )
@@ -40,6 +47,8 @@ from hotlink.result import Record
 # Beyond this ratio between fabrics a linear axis hides the smaller ones.
 LOG_BEYOND = 30
 SIZE_IN = (9.0, 5.2)
+# What is left for the axis across, in points.
+AXIS_PT = 430.0
 
 
 @dataclass(frozen=True)
@@ -126,24 +135,36 @@ def draw(records: Sequence[Record], quantity: str = "bandwidth") -> Figure:
     unit = unit_of(key, values, money, is_logarithmic(lines))
     figure = Figure(figsize=SIZE_IN, layout=ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.12))
     axes = figure.add_subplot()
-    for index, line in enumerate(lines.values()):
-        heights = [float("nan") if value is None else value for value in line.values]
-        (drawn,) = axes.plot(line.nodes, heights, color=colour(index), linestyle=dash(index), label=line.fabric)
+    place = place_of(sorted({n for _, line in known for n, _ in line.known()}))
+    ranged = [name for name in lines if all(name in end and end[name].known() for end in ends)]
+    barred = [name for name in ranged if not lines[name].is_stepped()]
+    sides = asides(len(barred), [place(n) for name in barred for n in lines[name].nodes], AXIS_PT)
+    named = []
+    for index, line in known:
+        beside = sides[barred.index(line.fabric)] if len(barred) > 1 and line.fabric in barred else 0.0
+        mark = MARKS[index % len(MARKS)] if len(barred) > 1 else "o"
+        end = End(index, line.fabric, *line.known()[-1], aside=beside, mark=mark, bar_pt=bar_pt(sides))
+        (drawn,) = axes.plot(line.nodes, nan(line.values), color=colour(index), linestyle=dash(index))
+        drawn.set(label=line.fabric, transform=moved(axes, beside))
         if line.is_stepped():
             drawn.set(drawstyle="steps-post", linewidth=1.7)
         else:
-            drawn.set(marker="o", markersize=3.2, linewidth=THIN)
-        low, high = ends[0].get(line.fabric), ends[1].get(line.fabric)
-        if low is not None and high is not None and low.known() and high.known():
-            least, most = ([float("nan") if value is None else value for value in end.values] for end in (low, high))
-            step: Literal["post"] | None = "post" if line.is_stepped() else None
-            axes.fill_between(line.nodes, least, most, color=colour(index), alpha=0.12, linewidth=0, step=step)
+            drawn.set(marker=end.mark, markersize=4 if len(barred) > 1 else 3.2, linewidth=THIN)
+        if line.fabric in ranged:
+            least, most = (nan(of[line.fabric].values) for of in ends)
+            intervals(axes, line.nodes, (least, most), bands(line.nodes, line.is_stepped(), is_whole=True), end)
+        named.append(end)
     style(axes, lines, unit, what, [value for line in ends[1].values() for _, value in line.known()])
     below = subtitle(records) if quantity == "bandwidth" else prices(records)
     axes.set_title(what.title, loc="left", fontsize=13, fontweight="bold", color=INK, pad=22 if below else 8)
     axes.text(0, 1.02, below, transform=axes.transAxes, fontsize=9, color=FAINT, va="bottom")
-    name_ends(axes, [End(index, line.fabric, *line.known()[-1]) for index, line in known], SIZE_IN[1] * 0.8)
+    name_ends(figure, [(axes, named)])
     return figure
+
+
+def nan(values: Iterable[float | None]) -> list[float]:
+    """Values to draw: where there is none is a gap."""
+    return [float("nan") if value is None else value for value in values]
 
 
 def keys_of(records: Iterable[Record], quantity: str) -> list[str]:
@@ -183,6 +204,11 @@ def prices(records: Iterable[Record]) -> str:
     return f"prices: {', '.join(named)}" if named else ""
 
 
+def place_of(nodes: Sequence[int]) -> Callable[[float], float]:
+    """Where numbers of nodes lie across: by their logarithms where they are of several orders."""
+    return log2 if max(nodes) > 512 and max(nodes) > 32 * max(1, min(nodes)) else float
+
+
 def style(axes: Axes, lines: dict[str, Line], unit: Unit, what: Quantity, tops: Sequence[float]) -> None:
     """Axes and grid; ``tops`` are the upper ends of intervals."""
     points = [point for line in lines.values() for point in line.known()]
@@ -191,15 +217,15 @@ def style(axes: Axes, lines: dict[str, Line], unit: Unit, what: Quantity, tops: 
     axes.set_ylabel(unit.label(what.label), color=INK)
     bare(axes)
     sizes = sorted(set(nodes))
-    if max(nodes) > 512 and max(nodes) > 32 * max(1, min(nodes)):
+    place = place_of(sizes)
+    if place is not float:
         axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
+        axes.xaxis.set_minor_locator(NullLocator())
     else:
-        axes.set_xlim(0, max(nodes) * 1.005)
-        if has_room(sizes):
-            axes.xaxis.set_major_locator(FixedLocator(sizes))
-        elif max(nodes) >= 32:
-            axes.xaxis.set_major_locator(MultipleLocator(max(16, 2 ** (max(nodes) // 8).bit_length() // 2)))
+        # Bars of the last number have room beside it.
+        axes.set_xlim(0, max(nodes) * (1.03 if tops else 1.005))
+    axes.xaxis.set_major_locator(FixedLocator(ticks_across(sizes, AXIS_PT, place, plain_number)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
     if is_logarithmic(lines):
         log_upwards(axes, unit)
     else:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 from itertools import pairwise
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
 from matplotlib.text import Text
 
 import hotlink
@@ -57,7 +59,7 @@ def test_bounds_are_dotted_and_intervals_shown_also_for_what_is_computed_from_th
     assert is_dotted(bound)
     assert not is_dotted(measured)
     assert np.allclose(np.asarray(bound.get_ydata(), float) * 2, np.asarray(measured.get_ydata(), float))
-    assert len(latency.collections) == len(bandwidth.collections) == 1
+    assert len(latency.collections) == len(bandwidth.collections) == 4, "bars: the sizes lie far apart"
     low, high = curves.interval(records[2], "bandwidth_MBps")
     assert low is not None
     assert high is not None
@@ -94,11 +96,11 @@ def test_a_cost_has_its_range_its_currency_and_the_numbers_of_nodes() -> None:
     cost, latency = figure.axes
     assert cost.get_ylabel() == "Cost (million USD)"
     assert latency.get_ylabel() == "Idle latency (µs)"
-    assert len(cost.collections) == 1
+    assert len(cost.collections) == 4
     assert cost.get_ylim()[1] >= 6e3 * 512
     assert labels(cost) == ["64", "128", "256", "512"]
-    assert figure.get_suptitle() == "Cost and idle latency by nodes: a, by load count"
-    assert "prices and other inputs allow" in below(figure)
+    assert figure.get_suptitle() == "Cost and idle latency by nodes: a, computed"
+    assert "prices and inputs allow" in below(figure)
 
 
 def test_lines_are_named_by_what_differs() -> None:
@@ -118,6 +120,114 @@ def test_names_stand_at_the_ends_and_name_neither_quantity() -> None:
     slow = [record | {"latency_us": 3.0 * float(str(record["latency_us"]))} for record in pingpong("tcp")]
     (latency,) = curves.draw(pingpong() + slow, None, ["latency_us"]).axes
     assert sorted(names(latency)) == ["shm", "tcp"]
+
+
+def random_lines(seed: int) -> list[Record]:
+    """Lines of any shape, of which some stop early and some begin late."""
+    draw = random.Random(seed)
+    sizes = [2**power for power in range(draw.randrange(4, 21))]
+    records: list[Record] = []
+    for line in range(draw.randrange(2, 9)):
+        first, last = sorted(draw.sample(range(len(sizes)), 2))
+        name = "-".join(draw.choices(["leaf", "spine", "dragonfly", "of", "two"], k=draw.randrange(1, 6))) + str(line)
+        for size in sizes[first : last + 1]:
+            value = draw.uniform(1.0, 100.0)
+            ends: Record = {"latency_us_low": 0.8 * value, "latency_us_high": 1.3 * value} if seed % 2 else {}
+            records.append({"fabric": name, "size_B": size, "latency_us": value, "bound_latency_us": 0.5, **ends})
+    return records
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_name_lies_on_a_line_on_a_name_or_on_the_frame(seed: int) -> None:
+    figure = curves.draw(random_lines(seed), None, ["latency_us"], look=curves.Look(panels="one"))
+    FigureCanvasAgg(figure).draw()
+    (axes,) = figure.axes
+    legend = axes.get_legend()
+    texts = legend.get_texts() if legend else axes.texts
+    boxes = [Text.get_window_extent(text) for text in texts]
+    lines = drawing.hidden_paths(axes)
+    frame = axes.get_window_extent()
+    assert texts, "lines have names"
+    for index, box in enumerate(boxes):
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1, texts[index]
+        assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1, texts[index]
+        assert box.x0 > frame.x1 or (box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1), texts[index]
+        assert not any(box.padded(-0.5).overlaps(other.padded(-0.5)) for other in boxes[:index]), texts[index]
+        assert not any(line.intersects_bbox(box.padded(-0.5), filled=False) for line in lines), texts[index]
+
+
+def test_a_line_that_stops_within_the_plot_is_named_beside_no_other_line() -> None:
+    # The name of the short line stood on the long one, which goes on beside its end.
+    both: list[Record] = [
+        {"fabric": fabric, "method": "load", "nodes": 4096 * step, "bandwidth_per_node_MBps": rate + 50 * step}
+        for fabric, rate, most in (("a-short-line-of-flows", 4.7e4, 3), ("long", 4.71e4, 9))
+        for step in range(1, most)
+    ]
+    (axes,) = curves.draw(both, look=curves.Look(panels="one")).axes
+    FigureCanvasAgg(axes.figure).draw()
+    lines = drawing.hidden_paths(axes)
+    for text in axes.texts:
+        assert not any(line.intersects_bbox(Text.get_window_extent(text), filled=False) for line in lines)
+
+
+def test_bands_join_only_neighbours_and_bars_stand_apart() -> None:
+    far = pingpong(sizes=(8, 1 << 20))
+    (axes,) = curves.draw(far, None, ["latency_us"]).axes
+    assert [type(part) for part in axes.collections] == [LineCollection, LineCollection], "nobody measured between"
+    assert labels(axes) == ["8 B", "1 MiB"]
+    assert "Bars: 95 % intervals of the medians." in below(axes.figure)
+    (axes,) = curves.draw(pingpong(sizes=(8, 16, 32, 4096)), None, ["latency_us"]).axes
+    assert [type(part) is LineCollection for part in axes.collections] == [False, True]
+    assert "Shaded and bars: 95 % intervals of the medians." in below(axes.figure)
+    offers: list[Record] = [
+        {
+            "fabric": fabric,
+            "method": "load",
+            "nodes": nodes,
+            "cost_USD": cost,
+            "cost_USD_low": low,
+            "cost_USD_high": 9e3,
+        }
+        for fabric, cost, low in (("a", 1e3, 500.0), ("b", 2e3, 600.0), ("c", 3e3, 700.0))
+        for nodes in (64, 128, 192)
+    ]
+    (axes,) = curves.draw(offers, None, ["cost_USD"]).axes
+    bars = [part for part in axes.collections if isinstance(part, LineCollection)]
+    across = [[float(bar.get_transform().transform(part)[0][0]) for bar in bars for part in bar.get_segments()]]
+    assert len(bars) == len(set(np.round(across[0]))) == 9, "no two lie over each other"
+    marks = [line.get_marker() for line in axes.lines if np.size(line.get_xdata()) == 3]
+    assert len(set(marks)) == 3
+
+
+def test_numbers_across_are_computed_ones_and_rates_have_units() -> None:
+    offers: list[Record] = [
+        {"fabric": "a", "method": "load", "nodes": nodes, "bandwidth_per_node_MBps": 1e4}
+        for nodes in range(64, 520, 64)
+    ]
+    axes = curves.draw(offers).axes[0]
+    assert labels(axes) == ["64", "128", "192", "256", "320", "384", "448", "512"]
+    slow = [
+        record | {"via": "slow", "bandwidth_MBps": 0.002 * float(str(record["bandwidth_MBps"]))}
+        for record in pingpong()
+    ]
+    axes = curves.draw(pingpong() + slow, None, ["bandwidth_MBps"], look=curves.Look(panels="one")).axes[0]
+    FigureCanvasAgg(axes.figure).draw()
+    if axes.get_yscale() == "log":
+        assert "1 GB/s" in [label.get_text() for label in axes.get_yticklabels()]
+    unit = drawing.unit_of("bandwidth_MBps", [1.0, 5e4], is_log=True)
+    assert [unit.said(value) for value in (0.1, 1.0, 100.0, 1e3, 1e4)] == [
+        "100 kB/s",
+        "1 MB/s",
+        "100 MB/s",
+        "1 GB/s",
+        "10 GB/s",
+    ]
+    assert unit.label("Bandwidth") == "Bandwidth"
+
+
+def test_dots_are_told_of_only_where_they_are_seen() -> None:
+    bounded = [record | {"bound_latency_us": record["latency_us"]} for record in pingpong("tcp")]
+    assert "Dotted" not in below(curves.draw(bounded, None, ["latency_us"]))
 
 
 def test_each_imported_file_is_a_line_of_its_own() -> None:
@@ -191,7 +301,7 @@ def test_a_title_and_notes_by_option() -> None:
     assert figure.get_supxlabel().splitlines() == [
         "Two ranks.",
         "Idle.",
-        "Dotted: the bound. Shaded: 95 % intervals of the medians.",
+        "Dotted: the bound. Bars: 95 % intervals of the medians.",
     ]
 
 
@@ -335,7 +445,7 @@ def test_the_command_draws_the_same_bytes_twice_and_leaves_nothing_else(tmp_path
     plots = tmp_path / "plots"
     assert sorted(file.name for file in plots.iterdir()) == ["a.svg", "b.svg", "c.png"]
     assert (plots / "a.svg").read_bytes() == (plots / "b.svg").read_bytes()
-    assert "256 KiB" in (plots / "a.svg").read_text()
+    assert "1 MiB" in (plots / "a.svg").read_text()
     assert (plots / "c.png").read_bytes().startswith(b"\x89PNG")
     refused = command("plot", files[0], "--y", "nonsense", "--out", str(tmp_path / "new" / "d.png"))
     assert (refused.returncode, refused.stdout) == (2, "")

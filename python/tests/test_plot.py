@@ -1,6 +1,7 @@
 """Plots name every line once, apart from each other, and leave gaps where there is no value."""
 
 import random
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -109,13 +110,39 @@ SEEN = [
 ]
 
 
-def test_colours_are_dark_on_white_and_apart_for_colour_blind_readers() -> None:
-    srgb = np.array([[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in drawing.COLOURS])
+ROOT = Path(__file__).parents[2]
+PAGES = ["report", "report, dark", "explorer", "explorer, dark"]
+
+
+def palettes() -> dict[str, tuple[list[str], str]]:
+    """The colours of series wherever charts are drawn, with the ground that they stand on."""
+    colour = r"#[0-9a-f]{6}"
+    page = re.findall(rf"--c\d: ({colour})", (ROOT / "crates/report/src/page.css").read_text())
+    explorer = re.findall(rf"--line-\d: ({colour})", (ROOT / "web/src/style.css").read_text())
+    studies = re.findall(rf"text\.c\d {{ fill: ({colour})", (ROOT / "crates/chart/src/file.css").read_text())
+    dark = "#14171b"
+    return {
+        "plot": (drawing.COLOURS, "#ffffff"),
+        "report": (page[:6], "#ffffff"),
+        "report, dark": (page[6:], dark),
+        "explorer": (explorer[:6], "#ffffff"),
+        "explorer, dark": (explorer[6:], dark),
+        "studies": (studies, "#ffffff"),
+    }
+
+
+@pytest.mark.parametrize(("where", "least"), [("plot", 2.5), ("studies", 3.0), *((name, 4.5) for name in PAGES)])
+def test_colours_stand_out_and_are_apart_for_colour_blind_readers(where: str, least: float) -> None:
+    found, ground = palettes()[where]
+    srgb = np.array([[int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] for colour in [*found, ground]])
     linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
-    luminance = linear @ np.array([0.2126, 0.7152, 0.0722])
-    assert (1.05 / (luminance + 0.05)).min() >= 2.5, "a line on white"
+    luminance = linear @ np.array([0.2126, 0.7152, 0.0722]) + 0.05
+    contrast = np.maximum(luminance / luminance[-1], luminance[-1] / luminance)[:-1]
+    # Names in the pages are written in their lines' colours.
+    assert contrast.min() >= least, contrast
+    assert len(found) >= 6
     for sight in SEEN:
-        colours = lab(np.clip(linear @ np.array(sight).T, 0, 1))
+        colours = lab(np.clip(linear[:-1] @ np.array(sight).T, 0, 1))
         apart = np.linalg.norm(colours[:, None] - colours[None], axis=2) + 100 * np.eye(len(colours))
         assert apart.min() >= 15, (sight, np.unravel_index(apart.argmin(), apart.shape), apart.min())
 

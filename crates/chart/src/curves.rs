@@ -14,6 +14,14 @@ const BOTTOM: f64 = 44.0;
 const LINE: f64 = 15.0;
 /// How far drawings may reach beyond the frame: half a mark.
 const BEYOND: f64 = 4.0;
+/// Intervals at one place across are at most so far apart.
+const APART: f64 = 8.0;
+/// The width of an interval in the stylesheets.
+const INTERVAL: f64 = 4.0;
+/// From the frame to a name that has a mark before it.
+const NAMED: f64 = 20.0;
+/// Shapes of marks.
+const SHAPES: usize = 6;
 pub(crate) const ACROSS: (f64, f64) = (LEFT, WIDTH - RIGHT);
 pub(crate) const UPWARDS: (f64, f64) = (HEIGHT - BOTTOM, TOP);
 
@@ -74,8 +82,16 @@ pub struct Printed {
 /// A chart as markup; `name` labels a curve without a name.
 pub fn charted(chart: &Chart, name: &str) -> Markup {
     html! {
-        svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(chart.label) { (inside(chart, name)) }
+        svg viewBox=(format!("0 0 {WIDTH} {}", height(chart, name))) role="img" aria-label=(chart.label) {
+            (inside(chart, name))
+        }
     }
+}
+
+/// Its height: names that have no room beside the frame go on below its foot.
+pub(crate) fn height(chart: &Chart, name: &str) -> f64 {
+    let last = names(&chart.curves, &chart.y, name).last().map_or(0.0, |name| name.at);
+    HEIGHT.max(last + LINE)
 }
 
 pub(crate) fn inside(chart: &Chart, name: &str) -> Markup {
@@ -83,16 +99,21 @@ pub(crate) fn inside(chart: &Chart, name: &str) -> Markup {
     let (right, bottom) = (ACROSS.1, UPWARDS.0);
     let window = [LEFT - BEYOND, TOP - BEYOND, right - LEFT + 2.0 * BEYOND, bottom - TOP + 2.0 * BEYOND];
     let bars = curves.iter().filter(|curve| curve.line == Line::Bars).count();
+    let aside = aside(curves, x, y);
+    let (thin, alone) = (thin(&aside), curves.len() == 1);
     html! {
         (frame(x, y))
         // Parts beyond the axes are cut at the frame.
         svg x=(window[0]) y=(window[1]) width=(window[2]) height=(window[3])
             viewBox=(window.map(|number| number.to_string()).join(" ")) {
-            @for (index, curve) in curves.iter().enumerate() { (drawn(curve, (index, bars), x, y)) }
+            @for (index, curve) in curves.iter().enumerate() { (drawn(curve, (index, bars, aside[index]), thin.as_deref(), x, y)) }
             @for value in &chart.printed { (printed(value, x, y)) }
         }
-        @for Name { colour, at, line, whole } in names(curves, y, name) {
-            text class=(format!("name c{colour}")) x=(right + 8.0) y=(at + 4.0) {
+        @for Name { colour, at, line, whole, shape } in names(curves, y, name) {
+            @if let (Some(shape), false) = (shape, alone) {
+                g class=(format!("c{colour}")) { (mark(shape, (right + 11.0, at), None)) }
+            }
+            text class=(format!("name c{colour}")) x=(right + if alone { 8.0 } else { NAMED }) y=(at + 4.0) {
                 (line)
                 @if let Some(whole) = whole { title { (whole) } }
             }
@@ -119,8 +140,44 @@ pub(crate) fn frame(x: &Axis, y: &Axis) -> Markup {
     }
 }
 
-fn drawn(curve: &Curve, (index, bars): (usize, usize), x: &Axis, y: &Axis) -> Markup {
-    let at = |(a, b): (f64, f64)| (x.at(a, ACROSS), y.at(b, UPWARDS));
+/// How wide an interval is where curves are moved so far: those of the next curve are not touched.
+fn thin(aside: &[f64]) -> Option<String> {
+    let mut moved = aside.to_vec();
+    moved.sort_by(f64::total_cmp);
+    moved.dedup();
+    let step = moved.windows(2).map(|two| two[1] - two[0]).fold(f64::MAX, f64::min);
+    (0.8 * step < INTERVAL).then(|| format!("stroke-width: {}", hundredth(0.8 * step)))
+}
+
+/// How far each curve is moved sideways, so that intervals at one place across lie beside each other.
+fn aside(curves: &[Curve], x: &Axis, y: &Axis) -> Vec<f64> {
+    let ends = |curve: &Curve| -> Vec<(f64, f64, f64)> {
+        let known = curve.points.iter().filter_map(|point| Some((point.x, point.interval?)));
+        let end = |value| y.within(value, UPWARDS);
+        known.map(|(at, [low, high])| (x.at(at, ACROSS), end(high) - BEYOND, end(low) + BEYOND)).collect()
+    };
+    // A curve in steps has a place at each number: none is left beside it.
+    let all: Vec<_> =
+        curves.iter().map(|curve| if curve.line == Line::Straight { ends(curve) } else { vec![] }).collect();
+    let meet = |(at, top, foot): &(f64, f64, f64), other: &[(f64, f64, f64)]| {
+        other.iter().any(|(place, above, below)| (place - at).abs() < 1.0 && top < below && above < foot)
+    };
+    let is_met = |index: usize| {
+        let others = all.iter().enumerate().filter(|(other, _)| *other != index);
+        others.into_iter().any(|(_, other)| all[index].iter().any(|interval| meet(interval, other)))
+    };
+    let moved: Vec<usize> = (0..curves.len()).filter(|index| is_met(*index)).collect();
+    let mut places: Vec<f64> = moved.iter().flat_map(|index| all[*index].iter().map(|(at, ..)| *at)).collect();
+    places.sort_by(f64::total_cmp);
+    let pitch = places.windows(2).map(|two| two[1] - two[0]).filter(|gap| *gap >= 1.0).fold(f64::MAX, f64::min);
+    let step = APART.min(0.8 * pitch / moved.len() as f64);
+    let middle = (moved.len() as f64 - 1.0) / 2.0;
+    let place = |index| moved.iter().position(|one| *one == index);
+    (0..curves.len()).map(|index| place(index).map_or(0.0, |place| hundredth(step * (place as f64 - middle)))).collect()
+}
+
+fn drawn(curve: &Curve, (index, bars, beside): (usize, usize, f64), thin: Option<&str>, x: &Axis, y: &Axis) -> Markup {
+    let at = |(a, b): (f64, f64)| (hundredth(x.at(a, ACROSS) + beside), y.at(b, UPWARDS));
     let points: Vec<(f64, f64)> = curve.points.iter().map(|point| at((point.x, point.y))).collect();
     let bound: Vec<(f64, f64)> = curve.bound.iter().copied().map(at).collect();
     // A bar's own place among those of its word.
@@ -133,17 +190,43 @@ fn drawn(curve: &Curve, (index, bars): (usize, usize), x: &Axis, y: &Axis) -> Ma
             @if curve.line != Line::Bars { path .curve d=(path(&points, curve.line)) {} }
             @for (point, (px, py)) in curve.points.iter().zip(&points) {
                 @if let Some([low, high]) = point.interval {
-                    line .interval x1=(px) x2=(px) y1=(y.within(low, UPWARDS)) y2=(y.within(high, UPWARDS)) {}
+                    line .interval style=[thin] x1=(px) x2=(px) y1=(y.within(low, UPWARDS)) y2=(y.within(high, UPWARDS)) {}
                 }
                 @if curve.line == Line::Bars {
                     rect .bar x=(hundredth(px + aside)) y=(py) width=(hundredth(wide)) height=(hundredth(foot - py)) {
                         title { (point.told) }
                     }
                 } @else if curve.marks {
-                    circle cx=(px) cy=(py) r="3" { title { (point.told) } }
+                    (mark(curve.shape(), (*px, *py), Some(&point.told)))
                 }
             }
         }
+    }
+}
+
+/// A mark of a shape at a place. The first shape is a disc; curves that tell what made them have no other.
+fn mark(shape: usize, (x, y): (f64, f64), told: Option<&str>) -> Markup {
+    // Of one area, so that none looks heavier.
+    let outline = match shape % SHAPES {
+        1 => "m-2.7-2.7h5.4v5.4h-5.4z",
+        2 => "m0-3.8l3.8 3.8l-3.8 3.8l-3.8-3.8z",
+        3 => "m0-3.9l3.8 6.4h-7.6z",
+        4 => "m0 3.9l3.8-6.4h-7.6z",
+        _ => "m-1.3-4h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7v-2.6h2.7z",
+    };
+    html! {
+        @if shape % SHAPES == 0 {
+            circle cx=(x) cy=(y) r="3" { @if let Some(told) = told { title { (told) } } }
+        } @else {
+            path .mark d=(format!("M{x} {y}{outline}")) { @if let Some(told) = told { title { (told) } } }
+        }
+    }
+}
+
+impl Curve {
+    /// The number of its marks' shape.
+    fn shape(&self) -> usize {
+        if self.made.is_empty() { self.colour } else { 0 }
     }
 }
 
@@ -185,30 +268,36 @@ struct Name {
     line: String,
     /// The name that the line is a part of.
     whole: Option<String>,
+    /// The shape of the curve's marks, at a curve's first line.
+    shape: Option<usize>,
 }
 
 /// The places of the names of curves and of their bound: at their ends, moved apart.
 fn names(curves: &[Curve], y: &Axis, otherwise: &str) -> Vec<Name> {
     let last = |curve: &Curve| curve.points.last().map(|point| y.within(point.y, UPWARDS));
-    let mut names: Vec<(usize, f64, &str)> = Vec::new();
+    let mut names: Vec<(usize, f64, &str, Option<usize>)> = Vec::new();
     for curve in curves {
         let name = if curve.name.is_empty() { otherwise } else { &curve.name };
         // Curves of one colour share a name.
-        if !names.iter().any(|(colour, _, other)| (*colour, *other) == (curve.colour, name)) {
-            names.extend(last(curve).map(|at| (curve.colour, at, name)));
+        if !names.iter().any(|(colour, _, other, _)| (*colour, *other) == (curve.colour, name)) {
+            let shape = (curve.marks && curve.made.is_empty()).then(|| curve.shape());
+            names.extend(last(curve).map(|at| (curve.colour, at, name, shape)));
         }
         // Bounds that end at the same place share one.
         if let Some(at) = curve.bound.last().map(|(_, value)| y.within(*value, UPWARDS))
-            && !names.iter().any(|(_, other, name)| *name == "bound" && (other - at).abs() < 1.0)
+            && !names.iter().any(|(_, other, name, _)| *name == "bound" && (other - at).abs() < 1.0)
         {
-            names.push((curve.colour, at, "bound"));
+            names.push((curve.colour, at, "bound", None));
         }
     }
     names.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let lines = names.iter().flat_map(|(colour, at, name)| {
+    let lines = names.iter().flat_map(|(colour, at, name, shape)| {
         let lines = wrapped(name);
         let whole = (lines[0] != *name).then(|| (*name).to_owned());
-        lines.into_iter().map(move |line| Name { colour: *colour, at: *at, line, whole: whole.clone() })
+        lines.into_iter().enumerate().map(move |(index, line)| {
+            let shape = shape.filter(|_| index == 0);
+            Name { colour: *colour, at: *at, line, whole: whole.clone(), shape }
+        })
     });
     let mut lines: Vec<Name> = lines.collect();
     let places: Vec<f64> = lines.iter().map(|name| name.at).collect();
@@ -216,7 +305,8 @@ fn names(curves: &[Curve], y: &Axis, otherwise: &str) -> Vec<Name> {
     lines
 }
 
-/// Sorted places moved so that none is nearer to the next than a line of text, and none beyond the picture's foot.
+/// Sorted places moved so that none is nearer to the next than a line of text, and none above the frame. They end at its
+/// foot, or below it where they are too many.
 fn apart(places: &[f64]) -> Vec<f64> {
     let mut moved = places.to_vec();
     for index in 1..moved.len() {
@@ -226,6 +316,11 @@ fn apart(places: &[f64]) -> Vec<f64> {
     for place in moved.iter_mut().rev() {
         *place = place.min(foot);
         foot = *place - LINE;
+    }
+    let mut head = TOP;
+    for place in &mut moved {
+        *place = place.max(head);
+        head = *place + LINE;
     }
     moved
 }
@@ -283,15 +378,56 @@ mod tests {
         assert_eq!(charted(&chart, "").into_string().matches(&format!("<title>{name}</title>")).count(), 2);
     }
 
+    fn curve(colour: usize, points: &[(f64, f64)]) -> Curve {
+        let point =
+            |(x, y): &(f64, f64)| Point { x: *x, y: *y, interval: Some([0.5 * y, 1.5 * y]), told: String::new() };
+        let points: Vec<Point> = points.iter().map(point).collect();
+        let bound = points.iter().map(|point| (point.x, 1.2 * point.y)).collect();
+        let name = format!("network-{colour}, of some routing");
+        Curve { name, colour, made: "", line: Line::Straight, marks: true, points, bound }
+    }
+
+    fn chart(curves: Vec<Curve>) -> Chart {
+        let axis = |high| Axis::linear("", [0.0, high], Vec::new());
+        Chart { x: axis(10.0), y: axis(100.0), curves, printed: Vec::new(), label: String::new() }
+    }
+
+    #[test]
+    fn intervals_at_one_place_lie_beside_each_other_and_others_stay() {
+        let points = [(2.0, 40.0), (5.0, 50.0)];
+        let of = |curves: &[Curve]| aside(curves, &chart(vec![]).x, &chart(vec![]).y);
+        assert_eq!(of(&[0, 1, 2].map(|colour| curve(colour, &points))), [-8.0, 0.0, 8.0]);
+        assert_eq!(of(&[curve(0, &points), curve(1, &[(3.0, 40.0)])]), [0.0, 0.0]);
+        // Many numbers across leave less room, and none to the next one's.
+        let dense: Vec<(f64, f64)> = (0..100).map(|at| (f64::from(at) / 10.0, 40.0)).collect();
+        let moved = of(&[0, 1].map(|colour| curve(colour, &dense)));
+        assert!(moved[1] - moved[0] < 5.1 && moved[1] > moved[0], "{moved:?}");
+        assert!(thin(&moved).is_some() && thin(&[-8.0, 0.0, 8.0]).is_none());
+        let drawn = charted(&chart([0, 1].map(|colour| curve(colour, &points)).into()), "").into_string();
+        assert_eq!((drawn.matches("<circle").count(), drawn.matches("class=\"mark\"").count()), (3, 3));
+    }
+
     proptest! {
         #[test]
-        fn names_never_collide(mut places in proptest::collection::vec(TOP..HEIGHT - BOTTOM, 0..15)) {
-            places.sort_by(f64::total_cmp);
-            let moved = apart(&places);
-            for pair in moved.windows(2) {
-                prop_assert!(pair[1] - pair[0] >= LINE - 1e-9);
+        fn names_lie_on_no_line_no_name_and_no_frame(
+            series in proptest::collection::vec(
+                proptest::collection::vec((0.0..10.0, 1.0..100.0), 1..9),
+                1..14,
+            ),
+        ) {
+            let curves: Vec<Curve> = series.iter().enumerate().map(|(colour, points)| curve(colour, points)).collect();
+            let chart = chart(curves);
+            let placed = names(&chart.curves, &chart.y, "");
+            let high = height(&chart, "");
+            // Lines are cut at the frame, which ends before the names begin.
+            prop_assert!(ACROSS.1 + BEYOND < ACROSS.1 + 8.0);
+            for (index, name) in placed.iter().enumerate() {
+                prop_assert!(name.at >= TOP - 1e-9 && name.at + LINE / 2.0 <= high, "{} of {high}", name.at);
+                prop_assert!(index == 0 || name.at - placed[index - 1].at >= LINE - 1e-9);
+                prop_assert!(6.0 * name.line.chars().count() as f64 <= RIGHT - NAMED);
             }
-            prop_assert!(moved.last().is_none_or(|last| *last <= HEIGHT - BOTTOM));
+            let fits = placed.len() as f64 * LINE < HEIGHT - BOTTOM - TOP;
+            prop_assert!(!fits || high == HEIGHT);
         }
     }
 }

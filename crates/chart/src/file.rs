@@ -1,10 +1,10 @@
 //! A picture that stands alone: with its title, its style and the text below it.
 
-use crate::curves::{self, HEIGHT, LEFT, WIDTH};
+use crate::curves::{self, LEFT, WIDTH};
 use crate::{Chart, Table};
 use maud::{Markup, PreEscaped, html};
 
-/// Colours that people with any sight can distinguish (Okabe and Ito). Lines show the source of the points.
+/// Colours that people with any sight tell apart (`python/tests/test_plot.py` holds them to it). Lines tell what made the points.
 const LOOKS: &str = include_str!("file.css");
 const LINE: f64 = 16.0;
 const HEAD: f64 = 30.0;
@@ -29,7 +29,7 @@ enum Drawn<'a> {
 pub fn file(title: &str, drawn: Result<(&Chart, &str), &Table>, notes: &[String]) -> String {
     let drawn = drawn.map_or_else(Drawn::Table, |(chart, name)| Drawn::Chart(chart, name));
     let (width, height) = match drawn {
-        Drawn::Chart(..) => (WIDTH, HEIGHT + 1.3 * LINE),
+        Drawn::Chart(chart, name) => (WIDTH, curves::height(chart, name) + 1.3 * LINE),
         Drawn::Table(table) => {
             let (wide, high) = table.extent();
             (wide.max(8.0 + 7.5 * title.chars().count() as f64), high)
@@ -45,7 +45,7 @@ pub fn file(title: &str, drawn: Result<(&Chart, &str), &Table>, notes: &[String]
             text .title x="8" y="20" { (title) }
             g transform=(format!("translate(0 {HEAD})")) {
                 @match drawn {
-                    Drawn::Chart(chart, name) => { (curves::inside(chart, name)) (key(chart)) }
+                    Drawn::Chart(chart, name) => { (curves::inside(chart, name)) (key(chart, name)) }
                     Drawn::Table(table) => (table.inside()),
                 }
             }
@@ -58,12 +58,12 @@ pub fn file(title: &str, drawn: Result<(&Chart, &str), &Table>, notes: &[String]
     markup.into_string().replace("><", ">\n<") + "\n"
 }
 
-/// The meaning of each kind of line that the chart has.
-fn key(chart: &Chart) -> Markup {
+/// What each kind of line means, of the kinds that the chart has.
+fn key(chart: &Chart, name: &str) -> Markup {
     let has = |word: &str| chart.curves.iter().any(|curve| curve.made == word);
     let words: Vec<(&str, &str)> = KEY.into_iter().filter(|(word, _)| has(word)).collect();
     let place = |index: usize| LEFT + 150.0 * index as f64;
-    let level = HEIGHT + LINE - 4.0;
+    let level = curves::height(chart, name) + LINE - 4.0;
     html! {
         @for (index, (word, said)) in words.iter().enumerate() {
             g class=(word) {

@@ -12,6 +12,8 @@ use std::fmt::Write;
 
 /// More curves would hide each other: they get a chart of their own.
 const MOST_CURVES: usize = 6;
+/// What a letter of a number takes of an axis across.
+const LETTER_SHARE: f64 = 0.013;
 /// From this ratio of the ends on, an axis is logarithmic.
 const WIDE: f64 = 20.0;
 
@@ -81,12 +83,18 @@ fn across(figure: &Figure) -> Axis {
     values.sort_by(f64::total_cmp);
     values.dedup();
     let mut range = Range::of(figure.x_key, &values);
-    if let (true, [first, .., last]) = (range.log, &values[..]) {
+    if let [first, .., last] = &values[..] {
         (range.low, range.high) = (*first, *last);
+        // Where even steps have more room by their differences.
+        let least = |place: fn(f64) -> f64| {
+            let gaps = values.windows(2).map(|two| place(two[1]) - place(two[0]));
+            gaps.fold(f64::MAX, f64::min) / (place(*last) - place(*first))
+        };
+        range.log = range.log && least(maths::ln) > least(|value| value);
     }
-    // People look for the values that they asked for.
-    let every = values.len().div_ceil(8).max(1);
-    range.ticks = values.into_iter().step_by(every).collect();
+    range.ticks = range.told(&values);
+    // Intervals of several curves lie beside each other, at the ends too.
+    range.widen();
     range.axis()
 }
 
@@ -99,7 +107,12 @@ fn upwards(figure: &Figure) -> Axis {
         curve.points.iter().map(|(_, y)| y.value).chain(bounds).chain(ranges).collect::<Vec<f64>>()
     };
     let values: Vec<f64> = figure.curves.iter().flat_map(ends).filter(|value| value.is_finite()).collect();
-    Range::of(&figure.y_key, &values).axis()
+    let range = Range::of(&figure.y_key, &values);
+    // Numbers with a unit each need the room, and the chart's caption says what they are.
+    let is_named = !range.each_unit();
+    let mut axis = range.axis();
+    axis.title.retain(|_| is_named);
+    axis
 }
 
 /// An axis from nothing to the greatest of `values`, called `key`.
@@ -136,8 +149,44 @@ impl<'a> Range<'a> {
         of(self.title(), [self.low, self.high], ticks)
     }
 
+    /// Those of ascending values that have room for their numbers: the ends, and between them as many as there can be.
+    /// What was asked for is what people look for.
+    fn told(&self, values: &[f64]) -> Vec<f64> {
+        let [first, .., last] = values else { return values.to_vec() };
+        let across = |value: f64| if self.log { maths::ln(value) } else { value };
+        let span = across(self.high) - across(self.low);
+        let room = |value: f64| LETTER_SHARE * (self.tick(value).chars().count() as f64 + 2.0) * span;
+        let apart = |a: f64, b: f64| across(b) - across(a) >= 0.5 * (room(a) + room(b));
+        let mut kept = vec![*last];
+        for value in values[1..values.len() - 1].iter().rev() {
+            if apart(*value, kept[kept.len() - 1]) && apart(*first, *value) {
+                kept.push(*value);
+            }
+        }
+        kept.extend(apart(*first, *last).then_some(*first));
+        kept.reverse();
+        kept
+    }
+
+    /// Makes room at both ends.
+    fn widen(&mut self) {
+        const ROOM: f64 = 0.04;
+        if self.log {
+            let by = maths::exp(ROOM * maths::ln(self.high / self.low));
+            (self.low, self.high) = (self.low / by, self.high * by);
+        } else {
+            let by = ROOM * (self.high - self.low);
+            (self.low, self.high) = (self.low - by, self.high + by);
+        }
+    }
+
+    /// Whether each number has a unit of its own: sizes, and rates over many powers of ten.
+    fn each_unit(&self) -> bool {
+        self.key.ends_with("_B") || self.log && self.key.ends_with("_MBps") && self.high > 1e3
+    }
+
     fn title(&self) -> String {
-        let unit = if self.scale.unit.is_empty() || self.key.ends_with("_B") {
+        let unit = if self.scale.unit.is_empty() || self.each_unit() {
             String::new()
         } else {
             format!(" ({})", self.scale.unit)
@@ -145,9 +194,9 @@ impl<'a> Range<'a> {
         format!("{}{unit}", scale::name(self.key))
     }
 
-    /// A tick's number, in the axis's unit; of sizes each in its own.
+    /// A tick's number, in the axis's unit or in its own.
     fn tick(&self, value: f64) -> String {
-        if self.key.ends_with("_B") { scale::told(self.key, value) } else { figure(value / self.scale.by) }
+        if self.each_unit() { scale::told(self.key, value) } else { figure(value / self.scale.by) }
     }
 }
 
@@ -211,5 +260,24 @@ mod tests {
         assert_eq!(steps(3.0, 47.0, 1.0), (0.0, 50.0, vec![0.0, 10.0, 20.0, 30.0, 40.0, 50.0]));
         assert_eq!(steps(0.0, 47_000.0, 1e3).2.last(), Some(&50_000.0));
         assert_eq!(decades(0.5, 300.0, 1.0), (0.1, 1000.0, vec![0.1, 1.0, 10.0, 100.0, 1000.0]));
+    }
+
+    #[test]
+    fn numbers_across_are_those_computed_and_have_room() {
+        let told = |key, values: &[f64]| {
+            let range = Range::of(key, values);
+            range.told(values)
+        };
+        assert_eq!(told("nodes", &[64.0, 128.0, 512.0]), [64.0, 128.0, 512.0]);
+        let many: Vec<f64> = (1..=100).map(|count| 5.0 * f64::from(count)).collect();
+        let some = told("nodes", &many);
+        assert!((some[0], some[some.len() - 1]) == (5.0, 500.0) && (6..20).contains(&some.len()), "{some:?}");
+        assert_eq!(told("nodes", &[500.0, 501.0]), [501.0]);
+        let sizes = told("size_B", &[8.0, 16.0, 1_048_576.0]);
+        assert_eq!((sizes[0], sizes[sizes.len() - 1]), (8.0, 1_048_576.0));
+        let axis = Range::of("bandwidth_MBps", &[2.0, 50_000.0]);
+        let said: Vec<String> = axis.ticks.iter().map(|tick| axis.tick(*tick)).collect();
+        assert_eq!(said, ["1 MB/s", "10 MB/s", "100 MB/s", "1 GB/s", "10 GB/s", "100 GB/s"]);
+        assert_eq!(axis.title(), "bandwidth");
     }
 }

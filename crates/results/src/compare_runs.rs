@@ -24,8 +24,8 @@ impl FromStr for Share {
     }
 }
 
-/// Keys of text that are results, not inputs: here and in charts.
-pub const TOLD: [&str; 27] = [
+/// Keys of text that tell what came out, not what was asked: here and in charts.
+pub const TOLD: [&str; 28] = [
     "limiting_resource",
     "limiter",
     "hot_link",
@@ -42,6 +42,7 @@ pub const TOLD: [&str; 27] = [
     "fallback",
     "kind",
     "note",
+    "no_efficiency",
     "too_short",
     "left_out",
     "differs",

@@ -10,6 +10,18 @@ export class Mistake extends Error {
   override readonly name = "Mistake";
 }
 
+/** The fabric shown, with its oversubscription, as questions name it. */
+export function shown(state: State): string {
+  return state.oversubscription === "" ? state.fabric : `${state.fabric}:oversubscription=${state.oversubscription}`;
+}
+
+/** The fabrics to compare: the one shown is the first, unless it is a dumped network, which has one size only. */
+export function compared(state: State, files: Files): readonly string[] {
+  const own = shown(state);
+  const dumped = isOwn(state.fabric, files) && !/\.toml(:|$)/.test(state.fabric);
+  return dumped || state.fabrics.includes(own) ? state.fabrics : [own, ...state.fabrics];
+}
+
 /** What a question about the fabric shown begins with. */
 export function pattern(state: State, files: Files): Pattern {
   const own = isOwn(state.fabric, files);
@@ -17,7 +29,7 @@ export function pattern(state: State, files: Files): Pattern {
   const given = wanted(state, files);
   const texts = job ? { ...given, [JOB]: matrix(job, state.nodes) } : given;
   return {
-    fabric: state.oversubscription === "" ? state.fabric : `${state.fabric}:oversubscription=${state.oversubscription}`,
+    fabric: shown(state),
     ...(own && !/\.toml(:|$)/.test(state.fabric) ? {} : { nodes: state.nodes }),
     traffic: job ? `matrix:${JOB}` : state.traffic,
     size: state.size,
@@ -57,14 +69,15 @@ export function analyze(state: State, files: Files): Analyze {
 
 /** Several fabrics at several sizes. */
 export function compare(state: State, files: Files): Compare {
-  if (state.fabrics.length === 0) {
+  const fabrics = compared(state, files);
+  if (fabrics.length === 0) {
     throw new Mistake("no fabric to compare: add one");
   }
-  const named = [...state.fabrics, state.prices];
+  const named = [...fabrics.flatMap(words), state.prices];
   const texts = Object.fromEntries(Object.entries(files).filter(([name]) => named.includes(name)));
   return {
     verb: "compare",
-    fabrics: state.fabrics,
+    fabrics,
     nodes: state.counts,
     traffic: state.traffic,
     size: state.size,

@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { close, drop, folder, GIVEN, idle, open, page, said, shareShown, turn, VIEWS, visits } from "./visit";
+import { close, drop, fill, folder, GIVEN, idle, open, page, said, shareShown, turn, VIEWS, visits } from "./visit";
 
 visits();
 
@@ -54,6 +54,53 @@ test("a cable that fails changes the numbers; repaired, they are as before", asy
   await idle();
   expect(await shareShown()).toBe(before);
   expect(page.url()).not.toContain("fail=");
+  await close();
+});
+
+test("a field says what is allowed, keeps what is wrong, and changes nothing", async () => {
+  await open();
+  const before = await shareShown();
+  for (const [label, texts, allowed] of [
+    ["Nodes", ["0", "", "-1", "2.5"], /one whole number from 2/],
+    ["Message size", ["abc", ""], /such as 8, 64KiB/],
+    ["Oversubscription", ["1:2", "x"], /a ratio from 1 on/],
+    ["Job on hosts", ["5-2", "600"], /from 0 to 511/],
+    ["Fabric", [""], /a fabric of the catalog/],
+  ] as const) {
+    const field = page.getByLabel(label, { exact: true });
+    const described = page.locator(`[id="${(await field.getAttribute("aria-describedby")) ?? ""}"]`);
+    expect(await described.textContent(), label).toMatch(allowed);
+    const held = await field.inputValue();
+    for (const text of texts) {
+      await fill(label, text);
+      expect(await field.inputValue(), label).toBe(text);
+      expect(await field.getAttribute("aria-invalid"), label).toBe("true");
+      expect(await described.textContent(), label).toMatch(text === "" ? /Nothing is entered/ : /is not allowed/);
+      expect(await described.isVisible()).toBe(true);
+      expect(await shareShown()).toBe(before);
+    }
+    await fill(label, held);
+    expect(await field.getAttribute("aria-invalid"), label).toBe("false");
+  }
+  expect(page.url()).not.toMatch(/nodes=|size=|job=/);
+  await close();
+});
+
+test("what is allowed moves nothing away under a click", async () => {
+  await open("#view=traffic");
+  const place = async (): Promise<unknown> => page.getByRole("button", { name: "Simulate" }).boundingBox();
+  const before = await place();
+  await page.getByLabel("Bytes of each", { exact: true }).focus();
+  expect(await place()).toEqual(before);
+  await close();
+});
+
+test("the network shown is compared, and ranges have a chart for each year's money", async () => {
+  await open("#view=compare&fabric=sci-torus2d");
+  expect(await page.locator(".chip").first().textContent()).toContain("sci-torus2d (shown)");
+  const costs = page.locator("figcaption", { hasText: /^Cost of each node in prices of \d{4}/ });
+  expect(await costs.count()).toBeGreaterThan(0);
+  expect(await page.locator("figure", { has: costs.first() }).locator(".mark").count()).toBeGreaterThan(1);
   await close();
 });
 

@@ -87,7 +87,17 @@ describe("questions", () => {
   });
 
   test("no fabrics are nothing to compare", () => {
-    expect(() => compare({ ...START, fabrics: [] }, {})).toThrow(/add one/);
+    expect(() => compare({ ...START, fabric: "net.txt", fabrics: [] }, { "net.txt": "a" })).toThrow(/add one/);
+  });
+
+  test("the network shown is compared, too, once", () => {
+    const own = { ...START, fabric: "hgx-h100-pod", fabrics: ["gige"] };
+    expect(compare(own, {}).fabrics).toEqual(["hgx-h100-pod", "gige"]);
+    expect(compare({ ...own, fabric: "gige" }, {}).fabrics).toEqual(["gige"]);
+    const variant = { ...own, fabric: "mine.toml", oversubscription: "2" };
+    expect(compare(variant, { "mine.toml": "a" })).toMatchObject({ fabrics: ["mine.toml:oversubscription=2", "gige"], files: { "mine.toml": "a" } });
+    // A dumped network has one size.
+    expect(compare({ ...own, fabric: "net.txt" }, { "net.txt": "a" }).fabrics).toEqual(["gige"]);
   });
 
   test("the command line gives the same question to a shell", () => {
