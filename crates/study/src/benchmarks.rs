@@ -57,8 +57,8 @@ pub const BENCHMARKS: &[Benchmark] = &[
     all("is"),
     measured("sockets", "the kernel's TCP/IP is simulated by `simulate pingpong --via tcp`"),
     measured("memory", "a simulated host's memory is `simulate deposit --series local`"),
-    measured("registration", "what set-ups cost is simulated by `simulate cache-study` and `--cache`"),
-    packet("cache-study", "real set-ups are timed by `measure registration`"),
+    measured("registration", "the cost of registrations is simulated by `simulate cache-study` and `--cache`"),
+    packet("cache-study", "real registrations are timed by `measure registration`"),
     packet("jobs", "real jobs are measured each by itself"),
     packet("schedule", "real ranks run programs, not schedules: `measure COLLECTIVE --algorithm NAME`"),
     Benchmark {
