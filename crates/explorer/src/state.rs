@@ -24,7 +24,8 @@ pub struct Asked<'a> {
 impl Asked<'_> {
     /// The page's state, and how many hosts it has.
     ///
-    /// # Errors A mistake of the network: it is reported here, not in the page.
+    /// # Errors
+    /// A mistake of the network: it is reported here, not in the page.
     pub fn state(&self) -> Result<(Value, u32), Error> {
         let nodes = self.nodes()?;
         let (fabric, routes, fail) = self.apart.unwrap_or((self.fabric, "", &[]));

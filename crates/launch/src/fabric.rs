@@ -162,7 +162,8 @@ impl<'a> How<'a> {
 
 /// Runs the job's processes on the ranks of a simulated fabric.
 ///
-/// # Errors The fabric, the library or the record of computing is not sound, or no rank can go on.
+/// # Errors
+/// The fabric, the library or the record of computing is not sound, or no rank can go on.
 pub fn on_fabric(mut job: Job, fabric: &str, how: How<'_>) -> Result<Ended, Error> {
     let How { seats, clocks, library, compute, traced, schedule, faults, over } = how;
     let begun = Instant::now();

@@ -28,7 +28,8 @@ impl<P: Port> Comm<P> {
     /// with the same ranks and the same `number`. No other view whose messages may still be on their way may have that
     /// number.
     ///
-    /// # Errors A rank is not among them or occurs twice; this one is missing; the number is beyond [`CONTEXTS`].
+    /// # Errors
+    /// A rank is not among them or occurs twice; this one is missing; the number is beyond [`CONTEXTS`].
     pub fn view(&self, ranks: &[Rank], number: u32) -> Result<Comm<P>, Error> {
         let own = self.port_rank(self.rank);
         let members = Members::new(ranks, self.all).filter(|_| number < CONTEXTS).ok_or(Refusal::NoRank)?;

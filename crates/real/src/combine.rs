@@ -10,8 +10,9 @@ const ELEMENTS: usize = 16;
 /// `to` becomes `a` combined with `b`, element by element, and so does `also`, unless it is null. `bytes` are those of
 /// whole elements; addresses need no alignment.
 ///
-/// # Safety `bytes` can be read at `a` and `b`, and written at `to` and `also`. Targets may be sources; otherwise these
-/// areas do not overlap. No other thread or process writes any of them meanwhile.
+/// # Safety
+/// `bytes` can be read at `a` and `b`, and written at `to` and `also`. Targets may be sources; otherwise these areas
+/// do not overlap. No other thread or process writes any of them meanwhile.
 pub(crate) unsafe fn combine(operation: Operation, a: *const u8, b: *const u8, to: *mut u8, also: *mut u8, bytes: u64) {
     operation.with(Rows { a, b, to, also, bytes: bytes as usize });
 }

@@ -7,8 +7,9 @@ pub use hotlink_port::STREAM_BYTES;
 
 /// Copies the bytes of `from_layout` at `from`, one after the other, to the bytes of `to_layout` at `to`.
 ///
-/// # Safety Both extents are valid memory, the first for reading and the second for writing, and do not overlap. No
-/// thread of this process writes the source or touches the target meanwhile. The layouts hold equally many bytes.
+/// # Safety
+/// Both extents are valid memory, the first for reading and the second for writing, and do not overlap. No thread of
+/// this process writes the source or touches the target meanwhile. The layouts hold equally many bytes.
 #[inline]
 pub(crate) unsafe fn copy(from: *const u8, from_layout: Layout, to: *mut u8, to_layout: Layout) {
     debug_assert_eq!(from_layout.bytes(), to_layout.bytes());

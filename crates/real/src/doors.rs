@@ -47,7 +47,8 @@ impl BarrierDevice {
     /// The doors for `ranks` ranks of this machine by the library at `library`, at the daemon that listens at `socket` (`None`:
     /// the user's). The daemon says how many consecutive ranks are a node; a job that would be one node is one of a rank each.
     ///
-    /// # Errors No daemon, or one that cannot serve that many nodes.
+    /// # Errors
+    /// No daemon, or one that cannot serve that many nodes.
     pub fn open(library: &Path, socket: Option<&str>, ranks: u32) -> Result<BarrierDevice, NoDoors> {
         let loaded = Loaded::open(library).map_err(NoDoors::Other)?;
         let function = |name: &str| loaded.symbol(name).map_err(NoDoors::Other);

@@ -99,8 +99,9 @@ impl Latches {
     /// The latches at an address, for process `own` of `all`. `by_steps`: all of them change words by steps, as each has
     /// found that it can ([`has_steps`]).
     ///
-    /// # Safety There are [`Latches::BYTES`] for each at `start`, aligned to words, that all users share. They were
-    /// zero at first, outlive the users and are reached by latches alone.
+    /// # Safety
+    /// There are [`Latches::BYTES`] for each at `start`, aligned to words, that all users share. They were zero at
+    /// first, outlive the users and are reached by latches alone.
     pub unsafe fn at(start: *mut u8, own: u32, all: u32, by_steps: bool) -> Latches {
         Latches { start, own, all, by_steps }
     }

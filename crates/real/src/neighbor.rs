@@ -39,7 +39,8 @@ impl Neighbor {
     }
     /// Moves bytes from this process's memory to the other's if they go `out`, else from there; whether all were moved.
     ///
-    /// # Safety This process may read `bytes` at `here`, or write them. The other process meant its own for that.
+    /// # Safety
+    /// This process may read `bytes` at `here`, or write them. The other process meant its own for that.
     pub unsafe fn moves(&self, here: u64, there: u64, bytes: u64, out: bool) -> bool {
         let (way, mut done) = (if out { Way::Write } else { Way::Read }, 0);
         while done < bytes {

@@ -44,7 +44,8 @@ impl Registration {
     }
     /// The same with the memory made reachable for this copy and released after it.
     ///
-    /// # Errors The system refuses: with [`Reach::Pin`], beyond the limit of locked memory.
+    /// # Errors
+    /// The system refuses: with [`Reach::Pin`], beyond the limit of locked memory.
     pub fn each_time(&mut self, how: Reach) -> io::Result<Duration> {
         let start = Instant::now();
         match how {

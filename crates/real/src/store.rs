@@ -19,8 +19,9 @@ const PAGE: u64 = 4096;
 pub trait Lend: Port {
     /// Names `bytes` from `start` on as private memory, until the name is freed; the memory itself stays the program's.
     ///
-    /// # Safety The memory is valid for reads until the name is freed or the port is gone; also for writes if anything
-    /// is received into it. While an operation uses it, nothing else writes it, and nothing reads it if the operation
+    /// # Safety
+    /// The memory is valid for reads until the name is freed or the port is gone; also for writes if anything is
+    /// received into it. While an operation uses it, nothing else writes it, and nothing reads it if the operation
     /// writes it.
     unsafe fn lend(&mut self, start: *mut u8, bytes: u64) -> Memory;
     /// Where memory is that the port allocated: valid until it is freed, or the port gone.

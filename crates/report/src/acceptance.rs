@@ -177,7 +177,8 @@ impl Requirement {
 impl Acceptance {
     /// Reads requirements; `file` is their name in messages.
     ///
-    /// # Errors The line that is no requirement, its mistake and the allowed values.
+    /// # Errors
+    /// The line that is no requirement, its mistake and the allowed values.
     pub fn parse(file: &Path, text: &str) -> Result<Acceptance, Error> {
         let place = Place { file, text };
         let found: BTreeMap<Spanned<String>, Spanned<Value>> =

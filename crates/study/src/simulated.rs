@@ -46,8 +46,9 @@ impl Seating<'_> {
 /// Runs `program` on the first `ranks` nodes of the fabric `name` (of the catalog, or a file). The fabric is built for
 /// as many, with the settings of its description. The file `failing` lists what fails. Returns the ranks' results.
 ///
-/// # Errors [`Error::Input`]: no such fabric, or not of this size. [`Error::Check`]: no rank can ever go on (it names
-/// which rank waits for which), or a failure cuts ranks off.
+/// # Errors
+/// [`Error::Input`]: no such fabric, or not of this size. [`Error::Check`]: no rank can ever go on (it names which
+/// rank waits for which), or a failure cuts ranks off.
 pub fn on_fabric<T, R>(name: &str, ranks: u32, failing: Option<&str>, program: &R) -> Result<Vec<T>, Error>
 where
     T: Serialize + DeserializeOwned,

@@ -88,8 +88,9 @@ impl Control {
 
     /// One for each of some transports (none: no transport); thresholds go to those that heed marks.
     ///
-    /// # Errors An impossible buffer or threshold, thresholds where no transport heeds marks, or a transport together
-    /// with the model of `--ethernet ecn`.
+    /// # Errors
+    /// An impossible buffer or threshold, thresholds where no transport heeds marks, or a transport together with the
+    /// model of `--ethernet ecn`.
     pub fn each(transports: &[Transport], ethernet: Ethernet, of: Control) -> Result<Vec<Control>, String> {
         let of = Control { named: !transports.is_empty(), ..of };
         let transports = if of.named { transports } else { &[Transport::None][..] };

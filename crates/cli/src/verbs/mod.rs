@@ -42,7 +42,8 @@ use std::path::Path;
 
 /// Makes a fabric of measured results and writes it. Returns its values, and the lines to print about it.
 ///
-/// # Errors An input is missing, or inputs do not belong together.
+/// # Errors
+/// An input is missing, or inputs do not belong together.
 pub fn calibrate(asked: &Calibration) -> Result<Vec<Record>, Failure> {
     let mut output = Output::silent();
     calibrate::calibrate(asked, &mut output)?;

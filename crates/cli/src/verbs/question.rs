@@ -161,7 +161,8 @@ impl VariantArgs {
 
     /// The same where a fabric may be named, by `option`.
     ///
-    /// # Errors No fabric is named, or only a label, and options change parts of it.
+    /// # Errors
+    /// No fabric is named, or only a label, and options change parts of it.
     pub(crate) fn of_named(&self, option: &str, fabric: Option<&str>) -> Result<Option<String>, Failure> {
         let is_label = |name: &str| name.starts_with(hotlink_measure::request::LABEL);
         if self.of("").is_empty() {

@@ -88,7 +88,8 @@ pub(crate) fn run_plan(plan: &Path, verb: &[&str], output: &mut Output) -> Resul
 
 /// Runs the command line of a cell: the text of its file.
 ///
-/// # Errors The command's message, where it gave no result.
+/// # Errors
+/// The command's message, where it gave no result.
 pub fn run_cell(arguments: &[String]) -> Result<String, Failure> {
     document(arguments, false, &Words).map(|document| text(&document))
 }

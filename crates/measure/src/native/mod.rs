@@ -35,7 +35,8 @@ pub(crate) struct Recipe {
 impl Recipe {
     /// The path of the product, which is made if it was not yet.
     ///
-    /// # Errors A tool is missing, with the way to get it; a step fails, with its message; or there is no place for the
+    /// # Errors
+    /// A tool is missing, with the way to get it; a step fails, with its message; or there is no place for the
     /// product.
     pub(crate) fn make(&self, face: &dyn Face) -> Result<PathBuf, Failure> {
         let cache = cache()?;

@@ -125,7 +125,8 @@ impl Sockets {
     /// Waits at `host:port` for the other side, see [`serve`], which must prove the secret. `objection` judges the
     /// choices that it sends: a complaint in words for both sides; empty if there is none.
     ///
-    /// # Errors No such address here, no secret, no peer came, or the objection.
+    /// # Errors
+    /// No such address here, no secret, no peer came, or the objection.
     pub fn listen(address: &str, objection: impl FnOnce(&str) -> String) -> io::Result<Sockets> {
         let address = first_of(address)?;
         let secret = secret_for(address)?;

@@ -14,7 +14,8 @@ use std::time::Instant;
 /// Joins the listener at `address`, if it proves the secret, and follows its orders until it leaves. `choices`: the
 /// options of this side, see [`Sockets::listen`](super::Sockets::listen).
 ///
-/// # Errors No listener there, no secret, other choices than its own, or it falls silent within a task.
+/// # Errors
+/// No listener there, no secret, other choices than its own, or it falls silent within a task.
 pub fn serve(address: &str, choices: &str) -> io::Result<()> {
     let address = first_of(address)?;
     serve_at(address, &secret_for(address)?, choices)

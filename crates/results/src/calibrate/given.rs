@@ -35,7 +35,8 @@ const INTERVAL: [&str; 2] = ["ci95_low", "ci95_high"];
 
 /// Whether every number of a record is one that something can have taken.
 ///
-/// # Errors The key, its mistake and the allowed values.
+/// # Errors
+/// The key, its mistake and the allowed values.
 pub fn check(record: &Record) -> Result<(), String> {
     let of = record.text("statistic_of").unwrap_or_default();
     let interval = NUMBERS.iter().find(|(key, ..)| *key == of).map(|(_, least, most)| (*least, *most));

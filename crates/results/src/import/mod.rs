@@ -234,7 +234,8 @@ pub struct Told<'a> {
 
 /// The records of `program`'s output in `file`.
 ///
-/// # Errors A line that is none of the program's, or a value that the text lacks.
+/// # Errors
+/// A line that is none of the program's, or a value that the text lacks.
 pub fn read(file: &str, text: &str, program: &Program, flags: &[&str], told: &Told<'_>) -> Result<Vec<Record>, Error> {
     let text = Text::new(file, text);
     let records = (program.read)(&text, flags)?;

@@ -77,7 +77,8 @@ pub const MOST_REPETITIONS: u32 = 1_000_000;
 /// Barriers on the fabric's own barrier network: a record for each size, handed to `give` as soon as it is there. Once
 /// `give` says false no further size begins. Where only a quick variation is asked for, the first size has it.
 ///
-/// # Errors The fabric has no such network, or not for that many nodes.
+/// # Errors
+/// The fabric has no such network, or not for that many nodes.
 pub fn hardware(
     source: &Source,
     sizes: &[u32],
