@@ -215,7 +215,7 @@ fn mark(shape: usize, (x, y): (f64, f64), told: Option<&str>) -> Markup {
         _ => "m-1.3-4h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7v-2.6h2.7z",
     };
     html! {
-        @if shape % SHAPES == 0 {
+        @if shape.is_multiple_of(SHAPES) {
             circle cx=(x) cy=(y) r="3" { @if let Some(told) = told { title { (told) } } }
         } @else {
             path .mark d=(format!("M{x} {y}{outline}")) { @if let Some(told) = told { title { (told) } } }
