@@ -66,7 +66,7 @@ fn check_explains_every_mistake_and_leaves_status_2() {
         "3 mistakes in 1 of 2 files",
         "broken.toml:1:1: title: is missing",
         "broken.toml:2:1: titel: unknown key; did you mean `title`?",
-        "broken.toml:8:14: topology.dimensions: 0 is out of range (allowed: a whole number 1 to 8)",
+        "broken.toml:8:14: topology.dimensions: 0 is out of range (allowed: a whole number 1 to 16)",
     ] {
         assert!(told.contains(expected), "missing: {expected}\nin: {told}");
     }
