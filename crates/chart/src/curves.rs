@@ -206,8 +206,9 @@ fn drawn(curve: &Curve, (index, bars, beside): (usize, usize, f64), thin: Option
 
 /// A mark of a shape at a place. The first shape is a disc; curves that tell what made them have no other.
 fn mark(shape: usize, (x, y): (f64, f64), told: Option<&str>) -> Markup {
+    let shape = shape % SHAPES;
     // Of one area, so that none looks heavier.
-    let outline = match shape % SHAPES {
+    let outline = match shape {
         1 => "m-2.7-2.7h5.4v5.4h-5.4z",
         2 => "m0-3.8l3.8 3.8l-3.8 3.8l-3.8-3.8z",
         3 => "m0-3.9l3.8 6.4h-7.6z",
@@ -215,7 +216,7 @@ fn mark(shape: usize, (x, y): (f64, f64), told: Option<&str>) -> Markup {
         _ => "m-1.3-4h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7v-2.6h2.7z",
     };
     html! {
-        @if shape.is_multiple_of(SHAPES) {
+        @if shape == 0 {
             circle cx=(x) cy=(y) r="3" { @if let Some(told) = told { title { (told) } } }
         } @else {
             path .mark d=(format!("M{x} {y}{outline}")) { @if let Some(told) = told { title { (told) } } }
