@@ -333,7 +333,7 @@ impl Output {
     pub fn vary_all(&self, is_asked_for: bool) -> Vary {
         match self.format {
             _ if is_asked_for => Vary::Yes,
-            Format::Json => Vary::IfQuick,
+            Format::Json if !self.muted => Vary::IfQuick,
             _ => Vary::No,
         }
     }
@@ -342,8 +342,7 @@ impl Output {
     pub fn vary(&self, is_asked_for: bool) -> Vary {
         match self.format {
             _ if is_asked_for => Vary::Yes,
-            Format::Json => Vary::IfQuick,
-            Format::Table | Format::Md if !self.muted => Vary::IfQuick,
+            Format::Json | Format::Table | Format::Md if !self.muted => Vary::IfQuick,
             _ => Vary::No,
         }
     }

@@ -157,7 +157,7 @@ impl Analyze {
         };
         let keeps = seen::REMEMBERS && sizes.len() == 1;
         let steps = Steps::of(heard, sizes.len() as u64 * pattern.pattern()?.draws()).keeping(keeps);
-        let vary = vary(self.sensitivity);
+        let vary = if self.sensitivity { Vary::Yes } else { Vary::No };
         let detail = Detail { deadlock: true, links: self.links, why: self.why };
         let loads = self.load.as_ref().map_or(Ok(Vec::new()), |shares| shares.list("load"))?;
         let question = Question { detail, loads, ..pattern.question(&self.fabric, 2)? };
@@ -220,17 +220,8 @@ impl Compare {
         let eras = if self.across_eras { Eras::Together } else { Eras::Apart };
         let sizes = self.nodes.list()?;
         let steps = Steps::of(heard, (sizes.len() * sources.len() * methods.len()) as u64);
-        let vary = vary(self.sensitivity);
+        let vary = if self.sensitivity { Vary::Yes } else { Vary::No };
         let make = |method| Comparison::make(&sources, &sizes, &question, method, eras, vary, &steps);
         Ok(Judged::new(methods.into_iter().map(make).collect::<Result<_, _>>()?))
-    }
-}
-
-/// Whether uncertain inputs are varied: those of the first answer unasked, as by the command. A page asks again for them.
-fn vary(is_asked_for: bool) -> Vary {
-    match is_asked_for {
-        true => Vary::Yes,
-        false if seen::REMEMBERS => Vary::No,
-        false => Vary::IfQuick,
     }
 }

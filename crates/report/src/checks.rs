@@ -73,6 +73,12 @@ impl Check {
 /// Series that are named as furthest from their bound.
 pub(crate) const SHOWN: usize = 5;
 
+/// A size, its time, and the record of it.
+type Point<'a> = (f64, Between, &'a One<'a>);
+
+/// What was asked: parameters by key.
+type Question = BTreeMap<String, String>;
+
 /// A record and where it stands.
 #[derive(Clone, Copy)]
 struct One<'a> {
@@ -168,7 +174,7 @@ impl<'a> One<'a> {
     }
 
     /// What was asked, but for `without` and what follows from sizes.
-    fn question(&self, without: &[&str]) -> BTreeMap<String, String> {
+    fn question(&self, without: &[&str]) -> Question {
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let is_named = self.record.text("algorithm_by") == Some("asked");
         let follows = |key: &str| FOLLOW.contains(&key) || key == "algorithm" && !is_named;
@@ -245,8 +251,7 @@ fn sizes(all: &[One<'_>]) -> Applied {
     let mut applied = Applied::default();
     for time in TIMES {
         // Another run of a machine may be of another day; a model is the same in every file.
-        let mut series: BTreeMap<(Option<usize>, BTreeMap<String, String>), Vec<(f64, Between, &One<'_>)>> =
-            BTreeMap::new();
+        let mut series: BTreeMap<(Option<usize>, Question), Vec<Point<'_>>> = BTreeMap::new();
         for one in all.iter().filter(|one| is_made_of_parts(one.record)) {
             if let (Some(size), Some(value)) = (one.record.number("size_B"), one.known(time)) {
                 let run = one.is_measured().then_some(one.file);
@@ -318,7 +323,7 @@ impl One<'_> {
 const PLACES: [&str; 8] = ["file", "host", "rank_a", "rank_b", "from", "to", "pair", "device"];
 
 fn repeats(all: &[One<'_>]) -> Applied {
-    let mut groups: BTreeMap<(String, BTreeMap<String, String>), Vec<(Between, &One<'_>)>> = BTreeMap::new();
+    let mut groups: BTreeMap<(String, Question), Vec<(Between, &One<'_>)>> = BTreeMap::new();
     for one in all.iter().filter(|one| one.is_measured()) {
         let quantity = one.record.statistic().filter(|of| QUANTITIES.iter().any(|(key, _)| key == of));
         let Some((quantity, value)) = quantity.and_then(|of| Some((of, one.known(of)?))) else { continue };

@@ -141,13 +141,8 @@ fn errors() -> Vec<Value> {
     ]
 }
 
-/// Inputs are varied at both doors: unasked, a page varies none.
 fn questions() -> Vec<Value> {
-    let mut all = [of_fabrics(), of_a_site(), of_several(), of_views(), errors()].concat();
-    for question in all.iter_mut().filter(|question| question["verb"] == "analyze" || question["verb"] == "compare") {
-        question["sensitivity"] = true.into();
-    }
-    all
+    [of_fabrics(), of_a_site(), of_several(), of_views(), errors()].concat()
 }
 
 /// The compiled engine's answer to each.
