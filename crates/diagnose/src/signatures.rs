@@ -196,7 +196,7 @@ mod tests {
         let known = Knowledge::embedded();
         let mut names = BTreeSet::new();
         for signature in &known.signature {
-            assert!(names.insert(signature.id.as_str()), "{} stands twice", signature.id);
+            assert!(names.insert(signature.id.as_str()), "{} occurs twice", signature.id);
             assert!(signature.prior > 0.0 && !signature.cause.is_empty() && !signature.command.is_empty());
             for sign in &signature.sign {
                 assert!(FACTS.contains(&sign.fact.as_str()), "{}: {}", signature.id, sign.fact);

@@ -51,7 +51,7 @@ impl Clocks {
         match asked {
             Some(Clocks::System) => return Ok((Clocks::System, None)),
             Some(Clocks::Virtual) if !file.is_file() => {
-                let how = "`make build` leaves it beside the MPI library";
+                let how = "`make build` leaves it next to the MPI library";
                 return Err(Error::Input(format!(
                     "--clocks virtual: {}: there is no such file: {how}",
                     file.display()

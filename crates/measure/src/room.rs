@@ -34,7 +34,7 @@ mod tests {
     fn what_fits_is_allowed_and_what_does_not_is_told_with_the_most() {
         assert!(within(&[8, 1 << 20], 2, 2, 4 << 20).is_ok());
         let told = within(&[8, (1 << 20) + 1], 2, 2, 4 << 20).unwrap_err().to_string();
-        assert!(told.contains("--size 1048577") && told.contains("up to 1048576 B"), "{told}");
+        assert!(told.contains("--size 1048577") && told.contains("at most 1048576 B"), "{told}");
         assert!(within(&[u64::MAX], u32::MAX, 1 << 31, u64::MAX).is_err());
     }
 }

@@ -154,7 +154,7 @@ fn main() -> ExitCode {
 fn report(run: &Run) {
     let (args, seen, last, all) = (&run.args, run.seen.lock().unwrap(), run.last(), Cases::count(run.args.messages));
     println!(
-        "programs {}, states {}, moves {}, depth {}, ends {} (of which {} where a program waits for what nobody does)",
+        "programs {}, states {}, moves {}, depth {}, ends {} (of which {} where a program waits for what no rank does)",
         seen.cases, seen.states, seen.moves, seen.depth, seen.ends, seen.stuck
     );
     println!(

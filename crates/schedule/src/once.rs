@@ -53,7 +53,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             if object.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("`{key}` stands twice")));
+                return Err(A::Error::custom(format_args!("`{key}` occurs twice")));
             }
             let Once(value) = entries.next_value()?;
             object.insert(key, value);
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(value, serde_json::from_str::<Value>(text).unwrap());
         for text in [r#"{"a": 1, "a": 1}"#, r#"[{"b": {"a": 1, "c": 2, "a": 3}}]"#] {
             let why = serde_json::from_str::<Once>(text).err().unwrap().to_string();
-            assert!(why.contains("`a` stands twice at line 1"), "{why}");
+            assert!(why.contains("`a` occurs twice at line 1"), "{why}");
         }
     }
 }

@@ -55,7 +55,7 @@ pub(crate) fn builder(document: &Value, watched: u32) -> Result<Builder, Wrong> 
             if let Some(name) = item.item.get("id") {
                 let name = name.as_str().ok_or_else(|| item.wrong("id", "must be a name, a string"))?;
                 if names.insert(name, number as u32).is_some() {
-                    return Err(item.wrong("id", &format!("`{name}` stands twice on this rank")));
+                    return Err(item.wrong("id", &format!("`{name}` occurs twice on this rank")));
                 }
             }
         }

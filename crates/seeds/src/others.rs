@@ -222,7 +222,7 @@ mod tests {
         let sources = sources();
         let mut ids = BTreeSet::new();
         for (_, _, claim, _) in rows_of(&sources) {
-            assert!(ids.insert(&claim.id), "{} stands twice", claim.id);
+            assert!(ids.insert(&claim.id), "{} occurs twice", claim.id);
         }
         let mistakes: Vec<Mistake> = sources.iter().flat_map(check).collect();
         assert!(mistakes.is_empty(), "{mistakes:#?}");

@@ -126,7 +126,7 @@ pub(crate) fn read_levels<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Levels
             }
         } else if let Some((guid, lid, level)) = path(line).filter(|_| open.is_none()) {
             if found.by_guid.insert((guid, lid), level).is_some_and(|first| first != level) {
-                return lines.wrong(format!("another service level from {guid:#018x} to LID {lid} stands above"));
+                return lines.wrong(format!("another service level from {guid:#018x} to LID {lid} is above"));
             }
         } else {
             return lines
@@ -163,7 +163,7 @@ fn add<R: BufRead>(
             .wrong("a path record ends here without slid, dlid (1 to 0xbfff) and sl (0 to 15): it is cut short");
     };
     if found.by_lid.insert((from, to), level).is_some_and(|first| first != level) {
-        return lines.wrong(format!("another service level from LID {from} to LID {to} stands above"));
+        return lines.wrong(format!("another service level from LID {from} to LID {to} is above"));
     }
     Ok(())
 }

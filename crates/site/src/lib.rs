@@ -287,7 +287,7 @@ impl<'a> Read<'a> {
             Kind::Lfts | Kind::Fdbs => ("forwarding tables", put(&mut self.tables, file, tables(kind, file, from)?)),
             Kind::Lanes => ("virtual lanes", put(&mut self.lanes, file, lane_tables(file, from)?)),
             Kind::Levels => ("service levels", put(&mut self.levels, file, levels(file, from)?)),
-            Kind::Kept => return Err(wrong(file, "is a whole network: no other file is allowed beside it")),
+            Kind::Kept => return Err(wrong(file, "is a whole network: no other file may join it")),
             _ => ("cables", put(&mut self.cables, file, cabling(kind, file, from)?)),
         };
         match first {

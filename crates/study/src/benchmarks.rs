@@ -42,7 +42,7 @@ pub const BENCHMARKS: &[Benchmark] = &[
     no_loggp("saturation", "a LogGP machine has no links to saturate; `rate` counts what its ranks send"),
     no_loggp("deposit", "a LogGP machine knows messages, not stores"),
     no_loggp("region", "a LogGP machine knows messages, not memory that others reach"),
-    no_loggp("overlap", "a LogGP machine says nothing of computation beside a message"),
+    no_loggp("overlap", "a LogGP machine says nothing of computation during a message"),
     all("barrier"),
     all("bcast"),
     all("reduce"),

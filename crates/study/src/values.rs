@@ -199,7 +199,7 @@ fn list<T: Copy + Eq + std::hash::Hash>(
             _ => return Err(explain("a range has at most a first value, a last value and a step".to_owned())),
         }
         if values.len() > MOST_VALUES {
-            return Err(format!("stands for more than {MOST_VALUES} values"));
+            return Err(format!("has more than {MOST_VALUES} values"));
         }
     }
     let mut seen = HashSet::new();
@@ -257,7 +257,7 @@ fn ascending<T: PartialOrd>(first: T, last: T) -> Result<(), String> {
 
 fn take<T>(values: impl Iterator<Item = T>) -> Result<Vec<T>, String> {
     let values: Vec<T> = values.take(MOST_VALUES + 1).collect();
-    if values.len() > MOST_VALUES { Err(format!("stands for more than {MOST_VALUES} values")) } else { Ok(values) }
+    if values.len() > MOST_VALUES { Err(format!("has more than {MOST_VALUES} values")) } else { Ok(values) }
 }
 
 fn count(text: &str) -> Result<u64, String> {

@@ -193,7 +193,7 @@ impl Reader<'_> {
         let many = axes.iter().try_fold(1usize, |product, axis| product.checked_mul(axis.values.len()));
         let many = many.and_then(|many| many.checked_add(cells.len())).filter(|&many| many <= MOST_VALUES);
         let Some(many) = many else {
-            let what = format!("the plan stands for more than {MOST_VALUES} cells");
+            let what = format!("the plan has more than {MOST_VALUES} cells");
             return self.wrong(span.clone(), &path("verb"), what, "fewer values");
         };
         let place = format!("{}:{}", self.file, self.lines.place(span).0);

@@ -142,7 +142,7 @@ impl Reader<'_> {
                 return self.wrong(&key, "an empty name: every node and switch needs a name");
             }
             if self.devices.insert(name.clone(), self.names.len() as u32).is_some() {
-                return self.wrong(&key, format!("'{name}' stands twice: names are unique"));
+                return self.wrong(&key, format!("'{name}' occurs twice: names are unique"));
             }
             self.names.push(name.clone());
         }

@@ -88,4 +88,4 @@ fn bounded(record: Record, point: MemoryPoint, points: &[MemoryPoint], best: &[f
     }
 }
 
-const LIMIT: &str = "a contiguous copy is the bound that stands beside other transfers";
+const LIMIT: &str = "a contiguous copy is the bound of other transfers";

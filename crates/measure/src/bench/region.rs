@@ -63,7 +63,7 @@ fn record(
         .with("ranks", ranks)
         .with("size_B", regions.size);
     let [owner, user, ..] = times else {
-        return Err(Error::Check("measure region: two ranks told nothing".to_owned()));
+        return Err(Error::Check("measure region: two ranks reported nothing".to_owned()));
     };
     if let Some(what) = &owner.lacking {
         return Ok(head.with("note", what.as_str()));

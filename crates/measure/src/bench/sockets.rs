@@ -92,7 +92,7 @@ fn bound(asked: &asked::Sockets, session: &Session<'_>, sockets: &Sockets) -> Re
     let interface = interface_of(sockets.address().map_err(failed)?);
     let is_local = interface.as_deref() == Some("lo");
     if let Some(mbps) = asked.line_rate {
-        return Ok(local::line(Some(mbps), "line".to_owned(), "the line's rate, as told by --line-rate"));
+        return Ok(local::line(Some(mbps), "line".to_owned(), "the line's rate, as given by --line-rate"));
     }
     if !is_local {
         let mbps = interface.as_ref().and_then(|name| interface_mbps(&Path::new("/sys/class/net").join(name)));

@@ -580,7 +580,7 @@ impl Request {
         self.hosts.check(carrier.via)?;
         let is_mpi = carrier.via == Via::Mpi;
         if is_mpi && self.stall_s.is_some() {
-            return input("--stall: nobody sees the waits inside an MPI; use --via shm, tcp or mixed");
+            return input("--stall: waits inside an MPI cannot be seen; use --via shm, tcp or mixed");
         }
         if is_mpi && self.poll_s.is_some() {
             return input("--poll: an MPI decides itself how its ranks wait; use --via shm, tcp or mixed");

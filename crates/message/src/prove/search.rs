@@ -222,7 +222,7 @@ fn check_waits(world: &World, rank: usize, over: &[bool]) -> Result<(), String> 
         Step::Recv { from, .. } | Step::Probe { from, .. } => from.is_none_or(|from| !over[from as usize]),
         Step::Wait(_) | Step::Turn => false,
     };
-    if in_vain { Ok(()) } else { Err(format!("rank {rank} waits for ever in step {}: {step:?}", task.at)) }
+    if in_vain { Ok(()) } else { Err(format!("rank {rank} waits forever in step {}: {step:?}", task.at)) }
 }
 
 /// A restricted send is over only when its receive has begun.

@@ -134,7 +134,7 @@ fn keep(p: &Process, comm: &Rc<Communicator>, buffer: &Buffer, rank: u32, tag: u
         None => return fail(c::MPI_ERR_BUFFER, "no buffer is attached"),
     };
     let fits = used.checked_add(bytes).is_some_and(|all| all <= room);
-    check(fits, c::MPI_ERR_BUFFER, || format!("{bytes} B beside {used} B do not fit into the attached {room} B"))?;
+    check(fits, c::MPI_ERR_BUFFER, || format!("{bytes} B do not fit next to {used} B into the attached {room} B"))?;
     let copy = Staged::of(buffer.everything(), &buffer.data());
     let request = comm.view.isend(rank, tag, copy.span)?;
     world.buffered.borrow_mut().push(Buffered { comm: comm.clone(), request, copy, bytes });

@@ -74,7 +74,7 @@ pub(crate) const COUNTED: [Counted; 13] = [
     counter("hotlink_held_back", "short messages that only announced themselves: the receiver had enough", |n| {
         n.held_back
     }),
-    counter("hotlink_credits", "times that this rank told another what it had taken", |n| n.credits),
+    counter("hotlink_credits", "times that this rank reported to another what it had taken", |n| n.credits),
     counter("hotlink_buffered", "messages copied so that their send could end at once", |n| n.buffered),
     counter("hotlink_packed", "messages of several blocks packed or unpacked through a buffer", |n| n.packed),
 ];

@@ -93,7 +93,7 @@ impl Place {
         match self {
             Place::Here(_) => "on this machine".to_owned(),
             Place::At(address) => format!("at {address}"),
-            Place::Held(_) => "where the launcher has told".to_owned(),
+            Place::Held(_) => "where the launcher has said".to_owned(),
             Place::Told(all) => {
                 format!("at {}", all.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(" or "))
             }
@@ -152,7 +152,7 @@ pub(super) fn gather(
     listener.set_nonblocking()?;
     if let Place::At(address) = meet {
         let (others, origin) = (crew.ranks - 1, secret.origin());
-        eprintln!("hotlink: rank 0 listens at {address} for {others} more, who prove the secret of {origin}");
+        eprintln!("hotlink: rank 0 listens at {address} for {others} more, which prove the secret of {origin}");
         super::tell_listening(address.to_string());
     }
     crew.links = (0..crew.ranks).map(|_| None).collect();
@@ -256,7 +256,7 @@ fn try_once(meet: &Place, claim: &Claim, secret: &Secret) -> Result<Link, Try> {
     let away = |why: &str| Try::Never(format!("rank 0 {place} turned this one away: {why}"));
     Err(match refused {
         Refused::Gone => Try::Again("the connection ended before its proof".to_owned()),
-        Refused::Stranger => Try::Again(format!("who listens there does not know the secret of {origin}")),
+        Refused::Stranger => Try::Again(format!("the listener there does not know the secret of {origin}")),
         Refused::By(Verdict::OtherJob) => away("it runs another job (another benchmark, or of another launcher)"),
         Refused::By(Verdict::OtherRanks) => away(&format!("its job has another number of ranks than {}", claim.ranks)),
         Refused::By(Verdict::RankTaken) => {

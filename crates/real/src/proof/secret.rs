@@ -106,7 +106,7 @@ impl Secret {
         if (LEAST..=MOST as usize).contains(&end) {
             return Ok(Secret { bytes: bytes[..end].to_vec(), origin });
         }
-        Err(format!("{origin}: {end} bytes; must be {LEAST} to {MOST} that nobody can guess"))
+        Err(format!("{origin}: {end} bytes; must be {LEAST} to {MOST} that cannot be guessed"))
     }
 }
 

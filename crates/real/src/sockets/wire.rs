@@ -63,7 +63,7 @@ pub(super) fn greet(
                     }
                     Err(Refused::Gone) => "the connection ended before its proof".to_owned(),
                     Err(Refused::Stranger) => {
-                        format!("who listens there does not know the secret of {}", secret.origin())
+                        format!("the listener there does not know the secret of {}", secret.origin())
                     }
                     Err(Refused::By(_)) => {
                         let what = format!("turned away: its secret is not that of {}", secret.origin());
@@ -105,7 +105,7 @@ pub(super) fn accept(
         }
         if start.elapsed() > limit {
             let others = door.last_refusal().map(|why| format!("; turned away {why}")).unwrap_or_default();
-            let what = format!("nobody connected within {} s{others}", limit.as_secs());
+            let what = format!("no process connected within {} s{others}", limit.as_secs());
             return Err(io::Error::new(ErrorKind::TimedOut, what));
         }
     }

@@ -38,7 +38,7 @@ fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
             records.push(started(text, number, times, head.clone())?);
         } else if is_row(line) && !heads.is_empty() {
             if let Some(odd) = odd {
-                let what = "is none of the rows that it stands between: its size does not begin with a digit";
+                let what = "is none of the rows around it: its size does not begin with a digit";
                 return Err(text.wrong(odd, what, &heads.join(", ")));
             }
             let words = text.row(number, line, &heads)?;
@@ -175,7 +175,7 @@ mod tests {
         let table =
             |between: &str| format!("# OSU MPI Latency Test v5.8\n# Size  Latency (us)\n8  1.50\n{between}16  1.7\n");
         let said = of(&table("sixteen 2\n")).unwrap_err().to_string();
-        assert!(said.starts_with("f:4: is none of the rows that it stands between"), "{said}");
+        assert!(said.starts_with("f:4: is none of the rows around it"), "{said}");
         // Other lines of a log, and those after the table.
         assert_eq!(of(&table("\nWarning: the cable is long\n")).unwrap().len(), 2);
         assert_eq!(of(&format!("{}all done\n# OSU MPI Latency Test v5.8\n", table(""))).unwrap().len(), 2);

@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
             self.draft.stands(Place { file: rank, at: [node.id, 0] });
             let (first, last) = self.node(rank, &node, &mut nth).map_err(wrong)?;
             if known.insert(node.id, (first, last)).is_some() {
-                return Err(wrong("stands twice".to_owned()));
+                return Err(wrong("occurs twice".to_owned()));
             }
             if self.draft.total() >= MOST_OPS / 2 {
                 return Err(wrong(format!("more than {} operations", MOST_OPS / 2)));

@@ -14,7 +14,7 @@ pub(super) fn version(message: &[u8]) -> Result<Option<String>, Broken> {
 }
 
 fn text(value: Value<'_>) -> Result<String, Broken> {
-    let bytes = value.bytes().ok_or("holds a number where a text stands")?;
+    let bytes = value.bytes().ok_or("holds a number in place of a text")?;
     String::from_utf8(bytes.to_vec()).map_err(|_| "holds a text that is not UTF-8")
 }
 
@@ -78,7 +78,7 @@ impl Node {
             duration_us: 0,
             attributes: Vec::new(),
         };
-        let whole = |value: Value<'_>| value.varint().ok_or("holds another kind of value where a number stands");
+        let whole = |value: Value<'_>| value.varint().ok_or("holds another kind of value in place of a number");
         let mut wire = Wire::new(message);
         while let Some((number, value)) = wire.field()? {
             match number {

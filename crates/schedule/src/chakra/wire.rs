@@ -96,7 +96,7 @@ impl<'a> Wire<'a> {
                     into.push(wire.varint()?);
                 }
             }
-            _ => return Err("holds a number where another kind of value stands"),
+            _ => return Err("holds a number in place of another kind of value"),
         }
         Ok(())
     }

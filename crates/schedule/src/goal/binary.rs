@@ -122,7 +122,7 @@ impl<R: Read + Seek> Reader<R> {
         let place = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(8));
         place.filter(|&place| place <= self.input.length).ok_or_else(|| {
             let what = "past the end: the file is cut short or another version";
-            (at, format!("rank {rank} stands at byte {offset}, {what}")).into()
+            (at, format!("rank {rank} is at byte {offset}, {what}")).into()
         })
     }
 

@@ -187,7 +187,7 @@ impl<R: Read> Parser<R> {
         let at = self.text.at;
         let rank = self.number("the rank", 0, u64::from(builder.ranks()) - 1)? as u32;
         if !builder.begin(rank) {
-            return Err((at, format!("rank {rank} stands twice")).into());
+            return Err((at, format!("rank {rank} occurs twice")).into());
         }
         self.skip_lines()?;
         self.byte(b'{', "`{`")?;
@@ -244,7 +244,7 @@ impl<R: Read> Parser<R> {
             let op = self.operation(kind, rank, builder)?;
             let label = self.text.bytes(&first);
             if !labels.insert(label, op) {
-                return Err((at, format!("label `{}` stands twice", show(label))).into());
+                return Err((at, format!("label `{}` occurs twice", show(label))).into());
             }
             return self.end();
         }

@@ -72,7 +72,7 @@ pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Bui
         plan.named(gpu, "gpu")?;
         let rank = plan.number(gpu, "id", 0, i64::from(gpus) - 1)? as u32;
         if std::mem::replace(&mut seen[rank as usize], true) {
-            return Err(plan.wrong(gpu, format!("gpu {rank} stands twice")));
+            return Err(plan.wrong(gpu, format!("gpu {rank} occurs twice")));
         }
         plan.gpu(gpu, rank, &mut draft, |chunks| chunks * share(bytes, 0, parts).max(u64::from(bytes > 0)))?;
     }
@@ -184,7 +184,7 @@ impl<'a> Plan<'a> {
             self.named(block, "tb")?;
             let id = self.number(block, "id", 0, 1 << 20)?;
             if !blocks.insert(id) {
-                return Err(self.wrong(block, format!("thread block {id} of gpu {rank} stands twice")));
+                return Err(self.wrong(block, format!("thread block {id} of gpu {rank} occurs twice")));
             }
             let cpu = u8::try_from(index).map_err(|_| self.wrong(block, "more than 256 thread blocks".to_owned()))?;
             let last = i64::from(draft.ranks()) - 1;

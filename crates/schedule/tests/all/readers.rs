@@ -311,7 +311,7 @@ fn numbered_labels_beyond_the_array_are_labels_like_others() {
         text.push_str(if rank == 0 { "}\n" } else { "l1048600: calc 5\n}\n" });
     }
     let wrong = Schedule::parse(&text).unwrap_err().to_string();
-    assert!(wrong.ends_with("label `l1048600` stands twice"), "{wrong}");
+    assert!(wrong.ends_with("label `l1048600` occurs twice"), "{wrong}");
     let schedule = Schedule::parse(&text.replace("l1048600: calc 5\n", "")).unwrap();
     for rank in 0..2 {
         let first = schedule.of_rank(rank).start;
@@ -500,7 +500,7 @@ fn mistakes_of_plans_name_line_or_path() {
         ("ring.xml", "coll=\"allreduce\"", "coll=\"zz\"", ":1: coll=\"zz\" (allowed: allreduce, "),
         ("ring.xml", "nchannels=\"1\"", "nchannels=\"0\"", ":1: nchannels=\"0\" (allowed: 1 to 65536)"),
         ("ring.xml", "chan=\"0\"", "chan=\"1\"", ":3: chan=\"1\" (allowed: 0 to 0)"),
-        ("ring.xml", "<tb id=\"1\"", "<tb id=\"0\"", "thread block 0 of gpu 0 stands twice"),
+        ("ring.xml", "<tb id=\"1\"", "<tb id=\"0\"", "thread block 0 of gpu 0 occurs twice"),
         ("ring.xml", "send=\"1\"", "send=\"7\"", ":3: send=\"7\" (allowed: -1 to 1)"),
         ("ring.xml", "depid=\"0\" deps=\"1\"", "depid=\"0\" deps=\"9\"", ":9: waits for step 9 of thread block 0"),
         ("ring.xml", "</algo>", "", ":19:1: is no XML"),
@@ -547,7 +547,7 @@ fn mistakes_of_plans_name_line_or_path() {
             "\"type\": \"i\",\n         \"index\": 7",
             "go beyond its buffer, which has 2",
         ),
-        ("exchange.json", "\"inplace\": true", "\"name\": true", "`name` stands twice"),
+        ("exchange.json", "\"inplace\": true", "\"name\": true", "`name` occurs twice"),
         ("exchange.json", "\"rre\"", "\"glres\"", "gpus[0].threadblocks[0].ops[7]: operation `glres` is not read"),
         ("exchange.json", "\"name\": \"signal\"", "\"name\": \"nop\"", "sends no signal for this wait"),
         ("exchange.json", "\"id\": 0", "\"id\": 5", "gpus[0].id: 5 (allowed: 0"),

@@ -30,7 +30,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Outline, ImportError> {
     for node in elements("node") {
         let id = needed(file, node, "id")?.to_owned();
         if let Some(first) = names.insert(id.clone(), line(node)) {
-            return wrong(file, line(node), format!("node '{id}' stands on line {first}, too"));
+            return wrong(file, line(node), format!("node '{id}' is on line {first}, too"));
         }
         if let Some(kind) = data(node, &["kind", "type", "role"]) {
             let kind = kind.to_ascii_lowercase();

@@ -292,7 +292,7 @@ pub fn open(name: &str) -> Result<Option<(String, String)>, ImportError> {
             let texts: Vec<(&str, &str)> = texts.iter().map(|(file, text)| (*file, text.as_str())).collect();
             Outline::of_neighbours(&texts)?
         }
-        _ => return wrong(files[1], 0, "only outputs of lldpctl may stand beside each other"),
+        _ => return wrong(files[1], 0, "only outputs of lldpctl may be joined"),
     };
     let own = if outline.is_xgmi { amd } else { own };
     let stated =

@@ -316,7 +316,7 @@ fn inside(
         let is_end = !ends.is_empty() || !nets.is_empty();
         let names = if is_end { &mut outline.nodes } else { &mut outline.switches };
         if names.contains(&name) {
-            return wrong(file, line(pci), format!("'{name}' stands twice"));
+            return wrong(file, line(pci), format!("'{name}' occurs twice"));
         }
         names.push(name.clone());
         if !ends.is_empty() {

@@ -128,7 +128,7 @@ fn routes(file: &str, root: Node<'_, '_>, outline: &mut Outline) -> Result<(), I
     for host in root.descendants().filter(|node| node.has_tag_name("host")) {
         let id = needed(file, host, "id")?;
         if !hosts.insert(id) {
-            return wrong(file, line(host), format!("host '{id}' stands twice"));
+            return wrong(file, line(host), format!("host '{id}' occurs twice"));
         }
         outline.nodes.push(id.to_owned());
     }
@@ -137,7 +137,7 @@ fn routes(file: &str, root: Node<'_, '_>, outline: &mut Outline) -> Result<(), I
         let id = needed(file, link, "id")?;
         let (rate, us) = stated(file, link, ["bandwidth", "latency"])?;
         if links.insert(id, outline.links.len()).is_some() {
-            return wrong(file, line(link), format!("link '{id}' stands twice"));
+            return wrong(file, line(link), format!("link '{id}' occurs twice"));
         }
         let ends = [format!("{id} <"), format!("{id} >")];
         outline.switches.extend(ends.clone());

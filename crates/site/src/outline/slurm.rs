@@ -118,7 +118,7 @@ pub(super) fn yaml(file: &str, text: &str) -> Result<Outline, ImportError> {
             continue;
         }
         let Some((is_default, switches)) = trees.last_mut() else {
-            return wrong(file, number, format!("'{key}' stands before the first `- topology:`"));
+            return wrong(file, number, format!("'{key}' comes before the first `- topology:`"));
         };
         match key {
             "cluster_default" => *is_default = value == "true",
@@ -128,7 +128,7 @@ pub(super) fn yaml(file: &str, text: &str) -> Result<Outline, ImportError> {
             }
             "children" | "nodes" if in_tree.is_some() => {
                 let Some(switch) = switches.last_mut() else {
-                    return wrong(file, number, format!("'{key}' stands before the first `- switch:`"));
+                    return wrong(file, number, format!("'{key}' comes before the first `- switch:`"));
                 };
                 let names = list(file, number, value)?;
                 *(if key == "nodes" { &mut switch.hosts } else { &mut switch.children }) = names;
@@ -154,7 +154,7 @@ fn outline(file: &str, switches: Vec<Switch>) -> Result<Outline, ImportError> {
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
     for switch in &switches {
         if let Some(first) = known.insert(&switch.name, switch.line) {
-            return wrong(file, switch.line, format!("switch '{}' stands on line {first}, too", switch.name));
+            return wrong(file, switch.line, format!("switch '{}' is on line {first}, too", switch.name));
         }
         outline.switches.push(switch.name.clone());
     }

@@ -7,7 +7,7 @@ fn each_key_stands_once_and_says_what_it_means() {
     for records in all() {
         let mut seen = std::collections::BTreeSet::new();
         for key in records.keys() {
-            assert!(seen.insert(key.name), "{}: {} stands twice", records.name, key.name);
+            assert!(seen.insert(key.name), "{}: {} occurs twice", records.name, key.name);
             assert!(!key.meaning.is_empty());
         }
     }

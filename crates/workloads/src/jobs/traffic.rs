@@ -42,7 +42,7 @@ pub(super) fn schedule(
     let (sent, _) = demand.per_node();
     let senders = sent.iter().filter(|&&sent| sent > 0.0).count();
     if senders == 0 {
-        return Err(("traffic", format!("nobody sends among {ranks} nodes")));
+        return Err(("traffic", format!("no node sends among {ranks} nodes")));
     }
     let bytes = offered.law.mean();
     let alone = alone(&demand, nodes, bytes.round() as u64, fabric, setting).map_err(|what| ("traffic", what))?;
