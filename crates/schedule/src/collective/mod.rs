@@ -159,13 +159,13 @@ impl Machine {
         self.channels.max(self.peer.near).min(MOST_CHANNELS)
     }
 
-    /// Channels of each pair of so many GPUs that exchange data: halved as long as that leaves no channel idle. NCCL comes
-    /// to this number, or to twice as many, with large messages; it splits short ones less.
+    /// Channels of each pair of so many GPUs that exchange data: halved until pairs of one GPU share no channel, as NCCL
+    /// does. It takes more again where messages are large, and fewer for short ones.
     fn of_a_pair(&self, ranks: u32, is_near: bool) -> u32 {
         let PeerChannels { near, far } = self.peer;
         let all = self.exchanging();
         let mut each = if is_near { near } else { near.min(far) }.clamp(1, all);
-        while each > 1 && each / 2 * (ranks - 1) >= all {
+        while each > 1 && each * (ranks - 1) > all {
             each /= 2;
         }
         each
