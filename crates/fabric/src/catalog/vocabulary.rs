@@ -105,7 +105,11 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("gpu_channels", Count, "channels of a GPU collective side by side"),
     parameter("gpu_chunk", Size, "largest piece that a channel of a GPU collective passes on at once"),
     parameter("gpu_copy_rate", Rate, "rate at which a channel of a GPU collective passes on what it received"),
-    parameter("gpu_far_peer_channels", Count, "most channels of a message between GPUs where any are of another domain"),
+    parameter(
+        "gpu_far_peer_channels",
+        Count,
+        "most channels of a message between GPUs where any are of another domain",
+    ),
     parameter("gpu_host_size", Count, "GPUs of one host (an operating system), where several share a scale-up domain"),
     parameter("gpu_launch_time", Time, "from the call of a GPU collective to its kernel's first step"),
     parameter("gpu_peer_channels", Count, "most channels of a message from one GPU to another of its domain"),
