@@ -144,8 +144,8 @@ const OF_PACKETS: f64 = 0.005;
 pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
     let Some(efficiency) = record.number("efficiency") else { return (record, None) };
     // Where any of several algorithms may have run, none of them can do more than the largest bound.
-    let within = |largest: f64| record.number("bus_bandwidth_MBps").is_some_and(|bus| bus <= largest);
-    if record.number("bound_largest_MBps").is_some_and(within) {
+    let largest = record.number("bus_bandwidth_MBps").zip(record.number("bound_largest_MBps"));
+    if largest.is_some_and(|(bus, largest)| bus <= largest) {
         return (record, None);
     }
     let number = |key: &str| record.number(key).filter(|value| *value > 0.0);
@@ -168,12 +168,15 @@ pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
              byte), a message that never left a cache, or a machine that changed between the bound and the measurement"
         }
     };
-    let what = format!(
-        "{}{size} on {}: efficiency {efficiency:.3} (bound: {}), {why}",
-        of("benchmark"),
-        of("fabric"),
-        of("limiting_resource")
-    );
+    let beyond = match largest {
+        Some((bus, largest)) => {
+            format!(
+                "bus bandwidth {bus:.0} MB/s, above the {largest:.0} MB/s that the best algorithm can do (bound_largest)"
+            )
+        }
+        None => format!("efficiency {efficiency:.3} (bound: {})", of("limiting_resource")),
+    };
+    let what = format!("{}{size} on {}: {beyond}, {why}", of("benchmark"), of("fabric"));
     (record.with("impossible", true), Some(what))
 }
 
@@ -264,7 +267,11 @@ mod tests {
         for record in [of(1.01), of(58.0), bus(701.0), sampled(1.12), sampled(1.05).with("method", "packet")] {
             let (flagged, told) = flag_impossible(record);
             assert_eq!(flagged.get("impossible"), Some(&serde_json::Value::Bool(true)));
-            assert!(told.unwrap().starts_with("pingpong of 8 B on ?: efficiency"));
+            let judged = match flagged.number("bound_largest_MBps") {
+                Some(_) => "bus bandwidth 701 MB/s, above the 700 MB/s that the best algorithm can do",
+                None => "efficiency",
+            };
+            assert!(told.unwrap().starts_with(&format!("pingpong of 8 B on ?: {judged}")));
         }
     }
 }

@@ -106,11 +106,16 @@ impl Steady {
     /// Whether a run may stop growing. Then batches are independent, the warm-up is a small part, and both intervals
     /// reach at most `precision` (a share) to either side.
     pub fn suffices(&self, precision: f64) -> bool {
-        let width = |(low, high): (f64, f64), of: f64| (high - low) / 2.0 <= precision * of.abs();
-        self.correlation <= GROWS_ABOVE
-            && !self.warms_up_long()
-            && width(self.mean_ci95, self.mean)
-            && width(self.median_ci95, self.median)
+        self.correlation <= GROWS_ABOVE && !self.warms_up_long() && self.lacks(precision) <= 1.0
+    }
+
+    /// How many times as far as `precision` the wider of both intervals reaches.
+    pub fn lacks(&self, precision: f64) -> f64 {
+        let reach = |(low, high): (f64, f64), of: f64| match high - low {
+            0.0 => 0.0,
+            width => width / 2.0 / (precision * of.abs()),
+        };
+        reach(self.mean_ci95, self.mean).max(reach(self.median_ci95, self.median))
     }
 
     fn warms_up_long(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// A whole.
+/// A whole. What is kept is one more than the share: 0 is none told.
 const WHOLE: u32 = 1_000_000;
 
 /// The share of a simulation that is done, as far as it is known before the end: read by another thread.
@@ -57,7 +57,14 @@ impl Gauge {
 
     /// The share that is done; 0 where it is not known.
     pub fn share(&self) -> f64 {
-        self.0.as_ref().map_or(0.0, |gauge| f64::from(gauge.load(Ordering::Relaxed)) / f64::from(WHOLE))
+        self.0
+            .as_ref()
+            .map_or(0.0, |gauge| f64::from(gauge.load(Ordering::Relaxed).saturating_sub(1)) / f64::from(WHOLE))
+    }
+
+    /// Whether anything has been told: what is built before tells nothing.
+    pub fn has_begun(&self) -> bool {
+        self.0.as_ref().is_some_and(|gauge| gauge.load(Ordering::Relaxed) > 0)
     }
 
     /// Whether the simulation that reports to it is over.
@@ -70,7 +77,7 @@ impl Gauge {
         self.1.look();
         if let Some(gauge) = self.0.as_ref().filter(|_| all > 0) {
             let share = u128::from(done.min(all)) * u128::from(WHOLE) / u128::from(all);
-            gauge.store(share as u32, Ordering::Relaxed);
+            gauge.store(share as u32 + 1, Ordering::Relaxed);
         }
     }
 }
@@ -83,7 +90,9 @@ mod tests {
     fn what_is_halted_unwinds() {
         let halt = Halt::new();
         let gauge = Gauge::heeding(halt.clone());
+        assert!(!gauge.has_begun() && gauge.share() == 0.0);
         gauge.tell(1, 2);
+        assert!(gauge.has_begun());
         assert_eq!(gauge.share(), 0.5);
         halt.tell();
         let unwound = std::panic::catch_unwind(|| gauge.tell(2, 2)).unwrap_err();

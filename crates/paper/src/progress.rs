@@ -3,9 +3,9 @@
 //! it.
 
 use hotlink_study::{Gauge, Halt, Watch, words};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::cell::RefCell;
-use std::fmt::Write;
+use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LINE_EVERY_S: u64 = 5;
 /// Parts of a step that a bar distinguishes.
 const PARTS: f64 = 1000.0;
-/// Between two updates while no step ends.
+/// The time left goes by what was done in so long, or in half of the task's time.
+const RECENT: Duration = Duration::from_secs(10);
+/// Part of a step from which on its time tells how long the rest takes.
+const LEAST_GAIN: f64 = 0.005;
+/// Between two looks while no step ends.
 const TICK: Duration = Duration::from_millis(500);
 
 words! {
@@ -58,6 +62,8 @@ struct Task {
     done: AtomicU64,
     /// Running simulations, which report their progress.
     gauges: Mutex<Vec<Gauge>>,
+    /// How far the task was, at moments of the past.
+    course: Mutex<Course>,
     style: Style,
     halt: Halt,
 }
@@ -83,6 +89,7 @@ impl Progress {
             started: Instant::now(),
             done: AtomicU64::new(0),
             gauges: Mutex::default(),
+            course: Mutex::default(),
             style,
             halt: HALT.with_borrow(Halt::clone),
         }))
@@ -179,6 +186,19 @@ impl Task {
         })
     }
 
+    /// Whether a simulation runs. Else a network is built, or routes are found.
+    fn runs(&self) -> bool {
+        self.gauges.lock().is_ok_and(|gauges| gauges.iter().any(|gauge| !gauge.is_over() && gauge.has_begun()))
+    }
+
+    /// Steps done, with the share of what is at work, and the time left once that tells how long it takes.
+    fn told(&self, elapsed: Duration) -> String {
+        let done = self.so_far();
+        let rate = self.course.lock().ok().and_then(|mut course| course.rate(elapsed, done));
+        let doing = if self.runs() || self.total != 1 { "" } else { ", setting up" };
+        format!("{}{doing}", progress(done, self.total, elapsed, rate))
+    }
+
     fn show(&self) {
         let (done, elapsed) = (self.done.load(Ordering::Relaxed), self.started.elapsed());
         match &self.style {
@@ -188,6 +208,7 @@ impl Task {
                     bar.set_draw_target(ProgressDrawTarget::stderr());
                 }
                 bar.set_position((self.so_far() * PARTS).round() as u64);
+                bar.set_prefix(self.told(elapsed));
                 bar.tick();
             }
             Style::Lines(due) => {
@@ -195,7 +216,10 @@ impl Task {
                 let at = due.load(Ordering::Relaxed);
                 let mine = now >= at && done < self.total;
                 if mine && due.compare_exchange(at, now + LINE_EVERY_S, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-                    crate::tell!("{}", plain(&self.name, self.so_far(), self.total, elapsed));
+                    crate::tell!("hotlink: {}: {}", self.name, self.told(elapsed));
+                } else {
+                    // What the time left is made of is kept between the lines, too.
+                    self.told(elapsed);
                 }
             }
         }
@@ -211,31 +235,48 @@ impl Drop for Progress {
 }
 
 fn bar(task: &str, total: u64) -> ProgressBar {
-    let tell = move |state: &ProgressState, out: &mut dyn Write| {
-        _ = out.write_str(&progress(state.pos() as f64 / PARTS, total, state.elapsed()));
-    };
     let style =
-        ProgressStyle::with_template("{msg} {wide_bar} {left}").unwrap_or_else(|_| ProgressStyle::default_bar());
+        ProgressStyle::with_template("{msg} {wide_bar} {prefix}").unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::with_draw_target(Some(total.saturating_mul(PARTS as u64)), ProgressDrawTarget::hidden())
-        .with_style(style.with_key("left", tell))
+        .with_style(style)
         .with_message(task.to_owned())
 }
 
-fn plain(task: &str, done: f64, total: u64, elapsed: Duration) -> String {
-    format!("hotlink: {task}: {}", progress(done, total, elapsed))
+/// How far a task was, the latest last: as far back as half of its time, and [`RECENT`] at least.
+#[derive(Default)]
+struct Course(VecDeque<(Duration, f64)>);
+
+impl Course {
+    /// Steps a second of late; `None` until enough of one is done. What is built before the first part, and parts that were
+    /// quick, do not count for ever.
+    fn rate(&mut self, now: Duration, done: f64) -> Option<f64> {
+        let from = now.saturating_sub(RECENT.max(now / 2));
+        // The one before the window is its beginning.
+        while self.0.get(1).is_some_and(|&(at, _)| at <= from) {
+            self.0.pop_front();
+        }
+        if self.0.back().is_none_or(|&(at, _)| now >= at + TICK) {
+            // Nothing is done before the first part begins.
+            if done == 0.0 {
+                self.0.clear();
+            }
+            self.0.push_back((now, done));
+        }
+        let &(at, before) = self.0.front()?;
+        let (gain, seconds) = (done - before, now.saturating_sub(at).as_secs_f64());
+        (gain >= LEAST_GAIN && seconds > 0.0).then(|| gain / seconds)
+    }
 }
 
-/// Steps done, with the share of the current work, and the time left once that is known; before that, the time taken.
-fn progress(done: f64, total: u64, elapsed: Duration) -> String {
-    // What has hardly begun says little about the time left.
-    let known = done >= 0.01;
+/// `rate`: steps a second.
+fn progress(done: f64, total: u64, elapsed: Duration, rate: Option<f64>) -> String {
     let steps = match done.fract() >= 0.01 {
         true => format!("{done:.2}"),
         false => format!("{done:.0}"),
     };
-    let left = match known {
-        false => format!("{} s so far", elapsed.as_secs()),
-        true => format!("about {:.0} s left", elapsed.as_secs_f64() * (total as f64 - done).max(0.0) / done),
+    let left = match rate {
+        None => format!("{} s so far", elapsed.as_secs()),
+        Some(rate) => format!("about {:.0} s left", (total as f64 - done).max(0.0) / rate),
     };
     format!("{steps} of {total}, {left}")
 }
@@ -245,11 +286,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_line_tells_the_time_left() {
-        let line = plain("compare", 25.0, 100, Duration::from_secs(5));
-        assert_eq!(line, "hotlink: compare: 25 of 100, about 15 s left");
-        assert_eq!(plain("compare", 0.0, 100, Duration::from_secs(5)), "hotlink: compare: 0 of 100, 5 s so far");
-        assert_eq!(plain("compare", 0.25, 1, Duration::from_secs(5)), "hotlink: compare: 0.25 of 1, about 15 s left");
+    fn the_time_left_is_by_the_rate_of_late() {
+        let seconds = Duration::from_secs;
+        let told = |done, total, elapsed, rate| progress(done, total, seconds(elapsed), rate);
+        assert_eq!(told(25.0, 100, 5, Some(5.0)), "25 of 100, about 15 s left");
+        assert_eq!(told(0.25, 1, 5, None), "0.25 of 1, 5 s so far");
+        let mut course = Course::default();
+        // Twenty seconds of building, then a tenth a second, then half as much.
+        (0..=20).for_each(|second| assert_eq!(course.rate(seconds(second), 0.0), None));
+        assert!((course.rate(seconds(23), 0.3).unwrap() - 0.1).abs() < 1e-9);
+        let rates = (24..60).map(|second| course.rate(seconds(second), 0.3 + 0.05 * (second - 23) as f64).unwrap());
+        let rates: Vec<f64> = rates.collect();
+        assert!(rates.is_sorted_by(|a, b| *a > b - 1e-9) && (rates.last().unwrap() - 0.05).abs() < 1e-9, "{rates:?}");
     }
 
     #[test]
@@ -261,6 +309,7 @@ mod tests {
             started: Instant::now(),
             done: AtomicU64::new(0),
             gauges: Mutex::default(),
+            course: Mutex::default(),
             style,
             halt: Halt::default(),
         };

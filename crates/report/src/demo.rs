@@ -111,7 +111,8 @@ impl Demo<'_> {
 
     /// The results of each network for 512 nodes: a record each.
     fn networks(&mut self) -> Result<Vec<Record>, Error> {
-        let rows = self.records("compare-512", &format!("compare {} --nodes 64..512..x2 --sensitivity", TODAY.join(" ")))?;
+        let rows =
+            self.records("compare-512", &format!("compare {} --nodes 64..512..x2 --sensitivity", TODAY.join(" ")))?;
         self.say("Three networks of today for 512 nodes (hotlink compare, hotlink simulate)".to_owned());
         self.say("  share: of what a node's own adapter allows".to_owned());
         let over = format!("{:>18} {:>10} {:>10}", "all send to all", "8 B to a", "allreduce");

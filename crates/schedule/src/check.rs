@@ -1,11 +1,15 @@
 //! What can never end: found by a run without time, before anything else runs.
 
+use crate::circle::Waits;
 use crate::form::{ANY, Kind, NONE, Op, Schedule};
 use crate::matching::Matching;
 use crate::state::{Marks, State};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
+
+/// Operations of a circle that are shown.
+const MOST_SHOWN: usize = 8;
 
 /// Why a schedule cannot be run to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,12 +18,10 @@ pub enum Stuck {
     Never {
         /// How many.
         operations: u64,
-        /// The first of them, the rank's n-th, from 1.
-        first: Op,
-        /// n.
-        number: u32,
-        /// Its id.
-        id: u32,
+        /// What the first of them waits for.
+        waits: Waits,
+        /// The operations of `waits`, each its rank's n-th, from 1.
+        shown: Vec<(Op, u32)>,
     },
     /// A message that no receive takes.
     Unreceived {
@@ -53,9 +55,35 @@ impl Stuck {
     /// The operation that it is about.
     pub fn op(&self) -> Option<u32> {
         match self {
-            Stuck::Never { id, .. } | Stuck::Unreceived { id, .. } | Stuck::Cut { id, .. } => Some(*id),
+            Stuck::Never { waits, .. } => waits.ops().first().copied(),
+            Stuck::Unreceived { id, .. } | Stuck::Cut { id, .. } => Some(*id),
             Stuck::Late | Stuck::TooLarge => None,
         }
+    }
+
+    /// In words, with the place of each operation of a circle but the first: that stands before all of it.
+    pub fn told(&self, place: impl Fn(u32) -> Option<String>) -> String {
+        let Stuck::Never { operations, waits, shown } = self else { return self.to_string() };
+        let never =
+            if *operations == 1 { "it never ends".to_owned() } else { format!("{operations} operations never end") };
+        let Waits::Circle(ids) = waits else {
+            let missing = shown.first().map_or("", |(op, _)| if op.kind == Kind::Send { "receive" } else { "send" });
+            let ops = shown.iter().map(|(op, number)| Shown(op, *number).to_string());
+            return format!("{}: no such {missing} is left; {never}", ops.collect::<String>());
+        };
+        let steps = (0..).zip(ids.iter().zip(shown)).take(MOST_SHOWN).map(|(at, (&id, (op, number)))| {
+            let stands = if at == 0 { None } else { place(id) };
+            let stands = stands.map(|place| format!(" ({place})")).unwrap_or_default();
+            format!("{}{stands}", Shown(op, *number))
+        });
+        let steps: Vec<String> = steps.collect();
+        let more = ids.len().saturating_sub(MOST_SHOWN);
+        let more = if more > 0 { format!(" -> {more} more") } else { String::new() };
+        let many = ids.len();
+        format!(
+            "a circle, {many} operations that wait each for the next: {}{more} -> the first; {never}",
+            steps.join(" -> ")
+        )
     }
 
     /// What has not ended, or has not been received, at the end of a run; receives count before messages.
@@ -74,8 +102,11 @@ impl Stuck {
             let number = id - schedule.of_rank(op.rank).start + 1;
             Some((ids().filter(|&id| is(id)).count() as u64, op, number, id))
         };
-        if let Some((operations, first, number, id)) = first(&|id| !ended(id)) {
-            return Err(Stuck::Never { operations, first, number, id });
+        if let Some((operations, _, _, id)) = first(&|id| !ended(id)) {
+            let waits = Waits::of(schedule, &ended, id);
+            let show = |&id: &u32| (schedule.op(id), id - schedule.of_rank(schedule.op(id).rank).start + 1);
+            let shown = waits.ops().iter().map(show).collect();
+            return Err(Stuck::Never { operations, waits, shown });
         }
         let is_lost = |id: u32| schedule.op(id).kind == Kind::Send && !received(id);
         match first(&is_lost) {
@@ -90,9 +121,9 @@ impl std::error::Error for Stuck {}
 impl fmt::Display for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Stuck::Never { operations, first, number, .. } => {
-                write!(f, "{operations} operations never end, the first: {}", Shown(first, *number))?;
-                f.write_str(" (a receive needs a message of its source and tag, dependencies must not run in circles)")
+            Stuck::Never { .. } => f.write_str(&self.told(|_| None)),
+            Stuck::Unreceived { messages: 1, first, number, .. } => {
+                write!(f, "a message is never received: {}", Shown(first, *number))
             }
             Stuck::Unreceived { messages, first, number, .. } => {
                 write!(f, "{messages} messages are never received, the first: {}", Shown(first, *number))

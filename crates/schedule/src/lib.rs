@@ -18,6 +18,7 @@
 
 pub mod chakra;
 mod check;
+mod circle;
 pub mod collective;
 mod draft;
 mod form;
@@ -33,6 +34,7 @@ mod state;
 mod together;
 
 pub use check::{Stuck, are_whole, check};
+pub use circle::Waits;
 pub use draft::{Draft, Local};
 pub use form::{ANY, Builder, Kind, LATEST, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, NONE, Op, Place, Schedule};
 pub use goal::GoalError;

@@ -4,7 +4,7 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::topology::{Rail, Reducing, ReducingRail, TopologySpec};
-use hotlink_schedule::collective::{Home, Job, Machine, RailSwitches, Wiring, processor};
+use hotlink_schedule::collective::{Home, Job, Machine, PeerChannels, RailSwitches, Wiring, processor};
 use hotlink_schedule::{Costs, Cut, Domains, Options};
 
 /// What the catalog says of a cluster's GPUs.
@@ -14,6 +14,8 @@ pub struct Gpus {
     pub domain: u32,
     /// Channels of a collective.
     pub channels: u32,
+    /// Channels that a message from one to another may take.
+    pub peer: PeerChannels,
     /// Largest piece that a channel passes on.
     pub chunk: u64,
     /// Pieces of a ring's block.
@@ -96,6 +98,10 @@ impl Gpus {
         Ok(Gpus {
             domain: domain(spec),
             channels: value("gpu_channels")?.round() as u32,
+            peer: PeerChannels {
+                near: value("gpu_peer_channels")?.round() as u32,
+                far: value("gpu_far_peer_channels")?.round() as u32,
+            },
             chunk: value("gpu_chunk")?.round() as u64,
             slices: value("gpu_slices")?.round().max(1.0) as u64,
             costs: Costs {
@@ -114,16 +120,16 @@ impl Gpus {
 
     /// How they cut the collectives of traces.
     pub fn cut(&self) -> Cut {
-        let Gpus { channels, chunk, slices, wiring, .. } = *self;
-        Cut { channels, chunk, slices, wiring, domains: Domains::InOrder(self.domain.max(1)) }
+        let Gpus { channels, peer, chunk, slices, wiring, .. } = *self;
+        Cut { channels, peer, chunk, slices, wiring, domains: Domains::InOrder(self.domain.max(1)) }
     }
 
     /// So many of them.
     pub fn machine(&self, ranks: u32) -> Machine {
         // One domain may be smaller than it could be.
         let domain = self.domain.min(ranks);
-        let Gpus { channels, chunk, slices, costs, wiring, .. } = *self;
-        Machine { ranks, domain, channels, chunk, slices, costs, wiring, rails: None }
+        let Gpus { channels, peer, chunk, slices, costs, wiring, .. } = *self;
+        Machine { ranks, domain, channels, peer, chunk, slices, costs, wiring, rails: None }
     }
 }
 

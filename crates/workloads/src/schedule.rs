@@ -3,22 +3,52 @@
 use crate::gpu;
 use crate::replay::{self, Failed, Network};
 use crate::seating::Wanted;
-use hotlink_bench::Record;
+use hotlink_bench::{Record, Step};
 use hotlink_fabric::units::Time;
-use hotlink_schedule::{Cut, Format, Options, Read, check, place, read};
+use hotlink_loggp::{LogGops, Machine};
+use hotlink_schedule::{Cut, Format, Options, Read, Schedule, check, place, read};
 use hotlink_study::ask::{Method, Methods};
 use hotlink_study::inputs::{self, Vary};
-use hotlink_study::simulate::goal::{Goal, Scheduled as GoalOf, with_reading};
+use hotlink_study::simulate::goal::{Goal, Scheduled as GoalOf, generated, with_reading};
 use hotlink_study::simulate::loggp::is_calibrated;
 use hotlink_study::simulate::request::Request;
 use hotlink_study::{Error, Source, Watch};
+
+/// A machine on which the message stack records what it does: no time of its own enters the record.
+const RECORDER: &str = "L=1us,o=0,g=0,G=0";
+
+/// What a record of collectives on no machine in particular leaves out.
+const WITHOUT_HOSTS: &str = "the hosts' own copies and computations: the fabric states no times of them";
+
+/// Collectives of the message stack, as they are recorded there in picoseconds, and what that leaves out.
+///
+/// # Errors
+/// Too many ranks or operations.
+pub(crate) fn recorded(steps: &[Step], repeat: u32, ranks: u32) -> Result<(Schedule, Option<&'static str>), Error> {
+    let recorder: LogGops = RECORDER.parse().map_err(Error::Input)?;
+    let (schedule, missing) = generated(steps, repeat, ranks, &Machine::of_messages("loggp", recorder))?;
+    Ok((schedule, (!missing.is_empty()).then_some(WITHOUT_HOSTS)))
+}
+
+/// Collectives of the message stack, one after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// What.
+    pub steps: Vec<Step>,
+    /// How often.
+    pub repeat: u32,
+    /// On how many ranks.
+    pub ranks: u32,
+}
 
 /// What runs, and on what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduled {
     /// A file, a folder or prefix of traces, or `-`.
     pub path: String,
-    /// What the file does not state.
+    /// What is recorded in place of a file; then the path is its name.
+    pub recorded: Option<Recorded>,
+    /// What the file does not tell.
     pub options: Options,
     /// What a unit of computation stands for, where the file's form does not say (GOAL).
     pub calc_unit: Time,
@@ -35,6 +65,7 @@ impl Scheduled {
     pub fn of(path: &str) -> Scheduled {
         Scheduled {
             path: path.to_owned(),
+            recorded: None,
             options: Options::default(),
             calc_unit: Time(1000),
             seats: Wanted::default(),
@@ -43,11 +74,18 @@ impl Scheduled {
         }
     }
 
-    /// The questions of `goal` to the packet networks of its fabric, one for each transport. `None`: a machine of the
-    /// LogGP family answers. One does so where the fabric is calibrated as such and no method is asked for.
+    /// The same of collectives that are recorded, in place of a file.
+    #[must_use]
+    pub fn recording(&self, recorded: Recorded) -> Scheduled {
+        let names: Vec<String> = recorded.steps.iter().map(Step::to_string).collect();
+        Scheduled { path: names.join(","), recorded: Some(recorded), ..self.clone() }
+    }
+
+    /// What `goal` asks of the packet networks of its fabric: a question for each transport. `None`: a machine of the LogGP
+    /// family answers, as one does where the fabric is calibrated as such and no method is asked for.
     ///
     /// # Errors
-    /// Errors of the fabric's file; a method that runs no schedule; collectives that are recorded on a LogGP machine.
+    /// Of the fabric's file; a method that runs no schedule.
     pub fn of_request(
         request: &Request,
         goal: &Goal,
@@ -65,27 +103,31 @@ impl Scheduled {
             None | Some(Methods::One(Method::Packet)) => {}
             Some(methods) => return Err(Error::Input(format!("--method {methods}: schedules run by loggp or packet"))),
         }
-        let GoalOf::File { file, calc_unit, options } = &goal.schedule else {
-            let what = format!("collectives are recorded on a LogGP machine, and {fabric} is a network of packets");
-            return Err(Error::Input(format!("--generate: {what}: --loggp states a machine")));
-        };
-        let nodes = match request.nodes.as_deref() {
-            None => None,
-            Some([nodes]) => Some(*nodes),
-            Some(_) => {
-                return Err(Error::Input("--nodes: a schedule of a file runs on one number of nodes".to_owned()));
+        let counts = request.nodes.as_deref();
+        let (all, nodes): (Vec<Scheduled>, _) = match &goal.schedule {
+            GoalOf::File { file, calc_unit, options } => {
+                if counts.is_some_and(|counts| counts.len() != 1) {
+                    return Err(Error::Input("--nodes: a schedule of a file runs on one number of nodes".to_owned()));
+                }
+                let one = Scheduled { options: options.clone(), calc_unit: *calc_unit, ..Scheduled::of(file) };
+                (vec![one], counts.and_then(<[u32]>::first).copied())
+            }
+            GoalOf::Generated { steps, repeat } => {
+                let of = |&ranks: &u32| Recorded { steps: steps.clone(), repeat: *repeat, ranks };
+                let none = Scheduled::of("");
+                (counts.unwrap_or_default().iter().map(|ranks| none.recording(of(ranks))).collect(), None)
             }
         };
         let seats = Wanted { nodes, seed: request.seed, ..Wanted::default() };
-        let one = |network| Scheduled {
-            options: options.clone(),
-            calc_unit: *calc_unit,
+        let networks = Network::of(request, "schedules")?;
+        let one = |scheduled: &Scheduled, network: &Network| Scheduled {
             seats: seats.clone(),
-            network,
+            network: network.clone(),
             vary: request.sensitivity,
-            ..Scheduled::of(file)
+            ..scheduled.clone()
         };
-        Ok(Some(Network::of(request, "schedules")?.into_iter().map(one).collect()))
+        let each = all.iter().flat_map(|scheduled| networks.iter().map(|network| one(scheduled, network)));
+        Ok(Some(each.collect()))
     }
 
     /// Reads the schedule, and finds what can never end before anything runs.
@@ -93,6 +135,10 @@ impl Scheduled {
     /// # Errors
     /// What is wrong, with its place.
     pub fn read(&self) -> Result<Read, Error> {
+        if let Some(Recorded { steps, repeat, ranks }) = &self.recorded {
+            let (schedule, _) = recorded(steps, *repeat, *ranks)?;
+            return Ok(Read { schedule, format: Format::Goal, unit_ps: Some(1) });
+        }
         let found = read(&self.path, &self.options).map_err(|error| Error::Input(error.to_string()))?;
         check(&found.schedule).map_err(|stuck| self.stuck(&stuck))?;
         Ok(found)
@@ -108,11 +154,9 @@ impl Scheduled {
     }
 
     fn stuck(&self, stuck: &hotlink_schedule::Stuck) -> Error {
-        let stands = stuck.op().and_then(|op| place(&self.path, &self.options, op));
-        match stands {
-            Some(place) => Error::Input(format!("{place}: {stuck}")),
-            None => Error::Input(format!("{}: {stuck}", self.path)),
-        }
+        let place = |op: u32| place(&self.path, &self.options, op);
+        let stands = stuck.op().and_then(place).unwrap_or_else(|| self.path.clone());
+        Error::Input(format!("{stands}: {}", stuck.told(place)))
     }
 
     /// The record of its run on a fabric; `benchmark` is the record's.
@@ -165,10 +209,16 @@ impl Scheduled {
             )?;
         let head = Record::new().with("fabric", source.name()).with("benchmark", benchmark);
         let head = seats.told(head.with("method", "packet").with("schedule", self.path.as_str()));
-        let head = with_reading(head, found, &self.options, self.calc_unit);
+        // What was recorded has no form.
+        let head = match &self.recorded {
+            Some(_) => head,
+            None => with_reading(head, found, &self.options, self.calc_unit),
+        };
         let mut record = head.followed_by(ran.record);
         if seats.shares_nodes() {
             record.set("left_out", "messages within a node");
+        } else if self.recorded.is_some() {
+            record.set("left_out", WITHOUT_HOSTS);
         }
         if *format == Format::Chakra {
             let &Cut { channels, chunk, slices, .. } = cut;

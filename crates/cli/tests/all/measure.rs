@@ -349,7 +349,10 @@ fn bad_requests_are_told() {
         (&["measure", "pingpong", "--ranks", "1"][..], "at least 2"),
         (&["measure", "pingpong", "--radix", "4"], "change a fabric: name one with --fabric"),
         (&["measure", "pingpong", "--fabric", "label:x", "--radix", "4"], "change a fabric: name one with --fabric"),
-        (&["measure", "pingpong", "--fabric", "sci-ring", "--radix", "4"], "the topology cube has no radix to change"),
+        (
+            &["measure", "pingpong", "--fabric", "sci-ring", "--radix", "4"],
+            "the topology cube has no radix (--radix) to change",
+        ),
         (&["measure", "pingpong", "--ranks", "100000"], "1 to 1024"),
         (&["measure", "saturation", "--size", "0"], "empty message"),
         (

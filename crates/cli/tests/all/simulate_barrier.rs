@@ -115,7 +115,7 @@ fn a_byte_is_a_size_where_nothing_is_combined() {
     }
     for what in ["reduce", "allreduce", "reduce-scatter", "alltoallv"] {
         let why = hotlink(&format!("simulate {what} --fabric gige --nodes 4 --size 1")).unwrap_err().to_string();
-        assert!(why.contains("--size 1: elements of") && why.contains("multiples of 8"), "{what}: {why}");
+        assert!(why.contains("--size 1: elements of") && why.contains("a multiple of 8"), "{what}: {why}");
     }
 }
 

@@ -241,7 +241,7 @@ fn what_cannot_be_is_refused_with_what_is_allowed() {
         ("simulate bcast --fabric gige --nodes 8 --algorithm bruck", "binomial"),
         ("simulate bcast --fabric gige --nodes 8 --algorithm hardware", "no hardware"),
         ("simulate barrier --fabric gige --nodes 8 --algorithm ring", "dissemination"),
-        ("simulate reduce --fabric gige --nodes 8 --size 12", "multiples of 8"),
+        ("simulate reduce --fabric gige --nodes 8 --size 12", "a multiple of 8"),
         ("simulate pingpong --fabric gige --stack packet --memory regular", "--stack message"),
         ("simulate bcast --fabric gige --size 8", "--nodes"),
     ];
@@ -447,7 +447,7 @@ fn adapters_with_a_processor_carry_collectives_by_themselves() {
     for (line, told) in [
         ("simulate barrier --fabric k98-sci --nodes 4 --algorithm nic", "nic_thread_time is missing"),
         ("simulate pingpong --fabric k98-myrinet --via nic", "barrier, bcast, reduce and allreduce"),
-        ("simulate bcast --fabric k98-myrinet --nodes 4 --size 64KiB --algorithm nic", "up to 16384 B"),
+        ("simulate bcast --fabric k98-myrinet --nodes 4 --size 64KiB --algorithm nic", "at most 16384 B"),
         ("simulate barrier --fabric k98-myrinet --nodes 4 --algorithm nics", "`nics` is no algorithm of barrier"),
     ] {
         let output = hotlink(line);

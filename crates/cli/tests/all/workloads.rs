@@ -32,12 +32,17 @@ fn a_goal_schedule_runs_by_packets_and_by_loggp_and_in_every_form() {
     }
     let loggp = &records("simulate goal trace.bin --loggp L=1us,o=0,g=0,G=0", &folder)[0];
     assert_eq!((&loggp["method"], loggp["latency_us"].as_f64()), (&"loggp".into(), Some(2.0)));
+    let recorded =
+        records("simulate goal --generate bcast:binomial:64KiB --ranks 2,4 --fabric ib-ndr-fat-tree2", &folder);
+    assert_eq!([&recorded[0]["ranks"], &recorded[1]["ranks"]], [2, 4]);
+    let [pair, four] = [0, 1].map(|at| recorded[at]["latency_us"].as_f64().unwrap());
+    assert!(pair > 65_536.0 / 50_000.0 && four > 1.5 * pair && four < 2.5 * pair, "{recorded:?}");
     refuses(
         &folder,
         &[
             ("simulate goal trace.goal --fabric ib-ndr-fat-tree2 --method loggp", "loggp_latency is missing"),
             ("simulate goal trace.goal --loggp L=1us,o=0,g=0,G=0 --overhead 1us", "are of packets"),
-            ("simulate goal --generate barrier:tree --ranks 4 --fabric ib-qdr", "--write FILE"),
+            ("simulate goal --generate barrier:tree --ranks 4 --fabric ib-qdr --write a.goal", "not of packets"),
             ("simulate schedule nothing --fabric ib-qdr", "nothing: cannot be read"),
             ("simulate schedule trace.goal --fabric ib-qdr --overhead 5", "must be a time from 0 to 1s"),
             (
@@ -162,8 +167,14 @@ fn what_can_never_end_is_an_error_with_its_line_before_anything_runs() {
     refuses(
         &folder,
         &[
-            ("simulate goal s.goal --fabric ib-qdr", "s.goal:6: 2 operations never end"),
-            ("simulate schedule s.goal --fabric ib-qdr", "s.goal:6: 2 operations never end"),
+            (
+                "simulate goal s.goal --fabric ib-qdr",
+                "s.goal:6: rank 1, operation 1: recv 65536b from 0 tag 9: no such send is left; 2 operations never end",
+            ),
+            (
+                "simulate schedule s.goal --fabric ib-qdr",
+                "s.goal:6: rank 1, operation 1: recv 65536b from 0 tag 9: no such send",
+            ),
             ("simulate goal s.goal --loggp L=1us,o=0,g=0,G=0", "s.goal:6"),
         ],
     );

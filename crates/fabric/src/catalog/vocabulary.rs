@@ -25,7 +25,7 @@ impl Parameter {
             // A source that stops for good, or that never slows down, is no answer to marks.
             (name, _) if name.starts_with("ecn_") => 1e-4..=1.0,
             ("gpu_switch_share", _) => 0.01..=1.0,
-            ("gpu_channels", _) => 1.0..=32.0,
+            ("gpu_channels" | "gpu_peer_channels" | "gpu_far_peer_channels", _) => 1.0..=32.0,
             ("gpu_chunk" | "gpu_slices" | "gpu_host_size", _) | (_, Rate | Frequency) => 1.0..=MOST,
             _ => 0.0..=MOST,
         }
@@ -105,8 +105,14 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("gpu_channels", Count, "channels of a GPU collective side by side"),
     parameter("gpu_chunk", Size, "largest piece that a channel of a GPU collective passes on at once"),
     parameter("gpu_copy_rate", Rate, "rate at which a channel of a GPU collective passes on what it received"),
+    parameter(
+        "gpu_far_peer_channels",
+        Count,
+        "most channels of a message between GPUs where any are of another domain",
+    ),
     parameter("gpu_host_size", Count, "GPUs of one host (an operating system), where several share a scale-up domain"),
     parameter("gpu_launch_time", Time, "from the call of a GPU collective to its kernel's first step"),
+    parameter("gpu_peer_channels", Count, "most channels of a message from one GPU to another of its domain"),
     parameter("gpu_proxy_time", Time, "from a piece's being ready in a GPU to its being handed to the NIC"),
     parameter("gpu_reduce_rate", Rate, "rate at which a channel of a GPU collective combines what it received"),
     parameter("gpu_slices", Count, "pieces of a ring's block, so that one is combined while the next is under way"),

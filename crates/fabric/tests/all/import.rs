@@ -178,7 +178,7 @@ fn mistakes_are_told_with_their_place() {
         (r#"{"nodes": ["a", "a"], "links": []}"#, "nodes[1]", "twice"),
         (r#"{"nodes": ["left", "b"], "links": [{"from": "lef", "to": "b"}]}"#, "links[0].from", "did you mean 'left'"),
         (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n0"}]}"#, "links[0]", "itself"),
-        (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n1", "rate_MBps": -1}]}"#, "links[0].rate_MBps", "allowed"),
+        (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n1", "rate_MBps": -1}]}"#, "links[0].rate_MBps", "must be"),
         (r#"{"nodes": 2, "links": [{"from": "n0", "to": "n1", "parallel": 0}]}"#, "links[0].parallel", "at least 1"),
         (
             r#"{"nodes": 3, "links": [{"from": 0, "to": 1, "rate_MBps": 9}, [1, 2]]}"#,

@@ -52,7 +52,9 @@ proptest! {
         spec.resources.insert(Role::Memory, resource);
         let declared = PARAMETERS[parameter];
         // Shares are above 0 and at most 1, channels 1 to 32, rates above 0.
-        let is_share = declared.name.starts_with("ecn_") || ["gpu_channels", "gpu_switch_share"].contains(&declared.name);
+        let is_share = declared.name.starts_with("ecn_")
+            || declared.name.ends_with("_channels") && declared.name.starts_with("gpu_")
+            || declared.name == "gpu_switch_share";
         let number = if is_share { 1.0 } else { 1000.0 * f64::from(1 + rate.trailing_zeros()) };
         let plain = value(number, declared.dimension, 0, &source);
         spec.parameters.insert(declared.name.to_owned(), plain);

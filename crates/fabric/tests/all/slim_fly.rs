@@ -66,5 +66,5 @@ fn the_smallest_that_holds_the_nodes_is_built_and_too_many_are_refused() {
         "{}",
         refused(64, 50_000)
     );
-    assert!(refused(9, 4).contains("radix = 9: allowed are 10 to"));
+    assert!(refused(9, 4).contains("radix = 9: must be 10 to"));
 }

@@ -14,6 +14,7 @@ use hotlink_study::bound::measured::{Bounds, blocking};
 use hotlink_study::{Error, Source};
 use hotlink_workloads::measured;
 pub use hotlink_workloads::measured::{Bus, beyond_named};
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use text::Text;
@@ -136,6 +137,7 @@ impl Files {
             let what = "--algorithm, --protocol: are for bounds of nccl-tests, with --fabric";
             return Err(Error::Input(what.to_owned()));
         }
+        let mut warned = BTreeSet::new();
         let of_bus = measured::Told { gpus: *nodes, algorithm: algorithm.clone(), protocol: protocol.clone() };
         let mut bus = fabric.as_deref().map(|name| Bus::open(name, &of_bus)).transpose()?;
         let told = Told { fabric: fabric.as_deref(), benchmark: benchmark.as_deref(), ranks: *ranks };
@@ -176,7 +178,9 @@ impl Files {
                     _ => record,
                 };
                 let (record, impossible) = flag_impossible(record);
-                give(record, impossible.map(|what| format!("{file}: {what}")));
+                // Rows in place and out of place often say the same.
+                let what = impossible.map(|what| format!("{file}: {what}"));
+                give(record, what.filter(|what| warned.insert(what.clone())));
             }
         }
         Ok(())

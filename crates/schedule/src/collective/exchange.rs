@@ -33,22 +33,28 @@ pub(super) fn of_one(
     (me, desk): (usize, Desk),
     part: impl Fn(usize, usize) -> u64,
 ) -> Vec<Local> {
-    let Machine { channels, chunk, costs, .. } = *machine;
+    let Machine { chunk, costs, .. } = *machine;
     let (many, host) = (ranks.len(), |rank: u32| homes[rank as usize].host);
+    let is_near = ranks.iter().all(|&rank| host(rank) == host(ranks[me]));
+    let (channels, pieces) = (machine.exchanging(), machine.of_a_pair(many as u32, is_near));
+    let (stride, pieces) = (channels as usize, pieces as usize);
+    // The pieces of all messages, those of the nearest rank first, go round the channels. Both ends of a pair are as far
+    // from each other, so that they find the same channel.
+    let slots = pieces * (many - 1);
+    let piece = |slot: usize, bytes: u64| share(bytes, (slot % pieces) as u64, pieces as u64);
     let mut ends = Vec::new();
-    // A channel serves every so many of the other ranks, as their distance has it.
-    for channel in 0..channels.min(many as u32 - 1) {
-        let mut lane = desk.lane(draft, ranks[me], channel, costs);
+    for channel in 0..stride.min(slots) {
+        let mut lane = desk.lane(draft, ranks[me], channel as u32, costs);
         let begun = lane.last;
-        let steps = || (1 + channel as usize..many).step_by(channels as usize);
-        for to in steps().map(|step| (me + step) % many) {
+        let own = || (channel..slots).step_by(stride).map(|slot| (slot, 1 + slot / pieces));
+        for (slot, to) in own().map(|(slot, step)| (slot, (me + step) % many)) {
             let far = host(ranks[to]) != host(ranks[me]);
-            chunks(part(me, to), chunk).for_each(|bytes| lane.send_by(ranks[to], bytes, far));
+            chunks(piece(slot, part(me, to)), chunk).for_each(|bytes| lane.send_by(ranks[to], bytes, far));
         }
         ends.extend(lane.last);
         let mut receiving = lane.beside_to_receive(begun);
-        for from in steps().map(|step| (me + many - step) % many) {
-            for bytes in chunks(part(from, me), chunk) {
+        for (slot, from) in own().map(|(slot, step)| (slot, (me + many - step) % many)) {
+            for bytes in chunks(piece(slot, part(from, me)), chunk) {
                 receiving.recv(ranks[from], bytes);
                 receiving.copy(bytes);
             }

@@ -61,7 +61,7 @@ impl Groups {
         machine.check()?;
         homes_of(&machine, homes)?;
         let pieces = |ranks: u64| match which {
-            Which::Alltoall => 5 * (ranks + bytes / machine.chunk),
+            Which::Alltoall => machine.exchange_operations(ranks, bytes),
             _ => 8 * ranks * ring_pieces(&machine, ranks, bytes),
         };
         let operations: u64 = groups.iter().map(|group| group.len() as u64).map(|ranks| ranks * pieces(ranks)).sum();
@@ -105,14 +105,15 @@ pub(super) fn within(machine: &Machine, homes: &[Home], ranks: &[u32]) -> (Machi
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Costs, Wiring};
+    use super::super::{Costs, PeerChannels, Wiring};
     use super::*;
     use crate::check;
     use crate::form::Kind;
 
     fn machine(ranks: u32, domain: u32) -> Machine {
         let costs = Costs { proxy_ps: 10, ..Costs::default() };
-        Machine { ranks, domain, channels: 2, chunk: 1 << 10, slices: 2, costs, wiring: Wiring::default(), rails: None }
+        let (peer, wiring) = (PeerChannels::default(), Wiring::default());
+        Machine { ranks, domain, channels: 2, peer, chunk: 1 << 10, slices: 2, costs, wiring, rails: None }
     }
 
     fn homes(ranks: u32, each: u32) -> Vec<Home> {

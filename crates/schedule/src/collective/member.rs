@@ -2,7 +2,7 @@
 
 use super::groups::{Home, ring_pieces, within};
 use super::lane::{Costs, Desk};
-use super::{MOST_CHANNELS, Machine, Which, Wiring, chunks, exchange, ring, share};
+use super::{MOST_CHANNELS, Machine, PeerChannels, Which, Wiring, chunks, exchange, ring, share};
 use crate::draft::{Draft, Local};
 use std::sync::Arc;
 
@@ -34,6 +34,8 @@ pub(crate) enum Kind {
 pub struct Cut {
     /// Concurrent channels.
     pub channels: u32,
+    /// Channels that a message from one rank to another may take.
+    pub peer: PeerChannels,
     /// Largest piece that a channel passes on, in bytes.
     pub chunk: u64,
     /// Pieces of a ring's block.
@@ -67,7 +69,14 @@ impl Default for Cut {
     /// As NCCL cuts them, on one channel: buffers of 4 MiB in 8 steps, chunks of four steps, slices of two.
     fn default() -> Cut {
         let wiring = Wiring::default();
-        Cut { channels: 1, chunk: 1 << 20, slices: 2, wiring, domains: Domains::InOrder(1) }
+        Cut {
+            channels: 1,
+            peer: PeerChannels::default(),
+            chunk: 1 << 20,
+            slices: 2,
+            wiring,
+            domains: Domains::InOrder(1),
+        }
     }
 }
 
@@ -84,9 +93,10 @@ pub(crate) struct Group {
 impl Group {
     /// A group of ranks; the first is the root.
     pub(crate) fn new(ranks: &[u32], homes: &Arc<[Home]>, costs: Costs, cut: &Cut) -> Group {
-        let &Cut { channels, chunk, slices, wiring, .. } = cut;
+        let &Cut { channels, peer, chunk, slices, wiring, .. } = cut;
         let channels = channels.clamp(1, MOST_CHANNELS);
-        let all = Machine { ranks: 1, domain: 1, channels, chunk: chunk.max(1), slices, costs, wiring, rails: None };
+        let all =
+            Machine { ranks: 1, domain: 1, channels, peer, chunk: chunk.max(1), slices, costs, wiring, rails: None };
         // A file may list a group that nobody is in.
         let (machine, ordered) = if ranks.is_empty() { (all, Vec::new()) } else { within(&all, homes, ranks) };
         let root = ordered.iter().position(|rank| ranks.first() == Some(rank)).unwrap_or(0);
@@ -105,8 +115,9 @@ impl Group {
         let of_each_rank = match kind {
             Kind::Allreduce | Kind::ReduceScatter => of_rings(bytes),
             Kind::Allgather => of_rings(bytes.saturating_mul(ranks)),
-            Kind::Broadcast | Kind::Reduce | Kind::Scatter | Kind::Alltoall => 5 * (ranks + bytes / self.machine.chunk),
-            Kind::Gather => 5 * (1 + bytes / self.machine.chunk),
+            Kind::Scatter | Kind::Alltoall => self.machine.exchange_operations(ranks, bytes),
+            Kind::Broadcast | Kind::Reduce => 5 * (ranks + bytes / self.machine.chunk),
+            Kind::Gather => self.machine.exchange_operations(1, bytes),
             Kind::Barrier => 64,
         };
         of_each_rank.saturating_mul(ranks)
@@ -220,9 +231,11 @@ mod tests {
         let wiring = [(false, false), (true, false), (false, true)].map(|(mesh, joined)| Wiring { mesh, joined });
         for (ranks, domain, wiring) in [(8u32, 8, wiring[0]), (8, 8, wiring[1]), (16, 4, wiring[0]), (12, 4, wiring[2])]
         {
-            let cut = Cut { channels: 16, chunk: 1 << 10, slices: 2, wiring, domains: Domains::InOrder(domain) };
+            let peer = PeerChannels { near: 16, far: 2 };
+            let cut = Cut { channels: 16, peer, chunk: 1 << 10, slices: 2, wiring, domains: Domains::InOrder(domain) };
+            let chunk = 1 << 10;
             let machine =
-                Machine { ranks, domain, channels: 16, chunk: 1 << 10, slices: 2, costs: COSTS, wiring, rails: None };
+                Machine { ranks, domain, channels: 16, peer, chunk, slices: 2, costs: COSTS, wiring, rails: None };
             let all: Vec<u32> = (0..ranks).collect();
             let bytes = 96_000;
             for (kind, which, algorithm, size) in [

@@ -115,6 +115,8 @@ pub struct Machine {
     pub domain: u32,
     /// Concurrent channels.
     pub channels: u32,
+    /// Channels that a message from one GPU to another may take.
+    pub peer: PeerChannels,
     /// Largest chunk of a channel that goes from rank to rank at once, in bytes.
     pub chunk: u64,
     /// Pieces of a ring's block, so that one is combined while the next is under way (NCCL: SLICESTEPS).
@@ -127,6 +129,23 @@ pub struct Machine {
     pub rails: Option<RailSwitches>,
 }
 
+/// The most channels among which a message from one GPU to another is split. One number is for messages within a domain,
+/// the other for exchanges with any GPU of another domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerChannels {
+    /// Where all are in one domain.
+    pub near: u32,
+    /// Where they are not.
+    pub far: u32,
+}
+
+impl Default for PeerChannels {
+    /// A message is not split.
+    fn default() -> PeerChannels {
+        PeerChannels { near: 1, far: 1 }
+    }
+}
+
 /// How GPUs and domains are wired, as far as rings go by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wiring {
@@ -137,6 +156,28 @@ pub struct Wiring {
 }
 
 impl Machine {
+    /// Channels on which pairs exchange data: those of a collective, or of one pair where that may take more.
+    fn exchanging(&self) -> u32 {
+        self.channels.max(self.peer.near).min(MOST_CHANNELS)
+    }
+
+    /// Channels of each pair of so many GPUs that exchange data: halved until pairs of one GPU share no channel, as NCCL
+    /// does. It takes more again where messages are large, and fewer for short ones.
+    fn of_a_pair(&self, ranks: u32, is_near: bool) -> u32 {
+        let PeerChannels { near, far } = self.peer;
+        let all = self.exchanging();
+        let mut each = if is_near { near } else { near.min(far) }.clamp(1, all);
+        while each > 1 && each * (ranks - 1) > all {
+            each /= 2;
+        }
+        each
+    }
+
+    /// Operations of an exchange among so many GPUs, of each and at most about.
+    fn exchange_operations(&self, ranks: u64, bytes: u64) -> u64 {
+        5 * (ranks + u64::from(2 * MOST_CHANNELS) + bytes / self.chunk)
+    }
+
     /// Whether collectives can be written for it.
     fn check(&self) -> Result<(), String> {
         let Machine { ranks, domain, channels, chunk, .. } = *self;
@@ -202,7 +243,7 @@ impl Job {
         let of_each_rank = match self.algorithm {
             Algorithm::Ring => 16 * ranks * channels * part.div_ceil((slices * chunk).saturating_mul(ranks)),
             Algorithm::Tree => 10 * channels * part.div_ceil(pipelined(part, chunk, domain + domains)),
-            Algorithm::Pairwise => 5 * (ranks + self.bytes / chunk),
+            Algorithm::Pairwise => self.machine.exchange_operations(ranks, self.bytes),
             Algorithm::Hierarchical if self.which == Which::Alltoall => {
                 channels * 5 * (domain + domains + self.bytes / channels / chunk)
             }

@@ -171,11 +171,12 @@ fn pass<'a>(lane: &mut Lane<'a>, seat: &Seat, block: u64, goes_on: bool, work: f
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Costs, Wiring};
+    use super::super::{Costs, PeerChannels, Wiring};
     use super::*;
 
     fn machine(wiring: Wiring) -> Machine {
-        Machine { ranks: 24, domain: 8, channels: 8, chunk: 1, slices: 1, costs: Costs::default(), wiring, rails: None }
+        let (peer, costs) = (PeerChannels::default(), Costs::default());
+        Machine { ranks: 24, domain: 8, channels: 8, peer, chunk: 1, slices: 1, costs, wiring, rails: None }
     }
 
     /// Which GPU sends to which, over all channels.

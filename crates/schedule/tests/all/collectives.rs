@@ -1,6 +1,6 @@
 //! Generated collectives: whole for every machine, and of as many bytes as their algorithms move.
 
-use hotlink_schedule::collective::{Algorithm, Job, Machine, RailSwitches, Which, Wiring};
+use hotlink_schedule::collective::{Algorithm, Job, Machine, PeerChannels, RailSwitches, Which, Wiring};
 use hotlink_schedule::{Costs, Kind, Schedule, check};
 
 const COSTS: Costs = Costs {
@@ -23,7 +23,8 @@ fn job(which: Which, algorithm: Algorithm, [ranks, domain, channels]: [u32; 3], 
     // Switches that take part in nothing but some algorithms.
     let rails = (algorithm == Algorithm::CollNet || ranks == 24).then_some(switches);
     let wiring = Wiring::default();
-    let machine = Machine { ranks, domain, channels, chunk: 4096, slices: 2, costs, wiring, rails };
+    let peer = PeerChannels::default();
+    let machine = Machine { ranks, domain, channels, peer, chunk: 4096, slices: 2, costs, wiring, rails };
     Job { which, algorithm, bytes, machine }
 }
 
@@ -164,4 +165,28 @@ fn what_a_machine_cannot_run_is_an_error() {
     assert!(without.schedule().unwrap_err().contains("do not combine data"));
     let huge = Job { bytes: 1 << 40, ..job(Which::Allreduce, Algorithm::Ring, [512, 8, 8], 0, COSTS) };
     assert!(huge.schedule().unwrap_err().contains("operations"));
+}
+
+#[test]
+fn messages_of_an_exchange_go_round_all_channels() {
+    // (GPUs, of a domain, channels that a pair takes): as many as share no channel, two at most between domains.
+    for (ranks, domain, each) in
+        [(2, 2, 32), (3, 3, 16), (8, 8, 4), (9, 9, 4), (17, 17, 2), (72, 72, 1), (16, 8, 2), (64, 8, 1)]
+    {
+        let peer = PeerChannels { near: 32, far: 2 };
+        let bytes = u64::from(ranks) * 32 * 1000;
+        let alltoall = job(Which::Alltoall, Algorithm::Pairwise, [ranks, domain, 16], bytes, COSTS);
+        let schedule = Job { machine: Machine { peer, ..alltoall.machine }, ..alltoall }.schedule().unwrap();
+        check(&schedule).unwrap();
+        let mut tags = std::collections::BTreeMap::new();
+        let mut of_pairs = std::collections::BTreeMap::new();
+        for op in schedule.ops().filter(|op| op.kind == Kind::Send && op.rank == 1) {
+            tags.entry(op.peer).or_insert_with(std::collections::BTreeSet::new).insert(op.tag);
+            *of_pairs.entry(op.peer).or_insert(0) += op.size;
+        }
+        let channels: std::collections::BTreeSet<u32> = tags.values().flatten().copied().collect();
+        assert_eq!(channels.len() as u32, 32.min(each * (ranks - 1)), "{ranks} GPUs");
+        assert!(tags.len() as u32 == ranks - 1 && tags.values().all(|tags| tags.len() as u32 == each), "{ranks} GPUs");
+        assert!(of_pairs.values().all(|&size| size == 32_000), "{ranks} GPUs: {of_pairs:?}");
+    }
 }

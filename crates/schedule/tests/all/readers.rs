@@ -150,15 +150,25 @@ fn no_damaged_sample_panics_and_none_takes_more_memory_than_it_names() {
 #[test]
 fn what_can_never_end_is_told_with_its_line() {
     for (text, expected, line) in [
-        ("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb requires a\n}", "2 operations never end", 3),
-        ("num_ranks 2\nrank 0 { }\nrank 1 {\n\nrecv 8b from 0 tag 1\n}", "1 operations never end", 5),
-        ("num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 { }", "1 messages are never received", 3),
+        (
+            "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\na requires b\nb requires a\n}",
+            "a circle, 2 operations that wait each for the next: rank 0, operation 1: calc -> rank 0, operation 2: calc -> the first; 2",
+            3,
+        ),
+        ("num_ranks 2\nrank 0 { }\nrank 1 {\n\nrecv 8b from 0 tag 1\n}", "no such send is left; it never ends", 5),
+        ("num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 { }", "a message is never received", 3),
         ("num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 {\nrecv 4b from 0\n}", "its message has 8 bytes", 4),
         // Each waits for the other's message first.
         (
             "num_ranks 2\nrank 0 {\nr: recv 8b from 1\ns: send 8b to 1\ns requires r\n}\nrank 1 {\nr: recv 8b from 0\ns: send 8b to 0\ns requires r\n}",
-            "4 operations never end",
+            "operation 1: recv 8b from 1 tag 0 -> rank 1, operation 2: send 8b to 0 tag 0 -> rank 1, operation 1: recv",
             3,
+        ),
+        // What is missing is told, not what waits for it.
+        (
+            "num_ranks 2\nrank 0 {\na: calc 1\na requires b\nb: recv 8b from 1 tag 7\n}\nrank 1 {\nsend 8b to 0 tag 6\n}",
+            "rank 0, operation 2: recv 8b from 1 tag 7: no such send is left; 2 operations never end",
+            5,
         ),
     ] {
         let schedule = Schedule::parse(text).unwrap();
@@ -278,7 +288,7 @@ fn binary_files_longer_than_the_window_are_read_from_files_and_pipes() {
     assert!(named.contains("rank 0, operation 3: names more than its rank's list holds"), "{named}");
     wrong[record + 4] = 7;
     begins(&told(&wrong), format!(": byte {}: kind 7", record + 4));
-    begins(&told(&bytes[..last - 5]), ": byte 54: rank 2 stands at byte".to_owned());
+    begins(&told(&bytes[..last - 5]), ": byte 54: rank 2 is at byte".to_owned());
     let mut wrong = bytes.clone();
     wrong[record] ^= 1;
     begins(&told(&wrong), format!(": byte {record}: rank 0, operation 20000: waits for"));

@@ -198,6 +198,43 @@ fn swift_target(flows: f64) -> f64 {
     })
 }
 
+/// The queue of N flows at NSCC's fixed point, in bytes, where marks rise from none to all between two delays. There the cuts
+/// of a round trip take from a window what it grows by. Packets without a mark let it grow as long as the upper delay is
+/// above the target, so the queue stands above it, too.
+fn nscc_queue(flows: f64, [low_us, high_us]: [f64; 2]) -> f64 {
+    let (of, base) = (NSCC, round_trip_us());
+    let (target, packets) = (of.target_ps / 1e6, LINE / 1e6 / WIRE);
+    let scale = LINE * base / 1e6 / 150e3;
+    let surplus = |queue: f64| {
+        let marked = ((queue - low_us) / (high_us - low_us)).clamp(1e-9, 1.0);
+        let (round_trip, rate) = (base + queue, packets / flows);
+        let window = round_trip * rate;
+        // The next cut comes with the first marked packet once the idle round trip is over.
+        let cuts = round_trip / (base + 1.0 / (marked * rate));
+        let adjusts = round_trip / (8.0 / rate).min(base);
+        let grows = 5.0 * scale * (1.0 - marked) + 0.15 * scale * adjusts;
+        of.decrease * (queue - target) / queue * window * cuts - grows
+    };
+    let (mut low, mut high) = (target, 10.0 * target);
+    for _ in 0..60 {
+        let queue = f64::midpoint(low, high);
+        if surplus(queue) > 0.0 { high = queue } else { low = queue }
+    }
+    low / 1e6 * LINE
+}
+
+/// With thresholds on both sides of the target, as the catalog has them, the queue settles above it.
+#[test]
+fn nscc_settles_above_its_target_where_not_all_packets_are_marked() {
+    let catalog = Marks { low: Threshold::Time(2.4e6), high: Threshold::Time(9.6e6), most: 1.0 };
+    for flows in [2, 4, 8, 16, 31] {
+        let config = Config { ecn: Some(catalog), ..all()[2].1 };
+        let settled = bottleneck(config, flows, 4_000.0);
+        let expected = nscc_queue(f64::from(flows), [2.4, 9.6]);
+        near(&format!("NSCC, the catalog's thresholds, {flows} flows, queue"), settled.queue, expected, 0.1);
+    }
+}
+
 /// The queue takes the target's delay, and what N flows add in a round trip.
 #[test]
 fn swift_and_nscc_hold_their_targets() {

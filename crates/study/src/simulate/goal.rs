@@ -164,8 +164,11 @@ pub fn with_reading(record: Record, read: &Read, options: &Options, calc_unit: T
 
 /// Operations that can never end, with their place in the file.
 fn sound(file: &str, options: &Options, schedule: &Schedule) -> Result<(), Error> {
-    let stands = |op| place(file, options, op).map_or(String::new(), |place| format!(" ({place})"));
-    check(schedule).map_err(|stuck| input(format!("{file}: {stuck}{}", stuck.op().map_or(String::new(), stands))))
+    let place = |op| place(file, options, op);
+    check(schedule).map_err(|stuck| {
+        let stands = stuck.op().and_then(place).unwrap_or_else(|| file.to_owned());
+        input(format!("{stands}: {}", stuck.told(place)))
+    })
 }
 
 /// The record with what was free, among what was assumed.

@@ -8,7 +8,7 @@ use crate::sizes::Law;
 use hotlink_bench::{Record, Steady, histogram};
 use hotlink_bound::Bounds;
 use hotlink_bound::flows::Flows;
-use hotlink_fabric::traffic::Demand;
+use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::units::Time;
 use hotlink_sim::plan::RouteBuffer;
 use hotlink_sim::workload::{OpenLoop, Run, Series, SizeLaw};
@@ -81,15 +81,23 @@ pub(super) fn run(
     let run = open.run(end - begin, measured.bytes);
     let senders = f64::from(open.senders().max(1));
     let accepted = run.mbps() / senders;
-    let offers = offers(&open, begin, end, &law.law);
-    // While no more is offered than all can have alike, that is the bound.
-    if offers.iter().map(|offer| offer.2).sum::<f64>() > fair * senders {
+    // While no more is offered than all can have alike, that is the bound. What was drawn counts where more arrived than the
+    // pattern allows in the mean: then alone the bound is of this run.
+    let drawn = || offers(&open, begin, end, &law.law);
+    let widen = |bounds: &mut Bounds, offers: &[(u32, u32, f64)]| {
         let (routes, is_loose) = ((settings.paths, settings.seed), settings.detours.is_some());
-        let flows = Flows { offered: &offers, shares: senders, routes, is_loose };
+        let flows = Flows { offered: offers, shares: senders, routes, is_loose };
         let together = flows.together(plan.fabric, bounds, cell.capacities.into())?;
-        if together.bandwidth_per_node_mbps > fair {
+        if together.bandwidth_per_node_mbps > bounds.bandwidth_per_node_mbps {
             *bounds = together;
         }
+        Ok::<(), String>(())
+    };
+    if offered.load > 1.0 {
+        widen(bounds, &means(demand, mbps * senders).unwrap_or_else(drawn))?;
+    }
+    if accepted > bounds.bandwidth_per_node_mbps {
+        widen(bounds, &drawn())?;
     }
     let bound = bounds.bandwidth_per_node_mbps;
     let mut record = cell.head(plan, settings);
@@ -119,7 +127,15 @@ pub(super) fn run(
     Ok((record, run, more))
 }
 
-/// The load that each pair offered the network from `begin` to `end`: MB/s.
+/// What each flow of a pattern offers in the mean, of `mbps` in all; `None` where every node sends to every other.
+fn means(demand: &Demand, mbps: f64) -> Option<Vec<(u32, u32, f64)>> {
+    let flows = || demand.flows.iter().filter(|flow| flow.source != flow.destination);
+    let all: f64 = flows().map(|flow| flow.amount).sum();
+    let of = |flow: &Flow| (flow.source.0, flow.destination.0, mbps * flow.amount / all);
+    (demand.all_pairs == 0.0).then(|| flows().map(of).collect())
+}
+
+/// What each pair had for the network to carry from `begin` to `end`: MB/s.
 fn offers(open: &OpenLoop<'_>, begin: Time, end: Time, law: &SizeLaw) -> Vec<(u32, u32, f64)> {
     let flows = open.flows();
     let mut of_pairs: BTreeMap<[u32; 2], u64> = BTreeMap::new();
@@ -154,12 +170,15 @@ fn fixed(open: &mut OpenLoop<'_>, law: &SizeLaw, messages: u32) -> Result<Measur
 /// Twice as many messages until the statistics suffice, then twice as many again. A run that ended as soon as its
 /// interval was narrow would end too often where it is so by chance.
 fn grown(open: &mut OpenLoop<'_>, law: &SizeLaw, packet_bytes: u32, precision: f64) -> Result<Measured, SimError> {
-    open.expect(MOST_PACKETS * u64::from(packet_bytes));
     let packets_each = (law.mean() / f64::from(packet_bytes)).max(1.0);
     let first = FIRST.max(FIRST_EACH * u64::from(open.senders())) as f64;
     let mut messages = first.min(MOST_PACKETS as f64 / 16.0 / packets_each).max(2.0);
     let (mut suffices, mut grew) = (false, 0);
+    // How many messages will do, as far as is known: nothing but the share that is told depends on it.
+    let mut enough = 4.0 * messages;
     loop {
+        let all = (enough.max(messages) * packets_each).min(MOST_PACKETS as f64);
+        open.expect((all * f64::from(packet_bytes)) as u64);
         let end = open.time_of(messages / f64::from(open.senders().max(1)));
         open.run_to(end)?;
         let (offered, bytes) = (open.flows().posted_ps.len(), open.delivered_bytes());
@@ -182,6 +201,9 @@ fn grown(open: &mut OpenLoop<'_>, law: &SizeLaw, packet_bytes: u32, precision: f
             return Ok(measured);
         }
         suffices = measured.steady.is_some_and(|steady| steady.suffices(precision)) && !measured.is_unfinished();
+        // Intervals narrow with the root of their number; the run that suffices is doubled once more.
+        let times = measured.steady.map_or(4.0, |steady| 2.0 * steady.lacks(precision).powi(2).max(1.0));
+        enough = if suffices { 2.0 * messages } else { messages * times.max(4.0) };
         messages *= 2.0;
     }
 }

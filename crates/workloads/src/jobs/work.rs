@@ -7,13 +7,12 @@ use super::training::Training;
 use super::{Setting, traffic};
 use crate::collective;
 use crate::gpu::{self, Gpus};
+use crate::schedule::recorded;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::FabricSpec;
-use hotlink_loggp::{LogGops, Machine};
 use hotlink_schedule::collective::{self as gpus, Algorithm, Home};
 use hotlink_schedule::{Schedule, beside, check, place, read};
 use hotlink_study::Error;
-use hotlink_study::simulate::goal::generated;
 
 /// A job on its nodes.
 pub(super) struct Placed<'p> {
@@ -37,9 +36,6 @@ pub(super) struct Placed<'p> {
     pub(super) of_gpus: Option<gpus::Job>,
 }
 
-/// A machine on which the message stack records what it does: no time of its own enters the record.
-const RECORDER: &str = "L=1us,o=0,g=0,G=0";
-
 /// The algorithm of a job that has switches combine data.
 pub(super) fn of_switches(job: &Job) -> Option<Algorithm> {
     let Work::Collective { algorithm: Some(name), .. } = &job.work else { return None };
@@ -58,8 +54,9 @@ fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec, nodes: &[u32]) -> Result<
     let options = gpu::placed(spec, &options, nodes).unwrap_or(options);
     let found = read(path, &options).map_err(|error| plan.wrong(job, "schedule", error.to_string()))?;
     check(&found.schedule).map_err(|stuck| {
-        let stands = stuck.op().and_then(|op| place(path, &options, op)).unwrap_or_else(|| path.clone());
-        plan.wrong(job, "schedule", format!("{stands}: {stuck}"))
+        let place = |op| place(path, &options, op);
+        let stands = stuck.op().and_then(place).unwrap_or_else(|| path.clone());
+        plan.wrong(job, "schedule", format!("{stands}: {}", stuck.told(place)))
     })?;
     let ranks = found.schedule.ranks();
     if job.ranks.is_some_and(|asked| asked != ranks) {
@@ -293,13 +290,9 @@ fn of_stack(
     };
     let step = format!("{name}:{algorithm}:{bytes}");
     let step = step.parse().map_err(|what| plan.wrong(job, "collective", String::as_str(&what)))?;
-    let recorder: LogGops = RECORDER.parse().map_err(|what: String| plan.wrong(job, "collective", what))?;
-    let machine = Machine::of_messages("loggp", recorder);
-    let (schedule, missing) = generated(&[step], 1, placed.ranks, &machine)
-        .map_err(|error| plan.wrong(job, "collective", error.to_string()))?;
+    let (schedule, left_out) =
+        recorded(&[step], 1, placed.ranks).map_err(|error| plan.wrong(job, "collective", error.to_string()))?;
     placed.schedule = schedule;
-    if !missing.is_empty() {
-        placed.left_out = Some("the hosts' own copies and computations: the fabric states no times of them".to_owned());
-    }
+    placed.left_out = left_out.map(str::to_owned);
     Ok(())
 }

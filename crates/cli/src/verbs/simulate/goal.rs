@@ -13,6 +13,7 @@ use hotlink_study::inputs::Vary;
 use hotlink_study::options::CalcUnit;
 use hotlink_study::simulate::goal::{Goal, Scheduled};
 use hotlink_study::simulate::loggp::is_calibrated;
+use hotlink_workloads::schedule::Recorded;
 use std::path::PathBuf;
 
 use super::schedule::{NetworkArgs, SeatsArgs, on_packets};
@@ -24,7 +25,8 @@ use super::schedule::{NetworkArgs, SeatsArgs, on_packets};
   hotlink simulate goal --generate barrier:dissemination --ranks 2..1024..x2 --loggp L=2us,o=0.5us,g=50ns,G=0
   hotlink simulate goal --generate bcast:binomial:8,barrier:tree --ranks 64 --repeat 10 --write trace.goal \\
       --loggp L=2us,o=0.5us,g=50ns,G=0.08ns,S=64KiB
-  hotlink simulate goal --generate bcast:binomial:64KiB --ranks 2..64..x2 --fabric this-mpi")]
+  hotlink simulate goal --generate bcast:binomial:64KiB --ranks 2..64..x2 --fabric this-mpi
+  hotlink simulate goal --generate allreduce:ring:1MiB --ranks 16,64 --fabric ib-ndr-fat-tree2")]
 pub(crate) struct Args {
     /// Schedule to run: LogGOPSim's text or binary form, or any other that `simulate schedule` reads.
     #[arg(required_unless_present = "generate", conflicts_with = "generate")]
@@ -47,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "UNIT", value_parser = word::<CalcUnit>(), default_value_t = CalcUnit::Ns)]
     calc_unit: CalcUnit,
     /// Generate these collectives instead of reading a file, one after the other: OPERATION:ALGORITHM[:SIZE[:SEGMENT]]. They
-    /// are recorded from the message stack as it runs on the machine.
+    /// are recorded from the message stack as it runs on the machine; on packets, the hosts' own work takes no time.
     #[arg(long, value_delimiter = ',', value_name = "LIST", requires = "ranks")]
     generate: Vec<Step>,
     /// Run the generated collectives on this many ranks: a count, list or range.
@@ -99,12 +101,17 @@ impl Args {
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(fabric) = args.on_packets()? {
-        let Some(file) = &args.file else {
-            let what =
-                "is recorded on a LogGP machine: --loggp and --write FILE, then `simulate goal FILE` with --fabric";
-            return Err(input(format!("--generate: {what}")));
-        };
-        let scheduled = args.network.scheduled(&file.display().to_string(), &args.seats, args.calc_unit.into())?;
+        let name = args.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+        let mut scheduled = args.network.scheduled(&name, &args.seats, args.calc_unit.into())?;
+        if args.file.is_none() {
+            if args.write.is_some() {
+                return Err(input("--write: is of --loggp or a fabric calibrated as such, not of packets".to_owned()));
+            }
+            let ranks = args.ranks.as_ref().map(Counts::to_u32).transpose().map_err(input)?.unwrap_or_default();
+            let of = |ranks: u32| Recorded { steps: args.generate.clone(), repeat: args.repeat, ranks };
+            let each = |&ranks: &u32| scheduled.iter().map(move |one| one.recording(of(ranks))).collect::<Vec<_>>();
+            scheduled = ranks.iter().flat_map(each).collect();
+        }
         return on_packets(&scheduled, "goal", &[fabric], output);
     }
     let (goal, fabric) = args.goal()?;
