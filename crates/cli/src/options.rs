@@ -20,18 +20,22 @@ pub(crate) struct OutputArgs {
     /// described network (its hosts and switches) stay.
     #[arg(long, global = true)]
     anonymous: bool,
+    /// Whether a program takes the results.
+    #[arg(skip)]
+    is_for_program: bool,
 }
 
 impl OutputArgs {
     /// As values.
     pub(crate) fn asked(&self) -> Options {
-        let OutputArgs { format, progress, anonymous, .. } = *self;
-        Options { format: if self.json { Format::Json } else { format }, progress, anonymous }
+        let OutputArgs { format, progress, anonymous, is_for_program, .. } = *self;
+        Options { format: if self.json { Format::Json } else { format }, progress, anonymous, is_for_program }
     }
-    /// The same for programs that take the records: lines for readers of a table are not computed.
+    /// The same for programs that take the records. Lines for readers of a table, and weights that nobody asked for, are not
+    /// computed.
     pub(crate) fn of_records(self) -> OutputArgs {
         let is_for_people = matches!(self.format, Format::Table | Format::Md);
-        OutputArgs { json: self.json || is_for_people, ..self }
+        OutputArgs { json: self.json || is_for_people, is_for_program: true, ..self }
     }
     /// The same without progress of its own: as a part of a command that reports its own.
     pub(crate) fn quiet(self) -> OutputArgs {

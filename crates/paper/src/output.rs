@@ -31,6 +31,8 @@ pub struct Options {
     pub progress: When,
     /// Without what names this machine and its network.
     pub anonymous: bool,
+    /// Whether a program takes the results: a sweep, or one that calls the library.
+    pub is_for_program: bool,
 }
 
 words! {
@@ -76,6 +78,7 @@ pub struct Output {
     text: Option<String>,
     plotter: Option<Plotter>,
     muted: bool,
+    is_for_program: bool,
     stream: Stream,
     /// Why the records are not all.
     incomplete: Option<String>,
@@ -97,14 +100,24 @@ enum Stream {
 impl Output {
     /// For the command line `args`.
     pub fn new(options: Options, args: &[OsString]) -> Output {
-        let Options { format, progress, anonymous } = options;
+        let Options { format, progress, anonymous, is_for_program } = options;
         let mut command: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         if let Some(program) = command.first_mut() {
             *program = "hotlink".to_owned();
         }
         let environment = environment::describe();
         let stream = if format == Format::Jsonl { Stream::Live(0) } else { Stream::Held };
-        Output { format, progress, anonymous, command, environment, muted: false, stream, ..Output::silent() }
+        Output {
+            format,
+            progress,
+            anonymous,
+            command,
+            environment,
+            muted: false,
+            is_for_program,
+            stream,
+            ..Output::silent()
+        }
     }
     /// The output of a question that was no command line: `call` names it. Prints nothing by itself.
     pub fn by_values(call: &str) -> Output {
@@ -123,6 +136,7 @@ impl Output {
             text: None,
             plotter: None,
             muted: true,
+            is_for_program: true,
             stream: Stream::Held,
             incomplete: None,
             files: Numbered::default(),
@@ -333,7 +347,7 @@ impl Output {
     pub fn vary_all(&self, is_asked_for: bool) -> Vary {
         match self.format {
             _ if is_asked_for => Vary::Yes,
-            Format::Json if !self.muted => Vary::IfQuick,
+            Format::Json if !self.muted && !self.is_for_program => Vary::IfQuick,
             _ => Vary::No,
         }
     }
@@ -342,7 +356,7 @@ impl Output {
     pub fn vary(&self, is_asked_for: bool) -> Vary {
         match self.format {
             _ if is_asked_for => Vary::Yes,
-            Format::Json | Format::Table | Format::Md if !self.muted => Vary::IfQuick,
+            Format::Json | Format::Table | Format::Md if !self.muted && !self.is_for_program => Vary::IfQuick,
             _ => Vary::No,
         }
     }
@@ -408,7 +422,7 @@ mod tests {
     use super::*;
 
     fn output(format: Format) -> Output {
-        let options = Options { format, progress: When::Never, anonymous: false };
+        let options = Options { format, progress: When::Never, anonymous: false, is_for_program: false };
         let mut output = Output::new(options, &["/usr/bin/hotlink".into(), "analyze".into()]);
         output.hold();
         output.push(Record::new().with("fabric", "a, \"b\"").with("nodes", 4).with("efficiency", 0.5));
@@ -418,7 +432,7 @@ mod tests {
 
     #[test]
     fn anonymous_results_name_no_machine() {
-        let options = Options { format: Format::Json, progress: When::Never, anonymous: true };
+        let options = Options { format: Format::Json, progress: When::Never, anonymous: true, is_for_program: false };
         let words =
             ["hotlink", "measure", "sockets", "--listen", "10.1.2.3:7", "--connect=10.1.2.4:7", "/home/me/x.json"];
         let mut output = Output::new(options, &words.map(Into::into));

@@ -39,6 +39,7 @@ const STILL: &[(&str, &str)] = &[
         "resource.memory.gross",
         "where the bus, or the memory's own rows and banks, hold a node back: it is a bound alone",
     ),
+    ("hgx-a100-rail: resource.host-bus.gross", "the NIC gives less than nine tenths of the bus"),
     ("resource.switch-link.gross", "where a node's own bus or link gives less than its share of the switches' links"),
 ];
 

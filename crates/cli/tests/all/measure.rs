@@ -364,7 +364,7 @@ fn bad_requests_are_told() {
         (&["measure", "memory", "--size", "1TiB"], "possible here"),
         (&["measure", "is", "--buffers", "rewritten"], "must be kept for is"),
         (&["measure", "deposit", "--word", "2"], "must be 4 or 8"),
-        (&["measure", "deposit", "--size", "4"], "multiples of 8"),
+        (&["measure", "deposit", "--size", "4"], "a multiple of 8"),
         (&["measure", "stream", "--size", "0"], "empty message"),
         (&["measure", "pairs", "--ranks", "1"], "2 to 256"),
         (&["measure", "kernel", "--mpi-share", "1"], "share from"),

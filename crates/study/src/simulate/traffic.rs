@@ -202,7 +202,10 @@ fn grown(open: &mut OpenLoop<'_>, law: &SizeLaw, packet_bytes: u32, precision: f
         }
         suffices = measured.steady.is_some_and(|steady| steady.suffices(precision)) && !measured.is_unfinished();
         // Intervals narrow with the root of their number; the run that suffices is doubled once more.
-        let times = measured.steady.map_or(4.0, |steady| 2.0 * steady.lacks(precision).powi(2).max(1.0));
+        let times = measured.steady.map_or(4.0, |steady| {
+            let lacks = steady.lacks(precision);
+            2.0 * (lacks * lacks).max(1.0)
+        });
         enough = if suffices { 2.0 * messages } else { messages * times.max(4.0) };
         messages *= 2.0;
     }
