@@ -74,9 +74,12 @@ impl Left {
         let mut ready: Vec<u32> = held.iter().filter(|&(_, &held)| held == 0).map(|(&id, _)| id).collect();
         let mut begun = BTreeSet::new();
         while let Some(id) = ready.pop() {
-            begun.insert(id);
+            if !begun.insert(id) {
+                continue;
+            }
             for (after, _) in schedule.successors(id).filter(|&(_, is_start)| is_start) {
-                let held = held.entry(after).or_default();
+                // One that has ended is held by none.
+                let Some(held) = held.get_mut(&after) else { continue };
                 *held = held.saturating_sub(1);
                 if *held == 0 {
                     ready.push(after);

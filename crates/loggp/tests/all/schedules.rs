@@ -297,6 +297,16 @@ fn arbitrary_schedule() -> impl Strategy<Value = Schedule> {
     })
 }
 
+/// An operation that has begun starts one that has ended: nothing behind that is counted twice.
+#[test]
+fn a_circle_is_found_behind_what_has_ended() {
+    let text = "num_ranks 2\nrank 0 {\nx: recv 8b from 1\ne: calc 1\na: recv 8b from 1 tag 1\nb: calc 1\nc: calc 1\n\
+                e irequires x\na irequires e\nb irequires a\nb irequires c\nc irequires b\n}\nrank 1 {\n}\n";
+    let schedule = Schedule::parse(text).unwrap();
+    let stuck = simulate(&schedule, &machine("L=2us,o=0.5us,g=50ns,G=1us,O=1us")).unwrap_err();
+    assert!(stuck.to_string().contains("never end"), "{stuck}");
+}
+
 proptest! {
     #[test]
     fn a_schedule_survives_its_text(schedule in arbitrary_schedule()) {
