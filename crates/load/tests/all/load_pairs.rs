@@ -186,7 +186,7 @@ fn assert_close(a: &[f64], b: &[f64], what: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, max_global_rejects: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn load_is_what_carrying_every_pair_gives((topology, routing) in any_fabric(), traffic in any_traffic(), n in 1u32..40) {
         let spec = FabricSpec::bare("test", topology, routing);
@@ -226,7 +226,7 @@ fn flow_by_flow(fabric: &Fabric, demand: &Demand, seed: u64) -> (Vec<f64>, Vec<f
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, max_global_rejects: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn hashed_flows_are_counted_to_the_last((topology, routing) in any_fabric(), traffic in any_traffic(), n in 1u32..90, seed in 0u64..9) {
         let built = Fabric::build(&FabricSpec::bare("test", topology, routing), n);
