@@ -62,7 +62,7 @@ impl Stuck {
     }
 
     /// In words, with the place of each operation of a circle but the first: that stands before all of it.
-    pub fn told(&self, place: impl Fn(u32) -> Option<String>) -> String {
+    pub(crate) fn told(&self, place: impl Fn(u32) -> Option<String>) -> String {
         let Stuck::Never { operations, waits, shown } = self else { return self.to_string() };
         let never =
             if *operations == 1 { "it never ends".to_owned() } else { format!("{operations} operations never end") };

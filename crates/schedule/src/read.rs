@@ -1,6 +1,7 @@
 //! Files of schedules: which form they have, and what stands in them.
 
 use crate::chakra;
+use crate::check::Stuck;
 use crate::collective;
 use crate::form::{Builder, NONE, Place, Schedule};
 use crate::goal;
@@ -128,6 +129,15 @@ pub fn read(path: &str, options: &Options) -> Result<Read, ReadError> {
     }
     let unit_ps = (!matches!(format, Format::Goal | Format::GoalBinary)).then_some(1);
     Ok(Read { schedule: builder.build(), format, unit_ps })
+}
+
+impl Stuck {
+    /// In words, with the place of each operation that it is about in the file `path`, which was read with `options`.
+    pub fn located(&self, path: &str, options: &Options) -> String {
+        let place = |op| place(path, options, op);
+        let first = self.op().and_then(place).unwrap_or_else(|| path.to_owned());
+        format!("{first}: {}", self.told(place))
+    }
 }
 
 /// Where an operation of what [`read()`] gave stands: its line, node or path, with the file. Reads again.

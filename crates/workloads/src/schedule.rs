@@ -6,7 +6,7 @@ use crate::seating::Wanted;
 use hotlink_bench::{Record, Step};
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, Machine};
-use hotlink_schedule::{Cut, Format, Options, Read, Schedule, check, place, read};
+use hotlink_schedule::{Cut, Format, Options, Read, Schedule, check, read};
 use hotlink_study::ask::{Method, Methods};
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::simulate::goal::{Goal, Scheduled as GoalOf, generated, with_reading};
@@ -154,9 +154,7 @@ impl Scheduled {
     }
 
     fn stuck(&self, stuck: &hotlink_schedule::Stuck) -> Error {
-        let place = |op: u32| place(&self.path, &self.options, op);
-        let stands = stuck.op().and_then(place).unwrap_or_else(|| self.path.clone());
-        Error::Input(format!("{stands}: {}", stuck.told(place)))
+        Error::Input(stuck.located(&self.path, &self.options))
     }
 
     /// The record of its run on a fabric; `benchmark` is the record's.

@@ -88,8 +88,7 @@ pub fn hardware(
     give: &mut (dyn FnMut(Vec<Record>) -> bool + Send),
 ) -> Result<(), Error> {
     for (at, &nodes) in sizes.iter().enumerate() {
-        let vary = if at > 0 && vary == Vary::IfQuick { Vary::No } else { vary };
-        if !give(of(source, nodes, what, vary, watch)?) {
+        if !give(of(source, nodes, what, vary.at(at), watch)?) {
             break;
         }
     }

@@ -87,7 +87,7 @@ impl CacheStudy {
     ) -> Result<(), Error> {
         let runs: Vec<(usize, Run)> = self.runs().map_err(Error::Input)?.into_iter().enumerate().collect();
         let one = |(at, run): &(usize, Run)| {
-            let vary = if *at > 0 && vary == Vary::IfQuick { Vary::No } else { vary };
+            let vary = vary.at(*at);
             let answer =
                 |source: &Source, watch: &dyn Watch| run.record(source, watch).map(|r| vec![r]).map_err(Error::Input);
             let records = inputs::told(source, vary, watch, &answer);

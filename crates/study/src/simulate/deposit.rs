@@ -153,7 +153,7 @@ pub fn each(
     let transfers: Vec<(usize, Transfer)> = what.each()?.into_iter().enumerate().collect();
     let host = host(&source.unasked())?;
     let one = |(at, transfer): &(usize, Transfer)| {
-        let vary = if *at > 0 && vary == Vary::IfQuick { Vary::No } else { vary };
+        let vary = vary.at(*at);
         let records = inputs::told(source, vary, watch, &|source, watch| Ok(vec![on(source, what, transfer, watch)?]));
         watch.step();
         records

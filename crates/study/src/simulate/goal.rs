@@ -9,7 +9,7 @@ use hotlink_bench::words::Word;
 use hotlink_bench::{Record, Step, distribution};
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, MOST_RANKS, Machine, Missing, Outcome, Schedule, simulate};
-use hotlink_schedule::{Options, Read, check, place, read};
+use hotlink_schedule::{Options, Read, check, read};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
@@ -102,7 +102,7 @@ impl Goal {
         }
         let source = self.machine.is_none().then(|| Source::open(fabric)).transpose()?;
         for (index, work) in self.works(ranks)?.iter().enumerate() {
-            let vary = if index > 0 && vary == Vary::IfQuick { Vary::No } else { vary };
+            let vary = vary.at(index);
             let first = OnceCell::new();
             // Runs that are repeated with other inputs are no further schedules.
             let run = |name: &str, machine: &Machine, watch: &dyn Watch| {
@@ -164,11 +164,7 @@ pub fn with_reading(record: Record, read: &Read, options: &Options, calc_unit: T
 
 /// Operations that can never end, with their place in the file.
 fn sound(file: &str, options: &Options, schedule: &Schedule) -> Result<(), Error> {
-    let place = |op| place(file, options, op);
-    check(schedule).map_err(|stuck| {
-        let stands = stuck.op().and_then(place).unwrap_or_else(|| file.to_owned());
-        input(format!("{stands}: {}", stuck.told(place)))
-    })
+    check(schedule).map_err(|stuck| input(stuck.located(file, options)))
 }
 
 /// The record with what was free, among what was assumed.

@@ -11,7 +11,7 @@ use crate::schedule::recorded;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_schedule::collective::{self as gpus, Algorithm, Home};
-use hotlink_schedule::{Schedule, beside, check, place, read};
+use hotlink_schedule::{Schedule, beside, check, read};
 use hotlink_study::Error;
 
 /// A job on its nodes.
@@ -53,11 +53,7 @@ fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec, nodes: &[u32]) -> Result<
     let options = gpu::options(spec, options).map_err(Error::Input)?;
     let options = gpu::placed(spec, &options, nodes).unwrap_or(options);
     let found = read(path, &options).map_err(|error| plan.wrong(job, "schedule", error.to_string()))?;
-    check(&found.schedule).map_err(|stuck| {
-        let place = |op| place(path, &options, op);
-        let stands = stuck.op().and_then(place).unwrap_or_else(|| path.clone());
-        plan.wrong(job, "schedule", format!("{stands}: {}", stuck.told(place)))
-    })?;
+    check(&found.schedule).map_err(|stuck| plan.wrong(job, "schedule", stuck.located(path, &options)))?;
     let ranks = found.schedule.ranks();
     if job.ranks.is_some_and(|asked| asked != ranks) {
         return Err(plan.wrong(job, "ranks", format!("the schedule has {ranks} ranks: must be the same")));
