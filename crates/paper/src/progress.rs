@@ -200,7 +200,12 @@ impl Task {
     }
 
     fn show(&self) {
-        let (done, elapsed) = (self.done.load(Ordering::Relaxed), self.started.elapsed());
+        if matches!(self.style, Style::Silent) {
+            return;
+        }
+        let elapsed = self.started.elapsed();
+        // The time left rests on every look, also on those that no line shows.
+        let told = self.told(elapsed);
         match &self.style {
             Style::Silent => {}
             Style::Bar(bar) => {
@@ -208,18 +213,15 @@ impl Task {
                     bar.set_draw_target(ProgressDrawTarget::stderr());
                 }
                 bar.set_position((self.so_far() * PARTS).round() as u64);
-                bar.set_prefix(self.told(elapsed));
+                bar.set_prefix(told);
                 bar.tick();
             }
             Style::Lines(due) => {
                 let now = elapsed.as_secs();
                 let at = due.load(Ordering::Relaxed);
-                let mine = now >= at && done < self.total;
+                let mine = now >= at && self.done.load(Ordering::Relaxed) < self.total;
                 if mine && due.compare_exchange(at, now + LINE_EVERY_S, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-                    crate::tell!("hotlink: {}: {}", self.name, self.told(elapsed));
-                } else {
-                    // What the time left is made of is kept between the lines, too.
-                    self.told(elapsed);
+                    crate::tell!("hotlink: {}: {told}", self.name);
                 }
             }
         }
