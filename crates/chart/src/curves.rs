@@ -421,7 +421,11 @@ mod tests {
             let placed = names(&chart.curves, &chart.y, "");
             let high = height(&chart, "");
             // Lines are cut at the frame, which ends before the names begin.
-            prop_assert!(ACROSS.1 + BEYOND < ACROSS.1 + 8.0);
+            let drawn = charted(&chart, "").into_string();
+            for text in drawn.split("<text class=\"name").skip(1) {
+                let across = text.split("x=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+                prop_assert!(across.parse::<f64>().unwrap() > ACROSS.1 + BEYOND, "{text}");
+            }
             for (index, name) in placed.iter().enumerate() {
                 prop_assert!(name.at >= TOP - 1e-9 && name.at + LINE / 2.0 <= high, "{} of {high}", name.at);
                 prop_assert!(index == 0 || name.at - placed[index - 1].at >= LINE - 1e-9);
