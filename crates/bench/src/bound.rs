@@ -136,7 +136,7 @@ pub fn without_misleading(mut record: Record) -> (Record, Option<String>) {
 /// The most that rounding of numbers adds to an efficiency of one.
 const ROUNDING: f64 = 1e-6;
 /// How much better than its bound a simulation may be: it counts packets whole that came in part.
-const OF_PACKETS: f64 = 0.005;
+pub const OF_PACKETS: f64 = 0.005;
 
 /// Marks a record with `impossible: true` if its efficiency exceeds one by more than its interval, and says so in a
 /// sentence. Then either the bound is none, or the measurement is wrong. Records may be measured here or imported.

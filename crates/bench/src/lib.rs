@@ -30,7 +30,7 @@ mod watched;
 pub mod words;
 
 pub use bound::{
-    CopyRate, HAND_OFF_LEAST_US, HAND_OFF_US, NO_EFFICIENCY, copy_bound_mbps, flag_impossible, tightest,
+    CopyRate, HAND_OFF_LEAST_US, HAND_OFF_US, NO_EFFICIENCY, OF_PACKETS, copy_bound_mbps, flag_impossible, tightest,
     without_misleading,
 };
 pub use collective::{Collected, Collective, Start, Which, part};

@@ -1,5 +1,6 @@
-//! What results are held to without a requirement: their own checks, their bounds, and each other. No number here is chosen by
-//! hand. What is compared are intervals, and what a size may take at most follows from what the other sizes take.
+//! What results are held to without a requirement: their own checks, their bounds, and each other. The rules compare
+//! intervals. The most that a size may take follows from the times of the other sizes. Two allowances alone are fixed, and
+//! the page states them: [`ROUNDED`] and [`OF_PACKETS`].
 //!
 //! A message of k n bytes can be sent as k messages of n, and a large one can carry a small one. So T(k n) <= k T(n), and
 //! T(n) <= T(m) for n < m (Träff, Gropp and Thakur, "Self-consistent MPI performance guidelines", 2010).
@@ -8,7 +9,7 @@ use crate::judge::{Finding, Verdict, interval, subject};
 use crate::junit::{Became, Case};
 use crate::quantity::{Between, between, bounded};
 use crate::{scale, series};
-use hotlink_bench::{Record, Which, flag_impossible};
+use hotlink_bench::{OF_PACKETS, Record, Which, flag_impossible};
 use hotlink_results::Results;
 use hotlink_results::compare_runs::{self, QUANTITIES, counted, less_is_better, parameters};
 use hotlink_study::text::figure;
@@ -98,7 +99,11 @@ struct Applied {
 }
 
 const RULES: [Rule; 4] = [
-    ("bound", "No result is better than its bound by more than its interval.", bounds),
+    (
+        "bound",
+        "No result is better than its bound by more than its interval, and an efficiency is the share that value and bound give.",
+        bounds,
+    ),
     (
         "sizes",
         "k messages of n bytes carry one of k n, and a larger message carries a smaller one: no size takes longer than that.",
@@ -201,6 +206,15 @@ fn bounds(all: &[One<'_>]) -> Applied {
 
 /// How far an efficiency may be from its value and bound: Markdown tables round all three.
 const ROUNDED: f64 = 0.02;
+
+/// The numbers in the rules that follow from no result.
+pub(crate) fn allowances() -> String {
+    let (of_packets, rounded) = (figure(100.0 * OF_PACKETS), figure(100.0 * ROUNDED));
+    format!(
+        "Two allowances are fixed: a simulation may be {of_packets} % better than its bound, since it counts whole packets. \
+         An efficiency may be {rounded} % off, since tables round."
+    )
+}
 
 /// What is wrong with a value beside its bound.
 fn beside_bound(record: &Record, said: Option<f64>, shares: &[f64]) -> Vec<(Verdict, String)> {

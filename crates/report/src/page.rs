@@ -1,7 +1,7 @@
 //! The page: verdict, checks, findings, results, their basis, inputs, signatures.
 
 use crate::acceptance::Acceptance;
-use crate::checks::SHOWN;
+use crate::checks::{SHOWN, allowances};
 use crate::judge::{Verdict, interval};
 use crate::quantity::between;
 use crate::{Report, chart, front, machine, matrix, rests, scale, series};
@@ -175,7 +175,7 @@ fn held(report: &Report) -> Markup {
             h2 { "What was checked" }
             div .scroll tabindex="0" role="region" aria-label="checks" {
                 table {
-                    caption { "Rules that results are held to without any requirement. They compare intervals, bounds and other results: no limit in them was chosen by hand." }
+                    caption { "Rules that results are held to without any requirement. They compare intervals, bounds and other results. " (allowances()) }
                     thead { tr { th { "verdict" } th { "check" } th { "what must hold" } th { "results" } } }
                     tbody {
                         @for check in &report.checks {
