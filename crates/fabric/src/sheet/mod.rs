@@ -80,8 +80,12 @@ impl<'a> Sheet<'a> {
     }
 
     pub(super) fn mistake(&self, span: &Range<usize>, key: &str, what: impl Into<String>, allowed: impl Into<String>) {
+        self.push(span, key, Mistake::of_file(&self.file, what, allowed));
+    }
+
+    /// Adds a mistake of the whole file as one of `key` at `span`.
+    fn push(&self, span: &Range<usize>, key: &str, whole: Mistake) {
         let (line, column) = self.lines.place(span);
-        let whole = Mistake::of_file(&self.file, what, allowed);
         self.mistakes.borrow_mut().push(Mistake { line, column, key: key.to_owned(), ..whole });
     }
 
@@ -447,9 +451,9 @@ impl<'s> Table<'s> {
             if !allowed.contains(&name) {
                 let near = nearest(name, allowed.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
                 let what = format!("unknown key{}", near.unwrap_or_default());
-                self.sheet.mistake(&key.span(), &self.dotted(name), what, allowed.join(", "));
-                let mut mistakes = self.sheet.mistakes.borrow_mut();
-                mistakes.iter_mut().last().into_iter().for_each(|last| last.kind = MistakeKind::UnknownKey);
+                let whole = Mistake::of_file(&self.sheet.file, what, allowed.join(", "));
+                let whole = Mistake { kind: MistakeKind::UnknownKey, ..whole };
+                self.sheet.push(&key.span(), &self.dotted(name), whole);
             }
         }
     }

@@ -105,7 +105,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         let mut scheduled = args.network.scheduled(&name, &args.seats, args.calc_unit.into())?;
         if args.file.is_none() {
             if args.write.is_some() {
-                return Err(input("--write: is of --loggp or a fabric calibrated as such, not of packets".to_owned()));
+                return Err(input(
+                    "--write: works with --loggp or a fabric calibrated for LogGP, not with packets".to_owned(),
+                ));
             }
             let ranks = args.ranks.as_ref().map(Counts::to_u32).transpose().map_err(input)?.unwrap_or_default();
             let of = |ranks: u32| Recorded { steps: args.generate.clone(), repeat: args.repeat, ranks };
