@@ -68,6 +68,11 @@ impl Record {
     pub fn explained(self, bound: &Bound) -> Record {
         self.with("limiting_resource", bound.resource.as_str()).with("bound_is", bound.is)
     }
+    /// How its bound comes about, where that differs from run to run.
+    #[must_use]
+    pub fn explained_by(self, is: &str) -> Record {
+        self.with("bound_is", is)
+    }
     /// Assumptions of its bound, after how it comes about.
     #[must_use]
     pub fn assuming(self, assumed: Option<String>) -> Record {

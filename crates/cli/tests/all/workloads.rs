@@ -42,7 +42,7 @@ fn a_goal_schedule_runs_by_packets_and_by_loggp_and_in_every_form() {
         &[
             ("simulate goal trace.goal --fabric ib-ndr-fat-tree2 --method loggp", "loggp_latency is missing"),
             ("simulate goal trace.goal --loggp L=1us,o=0,g=0,G=0 --overhead 1us", "are of packets"),
-            ("simulate goal --generate barrier:tree --ranks 4 --fabric ib-qdr --write a.goal", "not of packets"),
+            ("simulate goal --generate barrier:tree --ranks 4 --fabric ib-qdr --write a.goal", "not with packets"),
             ("simulate schedule nothing --fabric ib-qdr", "nothing: cannot be read"),
             ("simulate schedule trace.goal --fabric ib-qdr --overhead 5", "must be a time from 0 to 1s"),
             (

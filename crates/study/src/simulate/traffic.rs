@@ -108,16 +108,18 @@ pub(super) fn run(
     if let Some(source) = &law.source {
         record.set("sizes_source", source.as_str());
     }
-    let mut record = record
+    let record = record
         .with("traffic", offered.pattern.as_str())
         .with("load", offered.load)
         .with("offered_per_node_MBps", mbps)
         .with("bandwidth_per_node_MBps", accepted)
         .with("fair_bandwidth_per_node_MBps", fair)
         .bounded("bound_bandwidth_per_node_MBps", bound, accepted / bound);
-    if is_drawn {
-        record.set("bound_is", "of the messages that this run drew: more arrived than the pattern allows");
-    }
+    let record = if is_drawn {
+        record.explained_by("of the messages that this run drew: more arrived than the pattern allows")
+    } else {
+        record
+    };
     let record = with_injection(record, accepted, cell.injection_mbps(plan, bounds));
     let record = measured.told(record, run.stats.lost_messages, &open);
     // Against a message that nothing holds back.
