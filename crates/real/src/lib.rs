@@ -15,6 +15,7 @@
 //! milliseconds when one of them dies. All shared state is in memory files without a name, so nothing is left behind
 //! however a job ends.
 
+mod assist;
 mod board;
 mod clock;
 mod combine;
@@ -46,6 +47,7 @@ mod via;
 
 use hotlink_seats::sys;
 
+pub use assist::{Assists, Combine, How};
 pub use copy::STREAM_BYTES;
 pub use copying::{COPY_VARIABLE, Chosen, Sample, copy_named, copying, use_copy};
 pub use crew::{join, listening, stuck};

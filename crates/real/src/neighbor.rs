@@ -1,6 +1,8 @@
-//! Another process of this machine, whose memory this one reads and writes without its help, by the system's copy.
+//! Another process of this machine, whose memory this one reads and writes: with its help while it polls
+//! ([`crate::assist`]), else by the system's copy.
 #![allow(unsafe_code)]
 
+use crate::assist::{Assists, How, Work};
 use crate::sys::{self, Way};
 use std::sync::OnceLock;
 
@@ -8,7 +10,12 @@ use std::sync::OnceLock;
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbor {
     pid: i32,
+    /// Where it may be asked, and its place there.
+    helps: Option<(Assists, u32)>,
 }
+
+/// Reads of another's memory of which the quickest is taken for its time: the first ones find nothing in the caches.
+const READS: usize = 8;
 
 /// A number that no other process of this machine has at the same place.
 fn mark() -> &'static i64 {
@@ -23,14 +30,22 @@ impl Neighbor {
     }
     /// The process of a card.
     pub fn of(card: [i64; 3]) -> Neighbor {
-        Neighbor { pid: card[0] as i32 }
+        Neighbor { pid: card[0] as i32, helps: None }
+    }
+    /// The same, which may be asked for help as process `place` of those.
+    pub fn helping(self, assists: Assists, place: u32) -> Neighbor {
+        Neighbor { helps: Some((assists, place)), ..self }
     }
     /// Whether the system lets this process reach the one of a card. The number may mean another process here: the mark
     /// is read.
-    pub fn reaches([pid, at, mark]: [i64; 3]) -> bool {
-        let mut read = [0; 8];
-        let may = sys::can_copy_between_processes() && Neighbor::of([pid, at, mark]).read(at as u64, &mut read);
-        may && i64::from_ne_bytes(read) == mark
+    /// Gives how long such a read takes, in nanoseconds.
+    pub fn reaches([pid, at, mark]: [i64; 3]) -> Option<u64> {
+        let read = || {
+            let (mut read, begin) = ([0; 8], sys::monotonic_ns());
+            let is_there = Neighbor::of([pid, at, mark]).read(at as u64, &mut read);
+            (is_there && i64::from_ne_bytes(read) == mark).then(|| sys::monotonic_ns() - begin)
+        };
+        sys::can_copy_between_processes().then(|| (0..READS).map(|_| read()).min())??
     }
     /// Reads its memory; whether all of it is there.
     pub fn read(&self, at: u64, into: &mut [u8]) -> bool {
@@ -41,7 +56,34 @@ impl Neighbor {
     ///
     /// # Safety
     /// This process may read `bytes` at `here`, or write them. The other process meant its own for that.
+    #[inline]
     pub unsafe fn moves(&self, here: u64, there: u64, bytes: u64, out: bool) -> bool {
+        let work =
+            Work { at: there, bytes: bytes as usize, how: How::Leave, from: std::ptr::null(), into: here as *mut u8 };
+        let put = Work { how: How::Replace, from: here as *const u8, into: std::ptr::null_mut(), ..work };
+        // SAFETY: as the caller promises.
+        unsafe { self.helped(if out { &put } else { &work }) || self.copies(here, there, bytes, out) }
+    }
+    /// Has the other process combine `from` with as many bytes of its memory, which `into` gets as they were; whether it did.
+    ///
+    /// # Safety
+    /// The other process meant its own for that. `from` may be null, if nothing is done there, and `into` if it is not wanted;
+    /// else they are valid for `bytes`, and this process leaves the first alone meanwhile.
+    pub unsafe fn combines(&self, there: u64, bytes: usize, how: How, from: *const u8, into: *mut u8) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe { self.helped(&Work { at: there, bytes, how, from, into }) }
+    }
+    #[inline]
+    unsafe fn helped(&self, work: &Work) -> bool {
+        let lives = || {
+            let mut byte = 0u8;
+            // SAFETY: the byte is this function's.
+            unsafe { self.copies(&raw mut byte as u64, work.at, 1, false) }
+        };
+        // SAFETY: as the caller promises.
+        self.helps.is_some_and(|(assists, place)| unsafe { assists.ask(place, work, lives) })
+    }
+    unsafe fn copies(&self, here: u64, there: u64, bytes: u64, out: bool) -> bool {
         let (way, mut done) = (if out { Way::Write } else { Way::Read }, 0);
         while done < bytes {
             let (local, remote) = ([(here + done, bytes - done)], [(there + done, bytes - done)]);
@@ -63,10 +105,11 @@ mod tests {
     fn a_process_is_known_by_its_mark() {
         let card = Neighbor::card();
         if !sys::can_copy_between_processes() {
-            return assert!(!Neighbor::reaches(card));
+            return assert_eq!(Neighbor::reaches(card), None);
         }
-        assert!(Neighbor::reaches(card) && !Neighbor::reaches([card[0], card[1], card[2] ^ 1]), "another's mark");
-        assert!(!Neighbor::reaches([card[0], 8, card[2]]), "no memory is there");
+        assert!(Neighbor::reaches(card).is_some());
+        assert_eq!(Neighbor::reaches([card[0], card[1], card[2] ^ 1]), None, "another's mark");
+        assert_eq!(Neighbor::reaches([card[0], 8, card[2]]), None, "no memory is there");
         let own = Neighbor::of(card);
         let (from, mut into, mut word) = (*b"neighbor", [0u8; 8], [0; 8]);
         let (start, place) = (from.as_ptr() as u64, into.as_mut_ptr() as u64);

@@ -1,6 +1,7 @@
 //! A rank's seat: its port for as long as the process wants it, of whichever kind the job needs. Drivers run one program
 //! and take the port back; a library whose calls come one at a time keeps a [`Seat`].
 
+use crate::assist::Assists;
 use crate::mixed::MixedPort;
 use crate::ranks::Doors;
 use crate::shm::ShmPort;
@@ -41,6 +42,15 @@ impl Seat {
             Seat::Tcp(port) => Some(port.rank()),
             Seat::Mixed(port) => Some(port.host()),
             Seat::Fabric(_) => None,
+        }
+    }
+    /// From now on, or no more, this process does what others ask of it there while it waits in a call.
+    pub fn assist(&mut self, on: bool, there: Assists) {
+        match self {
+            Seat::Shm(port) => port.assist(on, there),
+            Seat::Mixed(port) => port.shm_mut().assist(on, there),
+            // Those share no memory.
+            Seat::Tcp(_) | Seat::Fabric(_) => {}
         }
     }
     /// Everything of this process that goes on has nothing to do: a simulation goes on until that changes. Real time does

@@ -188,18 +188,24 @@ impl Builtin {
     /// take these, and nothing was done.
     pub fn combine(self, datatype: &Datatype, into: &mut [u8], other: &[u8]) -> bool {
         match self {
-            Builtin::Nothing => return true,
-            Builtin::Replace => {
-                into.copy_from_slice(other);
-                return true;
-            }
+            // Any bytes do.
+            Builtin::Nothing | Builtin::Replace => return self.combine_basic(Basic::Byte, into, other),
             Builtin::MinLoc | Builtin::MaxLoc => {
                 let Some(pair) = datatype.value_index() else { return false };
                 return located(self == Builtin::MinLoc, pair, datatype.size() as usize, into, other);
             }
             _ => {}
         }
-        datatype.basic().is_some_and(|basic| self.basic(basic, into, other))
+        datatype.basic().is_some_and(|basic| self.combine_basic(basic, into, other))
+    }
+    /// The same for numbers of a basic type.
+    pub fn combine_basic(self, basic: Basic, into: &mut [u8], other: &[u8]) -> bool {
+        match self {
+            Builtin::Nothing => return true,
+            Builtin::Replace => into.copy_from_slice(other),
+            _ => return self.basic(basic, into, other),
+        }
+        true
     }
     fn basic(self, basic: Basic, into: &mut [u8], other: &[u8]) -> bool {
         let bits = matches!(self, Builtin::BitAnd | Builtin::BitOr | Builtin::BitXor);

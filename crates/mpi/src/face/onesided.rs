@@ -88,11 +88,12 @@ fn at_once<T>(
     p: &Process,
     (start, win): (Start, Handle),
     (rank, disp, count, datatype): There,
-    work: impl FnOnce(&Datatype, Basic, &Place) -> Option<T>,
+    work: impl FnOnce(&Datatype, Basic, &Place<'_>) -> Option<T>,
 ) -> Option<T> {
     p.world().ok().filter(|_| count == 1)?;
     let of = &p.types.predefined(datatype)?.datatype;
-    let place = p.windows.look(win)?.row(rank, start.is_now(), disp, of.size() as i64)?;
+    let window = p.windows.look(win)?;
+    let place = window.row(rank, start.is_now(), disp, of.size() as i64)?;
     work(of, of.basic()?, &place)
 }
 
@@ -106,7 +107,7 @@ fn loaded<W: Word>(from: Address) -> Option<W> {
 /// take it or it takes another route. Where `more` is given, the change adds that.
 #[inline(always)]
 fn changes<W: Word>(
-    place: &Place,
+    place: &Place<'_>,
     result: Option<Address>,
     more: Option<W>,
     change: impl Fn(&mut W) -> bool,
@@ -138,17 +139,20 @@ fn changes<W: Word>(
 
 /// Combines a word of the program with one of a window, which `into` gets as it was.
 fn combined<W: Word>(
-    place: &Place,
+    place: &Place<'_>,
     (from, into): (Address, Option<Address>),
     op: Builtin,
     (of, basic): (&Datatype, Basic),
 ) -> Option<()> {
+    if place.of.is_some() {
+        return None;
+    }
     let data = if op == Builtin::Nothing { W::default() } else { loaded(from)? };
     let more = (op == Builtin::Sum && basic.class() == Class::Integer).then_some(data);
     changes(place, into, more, |word: &mut W| op.combine(of, word.as_mut(), data.as_ref()))
 }
 
-/// The same of several numbers, with a result that says as much. It is no part of the short call, which would be longer.
+/// The same of several numbers, or of a neighbor's, with a result that says as much. It is no part of the short call, which would be longer.
 #[inline(never)]
 fn combined_row(
     p: &Process,
@@ -157,7 +161,7 @@ fn combined_row(
     (op, win, start): (Handle, Handle, Start),
 ) -> Option<()> {
     let (op, of, window) = (reduction::builtin(op)?, &p.types.predefined(datatype)?.datatype, p.window(win).ok()?);
-    let bytes = (of.size() as i64).checked_mul(count).filter(|_| of.basic().is_some())?;
+    let (basic, bytes) = (of.basic()?, (of.size() as i64).checked_mul(count)?);
     let place = window.row(rank, start.is_now(), disp, bytes)?;
     let (bytes, has_data) = (bytes as usize, op != Builtin::Nothing);
     let is_apart = place.of.is_some() || from.0 >= place.at.0 + bytes || place.at.0 >= from.0 + bytes;
@@ -172,6 +176,9 @@ fn combined_row(
             if has_data {
                 memory::alter(place.at, from, bytes, |now, data| op.combine(of, now, data));
             }
+            return Some(());
+        }
+        if memory::combines(place.of?, (from, into), (place.at, bytes), (op, basic)) {
             return Some(());
         }
         let mut now = vec![0; bytes];
@@ -201,25 +208,22 @@ fn combines_at_once(
         return false;
     }
     let words = (from, result.map(|result| result.0));
-    if there.2 > 1 {
-        return combined_row(p, words, there, (op, win, start)).is_some();
-    }
-    let op = reduction::builtin(op);
-    let combine = |of: &Datatype, basic, place: &Place| match of.size() {
-        8 => combined::<[u8; 8]>(place, words, op?, (of, basic)),
-        4 => combined::<[u8; 4]>(place, words, op?, (of, basic)),
-        2 => combined::<[u8; 2]>(place, words, op?, (of, basic)),
-        1 => combined::<[u8; 1]>(place, words, op?, (of, basic)),
+    let builtin = reduction::builtin(op);
+    let combine = |of: &Datatype, basic, place: &Place<'_>| match of.size() {
+        8 => combined::<[u8; 8]>(place, words, builtin?, (of, basic)),
+        4 => combined::<[u8; 4]>(place, words, builtin?, (of, basic)),
+        2 => combined::<[u8; 2]>(place, words, builtin?, (of, basic)),
+        1 => combined::<[u8; 1]>(place, words, builtin?, (of, basic)),
         _ => None,
     };
-    at_once(p, (start, win), there, combine).is_some()
+    at_once(p, (start, win), there, combine).is_some() || combined_row(p, words, there, (op, win, start)).is_some()
 }
 
 /// Moves the program's elements out to the target's, or in from there.
 #[inline(always)]
 fn moves(p: &Process, start: Start, (at, count, datatype): Here, there: There, win: Handle, out: bool) -> Done {
     let is_word = matches!(start, Start::Blocking(_)) && (count, datatype) == (1, there.3) && !is_mark(at.0);
-    let move_it = |of: &Datatype, _, place: &Place| {
+    let move_it = |of: &Datatype, _, place: &Place<'_>| {
         let (from, to) = if out { (at, place.at) } else { (place.at, at) };
         (of.size() == 8 && place.of.is_none()).then(|| memory::copy::<[u8; 8]>(from, to))
     };
@@ -384,7 +388,7 @@ pub(crate) fn compare_and_swap(
     target_disp: i64,
     win: Handle,
 ) -> Done {
-    fn swapped<W: Word>(place: &Place, [new, old, into]: [Address; 3]) -> Option<()> {
+    fn swapped<W: Word>(place: &Place<'_>, [new, old, into]: [Address; 3]) -> Option<()> {
         let (new, old): (W, W) = (loaded(new)?, loaded(old)?);
         changes(place, Some(into), None, |word| {
             *word = if *word == old { new } else { *word };

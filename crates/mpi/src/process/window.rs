@@ -19,7 +19,7 @@ use crate::process::service::{Ask, Kind, Service, UNHEARD};
 use crate::process::{Process, World};
 use hotlink_message::Request;
 use hotlink_port::{Attachment, Memory, yield_once};
-use hotlink_real::{Latch, Latches, Neighbor};
+use hotlink_real::{Assists, Latch, Latches, Neighbor};
 use hotlink_standard::constants as c;
 use hotlink_standard::{Builtin, Datatype};
 use std::cell::{Cell, RefCell};
@@ -61,6 +61,8 @@ pub(crate) struct Shared {
     pub(crate) parts: Vec<(Address, i64, i64)>,
     /// The ranks' processes, where the parts are their own memory; none where all are mapped here.
     pub(crate) neighbors: Vec<Neighbor>,
+    /// Where they ask each other for help, then.
+    pub(crate) assists: Option<Assists>,
     /// A latch for each rank's part.
     pub(crate) latches: Latches,
     pub(crate) memory: Option<Memory>,
@@ -68,9 +70,9 @@ pub(crate) struct Shared {
 }
 
 /// Where something in a window is, whose memory that is, if it is not mapped here, and what orders changes of it.
-pub(crate) struct Place {
+pub(crate) struct Place<'a> {
     pub(crate) at: Address,
-    pub(crate) of: Option<Neighbor>,
+    pub(crate) of: Option<&'a Neighbor>,
     pub(crate) latch: Latch,
 }
 
@@ -168,13 +170,13 @@ impl Window {
     }
     /// The process of a rank's part, if the part is not mapped here.
     #[inline(always)]
-    fn neighbor(&self, of: u32) -> Option<Neighbor> {
-        self.made.shared.as_ref()?.neighbors.get(of as usize).copied().filter(|_| of != self.comm.rank)
+    fn neighbor(&self, of: u32) -> Option<&Neighbor> {
+        self.made.shared.as_ref()?.neighbors.get(of as usize).filter(|_| of != self.comm.rank)
     }
     /// The place of `bytes` in a rank's part, where ranks share the window's memory or reach each other's. `None`: a
     /// mistake, or it takes another route.
     #[inline(always)]
-    pub(crate) fn row(&self, rank: c_int, locked: bool, disp: i64, bytes: i64) -> Option<Place> {
+    pub(crate) fn row(&self, rank: c_int, locked: bool, disp: i64, bytes: i64) -> Option<Place<'_>> {
         let shared = self.made.shared.as_ref().filter(|_| !self.is_dynamic())?;
         let &(base, size, unit) = shared.parts.get(rank as usize)?;
         let at = disp.checked_mul(unit).filter(|&at| at >= 0 && at.saturating_add(bytes) <= size)?;

@@ -10,6 +10,7 @@ use super::reduce::Reductions;
 use super::ring::{INLINE, Receiver, Seen, Sender, Stamp};
 use super::scatter::Scatters;
 use super::world::{Member, World, state};
+use crate::assist::Assists;
 use crate::copy;
 use crate::idle::Idler;
 use crate::store::{Lend, Store};
@@ -76,6 +77,8 @@ pub struct ShmPort {
     barriers: Barriers,
     reductions: Reductions,
     idler: Idler,
+    /// Where other processes ask this one for short copies.
+    assists: Vec<Assists>,
     /// The rank to which it last sent a short message.
     asked: usize,
 }
@@ -110,6 +113,7 @@ impl ShmPort {
             barriers: Barriers::new(world, rank),
             reductions: Reductions::new(world, rank),
             idler: Idler::new(world.crowded).sharing(world.here).telling(world.account(rank)),
+            assists: Vec::new(),
             asked: 0,
             world: world.clone(),
         }
@@ -132,6 +136,14 @@ impl ShmPort {
     /// Something has happened on another route.
     pub(crate) fn stir(&mut self) {
         self.idler.reset();
+    }
+    /// From now on, or no more, does what processes ask of it there while it waits. Where ranks share cores, the one that asks
+    /// may need this one's: then it does not.
+    pub(crate) fn assist(&mut self, on: bool, there: Assists) {
+        self.assists.retain(|other| *other != there);
+        if on && !self.idler.is_crowded() {
+            self.assists.push(there);
+        }
     }
     #[cfg(test)]
     pub(crate) fn is_crowded(&self) -> bool {
@@ -468,6 +480,11 @@ impl Port for ShmPort {
     }
     #[inline]
     fn idle(&mut self, until: Time) {
+        for there in &self.assists {
+            if there.serve() {
+                self.idler.reset();
+            }
+        }
         if self.events.is_empty() && self.idler.rest(until) {
             self.notice_deaths();
             if self.barriers.is_cut_off() {
