@@ -209,29 +209,24 @@ pub(crate) fn combines(
     (there, bytes): (Address, usize),
     (op, basic): (Builtin, Basic),
 ) -> bool {
-    let numbers = (Builtin::ALL.iter().position(|&one| one == op), Basic::ALL.iter().position(|&one| one == basic));
-    let (Some(operator), Some(element)) = numbers else { return false };
-    let (how, from) = match op {
-        Builtin::Nothing => (How::Leave, Address(0)),
-        _ => (How::Combine((operator << 16 | element) as u32), from),
-    };
+    let how = if op == Builtin::Nothing { Some(How::Leave) } else { op.numbered(basic).map(How::Combine) };
     let into = into.map_or(0, |into| into.0) as *mut u8;
     // SAFETY: the program gave `bytes` here to the call, and there to the window.
-    unsafe { of.combines(there.0 as u64, bytes, how, from.0 as *const u8, into) }
+    how.is_some_and(|how| unsafe { of.combines(there.0 as u64, bytes, how, from.0 as *const u8, into) })
 }
 
-/// What the neighbor does for that.
-fn combine(numbers: u32, now: &mut [u8], data: &[u8]) {
-    let (operator, element) = (numbers >> 16, numbers & 0xffff);
-    if let (Some(op), Some(&basic)) = (Builtin::ALL.get(operator as usize), Basic::ALL.get(element as usize)) {
-        op.combine_basic(basic, now, data);
-    }
+/// Replaces a number of a neighbor's part by a new one, if it is as expected; `into` gets it as it was.
+pub(crate) fn swaps(of: &Neighbor, there: Address, [new, expected, into]: [Address; 3], bytes: u64) -> Option<()> {
+    let mut now = vec![0; bytes as usize];
+    look_at(Some(of), there, &mut now)?;
+    write(into, &now);
+    if now == read(expected, bytes) { write_at(Some(of), there, &read(new, bytes)) } else { Some(()) }
 }
 
 /// Where rank `own` of `all` asks others for help in a window, and is asked. The system's copy takes `limit_ns`.
 pub(crate) fn assists(at: Address, ranks: (u32, u32), limit_ns: u64) -> Assists {
     // SAFETY: as for `latches`, and windows are their ranks' to write.
-    unsafe { Assists::at(at.0 as *mut u8, ranks, limit_ns, combine) }
+    unsafe { Assists::at(at.0 as *mut u8, ranks, limit_ns, Builtin::combine_numbered) }
 }
 
 /// Moves elements of the program's memory to a row of bytes, or from there.

@@ -1,7 +1,6 @@
 //! A rank's seat: its port for as long as the process wants it, of whichever kind the job needs. Drivers run one program
 //! and take the port back; a library whose calls come one at a time keeps a [`Seat`].
 
-use crate::assist::Assists;
 use crate::mixed::MixedPort;
 use crate::ranks::Doors;
 use crate::shm::ShmPort;
@@ -13,7 +12,7 @@ use hotlink_port::{
     Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Operation, Port, Posted, Rank,
     Refusal, Span, Work,
 };
-use hotlink_seats::{Door, Entry, Waits};
+use hotlink_seats::{Assists, Door, Entry, Waits};
 use std::io;
 use std::sync::Arc;
 

@@ -82,18 +82,17 @@ fn done(p: &Process, start: Start) -> Done {
     give(p, start, Work::Over(Ended::well(Status::EMPTY)))
 }
 
-/// Applies `work` to a word of memory that ranks share. `None`: this is no such call, or a wrong one.
+/// Applies `work` to a word of memory that this rank reaches. `None`: this is no such call, or a wrong one.
 #[inline(always)]
 fn at_once<T>(
     p: &Process,
     (start, win): (Start, Handle),
     (rank, disp, count, datatype): There,
-    work: impl FnOnce(&Datatype, Basic, &Place<'_>) -> Option<T>,
+    work: impl FnOnce(&Datatype, Basic, &Place) -> Option<T>,
 ) -> Option<T> {
     p.world().ok().filter(|_| count == 1)?;
     let of = &p.types.predefined(datatype)?.datatype;
-    let window = p.windows.look(win)?;
-    let place = window.row(rank, start.is_now(), disp, of.size() as i64)?;
+    let place = p.windows.look(win)?.row(rank, start.is_now(), disp, of.size() as i64)?;
     work(of, of.basic()?, &place)
 }
 
@@ -107,7 +106,7 @@ fn loaded<W: Word>(from: Address) -> Option<W> {
 /// take it or it takes another route. Where `more` is given, the change adds that.
 #[inline(always)]
 fn changes<W: Word>(
-    place: &Place<'_>,
+    place: &Place,
     result: Option<Address>,
     more: Option<W>,
     change: impl Fn(&mut W) -> bool,
@@ -125,10 +124,10 @@ fn changes<W: Word>(
     let old = match memory::change((place.at, &place.latch), more, &mut other) {
         Some(old) => old,
         None => place.latch.alone(|| {
-            let mut old = W::default();
-            memory::look_at(place.of, place.at, old.as_mut())?;
-            other(old).map_or(Some(()), |new| memory::write_at(place.of, place.at, new.as_ref())).map(|()| old)
-        })?,
+            let old = memory::load(place.at);
+            other(old).into_iter().for_each(|new| memory::write(place.at, new.as_ref()));
+            old
+        }),
     };
     if !differs {
         hotlink_real::looked();
@@ -139,14 +138,11 @@ fn changes<W: Word>(
 
 /// Combines a word of the program with one of a window, which `into` gets as it was.
 fn combined<W: Word>(
-    place: &Place<'_>,
+    place: &Place,
     (from, into): (Address, Option<Address>),
     op: Builtin,
     (of, basic): (&Datatype, Basic),
 ) -> Option<()> {
-    if place.of.is_some() {
-        return None;
-    }
     let data = if op == Builtin::Nothing { W::default() } else { loaded(from)? };
     let more = (op == Builtin::Sum && basic.class() == Class::Integer).then_some(data);
     changes(place, into, more, |word: &mut W| op.combine(of, word.as_mut(), data.as_ref()))
@@ -164,31 +160,32 @@ fn combined_row(
     let (basic, bytes) = (of.basic()?, (of.size() as i64).checked_mul(count)?);
     let place = window.row(rank, start.is_now(), disp, bytes)?;
     let (bytes, has_data) = (bytes as usize, op != Builtin::Nothing);
-    let is_apart = place.of.is_some() || from.0 >= place.at.0 + bytes || place.at.0 >= from.0 + bytes;
+    let neighbor = window.neighbor(rank as u32);
+    let is_apart = place.is_far || from.0 >= place.at.0 + bytes || place.at.0 >= from.0 + bytes;
     let is_there = !has_data || (!is_mark(from.0) && is_apart);
     if !is_there || into.is_some_and(|at| is_mark(at.0)) || !op.takes(of) {
         return None;
     }
     place.latch.alone(|| {
-        if place.of.is_none() {
+        let Some(other) = neighbor else {
             // Where they are.
             into.into_iter().for_each(|into| memory::carry(into, count as u64, of, place.at, false));
             if has_data {
                 memory::alter(place.at, from, bytes, |now, data| op.combine(of, now, data));
             }
             return Some(());
-        }
-        if memory::combines(place.of?, (from, into), (place.at, bytes), (op, basic)) {
+        };
+        if memory::combines(other, (from, into), (place.at, bytes), (op, basic)) {
             return Some(());
         }
         let mut now = vec![0; bytes];
-        memory::look_at(place.of, place.at, &mut now)?;
+        memory::look_at(neighbor, place.at, &mut now)?;
         into.into_iter().for_each(|into| memory::write(into, &now));
         if !has_data {
             return Some(());
         }
         op.combine(of, &mut now, &memory::read(from, bytes as u64));
-        memory::write_at(place.of, place.at, &now)
+        memory::write_at(neighbor, place.at, &now)
     })
 }
 
@@ -208,24 +205,29 @@ fn combines_at_once(
         return false;
     }
     let words = (from, result.map(|result| result.0));
-    let builtin = reduction::builtin(op);
-    let combine = |of: &Datatype, basic, place: &Place<'_>| match of.size() {
-        8 => combined::<[u8; 8]>(place, words, builtin?, (of, basic)),
-        4 => combined::<[u8; 4]>(place, words, builtin?, (of, basic)),
-        2 => combined::<[u8; 2]>(place, words, builtin?, (of, basic)),
-        1 => combined::<[u8; 1]>(place, words, builtin?, (of, basic)),
+    let row = || combined_row(p, words, there, (op, win, start));
+    if there.2 > 1 {
+        return row().is_some();
+    }
+    let op = reduction::builtin(op);
+    let combine = |of: &Datatype, basic, place: &Place| match of.size() {
+        _ if place.is_far => row(),
+        8 => combined::<[u8; 8]>(place, words, op?, (of, basic)),
+        4 => combined::<[u8; 4]>(place, words, op?, (of, basic)),
+        2 => combined::<[u8; 2]>(place, words, op?, (of, basic)),
+        1 => combined::<[u8; 1]>(place, words, op?, (of, basic)),
         _ => None,
     };
-    at_once(p, (start, win), there, combine).is_some() || combined_row(p, words, there, (op, win, start)).is_some()
+    at_once(p, (start, win), there, combine).is_some()
 }
 
 /// Moves the program's elements out to the target's, or in from there.
 #[inline(always)]
 fn moves(p: &Process, start: Start, (at, count, datatype): Here, there: There, win: Handle, out: bool) -> Done {
     let is_word = matches!(start, Start::Blocking(_)) && (count, datatype) == (1, there.3) && !is_mark(at.0);
-    let move_it = |of: &Datatype, _, place: &Place<'_>| {
+    let move_it = |of: &Datatype, _, place: &Place| {
         let (from, to) = if out { (at, place.at) } else { (place.at, at) };
-        (of.size() == 8 && place.of.is_none()).then(|| memory::copy::<[u8; 8]>(from, to))
+        (of.size() == 8 && !place.is_far).then(|| memory::copy::<[u8; 8]>(from, to))
     };
     if is_word && at_once(p, (start, win), there, move_it).is_some() {
         return Ok(());
@@ -388,7 +390,7 @@ pub(crate) fn compare_and_swap(
     target_disp: i64,
     win: Handle,
 ) -> Done {
-    fn swapped<W: Word>(place: &Place<'_>, [new, old, into]: [Address; 3]) -> Option<()> {
+    fn swapped<W: Word>(place: &Place, [new, old, into]: [Address; 3]) -> Option<()> {
         let (new, old): (W, W) = (loaded(new)?, loaded(old)?);
         changes(place, Some(into), None, |word| {
             *word = if *word == old { new } else { *word };
@@ -399,7 +401,12 @@ pub(crate) fn compare_and_swap(
     let words = [origin_addr, compare_addr, result_addr];
     let (there, start) = ((target_rank, target_disp, 1, datatype), Start::Blocking(Out::nowhere()));
     let quick = at_once(p, (start, win), there, |of, basic, place| match of.size() {
-        _ if !is_whole(basic) => None,
+        _ if !is_whole(basic) || (place.is_far && words.iter().any(|at| is_mark(at.0))) => None,
+        _ if place.is_far => {
+            let window = p.window(win).ok()?;
+            let other = window.neighbor(target_rank as u32)?;
+            place.latch.alone(|| memory::swaps(other, place.at, words, of.size()))
+        }
         8 => swapped::<[u8; 8]>(place, words),
         4 => swapped::<[u8; 4]>(place, words),
         2 => swapped::<[u8; 2]>(place, words),

@@ -69,10 +69,10 @@ pub(crate) struct Shared {
     pub(crate) attachment: Option<Attachment>,
 }
 
-/// Where something in a window is, whose memory that is, if it is not mapped here, and what orders changes of it.
-pub(crate) struct Place<'a> {
+/// Where something in a window is, whether that is the memory of another process, and what orders changes of it.
+pub(crate) struct Place {
     pub(crate) at: Address,
-    pub(crate) of: Option<&'a Neighbor>,
+    pub(crate) is_far: bool,
     pub(crate) latch: Latch,
 }
 
@@ -170,13 +170,13 @@ impl Window {
     }
     /// The process of a rank's part, if the part is not mapped here.
     #[inline(always)]
-    fn neighbor(&self, of: u32) -> Option<&Neighbor> {
+    pub(crate) fn neighbor(&self, of: u32) -> Option<&Neighbor> {
         self.made.shared.as_ref()?.neighbors.get(of as usize).filter(|_| of != self.comm.rank)
     }
     /// The place of `bytes` in a rank's part, where ranks share the window's memory or reach each other's. `None`: a
     /// mistake, or it takes another route.
     #[inline(always)]
-    pub(crate) fn row(&self, rank: c_int, locked: bool, disp: i64, bytes: i64) -> Option<Place<'_>> {
+    pub(crate) fn row(&self, rank: c_int, locked: bool, disp: i64, bytes: i64) -> Option<Place> {
         let shared = self.made.shared.as_ref().filter(|_| !self.is_dynamic())?;
         let &(base, size, unit) = shared.parts.get(rank as usize)?;
         let at = disp.checked_mul(unit).filter(|&at| at >= 0 && at.saturating_add(bytes) <= size)?;
@@ -185,7 +185,7 @@ impl Window {
         if !self.may_reach(rank, locked) {
             return None;
         }
-        Some(Place { at: base.plus(at), of: self.neighbor(rank), latch: shared.latches.of(rank) })
+        Some(Place { at: base.plus(at), is_far: self.neighbor(rank).is_some(), latch: shared.latches.of(rank) })
     }
     /// Moves a buffer to one block of a part that this rank reaches, or from there, if no packing is needed; whether it did.
     pub(crate) fn moves(&self, aim: &Aim, buffer: &Buffer, out: bool) -> bool {

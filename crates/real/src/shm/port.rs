@@ -10,7 +10,6 @@ use super::reduce::Reductions;
 use super::ring::{INLINE, Receiver, Seen, Sender, Stamp};
 use super::scatter::Scatters;
 use super::world::{Member, World, state};
-use crate::assist::Assists;
 use crate::copy;
 use crate::idle::Idler;
 use crate::store::{Lend, Store};
@@ -20,6 +19,7 @@ use hotlink_port::{
     Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Operation,
     Payload, Port, Posted, Rank, ReductionLimits, Refusal, RegistrationLimits, RemoteSpan, Share, Span, Token, Work,
 };
+use hotlink_seats::Assists;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::{Acquire, Release};

@@ -18,7 +18,7 @@
 //! first withdraws it, then looks at the note. So one of them sees what the other did, or both do: then the one that asked
 //! waits for the reply, or for the note that the request was dropped.
 //!
-//! Nothing here orders work at one place by several processes. Those who combine hold the place's [`crate::Latch`] meanwhile,
+//! Nothing here orders work at one place by several processes. Those who combine hold a latch (`hotlink_real::Latch`) meanwhile,
 //! as for the system's copy.
 #![allow(unsafe_code)]
 
@@ -33,9 +33,11 @@ const OPEN: u64 = 1;
 const CLAIMED: u64 = 2;
 const POSTED: u64 = 3;
 
-/// Bytes that a request takes at most. Up to there it is quicker than the system's copy, also where cores are far apart: see
-/// `docs/reports/2026-11-27-mpi-speed.md`.
-const MOST: usize = 1024;
+/// Bytes of a copy up to which a request is no slower than the system's copy, also between far cores: an assumption, from
+/// measurements in `docs/reports/2026-11-27-mpi-speed.md`.
+const COPIED: usize = 4096;
+/// Without a request, combining takes two of the system's copies.
+const MOST: usize = 2 * COPIED;
 /// Polls between looks at the clock, which takes as long as some polls.
 const TRIES: u32 = 16;
 /// Polls for a reply that is being written before the core is given to others.
@@ -234,7 +236,8 @@ impl Assists {
     /// overlap.
     pub(crate) unsafe fn ask(&self, of: u32, work: &Work, lives: impl Fn() -> bool) -> bool {
         let slot = self.slot(of);
-        if work.bytes == 0 || work.bytes > MOST {
+        let most = if matches!(work.how, How::Combine(_)) { MOST } else { COPIED };
+        if work.bytes == 0 || work.bytes > most {
             return false;
         }
         let Some(turn) = self.claim(slot) else { return false };
@@ -255,7 +258,7 @@ impl Assists {
         while !is_done() {
             self.serve();
             if patience.is_over() {
-                if self.withdraws(slot, turn, &is_done, lives) {
+                if self.withdraws(slot, turn, is_done, lives) {
                     return false;
                 }
                 break;
