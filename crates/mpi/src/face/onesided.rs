@@ -189,9 +189,9 @@ fn combined_row(
     })
 }
 
-/// The same, if the call asks for no more than that.
+/// The same, if the call asks for no more than that. `FAR`: of a neighbor's word too, which makes it longer.
 #[inline(always)]
-fn combines_at_once(
+fn combines_at_once<const FAR: bool>(
     p: &Process,
     (from, count, datatype): Here,
     result: Option<Here>,
@@ -211,7 +211,7 @@ fn combines_at_once(
     }
     let op = reduction::builtin(op);
     let combine = |of: &Datatype, basic, place: &Place| match of.size() {
-        _ if place.is_far => row(),
+        _ if place.is_far => FAR.then(row)?,
         8 => combined::<[u8; 8]>(place, words, op?, (of, basic)),
         4 => combined::<[u8; 4]>(place, words, op?, (of, basic)),
         2 => combined::<[u8; 2]>(place, words, op?, (of, basic)),
@@ -305,7 +305,7 @@ pub(crate) fn accumulate(
     win: Handle,
 ) -> Done {
     let there = (target_rank, target_disp, target_count, target_datatype);
-    if combines_at_once(p, (origin_addr, origin_count, origin_datatype), None, there, (op, win, start)) {
+    if combines_at_once::<true>(p, (origin_addr, origin_count, origin_datatype), None, there, (op, win, start)) {
         return done(p, start);
     }
     let (window, aim) = aim(p, start, win, there)?;
@@ -319,7 +319,7 @@ pub(crate) fn accumulate(
 }
 
 fn fetch_it(p: &Process, origin: Here, result: Here, there: There, (op, win, start): (Handle, Handle, Start)) -> Done {
-    if combines_at_once(p, origin, Some(result), there, (op, win, start)) {
+    if combines_at_once::<true>(p, origin, Some(result), there, (op, win, start)) {
         return done(p, start);
     }
     let (window, aim) = aim(p, start, win, there)?;
@@ -373,7 +373,7 @@ pub(crate) fn fetch_and_op(
 ) -> Done {
     let (origin, result) = ((origin_addr, 1, datatype), (result_addr, 1, datatype));
     let (there, start) = ((target_rank, target_disp, 1, datatype), Start::Blocking(Out::nowhere()));
-    if combines_at_once(p, origin, Some(result), there, (op, win, start)) {
+    if combines_at_once::<false>(p, origin, Some(result), there, (op, win, start)) {
         return Ok(());
     }
     check(p.datatype(datatype)?.predefined, c::MPI_ERR_TYPE, || "the datatype must be a predefined one".to_owned())?;

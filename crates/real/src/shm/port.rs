@@ -77,8 +77,9 @@ pub struct ShmPort {
     barriers: Barriers,
     reductions: Reductions,
     idler: Idler,
-    /// Where other processes ask this one for short copies.
+    /// Where other processes ask this one for short copies, and which of those places it looks at next.
     assists: Vec<Assists>,
+    next_assist: usize,
     /// The rank to which it last sent a short message.
     asked: usize,
 }
@@ -114,6 +115,7 @@ impl ShmPort {
             reductions: Reductions::new(world, rank),
             idler: Idler::new(world.crowded).sharing(world.here).telling(world.account(rank)),
             assists: Vec::new(),
+            next_assist: 0,
             asked: 0,
             world: world.clone(),
         }
@@ -141,6 +143,7 @@ impl ShmPort {
     /// may need this one's: then it does not.
     pub(crate) fn assist(&mut self, on: bool, there: Assists) {
         self.assists.retain(|other| *other != there);
+        self.next_assist = 0;
         if on && !self.idler.is_crowded() {
             self.assists.push(there);
         }
@@ -480,7 +483,10 @@ impl Port for ShmPort {
     }
     #[inline]
     fn idle(&mut self, until: Time) {
-        for there in &self.assists {
+        // One place in each call: with many, those who ask may lose patience, but no poll takes longer.
+        if let Some(there) = self.assists.get(self.next_assist) {
+            let next = self.next_assist + 1;
+            self.next_assist = if next < self.assists.len() { next } else { 0 };
             if there.serve() {
                 self.idler.reset();
             }
