@@ -7,16 +7,16 @@
 //! - *Away*: nobody looks at it. The process of the slot opens it at its next poll.
 //! - *Open*: a process that asks claims it, by compare-and-swap, with the next turn.
 //! - *Claimed*: that process writes its request.
-//! - *Posted*: the process of the slot does it at its next poll, writes the reply into the slot of the one that asked, and
-//!   opens its own again.
+//! - *Posted*: the process of the slot does it at its next poll, and opens its slot again. Before, it writes the reply into the
+//!   slot of the one that asked.
 //!
 //! An open slot does not say that its process polls: that may have left its call. Who asks therefore waits for no longer than
 //! the system's copy takes. Then it sets *posted* to *away*, and has the system copy. So it takes twice as long at most, once
-//! for each time that the process goes away.
+//! for each time that the process goes away. It waits as long again at most where others have claimed the slot before.
 //!
 //! The process of the slot first notes the turn that it takes, then checks that it is still posted. Who withdraws a request
-//! first withdraws it, then looks at the note. So one of them sees what the other did, or both do: then the one that asked
-//! waits for the reply, or for the note that the request was dropped.
+//! first withdraws it, then looks at the note. So one of them sees what the other did, or both do. In that case
+//! the one that asked waits for the reply, or for the note that the request was dropped.
 //!
 //! Nothing here orders work at one place by several processes. Those who combine hold a latch (`hotlink_real::Latch`) meanwhile,
 //! as for the system's copy.
@@ -33,8 +33,8 @@ const OPEN: u64 = 1;
 const CLAIMED: u64 = 2;
 const POSTED: u64 = 3;
 
-/// Bytes of a copy up to which a request is no slower than the system's copy, also between far cores: an assumption, from
-/// measurements in `docs/reports/2026-11-27-mpi-speed.md`.
+/// Bytes of a copy up to which a request is no slower than the system's copy, also between far cores. An assumption: see
+/// `docs/reports/2026-11-27-mpi-speed.md`.
 const COPIED: usize = 4096;
 /// Without a request, combining takes two of the system's copies.
 const MOST: usize = 2 * COPIED;
@@ -190,8 +190,8 @@ impl Assists {
         let reply = &self.slot(asker & !WANTS).reply;
         let (at, how) = (slot.at.load(Relaxed) as *mut u8, slot.how.load(Relaxed));
         let data = slot.data.get().cast::<u8>();
-        // SAFETY: who asks gives an address of this process's memory that is meant for that, as `at` has it, and at most as
-        // many bytes as there is room. It leaves its request, and its reply, alone until that is done.
+        // SAFETY: who asks gives an address of this process's memory that is meant for that, as `at` has it. The bytes are at
+        // most as many as there is room. It leaves its request, and its reply, alone until that is done.
         unsafe {
             if asker & WANTS != 0 {
                 copied(at, reply.data.get().cast(), bytes);

@@ -67,8 +67,8 @@ impl Neighbor {
     /// Has the other process combine `from` with as many bytes of its memory, which `into` gets as they were; whether it did.
     ///
     /// # Safety
-    /// The other process meant its own for that. `from` may be null, if nothing is done there, and `into` if it is not wanted;
-    /// else they are valid for `bytes`, and this process leaves the first alone meanwhile.
+    /// The other process meant its own for that. `from` may be null if nothing is done there, and `into` if it is not wanted.
+    /// Else they are valid for `bytes`, and nothing writes `from` meanwhile.
     pub unsafe fn combines(&self, there: u64, bytes: usize, how: How, from: *const u8, into: *mut u8) -> bool {
         // SAFETY: as the caller promises.
         unsafe { self.helped(&Work { at: there, bytes, how, from, into }) }

@@ -201,15 +201,19 @@ fn combine(number: u32, now: &mut [u8], data: &[u8]) {
     now.iter_mut().zip(sums.into_iter().flat_map(u64::to_ne_bytes)).for_each(|(byte, sum)| *byte = sum);
 }
 
-/// Three threads add to numbers that belong to a fourth one, and put and get others. That one polls now and then. Each
-/// addition is done once, by whichever route, and what is read was there.
+/// Each addition is done once, by whichever route, and what is read was there: where nobody waits for the one that is asked,
+/// where all wait for a moment, and where all wait until it does it.
 #[test]
 fn nothing_is_lost_or_done_twice_while_the_one_that_is_asked_comes_and_goes() {
-    const ROUNDS: u64 = 3000;
     let card = Neighbor::card();
-    if Neighbor::reaches(card).is_none() {
-        return;
+    if Neighbor::reaches(card).is_some() {
+        [0, 1000, u64::MAX].into_iter().for_each(|limit_ns| comes_and_goes(card, limit_ns));
     }
+}
+
+/// Three threads add to numbers that belong to a fourth one, and put and get others. That one polls now and then.
+fn comes_and_goes(card: [i64; 3], limit_ns: u64) {
+    const ROUNDS: u64 = 1500;
     let mut shared = Box::new(Shared([0; THREADS * (Assists::BYTES + Latches::BYTES) as usize]));
     let mut row = vec![0u64; ROW];
     let mut places = vec![[0u64; 64]; THREADS];
@@ -217,7 +221,8 @@ fn nothing_is_lost_or_done_twice_while_the_one_that_is_asked_comes_and_goes() {
     let places_at = places.as_mut_ptr() as usize;
     let asking = AtomicU64::new(THREADS as u64 - 1);
     // SAFETY: the memory is zero, and outlives all that use it.
-    let assists = |own: usize| unsafe { Assists::at(start as *mut u8, (own as u32, THREADS as u32), 1000, combine) };
+    let assists =
+        |own: usize| unsafe { Assists::at(start as *mut u8, (own as u32, THREADS as u32), limit_ns, combine) };
     let latch = |own: usize| {
         let at = start + THREADS * Assists::BYTES as usize;
         // SAFETY: as above.
@@ -266,11 +271,15 @@ fn nothing_is_lost_or_done_twice_while_the_one_that_is_asked_comes_and_goes() {
             }
         }
     };
+    assert!(assists(0).serve(), "it opens its slot");
+    COMBINED.store(0, Ordering::Relaxed);
     std::thread::scope(|scope| {
         scope.spawn(serve);
         (1..THREADS).for_each(|own| _ = scope.spawn(move || ask(own)));
     });
     let all = (THREADS as u64 - 1) * ROUNDS;
     assert_eq!((row[0], row[9], row[ROW - 1]), (all, all / 3 * 2, all / 3));
-    assert!(COMBINED.load(Ordering::Relaxed) > 0, "some were helped");
+    if limit_ns == u64::MAX {
+        assert_eq!(COMBINED.load(Ordering::Relaxed), all, "all were helped");
+    }
 }
