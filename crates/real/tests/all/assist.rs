@@ -201,8 +201,8 @@ fn combine(number: u32, now: &mut [u8], data: &[u8]) {
     now.iter_mut().zip(sums.into_iter().flat_map(u64::to_ne_bytes)).for_each(|(byte, sum)| *byte = sum);
 }
 
-/// Each addition is done once, by whichever route, and what is read was there: where nobody waits for the one that is asked,
-/// where all wait for a moment, and where all wait until it does it.
+/// Each addition is done once, by whichever route, and what is read was there. Nobody waits for the one that is asked, then all
+/// do for a moment, then until it is done.
 #[test]
 fn nothing_is_lost_or_done_twice_while_the_one_that_is_asked_comes_and_goes() {
     let card = Neighbor::card();
