@@ -213,7 +213,7 @@ fn nothing_is_lost_or_done_twice_while_the_one_that_is_asked_comes_and_goes() {
 
 /// Three threads add to numbers that belong to a fourth one, and put and get others. That one polls now and then.
 fn comes_and_goes(card: [i64; 3], limit_ns: u64) {
-    const ROUNDS: u64 = 1500;
+    const ROUNDS: u64 = 600;
     let mut shared = Box::new(Shared([0; THREADS * (Assists::BYTES + Latches::BYTES) as usize]));
     let mut row = vec![0u64; ROW];
     let mut places = vec![[0u64; 64]; THREADS];
