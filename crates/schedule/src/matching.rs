@@ -6,29 +6,13 @@
 //! when they find it already taken.
 
 use crate::form::{ANY, Kind, NONE, Op, Schedule};
+use crate::mix::Mixed;
 use crate::state::{Line, Marks, State};
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
-/// Multiply and rotate: the keys are small numbers, and nothing ever iterates over the map.
-#[derive(Default)]
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
-    }
-    fn write_u32(&mut self, word: u32) {
-        self.0 = (self.0.rotate_left(29) ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-}
 
 /// Source or ANY, tag or ANY: of one receiver.
 type Key = (u32, u32);
-type Numbers = HashMap<Key, u32, BuildHasherDefault<Mix>>;
+type Numbers = HashMap<Key, u32, Mixed>;
 
 /// Queues of receives and messages that wait for one another.
 #[derive(Clone, Debug)]
