@@ -52,10 +52,6 @@ impl Follows {
     fn after(self, before: u32) -> u32 {
         before.wrapping_add_signed((self.0 << 2).cast_signed() >> 2)
     }
-    /// How many that is.
-    fn many(self) -> usize {
-        [1, 1, 2, 0][self.kind() as usize]
-    }
     /// Those of `before`, with the mark, that stand in no list: of this many the first.
     #[inline]
     pub fn alone(self, before: u32) -> ([u32; 2], usize) {
@@ -99,6 +95,8 @@ pub(crate) struct Successors {
     /// List n is `listed[lists[n]..lists[n + 1]]`.
     lists: Vec<u32>,
     listed: Vec<u32>,
+    /// Whether anything waits for a start.
+    pub starts: bool,
 }
 
 impl Successors {
@@ -131,7 +129,9 @@ impl Successors {
             groups.push(far.len() as u32);
             far.extend(follows.iter().zip(near).filter(|&(_, &near)| near == FAR).map(|(&follows, _)| follows));
         }
-        Successors { near, far, groups, lists, listed }
+        let starts = follows.iter().any(|follows| matches!(follows.kind(), BEGIN | BOTH))
+            || listed.iter().any(|word| word & START != 0);
+        Successors { near, far, groups, lists, listed, starts }
     }
 
     #[inline]
@@ -168,9 +168,16 @@ impl Successors {
     /// Shows each that waits, once for each dependency.
     pub fn each(&self, mut show: impl FnMut(u32)) {
         for (before, &near) in (0..).zip(&self.near) {
-            if near != NOBODY {
-                let follows = self.follows(before);
-                (0..follows.many()).for_each(|_| show(follows.after(before)));
+            if near == NOBODY {
+                continue;
+            }
+            let follows = if near == FAR { self.far(before as usize) } else { Follows::of_byte(near) };
+            let (after, kind) = (follows.after(before), follows.kind());
+            if kind != LIST {
+                show(after);
+            }
+            if kind == BOTH {
+                show(after);
             }
         }
         self.listed.iter().for_each(|&word| show(word & !START));
@@ -201,13 +208,6 @@ impl Successors {
     pub fn has_next(&self, op: u32) -> bool {
         let is_one = |byte: u8| byte >> 6 != LIST as u8 && byte & 0x3f == 1;
         is_one(self.near[op as usize]) || self.iter(op).any(|(after, _)| after == op + 1)
-    }
-    /// Whether anything waits for a start.
-    pub fn has_starts(&self) -> bool {
-        let begins = |kind: u32| matches!(kind, BEGIN | BOTH);
-        self.near.iter().any(|&byte| begins(u32::from(byte >> 6)))
-            || self.far.iter().any(|follows| begins(follows.kind()))
-            || self.listed.iter().any(|word| word & START != 0)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::follows::{Follows, START, Successors};
 use crate::ops::Ops;
 use std::borrow::Cow;
 
-pub use crate::ops::{Kind, Op};
+pub use crate::ops::{Extent, Kind, Op};
 
 /// Any source (as `peer`) or any tag of a receive.
 pub const ANY: u32 = u32::MAX;
@@ -44,6 +44,10 @@ impl Schedule {
     #[inline]
     pub fn op(&self, id: u32) -> Op {
         self.ops.get(id)
+    }
+    /// What is known of all of them.
+    pub fn extent(&self) -> &Extent {
+        self.ops.extent()
     }
     /// Ids of the operations of `rank`.
     pub fn of_rank(&self, rank: u32) -> std::ops::Range<u32> {
@@ -103,12 +107,11 @@ impl Schedule {
         let in_order = |block: &std::ops::Range<u32>| {
             block.is_empty() || (block.start..block.end - 1).all(|id| self.successors.has_next(id))
         };
-        let is_wild = |op: Op| op.kind == Kind::Recv && (op.peer == ANY || op.tag == ANY);
-        self.blocks.iter().all(in_order) && !self.ops().any(is_wild)
+        self.blocks.iter().all(in_order) && !self.extent().wild
     }
     /// Whether anything anywhere waits for a start.
     pub fn has_start_waits(&self) -> bool {
-        self.successors.has_starts()
+        self.successors.starts
     }
 }
 

@@ -1,6 +1,7 @@
 //! Operations as they are kept: 8 bytes each, where few sizes and tags occur.
 
 use crate::form::{ANY, MOST_SIZE};
+use crate::matching::mixed;
 use crate::mix::Mixed;
 use std::collections::HashMap;
 
@@ -49,17 +50,38 @@ const SHAPES: u64 = (1 << SHAPE_BITS) - (1 << WHOLE_BITS);
 /// Bits of that place that stand in the number; the others are the other rank's. All are 31, as of an id.
 const WHOLE_BITS: u32 = 31 - 24;
 
+/// What is known of all operations.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extent {
+    /// One more than the largest processor or adapter.
+    pub cpus: u32,
+    /// The same of adapters.
+    pub nics: u32,
+    /// How many send.
+    pub sends: u64,
+    /// The most bytes of a message.
+    pub largest: u64,
+    /// Whether any receives of any source or tag.
+    pub(crate) wild: bool,
+    /// What stands for messages less what stands for receives: nearly always sizes are the same on both sides.
+    pub(crate) odd: u64,
+}
+
 /// All operations of a schedule.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ops {
     words: Vec<u64>,
     /// All of an operation but its rank and the other rank.
     shapes: Vec<Op>,
-    numbers: HashMap<(u64, u64), u16, Mixed>,
+    numbers: HashMap<Key, u16, Mixed>,
     /// Of each kind the shape that was added last: the next one is often the same.
-    latest: [u16; 3],
+    latest: [Option<(Key, u16)>; 3],
     whole: Vec<Op>,
+    extent: Extent,
 }
+
+/// A shape in two words.
+type Key = (u64, u64);
 
 /// The same operations, whatever numbers their shapes have.
 impl PartialEq for Ops {
@@ -79,11 +101,24 @@ impl Ops {
     pub fn expect(&mut self, many: usize) {
         self.words.reserve(many);
     }
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, op: Op) {
+        match op.kind {
+            Kind::Calc => {}
+            Kind::Send => {
+                self.extent.sends += 1;
+                self.extent.odd = self.extent.odd.wrapping_add(mixed(&op));
+            }
+            Kind::Recv => self.extent.odd = self.extent.odd.wrapping_sub(mixed(&op)),
+        }
         let word = self.word(op);
         self.words.push(word);
     }
+    pub fn extent(&self) -> &Extent {
+        &self.extent
+    }
+    /// The same operation takes other time.
+
     pub fn set(&mut self, id: u32, op: Op) {
         self.words[id as usize] = self.word(op);
     }
@@ -91,28 +126,25 @@ impl Ops {
     pub fn get(&self, id: u32) -> Op {
         self.op(self.words[id as usize])
     }
-    #[inline]
-    pub fn rank(&self, id: u32) -> u32 {
-        (self.words[id as usize] >> RANK) as u32
-    }
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Op> {
         self.words.iter().map(|&word| self.op(word))
     }
 
-    #[inline]
+    #[inline(always)]
     fn word(&mut self, op: Op) -> u64 {
-        let op = Op { size: op.size.min(MOST_SIZE), ..op };
+        let size = op.size.min(MOST_SIZE);
         let rank = u64::from(op.rank) << RANK;
         let is_plain = op.kind == Kind::Calc && op.nic == 0 && op.peer == 0 && op.tag == 0;
-        if is_plain && op.cpu < 1 << CPU_BITS && op.size < 1 << SIZE_BITS {
-            return rank | op.size << (1 + CPU_BITS) | u64::from(op.cpu) << 1 | CALC;
+        if is_plain && op.cpu < 1 << CPU_BITS && size < 1 << SIZE_BITS {
+            self.extent.cpus = self.extent.cpus.max(u32::from(op.cpu) + 1);
+            return rank | size << (1 + CPU_BITS) | u64::from(op.cpu) << 1 | CALC;
         }
         let is_any = op.peer == ANY;
-        let shape = Op { rank: 0, peer: if is_any { ANY } else { 0 }, ..op };
-        let latest = self.latest[op.kind as usize];
-        let number = match self.shapes.get(usize::from(latest)) {
-            Some(&one) if one == shape => Some(latest),
-            _ => self.number(shape),
+        let small = u64::from(op.cpu) << 32 | u64::from(op.nic) << 40 | u64::from(is_any) << 48;
+        let key = (size | (op.kind as u64) << 62, u64::from(op.tag) | small);
+        let number = match self.latest[op.kind as usize] {
+            Some((latest, number)) if latest == key => Some(number),
+            _ => self.number(key, Op { rank: 0, peer: if is_any { ANY } else { 0 }, size, ..op }),
         };
         match number {
             Some(number) => {
@@ -121,7 +153,7 @@ impl Ops {
             }
             None => {
                 let place = self.whole.len() as u64;
-                self.whole.push(op);
+                self.whole.push(Op { size, ..op });
                 rank | (place & u64::from(RANKS)) << PEER | (SHAPES + (place >> 24)) << 1
             }
         }
@@ -129,9 +161,15 @@ impl Ops {
 
     /// The number of a shape, if there is one or one is left.
     #[inline(never)]
-    fn number(&mut self, shape: Op) -> Option<u16> {
-        let small = u64::from(shape.cpu) << 32 | u64::from(shape.nic) << 40 | u64::from(shape.peer == ANY) << 48;
-        let key = (shape.size | (shape.kind as u64) << 62, u64::from(shape.tag) | small);
+    fn number(&mut self, key: Key, shape: Op) -> Option<u16> {
+        let extent = &mut self.extent;
+        extent.cpus = extent.cpus.max(u32::from(shape.cpu) + 1);
+        extent.nics = extent.nics.max(u32::from(shape.nic) + 1);
+        match shape.kind {
+            Kind::Calc => {}
+            Kind::Send => extent.largest = extent.largest.max(shape.size),
+            Kind::Recv => extent.wild |= shape.peer == ANY || shape.tag == ANY,
+        }
         let number = match self.numbers.get(&key) {
             Some(&number) => number,
             None if self.shapes.len() as u64 == SHAPES => return None,
@@ -142,7 +180,7 @@ impl Ops {
                 number
             }
         };
-        self.latest[shape.kind as usize] = number;
+        self.latest[shape.kind as usize] = Some((key, number));
         Some(number)
     }
 
@@ -197,7 +235,7 @@ mod tests {
         let mut ops = Ops::default();
         all.iter().for_each(|&op| ops.push(op));
         assert_eq!(ops.iter().collect::<Vec<_>>(), all);
-        assert!((0..).zip(&all).all(|(id, &op)| ops.get(id) == op && ops.rank(id) == op.rank));
+        assert!((0..).zip(&all).all(|(id, &op)| ops.get(id) == op));
         assert!(ops.whole.len() > given.len() / 2 && ops.shapes.len() as u64 == SHAPES);
         ops.set(3, calc);
         assert_eq!((ops.get(3), ops.len()), (calc, all.len()));
