@@ -117,8 +117,7 @@ impl Ops {
     pub fn extent(&self) -> &Extent {
         &self.extent
     }
-    /// The same operation takes other time.
-
+    /// In place of one of the same kind: a computation that takes other time.
     pub fn set(&mut self, id: u32, op: Op) {
         self.words[id as usize] = self.word(op);
     }
