@@ -168,7 +168,7 @@ impl<'a> Machine<'a> {
                 AVAILABLE => self.available(id),
                 CPU_FREE => {
                     let op = self.cpus[id as usize].line.take(&mut self.states).expect("a free processor's line");
-                    self.start(op, &self.op(op));
+                    self.start(op, &self.op(op), id as usize);
                     if !self.cpus[id as usize].line.is_empty() {
                         self.push(self.cpus[id as usize].free_at, CPU_FREE, id);
                     }
@@ -300,7 +300,7 @@ impl<'a> Machine<'a> {
         let cpu = &mut self.cpus[at];
         let idle = cpu.line.is_empty();
         if idle && cpu.free_at <= self.now {
-            self.start(id, op);
+            self.start(id, op, at);
             return;
         }
         let free_at = cpu.free_at;
@@ -310,15 +310,15 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// `id` has its processor now, and its adapter if it sends data.
-    fn start(&mut self, id: u32, op: &Op) {
+    /// `id` has its processor now, which is `cpu`, and its adapter if it sends data.
+    fn start(&mut self, id: u32, op: &Op, cpu: usize) {
         let work = match op.kind {
             Kind::Calc => self.start_calc(id, op),
             Kind::Send if self.is_eager(op) || self.second_phase.has(id) => self.start_data(id, op),
             Kind::Send => self.start_request(id, op),
             Kind::Recv => self.start_recv(id, op),
         };
-        let cpu = &mut self.cpus[op.rank as usize * self.cpus_each as usize + usize::from(op.cpu)];
+        let cpu = &mut self.cpus[cpu];
         cpu.free_at = self.now + work;
         cpu.work += work;
     }

@@ -33,8 +33,8 @@ impl Table {
     #[inline]
     fn own(&self, (receiver, source, tag): Pattern) -> usize {
         let ranks = (u64::from(receiver) << 32 | u64::from(source)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mixed = ranks.rotate_left(32) ^ u64::from(tag).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (mixed.wrapping_mul(0xa076_1d64_78bd_642f) >> 32) as usize & (self.places.len() - 1)
+        let mixed = ranks ^ u64::from(tag).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed >> 32) as usize & (self.places.len() - 1)
     }
     /// The place of a pattern. If it has none, one with an empty line, for which room is made.
     #[inline]
@@ -74,7 +74,7 @@ impl Table {
                 gap = next;
             }
         }
-        self.places[gap] = NOBODY;
+        self.places[gap].line = Line::EMPTY;
     }
     #[cold]
     fn grow(&mut self) {

@@ -169,16 +169,13 @@ impl<R: Read + Seek> Reader<R> {
                 builder.stands(Place { file: 0, at: [rank.into(), u64::from(number) + 1] });
                 builder.add(op);
                 let (ends, starts) = (u32_of(record, 23), u32_of(record, 31));
-                for (count, from, start_only, place) in
-                    [(ends, u32_of(record, 27), false, at + 23), (starts, u32_of(record, 35), true, at + 31)]
-                {
-                    if count > 0
-                        && wrong.is_none()
-                        && let Err(error) =
-                            waiting.add(input, block, number, Followers { count, from, start_only, place }, builder)
-                    {
-                        wrong = Some(error);
-                    }
+                let ends = Followers { count: ends, from: u32_of(record, 27), start_only: false, place: at + 23 };
+                let starts = Followers { count: starts, from: u32_of(record, 35), start_only: true, place: at + 31 };
+                if ends.count > 0 && wrong.is_none() {
+                    wrong = waiting.add(input, block, number, ends, builder).err();
+                }
+                if starts.count > 0 && wrong.is_none() {
+                    wrong = waiting.add(input, block, number, starts, builder).err();
                 }
                 number += 1;
                 at += RECORD;
@@ -207,7 +204,7 @@ struct Waiting<'a> {
 
 impl Waiting<'_> {
     /// What waits for an operation. An error is boxed so that its absence is one word.
-    #[inline(always)]
+    #[inline(never)]
     fn add(
         &mut self,
         input: &mut Input<impl Read + Seek>,
@@ -230,17 +227,14 @@ impl Waiting<'_> {
         }
         let (mut place, end) = (place, place + count as usize * 4);
         while place < end {
-            let several = self.lists.arrays::<4>(input, place, (end - place) / 4).map_err(Wrong::from)?;
-            for (entry, after) in several.iter().enumerate() {
-                let after = u32::from_le_bytes(*after);
-                let Some(missing) = self.missing.get_mut(after as usize) else {
-                    let what = format!("rank {rank}, operation {}: operation {after} waits for it", number + 1);
-                    return Err(Box::new((place + entry * 4, format!("{what}, but there are {ops}")).into()));
-                };
-                *missing = missing.wrapping_sub(1);
-                builder.requires(first + after, first + number, start_only);
-            }
-            place += several.len() * 4;
+            let after = u32::from_le_bytes(*self.lists.array(input, place).map_err(Wrong::from)?);
+            let Some(missing) = self.missing.get_mut(after as usize) else {
+                let what = format!("rank {rank}, operation {}: operation {after} waits for it", number + 1);
+                return Err(Box::new((place, format!("{what}, but there are {ops}")).into()));
+            };
+            *missing = missing.wrapping_sub(1);
+            builder.requires(first + after, first + number, start_only);
+            place += 4;
         }
         Ok(())
     }
