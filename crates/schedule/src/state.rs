@@ -4,6 +4,9 @@ use crate::form::{NONE, Schedule};
 
 /// Marks the other operation of a message, and an operation that has a state.
 const MARK: u32 = 1 << 31;
+/// Marks a state that is used once more. The other bits of the word are its place.
+const LAST: u32 = 1 << 30;
+const PLACE: u32 = LAST - 1;
 /// The word of an operation that nobody needs any longer.
 const GONE: u32 = u32::MAX;
 
@@ -11,8 +14,8 @@ const GONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct State<T> {
     own: T,
-    /// Dependencies that it still waits for. Then the next operation in the line in which it stands; at the end, how
-    /// often it is still used. Of a free place: the next one.
+    /// Dependencies that it still waits for. Then the next operation in the line in which it stands: a message stands in
+    /// one after its send has ended. Of a free place: the next one.
     link: u32,
     /// The other operation of its message, marked, once they are matched.
     mate: u32,
@@ -45,7 +48,7 @@ impl<T: Copy + Default> States<T> {
     #[inline(always)]
     fn state(&mut self, id: u32) -> &mut State<T> {
         let word = self.words[id as usize];
-        let place = if word & MARK != 0 { word & !MARK } else { self.begin(id) };
+        let place = if word & MARK != 0 { word & PLACE } else { self.begin(id) };
         &mut self.states[place as usize]
     }
     #[inline(never)]
@@ -56,6 +59,7 @@ impl<T: Copy + Default> States<T> {
             Some(free) => self.free = std::mem::replace(free, state).link,
             None => {
                 place = self.states.len() as u32;
+                assert!(place < PLACE, "more than {PLACE} operations under way");
                 self.states.push(state);
             }
         }
@@ -81,8 +85,9 @@ impl<T: Copy + Default> States<T> {
     }
     #[inline]
     fn kept(&self, id: u32) -> Option<&State<T>> {
-        // Places are fewer than marks: what has no state has none there.
-        self.states.get((self.words[id as usize] ^ MARK) as usize)
+        let word = self.words[id as usize];
+        // No state has the place of what is gone.
+        if word & MARK == 0 { None } else { self.states.get((word & PLACE) as usize) }
     }
     /// The other operation of its message, once matched.
     #[inline]
@@ -95,29 +100,36 @@ impl<T: Copy + Default> States<T> {
         self.state(one).mate = MARK | other;
         self.state(other).mate = MARK | one;
     }
-    /// The operation stands in no line any more, and is used so often after this.
+    /// The operation has ended, and is used so often after this: at most twice.
     #[inline]
     pub fn ends(&mut self, id: u32, uses: u32) {
-        self.state(id).link = uses;
-        if uses == 0 {
-            self.forget(id);
+        match uses {
+            0 => self.forget(id),
+            1 => {
+                self.state(id);
+                self.words[id as usize] |= LAST;
+            }
+            _ => {
+                self.state(id);
+            }
         }
     }
     /// It was used; after the last time it has no state. The run's own as it was.
     #[inline]
     pub fn used(&mut self, id: u32) -> T {
-        let state = self.state(id);
-        let own = state.own;
-        state.link -= 1;
-        if state.link == 0 {
-            self.forget(id);
+        let own = *self.own(id);
+        match self.words[id as usize] & LAST {
+            0 => self.words[id as usize] |= LAST,
+            _ => self.forget(id),
         }
         own
     }
     #[inline]
     fn forget(&mut self, id: u32) {
-        let place = std::mem::replace(&mut self.words[id as usize], GONE) & !MARK;
-        self.states[place as usize].link = std::mem::replace(&mut self.free, place);
+        let word = std::mem::replace(&mut self.words[id as usize], GONE);
+        if word & MARK != 0 {
+            self.states[(word & PLACE) as usize].link = std::mem::replace(&mut self.free, word & PLACE);
+        }
     }
     /// Whether it was used for the last time.
     #[inline]
