@@ -372,3 +372,15 @@ fn a_collective_is_its_text_and_knows_its_operations() {
         }
     }
 }
+
+#[test]
+fn a_message_may_wait_before_its_send_has_ended() {
+    // A send keeps its processor for o + 999 O, longer than its message takes to the receiver.
+    let sends = "a: send 1000b to 1\nb: send 1000b to 1\nc: calc 1\nc requires a\nc requires b";
+    let recvs = "w: calc 1000000\nx: recv 1000b from 0\ny: recv 1000b from 0\nx requires w\ny requires x";
+    let text = format!("num_ranks 2\nrank 0 {{\n{sends}\n}}\nrank 1 {{\n{recvs}\n}}");
+    let outcome = simulate(&Schedule::parse(&text).unwrap(), &machine("L=0us,o=0.1us,g=0us,G=0.5ns,O=2ns")).unwrap();
+    let work = 100_000 + 999 * 2_000;
+    assert_eq!(outcome.finish, [Time(2 * work + 1_000), Time(1_000_000_000 + 2 * work)]);
+    assert_eq!((outcome.messages, outcome.operations), (2, 6));
+}
