@@ -372,28 +372,4 @@ impl<P: Port> Comm<P> {
     }
 }
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use hotlink_fabric::units::{Rate, Time};
-
-    /// 20,000 B but for a packet take 1.59 us of the link; the sender learns of a message's end after 2 us.
-    #[test]
-    fn children_are_served_in_turn_where_the_way_out_costs_more_than_the_ends() {
-        let own = Limits { latency: Time::from_us(2.0), rate: Rate::from_mbps(10_000.0), ..Limits::messages("x") };
-        let in_turn = |turn_bytes, bytes| {
-            let costs = Costs::of(&Limits { turn_bytes, ..own.clone() });
-            [1, 2, 3].map(|children| costs.in_turn(children, bytes))
-        };
-        // Two ends against three times 1.59 us; one end against one.
-        assert_eq!(in_turn(4096, 20_000), [false, false, true]);
-        assert_eq!(in_turn(0, 24_200), [false, true, true]);
-        // Ports that end one message before the next lose nothing; eager messages wait for nothing.
-        assert_eq!(in_turn(u64::MAX, 1 << 20), [false; 3]);
-        assert_eq!(in_turn(0, 16 << 10), [false; 3]);
-        // The model charges the cheaper of the two, beyond a message a level.
-        let costs = Costs::of(&Limits { turn_bytes: 4096, ..own.clone() });
-        let took = |ranks| costs.of_algorithm(Binomial, Collective::Bcast, ranks, 20_000);
-        let (message, late) = (costs.message(20_000.0), 15_904.0 * 100.0);
-        assert_eq!([took(2), took(4), took(8)], [message, 2.0 * message + late, 3.0 * message + 2.0 * 2e6]);
-    }
-}
+mod tests;
