@@ -42,6 +42,8 @@ pub struct Limits {
     pub post_overhead: Time,
     /// Processor time to take one.
     pub poll_overhead: Time,
+    /// Least time between two that a rank posts.
+    pub message_gap: Time,
     /// Time of an empty control message from post to poll.
     pub latency: Time,
     /// Rate of large deposits (or of control messages, without deposits).
@@ -85,6 +87,7 @@ impl Limits {
             reduction: None,
             post_overhead: Time::ZERO,
             poll_overhead: Time::ZERO,
+            message_gap: Time::ZERO,
             latency: Time::ZERO,
             rate: Rate(0),
             copy_rate: Rate(0),
@@ -117,14 +120,18 @@ impl ControlRates {
     pub const AT_ONCE: Rate = Rate(u64::MAX);
 }
 
-/// Rates of each rank's long messages while every rank sends as much as it receives. Links that several of them use, and
-/// a host's bus that carries both directions, make them lower than [`Limits::rate`].
+/// Rates of each sender's long messages while many ranks send. Links that several of them use, and a host's bus that
+/// carries both directions, make them lower than [`Limits::rate`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Together {
     /// Each rank exchanges with the one whose number differs in bit `i`.
     pub paired: Vec<Rate>,
     /// Each rank sends to the one 2^i further on.
     pub further: Vec<Rate>,
+    /// Level `i` of a binomial tree that numbers give: each rank of 2^(i+1) sends to the one 2^i further on.
+    pub down: Vec<Rate>,
+    /// The same level on the way back.
+    pub up: Vec<Rate>,
     /// Each rank sends to all others.
     pub all: Rate,
 }

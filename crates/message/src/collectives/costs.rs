@@ -22,6 +22,8 @@ pub(crate) struct Costs<'a> {
     /// Processor time of a message where it is posted, and where it is taken.
     post: f64,
     poll: f64,
+    /// Least time between two that a processor posts.
+    gap: f64,
     byte: f64,
     /// A byte of a message through buffers: the processor that posts it, the network, the processor that takes it.
     stages: [f64; 3],
@@ -88,6 +90,7 @@ impl<'a> Costs<'a> {
         Costs {
             latency: time(limits.latency),
             post: time(limits.post_overhead),
+            gap: time(limits.message_gap),
             poll: time(limits.poll_overhead),
             byte,
             stages,
@@ -134,20 +137,32 @@ impl<'a> Costs<'a> {
         }
         // Of pieces, the longest stage hides the others.
         let piece = bytes.min(self.piece);
-        let [all, slowest] = [self.stages.iter().sum::<f64>(), self.stages.iter().copied().fold(0.0, f64::max)];
+        let [all, slowest] = [self.stages.iter().sum::<f64>(), self.stages.iter().copied().fold(self.byte, f64::max)];
         self.trips(bytes) * self.latency + piece * all + (bytes - piece) * slowest + shared
     }
     /// One message each way between two ranks, which both wait for: of a long one the sender hears last.
     fn exchange_at(&self, byte: f64, bytes: f64) -> f64 {
         self.message_at(byte, bytes) + if self.is_buffered(bytes) { 0.0 } else { self.latency }
     }
-    /// A byte while every rank exchanges with the one whose number differs in bit `i`, or sends to the one 2^i further
-    /// on.
-    fn paired(&self, i: usize) -> f64 {
-        self.together.and_then(|together| together.paired.get(i)).map_or(self.byte, |&rate| per_byte(rate))
+    /// A byte in round `i` of what `rates` are of.
+    fn shared(&self, rates: fn(&Together) -> &[Rate], i: usize) -> f64 {
+        self.together.and_then(|together| rates(together).get(i)).map_or(self.byte, |&rate| per_byte(rate))
     }
+    /// A byte while every rank exchanges with the one whose number differs in bit `i`.
+    fn paired(&self, i: usize) -> f64 {
+        self.shared(|together| &together.paired, i)
+    }
+    /// A byte while every rank sends to the one 2^i further on.
     fn further(&self, i: usize) -> f64 {
-        self.together.and_then(|together| together.further.get(i)).map_or(self.byte, |&rate| per_byte(rate))
+        self.shared(|together| &together.further, i)
+    }
+    /// A message of `bytes(i)` on each level `i` of a binomial tree, from its root or to it.
+    fn tree(&self, levels: usize, way: Crowd, bytes: impl Fn(usize) -> f64) -> f64 {
+        let rates: fn(&Together) -> &[Rate] = match way {
+            Crowd::In => |together| &together.up,
+            _ => |together| &together.down,
+        };
+        (0..levels).map(|i| self.message_at(self.shared(rates, i), bytes(i))).sum()
     }
     /// A byte while every rank sends to all others.
     fn of_all(&self) -> f64 {
@@ -165,16 +180,13 @@ impl<'a> Costs<'a> {
         let last = if crowd == Crowd::In { 0.0 } else { self.latency };
         let long = self.long + last + bytes * self.byte;
         let usual = if staged > 0.0 || bytes <= 0.0 { self.message(bytes) } else { long };
-        let is_late = crowd == Crowd::In && staged > self.turn;
-        let each = [(usual, sent, taken, 0.0, is_late), (long, offered, fetched, last, false)];
-        let [usual, direct] = each.map(|(first, out, into, wait, is_late)| match crowd {
-            Crowd::Out => first + (n - 1.0).max(0.0) * out.max(bytes * self.byte),
-            // Senders that share a link turn by turn end together, and only then are their messages taken.
-            Crowd::In if is_late => first + (n - 1.0).max(0.0) * (into + bytes * self.byte),
+        let each = [(usual, sent, taken, 0.0), (long, offered, fetched, last)];
+        let [usual, direct] = each.map(|(first, out, into, wait)| match crowd {
+            Crowd::Out => first + (n - 1.0).max(0.0) * out.max(self.gap).max(bytes * self.byte),
             Crowd::In => first + (n - 1.0).max(0.0) * into.max(bytes * self.byte),
             // While one message is on its way, the processor has the others.
             Crowd::Both => {
-                let next = out.max(into).max(bytes * self.of_all());
+                let next = out.max(into).max(self.gap).max(bytes * self.of_all());
                 (first + (n - 1.0).max(0.0) * next).max(n * (out + into) + wait)
             }
         });
@@ -197,11 +209,7 @@ impl<'a> Costs<'a> {
         let [in_turn, at_once] = self.below(children.into(), bytes as f64);
         bytes as f64 > self.eager && in_turn < at_once
     }
-    /// `rounds` messages one after the other, each twice as long as the one before.
-    fn doubling(&self, rounds: usize, first: f64) -> f64 {
-        (0..rounds).map(|round| self.message(first * f64::from(1u32 << round))).sum()
-    }
-    /// The same between pairs, the nearest first.
+    /// `rounds` exchanges between pairs one after the other, each twice as long as the one before, the nearest first.
     fn paired_doubling(&self, rounds: usize, first: f64) -> f64 {
         let round = |i| self.exchange_at(self.paired(i), first * f64::from(1u32 << i));
         (0..rounds).map(round).sum()
@@ -240,7 +248,10 @@ impl<'a> Costs<'a> {
             (Collective::Gather, Linear) => self.crowd(Crowd::In, n - 1.0, m),
             (Collective::Scatter, Linear) => self.crowd(Crowd::Out, n - 1.0, m),
             // The root's parts are copied to or from one block.
-            (Collective::Gather | Collective::Scatter, _) => self.doubling(rounds(ranks), m) + n * self.copy(m),
+            (Collective::Gather | Collective::Scatter, _) => {
+                let way = if collective == Collective::Gather { Crowd::In } else { Crowd::Out };
+                self.tree(rounds(ranks), way, |i| m * f64::from(1u32 << i)) + n * self.copy(m)
+            }
             (Collective::Allgather | Collective::Alltoall, _) => self.everybody(collective, algorithm, ranks, m),
         }
     }
@@ -258,7 +269,8 @@ impl<'a> Costs<'a> {
     }
     fn bcast(&self, algorithm: Algorithm, ranks: u32, bytes: u64) -> f64 {
         let (n, m) = (f64::from(ranks), bytes as f64);
-        let (part, levels) = (m / n, rounds(ranks) as f64);
+        let part = m / n;
+        let levels = || self.tree(rounds(ranks), Crowd::Out, |_| m);
         match algorithm {
             Linear => self.crowd(Crowd::Out, n - 1.0, m),
             Pipelined => {
@@ -267,10 +279,10 @@ impl<'a> Costs<'a> {
             }
             ScatterAllgather => self.crowd(Crowd::Out, n - 1.0, part) + self.round_the_ring(n, part),
             _ if m > self.eager => {
-                let [in_turn, at_once] = self.below(levels, m);
-                levels * self.message(m) + in_turn.min(at_once)
+                let [in_turn, at_once] = self.below(rounds(ranks) as f64, m);
+                levels() + in_turn.min(at_once)
             }
-            _ => levels * self.message(m),
+            _ => levels(),
         }
     }
     fn round_the_ring(&self, n: f64, part: f64) -> f64 {
@@ -279,7 +291,8 @@ impl<'a> Costs<'a> {
     /// Of `m` bytes that each rank gives.
     fn reduction(&self, collective: Collective, algorithm: Algorithm, ranks: u32, m: f64) -> f64 {
         let (n, part) = (f64::from(ranks), m / f64::from(ranks));
-        let (rounds, levels) = (rounds(ranks), rounds(ranks) as f64);
+        let rounds = rounds(ranks);
+        let up = || self.tree(rounds, Crowd::In, |_| m) + rounds as f64 * self.combine(m);
         // A rank count that is no power of two needs a message before and one after.
         let uneven = if ranks.is_power_of_two() { 0.0 } else { 2.0 * self.message(m) + self.combine(m) };
         let whole = self.message(m) + self.combine(m);
@@ -287,7 +300,7 @@ impl<'a> Costs<'a> {
         // Most begin with a copy of what the rank gives.
         self.copy(m)
             + match (collective, algorithm) {
-                (Collective::Reduce, Binomial) => levels * whole,
+                (Collective::Reduce, Binomial) => up(),
                 // The root takes one message after the other, and answers a request only when its turn has come.
                 (Collective::Reduce, Linear) if m > self.eager => (n - 1.0) * (whole - self.latency) + self.latency,
                 (Collective::Reduce, Linear) => {
@@ -298,7 +311,7 @@ impl<'a> Costs<'a> {
                     uneven + self.halving(rounds, part) + self.crowd(Crowd::In, n - 1.0, part)
                 }
                 (Collective::Reduce, _) => ring() + self.crowd(Crowd::In, n - 1.0, part),
-                (Collective::Allreduce, Binomial) => levels * (whole + self.message(m)),
+                (Collective::Allreduce, Binomial) => up() + self.tree(rounds, Crowd::Out, |_| m),
                 (Collective::Allreduce, RecursiveDoubling) => {
                     let round = |i| self.exchange_at(self.paired(i), m) + self.combine(m);
                     uneven + (0..rounds).map(round).sum::<f64>()
@@ -307,7 +320,7 @@ impl<'a> Costs<'a> {
                     uneven + self.halving(rounds, part) + self.paired_doubling(rounds, part)
                 }
                 (Collective::Allreduce, _) => ring() + self.round_the_ring(n, part),
-                (_, Binomial) => levels * whole + self.doubling(rounds, part),
+                (_, Binomial) => up() + self.tree(rounds, Crowd::Out, |i| part * f64::from(1u32 << i)),
                 (_, RecursiveHalving) => uneven + self.halving(rounds, part),
                 (_, Pairwise) => {
                     let round = self.exchange_at(self.of_all(), part) + self.combine(part);

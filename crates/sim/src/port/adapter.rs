@@ -239,6 +239,7 @@ impl Adapter {
             registration,
             post_overhead: Time(post),
             poll_overhead: Time(poll),
+            message_gap: Time(adapter.gap_ps),
             latency: Time(post + network_ps + latency_ps + poll),
             rate,
             copy_rate: adapter.local.copy_rate(1 << 20),

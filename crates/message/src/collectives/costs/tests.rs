@@ -53,7 +53,8 @@ fn messages_that_copies_would_hold_up_go_without_buffers() {
 fn links_that_pairs_share_make_a_ring_of_messages_cheaper() {
     let alone = Limits { latency: Time::from_us(2.0), rate: Rate::from_mbps(200.0), ..Limits::messages("x") };
     let [whole, shared] = [200.0, 25.0].map(|mbps| vec![Rate::from_mbps(mbps); 4]);
-    let together = Some(Together { paired: shared, further: whole, all: Rate::from_mbps(25.0) });
+    let together =
+        Some(Together { paired: shared, further: whole, down: vec![], up: vec![], all: Rate::from_mbps(25.0) });
     let limits = Limits { together, ..alone.clone() };
     let chosen = |limits: &Limits| Algorithm::chosen(Collective::Allreduce, 16, 64 << 10, limits);
     assert_eq!([chosen(&alone), chosen(&limits)], [Rabenseifner, Ring]);
