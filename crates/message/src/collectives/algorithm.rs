@@ -126,7 +126,7 @@ impl Collective {
     }
     /// Its algorithms, and how many of them the cost model picks from. These come first; those of foreign MPIs follow.
     /// The latter serve predictions and run only if asked for.
-    pub(super) fn own_and_foreign(self) -> (usize, &'static [Algorithm]) {
+    fn own_and_foreign(self) -> (usize, &'static [Algorithm]) {
         match self {
             Collective::Barrier => {
                 (6, &[Hardware, Central, Tree, Dissemination, NWay, Tournament, RecursiveDoubling, DoubleRing])
@@ -163,6 +163,11 @@ impl Collective {
     /// Its algorithms.
     pub fn algorithms(self) -> &'static [Algorithm] {
         self.own_and_foreign().1
+    }
+    /// Those that the cost model picks from, as far as a port can do them.
+    pub fn candidates(self) -> &'static [Algorithm] {
+        let (own, all) = self.own_and_foreign();
+        &all[..own]
     }
 }
 

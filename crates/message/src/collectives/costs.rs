@@ -363,8 +363,7 @@ impl<'a> Costs<'a> {
         limits: &Limits,
         allowed: impl Fn(Algorithm) -> bool,
     ) -> Algorithm {
-        let (own, all) = collective.own_and_foreign();
-        let all = all[..own].iter().copied();
+        let all = collective.candidates().iter().copied();
         let possible = all.filter(|&algorithm| algorithm.is_possible(collective, limits) && allowed(algorithm));
         let cost = |algorithm: &Algorithm| self.of_algorithm(*algorithm, collective, ranks, bytes);
         possible.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(Linear)

@@ -72,6 +72,9 @@ impl Bounds {
     }
 }
 
+/// The meaning of a reduce-scatter's size in OSU's and IMB's programs; in ours it is a rank's part.
+pub const OF_ALL_PARTS: &str = "all that each rank gives";
+
 /// The benchmark that a row's bound is of, without what does not change it: OSU's and IMB's parts are all of one size.
 pub fn blocking(benchmark: &str) -> &str {
     let bare = benchmark.strip_prefix("non_blocking_").unwrap_or(benchmark);
@@ -113,11 +116,15 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
         }
         _ => match Which::ALL.into_iter().find(|which| which.name() == benchmark) {
             // No row says how their parts differ.
-            None | Some(Which::Alltoallv | Which::ReduceScatter) => Ok(None),
+            None | Some(Which::Alltoallv) => Ok(None),
             Some(which) if size == 0 && which != Which::Barrier => {
                 Ok(Some(record.unbounded("a collective of 0 B need send nothing")))
             }
-            Some(which) => Ok(by_time(record, &by_any_means(fabric, which, size)?)),
+            Some(which) => {
+                // Parts that differ are equal in the mean, and some rank gives the others no less than the mean.
+                let parts = if record.text("size_is") == Some(OF_ALL_PARTS) { u64::from(fabric.asked) } else { 1 };
+                Ok(by_time(record, &by_any_means(fabric, which, size / parts)?))
+            }
         },
     }
 }
