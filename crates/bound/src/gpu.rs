@@ -188,8 +188,8 @@ impl Cluster {
             ("bcast" | "reduce", Algorithm::Ring) => on_leaf(moved(hops, 1.0 / d, 1.0)),
             ("alltoall", Algorithm::Pairs) => moved((d - 1.0) / d, (h - 1.0) / h, others),
             ("sendrecv", Algorithm::Pairs) => on_leaf(moved(1.0, 1.0, 1.0)),
-            // GPUs whose numbers differ in one bit exchange all that they have, from the lowest bit up: `d` of a power of two
-            // take the first steps inside, others some of them. It counts the n - 1 parts that each GPU sends.
+            // GPUs whose numbers differ in one bit exchange all that they have, from the lowest bit up. A domain of a power
+            // of two holds its first steps whole, others some of them. It counts the n - 1 parts that each GPU sends.
             ("hypercube", Algorithm::Pairs) if self.gpus.is_power_of_two() => {
                 let inside = if self.domain.is_power_of_two() { (d - 1.0) / (n - 1.0) } else { 0.0 };
                 let all_inside = f64::from(self.domain.next_power_of_two());

@@ -26,8 +26,7 @@ fn children_are_served_in_turn_where_the_way_out_costs_more_than_the_ends() {
     assert_eq!([took(2), took(4), took(8)], [message, 2.0 * message + late, 3.0 * message + 2.0 * 2e6]);
 }
 
-/// Sixteen messages of 4 KiB: two copies of each take 8 us in all of a processor that copies 1 GB/s, and offers 200 ns
-/// each. Of an empty message there is nothing to fetch, and through buffers a fetch is not there.
+/// A processor copies each of 15 messages of 4 KiB in 4 us, and offers each in 200 ns. Of an empty message there is nothing to fetch, and through buffers a fetch is not there.
 #[test]
 fn messages_that_copies_would_hold_up_go_without_buffers() {
     let fetched = Limits {
@@ -60,8 +59,8 @@ fn links_that_pairs_share_make_a_ring_of_messages_cheaper() {
     assert_eq!([chosen(&alone), chosen(&limits)], [Rabenseifner, Ring]);
 }
 
-/// A block of 2 MiB is copied at the slower rate of long ones; one of 512 B at that of short ones; half way between two
-/// lengths, in doublings, at the mean of both.
+/// A block of 2 MiB is copied at the slower rate of long ones, one of 512 B at that of short ones. Half way between two
+/// lengths, in doublings, it is the mean of both.
 #[test]
 fn a_copy_takes_as_long_as_where_its_block_lies() {
     let rates = Some([1_000.0, 1_000.0, 500.0, 100.0].map(Rate::from_mbps));
