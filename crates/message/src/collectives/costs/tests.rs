@@ -26,8 +26,8 @@ fn children_are_served_in_turn_where_the_way_out_costs_more_than_the_ends() {
     assert_eq!([took(2), took(4), took(8)], [message, 2.0 * message + late, 3.0 * message + 2.0 * 2e6]);
 }
 
-/// A processor copies each of 15 messages of 4 KiB in 4 us, and offers each in 200 ns. Of an empty message there is nothing
-/// to fetch, and without a fetch there are only buffers.
+/// A processor copies each of 15 messages of 4 KiB in 4 us, and offers each in 200 ns. Of an empty message there is
+/// nothing to fetch, and without a fetch there are only buffers.
 #[test]
 fn messages_that_copies_would_hold_up_go_without_buffers() {
     let fetched = Limits {
