@@ -2,7 +2,8 @@
 //!
 //! It is LogGP's, with the port's own figures ([`Limits`]). A message takes its latency, its bytes at the rate of each
 //! stage, and processor time at both ends; a long one asks first. While all ranks send, bytes pass at the rate that the
-//! network leaves each of them ([`Together`]). Every rank has the same limits and the same arguments, so all choose alike.
+//! network leaves each of them ([`Together`]). Every rank has the same limits and the same arguments, so all choose
+//! alike.
 
 use super::algorithm::{ARITY, Algorithm, Collective, WAYS};
 use crate::comm::{Comm, Side};
@@ -172,8 +173,8 @@ impl<'a> Costs<'a> {
         let staged = if self.is_buffered(bytes) { bytes } else { 0.0 };
         let [sent, taken] = [(self.post, self.stages[0]), (self.poll, self.stages[2])]
             .map(|(message, byte)| self.trips(bytes) * message + byte * staged);
-        // The sender posts the offer and takes the notice of the end. The receiver takes the one, and posts the fetch and
-        // the other.
+        // The sender posts the offer and takes the notice of the end. The receiver takes the one, and posts the fetch
+        // and the other.
         let [offered, fetched] = [self.post + self.poll, self.poll + 2.0 * self.post];
         // The notice of the last one is on its way.
         let last = if crowd == Crowd::In { 0.0 } else { self.latency };

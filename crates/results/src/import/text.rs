@@ -144,7 +144,7 @@ pub fn collective(name: &str) -> String {
     format!("{prefix}{bare}")
 }
 
-pub use hotlink_study::bound::measured::OF_ALL_PARTS;
+pub use hotlink_bench::OF_ALL_PARTS;
 
 /// Adds the bandwidth of a message that took `latency_us`.
 pub fn with_bandwidth(record: Record) -> Record {

@@ -122,10 +122,8 @@ pub fn by_any_means(fabric: &Fabric, which: Which, size: u64) -> Result<Bound, S
     let barrier = spec.barrier().filter(|_| which == Which::Barrier);
     let mut own = Vec::from_iter(barrier.map(network::barrier_port));
     // A sum of nothing is a barrier; one to which all but the root add zeros, a broadcast.
-    // A reduction of all parts gives each its own; what a rank gives of the others' parts goes in.
-    let reduced = if which == Which::ReduceScatter { which.moved(size as f64, f64::from(nodes)) as u64 } else { size };
-    let reduction = spec.reduction().filter(|_| which.is_carried_by_adapters() || which == Which::ReduceScatter);
-    own.extend(reduction.and_then(|own| network::reduced(own, nodes, reduced).ok()));
+    let reduction = spec.reduction().zip(which.combined(size, nodes));
+    own.extend(reduction.and_then(|(own, bytes)| network::reduced(own, nodes, bytes).ok()));
     match by_messages(fabric, which, size) {
         // Some networks have nothing else.
         Err(error) if own.is_empty() => return Err(error),
