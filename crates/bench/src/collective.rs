@@ -65,7 +65,7 @@ impl Which {
     pub fn is_carried_by_adapters(self) -> bool {
         matches!(self, Which::Barrier | Which::Bcast | Which::Allreduce | Which::Reduce)
     }
-    /// Bytes of the vector whose combination of all ranks would do it: a sum of nothing is a barrier, and one to which all
+    /// Bytes of the vector whose combination of all ranks would do it. A sum of nothing is a barrier, and one to which all
     /// but the root add zeros is a broadcast. Of a reduce-scatter it is what a rank gives for the others.
     pub fn combined(self, size: u64, ranks: u32) -> Option<u64> {
         match self {
