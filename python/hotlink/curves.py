@@ -314,8 +314,8 @@ def explained(curves: Sequence[Curve]) -> list[str]:
         looks = ["shaded"] * any(curve.has_bands() for curve in of) + ["bars"] * any(curve.has_bars() for curve in of)
         said += [f"{' and '.join(looks).capitalize()}: {meaning}."] if looks else []
         if looks and any(curve.unknown for curve in of):
-            ask = ": ask with --sensitivity" if is_range else ""
-            said += [f"A point without one: its interval is not known{ask}."]
+            why = "was not computed (--sensitivity computes all)" if is_range else "is not known"
+            said += [f"A point without one: its interval {why}."]
     return [" ".join(said)] if said else []
 
 
@@ -519,7 +519,7 @@ def add(curve: Curve, record: Record, x: str, y: str) -> None:
     if low is None and has_range(record, y):
         low, high = number(record, f"{y}_low"), number(record, f"{y}_high")
         curve.is_range = True
-    curve.unknown += low is None
+    curve.unknown += low is None and value > 0
     curve.x.append(number(record, x) or 0.0)
     curve.y.append(value)
     curve.low.append(value if low is None else low)

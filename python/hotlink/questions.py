@@ -231,7 +231,8 @@ def simulate(
     ``benchmark`` is pingpong, stream, rate, pairs, semantics, saturation, overlap, kernel, is, traffic, barrier,
     deposit, cache-study or goal. Or it is another collective: bcast, reduce, allreduce, allgather, alltoall, alltoallv,
     gather, scatter, reduce-scatter. `Choices` lists arguments that only some of them have, such as ``direction`` of
-    stream, and those of `Variant`, which change the fabric. ``goal`` is the one without a fabric where ``loggp`` states the machine; its ``nodes`` are the ranks.
+    stream, and those of `Variant`, which change the fabric. ``goal`` is the one without a fabric where ``loggp`` states
+    the machine; its ``nodes`` are the ranks.
 
     ``size`` is bytes, text with a unit, or several (64 KiB; 512 KiB for deposit, 32 KiB for cache-study). ``memory``,
     ``align``, ``cache``, ``zero_copy``, ``via``, ``warmup``, ``background`` and the observers ask for the message
