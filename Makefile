@@ -10,7 +10,7 @@ TIMED   := .ci/timed
 SUBMAKE := $(MAKE)
 # The commit that records name besides the version; empty outside of a repository. It costs a compilation when it changes,
 # so tests go without.
-COMMIT  := HOTLINK_COMMIT="$$(git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)"
+COMMIT  := HOTLINK_COMMIT="$$([ -e .git ] && git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)"
 HOTLINK := target/release/hotlink
 ENGINE  := target/web/engine.wasm
 PAGE    := target/web/explorer.html
