@@ -140,7 +140,7 @@ impl Demo<'_> {
                 text(row, "prices_status")
             ));
             limiters.push(format!("  {fabric:20} hot link: {limits}"));
-            limiters.push(format!("  {:20} allreduce: {by}", ""));
+            limiters.push(format!("    allreduce: {by}"));
             costs.push((number(row, "cost_USD")?, format!("{millions} million USD, {}", text(row, "prices_status"))));
             networks.push(
                 Record::new()
@@ -262,7 +262,7 @@ fn hot(row: &Value) -> Result<String, Error> {
     let (name, equal) = (text(row, "hot_link"), number(row, "hot_links")?);
     Ok(match equal {
         _ if number(row, "injection_share")? > 1.0 - NOISE => {
-            format!("none: all adapters are full ({equal} times {})", text(row, "limiting_resource"))
+            format!("none: all adapters are full ({}, {equal} of them)", text(row, "limiting_resource"))
         }
         1.0 => name.to_owned(),
         _ => format!("{name}, one of {equal} that are equally full"),
