@@ -473,9 +473,13 @@ impl Far {
         let value = interval(self.quantity, self.value);
         let (bound, lost) = (scale::told(self.quantity, self.bound.value), self.lost());
         let share = scale::told("_share", 1.0 - self.unexplained);
-        let limiter = self.limiter.as_ref().map_or_else(String::new, |limiter| format!("; the result by {limiter}"));
-        let by = &self.bound_by;
-        format!("{value}; bound {bound}, lost {lost} of the time: at most {share} of the bound, set by {by}{limiter}")
+        format!("{value}; bound {bound}, lost {lost} of the time: at most {share} of the bound; {}", self.limits())
+    }
+
+    /// What sets the bound, and what limits the result where that is known.
+    pub(crate) fn limits(&self) -> String {
+        let limiter = self.limiter.as_ref().map_or_else(String::new, |limiter| format!("; the result: {limiter}"));
+        format!("the bound: {}{limiter}", self.bound_by)
     }
 
     pub(crate) fn record(&self) -> Record {
@@ -689,7 +693,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(
             found[0].sentence(),
-            "2 us (1.98 us to 2.02 us); bound 40 ns, lost 1.96 us of the time: at most 2.02 % of the bound, set by link; the result by bus"
+            "2 us (1.98 us to 2.02 us); bound 40 ns, lost 1.96 us of the time: at most 2.02 % of the bound; the bound: link; the result: bus"
         );
         assert!(furthest(&[file("m.json", &[simulated(8, 1.0)])]).is_empty());
     }

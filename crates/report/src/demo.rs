@@ -231,16 +231,19 @@ fn side_by_side(networks: &[Record], costs: &[(f64, &str)]) -> Markup {
     let told =
         |network: &Record, key: &str| network.number(key).map_or_else(String::new, |value| scale::told(key, value));
     let heads = [
-        ("bandwidth_per_node_MBps", "all to all, each node"),
-        ("injection_share", "share of its adapter"),
-        ("idle_latency_us", "idle latency, mean over pairs"),
+        ("bandwidth_per_node_MBps", "all to all"),
+        ("injection_share", "share"),
+        ("idle_latency_us", "idle latency"),
         ("allreduce_us", "allreduce of 64 KiB"),
     ];
     html! {
         div .scroll .wide tabindex="0" role="region" aria-label="three networks" {
             table {
-                caption { "Three networks of today for 512 nodes" }
-                thead { tr { th { "network" } @for (_, head) in heads { th .number { (head) } } th { "cost" } th { "hot link" } th { "allreduce: algorithm, what is busiest" } } }
+                caption {
+                    "Three networks of today for 512 nodes. All to all is of each node, the share of what its adapter allows. Idle "
+                    "latency is the mean over all pairs, without software."
+                }
+                thead { tr { th { "network" } @for (_, head) in heads { th .number { (head) } } th { "cost" } th { "hot link" } } }
                 tbody {
                     @for (network, (_, cost)) in networks.iter().zip(costs) {
                         tr {
@@ -248,11 +251,13 @@ fn side_by_side(networks: &[Record], costs: &[(f64, &str)]) -> Markup {
                             @for (key, _) in heads { td .number { (told(network, key)) } }
                             td { (cost) }
                             td { (network.text("hot_link").unwrap_or_default()) }
-                            td { (network.text("limiter").unwrap_or_default()) }
                         }
                     }
                 }
             }
+        }
+        @for network in networks {
+            p .note { "Allreduce on " (network.text("fabric").unwrap_or_default()) ": " (network.text("limiter").unwrap_or_default()) "." }
         }
     }
 }

@@ -144,7 +144,7 @@ fn furthest(report: &Report) -> Markup {
                         thead {
                             tr {
                                 th { "result" } th .number { "share of the bound" } th .number { "value" } th .number { "bound" }
-                                th .number { "time lost" } th { "what sets the bound" } th { "what limits the result" }
+                                th .number { "time lost" } th { "what limits" }
                             }
                         }
                         tbody {
@@ -161,8 +161,7 @@ fn furthest(report: &Report) -> Markup {
                                     }
                                     td .number data-sort=(far.bound.value) { (scale::told(far.quantity, far.bound.value)) }
                                     td .number { (far.lost()) }
-                                    td .said { (far.bound_by) }
-                                    td .said { (far.limiter.as_deref().unwrap_or("not known")) }
+                                    td .said { (far.limits()) }
                                 }
                             }
                         }
