@@ -108,8 +108,7 @@ impl Topology for DragonflyPlus {
     }
 
     fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
-        let more = asked * f64::from(self.nodes_per_leaf);
-        (key == "oversubscription").then_some(("nodes_per_leaf", more))
+        (key == "oversubscription").then_some(("spines", f64::from(self.nodes_per_leaf) / asked))
     }
     fn ports(&self) -> Option<u32> {
         Some((self.nodes_per_leaf + self.spines).max(self.leaves + self.global_per_spine))

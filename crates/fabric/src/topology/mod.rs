@@ -217,6 +217,12 @@ fn add_tier(b: &mut Builder, tiers: &mut Vec<Tier>, name: &'static str, count: u
     first
 }
 
+/// The switch that each node is on, by number, where all switches have the same number of nodes or one more.
+fn spread(nodes: u32, switches: u32) -> impl Iterator<Item = (Vertex, u32)> {
+    let switch = move |node: u32| (u64::from(node) * u64::from(switches) / u64::from(nodes)) as u32;
+    (0..nodes).map(move |node| (Vertex(node), switch(node)))
+}
+
 /// The fewest switches with ports for all of the `up` links of `below` switches, over which these spread evenly.
 fn sharing(below: u32, up: u32, ports: u32) -> u32 {
     let least = (u64::from(below) * u64::from(up)).div_ceil(ports.into()).max(1) as u32;
