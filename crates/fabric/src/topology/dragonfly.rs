@@ -2,7 +2,9 @@
 //!
 //! There are as many groups as the nodes need. Where one router has ports for all nodes, it is alone. A single group has
 //! the routers that its nodes need. Local ports that would lead to missing routers are parallel cables to those there
-//! are, no more to each than a router has nodes. Several groups are built whole, and the last may lack nodes. The global
+//! are, no more to each than a router has nodes.
+//!
+//! Several groups are built whole, and the last may lack nodes. The global
 //! ports of a group are dealt to the other groups in turn. Every pair of groups thus has the same number of links; ports
 //! left over stay free. A router's ports are the other routers of its group in ascending order, then its global links,
 //! then its nodes.
@@ -65,7 +67,7 @@ impl Topology for DragonflySpec {
     }
     fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
         let global = DragonflySpec::global_for(self.nodes_per_router, asked);
-        (key == "oversubscription").then_some(("global_per_router", global.into()))
+        (key == "oversubscription" && asked >= 1.0).then_some(("global_per_router", global.into()))
     }
     fn ports(&self) -> Option<u32> {
         Some(self.nodes_per_router + self.routers_per_group - 1 + self.global_per_router)

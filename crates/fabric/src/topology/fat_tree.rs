@@ -7,8 +7,8 @@
 //! are fewer, it has fewer switches with parallel links.
 //!
 //! The last block of three levels, where it is not full, has fewer switches with parallel links, too. Each of them
-//! stands for several of a full block: it has their links, and up no more of them than its leaves need. Blocks of deeper
-//! trees are built whole.
+//! stands for several of a full block and has their links. Up it has those that its leaves need, in whole links to each
+//! spine. Blocks of deeper trees are built whole.
 //!
 //! Nodes fill leaves in order, leaves fill blocks in order. Where an oversubscription does not divide a leaf's ports,
 //! the leaf has the next port up, not one less.
@@ -109,24 +109,15 @@ struct Last {
     middles: u32,
     /// Links up in each plane, which are those above one switch of a full block.
     ups: u32,
-    /// Switches of each plane that they lead to.
-    spines: u32,
 }
 
 impl Last {
-    /// For so many leaves. The spines that it joins have links to each full block. Its own links to each have the same
-    /// share of all as those, so that none limits more than the leaves do. Of all numbers of spines it has that with the
-    /// fewest links.
-    fn of(leaves: u32, leaf_up: u32, k: u32, per_plane: u32) -> Option<Last> {
-        let full = |spines: u32| spines * (k / per_plane) + spines.min(k % per_plane);
-        let own = |spines: u32| {
-            let needed = move |spine| ((full(spine + 1) - full(spine)) * leaves).div_ceil(full(spines));
-            (0..spines).map(needed).sum::<u32>()
-        };
-        let enough = (1..=per_plane).rev().filter(|&spines| full(spines) >= leaves);
-        let spines = enough.min_by_key(|&spines| own(spines))?;
-        let ups = own(spines);
-        Some(Last { middles: leaf_up.div_ceil(k / ups), ups, spines })
+    /// For so many leaves. Its links to each spine are the same share of a full block's as its leaves, rounded up. So each
+    /// spine leads to each block.
+    fn of(leaves: u32, leaf_up: u32, k: u32, per_plane: u32) -> Last {
+        let full = |spine: u32| k / per_plane + u32::from(spine < k % per_plane);
+        let ups = (0..per_plane).map(|spine| (full(spine) * leaves).div_ceil(k)).sum::<u32>();
+        Last { middles: leaf_up.div_ceil(k / ups), ups }
     }
 }
 
@@ -163,7 +154,7 @@ fn build(nodes: u32, tree: &FatTree) -> Result<(Network, Shape), BuildError> {
         // A switch of the last block has the links of every so many switches of a full one, in turn.
         let own = last.iter().flat_map(|last| (0..last.ups * tops).map(move |link| (last, link / tops, link % tops)));
         for (last, port, top) in own {
-            let (lower, upper) = (whole + top % last.middles, top * per_plane + port % last.spines);
+            let (lower, upper) = (whole + top % last.middles, top * per_plane + port % per_plane);
             b.link(Vertex(below.0 + lower), Vertex(first.0 + upper), Role::SwitchLink);
         }
         (below, blocks, tops, ups) = (first, here, tops * per_plane, plan.k);
@@ -208,5 +199,5 @@ fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
     let uneven = (least..=ups).find(|&c| fits(c)).unwrap_or(ups);
     let top_per_plane = if even <= 2 * least { even } else { uneven };
     let last = (needed == 3 && !leaves.is_multiple_of(k)).then(|| Last::of(leaves % k, leaf_up, k, top_per_plane));
-    Ok(Plan { levels: needed, leaf_down, leaf_up, leaves, k, top_per_plane, last: last.flatten() })
+    Ok(Plan { levels: needed, leaf_down, leaf_up, leaves, k, top_per_plane, last })
 }

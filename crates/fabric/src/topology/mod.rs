@@ -217,10 +217,11 @@ fn add_tier(b: &mut Builder, tiers: &mut Vec<Tier>, name: &'static str, count: u
     first
 }
 
-/// The switch that each node is on, by number, where all switches have the same number of nodes or one more.
+/// The switch that each node is on, by number, where nodes spread evenly. The first switches have one more, if any has.
 fn spread(nodes: u32, switches: u32) -> impl Iterator<Item = (Vertex, u32)> {
-    let switch = move |node: u32| (u64::from(node) * u64::from(switches) / u64::from(nodes)) as u32;
-    (0..nodes).map(move |node| (Vertex(node), switch(node)))
+    let each = move |switch: u32| nodes / switches + u32::from(switch < nodes % switches);
+    let on = (0..switches).flat_map(move |switch| (0..each(switch)).map(move |_| switch));
+    (0..).map(Vertex).zip(on)
 }
 
 /// The fewest switches with ports for all of the `up` links of `below` switches, over which these spread evenly.

@@ -93,6 +93,7 @@ fn the_last_block_of_a_tree_has_what_its_leaves_need() {
             assert_eq!(last.iter().map(|middle| middle.0).sum::<u32>(), share, "{told}");
             let uplinks: u32 = last.iter().map(|middle| middle.2).sum();
             let joined = last.iter().flat_map(|middle| &middle.1).collect::<BTreeSet<_>>().len() as u32;
+            assert!(left == 0 || joined == count[2], "{told}: a spine leads to each block");
             assert!(uplinks >= share && uplinks < share + joined.max(1), "{told}: {uplinks} for {share} to {joined}");
             assert!(last.len() as u32 <= (2 * uplinks).div_ceil(k).min(leaf_up), "{told}: {} switches", last.len());
             // One more leaf needs itself and at most a full block's switches less those there are.
@@ -116,11 +117,11 @@ fn a_block_of_two_leaves_has_two_switches() {
     let at = |spec: &FabricSpec, nodes: u32| pieces(&Fabric::build(spec, nodes).unwrap());
     // Three blocks of 32 leaves and 22 switches, and 44 spines above them.
     assert_eq!(at(&spec, 4032), [96 + 66 + 44, 2 * 3 * 32 * 22]);
-    assert_eq!(at(&spec, 4033), [97 + 66 + 1 + 44, 2 * (3 * 32 * 22 + 22)]);
+    assert_eq!(at(&spec, 4033), [97 + 66 + 2 + 44, 2 * 3 * 32 * 22 + 22 + 44]);
     assert_eq!(at(&spec, 4096), [98 + 66 + 2 + 44, 2 * (3 * 32 * 22 + 44)]);
-    // A third level at full bisection: a leaf alone has one switch above it.
+    // A third level at full bisection: a leaf alone has a cable to each of the 64 spines.
     spec = catalog::load("ib-ndr-fat-tree3").unwrap();
-    assert_eq!(at(&spec, 2049), [65 + 65 + 64, 2 * (2 * 32 * 32 + 32)]);
+    assert_eq!(at(&spec, 2049), [65 + 66 + 64, 2 * 2 * 32 * 32 + 32 + 64]);
 }
 
 /// Every pair has a path that climbs and descends, on shortest paths and by up*/down*.

@@ -32,7 +32,7 @@ fn any_fabric() -> impl Strategy<Value = (TopologySpec, RoutingSpec)> {
             let extents = if pad { Extents::PaddedCube } else { Extents::Balanced };
             cube(f, both && !sci, sci, if sci { 1 } else { per }, extents)
         });
-    let dragonfly = (1u32..=3, 1u32..=4, 1u32..=2).prop_map(|(p, a, h)| {
+    let dragonfly = (1u32..=4, 1u32..=6, 1u32..=2).prop_map(|(p, a, h)| {
         TopologySpec::new(DragonflySpec { nodes_per_router: p, routers_per_group: a, global_per_router: h })
     });
     let trees = (2u32..=4, prop_oneof![Just(1.0), Just(2.0), Just(0.5)], any::<bool>())
