@@ -96,7 +96,8 @@ fn the_last_block_of_a_tree_has_what_its_leaves_need() {
             assert!(uplinks >= share && uplinks < share + joined.max(1), "{told}: {uplinks} for {share} to {joined}");
             assert!(last.len() as u32 <= (2 * uplinks).div_ceil(k).min(leaf_up), "{told}: {} switches", last.len());
             // One more leaf needs itself and at most a full block's switches less those there are.
-            let is_same = |before: &[u32; 3]| before[2] == count[2] && before[0] / k == full && before[0] % k > 0;
+            let is_same =
+                |before: &[u32; 3]| before[2] == count[2] && before[0] / k == full && !before[0].is_multiple_of(k);
             if let Some(before) = before.filter(is_same) {
                 assert!(count[1] <= before[1] + leaf_up.div_ceil(2) + 1, "{told} after {before:?}");
             }
