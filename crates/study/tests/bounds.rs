@@ -76,7 +76,7 @@ fn cells(fabric: &str, nodes: u32) -> Vec<Cell> {
     let saturation = What::Saturation { pairs, messages: 20, window: None, counted: "senders" };
     all.push(Cell::plain(fabric, nodes, 64 << 10, saturation, 1));
     for pattern in ["uniform", "permutation:random", "permutation:shift:1"] {
-        let traffic = What::Traffic(Offered { messages: Some(40), ..Offered::plain(pattern, 1.0) });
+        let traffic = What::Traffic(Offered { messages: Some(160), ..Offered::plain(pattern, 1.0) });
         all.push(Cell::plain(fabric, nodes, 4096, traffic, 1));
     }
     all
@@ -94,6 +94,11 @@ fn beats(record: &Record) -> Option<(f64, &'static str)> {
     ];
     let known = all.into_iter().filter_map(|(ratio, key)| Some((ratio?, key)));
     known.max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Whether a run of traffic ends while the network fills, so that it has no rate to compare.
+fn only_fills(record: &Record) -> bool {
+    record.get("bandwidth_per_node_MBps").is_some_and(serde_json::Value::is_null) && record.get("too_short").is_some()
 }
 
 #[test]
@@ -123,6 +128,7 @@ fn no_simulation_beats_its_bound() {
                     ));
                 }
                 Some(_) => held += 1,
+                None if only_fills(record) => {}
                 None => wrong.push(format!("{} {:?}: has no bound", cell.fabric, cell.what)),
             }
         }
@@ -243,7 +249,7 @@ fn no_mean_beats_its_bound_beyond_the_fair_share() {
     for fabric in ["sci-torus3d", "gpu-rail", "myrinet-torus3d", "ib-ndr-slim-fly", "k98-t3d", "bluegene-l"] {
         for pattern in ["uniform", "nearest-neighbour", "bisection", "permutation:shift:3"] {
             for load in [0.9, 1.0, 1.5, 3.0] {
-                let traffic = What::Traffic(Offered { messages: Some(100), ..Offered::plain(pattern, load) });
+                let traffic = What::Traffic(Offered { messages: Some(200), ..Offered::plain(pattern, load) });
                 cells.push(Cell::plain(fabric, 16, 4096, traffic, 1));
             }
         }
@@ -260,7 +266,7 @@ fn no_mean_beats_its_bound_beyond_the_fair_share() {
     let results = parallel::each(&cells, |cell| (cell, cell.run(&Unwatched)));
     let (mut wrong, mut held, mut fair) = (Vec::new(), 0, 0);
     for (cell, records) in &results {
-        for record in records.iter().flatten() {
+        for record in records.iter().flatten().filter(|record| !only_fills(record)) {
             let (ratio, key) = beats(record).unwrap_or_else(|| panic!("no bound: {record:?}"));
             if ratio > ALLOWED {
                 wrong.push(format!("{} {:?}: {ratio} beyond {key}", cell.fabric, cell.what));
