@@ -211,7 +211,7 @@ impl<'a> Machine<'a> {
             done += 1;
             match self.op(id).kind {
                 Kind::Send if self.is_eager(id) => self.ask_nic(id),
-                Kind::Calc | Kind::Send => self.ask_cpu(id),
+                Kind::Calc | Kind::Send | Kind::Post => self.ask_cpu(id),
                 Kind::Recv => self.post(id),
             }
         }
@@ -318,7 +318,8 @@ impl<'a> Machine<'a> {
     fn start(&mut self, id: u32) {
         let op = self.op(id);
         let work = match op.kind {
-            Kind::Calc => self.start_calc(id, &op),
+            Kind::Calc => self.start_calc(id, op.size),
+            Kind::Post => self.start_calc(id, op.size + u64::from(op.tag)),
             Kind::Send if self.is_eager(id) || self.second_phase.has(id) => self.start_data(id, &op),
             Kind::Send => self.start_request(id),
             Kind::Recv => self.start_recv(id),
@@ -328,9 +329,9 @@ impl<'a> Machine<'a> {
         cpu.work += work;
     }
 
-    fn start_calc(&mut self, id: u32, op: &Op) -> u64 {
+    fn start_calc(&mut self, id: u32, units: u64) -> u64 {
         self.started(id);
-        let work = op.size.saturating_mul(self.p.calc_unit.0).min(LATEST + 1);
+        let work = units.saturating_mul(self.p.calc_unit.0).min(LATEST + 1);
         *self.chain(id) += work;
         self.end(id, self.now + work);
         work

@@ -147,7 +147,7 @@ impl fmt::Display for Shown<'_> {
         write!(f, "rank {}, operation {number}: ", op.rank)?;
         match op.kind {
             // In which unit, the form of the file says.
-            Kind::Calc => f.write_str("calc"),
+            Kind::Calc | Kind::Post => f.write_str("calc"),
             Kind::Send => write!(f, "send {}b to {} tag {}", op.size, op.peer, op.tag),
             Kind::Recv => write!(f, "recv {}b from {} tag {}", op.size, or_any(op.peer), or_any(op.tag)),
         }
@@ -167,13 +167,13 @@ pub fn are_whole<T>(schedule: &Schedule, matching: &Matching, states: &[State<T>
     let mut sums = vec![0u64; matching.patterns()];
     let pattern = |id: u32| states[id as usize].pattern() as usize;
     for (id, op) in (0..).zip(schedule.ops()) {
-        let sum = &mut sums[if op.kind == Kind::Calc { continue } else { pattern(id) }];
+        let sum = &mut sums[if op.kind.is_of_message() { pattern(id) } else { continue }];
         let stands = (op.size ^ op.size >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let stands = (stands ^ stands >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         *sum = if op.kind == Kind::Send { sum.wrapping_add(stands) } else { sum.wrapping_sub(stands) };
     }
     let mut sides = BTreeMap::<usize, [Vec<(u64, u32)>; 2]>::new();
-    for (id, op) in (0..).zip(schedule.ops()).filter(|&(id, op)| op.kind != Kind::Calc && sums[pattern(id)] != 0) {
+    for (id, op) in (0..).zip(schedule.ops()).filter(|&(id, op)| op.kind.is_of_message() && sums[pattern(id)] != 0) {
         sides.entry(pattern(id)).or_default()[usize::from(op.kind == Kind::Recv)].push((op.size, id));
     }
     // The longest receive takes the longest message, or no order does.
@@ -210,7 +210,7 @@ pub fn check(schedule: &Schedule) -> Result<(), Stuck> {
         release(id, true, &mut states, &mut ready);
         let (mut ends, mut also) = (id, NONE);
         match op.kind {
-            Kind::Calc => {}
+            Kind::Calc | Kind::Post => {}
             Kind::Send => also = matching.arrive(&mut states, id).unwrap_or(NONE),
             Kind::Recv if matching.post(&mut states, id, &op).is_none() => ends = NONE,
             Kind::Recv => {}

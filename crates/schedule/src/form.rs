@@ -30,6 +30,16 @@ pub enum Kind {
     Send,
     /// Receives a message from `peer`, or from [`ANY`] rank.
     Recv,
+    /// What software takes to hand over a message: keeps a processor busy for `size`, and ends `tag` units later. Other
+    /// software may take less: no bound counts it.
+    Post,
+}
+
+impl Kind {
+    /// Whether it is an end of a message.
+    pub fn is_of_message(self) -> bool {
+        matches!(self, Kind::Send | Kind::Recv)
+    }
 }
 
 /// One operation.
@@ -45,10 +55,20 @@ pub struct Op {
     pub rank: u32,
     /// The other rank of a message.
     pub peer: u32,
-    /// Tag, or [`ANY`] for a receive.
+    /// Tag, or [`ANY`] for a receive; of a post the units of time after its processor is free.
     pub tag: u32,
     /// Bytes of a message, units of time of a computation.
     pub size: u64,
+}
+
+impl Op {
+    /// The same for forms that have no posts: there it is a computation.
+    pub(crate) fn without_posts(self) -> Op {
+        match self.kind {
+            Kind::Post => Op { kind: Kind::Calc, size: self.size + u64::from(self.tag), tag: 0, ..self },
+            _ => self,
+        }
+    }
 }
 
 /// An operation as it is kept: 20 bytes. They are most of a schedule's memory.
@@ -68,14 +88,14 @@ impl Packed {
     #[inline]
     fn of(op: Op) -> Packed {
         let kind = match op.kind {
-            Kind::Calc => 0,
+            Kind::Calc | Kind::Post => 0,
             Kind::Send => 1,
             Kind::Recv if op.peer != ANY => 2,
             Kind::Recv => 3,
         };
         Packed {
             rank_cpu: op.rank << 8 | u32::from(op.cpu),
-            peer_nic: op.peer << 8 | u32::from(op.nic),
+            peer_nic: if op.kind == Kind::Post { POST } else { op.peer << 8 | u32::from(op.nic) },
             tag: op.tag,
             size: kind << 62 | op.size.min(MOST_SIZE),
         }
@@ -83,6 +103,7 @@ impl Packed {
     #[inline]
     fn op(self) -> Op {
         let (kind, peer) = match self.size >> 62 {
+            0 if self.peer_nic == POST => return self.post(),
             0 => (Kind::Calc, self.peer_nic >> 8),
             1 => (Kind::Send, self.peer_nic >> 8),
             2 => (Kind::Recv, self.peer_nic >> 8),
@@ -98,7 +119,15 @@ impl Packed {
             size: self.size & MOST_SIZE,
         }
     }
+    #[cold]
+    fn post(self) -> Op {
+        let Packed { rank_cpu, tag, size, .. } = self;
+        Op { kind: Kind::Post, cpu: rank_cpu as u8, nic: 0, rank: rank_cpu >> 8, peer: 0, tag, size }
+    }
 }
+
+/// The other rank and adapter of a post, which has neither: no computation has these.
+const POST: u32 = u32::MAX;
 
 /// What waits for an operation. Most have one successor, not far from them, which then needs no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,10 +225,17 @@ impl Schedule {
         let mut other = self.clone();
         for packed in &mut other.ops {
             let op = packed.op();
-            if op.kind == Kind::Calc {
-                let ps = u128::from(op.size) * u128::from(from_ps);
-                let size = u64::try_from((ps + u128::from(to_ps / 2)) / u128::from(to_ps.max(1))).unwrap_or(u64::MAX);
-                *packed = Packed::of(Op { size, ..op });
+            let counted = |units: u64| {
+                let ps = u128::from(units) * u128::from(from_ps);
+                u64::try_from((ps + u128::from(to_ps / 2)) / u128::from(to_ps.max(1))).unwrap_or(u64::MAX)
+            };
+            match op.kind {
+                Kind::Calc => *packed = Packed::of(Op { size: counted(op.size), ..op }),
+                Kind::Post => {
+                    let tag = u32::try_from(counted(op.tag.into())).unwrap_or(u32::MAX);
+                    *packed = Packed::of(Op { size: counted(op.size), tag, ..op });
+                }
+                Kind::Send | Kind::Recv => {}
             }
         }
         Cow::Owned(other)
@@ -360,7 +396,7 @@ impl Builder {
         assert!(self.ops.len() < MOST_OPS, "at most {MOST_OPS} operations");
         assert!(op.rank == self.rank, "rank {} was begun last, not {}", self.rank, op.rank);
         let is_peer = (op.peer as usize) < self.blocks.len() || op.kind == Kind::Recv && op.peer == ANY;
-        assert!(is_peer || op.kind == Kind::Calc, "no message's other rank is {}", op.peer);
+        assert!(is_peer || !op.kind.is_of_message(), "no message's other rank is {}", op.peer);
         let id = self.ops.len() as u32;
         if id == self.watched.0 {
             self.watched.1 = Some(self.place);
@@ -441,7 +477,9 @@ mod tests {
             size: 1 << 61,
         };
         let any = Op { kind: Kind::Recv, peer: ANY, tag: ANY, size: MOST_SIZE, ..most };
-        for op in [most, any, Op { kind: Kind::Recv, ..most }, Op { kind: Kind::Calc, size: 0, peer: 0, ..most }] {
+        let post = Op { kind: Kind::Post, nic: 0, peer: 0, ..most };
+        let calc = Op { kind: Kind::Calc, size: 0, peer: 0, ..most };
+        for op in [most, any, Op { kind: Kind::Recv, ..most }, calc, post] {
             assert_eq!(Packed::of(op).op(), op);
         }
         assert_eq!(Packed::of(Op { size: u64::MAX, ..most }).op().size, MOST_SIZE);

@@ -92,7 +92,7 @@ impl Matching {
         for op in schedule.ops() {
             show(&op);
             match op.kind {
-                Kind::Calc => {}
+                Kind::Calc | Kind::Post => {}
                 Kind::Send => ends[op.peer as usize] += 1,
                 Kind::Recv => wildcards |= lane(&op) != 0,
             }

@@ -2,5 +2,6 @@
 
 mod called;
 mod jobs;
+mod proxies;
 mod region;
 mod traces;
