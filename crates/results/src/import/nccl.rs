@@ -136,8 +136,10 @@ fn way(line: &str) -> Option<(u64, (&'static str, &'static str))> {
         "0" | "TREE" => "tree",
         "1" | "RING" => "ring",
         "2" | "3" | "COLLNET_DIRECT" | "COLLNET_CHAIN" => "collnet",
-        "4" | "5" | "NVLS" | "NVLS_TREE" => "nvls",
-        _ => return None,
+        "4" | "NVLS" => "nvls",
+        "5" | "NVLS_TREE" => "nvls-tree",
+        "6" | "PAT" => "pat",
+        _ => "unknown",
     };
     let protocol = match (words.next()?, words.next()?) {
         ("proto", "0" | "LL") => "ll",
