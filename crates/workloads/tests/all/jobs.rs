@@ -381,7 +381,7 @@ fn a_job_alone_takes_what_the_same_question_by_itself_answers() {
         }
         assert_eq!(records[0].number("alone_us"), records[0].number("latency_us"));
     }
-    for algorithm in [Algorithm::Ring, Algorithm::Nvls] {
+    for algorithm in [Algorithm::Ring, Algorithm::NvlsTree] {
         let (fabrics, name) = (["hgx-h100-rail".to_owned()], algorithm.name());
         let (which, nodes, sizes, network) = (Which::Allreduce, vec![16], vec![1 << 20], Network::default());
         let asked = Collective { which, algorithms: vec![algorithm], nodes, sizes, network, vary: Vary::No };
