@@ -121,7 +121,32 @@ impl Cluster {
         if algorithm.is_by_switches() && protocol != Protocol::Simple {
             return None;
         }
-        let Moved { scale_up, nic, spine, factor } = self.moved(collective, algorithm)?;
+        self.levels_of(self.moved(collective, algorithm)?, collective, algorithm, protocol)
+    }
+
+    /// The most bus bandwidth of any way to do a collective. Between hosts an allreduce by rail, which NCCL leaves to
+    /// plans of others, moves the least.
+    pub fn largest(&self, collective: &str) -> Option<f64> {
+        let (n, d, h) = (f64::from(self.gpus), f64::from(self.domain), self.domains());
+        let by_rail = || {
+            let scale_up = if self.reduces[0] { 1.0 + 1.0 / d } else { 2.0 * (d - 1.0) / d };
+            let (nic, factor) = (2.0 * (h - 1.0) / h / d, 2.0 * (n - 1.0) / n);
+            let moved = Moved { scale_up: if d > 1.0 { scale_up } else { 0.0 }, nic, spine: 0.0, factor };
+            self.levels_of(moved, collective, Algorithm::Tree, Protocol::Simple)
+        };
+        let by_rail = (collective == "allreduce" && h > 1.0).then(by_rail).flatten();
+        let all = self.all(collective, Protocol::Simple).into_iter().map(|(_, levels)| levels);
+        all.chain(by_rail).map(|levels| levels[0].mbps).reduce(f64::max)
+    }
+
+    fn levels_of(
+        &self,
+        moved: Moved,
+        collective: &str,
+        algorithm: Algorithm,
+        protocol: Protocol,
+    ) -> Option<Vec<Level>> {
+        let Moved { scale_up, nic, spine, factor } = moved;
         let level = |name: &'static str, rate: Option<f64>, times: f64| {
             let mbps = factor * rate.filter(|_| times > 0.0)? / times * protocol.share();
             Some(Level { name, mbps })
@@ -352,6 +377,8 @@ mod tests {
         let tree = first(&hgx(32), "allreduce", Algorithm::NvlsTree);
         assert_eq!((tree.name, tree.mbps.round()), ("NIC", 50_000.0 * 8.0 / 2.0 * 2.0 * 31.0 / 32.0));
         assert_eq!(tree, first(&hgx(32), "allreduce", Algorithm::Tree));
+        // Any way to do it sends 3/2 of the bytes from each of four hosts.
+        assert_eq!(hgx(32).largest("allreduce").map(f64::round), Some((400_000.0f64 * 31.0 / 24.0).round()));
         assert_eq!(hgx(8).levels("allreduce", Algorithm::NvlsTree, Protocol::Simple), None);
         for protocol in [Protocol::Ll, Protocol::Ll128] {
             assert_eq!(

@@ -174,11 +174,8 @@ impl Bus {
         let chosen = named.and_then(of).or_else(|| of(Cluster::usual(&benchmark)));
         let (algorithm, levels) = chosen.unwrap_or(&all[0]);
         let first = levels[0];
-        // Simple takes the fewest bytes: nothing that NCCL has exceeds the best algorithm with it.
-        let most = |cluster: Cluster| {
-            let all = cluster.all(&benchmark, Protocol::Simple);
-            all.iter().map(|(_, levels)| levels[0].mbps).fold(first.mbps, f64::max)
-        };
+        // Simple takes the fewest bytes: nothing that NCCL has exceeds the best way with it.
+        let most = |cluster: Cluster| cluster.largest(&benchmark).map_or(first.mbps, |most| most.max(first.mbps));
         let links = cluster.of_links();
         let largest = most(self.at_best(links));
         let by_open_switch = largest > most(links);
