@@ -8,6 +8,9 @@ unexport VIRTUAL_ENV PYTHONPATH
 TIMED   := .ci/timed
 # For lines through $(TIMED): those with make's own name in them are carried out by `make -n` too.
 SUBMAKE := $(MAKE)
+# The commit that records name besides the version; empty outside of a repository. It costs a compilation when it changes,
+# so tests go without.
+COMMIT  := HOTLINK_COMMIT="$$([ -e .git ] && git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)"
 HOTLINK := target/release/hotlink
 ENGINE  := target/web/engine.wasm
 PAGE    := target/web/explorer.html
@@ -212,7 +215,7 @@ clean: ## remove everything that was built
 
 $(HOTLINK): .stamps/tools $(RUST)
 	@# The wheel takes its crates from here, and builds hotlink-python and pyo3, which ask for an interpreter.
-	@$(TIMED) "building $@ and libmpi_abi.so.1" cargo build --release --locked \
+	@$(TIMED) "building $@ and libmpi_abi.so.1" env $(COMMIT) cargo build --release --locked \
 	    --package hotlink-cli --package hotlink-mpi --package hotlink-clock
 	@# Programs ask for this name.
 	@cp -f target/release/libmpi_abi.so target/release/libmpi_abi.so.1
@@ -226,7 +229,7 @@ $(ENGINE): .stamps/tools .ci/wasm $(RUST)
 
 .stamps/wheel: .stamps/venv $(HOTLINK) $(RUST) $(PYTHON)
 	@$(TIMED) "building and installing the Python package" \
-	    $(VENV)/pip install --quiet --no-build-isolation --no-deps --force-reinstall .
+	    env $(COMMIT) $(VENV)/pip install --quiet --no-build-isolation --no-deps --force-reinstall .
 	@touch $@
 
 .stamps/format: .stamps/tools $(RUST) $(wildcard tools/mutants/src/*)

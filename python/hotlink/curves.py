@@ -105,6 +105,8 @@ HIDDEN_BELOW = 4
 HIDDEN_BESIDE = 30
 # Lines nearer than this share of the axis's height, at so many of their points, hide each other.
 NEAR, NEAR_POINTS = 0.012, 0.75
+# An interval is seen on a logarithmic axis where its ends are so many times apart.
+SEEN = 1.1
 # Models of whole machines: between two numbers of nodes there is nothing.
 MODELS = {"formula", "load"}
 WHOLE_ACROSS = {"nodes", "ranks"}
@@ -140,6 +142,8 @@ class Curve:
     low: list[float] = field(default_factory=list)
     high: list[float] = field(default_factory=list)
     bound: list[float] = field(default_factory=list)
+    # Points of which no interval is known.
+    unknown: int = 0
     is_range: bool = False
 
     def is_stepped(self) -> bool:
@@ -154,13 +158,18 @@ class Curve:
         """Its points where it has intervals: neighbours have a band, others a bar each."""
         return bands(self.x, self.is_stepped(), self.by_nodes) if self.low != self.high else []
 
+    def is_seen(self, at: int) -> bool:
+        """Whether a point's interval is longer than its mark is high."""
+        low, high = self.low[at], self.high[at]
+        return high - low > NEAR * max(self.y) or high > SEEN * low > 0
+
     def has_bars(self) -> bool:
-        """Whether intervals are drawn as bars."""
-        return any(len(run) == 1 for run in self.runs())
+        """Whether intervals are drawn as bars, and seen."""
+        return any(len(run) == 1 and self.is_seen(run.start) for run in self.runs())
 
     def has_bands(self) -> bool:
-        """Whether intervals are drawn as bands."""
-        return any(len(run) > 1 for run in self.runs())
+        """Whether intervals are drawn as bands, and seen."""
+        return any(len(run) > 1 and any(self.is_seen(at) for at in run) for run in self.runs())
 
     def is_at_bound(self) -> bool:
         """Whether it cannot be distinguished from its bound."""
@@ -304,6 +313,9 @@ def explained(curves: Sequence[Curve]) -> list[str]:
         of = [curve for curve in curves if curve.is_range == is_range]
         looks = ["shaded"] * any(curve.has_bands() for curve in of) + ["bars"] * any(curve.has_bars() for curve in of)
         said += [f"{' and '.join(looks).capitalize()}: {meaning}."] if looks else []
+        if looks and any(curve.unknown for curve in of):
+            why = "was not computed (--sensitivity computes all)" if is_range else "is not known"
+            said += [f"A point without one: its interval {why}."]
     return [" ".join(said)] if said else []
 
 
@@ -507,6 +519,7 @@ def add(curve: Curve, record: Record, x: str, y: str) -> None:
     if low is None and has_range(record, y):
         low, high = number(record, f"{y}_low"), number(record, f"{y}_high")
         curve.is_range = True
+    curve.unknown += low is None and value > 0
     curve.x.append(number(record, x) or 0.0)
     curve.y.append(value)
     curve.low.append(value if low is None else low)

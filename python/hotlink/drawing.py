@@ -56,6 +56,7 @@ UNITS: dict[str, list[tuple[float, str]]] = {
     "_us": [(1e-3, "ns"), (1, "µs"), (1e3, "ms"), (1e6, "s")],
     "_per_s": [(1, "per s"), (1e3, "thousand per s"), (1e6, "million per s")],
     "_W": [(1, "W"), (1e3, "kW"), (1e6, "MW")],
+    "_kW": [(1, "kW"), (1e3, "MW")],
 }
 
 

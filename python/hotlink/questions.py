@@ -34,6 +34,15 @@ _LISTED = frozenset(("algorithm", "direction", "semantics", "side", "spin", "cla
 )
 
 
+class Variant(TypedDict, total=False):
+    """Changes to a fabric, as by the command's options of these names."""
+
+    oversubscription: float | str  # ports of a leaf switch towards nodes over those towards switches: 2, or "2:1"
+    radix: int  # ports of a switch
+    levels: int  # at most so many levels of switches
+    link: str  # this part of the catalog: infiniband-ndr, ethernet-400g, ...
+
+
 def analyze(
     fabric: Path,
     nodes: Numbers | None = None,
@@ -51,6 +60,7 @@ def analyze(
     load: float | str | Iterable[float] | None = None,
     why: bool = False,
     sensitivity: bool = False,
+    **changes: Unpack[Variant],
 ) -> Result:
     """Bandwidth per node of one fabric by closed form and by load count, with its limit.
 
@@ -63,11 +73,13 @@ def analyze(
     ``injection_share`` (of a node's rate, 0 to 1), ``limiting_resource`` and ``hot_link``. With ``links`` each resource
     has a record, too. ``why`` adds how the bound comes about, ``sensitivity`` the interval that uncertain inputs leave.
     ``load`` lists shares of the load count's bound and adds the ``mean`` latency in microseconds at each. Every
-    resource is then a queue, for messages of one packet to random nodes. Raises `InputError`.
+    resource is then a queue, for messages of one packet to random nodes.
+
+    `Variant` lists changes to the fabric, such as ``oversubscription=2``. Raises `InputError`.
     """
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology, hash_seeds)
     listed = None if nodes is None else _numbers(nodes)
-    asked = {"fabric": fspath(fabric), "nodes": listed, "method": method, **pattern}
+    asked = {"fabric": _varied("analyze", fabric, changes), "nodes": listed, "method": method, **pattern}
     if load is not None:
         asked["load"] = _several(load)
     asked |= {"links": links, "why": why, "sensitivity": sensitivity}
@@ -91,6 +103,7 @@ def compare(
     hash_seeds: int = 0,
     sensitivity: bool = False,
     out: Path | None = None,
+    **changes: Unpack[Variant],
 ) -> Result:
     """Bandwidth per node, its limit, and cost of several fabrics at each size; the best of each; crossovers.
 
@@ -101,9 +114,11 @@ def compare(
     ``prices`` is a price file, or a list of the catalog, that overrides the fabrics' own. Prices of different years are
     ranked together only with ``across_eras``. ``hash_seeds`` and ``sensitivity`` are as for `analyze`. With ``out``,
     tables and data are also written to that folder, as by ``hotlink compare --out``. ``size`` is 1 MiB, of packets 64
-    KiB. Plots are made from the result: see `Result.plot` and `Result.save_plots`. Raises `InputError`.
+    KiB. `Variant` lists changes to every fabric. Plots are made from the result: see `Result.plot` and
+    `Result.save_plots`. Raises `InputError`.
     """
-    names = [fspath(fabrics)] if isinstance(fabrics, str | PathLike) else [fspath(fabric) for fabric in fabrics]
+    named = [fabrics] if isinstance(fabrics, str | PathLike) else fabrics
+    names = [_varied("compare", fabric, changes) for fabric in named]
     if not names:
         raise _core.InputError("fabrics: name one or more")
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology, hash_seeds)
@@ -117,7 +132,7 @@ def compare(
     return _result("compare", _core.compare(as_json(asked), folder, call), **asked, out=folder)
 
 
-class Choices(TypedDict, total=False):
+class Choices(Variant, total=False):
     """Choices of single benchmarks of `simulate`. One that the benchmark does not have is an `InputError`."""
 
     algorithm: str | Iterable[str]  # collectives, barrier: how; by default what the cost model picks
@@ -216,7 +231,8 @@ def simulate(
     ``benchmark`` is pingpong, stream, rate, pairs, semantics, saturation, overlap, kernel, is, traffic, barrier,
     deposit, cache-study or goal. Or it is another collective: bcast, reduce, allreduce, allgather, alltoall, alltoallv,
     gather, scatter, reduce-scatter. `Choices` lists arguments that only some of them have, such as ``direction`` of
-    stream. ``goal`` is the one without a fabric where ``loggp`` states the machine; its ``nodes`` are the ranks.
+    stream, and those of `Variant`, which change the fabric. ``goal`` is the one without a fabric where ``loggp`` states
+    the machine; its ``nodes`` are the ranks.
 
     ``size`` is bytes, text with a unit, or several (64 KiB; 512 KiB for deposit, 32 KiB for cache-study). ``memory``,
     ``align``, ``cache``, ``zero_copy``, ``via``, ``warmup``, ``background`` and the observers ask for the message
@@ -246,12 +262,11 @@ def simulate(
     >>> hotlink.simulate("alltoall", fabric="sci-torus2d", nodes=16, size="64KiB")[0]["method"]
     'packet'
     """
-    known = Choices.__annotations__
-    if unknown := [name for name in choices if name not in known]:
-        raise TypeError(f"simulate() has no argument {unknown[0]!r}")
+    known = [name for name in Choices.__annotations__ if name not in Variant.__annotations__]
+    changes = {name: value for name, value in choices.items() if name not in known}
     asked: dict[str, Any] = {
         "benchmark": benchmark,
-        "fabric": None if fabric is None else fspath(fabric),
+        "fabric": _varied("simulate", fabric, changes),
         "nodes": None if nodes is None else _numbers(nodes),
         "size": _several(size),
         "memory": _list(memory),
@@ -293,6 +308,17 @@ def simulate(
     made = {name: value for name, value in chosen.items() if value is not None}
     text = _core.simulate(as_json({**asked, **made, "trace": trace is not None}), asked["trace"])
     return _result("simulate", text, **asked, **made)
+
+
+def _varied(function: str, fabric: Path | None, changes: Mapping[str, object]) -> str | None:
+    """The name of a fabric with changes to it, which is valid wherever a fabric is named."""
+    known = Variant.__annotations__
+    if unknown := [name for name in changes if name not in known]:
+        raise TypeError(f"{function}() has no argument {unknown[0]!r}")
+    words = [f":{name}={_own(changes[name])}" for name in known if changes.get(name) is not None]
+    if fabric is None and words:
+        raise _core.InputError(f"{', '.join(changes)}: change a fabric, and none is named")
+    return None if fabric is None else fspath(fabric) + "".join(words)
 
 
 def _choice(name: str, value: object) -> object:

@@ -170,6 +170,22 @@ def test_a_line_that_stops_within_the_plot_is_named_beside_no_other_line() -> No
         assert not any(line.intersects_bbox(Text.get_window_extent(text), filled=False) for line in lines)
 
 
+def test_a_note_of_bars_stands_where_bars_are_seen_and_says_where_none_was_computed() -> None:
+    def offers(spread: float, known: int) -> list[Record]:
+        ranges: list[Record] = [{"power_kW_low": 5.0, "power_kW_high": 5.0 + spread}] * known + [{}] * (3 - known)
+        plain: Record = {"fabric": "a", "method": "load", "power_kW": 5.0}
+        return [{**plain, "nodes": nodes, **of} for nodes, of in zip((64, 128, 256), ranges, strict=True)]
+
+    def drawn(spread: float, known: int) -> str:
+        (axes,) = curves.draw(offers(spread, known), None, ["power_kW"]).axes
+        assert axes.get_ylabel() == "Power (kW)"
+        return below(axes.figure)
+
+    assert drawn(0.0, 3) == drawn(0.01, 3) == "", "no bar is longer than a mark"
+    assert drawn(2.0, 3) == "Bars: from the least to the most that prices and inputs allow."
+    assert drawn(2.0, 1).endswith("A point without one: its interval was not computed (--sensitivity computes all).")
+
+
 def test_bands_join_only_neighbours_and_bars_stand_apart() -> None:
     far = pingpong(sizes=(8, 1 << 20))
     (axes,) = curves.draw(far, None, ["latency_us"]).axes

@@ -67,6 +67,19 @@ def test_analysis_and_comparison_are_what_the_command_says(tmp_path: Path) -> No
     assert {file.name for file in (tmp_path / "report").iterdir()} == {"compare.csv", "compare.json", "summary.md"}
 
 
+def test_changes_to_a_fabric_are_those_of_the_command() -> None:
+    asked = ("analyze", "eth-400g-leaf-spine", "--nodes", "512", "--method", "load")
+    words = ("--oversubscription", "2:1", "--radix", "40")
+    of = hotlink.analyze("eth-400g-leaf-spine", 512, method="load", oversubscription="2:1", radix=40)
+    assert list(of) == list(hotlink.run(*asked, *words))
+    [offer] = [record for record in hotlink.compare("ib-ndr-fat-tree2", 512, levels=3) if record["kind"] == "fabric"]
+    assert offer["fabric"] == "ib-ndr-fat-tree2:levels=3"
+    ping = hotlink.simulate("pingpong", "ib-ndr-fat-tree2", size=8, link="infiniband-hdr")
+    assert ping[0]["fabric"] == "ib-ndr-fat-tree2:link=infiniband-hdr"
+    with pytest.raises(hotlink.InputError, match="radix: change a fabric, and none is named"):
+        hotlink.simulate("goal", nodes=2, loggp="L=2us,o=0.5us,g=50ns,G=0.08ns", radix=40)
+
+
 @pytest.mark.parametrize(
     ("options", "part"),
     [

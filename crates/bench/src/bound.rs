@@ -176,7 +176,8 @@ pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
         }
         None => format!("efficiency {efficiency:.3} (bound: {})", of("limiting_resource")),
     };
-    let what = format!("{}{size} on {}: {beyond}, {why}", of("benchmark"), of("fabric"));
+    let name = record.text("benchmark").or_else(|| record.text("traffic")).unwrap_or("a result");
+    let what = format!("{name}{size} on {}: {beyond}, {why}", of("fabric"));
     (record.with("impossible", true), Some(what))
 }
 

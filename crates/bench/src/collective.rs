@@ -11,6 +11,9 @@ use hotlink_port::{Kind, Span};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
+/// The meaning of a reduce-scatter's size in OSU's and IMB's programs; in ours it is a rank's part.
+pub const OF_ALL_PARTS: &str = "all that each rank gives";
+
 /// Which collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Which {
@@ -61,6 +64,15 @@ impl Which {
     /// Whether adapters and reduction networks carry it by themselves.
     pub fn is_carried_by_adapters(self) -> bool {
         matches!(self, Which::Barrier | Which::Bcast | Which::Allreduce | Which::Reduce)
+    }
+    /// Bytes of the vector whose combination of all ranks would do it. A sum of nothing is a barrier, and one to which all
+    /// but the root add zeros is a broadcast. Of a reduce-scatter it is what a rank gives for the others.
+    pub fn combined(self, size: u64, ranks: u32) -> Option<u64> {
+        match self {
+            Which::Barrier | Which::Bcast | Which::Reduce | Which::Allreduce => Some(size),
+            Which::ReduceScatter => Some(size.saturating_mul(u64::from(ranks.saturating_sub(1)))),
+            _ => None,
+        }
     }
     /// Bytes of an element: sizes are multiples of it. Numbers are combined, and parts of several lengths are whole words.
     pub fn element_bytes(self) -> u64 {

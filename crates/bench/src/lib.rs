@@ -33,7 +33,7 @@ pub use bound::{
     CopyRate, HAND_OFF_LEAST_US, HAND_OFF_US, NO_EFFICIENCY, OF_PACKETS, copy_bound_mbps, flag_impossible, tightest,
     without_misleading,
 };
-pub use collective::{Collected, Collective, Start, Which, part};
+pub use collective::{Collected, Collective, OF_ALL_PARTS, Start, Which, part};
 pub use crossing::{Crossed, Crossing};
 pub use deposit::{Deposit, Series};
 pub use kernel::{Kernel, Proportions, Spent};

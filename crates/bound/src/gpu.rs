@@ -181,6 +181,8 @@ impl Cluster {
             "allreduce" | "bcast" | "reduce" | "sendrecv" => 1.0,
             "alltoall" => k * (n - k) / n,
             "gather" | "scatter" => k.min(n - k) / n,
+            // Of the parts that a GPU gets, those of the others.
+            "hypercube" => (n - k) / (n - 1.0),
             _ => (n - k) / n,
         }
     }
@@ -227,6 +229,13 @@ impl Cluster {
             ("bcast" | "reduce", Algorithm::Ring) => on_leaf(moved(hops, 1.0 / d, 1.0)),
             ("alltoall", Algorithm::Pairs) => moved((d - 1.0) / d, (h - 1.0) / h, others),
             ("sendrecv", Algorithm::Pairs) => on_leaf(moved(1.0, 1.0, 1.0)),
+            // GPUs whose numbers differ in one bit exchange all that they have, from the lowest bit up. A domain of a power
+            // of two holds its first steps whole, others some of them. It counts the n - 1 parts that each GPU sends.
+            ("hypercube", Algorithm::Pairs) if self.gpus.is_power_of_two() => {
+                let inside = if self.domain.is_power_of_two() { (d - 1.0) / (n - 1.0) } else { 0.0 };
+                let all_inside = f64::from(self.domain.next_power_of_two());
+                on_leaf(moved(inside, (n - all_inside).max(0.0) / (n - 1.0), 1.0))
+            }
             // All of other hosts passes the root's own PCIe, and the NICs that it may use.
             ("gather" | "scatter", Algorithm::Pairs) => on_leaf(moved(others, (n - d) / n, others)),
             _ => None,
@@ -252,7 +261,7 @@ impl Cluster {
     /// The algorithm that a collective is judged by where none is named.
     pub fn usual(collective: &str) -> Algorithm {
         match collective {
-            "alltoall" | "sendrecv" | "gather" | "scatter" => Algorithm::Pairs,
+            "alltoall" | "sendrecv" | "gather" | "scatter" | "hypercube" => Algorithm::Pairs,
             _ => Algorithm::Ring,
         }
     }
@@ -412,5 +421,18 @@ mod tests {
         // 31/32 of the bytes go to others, 24/32 of them to other hosts.
         let pairs = first(&hgx(32), "alltoall", Algorithm::Pairs);
         assert_eq!((pairs.name, pairs.mbps.round()), ("NIC", (50_000.0f64 * 31.0 / 24.0).round()));
+    }
+
+    /// Of the 31 parts that a GPU sends, seven stay in its host of eight and 24 leave it by its adapter. Twelve GPUs are no
+    /// hypercube, and a host of six holds only the steps of one and two for sure.
+    #[test]
+    fn a_hypercube_leaves_the_host_with_its_longest_steps() {
+        let pairs = first(&hgx(32), "hypercube", Algorithm::Pairs);
+        assert_eq!((pairs.name, pairs.mbps.round()), ("NIC", (50_000.0f64 * 31.0 / 24.0).round()));
+        let inside = first(&hgx(8), "hypercube", Algorithm::Pairs);
+        assert_eq!((inside.name, inside.mbps.round()), ("scale-up network", 450_000.0));
+        assert_eq!(hgx(12).levels("hypercube", Algorithm::Pairs, Protocol::Simple), None);
+        let odd = first(&Cluster { domain: 6, ..hgx(32) }, "hypercube", Algorithm::Pairs);
+        assert_eq!((odd.name, odd.mbps.round()), ("NIC", (50_000.0f64 * 31.0 / 24.0).round()));
     }
 }

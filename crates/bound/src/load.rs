@@ -166,12 +166,15 @@ fn tallies(carried: &Load, fabric: &Fabric) -> BTreeMap<Role, Tally> {
     tallies
 }
 
+/// How the name of a resource ends that is slower than most of its role.
+pub const SLOWER: &str = ", a slower one";
+
 /// What a resource is called by its role, and whether it is slower than others of it.
 fn name_of(fabric: &Fabric, resource: Resource) -> String {
     let role = fabric.network.role(resource);
     let usual = fabric.spec.resource(role).and_then(|spec| spec.gross()).map(|rate| rate.value);
     let is_slower = usual.zip(fabric.gross(resource)).is_some_and(|(usual, own)| own < usual);
-    fabric.role_name(role) + if is_slower { ", a slower one" } else { "" }
+    fabric.role_name(role) + if is_slower { SLOWER } else { "" }
 }
 
 fn role_bound(

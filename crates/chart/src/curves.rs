@@ -191,6 +191,9 @@ fn drawn(curve: &Curve, (index, bars, beside): (usize, usize, f64), thin: Option
             @for (point, (px, py)) in curve.points.iter().zip(&points) {
                 @if let Some([low, high]) = point.interval {
                     line .interval style=[thin] x1=(px) x2=(px) y1=(y.within(low, UPWARDS)) y2=(y.within(high, UPWARDS)) {}
+                    // An arrow at the frame says that it goes on.
+                    @if !y.holds(high) { path .curve d=(format!("M{} {}l4-5l4 5", px - 4.0, UPWARDS.1 + 5.0)) { title { (point.told) } } }
+                    @if !y.holds(low) { path .curve d=(format!("M{} {}l4 5l4-5", px - 4.0, UPWARDS.0 - 5.0)) { title { (point.told) } } }
                 }
                 @if curve.line == Line::Bars {
                     rect .bar x=(hundredth(px + aside)) y=(py) width=(hundredth(wide)) height=(hundredth(foot - py)) {

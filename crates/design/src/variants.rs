@@ -208,8 +208,11 @@ fn shapes(nodes: u32, ports: u32, ratio: f64) -> Vec<Result<Shaped, (String, Str
             let why = format!("dragonfly of p = {p}, a = {a}, h = {h}");
             let name = "dragonfly".to_owned();
             match most >= u64::from(nodes) {
-                // Its routers are all joined: the HyperX of one dimension, which has the links that are needed.
-                true if nodes <= p * a => Err((name, format!("{nodes} nodes: one group of a {why} holds {}", p * a))),
+                true if nodes <= ports => Err((name, format!("{nodes} nodes: one switch of {ports} ports holds them"))),
+                true if nodes <= p * a => {
+                    let alone = "holds them; its routers are all joined, as a HyperX of one dimension";
+                    Err((name, format!("{nodes} nodes: one group of a {why} {alone}")))
+                }
                 true => Ok(Shaped { name, topology: TopologySpec::new(fly), ratio: Some(ratio), most, why }),
                 false => Err((name, format!("{nodes} nodes: a {why} holds {most}"))),
             }
@@ -251,7 +254,10 @@ fn groups_of_trees(nodes: u32, ports: u32, ratio: f64) -> Result<Shaped, (String
     let (group, most) = (whole.nodes_per_leaf * whole.leaves, most_of_dragonfly_plus(&whole));
     if nodes <= group {
         // A group is a tree of two levels: the fat tree, which has the spines that are needed.
-        return Err((name, format!("{nodes} nodes: one group of a {} holds {group}", told(&whole))));
+        let alone =
+            if nodes <= ports { format!("switch of {ports} ports") } else { format!("group of a {}", told(&whole)) };
+        let tree = if nodes <= ports { "" } else { "; it is a fat tree of two levels" };
+        return Err((name, format!("{nodes} nodes: one {alone} holds them{tree}")));
     }
     let plus = dragonfly_plus(nodes, ports, ratio).filter(|plus| most_of_dragonfly_plus(plus) >= u64::from(nodes));
     let plus = plus.ok_or_else(|| (name.clone(), format!("{nodes} nodes: a {} holds {most}", told(&whole))))?;
@@ -304,7 +310,7 @@ pub fn most_of_dragonfly(fly: &DragonflySpec) -> u64 {
 /// global ports, or fewer by the oversubscription.
 pub fn dragonfly(ports: u32, ratio: f64) -> Option<DragonflySpec> {
     let of = |p: u32| {
-        let global_per_router = ((f64::from(p) / ratio).round() as u32).max(1);
+        let global_per_router = DragonflySpec::global_for(p, ratio);
         DragonflySpec { nodes_per_router: p, routers_per_group: 2 * p, global_per_router }
     };
     (1..=ports / 3).rev().map(of).find(|fly| 3 * fly.nodes_per_router - 1 + fly.global_per_router <= ports)

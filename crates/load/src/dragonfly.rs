@@ -45,10 +45,13 @@ impl Groups<'_> {
         self.counts.channel[channel.0 as usize] += pairs;
     }
 
-    /// Over the link between two routers of a group.
+    /// Over the links between two routers of a group.
     fn local(&mut self, group: u32, from: u32, to: u32, pairs: f64) {
         let router = self.shape.router(group, from);
-        self.cross(self.fabric.network.port(router, self.shape.local_port(from, to)), pairs);
+        let share = pairs / f64::from(self.shape.cables);
+        for port in self.shape.local_ports(from, to) {
+            self.cross(self.fabric.network.port(router, port), share);
+        }
     }
 
     fn nodes(&self, group: u32, router: u32) -> f64 {
@@ -90,7 +93,7 @@ impl Groups<'_> {
             let at = shape.router(from, gateway);
             self.pass(at, spread);
             let pairs = spread + self.nodes(from, gateway) * receivers / own[gateway as usize];
-            self.cross(self.fabric.network.port(at, shape.routers - 1 + port), pairs);
+            self.cross(self.fabric.network.port(at, shape.global_port(port)), pairs);
             let (end, _) = shape.gateway(shape.groups - offset, link as u32);
             arrived[end as usize] += pairs;
         }

@@ -9,7 +9,7 @@ use super::parameters::LogGops;
 use hotlink_bound::schedule::{Gaps, most};
 use hotlink_event::{Event, Few, Queue, RadixHeap, TraceHash};
 use hotlink_fabric::units::Time;
-use hotlink_schedule::{Kind, LATEST, Line, Marks, Matching, Op, Schedule, State, Stuck, are_whole};
+use hotlink_schedule::{Extent, Kind, LATEST, Line, Marks, Matching, Op, Schedule, States, Stuck, are_whole};
 
 /// Most processors or adapters in all.
 const MOST_LANES: u64 = 1 << 26;
@@ -84,7 +84,7 @@ struct Machine<'a> {
     /// Ready now, in order.
     ready: Vec<u32>,
     /// With the longest chain to the operation's start, then to its end.
-    states: Vec<State<u64>>,
+    states: States<u64>,
     /// A rendezvous send that was cleared, a rendezvous receive whose data has come; empty where none asks first.
     second_phase: Marks,
     ended: Marks,
@@ -107,15 +107,9 @@ struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     fn new(schedule: &'a Schedule, p: LogGops) -> Result<Machine<'a>, Stuck> {
-        let (mut cpus_each, mut nics_each, mut sends, mut largest) = (1, 1, 0, 0);
-        let (matching, states) = Matching::new(schedule, |op| {
-            cpus_each = cpus_each.max(u32::from(op.cpu) + 1);
-            nics_each = nics_each.max(u32::from(op.nic) + 1);
-            if op.kind == Kind::Send {
-                (sends, largest) = (sends + 1, op.size.max(largest));
-            }
-        });
-        are_whole(schedule, &matching, &states)?;
+        let &Extent { cpus, nics, sends, largest, .. } = schedule.extent();
+        let (cpus_each, nics_each) = (cpus.max(1), nics.max(1));
+        are_whole(schedule)?;
         if u64::from(schedule.ranks()) * u64::from(cpus_each.max(nics_each)) > MOST_LANES {
             return Err(Stuck::TooLarge);
         }
@@ -129,6 +123,7 @@ impl<'a> Machine<'a> {
             sent: Gaps::default(),
             received: Gaps::default(),
         };
+        let (operations, states) = (schedule.ops().len(), States::new(schedule));
         let idle = (0..schedule.ranks()).flat_map(|rank| schedule.of_rank(rank));
         Ok(Machine {
             schedule,
@@ -138,14 +133,14 @@ impl<'a> Machine<'a> {
             trace: TraceHash::default(),
             events: 0,
             now: 0,
-            ready: idle.filter(|&op| states[op as usize].is_ready()).collect(),
-            second_phase: Marks::new(if largest > p.eager_max { states.len() } else { 0 }),
-            ended: Marks::new(states.len()),
-            left: states.len(),
+            ready: idle.filter(|&op| states.is_ready(op)).collect(),
+            second_phase: Marks::new(if largest > p.eager_max { operations } else { 0 }),
+            ended: Marks::new(operations),
+            left: operations,
             sends,
             longest: 0,
             states,
-            matching,
+            matching: Matching::new(schedule),
             cpus: vec![Cpu { free_at: 0, line: Line::EMPTY, work: 0 }; many(cpus_each)],
             nics: vec![nic; many(nics_each)],
             cpus_each,
@@ -166,16 +161,14 @@ impl<'a> Machine<'a> {
             self.events += 1;
             let id = event.id();
             match event.kind() {
-                DONE => self.release(id, false),
-                AVAILABLE if self.is_eager(id) => self.arrive(id),
-                AVAILABLE => {
-                    let recv = self.partner(id);
-                    self.second_phase.set(recv);
-                    self.ask_cpu(recv);
+                DONE => {
+                    let chain = self.states.used(id);
+                    self.release(id, chain, false);
                 }
+                AVAILABLE => self.available(id),
                 CPU_FREE => {
-                    let op = self.cpus[id as usize].line.take(&self.states).expect("a free processor's line");
-                    self.start(op);
+                    let op = self.cpus[id as usize].line.take(&mut self.states).expect("a free processor's line");
+                    self.start(op, &self.op(op), id as usize);
                     if !self.cpus[id as usize].line.is_empty() {
                         self.push(self.cpus[id as usize].free_at, CPU_FREE, id);
                     }
@@ -183,17 +176,19 @@ impl<'a> Machine<'a> {
                 NIC_FREE => {
                     let nic = &mut self.nics[id as usize];
                     nic.held = true;
-                    let op = nic.line.take(&self.states).expect("a free adapter's line");
-                    self.ask_cpu(op);
+                    let op = nic.line.take(&mut self.states).expect("a free adapter's line");
+                    self.ask_cpu(op, &self.op(op));
                 }
-                REQUEST => self.arrive(id),
+                REQUEST => self.arrive(id, &self.op(id)),
                 CLEAR => {
                     self.second_phase.set(id);
-                    self.ask_nic(id);
+                    self.ask_nic(id, &self.op(id));
                 }
                 kind => unreachable!("event kind {kind}"),
             }
-            self.drain();
+            if !self.ready.is_empty() {
+                self.drain();
+            }
             if self.late || self.now > LATEST {
                 return;
             }
@@ -209,10 +204,11 @@ impl<'a> Machine<'a> {
         let mut done = 0;
         while let Some(&id) = self.ready.get(done) {
             done += 1;
-            match self.op(id).kind {
-                Kind::Send if self.is_eager(id) => self.ask_nic(id),
-                Kind::Calc | Kind::Send | Kind::Post => self.ask_cpu(id),
-                Kind::Recv => self.post(id),
+            let op = self.op(id);
+            match op.kind {
+                Kind::Send if self.is_eager(&op) => self.ask_nic(id, &op),
+                Kind::Calc | Kind::Send | Kind::Post => self.ask_cpu(id, &op),
+                Kind::Recv => self.post(id, &op),
             }
         }
         self.ready.clear();
@@ -226,16 +222,16 @@ impl<'a> Machine<'a> {
     /// The other operation of a message that is matched.
     #[inline]
     fn partner(&self, id: u32) -> u32 {
-        self.states[id as usize].partner().expect("is matched before")
+        self.states.partner(id).expect("is matched before")
     }
 
     #[inline]
     fn chain(&mut self, id: u32) -> &mut u64 {
-        &mut self.states[id as usize].own
+        self.states.own(id)
     }
 
-    fn is_eager(&self, send: u32) -> bool {
-        self.op(send).size <= self.p.eager_max
+    fn is_eager(&self, send: &Op) -> bool {
+        send.size <= self.p.eager_max
     }
 
     #[inline]
@@ -247,12 +243,9 @@ impl<'a> Machine<'a> {
     }
 
     /// What waits for the end of `id` (or its start) waits no longer.
-    fn release(&mut self, id: u32, start: bool) {
-        let chain = *self.chain(id);
+    fn release(&mut self, id: u32, chain: u64, start: bool) {
         self.schedule.each_successor(id, start, |after| {
-            let state = &mut self.states[after as usize];
-            state.own = chain.max(state.own);
-            if state.released() {
+            if self.states.released(after, |own| *own = chain.max(*own)) {
                 self.ready.push(after);
             }
         });
@@ -260,19 +253,22 @@ impl<'a> Machine<'a> {
 
     fn started(&mut self, id: u32) {
         if self.starts_matter {
-            self.release(id, true);
+            let chain = *self.chain(id);
+            self.release(id, chain, true);
         }
     }
 
-    /// `id` ends at `at`.
-    fn end(&mut self, id: u32, at: u64) {
+    /// `id` ends at `at`, with this chain. Its state is used until what waits for it knows, and until its receive has begun.
+    #[inline(always)]
+    fn end(&mut self, id: u32, op: &Op, chain: u64, at: u64) {
         self.ended.set(id);
         self.left -= 1;
-        self.longest = self.longest.max(*self.chain(id));
-        let rank = self.op(id).rank;
-        let finish = &mut self.finish[rank as usize];
+        self.longest = self.longest.max(chain);
+        let finish = &mut self.finish[op.rank as usize];
         *finish = at.max(*finish);
-        if self.schedule.has_successors(id) {
+        let is_awaited = self.schedule.has_successors(id);
+        self.states.ends(id, u32::from(is_awaited) + u32::from(op.kind == Kind::Send));
+        if is_awaited {
             self.push(at, DONE, id);
         }
     }
@@ -281,14 +277,14 @@ impl<'a> Machine<'a> {
         rank as usize * self.nics_each as usize + usize::from(nic)
     }
 
-    fn ask_nic(&mut self, id: u32) {
-        let op = self.op(id);
+    #[inline]
+    fn ask_nic(&mut self, id: u32, op: &Op) {
         let at = self.nic(op.rank, op.nic);
         let nic = &mut self.nics[at];
         let idle = !nic.held && nic.line.is_empty();
         if idle && nic.send_free <= self.now {
             nic.held = true;
-            self.ask_cpu(id);
+            self.ask_cpu(id, op);
             return;
         }
         let free_at = nic.send_free;
@@ -298,13 +294,13 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn ask_cpu(&mut self, id: u32) {
-        let op = self.op(id);
+    #[inline]
+    fn ask_cpu(&mut self, id: u32, op: &Op) {
         let at = op.rank as usize * self.cpus_each as usize + usize::from(op.cpu);
         let cpu = &mut self.cpus[at];
         let idle = cpu.line.is_empty();
         if idle && cpu.free_at <= self.now {
-            self.start(id);
+            self.start(id, op, at);
             return;
         }
         let free_at = cpu.free_at;
@@ -314,33 +310,34 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// `id` has its processor now, and its adapter if it sends data.
-    fn start(&mut self, id: u32) {
-        let op = self.op(id);
+    /// `id` has its processor now, which is `cpu`, and its adapter if it sends data.
+    fn start(&mut self, id: u32, op: &Op, cpu: usize) {
         let work = match op.kind {
-            Kind::Calc => self.start_calc(id, op.size),
-            Kind::Post => self.start_calc(id, op.size + u64::from(op.tag)),
-            Kind::Send if self.is_eager(id) || self.second_phase.has(id) => self.start_data(id, &op),
-            Kind::Send => self.start_request(id),
-            Kind::Recv => self.start_recv(id),
+            Kind::Calc => self.start_calc(id, op, op.size),
+            Kind::Post => self.start_calc(id, op, op.size + u64::from(op.tag)),
+            Kind::Send if self.is_eager(op) || self.second_phase.has(id) => self.start_data(id, op),
+            Kind::Send => self.start_request(id, op),
+            Kind::Recv => self.start_recv(id, op),
         };
-        let cpu = &mut self.cpus[op.rank as usize * self.cpus_each as usize + usize::from(op.cpu)];
+        let cpu = &mut self.cpus[cpu];
         cpu.free_at = self.now + work;
         cpu.work += work;
     }
 
-    fn start_calc(&mut self, id: u32, units: u64) -> u64 {
+    fn start_calc(&mut self, id: u32, op: &Op, units: u64) -> u64 {
         self.started(id);
         let work = units.saturating_mul(self.p.calc_unit.0).min(LATEST + 1);
-        *self.chain(id) += work;
-        self.end(id, self.now + work);
+        let chain = self.chain(id);
+        *chain += work;
+        let chain = *chain;
+        self.end(id, op, chain, self.now + work);
         work
     }
 
     fn start_data(&mut self, id: u32, op: &Op) -> u64 {
         let Costs { work, transit: bytes, gap, .. } = self.costs(op.size);
         let mut until_end = work;
-        if self.is_eager(id) {
+        if self.is_eager(op) {
             self.started(id);
         } else {
             // The buffer is the adapter's until the last byte has left.
@@ -349,8 +346,10 @@ impl<'a> Machine<'a> {
             let recv = self.partner(id);
             *self.chain(id) = asked.max(*self.chain(recv)) + flight;
         }
-        *self.chain(id) += until_end;
-        self.end(id, self.now + until_end);
+        let chain = self.chain(id);
+        *chain += until_end;
+        let chain = *chain;
+        self.end(id, op, chain, self.now + until_end);
         let at = self.nic(op.rank, op.nic);
         let nic = &mut self.nics[at];
         nic.held = false;
@@ -374,9 +373,8 @@ impl<'a> Machine<'a> {
     }
 
     /// Requests do not overtake the messages before them, and take no gap themselves.
-    fn start_request(&mut self, id: u32) -> u64 {
+    fn start_request(&mut self, id: u32, op: &Op) -> u64 {
         self.started(id);
-        let op = self.op(id);
         let served = self.nics[self.nic(op.peer, op.nic)].recv_free.min(LATEST);
         self.push(served.max(self.now + self.flight()), REQUEST, id);
         self.p.overhead.0
@@ -387,36 +385,50 @@ impl<'a> Machine<'a> {
         self.p.overhead.0 + self.p.latency.0
     }
 
-    fn start_recv(&mut self, id: u32) -> u64 {
+    fn start_recv(&mut self, id: u32, op: &Op) -> u64 {
         let send = self.partner(id);
-        if !self.is_eager(send) && !self.second_phase.has(id) {
+        let message = self.op(send);
+        let (size, is_eager) = (message.size, self.is_eager(&message));
+        if !is_eager && !self.second_phase.has(id) {
             self.push(self.now + self.flight(), CLEAR, send);
             return self.p.overhead.0;
         }
-        let size = self.op(send).size;
         let Costs { work, transit: bytes, .. } = self.costs(size);
-        let sent = if self.is_eager(send) { work } else { work.max(self.p.overhead.0 + bytes) };
-        let arrival = *self.chain(send) - sent + self.flight() + bytes;
+        let sent = if is_eager { work } else { work.max(self.p.overhead.0 + bytes) };
+        let arrival = self.states.used(send) - sent + self.flight() + bytes;
         let chain = self.chain(id);
         *chain = arrival.max(*chain) + work;
+        let chain = *chain;
         self.messages += 1;
         self.bytes += size;
-        self.end(id, self.now + work);
+        self.end(id, op, chain, self.now + work);
         work
     }
 
     /// A receive is posted.
-    fn post(&mut self, recv: u32) {
+    fn post(&mut self, recv: u32, op: &Op) {
         self.started(recv);
-        if self.matching.post(&mut self.states, recv, &self.schedule.op(recv)).is_some() {
-            self.ask_cpu(recv);
+        if self.matching.post(&mut self.states, recv, op).is_some() {
+            self.ask_cpu(recv, op);
         }
     }
 
+    /// A message is whole.
+    fn available(&mut self, send: u32) {
+        let op = self.op(send);
+        if self.is_eager(&op) {
+            return self.arrive(send, &op);
+        }
+        let recv = self.partner(send);
+        self.second_phase.set(recv);
+        self.ask_cpu(recv, &self.op(recv));
+    }
+
     /// A message, or its request, is at the receiver.
-    fn arrive(&mut self, send: u32) {
-        if let Some(recv) = self.matching.arrive(&mut self.states, send) {
-            self.ask_cpu(recv);
+    #[inline]
+    fn arrive(&mut self, send: u32, op: &Op) {
+        if let Some(recv) = self.matching.arrive(&mut self.states, send, op) {
+            self.ask_cpu(recv, &self.op(recv));
         }
     }
 
@@ -426,13 +438,13 @@ impl<'a> Machine<'a> {
         }
         // Where all have ended and as many messages were taken as sent, nothing is left to find.
         if self.left > 0 || self.messages < self.sends {
-            let received = |id: u32| self.states[id as usize].partner().is_some();
+            let received = |id: u32| self.states.is_gone(id) || self.states.partner(id).is_some();
             Stuck::at_the_end(self.schedule, |id| self.ended.has(id), received)?;
         }
         let ((bound, limit), busiest) = (self.bound(), self.busiest());
         Ok(Outcome {
             finish: self.finish.into_iter().map(Time).collect(),
-            operations: self.states.len() as u64,
+            operations: self.schedule.ops().len() as u64,
             messages: self.messages,
             bytes: self.bytes,
             events: self.events,

@@ -5,13 +5,18 @@ use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// `hotlink`, `os`, `kernel`, `arch`, `host`, `cpu`, `cores`, `cores_online`, `caches` and `page_B`; absent where the
+/// The commit that this program was built from, as `git describe` names it, where the build knew it. The version alone is
+/// that of all programs between two releases.
+const COMMIT: Option<&str> = option_env!("HOTLINK_COMMIT");
+
+/// `hotlink`, `commit`, `os`, `kernel`, `arch`, `host`, `cpu`, `cores`, `cores_online`, `caches` and `page_B`; absent where the
 /// system does not say. `cores` are those that this process may use, `cores_online` those of the machine: an MPI that
 /// binds its ranks leaves each fewer. `caches` are the data caches of the first processor, from the nearest, each with
 /// its level, size, ways and line.
 pub fn describe() -> Map<String, Value> {
     let facts = [
         ("hotlink", Some(env!("CARGO_PKG_VERSION").to_owned())),
+        ("commit", COMMIT.filter(|commit| !commit.is_empty()).map(str::to_owned)),
         ("os", os()),
         ("kernel", line("/proc/sys/kernel/osrelease")),
         ("arch", Some(std::env::consts::ARCH.to_owned())),

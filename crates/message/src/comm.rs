@@ -398,6 +398,10 @@ impl<P: Port> Comm<P> {
         ran[collective as usize] = Some(algorithm);
         self.ran.set(ran);
     }
+    /// Whether messages may move without buffers at all.
+    pub(crate) fn moves_directly(&self) -> bool {
+        self.engine.borrow().options.zero_copy_bytes < u64::MAX
+    }
     /// Longest message that travels at once.
     pub(crate) fn eager_bytes(&self) -> u64 {
         self.engine.borrow().options.eager_bytes
@@ -425,6 +429,7 @@ impl<P: Port> Comm<P> {
         match what {
             Side::Send if engine.send_now(peer, tag, context, &span, false) => return Ok(Request(SENT)),
             Side::Send => engine.send(peer, tag, context, span, true),
+            Side::Direct => engine.send_direct(peer, tag, context, span),
             Side::Recv => {
                 let early = engine.announces(&span);
                 engine.recv(Pattern { from: Some(peer), tag: Some(tag), context }, span, early)
@@ -447,5 +452,7 @@ enum Look {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Side {
     Send,
+    /// A send without buffers, however short it is.
+    Direct,
     Recv,
 }

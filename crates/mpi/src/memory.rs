@@ -4,8 +4,8 @@
 use crate::pointer::Address;
 use hotlink_message::Comm;
 use hotlink_port::{Layout, Memory, Span};
-use hotlink_real::{Latch, Latches, Lend, Neighbor, Seat, Word};
-use hotlink_standard::{Datatype, Run};
+use hotlink_real::{Assists, How, Latch, Latches, Lend, Neighbor, Seat, Word};
+use hotlink_standard::{Basic, Builtin, Datatype, Run};
 use std::rc::Rc;
 
 /// Beyond the addresses that a process of this kind can have.
@@ -174,7 +174,7 @@ pub(crate) fn write(at: Address, bytes: &[u8]) {
 }
 
 /// Reads bytes of a window's part, which may be a neighbor's; `None`: they are not there.
-pub(crate) fn look_at(of: Option<Neighbor>, at: Address, into: &mut [u8]) -> Option<()> {
+pub(crate) fn look_at(of: Option<&Neighbor>, at: Address, into: &mut [u8]) -> Option<()> {
     match of {
         Some(of) => of.read(at.0 as u64, into).then_some(()),
         None => {
@@ -185,7 +185,7 @@ pub(crate) fn look_at(of: Option<Neighbor>, at: Address, into: &mut [u8]) -> Opt
 }
 
 /// Writes bytes there.
-pub(crate) fn write_at(of: Option<Neighbor>, at: Address, bytes: &[u8]) -> Option<()> {
+pub(crate) fn write_at(of: Option<&Neighbor>, at: Address, bytes: &[u8]) -> Option<()> {
     match of {
         Some(of) => moves(of, Address::of(bytes.as_ptr()), at, bytes.len() as u64, true).then_some(()),
         None => {
@@ -196,9 +196,37 @@ pub(crate) fn write_at(of: Option<Neighbor>, at: Address, bytes: &[u8]) -> Optio
 }
 
 /// Moves a row of the program's bytes to a neighbor's part of a window, or from there; whether all were moved.
-pub(crate) fn moves(of: Neighbor, row: Address, there: Address, bytes: u64, out: bool) -> bool {
+pub(crate) fn moves(of: &Neighbor, row: Address, there: Address, bytes: u64, out: bool) -> bool {
     // SAFETY: the program gave `bytes` here to the call, and there to the window.
     unsafe { of.moves(row.0 as u64, there.0 as u64, bytes, out) }
+}
+
+/// Has a neighbor combine numbers of its part with the program's, if it is ready for that; whether it did. `into` gets them as
+/// they were.
+pub(crate) fn combines(
+    of: &Neighbor,
+    (from, into): (Address, Option<Address>),
+    (there, bytes): (Address, usize),
+    (op, basic): (Builtin, Basic),
+) -> bool {
+    let how = if op == Builtin::Nothing { Some(How::Leave) } else { op.numbered(basic).map(How::Combine) };
+    let into = into.map_or(0, |into| into.0) as *mut u8;
+    // SAFETY: the program gave `bytes` here to the call, and there to the window.
+    how.is_some_and(|how| unsafe { of.combines(there.0 as u64, bytes, how, from.0 as *const u8, into) })
+}
+
+/// Replaces a number of a neighbor's part by a new one, if it is as expected; `into` gets it as it was.
+pub(crate) fn swaps(of: &Neighbor, there: Address, [new, expected, into]: [Address; 3], bytes: u64) -> Option<()> {
+    let mut now = vec![0; bytes as usize];
+    look_at(Some(of), there, &mut now)?;
+    write(into, &now);
+    if now == read(expected, bytes) { write_at(Some(of), there, &read(new, bytes)) } else { Some(()) }
+}
+
+/// Where rank `own` of `all` asks others for help in a window, and is asked. The system's copy takes `limit_ns`.
+pub(crate) fn assists(at: Address, ranks: (u32, u32), limit_ns: u64) -> Assists {
+    // SAFETY: as for `latches`, and windows are their ranks' to write.
+    unsafe { Assists::at(at.0 as *mut u8, ranks, limit_ns, Builtin::combine_numbered) }
 }
 
 /// Moves elements of the program's memory to a row of bytes, or from there.

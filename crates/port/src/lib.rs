@@ -53,7 +53,7 @@ pub mod safety;
 
 pub use busy::{Busy, Counting, Moment, Part, Task};
 pub use contract::{Call, Driver, Host, Lodge, Note, Port, Program, RunError, wait, yield_once};
-pub use limits::{DepositLimits, Limits, ReductionLimits, RegistrationLimits};
+pub use limits::{COPIED, ControlRates, DepositLimits, Limits, ReductionLimits, RegistrationLimits, Together};
 pub use memory::{Align, Attachment, Key, Kind, Layout, Memory, Span};
 pub use object::{AnyPort, OnAny, any};
 pub use op::{Edge, Engine, Event, Head, Op, Payload, Posted, Refusal, RemoteSpan, Token, Work};

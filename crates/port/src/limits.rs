@@ -42,12 +42,23 @@ pub struct Limits {
     pub post_overhead: Time,
     /// Processor time to take one.
     pub poll_overhead: Time,
+    /// Least time between two that a rank posts.
+    pub message_gap: Time,
     /// Time of an empty control message from post to poll.
     pub latency: Time,
     /// Rate of large deposits (or of control messages, without deposits).
     pub rate: Rate,
-    /// Rate of a local copy.
+    /// Rate of a long local copy.
     pub copy_rate: Rate,
+    /// Rates of copies of blocks of [`COPIED`] bytes, which a cache may hold; `None`: all as long ones.
+    pub copy_rates: Option<[Rate; COPIED.len()]>,
+    /// Rates of a control message's bytes; `None`: a copy at each end and [`Limits::rate`] between.
+    pub control: Option<ControlRates>,
+    /// Time of a long message that moves without buffers, until the receiver has it, beyond its bytes at
+    /// [`Limits::rate`]; `None`: three control messages.
+    pub long_latency: Option<Time>,
+    /// Rates while all ranks send; `None`: each rank has [`Limits::rate`] for itself.
+    pub together: Option<Together>,
     /// Bytes of a long message that leave before another one's. That is a packet where an adapter or processor serves
     /// several round-robin. It is all bytes where messages leave one after the other, or where each receiver moves its
     /// own.
@@ -76,12 +87,53 @@ impl Limits {
             reduction: None,
             post_overhead: Time::ZERO,
             poll_overhead: Time::ZERO,
+            message_gap: Time::ZERO,
             latency: Time::ZERO,
             rate: Rate(0),
             copy_rate: Rate(0),
+            copy_rates: None,
+            control: None,
+            long_latency: None,
+            together: None,
             turn_bytes: 0,
         }
     }
+}
+
+/// Lengths of the blocks whose copies have a rate of their own ([`Limits::copy_rates`]).
+pub const COPIED: [u64; 4] = [1 << 10, 8 << 10, 64 << 10, 512 << 10];
+
+/// How fast the bytes of a control message pass, one stage after the other. A stage without a time has the rate
+/// [`ControlRates::AT_ONCE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlRates {
+    /// By the processor that posts it, in addition to [`Limits::post_overhead`].
+    pub post: Rate,
+    /// Through the network, after the processor is done.
+    pub wire: Rate,
+    /// By the processor that takes it, in addition to [`Limits::poll_overhead`].
+    pub poll: Rate,
+}
+
+impl ControlRates {
+    /// The rate of a stage that takes no time.
+    pub const AT_ONCE: Rate = Rate(u64::MAX);
+}
+
+/// Rates of each sender's long messages while many ranks send. Links that several of them use, and a host's bus that
+/// carries both directions, make them lower than [`Limits::rate`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Together {
+    /// Each rank exchanges with the one whose number differs in bit `i`.
+    pub paired: Vec<Rate>,
+    /// Each rank sends to the one 2^i further on.
+    pub further: Vec<Rate>,
+    /// Level `i` of a binomial tree that numbers give: each rank of 2^(i+1) sends to the one 2^i further on.
+    pub down: Vec<Rate>,
+    /// The same level on the way back.
+    pub up: Vec<Rate>,
+    /// Each rank sends to all others.
+    pub all: Rate,
 }
 
 /// What a port can do with remote memory.

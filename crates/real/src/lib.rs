@@ -28,7 +28,6 @@ mod latch;
 mod loaded;
 mod mixed;
 mod mpi;
-mod neighbor;
 pub mod passage;
 mod pool;
 mod proof;
@@ -57,13 +56,13 @@ pub use hotlink_job::{
     Errand, Exchange, Job, JobEnd, Launched, Spread, end_if_interrupted, is_here, machine, path_word,
 };
 pub use hotlink_seats::sys::full_fence;
+pub use hotlink_seats::{Assists, Combine, How, Neighbor};
 pub use hotlink_seats::{Door, Entry, Idle, Lends, Want, goes_into, is_simulated, take_turns, within};
 pub use hotlink_seats::{Waits, Watch, function, keep_quiet, quietly, waits_in};
 pub use hotlink_seats::{clock as virtual_clock, look as look_at_virtual_clock};
 pub use latch::{Latch, Latches, Wish, Word, has_steps, looked};
 pub use mixed::{Gathering, MixedPort};
 pub use mpi::{ADAPTER, Family, Launcher, Library, Mpi, MpiEndpoint, MpiRequest, MpiWindow};
-pub use neighbor::Neighbor;
 pub use proof::{fresh_secret, use_secret_file};
 pub use ranks::{Doors, Options, die_with};
 pub use registration::{Reach, Registration};

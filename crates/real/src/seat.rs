@@ -12,7 +12,7 @@ use hotlink_port::{
     Align, Attachment, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Operation, Port, Posted, Rank,
     Refusal, Span, Work,
 };
-use hotlink_seats::{Door, Entry, Waits};
+use hotlink_seats::{Assists, Door, Entry, Waits};
 use std::io;
 use std::sync::Arc;
 
@@ -41,6 +41,15 @@ impl Seat {
             Seat::Tcp(port) => Some(port.rank()),
             Seat::Mixed(port) => Some(port.host()),
             Seat::Fabric(_) => None,
+        }
+    }
+    /// From now on, or no more, this process does what others ask of it there while it waits in a call.
+    pub fn assist(&mut self, on: bool, there: Assists) {
+        match self {
+            Seat::Shm(port) => port.assist(on, there),
+            Seat::Mixed(port) => port.shm_mut().assist(on, there),
+            // Those share no memory.
+            Seat::Tcp(_) | Seat::Fabric(_) => {}
         }
     }
     /// Everything of this process that goes on has nothing to do: a simulation goes on until that changes. Real time does

@@ -1,6 +1,7 @@
 //! Curves of a page: units scaled, bounds dotted in their curve's colour, intervals as bars, names at the curves' ends.
 
 use crate::judge;
+use crate::quantity::Between;
 use crate::scale::{self, Scale};
 use crate::series::{self, Figure};
 use hotlink_chart::{Axis, Chart, Curve, Line, Point, Printed, charted};
@@ -35,9 +36,21 @@ pub(crate) fn charts(figure: &Figure) -> Markup {
                     label: label(figure, curves),
                 }, &value))
                 @for why in fallbacks(curves) { p .note { "Ringed: " (why) "." } }
+                @for said in of_intervals(figure, curves, &y) { p .note { (said) } }
             }
         }
     }
+}
+
+/// What a reader cannot see of the intervals: ends beyond the axis, and points of which none was computed.
+fn of_intervals(figure: &Figure, curves: &[series::Curve], y: &Axis) -> Vec<&'static str> {
+    let points = || curves.iter().flat_map(|curve| &curve.points).map(|(_, value)| value);
+    let is_cut = points().any(|value| !y.holds(value.low) || !y.holds(value.high));
+    let is_partly =
+        figure.is_range && points().any(Between::is_interval) && curves.iter().any(|curve| curve.unknown > 0);
+    let cut = "Arrow at the frame: the interval goes on beyond the axis. The table has both ends.";
+    let partly = "A point without a bar: its interval was not computed (--sensitivity computes all).";
+    [(is_cut, cut), (is_partly, partly)].into_iter().filter_map(|(holds, said)| holds.then_some(said)).collect()
 }
 
 fn ringed((x, y, why): &(f64, f64, String)) -> Printed {
@@ -61,7 +74,7 @@ fn capital(text: &str) -> String {
 }
 
 fn drawn(figure: &Figure, curve: &series::Curve, colour: usize) -> Curve {
-    let point = |(x, value): &(f64, crate::quantity::Between)| Point {
+    let point = |(x, value): &(f64, Between)| Point {
         x: *x,
         y: value.value,
         interval: value.is_interval().then_some([value.low, value.high]),
@@ -251,8 +264,15 @@ mod tests {
         };
         assert!(upwards(&figure).holds(6875.0));
         assert!(charts(&figure).into_string().contains("Cost per node in prices of 2025 by nodes"));
+        let note = |figure: &Figure| of_intervals(figure, &figure.curves, &upwards(figure)).concat();
+        assert_eq!(note(&figure), "");
+        figure.curves[0].unknown = 1;
+        assert!(note(&figure).contains("was not computed"), "{}", note(&figure));
         figure.is_range = false;
         assert!(!upwards(&figure).holds(6875.0), "a measurement's interval is cut");
+        assert!(note(&figure).contains("goes on beyond the axis"), "{}", note(&figure));
+        let arrow = "l4-5l4 5";
+        assert!(charts(&figure).into_string().contains(arrow), "{}", charts(&figure).into_string());
     }
 
     #[test]

@@ -296,7 +296,7 @@ fn sizes(all: &[One<'_>]) -> Applied {
 }
 
 /// Sums and products of doubles round.
-const NOISE: f64 = 1e-9;
+pub(crate) const NOISE: f64 = 1e-9;
 
 impl One<'_> {
     /// How many messages of `other` bytes carry one of `size`. `None` where their data lie in different memories: then the
@@ -453,7 +453,10 @@ pub(crate) struct Far {
     pub(crate) bound: Between,
     /// Of its time, the least that its bound does not explain, whatever the intervals allow.
     pub(crate) unexplained: f64,
-    pub(crate) limiter: String,
+    /// What sets the bound.
+    pub(crate) bound_by: String,
+    /// The part that works most, where the result names one.
+    pub(crate) limiter: Option<String>,
 }
 
 impl Far {
@@ -470,7 +473,13 @@ impl Far {
         let value = interval(self.quantity, self.value);
         let (bound, lost) = (scale::told(self.quantity, self.bound.value), self.lost());
         let share = scale::told("_share", 1.0 - self.unexplained);
-        format!("{value}; bound {bound}, lost {lost} of the time: at most {share} of the bound; {}", self.limiter)
+        format!("{value}; bound {bound}, lost {lost} of the time: at most {share} of the bound; {}", self.limits())
+    }
+
+    /// What sets the bound, and what limits the result where that is known.
+    pub(crate) fn limits(&self) -> String {
+        let limiter = self.limiter.as_ref().map_or_else(String::new, |limiter| format!("; the result: {limiter}"));
+        format!("the bound: {}{limiter}", self.bound_by)
     }
 
     pub(crate) fn record(&self) -> Record {
@@ -501,7 +510,8 @@ pub(crate) fn furthest(inputs: &[Results]) -> Vec<Far> {
             value,
             bound,
             unexplained: (1.0 - share).max(0.0),
-            limiter: name("limiter").or_else(|| name("limiting_resource")).unwrap_or_else(|| "not known".to_owned()),
+            bound_by: name("limiting_resource").unwrap_or_else(|| "not known".to_owned()),
+            limiter: name("limiter"),
         };
         let varies = |key: &str| ["size_B", "nodes", "ranks", "load", "packet_B", "algorithm"].contains(&key);
         let named = series::named(one.record).filter(|(key, _)| !varies(key));
@@ -676,13 +686,14 @@ mod tests {
             let mut row = measured(size, latency);
             row["bound_latency_us"] = json!(bound);
             row["limiting_resource"] = json!("link");
+            row["limiter"] = json!("bus");
             row
         };
         let found = furthest(&[file("m.json", &[of(8, 1.0, 0.9), of(64, 2.0, 0.04), of(128, 2.0, 1.0)])]);
         assert_eq!(found.len(), 1);
         assert_eq!(
             found[0].sentence(),
-            "2 us (1.98 us to 2.02 us); bound 40 ns, lost 1.96 us of the time: at most 2.02 % of the bound; link"
+            "2 us (1.98 us to 2.02 us); bound 40 ns, lost 1.96 us of the time: at most 2.02 % of the bound; the bound: link; the result: bus"
         );
         assert!(furthest(&[file("m.json", &[simulated(8, 1.0)])]).is_empty());
     }

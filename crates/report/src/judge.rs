@@ -4,8 +4,9 @@
 use crate::acceptance::{Acceptance, Limit, Requirement};
 use crate::junit::{Became, Case};
 use crate::quantity::{Between, between};
-use crate::scale;
-use hotlink_bench::Record;
+use crate::{machine, scale};
+use hotlink_bench::{NO_EFFICIENCY, Record};
+use hotlink_bound::load::SLOWER;
 use hotlink_results::Results;
 use hotlink_results::compare_runs;
 use serde_json::Value;
@@ -39,7 +40,8 @@ impl Verdict {
         match self {
             Verdict::Unjudged => "Unjudged: nothing is required, and no check applies to these results.",
             Verdict::Pass => {
-                "Pass: no requirement is missed, and no check that applies is broken. The checks are listed below."
+                "Pass: no requirement is missed, and no check that applies is broken. The checks are listed below. Whether a \
+                 number is good enough only a requirement says."
             }
             Verdict::Suspicious => {
                 "Suspicious: no result is shown to be wrong, but something below needs a look before anybody signs."
@@ -79,8 +81,8 @@ pub struct Outcome {
     limit: Limit,
     pub(crate) reached: Option<Between>,
     file: Option<usize>,
-    /// Why no result was chosen; empty where one was.
-    unmatched: String,
+    /// Why no result was chosen, or why the result has no such number; else what the number counts. May be empty.
+    note: String,
 }
 
 /// Keys that distinguish a result from others, for people.
@@ -144,12 +146,12 @@ pub(crate) fn findings(file: usize, results: &Results, acceptance: Option<&Accep
         };
         all.map(one).collect::<Vec<_>>()
     };
-    let missing = results.incomplete.iter().map(|why| {
-        let (verdict, subject) = (Verdict::Fail, "the file as a whole".to_owned());
-        let what = format!("it is incomplete, records are missing: {why}");
-        Finding { verdict, subject, what, file, is_own: false }
-    });
-    missing.chain(results.records.iter().flat_map(of)).collect()
+    let whole =
+        |verdict, what| Finding { verdict, subject: "the file as a whole".to_owned(), what, file, is_own: false };
+    let missing = results.incomplete.iter();
+    let missing = missing.map(|why| whole(Verdict::Fail, format!("it is incomplete, records are missing: {why}")));
+    let busy = machine::busy(results).map(|what| whole(Verdict::Suspicious, what));
+    missing.chain(busy).chain(results.records.iter().flat_map(of)).collect()
 }
 
 fn is(record: &Record, key: &str, wanted: bool) -> bool {
@@ -184,10 +186,6 @@ fn own_faults(record: &Record) -> Vec<(Verdict, String)> {
 fn faults(record: &Record, is_limited: impl Fn(&str) -> bool) -> Vec<(Verdict, String)> {
     let is = |key: &str, wanted: bool| is(record, key, wanted);
     let count = |key: &str| above_none(record, key);
-    let names = |key: &str| {
-        let list = record.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        list.collect::<Vec<_>>().join(", ")
-    };
     let mut found = Vec::new();
     let mut fail = |what: String| found.push((Verdict::Fail, what));
     if let Some(error) = record.text("error") {
@@ -219,24 +217,36 @@ fn faults(record: &Record, is_limited: impl Fn(&str) -> bool) -> Vec<(Verdict, S
     if record.text("kind") == Some("finding") && record.get("finding").is_some() {
         look(format!("{}: {}", record.text("subject").unwrap_or("?"), record.text("what").unwrap_or("?")));
     }
-    for (number, list, one, several) in [
-        (
-            "slow_links_count",
-            "slow_links",
-            "link is slower than most of its kind",
-            "links are slower than most of their kind",
-        ),
-        ("missing_links_count", "missing_links", "switch lacks cables", "switches lack cables"),
-        ("odd_links_count", "odd_links", "cable or host is out of place", "cables or hosts are out of place"),
-        ("switches_without_table_count", "switches_without_table", "switch has no table", "switches have no table"),
-        ("hosts_without_route_count", "hosts_without_route", "host has no route", "hosts have no route"),
-    ] {
+    let limiter = record.text("limiting_resource").and_then(|limiter| limiter.strip_suffix(SLOWER));
+    if let Some(limiter) = limiter.filter(|_| !RATES.iter().any(|key| is_limited(key))) {
+        let link = record.text("hot_link").unwrap_or("?");
+        look(format!("{limiter} is slower than most of its kind, and all wait for it: {link}"));
+    }
+    for (number, one, several) in COUNTED {
         if let Some(count) = count(number).filter(|_| !is_limited(number)) {
             let what = if count == 1.0 { one } else { several };
-            look(format!("{count} {what}: {}", names(list)));
+            look(format!("{count} {what}: {}", counted(record, number)));
         }
     }
     found
+}
+
+/// What a slow link takes from a node.
+const RATES: [&str; 2] = ["bandwidth_per_node_MBps", "injection_share"];
+
+/// Numbers of what is out of the ordinary: what one of them is, and what several are.
+const COUNTED: [(&str, &str, &str); 5] = [
+    ("slow_links_count", "link is slower than most of its kind", "links are slower than most of their kind"),
+    ("missing_links_count", "switch lacks cables", "switches lack cables"),
+    ("odd_links_count", "cable or host is out of place", "cables or hosts are out of place"),
+    ("switches_without_table_count", "switch has no table", "switches have no table"),
+    ("hosts_without_route_count", "host has no route", "hosts have no route"),
+];
+
+/// The names of what `key` counts, as far as the record has them.
+fn counted(record: &Record, key: &str) -> String {
+    let list = key.strip_suffix("_count").and_then(|list| record.get(list)).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// Every requirement with every result that it applies to.
@@ -252,7 +262,7 @@ fn of_one(requirement: &Requirement, inputs: &[Results]) -> Vec<Outcome> {
     let unmatched = if chosen.is_empty() { requirement.unmatched(&records) } else { String::new() };
     let mut outcomes = Vec::new();
     for (key, limit) in &requirement.limits {
-        let outcome = |verdict, subject, reached, file| Outcome {
+        let outcome = |verdict, subject, reached, file, note| Outcome {
             verdict,
             requirement: requirement.name.clone(),
             subject,
@@ -261,16 +271,23 @@ fn of_one(requirement: &Requirement, inputs: &[Results]) -> Vec<Outcome> {
             limit: *limit,
             reached,
             file,
-            unmatched: unmatched.clone(),
+            note,
         };
         if chosen.is_empty() {
-            outcomes.push(outcome(Verdict::Fail, requirement.sought(), None, None));
+            outcomes.push(outcome(Verdict::Fail, requirement.sought(), None, None, unmatched.clone()));
         }
         outcomes.extend(chosen.iter().map(|(file, record)| {
             let reached = between(record, key);
             let valid = reached.filter(|_| compare_runs::invalid(record, key).is_none());
-            let verdict = valid.map_or(Verdict::Fail, |reached| held(limit, reached));
-            outcome(verdict, subject(record), reached, Some(*file))
+            let verdict = match (reached, valid) {
+                // Nothing is known of it: no limit is missed, and none is kept.
+                (None, _) => Verdict::Suspicious,
+                (Some(_), None) => Verdict::Fail,
+                (_, Some(reached)) => held(limit, reached),
+            };
+            let why = record.text(NO_EFFICIENCY).filter(|_| reached.is_none() && key == "efficiency");
+            let names = || if verdict == Verdict::Fail { counted(record, key) } else { String::new() };
+            outcome(verdict, subject(record), reached, Some(*file), why.map_or_else(names, str::to_owned))
         }));
     }
     outcomes
@@ -317,11 +334,12 @@ impl Finding {
 impl Outcome {
     /// The reached value, in words.
     pub(crate) fn reached(&self) -> String {
+        let note = if self.note.is_empty() { String::new() } else { format!(": {}", self.note) };
         match (self.reached, self.file) {
-            (_, None) => self.unmatched.clone(),
-            (None, _) => format!("the result has no {}", self.quantity),
-            (Some(Between { value, .. }), _) if self.looks_met() => scale::whole(&self.quantity, value),
-            (Some(reached), _) => interval(&self.quantity, reached),
+            (_, None) => self.note.clone(),
+            (None, _) => format!("the result has no {}{note}", self.quantity),
+            (Some(Between { value, .. }), _) if self.looks_met() => scale::whole(&self.quantity, value) + &note,
+            (Some(reached), _) => interval(&self.quantity, reached) + &note,
         }
     }
 
@@ -422,10 +440,21 @@ mod tests {
             (base().with("holds", false), Verdict::Suspicious),
             (base().with("kind", "finding").with("finding", "slow").with("what", "x"), Verdict::Suspicious),
             (base().with("slow_links_count", 1), Verdict::Suspicious),
+            (base().with("limiting_resource", "SDR link, a slower one"), Verdict::Suspicious),
         ] {
             let found = faults(&record);
             assert_eq!((found.len(), found[0].0), (1, verdict), "{record:?}");
         }
+    }
+
+    #[test]
+    fn a_missed_limit_names_what_it_counts() {
+        let text = "[[require]]\nslow_links_count = { at_most = 0 }\n";
+        let acceptance = Acceptance::parse(Path::new("a.toml"), text).unwrap();
+        let json = r#"{"schema": "hotlink/1", "records": [{"benchmark": "inspection", "slow_links_count": 2,
+            "slow_links": ["leaf0 port 1", "leaf1 port 2"]}]}"#;
+        let inputs = [hotlink_results::parse(Path::new("m.json"), json).unwrap()];
+        assert_eq!(outcomes(&acceptance, &inputs)[0].reached(), "2: leaf0 port 1, leaf1 port 2");
     }
 
     #[test]
@@ -500,11 +529,12 @@ mod tests {
     }
 
     #[test]
-    fn what_no_result_shows_has_failed() {
+    fn what_no_result_shows_has_failed_and_what_one_leaves_open_is_undecided() {
         let text = "[[require]]\nwhere = { benchmark = 'bcast' }\nlatency_us = { at_most = 1 }\n\
                     [[require]]\nwhere = { benchmark = 'pingpong' }\nlatency_us = { at_most = 3 }\nefficiency = { at_least = 0.5 }\n";
         let acceptance = Acceptance::parse(Path::new("a.toml"), text).unwrap();
-        let json = r#"{"schema": "hotlink/1", "records": [{"benchmark": "pingpong", "size_B": 8, "latency_us": 2.0}]}"#;
+        let json = r#"{"schema": "hotlink/1", "records": [{"benchmark": "pingpong", "size_B": 8, "latency_us": 2.0,
+            "no_efficiency": "the bound is of a faster machine"}]}"#;
         let inputs = [hotlink_results::parse(Path::new("m.json"), json).unwrap()];
         let told: Vec<(Verdict, String)> =
             outcomes(&acceptance, &inputs).iter().map(|outcome| (outcome.verdict, outcome.reached())).collect();
@@ -512,7 +542,7 @@ mod tests {
             told,
             [
                 (Verdict::Fail, "no result has benchmark bcast; the results have pingpong".to_owned()),
-                (Verdict::Fail, "the result has no efficiency".to_owned()),
+                (Verdict::Suspicious, "the result has no efficiency: the bound is of a faster machine".to_owned()),
                 (Verdict::Pass, "2 us".to_owned()),
             ]
         );

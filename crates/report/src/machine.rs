@@ -1,7 +1,27 @@
 //! The machine of results in words: counts and codes of the system become their meaning.
 
 use crate::scale;
+use hotlink_results::Results;
 use serde_json::{Map, Value};
+
+/// Whether a file's measurements shared their cores with others, in a sentence. Other processes, by the load of the minute
+/// before, and a machine's ranks were then more than its cores. Of the load whole processes count: the rest is of moments.
+pub(crate) fn busy(results: &Results) -> Option<String> {
+    let fact = |key: &str| results.environment.get(key).and_then(Value::as_f64);
+    let (load, cores) = (fact("load_1min")?, fact("cores_online").or_else(|| fact("cores"))?);
+    let measured = results.records.iter().filter(|record| record.text("method") == Some("measured"));
+    let here = measured.filter_map(|record| {
+        let machines = record.number("machines").unwrap_or(1.0).max(1.0);
+        Some((record.number("ranks")? / machines).ceil())
+    });
+    let ranks = here.reduce(f64::max)?;
+    (load.round() >= 1.0 && load.round() + ranks > cores).then(|| {
+        format!(
+            "the machine was busy: a load of {load} before the measurement, and {ranks} ranks, on {cores} cores. Other \
+             processes may have stood in for the network: measure again on an idle machine"
+        )
+    })
+}
 
 /// Each fact's name and text; `text` says those that need no words of their own.
 pub(crate) fn facts(facts: &Map<String, Value>, text: impl Fn(&str, &Value) -> String) -> Vec<(String, String)> {
@@ -80,6 +100,22 @@ fn grown(facts: &Map<String, Value>, value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_is_busy_where_other_processes_and_ranks_are_more_than_its_cores() {
+        let of = |load: f64, cores: u64, ranks: u64, method: &str| {
+            let json = serde_json::json!({"schema": "hotlink/2", "environment": {"load_1min": load, "cores_online": cores},
+                "records": [{"benchmark": "pingpong", "method": method, "ranks": ranks, "latency_us": 1.0}]});
+            busy(&hotlink_results::parse(std::path::Path::new("m.json"), &json.to_string()).ok().unwrap())
+        };
+        let said = of(17.14, 2, 2, "measured").unwrap();
+        assert!(said.contains("a load of 17.14 before the measurement, and 2 ranks, on 2 cores"), "{said}");
+        assert!(of(0.6, 2, 2, "measured").is_some());
+        for (load, cores, ranks, method) in [(0.4, 2, 2, "measured"), (6.0, 64, 2, "measured"), (17.0, 2, 2, "packet")]
+        {
+            assert_eq!(of(load, cores, ranks, method), None, "{load} {cores} {ranks} {method}");
+        }
+    }
 
     #[test]
     fn counts_and_codes_of_the_system_are_said_in_words() {

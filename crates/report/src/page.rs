@@ -106,7 +106,11 @@ fn findings(report: &Report) -> Markup {
         section {
             h2 { "What stands out" }
             @if report.findings.is_empty() {
-                p { "Nothing: no result is wrong in itself, and none breaks a check." }
+                p {
+                    @if report.outcomes.iter().any(|outcome| outcome.verdict > Verdict::Pass) { "Nothing beyond what was required" }
+                    @else { "Nothing" }
+                    ": no result is wrong in itself, and none breaks a check."
+                }
             } @else {
                 div .scroll tabindex="0" role="region" aria-label="findings" {
                     table .sortable {
@@ -157,7 +161,7 @@ fn furthest(report: &Report) -> Markup {
                                     }
                                     td .number data-sort=(far.bound.value) { (scale::told(far.quantity, far.bound.value)) }
                                     td .number { (far.lost()) }
-                                    td .said { (far.limiter) }
+                                    td .said { (far.limits()) }
                                 }
                             }
                         }
@@ -298,8 +302,9 @@ impl Columns {
 }
 
 /// Texts and lists that say what came out.
-const SAID: [&str; 20] = [
+const SAID: [&str; 21] = [
     "limiting_resource",
+    "no_efficiency",
     "hot_link",
     "fallback",
     "limiter",

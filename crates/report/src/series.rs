@@ -35,6 +35,8 @@ pub(crate) struct Curve {
     pub(crate) fallbacks: Vec<(f64, f64, String)>,
     /// Whether the value holds up to the next x: a count of load by whole nodes, each of which was computed.
     pub(crate) steps: bool,
+    /// Points whose range from prices and inputs was not computed.
+    pub(crate) unknown: usize,
     /// The year of its prices.
     year: Option<String>,
 }
@@ -120,6 +122,7 @@ fn curves(records: &[&Record], x_key: &str, y_key: &str) -> Vec<Curve> {
             steps: x_key == "nodes"
                 && rows.iter().all(|record| matches!(record.text("method"), Some("load" | "formula")))
                 && rows.windows(2).all(|pair| at(pair[1]).zip(at(pair[0])).is_some_and(|(b, a)| b - a <= 1.0)),
+            unknown: rows.iter().filter(|row| row.number(&format!("{y_key}_high")).is_none()).count(),
             year: rows.iter().find_map(|row| row.get("prices_year").filter(|year| !year.is_null()).map(text)),
         }
     };
@@ -173,7 +176,8 @@ fn follows_axis(key: &str) -> bool {
 pub(crate) fn drawn_for_tests(points: &[(f64, [f64; 3])]) -> Vec<Curve> {
     let between = |[low, value, high]: [f64; 3]| Between { low, value, high };
     let points = points.iter().map(|(x, ends)| (*x, between(*ends))).collect();
-    vec![Curve { name: "a".to_owned(), points, bound: Vec::new(), fallbacks: Vec::new(), steps: false, year: None }]
+    let name = "a".to_owned();
+    vec![Curve { name, points, bound: Vec::new(), fallbacks: Vec::new(), steps: false, unknown: 0, year: None }]
 }
 
 #[cfg(test)]

@@ -1,15 +1,18 @@
 //! What can never end: found by a run without time, before anything else runs.
 
 use crate::circle::Waits;
-use crate::form::{ANY, Kind, NONE, Op, Schedule};
-use crate::matching::Matching;
-use crate::state::{Marks, State};
+use crate::form::{ANY, Kind, Op, Schedule};
+use crate::matching::{Matching, mixed, pattern};
+use crate::state::{Marks, States};
+use crate::waiting::Pattern;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Operations of a circle that are shown.
 const MOST_SHOWN: usize = 8;
+/// Sums that patterns share.
+const SUMS: usize = 1 << 16;
 
 /// Why a schedule cannot be run to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,22 +162,21 @@ impl fmt::Display for Shown<'_> {
 ///
 /// # Errors
 /// The first receive that no order gives a message as short as it is.
-pub fn are_whole<T>(schedule: &Schedule, matching: &Matching, states: &[State<T>]) -> Result<(), Stuck> {
-    if matching.has_wildcards() {
+pub fn are_whole(schedule: &Schedule) -> Result<(), Stuck> {
+    if schedule.extent().wild || schedule.extent().odd == 0 {
         return Ok(());
     }
-    // Nearly always sizes are the same on both sides: sums of what stands for them cancel.
-    let mut sums = vec![0u64; matching.patterns()];
-    let pattern = |id: u32| states[id as usize].pattern() as usize;
-    for (id, op) in (0..).zip(schedule.ops()) {
-        let sum = &mut sums[if op.kind.is_of_message() { pattern(id) } else { continue }];
-        let stands = (op.size ^ op.size >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let stands = (stands ^ stands >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        *sum = if op.kind == Kind::Send { sum.wrapping_add(stands) } else { sum.wrapping_sub(stands) };
+    // Patterns share sums; those whose sum is not 0 are looked at one by one.
+    let messages = || (0..).zip(schedule.ops()).filter(|(_, op)| op.kind.is_of_message());
+    let shared = |op: &Op| mixed(&Op { size: 0, ..*op }) as usize % SUMS;
+    let mut sums = vec![0u64; SUMS];
+    for (_, op) in messages() {
+        let sum = &mut sums[shared(&op)];
+        *sum = if op.kind == Kind::Send { sum.wrapping_add(mixed(&op)) } else { sum.wrapping_sub(mixed(&op)) };
     }
-    let mut sides = BTreeMap::<usize, [Vec<(u64, u32)>; 2]>::new();
-    for (id, op) in (0..).zip(schedule.ops()).filter(|&(id, op)| op.kind.is_of_message() && sums[pattern(id)] != 0) {
-        sides.entry(pattern(id)).or_default()[usize::from(op.kind == Kind::Recv)].push((op.size, id));
+    let mut sides = BTreeMap::<Pattern, [Vec<(u64, u32)>; 2]>::new();
+    for (id, op) in messages().filter(|(_, op)| sums[shared(op)] != 0) {
+        sides.entry(pattern(&op)).or_default()[usize::from(op.kind == Kind::Recv)].push((op.size, id));
     }
     // The longest receive takes the longest message, or no order does.
     let cut = sides.into_values().filter_map(|mut sides| {
@@ -193,32 +195,40 @@ pub fn are_whole<T>(schedule: &Schedule, matching: &Matching, states: &[State<T>
 /// # Errors
 /// The first operation that never ends, message that no receive takes, or receive that is too short.
 pub fn check(schedule: &Schedule) -> Result<(), Stuck> {
-    let (mut matching, mut states): (_, Vec<State<()>>) = Matching::new(schedule, |_| ());
-    let whole = are_whole(schedule, &matching, &states);
-    let mut ended = Marks::new(states.len());
+    let (mut matching, mut states) = (Matching::new(schedule), States::<()>::new(schedule));
+    let whole = are_whole(schedule);
+    let mut ended = Marks::new(schedule.ops().len());
     let ids = (0..schedule.ranks()).rev().flat_map(|rank| schedule.of_rank(rank).rev());
-    let mut ready: Vec<u32> = ids.filter(|&id| states[id as usize].is_ready()).collect();
+    let mut ready: Vec<u32> = ids.filter(|&id| states.is_ready(id)).collect();
     while let Some(id) = ready.pop() {
         let op = schedule.op(id);
-        let release = |of: u32, start: bool, states: &mut [State<()>], ready: &mut Vec<u32>| {
+        let release = |of: u32, start: bool, states: &mut States<()>, ready: &mut Vec<u32>| {
             schedule.each_successor(of, start, |after| {
-                if states[after as usize].released() {
+                if states.released(after, |()| ()) {
                     ready.push(after);
                 }
             });
         };
         release(id, true, &mut states, &mut ready);
-        let (mut ends, mut also) = (id, NONE);
-        match op.kind {
-            Kind::Calc | Kind::Post => {}
-            Kind::Send => also = matching.arrive(&mut states, id).unwrap_or(NONE),
-            Kind::Recv if matching.post(&mut states, id, &op).is_none() => ends = NONE,
-            Kind::Recv => {}
-        }
-        for id in [ends, also].into_iter().filter(|&id| id != NONE) {
-            ended.set(id);
-            release(id, false, &mut states, &mut ready);
+        let (ends, also) = match op.kind {
+            Kind::Calc | Kind::Post => (id, None),
+            Kind::Send => (id, matching.arrive(&mut states, id, &op)),
+            Kind::Recv => match matching.post(&mut states, id, &op) {
+                Some(send) => (id, Some(send)),
+                None => continue,
+            },
+        };
+        let is_over = !op.kind.is_of_message() || also.is_some();
+        for id in [Some(ends), also].into_iter().flatten() {
+            // A send had ended before its receive.
+            if !ended.has(id) {
+                ended.set(id);
+                release(id, false, &mut states, &mut ready);
+            }
+            if is_over {
+                states.ends(id, 0);
+            }
         }
     }
-    Stuck::at_the_end(schedule, |id| ended.has(id), |id| states[id as usize].partner().is_some()).and(whole)
+    Stuck::at_the_end(schedule, |id| ended.has(id), |id| states.is_gone(id)).and(whole)
 }

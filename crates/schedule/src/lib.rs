@@ -14,29 +14,35 @@
 //! ```
 //!
 //! Nothing here runs a schedule: LogGP machines (`hotlink-loggp`) and the packet network (`hotlink-sim`) do. Both keep a
-//! [`State`] of each operation, and ask [`Matching`] which receive takes a message.
+//! [`States`] of the operations, and ask [`Matching`] which receive takes a message.
 
 pub mod chakra;
 mod check;
 mod circle;
 pub mod collective;
 mod draft;
+mod follows;
 mod form;
 pub mod goal;
 mod matching;
+mod mix;
 pub mod msccl;
 mod once;
+mod ops;
 pub mod plain;
 mod protocol;
 mod read;
 mod record;
 mod state;
 mod together;
+mod waiting;
 
 pub use check::{Stuck, are_whole, check};
 pub use circle::Waits;
 pub use draft::{Draft, Local};
-pub use form::{ANY, Builder, Kind, LATEST, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, NONE, Op, Place, Schedule};
+pub use form::{
+    ANY, Builder, Extent, Kind, LATEST, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, NONE, Op, Place, Schedule,
+};
 pub use goal::GoalError;
 pub use matching::Matching;
 pub use protocol::Protocol;
@@ -44,5 +50,5 @@ pub use protocol::Protocol;
 pub use read::read_bytes;
 pub use read::{Costs, Cut, Domains, Format, Options, Read, ReadError, place, read};
 pub use record::Recorder;
-pub use state::{Line, Marks, State};
+pub use state::{Line, Marks, States};
 pub use together::{beside, repeated};

@@ -1,69 +1,144 @@
-//! What any run keeps of each operation: 8 bytes, followed by the run's own, so that an event finds all in one place.
+//! What a run keeps of each operation: 4 bytes, and its state only from the first that it waited for to its last use.
 
-use crate::form::NONE;
+use crate::form::{NONE, Schedule};
 
-/// Marks the other operation of a message.
-const MATCHED: u32 = 1 << 31;
+/// Marks the other operation of a message, and an operation that has a state.
+const MARK: u32 = 1 << 31;
+/// Marks a state that is used once more. The other bits of the word are its place.
+const LAST: u32 = 1 << 30;
+const PLACE: u32 = LAST - 1;
+/// The word of an operation that nobody needs any longer.
+const GONE: u32 = u32::MAX;
 
 /// State of one operation, with what the run itself keeps.
 #[derive(Clone, Copy, Debug)]
-pub struct State<T> {
-    /// The run's own.
-    pub own: T,
-    /// Dependencies that it still waits for. After them, the next operation in the line in which it stands.
+struct State<T> {
+    own: T,
+    /// Dependencies that it still waits for. Then the next operation in the line in which it stands: a message stands in
+    /// one after its send has ended. Of a free place: the next one.
     link: u32,
-    /// The number of its pattern, until it is matched; then the other operation of its message, marked.
+    /// The other operation of its message, marked, once they are matched.
     mate: u32,
 }
 
-/// State of an operation that waits for nothing.
-impl<T: Default> Default for State<T> {
-    fn default() -> State<T> {
-        State { own: T::default(), link: 0, mate: 0 }
-    }
+/// States of all operations of a run: a run needs those of few at a time.
+#[derive(Clone, Debug)]
+pub struct States<T> {
+    /// By operation: dependencies that it waits for, while it has no state; else where that stands, marked.
+    words: Vec<u32>,
+    states: Vec<State<T>>,
+    /// The first free place.
+    free: u32,
 }
 
-impl<T> State<T> {
-    /// The operation is of this pattern.
-    pub(crate) fn is_of(&mut self, pattern: u32) {
-        self.mate = pattern;
+impl<T: Copy + Default> States<T> {
+    /// Of a schedule that has not begun.
+    pub fn new(schedule: &Schedule) -> States<T> {
+        let mut words = vec![0u32; schedule.ops().len()];
+        schedule.each_waiting(|after| words[after as usize] += 1);
+        let most = words.iter().copied().max().unwrap_or(0);
+        assert!(most < MARK, "an operation with {most} dependencies: at most {}", MARK - 1);
+        States { words, states: Vec::new(), free: NONE }
     }
-    /// Keeps a word for somebody, who takes it before dependencies are counted.
-    pub(crate) fn lend(&mut self, word: u32) {
-        self.link = word;
-    }
-    /// The word.
-    pub(crate) fn lent(&mut self) -> u32 {
-        std::mem::take(&mut self.link)
-    }
-    /// It waits for one dependency more.
-    pub(crate) fn held(&mut self) {
-        self.link += 1;
-    }
-    /// Whether an operation that was not yet released waits for nothing.
+    /// Whether an operation waits for nothing, from the beginning on.
     #[inline]
-    pub fn is_ready(&self) -> bool {
-        self.link == 0
+    pub fn is_ready(&self, id: u32) -> bool {
+        self.words[id as usize] == 0
     }
-    /// It waits for one dependency less; whether that was the last.
+    #[inline(always)]
+    fn state(&mut self, id: u32) -> &mut State<T> {
+        let word = self.words[id as usize];
+        let place = if word & MARK != 0 { word & PLACE } else { self.begin(id) };
+        &mut self.states[place as usize]
+    }
+    #[inline(never)]
+    fn begin(&mut self, id: u32) -> u32 {
+        let state = State { own: T::default(), link: self.words[id as usize], mate: 0 };
+        let mut place = self.free;
+        match self.states.get_mut(place as usize) {
+            Some(free) => self.free = std::mem::replace(free, state).link,
+            None => {
+                place = self.states.len() as u32;
+                assert!(place < PLACE, "more than {PLACE} operations under way");
+                self.states.push(state);
+            }
+        }
+        self.words[id as usize] = MARK | place;
+        place
+    }
+    /// The run's own.
     #[inline]
-    pub fn released(&mut self) -> bool {
-        self.link -= 1;
-        self.link == 0
+    pub fn own(&mut self, id: u32) -> &mut T {
+        &mut self.state(id).own
+    }
+    /// It waits for one dependency less; whether that was the last. The run's own is shown.
+    #[inline]
+    pub fn released(&mut self, id: u32, show: impl FnOnce(&mut T)) -> bool {
+        let state = self.state(id);
+        show(&mut state.own);
+        state.link -= 1;
+        state.link == 0
+    }
+    /// The same, where there is a state.
+    pub fn get(&self, id: u32) -> Option<&T> {
+        self.kept(id).map(|state| &state.own)
+    }
+    #[inline]
+    fn kept(&self, id: u32) -> Option<&State<T>> {
+        let word = self.words[id as usize];
+        // No state has the place of what is gone.
+        if word & MARK == 0 { None } else { self.states.get((word & PLACE) as usize) }
     }
     /// The other operation of its message, once matched.
     #[inline]
-    pub fn partner(&self) -> Option<u32> {
-        (self.mate & MATCHED != 0).then_some(self.mate & !MATCHED)
-    }
-    /// The number of its pattern, of what is not matched.
-    #[inline]
-    pub(crate) fn pattern(&self) -> u32 {
-        self.mate
+    pub fn partner(&self, id: u32) -> Option<u32> {
+        let state = self.kept(id)?;
+        (state.mate & MARK != 0).then_some(state.mate & !MARK)
     }
     #[inline]
-    pub(crate) fn meet(&mut self, other: u32) {
-        self.mate = MATCHED | other;
+    pub(crate) fn meet(&mut self, one: u32, other: u32) {
+        self.state(one).mate = MARK | other;
+        self.state(other).mate = MARK | one;
+    }
+    /// The operation has ended, and is used so often after this: at most twice.
+    #[inline]
+    pub fn ends(&mut self, id: u32, uses: u32) {
+        match uses {
+            0 => self.forget(id),
+            1 => {
+                self.state(id);
+                self.words[id as usize] |= LAST;
+            }
+            _ => {
+                self.state(id);
+            }
+        }
+    }
+    /// It was used; after the last time it has no state. The run's own as it was.
+    #[inline]
+    pub fn used(&mut self, id: u32) -> T {
+        let own = *self.own(id);
+        match self.words[id as usize] & LAST {
+            0 => self.words[id as usize] |= LAST,
+            _ => self.forget(id),
+        }
+        own
+    }
+    #[inline]
+    fn forget(&mut self, id: u32) {
+        let word = std::mem::replace(&mut self.words[id as usize], GONE);
+        if word & MARK != 0 {
+            self.states[(word & PLACE) as usize].link = std::mem::replace(&mut self.free, word & PLACE);
+        }
+    }
+    /// Whether it was used for the last time.
+    #[inline]
+    pub fn is_gone(&self, id: u32) -> bool {
+        self.words[id as usize] == GONE
+    }
+    #[inline]
+    fn link(&mut self, id: u32) -> &mut u32 {
+        &mut self.state(id).link
     }
 }
 
@@ -90,13 +165,13 @@ impl Line {
     }
     /// `id` is last now.
     #[inline]
-    pub fn join<T>(&mut self, states: &mut [State<T>], id: u32) {
-        self.join_by(id, |of, next| states[of as usize].link = next);
+    pub fn join<T: Copy + Default>(&mut self, states: &mut States<T>, id: u32) {
+        self.join_by(id, |of, next| *states.link(of) = next);
     }
     /// Removes the first in the line.
     #[inline]
-    pub fn take<T>(&mut self, states: &[State<T>]) -> Option<u32> {
-        self.take_by(|id| states[id as usize].link)
+    pub fn take<T: Copy + Default>(&mut self, states: &mut States<T>) -> Option<u32> {
+        self.take_by(|id| *states.link(id))
     }
     /// The same, threaded otherwise.
     #[inline]
@@ -109,7 +184,7 @@ impl Line {
         self.last = id;
     }
     #[inline]
-    pub(crate) fn take_by(&mut self, link: impl Fn(u32) -> u32) -> Option<u32> {
+    pub(crate) fn take_by(&mut self, link: impl FnOnce(u32) -> u32) -> Option<u32> {
         let first = self.first()?;
         self.first = link(first);
         if self.first == NONE {
@@ -132,11 +207,6 @@ impl Marks {
     #[inline]
     pub fn set(&mut self, id: u32) {
         self.0[id as usize / 64] |= 1 << (id % 64);
-    }
-    /// Unmarks `id`.
-    #[inline]
-    pub(crate) fn clear(&mut self, id: u32) {
-        self.0[id as usize / 64] &= !(1 << (id % 64));
     }
     /// Whether `id` is marked.
     #[inline]

@@ -5,8 +5,10 @@
 //! shared memory. The process's own memory stays where it is, and the simulator reads and writes it there. [`Office`]
 //! is the simulator's side, a [`hotlink_port::Program`] for any port on which others may lodge memory.
 //!
-//! On real ports ranks report in [`Waits`] what they wait for, and a [`Watch`] sees that none can go on.
+//! On real ports ranks report in [`Waits`] what they wait for, and a [`Watch`] sees that none can go on. There a process also
+//! reads and writes the memory of a [`Neighbor`], and [`Assists`] it.
 
+mod assist;
 mod calls;
 mod desk;
 mod door;
@@ -14,6 +16,7 @@ mod held;
 mod idle;
 mod mailbox;
 mod name;
+mod neighbor;
 mod office;
 mod remote;
 mod steps;
@@ -26,9 +29,11 @@ mod waits;
 /// The status of a rank that has only noticed another's end: the MPI library's `MPI_ERR_PROC_ABORTED`.
 pub const NOTICED: u8 = 58;
 
+pub use assist::{Assists, Combine, How};
 pub use calls::{Called, Entry, Sums};
 pub use door::{Clock, Door, Halted, clock, goes_into, is_simulated, look, within};
 pub use idle::Idle;
+pub use neighbor::Neighbor;
 pub use office::{Office, Spent};
 pub use steps::Step;
 pub use turns::{Lends, Sleeps, Turns, Want, sleeps_by, take_turns, turns};

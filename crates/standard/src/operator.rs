@@ -188,18 +188,37 @@ impl Builtin {
     /// take these, and nothing was done.
     pub fn combine(self, datatype: &Datatype, into: &mut [u8], other: &[u8]) -> bool {
         match self {
-            Builtin::Nothing => return true,
-            Builtin::Replace => {
-                into.copy_from_slice(other);
-                return true;
-            }
+            // Any bytes do.
+            Builtin::Nothing | Builtin::Replace => return self.combine_basic(Basic::Byte, into, other),
             Builtin::MinLoc | Builtin::MaxLoc => {
                 let Some(pair) = datatype.value_index() else { return false };
                 return located(self == Builtin::MinLoc, pair, datatype.size() as usize, into, other);
             }
             _ => {}
         }
-        datatype.basic().is_some_and(|basic| self.basic(basic, into, other))
+        datatype.basic().is_some_and(|basic| self.combine_basic(basic, into, other))
+    }
+    /// The same for numbers of a basic type.
+    pub fn combine_basic(self, basic: Basic, into: &mut [u8], other: &[u8]) -> bool {
+        match self {
+            Builtin::Nothing => return true,
+            Builtin::Replace => into.copy_from_slice(other),
+            _ => return self.basic(basic, into, other),
+        }
+        true
+    }
+    /// A number for an operator with a basic type, for [`Builtin::combine_numbered`] in another process.
+    pub fn numbered(self, basic: Basic) -> Option<u32> {
+        let operator = Builtin::ALL.iter().position(|&other| other == self)?;
+        let element = Basic::ALL.iter().position(|&other| other == basic)?;
+        Some((operator << 8 | element) as u32)
+    }
+    /// Combines as the operator and the type of a number say. Of one that is none, nothing is done.
+    pub fn combine_numbered(number: u32, into: &mut [u8], other: &[u8]) {
+        let operator = Builtin::ALL.get((number >> 8) as usize);
+        if let (Some(operator), Some(&basic)) = (operator, Basic::ALL.get((number & 0xff) as usize)) {
+            operator.combine_basic(basic, into, other);
+        }
     }
     fn basic(self, basic: Basic, into: &mut [u8], other: &[u8]) -> bool {
         let bits = matches!(self, Builtin::BitAnd | Builtin::BitOr | Builtin::BitXor);
@@ -273,8 +292,11 @@ mod tests {
     use super::*;
 
     fn combined<const N: usize>(builtin: Builtin, basic: Basic, a: [u8; N], b: [u8; N]) -> Option<[u8; N]> {
-        let mut into = b;
-        builtin.combine(&Datatype::named(basic), &mut into, &a).then_some(into)
+        let (mut into, mut by_number) = (b, b);
+        let is_done = builtin.combine(&Datatype::named(basic), &mut into, &a);
+        Builtin::combine_numbered(builtin.numbered(basic).unwrap(), &mut by_number, &a);
+        assert_eq!(into, by_number);
+        is_done.then_some(into)
     }
 
     #[test]

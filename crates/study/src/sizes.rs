@@ -158,19 +158,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_catalogs_tables_are_read_with_their_source() {
-        for listed in Library::embedded().list("sizes") {
-            let law = Law::named(&listed.name).expect(&listed.name);
-            assert!(law.source.is_some_and(|source| source.ends_with("(published)")), "{}", listed.name);
-            assert!(law.law.mean() > 1000.0 && law.law.largest() > Some(1_000_000), "{}", listed.name);
-        }
-        // The mean that pFabric's authors give with their table: 5117 packets of 1460 B.
-        let mean = Law::named("datamining").unwrap().law.mean() / 1460.0;
-        assert!((mean - 5117.0).abs() < 1.0, "{mean}");
-        assert!(SPELLINGS.split(", ").take(3).all(|name| Law::named(name).is_ok()));
-    }
-
-    #[test]
     fn what_is_wrong_in_a_table_is_told_with_its_place() {
         let wrong = |text: &str| lines("t.txt", text).unwrap_err();
         assert!(wrong("# sizes\n10 50\n5 100\n").starts_with("t.txt:3: "));

@@ -309,34 +309,3 @@ impl Decimal {
         format!("{}e-{}", self.digits, self.places).parse().unwrap_or(f64::NAN)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_ratio_is_a_number_or_ports_to_ports() {
-        let ratio = |text: &str| text.parse::<Ratio>().map(|Ratio(ratio)| ratio);
-        assert_eq!([ratio("2"), ratio("2:1"), ratio("3:2"), ratio("0.5")], [Ok(2.0), Ok(2.0), Ok(1.5), Ok(0.5)]);
-        assert!(ratio("1:2").is_err_and(|what| what.contains("come first, as in 2:1")));
-        assert!(["0", "-1", "x", "2:", ":1", "2:0", "inf"].iter().all(|text| ratio(text).is_err()));
-        assert_eq!(*"1:1,2:1,4".parse::<Ratios>().unwrap(), [1.0, 2.0, 4.0]);
-        assert_eq!(*"1..3".parse::<Ratios>().unwrap(), [1.0, 2.0, 3.0]);
-    }
-
-    proptest! {
-        #[test]
-        fn lists_print_as_they_are_read(values in prop::collection::hash_set(1_u64.., 1..20)) {
-            let counts = Counts(values.iter().copied().collect());
-            prop_assert_eq!(counts.to_string().parse::<Counts>().unwrap(), counts.clone());
-            let sizes = Sizes(counts.0);
-            prop_assert_eq!(sizes.to_string().parse::<Sizes>().unwrap(), sizes);
-        }
-        #[test]
-        fn numbers_print_as_they_are_read(digits in -1_000_000_i64..1_000_000, places in 0_u32..6) {
-            let number = Numbers(vec![Decimal { digits, places }.number()]);
-            prop_assert_eq!(number.to_string().parse::<Numbers>().unwrap(), number);
-        }
-    }
-}

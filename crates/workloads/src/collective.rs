@@ -42,7 +42,7 @@ pub fn name(which: Which) -> &'static str {
 pub fn size_is(benchmark: &str) -> Option<&'static str> {
     match benchmark {
         "allreduce" | "reduce-scatter" => Some("all that each GPU gives"),
-        "allgather" => Some("all that each GPU gets"),
+        "allgather" | "hypercube" => Some("all that each GPU gets"),
         "alltoall" => Some("all that each GPU sends, to itself too"),
         "gather" => Some("all that the root gets"),
         "scatter" => Some("all that the root gives"),
@@ -252,6 +252,9 @@ impl Collective {
             .with("domain", machine.domain)
             .followed_by(ran.record.clone())
             .with("ranks", machine.ranks);
+        let is_exchange = algorithm == Algorithm::Pairwise;
+        let pair = is_exchange.then(|| machine.of_a_pair(machine.ranks, machine.domain == machine.ranks));
+        let record = pair.into_iter().fold(record, |record, channels| record.with("pair_channels", channels));
         // Switches that take part stand after the GPUs.
         let mut record = distribution::with_ends(record, &ran.replayed.finish[..machine.ranks as usize]);
         // MB/s is bytes per microsecond.

@@ -35,7 +35,7 @@ const FABRICS: readonly (readonly [fabric: string, nodes: number, part: string])
   ["qsnet", 64, "leaf 0 -> middle 0"],
   ["sci-ring", 8, "node 0 -> node 1"],
   ["sci-torus2d", 16, "d0 (0,0) -> (1,0)"],
-  ["slingshot-dragonfly", 64, "router 0 of group 0 -> router 1 of group 0"],
+  ["slingshot-dragonfly", 96, "router 0 of group 0 -> router 1 of group 0 #1"],
 ];
 
 function ofFabrics(): Question[] {

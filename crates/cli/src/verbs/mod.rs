@@ -166,10 +166,7 @@ impl Verb {
             Verb::Mpicc(args) => mpicc::run(args, Language::C),
             Verb::Mpicxx(args) => mpicc::run(args, Language::Cpp),
             Verb::Record(args) => record::run(args, output),
-            Verb::New(args) => {
-                new::run(args, output);
-                Ok(())
-            }
+            Verb::New(args) => new::run(args, output),
             Verb::Reproduce(args) => reproduce::run(args, output),
         }
     }

@@ -1,7 +1,8 @@
 //! `hotlink new`: files to begin with, each key explained.
 
+use crate::Failure;
 use crate::words::word;
-use hotlink_paper::Output;
+use hotlink_paper::{Format, Output};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -51,6 +52,12 @@ impl Template {
     }
 }
 
-pub(crate) fn run(args: &Args, output: &mut Output) {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    if output.format() != Format::Table {
+        let what =
+            format!("new: a template is a file to edit, and no result: it has no form {}", output.format().name());
+        return Err(Failure::Input(what));
+    }
     output.only(args.what.text());
+    Ok(())
 }

@@ -17,8 +17,8 @@ and the results that are furthest from their bounds. It also has the checks, cur
 numbers. The commands that make them again, the files' fingerprints, and room for signatures come last.
 
 The verdict is fail where the whole interval misses a requirement, or a result is wrong in itself or better than its bound.
-It is suspicious where an interval reaches over its limit, ranks outnumber cores, links run below their rate, or a check is
-broken. A size breaks a check if smaller messages with its data take less time. So do an outlier among repeats, and a
+It is suspicious where an interval reaches over its limit, or a result lacks what is required. So it is where ranks and other
+processes outnumber cores, links run below their rate, or a check is broken. A size breaks a check if smaller messages with its data take less time. So do an outlier among repeats, and a
 measurement apart from its simulation.
 
 The verdict is pass where requirements and checks hold, and unjudged where there are none. The exit status is 1 for fail, and

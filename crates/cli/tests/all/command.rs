@@ -322,11 +322,29 @@ fn the_demo_answers_on_one_screen_and_one_page() {
         assert_eq!(lines.iter().filter(|line| line.trim_start().starts_with(fabric)).count(), 2, "{fabric}: {out}");
     }
     let report = place.path().join("report");
+    // The latency is that of the page's chart, whose record lies beside it.
+    let compared = std::fs::read_to_string(report.join("compare-512.json")).unwrap();
+    let compared: serde_json::Value = serde_json::from_str(&compared).unwrap();
+    for row in
+        compared["records"].as_array().unwrap().iter().filter(|row| row["nodes"] == 512 && row["kind"] == "fabric")
+    {
+        let (fabric, latency) = (row["fabric"].as_str().unwrap(), row["idle_latency_us"].as_f64().unwrap());
+        let line = lines.iter().find(|line| line.trim_start().starts_with(fabric)).unwrap();
+        assert!(line.split_whitespace().any(|word| word == format!("{latency:.2}")), "{fabric} {latency}: {out}");
+        let hot = lines.iter().find(|line| line.contains(fabric) && line.contains("hot link: ")).unwrap();
+        assert_eq!(hot.contains("none: all adapters are full"), row["injection_share"] == 1.0, "{hot}");
+    }
     assert!(out.contains("report/index.html") && report.join("index.html").is_file(), "{out}");
     let records = std::fs::read_dir(report)
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().path().extension() == Some("json".as_ref()));
-    assert_eq!(records.count(), 9, "a file of each command");
+    assert_eq!(records.count(), 6, "a file of each command");
+}
+
+#[test]
+fn a_template_has_no_form_of_results() {
+    let run = Place::new("template").run("new fabric --json").status(2);
+    assert!(run.err().contains("it has no form json"), "{}", run.err());
 }
 
 #[test]

@@ -446,11 +446,36 @@ fn sizes_that_are_no_ranks_part_say_so() {
         ("nccl-tests", nccl("reduce_scatter"), "reduce-scatter all that each GPU gives"),
         ("nccl-tests", nccl("all_gather"), "allgather all that each GPU gets"),
         ("nccl-tests", nccl("alltoall"), "alltoall all that each GPU sends, to itself too"),
+        // Of two ranks' parts, one comes from another rank.
+        ("nccl-tests", nccl("hypercube").replace("10.49 5.24", "5.24 5.24"), "hypercube all that each GPU gets"),
     ] {
         std::fs::write(&file, &text).unwrap();
         let record = records(&format!("import {program} {}", file.display())).remove(0);
         assert_eq!(told(&record, "benchmark size_is"), expected, "{text}");
     }
+}
+
+/// OSU's size is all that a rank gives, a simulation's a rank's part. What the simulation takes is what OSU could print.
+#[test]
+fn no_simulated_reduce_scatter_beats_the_bound_of_an_import() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reduce-scatter.txt");
+    for (fabric, parts) in [("ib-ndr-fat-tree2", [64, 65_536]), ("sci-ring", [64, 16_384]), ("qsnet", [8, 65_536])] {
+        for part in parts {
+            let asked = format!("simulate reduce-scatter --fabric {fabric} --nodes 8 --size {part}");
+            let us = records(&asked)[0]["latency_us"].as_f64().unwrap();
+            let head = "# OSU MPI Reduce_scatter Latency Test v7.4\n# Size Avg Latency(us)\n";
+            std::fs::write(&file, format!("{head}{} {us:.6}\n", 8 * part)).unwrap();
+            let record = records(&format!("import osu {} --fabric {fabric} --nodes 8", file.display())).remove(0);
+            let bound = record["bound_latency_us"].as_f64().unwrap();
+            assert!(bound > 0.0 && bound <= us, "{fabric}, {part} B: {us} us, bound {bound}");
+        }
+    }
+    // Seven parts of 64 KiB at 400 Gbit/s, less what heads take of them.
+    let text = "# OSU MPI Reduce_scatter Latency Test v7.4\n# Size Avg Latency(us)\n524288 100.0\n";
+    std::fs::write(&file, text).unwrap();
+    let record = records(&format!("import osu {} --fabric ib-ndr-fat-tree2 --nodes 8", file.display())).remove(0);
+    let bound = record["bound_latency_us"].as_f64().unwrap();
+    assert!((bound / (458_752.0 / 49_685.0) - 1.0).abs() < 1e-3, "{bound}");
 }
 
 #[test]

@@ -300,3 +300,17 @@ fn the_hottest_cell_of_the_groups_is_the_network_s_share() {
     // Hosts of one switch reach each other over their own cables alone: no worse than across the tree.
     assert!(groups.iter().enumerate().all(|(i, record)| shares(record)[i] >= whole));
 }
+
+/// One network has one share of all-to-all, whatever is asked of it: with its own tables, and without any.
+#[test]
+fn groups_and_failures_take_the_routes_of_the_inspection() {
+    for files in ["ibnetdiscover.txt opensm-lfts.dump", "ibnetdiscover.txt", "../ring5/ibnetdiscover.txt"] {
+        let first = |options: &str| run(&format!("fabric {files} {options}")).unwrap()[0].clone();
+        let whole = first("--samples 1");
+        for part in ["--groups", "--failures"].map(first) {
+            let share = |record: &Value| record["all_to_all_share"].as_f64().unwrap();
+            assert!((share(&part) - share(&whole)).abs() < 1e-9, "{files}: {part} and {whole}");
+            assert_eq!(part["routes"], whole["routes"]);
+        }
+    }
+}

@@ -239,14 +239,14 @@ fn short_runs_of_long_messages_keep_to_their_bound() {
 /// Whichever way packets take, the shortest alone bounds a message: neither another draw nor another choice beats it.
 #[test]
 fn one_bound_holds_for_every_way_of_a_message() {
-    for (fabric, nodes) in [("slingshot-dragonfly", 48), ("ib-ndr-slim-fly", 128)] {
+    for (fabric, nodes) in [("slingshot-dragonfly", 80), ("ib-ndr-slim-fly", 128)] {
         let line = format!("hotlink simulate pingpong --fabric {fabric} --nodes {nodes} --size 64KiB");
         let of = |options: &str| run(&format!("{line} {options}")).remove(0);
         let minimal = of("--paths minimal");
         for ways in ["valiant", "ugal", "ugal --seed 2", "ugal-g"] {
             let other = of(&format!("--paths {ways}"));
             assert_eq!(other["bound_latency_us"], minimal["bound_latency_us"], "{fabric} {ways}");
-            assert!(other["efficiency"].as_f64() <= Some(1.0), "{fabric} {ways}: {other}");
+            assert!(other["efficiency"].as_f64() <= Some(1.0 + 1e-12), "{fabric} {ways}: {other}");
         }
     }
     let both =

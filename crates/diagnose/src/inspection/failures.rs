@@ -1,6 +1,6 @@
 //! What every single cable and switch costs when it fails.
 
-use super::{View, fabric_of, site_of, with_tables};
+use super::{View, routes_of, site_of, tabled};
 use hotlink_bench::Record;
 use hotlink_fabric::network::Resource;
 use hotlink_site::{Failure, Failures, Outcome, Part};
@@ -13,9 +13,7 @@ use hotlink_study::{Error, Source, Watch};
 /// As [`super::inspect`].
 pub fn failures(source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
     let site = site_of(source)?;
-    let (made, routes) = with_tables(site)?;
-    let site = made.as_ref().unwrap_or(site);
-    let fabric = fabric_of(site)?;
+    let fabric = tabled(site)?;
     let view = View::new(&fabric)?;
     let Some(failing) = Failures::new(&fabric) else {
         return Err(Error::Input(format!("{}: a host has no link of its own to a switch", source.name())));
@@ -54,7 +52,7 @@ pub fn failures(source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error
     let pairs = u64::from(nodes) * 2 - 2;
     let whole = head()
         .with("part", "nothing")
-        .with("routes", routes)
+        .with("routes", routes_of(site))
         .with("switch_cables", cables)
         .with("switches", parts.len() - cables)
         .with("host_cables", site.findings.cables[0])

@@ -1,6 +1,6 @@
 //! Which groups of hosts pay for the hot cables: from each switch with hosts to each other, what the routing gives.
 
-use super::{View, all_to_all_demand, site_of, with_tables};
+use super::{View, all_to_all_demand, routes_of, site_of, tabled};
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
@@ -19,9 +19,7 @@ use std::collections::BTreeMap;
 /// The fabric is no site's; its routing does not fit its cables.
 pub fn groups(source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
     let site = site_of(source)?;
-    let (made, routes) = with_tables(site)?;
-    let site = made.as_ref().unwrap_or(site);
-    let fabric = super::fabric_of(site)?;
+    let fabric = tabled(site)?;
     let view = View::new(&fabric)?;
     let (load, _) = hotlink_load::count_reachable(&fabric, &all_to_all_demand(&fabric)?).map_err(input)?;
     let share = view.share(&load).unwrap_or(1.0);
@@ -61,7 +59,7 @@ pub fn groups(source: &Source, watch: &dyn Watch) -> Result<Vec<Record>, Error> 
             .with("nodes", fabric.nodes())
             .with("group", fabric.resource_name(Resource::Vertex(group.switch)))
             .with("hosts", group.nodes.len())
-            .with("routes", routes)
+            .with("routes", routes_of(site))
             .with("all_to_all_share", share)
             .with("shares", shares)
     };

@@ -1,6 +1,6 @@
 //! A job's hosts: what they get, what their cables would allow, and where the job would get more.
 
-use super::{Question, STEPS, View, fabric_of, site_of, with_tables};
+use super::{Question, STEPS, View, fabric_of, routes_of, site_of, tabled};
 use hotlink_bench::Record;
 use hotlink_fabric::input;
 use hotlink_fabric::network::{Node, Resource};
@@ -41,14 +41,12 @@ pub fn hosts(list: &str) -> Result<Vec<String>, Error> {
 pub fn job(source: &Source, question: &JobQuestion, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
     let wrong = |error: hotlink_fabric::import::ImportError| Error::Input(error.to_string());
     let site = site_of(source)?;
-    let (made, routes) = with_tables(site)?;
-    let site = made.as_ref().unwrap_or(site);
     let hosts: Vec<Node> =
         site.named(&question.hosts).map_err(wrong)?.into_iter().map(|vertex| Node(vertex.0)).collect();
     if hosts.len() < 2 {
         return Err(Error::Input("--hosts: a job has at least two hosts".to_owned()));
     }
-    let fabric = fabric_of(site)?;
+    let fabric = tabled(site)?;
     let view = View::new(&fabric)?;
     let Some(job) = Job::new(&fabric) else {
         return Err(Error::Input(format!("{}: a host has no link of its own to a switch", source.name())));
@@ -67,7 +65,7 @@ pub fn job(source: &Source, question: &JobQuestion, watch: &dyn Watch) -> Result
             .with("method", "load")
             .with("nodes", placed.hosts.len())
             .with("placement", placement)
-            .with("routes", routes)
+            .with("routes", routes_of(site))
             .with("hosts", hostlist::fold(&names))
             .with("unreachable_pairs", placed.lost)
             .with("all_to_all_share", share(placed.all_to_all))

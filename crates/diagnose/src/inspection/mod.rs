@@ -19,6 +19,8 @@ use hotlink_bound::Limited;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::role_key;
 use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
+use hotlink_fabric::routing::Routing;
+use hotlink_fabric::routing::forwarding::Forwarding;
 use hotlink_fabric::spec::{Capacities, Status, Value};
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::units::Rate;
@@ -131,15 +133,25 @@ pub fn keep(source: &Source, out: impl std::io::Write) -> Result<(), Error> {
     site_of(source)?.keep(out).map_err(|error| Error::Input(format!("cannot be kept: {error}")))
 }
 
-/// A site with forwarding tables: its own, or balanced ones where its files state none; and where they come from.
-fn with_tables(site: &Site) -> Result<(Option<Site>, &'static str), Error> {
-    match site.has_tables() {
-        true => Ok((None, OWN_TABLES)),
-        false => match site.rerouted() {
-            Ok(made) => Ok((Some(made), "assumed: balanced tables by destination")),
-            Err(error) => Err(Error::Input(error.to_string())),
-        },
+/// Where the paths of a site come from.
+fn routes_of(site: &Site) -> &'static str {
+    if site.has_tables() { OWN_TABLES } else { "assumed: shortest paths by destination" }
+}
+
+/// The fabric of a site with its paths as forwarding tables, its own or those that are assumed.
+fn tabled(site: &Site) -> Result<Fabric, Error> {
+    let mut fabric = fabric_of(site)?;
+    if !site.has_tables() {
+        let tables = Forwarding::by_destination(&fabric).ok_or_else(|| {
+            let most = Forwarding::MOST_PORTS;
+            Error::Input(format!(
+                "{}: a switch has more than {most} cables, which no table can tell apart",
+                site.spec.name
+            ))
+        })?;
+        fabric.routing = Routing::Tables(tables);
     }
+    Ok(fabric)
 }
 
 const OWN_TABLES: &str = "forwarding tables";
@@ -219,7 +231,7 @@ fn counts(site: &Site, view: &View<'_>, pattern: &Pattern, record: &mut Record) 
     record.set("switch_cables", findings.cables[1]);
     record.set("parallel_cables", parallel);
     record.set("host_link_MBps", view.usual_mbps);
-    record.set("routes", if site.has_tables() { OWN_TABLES } else { "assumed: shortest paths by destination" });
+    record.set("routes", routes_of(site));
     list(record, "slow_links", slow.collect());
     list(record, "missing_links", pattern.missing.clone());
     list(record, "odd_links", pattern.odd.clone());

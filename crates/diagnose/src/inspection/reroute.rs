@@ -1,6 +1,6 @@
 //! New tables, compared with those of the site and with what the cables allow.
 
-use super::{OWN_TABLES, Question, STEPS, View, fabric_of, permutations, shifts, site_of};
+use super::{Question, STEPS, View, fabric_of, permutations, routes_of, shifts, site_of};
 use hotlink_bench::Record;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_load::deadlock;
@@ -40,8 +40,7 @@ pub fn reroute<'a>(
         let what = "the files do not state the LID of every host and the GUID of every switch, which tables need";
         return Err(Error::Input(format!("{}: {what}", source.name())));
     }
-    let own = if site.has_tables() { OWN_TABLES } else { "assumed: shortest paths by destination" };
-    let mut records = vec![number(source, site, question, own, site)?];
+    let mut records = vec![number(source, site, question, routes_of(site), site)?];
     watch.step();
     let Proposal { tables, order, .. } = propose(site);
     let tables = Arc::new(tables);

@@ -94,10 +94,10 @@ impl<'a> DragonflyToward<'a> {
         let (group, at) = self.shape.locate(state.at);
         let (wanted, place) = self.group_of(goal);
         if group == wanted {
-            return u32::from(place.is_some_and(|place| place != at));
+            return if place.is_some_and(|place| place != at) { self.shape.cables } else { 0 };
         }
         match self.own_links(group, at, wanted).len() as u32 {
-            0 => self.shape.links,
+            0 => self.shape.links * self.shape.cables,
             own => own,
         }
     }
@@ -109,18 +109,21 @@ impl<'a> DragonflyToward<'a> {
         let (wanted, place) = self.group_of(goal);
         let go = |port: u32, vc: u8, share: f64| Hop { channel: self.network.port(state.at, port), vc, phase, share };
         if group == wanted {
-            let place = place.filter(|&place| place != at && nth == 0);
-            return place.map(|place| go(self.shape.local_port(at, place), phase + 1, 1.0));
+            let mut ports = self.shape.local_ports(at, place.filter(|&place| place != at)?);
+            let share = 1.0 / f64::from(self.shape.cables);
+            return ports.nth(nth as usize).map(|port| go(port, phase + 1, share));
         }
         let own = self.own_links(group, at, wanted);
         let offset = self.shape.offset(group, wanted);
         if own.is_empty() {
-            let (router, _) = self.shape.gateway(offset, nth);
-            let share = 1.0 / f64::from(self.shape.links);
-            return (nth < self.shape.links).then(|| go(self.shape.local_port(at, router), phase, share));
+            let Dragonfly { links, cables, .. } = *self.shape;
+            let (router, _) = self.shape.gateway(offset, nth % links);
+            let share = 1.0 / f64::from(links * cables);
+            let port = self.shape.local_ports(at, router).nth((nth / links) as usize);
+            return port.map(|port| go(port, phase, share));
         }
         let (_, port) = self.shape.gateway(offset, own.start + nth);
-        (nth < own.len() as u32).then(|| go(self.shape.routers - 1 + port, phase, 1.0 / own.len() as f64))
+        (nth < own.len() as u32).then(|| go(self.shape.global_port(port), phase, 1.0 / own.len() as f64))
     }
 
     /// Paths on from a router.

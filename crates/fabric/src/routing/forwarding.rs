@@ -3,10 +3,11 @@
 //! A node may have several addresses (InfiniBand's LIDs under an LMC), each with entries of its own. A sender uses one
 //! of them for all its packets to a node: sender i the address i modulo their number.
 //!
-//! Nothing is computed here. A table may lead nowhere, or in a circle: [`Forwarding::walk`] finds out.
+//! A table may lead nowhere, or in a circle: [`Forwarding::walk`] finds out.
 
 use super::lanes::Lanes;
-use super::{Hop, State};
+use super::{Hop, Paths, Routing, State, Trip};
+use crate::built::Fabric;
 use crate::network::{Channel, Network, Node, Vertex};
 use std::sync::Arc;
 
@@ -51,6 +52,34 @@ impl Forwarding {
             }
         }
         Forwarding { next: next.into(), addresses, nodes: network.nodes, switches, lanes: None }
+    }
+
+    /// The paths by destination of a fabric without tables, as its switches would hold them. `None` where a packet's way
+    /// on depends on more than the switch and the destination, or a switch has too many channels.
+    pub fn by_destination(fabric: &Fabric) -> Option<Forwarding> {
+        let network = &fabric.network;
+        let is_one_way = matches!(&fabric.routing, Routing::Paths(paths) if paths.phases() == 1);
+        let mut switches = (network.nodes..network.vertices() as u32).map(Vertex);
+        let fits = switches.all(|switch| network.out(switch).len() <= Forwarding::MOST_PORTS);
+        if !is_one_way || !fits || fabric.spec.paths != Paths::Destination {
+            return None;
+        }
+        let (mut hops, mut open) = (Vec::new(), None);
+        Some(Forwarding::new(network, |node, switch| {
+            // All switches of one destination come in a row.
+            let (_, ways) = open.take().filter(|(of, _)| *of == node).unwrap_or_else(|| {
+                // The sender does not matter.
+                (node, fabric.ways(Trip::new(node, node)))
+            });
+            ways.hops(State { at: switch, phase: 0 }, &mut hops);
+            open = Some((node, ways));
+            let place = match hops.len() {
+                0 => return None,
+                1 => 0,
+                many => fabric.tables().place(network, [hops[0].channel, hops[many - 1].channel], many, node),
+            };
+            network.out(switch).position(|channel| channel == hops[place].channel).map(|place| place as u8)
+        }))
     }
 
     /// The same tables with the virtual lanes that packets take.

@@ -1,15 +1,20 @@
 //! Dragonflies: groups whose routers are all joined, joined group to group (Kim, Dally, Scott, Abts 2008).
 //!
-//! There are as many groups as the nodes need. A single group has the routers that its nodes need. Several are built
-//! whole, and the last may lack nodes. The global ports of a group are dealt to the other groups in turn. Every pair of
-//! groups thus has the same number of links; ports left over stay free. A router's ports are the other routers of its
-//! group in ascending order, then its global links, then its nodes.
+//! There are as many groups as the nodes need. Where one router has ports for all nodes, it is alone. A single group has
+//! the routers that its nodes need. Local ports that would lead to missing routers are parallel cables to those there
+//! are, no more to each than a router has nodes.
+//!
+//! Several groups are built whole, and the last may lack nodes. The global
+//! ports of a group are dealt to the other groups in turn. Every pair of groups thus has the same number of links; ports
+//! left over stay free. A router's ports are the other routers of its group in ascending order, then its global links,
+//! then its nodes.
 
 use super::{Registered, Shape, Topology, TopologySpec, check_channels, check_range, invalid};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
 use crate::terms::{Role, RoutingSpec};
+use std::ops::Range;
 
 /// The registry's entry.
 pub(crate) const ENTRY: Registered =
@@ -27,6 +32,13 @@ pub struct DragonflySpec {
     pub routers_per_group: u32,
     /// Global channels per router (h).
     pub global_per_router: u32,
+}
+
+impl DragonflySpec {
+    /// Global ports of a router with so many nodes for an oversubscription: its nodes over its global ports.
+    pub fn global_for(nodes_per_router: u32, oversubscription: f64) -> u32 {
+        ((f64::from(nodes_per_router) / oversubscription).round() as u32).max(1)
+    }
 }
 
 fn read(table: &Table<'_>) -> Option<TopologySpec> {
@@ -54,8 +66,8 @@ impl Topology for DragonflySpec {
         &[DragonflyMinimal, DragonflyValiant, ShortestEcmp, ShortestSingle, UpDown]
     }
     fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
-        let more = asked * f64::from(self.nodes_per_router);
-        (key == "oversubscription").then_some(("nodes_per_router", more))
+        let global = DragonflySpec::global_for(self.nodes_per_router, asked);
+        (key == "oversubscription" && asked >= 1.0).then_some(("global_per_router", global.into()))
     }
     fn ports(&self) -> Option<u32> {
         Some(self.nodes_per_router + self.routers_per_group - 1 + self.global_per_router)
@@ -78,6 +90,8 @@ pub struct Dragonfly {
     pub nodes_per_router: u32,
     /// Routers of a group (a).
     pub routers: u32,
+    /// Parallel cables between each pair of routers of a group.
+    pub cables: u32,
     /// Global ports of a router (h).
     pub global: u32,
     /// Groups (g).
@@ -95,17 +109,21 @@ impl Dragonfly {
         check_range("nodes_per_router", per_router, COUNTS)?;
         check_range("routers_per_group", routers, COUNTS)?;
         check_range("global_per_router", global, 0..=*COUNTS.end())?;
-        let groups = nodes.div_ceil(per_router * routers);
+        let ports = per_router + routers - 1 + global;
+        let groups = if nodes <= ports { 1 } else { nodes.div_ceil(per_router * routers) };
         let most = routers * global + 1;
         if groups > most {
             let held = u64::from(most) * u64::from(per_router * routers);
             return Err(invalid(format!("{nodes} nodes: at most {most} groups of {routers} routers hold {held}")));
         }
-        let routers = if groups == 1 { nodes.div_ceil(per_router) } else { routers };
-        let ports = u64::from(routers + global + 2 * per_router);
-        check_channels(u64::from(groups) * u64::from(routers) * ports)?;
+        check_channels(u64::from(groups) * u64::from(routers) * u64::from(ports + 1 + per_router))?;
+        let (per_router, routers, cables) = match (groups, nodes.div_ceil(per_router)) {
+            (1, _) if nodes <= ports => (ports, 1, 0),
+            (1, needed) => (per_router, needed, ((routers - 1) / (needed - 1)).min(per_router)),
+            _ => (per_router, routers, 1),
+        };
         let links = if groups > 1 { routers * global / (groups - 1) } else { 0 };
-        Ok(Dragonfly { nodes, nodes_per_router: per_router, routers, global, groups, links })
+        Ok(Dragonfly { nodes, nodes_per_router: per_router, routers, cables, global, groups, links })
     }
 
     /// Vertex of a router.
@@ -146,9 +164,15 @@ impl Dragonfly {
         (to + self.groups - from) % self.groups
     }
 
-    /// Port of router `at` that leads to router `to` of its group.
-    pub fn local_port(&self, at: u32, to: u32) -> u32 {
-        if to < at { to } else { to - 1 }
+    /// Ports of router `at` that lead to router `to` of its group.
+    pub fn local_ports(&self, at: u32, to: u32) -> Range<u32> {
+        let place = if to < at { to } else { to - 1 };
+        place * self.cables..(place + 1) * self.cables
+    }
+
+    /// Port of a router that is its global port `port`.
+    pub fn global_port(&self, port: u32) -> u32 {
+        (self.routers - 1) * self.cables + port
     }
 
     /// Builds the graph.
@@ -157,7 +181,7 @@ impl Dragonfly {
         b.vertices(self.groups * self.routers, Role::Switch);
         for group in 0..self.groups {
             for at in 0..self.routers {
-                for to in (0..self.routers).filter(|&to| to != at) {
+                for to in (0..self.routers).filter(|&to| to != at).flat_map(|to| vec![to; self.cables as usize]) {
                     b.channel(self.router(group, at), self.router(group, to), Role::SwitchLink);
                 }
             }

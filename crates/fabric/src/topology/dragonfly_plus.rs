@@ -108,8 +108,8 @@ impl Topology for DragonflyPlus {
     }
 
     fn like(&self, key: &str, asked: f64) -> Option<(&'static str, f64)> {
-        let more = asked * f64::from(self.nodes_per_leaf);
-        (key == "oversubscription").then_some(("nodes_per_leaf", more))
+        let fewer = f64::from(self.nodes_per_leaf) / asked;
+        (key == "oversubscription" && asked >= 1.0).then_some(("spines", fewer))
     }
     fn ports(&self) -> Option<u32> {
         Some((self.nodes_per_leaf + self.spines).max(self.leaves + self.global_per_spine))

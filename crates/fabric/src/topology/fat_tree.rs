@@ -6,6 +6,10 @@
 //! switch. The top level needs no up ports. Where a vendor turns them down, it joins up to `radix` blocks. Where there
 //! are fewer, it has fewer switches with parallel links.
 //!
+//! The last block of three levels, where it is not full, has fewer switches with parallel links, too. Each of them
+//! stands for several of a full block and has their links. Up it has those that its leaves need, in whole links to each
+//! spine. Blocks of deeper trees are built whole.
+//!
 //! Nodes fill leaves in order, leaves fill blocks in order. Where an oversubscription does not divide a leaf's ports,
 //! the leaf has the next port up, not one less.
 
@@ -94,6 +98,27 @@ struct Plan {
     k: u32,
     /// Switches of the top level that share the links of one switch below.
     top_per_plane: u32,
+    /// The last block of three levels, where it is not full.
+    last: Option<Last>,
+}
+
+/// A block that is not full.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Last {
+    /// Switches above its leaves.
+    middles: u32,
+    /// Links up in each plane, which are those above one switch of a full block.
+    ups: u32,
+}
+
+impl Last {
+    /// For so many leaves. Its links to each spine are the same share of a full block's as its leaves, rounded up. So each
+    /// spine leads to each block.
+    fn of(leaves: u32, leaf_up: u32, k: u32, per_plane: u32) -> Last {
+        let full = |spine: u32| k / per_plane + u32::from(spine < k % per_plane);
+        let ups = (0..per_plane).map(|spine| (full(spine) * leaves).div_ceil(k)).sum::<u32>();
+        Last { middles: leaf_up.div_ceil(k / ups), ups }
+    }
 }
 
 /// Builds the smallest tree of at most `levels` levels that holds the nodes.
@@ -113,13 +138,24 @@ fn build(nodes: u32, tree: &FatTree) -> Result<(Network, Shape), BuildError> {
         let (joined, name) = if is_top { (blocks, "spine") } else { (plan.k, "middle") };
         let per_plane = if is_top { plan.top_per_plane } else { ups };
         let here = blocks.div_ceil(joined);
-        let first = add_tier(&mut b, &mut tiers, name, here * tops * per_plane, level, Role::Switch);
-        for lower in 0..blocks * tops {
+        // Switches of the level's last block.
+        let ends = plan.last.filter(|_| !is_top).map_or(tops * per_plane, |last| last.middles);
+        let first = add_tier(&mut b, &mut tiers, name, (here - 1) * tops * per_plane + ends, level, Role::Switch);
+        let last = plan.last.filter(|_| is_top);
+        let whole = (blocks - u32::from(last.is_some())) * tops;
+        for lower in 0..whole {
             let (block, top) = (lower / tops, lower % tops);
+            let over = if block / joined + 1 == here { ends / tops } else { per_plane };
             for port in 0..ups {
-                let upper = (block / joined * tops + top) * per_plane + port % per_plane;
+                let upper = (block / joined * tops + top) * per_plane + port % over;
                 b.link(Vertex(below.0 + lower), Vertex(first.0 + upper), Role::SwitchLink);
             }
+        }
+        // A switch of the last block has the links of every so many switches of a full one, in turn.
+        let own = last.iter().flat_map(|last| (0..last.ups * tops).map(move |link| (last, link / tops, link % tops)));
+        for (last, port, top) in own {
+            let (lower, upper) = (whole + top % last.middles, top * per_plane + port % per_plane);
+            b.link(Vertex(below.0 + lower), Vertex(first.0 + upper), Role::SwitchLink);
         }
         (below, blocks, tops, ups) = (first, here, tops * per_plane, plan.k);
     }
@@ -137,7 +173,7 @@ fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
     let k = radix / 2;
     let alone = tree.top_down();
     if n <= alone {
-        return Ok(Plan { levels: 1, leaf_down: alone, leaf_up: 0, leaves: 1, k, top_per_plane: 0 });
+        return Ok(Plan { levels: 1, leaf_down: alone, leaf_up: 0, leaves: 1, k, top_per_plane: 0, last: None });
     }
     let [leaf_down, leaf_up] = leaf_ports(radix, oversubscription);
     let leaves = n.div_ceil(leaf_down);
@@ -162,5 +198,6 @@ fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
     let fits = |c: u32| blocks * ups.div_ceil(c) <= if top_all_down { radix } else { k };
     let uneven = (least..=ups).find(|&c| fits(c)).unwrap_or(ups);
     let top_per_plane = if even <= 2 * least { even } else { uneven };
-    Ok(Plan { levels: needed, leaf_down, leaf_up, leaves, k, top_per_plane })
+    let last = (needed == 3 && !leaves.is_multiple_of(k)).then(|| Last::of(leaves % k, leaf_up, k, top_per_plane));
+    Ok(Plan { levels: needed, leaf_down, leaf_up, leaves, k, top_per_plane, last })
 }

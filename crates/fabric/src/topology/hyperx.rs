@@ -1,9 +1,9 @@
 //! HyperX (Ahn et al., SC 2009): a grid of switches, each with a link to every other that differs in one coordinate.
 //!
-//! A packet needs one hop for each coordinate in which its ends differ. In dimension order there is one path (except
+//! The grid is built whole, and nodes spread evenly over its switches. A packet needs one hop for each coordinate in which its ends differ. In dimension order there is one path (except
 //! for parallel links) and no cycle of channels. Shortest paths may correct the coordinates in any order.
 
-use super::{Registered, Shape, Tier, Topology, TopologySpec, check_channels, check_range, invalid};
+use super::{Registered, Shape, Tier, Topology, TopologySpec, check_channels, check_range, invalid, spread};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
@@ -78,8 +78,8 @@ impl Topology for HyperX {
         let mut b = Builder::new(nodes);
         let first = b.vertices(switches as u32, Role::Switch);
         let mut rank = Vec::new();
-        for node in 0..nodes {
-            b.link(Vertex(node), Vertex(first.0 + node / self.nodes_per_switch), Role::Link);
+        for (node, switch) in spread(nodes, switches as u32) {
+            b.link(node, Vertex(first.0 + switch), Role::Link);
             rank.extend([0, 0]);
         }
         for switch in 0..switches as u32 {

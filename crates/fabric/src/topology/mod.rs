@@ -217,6 +217,13 @@ fn add_tier(b: &mut Builder, tiers: &mut Vec<Tier>, name: &'static str, count: u
     first
 }
 
+/// The switch that each node is on, by number, where nodes spread evenly. The first switches have one more, if any has.
+fn spread(nodes: u32, switches: u32) -> impl Iterator<Item = (Vertex, u32)> {
+    let each = move |switch: u32| nodes / switches + u32::from(switch < nodes % switches);
+    let on = (0..switches).flat_map(move |switch| (0..each(switch)).map(move |_| switch));
+    (0..).map(Vertex).zip(on)
+}
+
 /// The fewest switches with ports for all of the `up` links of `below` switches, over which these spread evenly.
 fn sharing(below: u32, up: u32, ports: u32) -> u32 {
     let least = (u64::from(below) * u64::from(up)).div_ceil(ports.into()).max(1) as u32;

@@ -4,9 +4,10 @@
 //! For a prime q = 4w + δ, δ = 1 or -1, there are 2q² switches (0, x, y) and (1, m, c), all numbers modulo q. Switches
 //! `(0, x, y)` and `(0, x, y')` are joined if y - y' is in the set X; `(1, m, c)` and `(1, m, c')` if c - c' is in X'.
 //! Switches (0, x, y) and (1, m, c) are joined if y = mx + c. Each has k' = (3q - δ) / 2 links, and carries k' / 2
-//! nodes, rounded up if it has the ports.
+//! nodes, rounded up if it has the ports. Fewer nodes spread
+//! evenly over all switches.
 
-use super::{PORTS, Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
+use super::{PORTS, Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid, spread};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
@@ -114,8 +115,9 @@ impl Topology for SlimFly {
         let mut b = Builder::new(nodes);
         let mut tiers = Vec::new();
         let first = add_tier(&mut b, &mut tiers, "switch", of.switches(), 0, Role::Switch).0;
-        // Neighbours in number have few nodes in common with the same others: nodes fill the switches in order.
-        (0..nodes).for_each(|node| b.link(Vertex(node), Vertex(first + node / of.nodes_per_switch()), Role::Link));
+        for (node, switch) in spread(nodes, of.switches()) {
+            b.link(node, Vertex(first + switch), Role::Link);
+        }
         let at = |side: u32, row: u32, place: u32| Vertex(first + (side * q + row) * q + place);
         for (side, set) in [(0, &x_set), (1, &m_set)] {
             for row in 0..q {

@@ -10,6 +10,7 @@ mod import;
 mod injection;
 mod inventory;
 mod numbers;
+mod partial;
 mod paths;
 mod prices;
 mod published;

@@ -204,10 +204,17 @@ fn what_cannot_be_is_told_with_what_can() {
     let dragonfly = told("slingshot-dragonfly:oversubscription=2");
     assert!(
         dragonfly.contains("the topology dragonfly has no oversubscription (--oversubscription) to change")
-            && dragonfly.contains("does the like: slingshot-dragonfly:nodes_per_router=32"),
+            && dragonfly.contains("does the like: slingshot-dragonfly:global_per_router=8 ("),
         "{dragonfly}"
     );
     assert!(dragonfly.contains("nodes_per_router") && dragonfly.lines().count() == 1, "{dragonfly}");
+    // Ports that are left out, not ports that its switches lack: as `design` has it.
+    let plus = told("ib-ndr-dragonfly-plus:oversubscription=2:1");
+    assert!(plus.contains("does the like: ib-ndr-dragonfly-plus:spines=16 ("), "{plus}");
+    for (base, advice) in [("slingshot-dragonfly", "global_per_router=8"), ("ib-ndr-dragonfly-plus", "spines=16")] {
+        let ports = |name: &str| load(name).unwrap().topology.ports();
+        assert!(ports(&format!("{base}:{advice}")) <= ports(base), "{base}");
+    }
     assert!(told("ib-ndr-fat-tree2:oversubscription=1:2").contains("such as 2:1"));
     assert!(told("ib-ndr-fat-tree2,gige").contains("is a list, where one name is due"));
     let begun = told("ib-ndr");

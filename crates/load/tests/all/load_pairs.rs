@@ -32,7 +32,7 @@ fn any_fabric() -> impl Strategy<Value = (TopologySpec, RoutingSpec)> {
             let extents = if pad { Extents::PaddedCube } else { Extents::Balanced };
             cube(f, both && !sci, sci, if sci { 1 } else { per }, extents)
         });
-    let dragonfly = (1u32..=3, 1u32..=4, 1u32..=2).prop_map(|(p, a, h)| {
+    let dragonfly = (1u32..=4, 1u32..=6, 1u32..=2).prop_map(|(p, a, h)| {
         TopologySpec::new(DragonflySpec { nodes_per_router: p, routers_per_group: a, global_per_router: h })
     });
     let trees = (2u32..=4, prop_oneof![Just(1.0), Just(2.0), Just(0.5)], any::<bool>())
@@ -250,13 +250,18 @@ proptest! {
 /// One group: a path goes by another router, but for nodes of one router, whose bytes pass it once.
 #[test]
 fn valiant_in_a_single_group_counts_neighbours_on_a_router() {
-    let topology = TopologySpec::new(DragonflySpec { nodes_per_router: 2, routers_per_group: 4, global_per_router: 1 });
-    let fabric = Fabric::build(&FabricSpec::bare("test", topology, RoutingSpec::DragonflyValiant), 5).unwrap();
-    let demand = Traffic::AllToAll.demand(fabric.nodes(), 5).unwrap();
-    let (counted, expected) = (hotlink_load::count(&fabric, &demand).unwrap(), pair_by_pair(&fabric, &demand));
-    assert_close(&counted.channel, &expected.channel, "channel").unwrap();
-    let devices = fabric.network.nodes as usize..;
-    assert_close(&counted.vertex[devices.clone()], &expected.vertex[devices], "vertex").unwrap();
+    // Four routers, with one cable and with two to each other.
+    for (p, a, nodes) in [(2, 4, 7), (4, 9, 14)] {
+        let topology =
+            TopologySpec::new(DragonflySpec { nodes_per_router: p, routers_per_group: a, global_per_router: 1 });
+        let fabric = Fabric::build(&FabricSpec::bare("test", topology, RoutingSpec::DragonflyValiant), nodes).unwrap();
+        assert_eq!(fabric.attachment.homes.len(), 4);
+        let demand = Traffic::AllToAll.demand(fabric.nodes(), 5).unwrap();
+        let (counted, expected) = (hotlink_load::count(&fabric, &demand).unwrap(), pair_by_pair(&fabric, &demand));
+        assert_close(&counted.channel, &expected.channel, "channel").unwrap();
+        let devices = fabric.network.nodes as usize..;
+        assert_close(&counted.vertex[devices.clone()], &expected.vertex[devices], "vertex").unwrap();
+    }
 }
 
 #[test]

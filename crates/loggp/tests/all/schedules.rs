@@ -297,6 +297,25 @@ fn arbitrary_schedule() -> impl Strategy<Value = Schedule> {
     })
 }
 
+/// The model knows processors alone: a post keeps its own until it ends.
+#[test]
+fn a_post_is_a_computation_of_both_its_parts() {
+    let ends = |kind: Kind, size: u64, tag: u32| {
+        let mut builder = Builder::new(1);
+        assert!(builder.begin(0));
+        let op = Op { kind, cpu: 1, nic: 0, rank: 0, peer: 0, tag, size };
+        builder.add(op);
+        let last = builder.add(op);
+        let after = builder.add(Op { kind: Kind::Calc, cpu: 0, tag: 0, size: 9, ..op });
+        builder.requires(after, last, false);
+        let schedule = builder.build();
+        hotlink_schedule::check(&schedule).unwrap();
+        simulate(&schedule, &machine(MACHINE)).unwrap().finish
+    };
+    assert_eq!(ends(Kind::Post, 200, 300), ends(Kind::Calc, 500, 0));
+    assert_eq!(ends(Kind::Post, 200, 300), [Time(1_009_000)]);
+}
+
 /// An operation that has begun starts one that has ended: nothing behind that is counted twice.
 #[test]
 fn a_circle_is_found_behind_what_has_ended() {
@@ -371,4 +390,16 @@ fn a_collective_is_its_text_and_knows_its_operations() {
             assert!(made <= collective.operations(ranks), "{name} on {ranks}: {made}");
         }
     }
+}
+
+#[test]
+fn a_message_may_wait_before_its_send_has_ended() {
+    // A send keeps its processor for o + 999 O, longer than its message takes to the receiver.
+    let sends = "a: send 1000b to 1\nb: send 1000b to 1\nc: calc 1\nc requires a\nc requires b";
+    let recvs = "w: calc 1000000\nx: recv 1000b from 0\ny: recv 1000b from 0\nx requires w\ny requires x";
+    let text = format!("num_ranks 2\nrank 0 {{\n{sends}\n}}\nrank 1 {{\n{recvs}\n}}");
+    let outcome = simulate(&Schedule::parse(&text).unwrap(), &machine("L=0us,o=0.1us,g=0us,G=0.5ns,O=2ns")).unwrap();
+    let work = 100_000 + 999 * 2_000;
+    assert_eq!(outcome.finish, [Time(2 * work + 1_000), Time(1_000_000_000 + 2 * work)]);
+    assert_eq!((outcome.messages, outcome.operations), (2, 6));
 }

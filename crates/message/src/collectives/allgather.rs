@@ -1,6 +1,7 @@
 //! Every rank's part to every rank.
 
 use super::algorithm::{Algorithm, Collective};
+use super::costs::Crowd;
 use super::reduce::joined;
 use super::tags::ALLGATHER;
 use crate::comm::{Comm, Side};
@@ -46,8 +47,9 @@ impl<P: Port> Comm<P> {
             let from = (rank + ranks - round) % ranks;
             requests.push(self.start(Side::Recv, from, ALLGATHER, parts[from as usize])?);
         }
+        let (own, side) = (parts[rank as usize], self.among(Crowd::Both, parts[rank as usize].bytes()));
         for round in 1..ranks {
-            requests.push(self.start(Side::Send, (rank + round) % ranks, ALLGATHER, parts[rank as usize])?);
+            requests.push(self.start(side, (rank + round) % ranks, ALLGATHER, own)?);
         }
         self.wait_all(requests).await.map(|_| ())
     }

@@ -1,6 +1,7 @@
 //! Every rank to every rank, each its own part.
 
 use super::algorithm::{Algorithm, Collective};
+use super::costs::Crowd;
 use super::tags::ALLTOALL;
 use crate::Error;
 use crate::comm::{Comm, Side};
@@ -75,7 +76,8 @@ impl<P: Port> Comm<P> {
         }
         for round in 1..ranks {
             let to = (rank + round) % ranks;
-            requests.push(self.start(Side::Send, to, ALLTOALL, send[to as usize])?);
+            let part = send[to as usize];
+            requests.push(self.start(self.among(Crowd::Both, part.bytes()), to, ALLTOALL, part)?);
         }
         if own == Own::After {
             self.keep(send[rank as usize], recv[rank as usize])?;

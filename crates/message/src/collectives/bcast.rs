@@ -1,6 +1,7 @@
 //! Broadcasts.
 
-use super::algorithm::{Algorithm, Collective, Costs};
+use super::algorithm::{Algorithm, Collective};
+use super::costs::{Costs, Crowd};
 use super::reduce;
 use super::tags::{ALLGATHER, BCAST};
 use super::tree::Shape;
@@ -70,8 +71,8 @@ impl<P: Port> Comm<P> {
         if self.rank() != root {
             return self.into(root, BCAST, span).await;
         }
-        let others = (0..self.ranks()).filter(|&to| to != root);
-        let sends: Result<Vec<_>, Error> = others.map(|to| self.start(Side::Send, to, BCAST, span)).collect();
+        let (others, side) = ((0..self.ranks()).filter(|&to| to != root), self.among(Crowd::Out, span.bytes()));
+        let sends: Result<Vec<_>, Error> = others.map(|to| self.start(side, to, BCAST, span)).collect();
         self.wait_all(sends?).await.map(|_| ())
     }
     pub(super) async fn bcast_binomial(&self, root: Rank, span: Span) -> Result<(), Error> {

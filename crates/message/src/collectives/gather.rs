@@ -1,6 +1,7 @@
 //! Gathers and scatters.
 
 use super::algorithm::{Algorithm, Collective};
+use super::costs::Crowd;
 use super::reduce::joined;
 use super::tags::{GATHER, SCATTER};
 use crate::Error;
@@ -13,7 +14,8 @@ impl<P: Port> Comm<P> {
     pub async fn gatherv(&self, root: Rank, send: Span, recv: &[Span]) -> Result<(), Error> {
         self.check_root(root)?;
         if self.rank() != root {
-            return self.out(root, GATHER, send).await;
+            let request = self.start(self.among(Crowd::In, send.bytes()), root, GATHER, send)?;
+            return self.wait(request).await.map(|_| ());
         }
         self.one_each(recv)?;
         self.keep(send, recv[root as usize])?;
@@ -43,8 +45,10 @@ impl<P: Port> Comm<P> {
         }
         self.one_each(send)?;
         let others = (0..self.ranks()).filter(|&rank| rank != root);
-        let requests: Result<Vec<_>, Error> =
-            others.map(|to| self.start(Side::Send, to, SCATTER, send[to as usize])).collect();
+        let requests: Result<Vec<_>, Error> = others
+            .map(|to| (to, send[to as usize]))
+            .map(|(to, part)| self.start(self.among(Crowd::Out, part.bytes()), to, SCATTER, part))
+            .collect();
         self.keep(send[root as usize], recv)?;
         self.wait_all(requests?).await.map(|_| ())
     }

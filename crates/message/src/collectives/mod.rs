@@ -15,7 +15,7 @@
 //! Which of them Open MPI and MPICH take at which size is in `docs/collectives.md`. Those of Open MPI that move segments
 //! move whole messages unless a segment is set, as Open MPI 5 does by default.
 //!
-//! One cost model picks by size and count ([`algorithm`]); [`Comm::force`] overrides it. The v-variants take one
+//! One cost model picks by size and count (`costs`); [`Comm::force`] overrides it. The v-variants take one
 //! [`Span`] per rank; the plain ones cut a span into equal parts.
 
 pub mod algorithm;
@@ -23,6 +23,7 @@ mod allgather;
 mod alltoall;
 mod barrier;
 mod bcast;
+pub(crate) mod costs;
 mod gather;
 mod ordered;
 mod reduce;
@@ -33,7 +34,8 @@ mod tree;
 
 use crate::comm::{Comm, Side};
 use crate::{Combine, Element, Error, Operation, Tag};
-use algorithm::{Algorithm, Collective, Costs};
+use algorithm::{Algorithm, Collective};
+use costs::Costs;
 use hotlink_fabric::units::Time;
 use hotlink_port::{Kind, Memory, Note, Port, Rank, Refusal, Span};
 

@@ -91,6 +91,17 @@ pub(crate) struct Engine<P: Port> {
     pub(crate) others: Rc<Cell<bool>>,
 }
 
+/// How a send goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Eagerly if it is short.
+    Usual,
+    /// After the receiver's answer.
+    Announced,
+    /// So, and without buffers.
+    Direct,
+}
+
 /// The token of barriers, which need no request: they end in the order in which they were entered.
 const BARRIER: u64 = u64::MAX - 1;
 /// The token of the port's reductions, of which a program has one at a time.
@@ -150,7 +161,7 @@ impl<P: Port> Engine<P> {
         waits: bool,
     ) -> Result<u64, Error> {
         match mode {
-            Mode::Restricted => self.send_by(to, tag, context, span, (waits, false)),
+            Mode::Restricted => self.send_by(to, tag, context, span, (waits, Way::Announced)),
             _ if self.send_now(to, tag, context, &span, waits) => Ok(SENT),
             Mode::Standard => self.send(to, tag, context, span, waits),
             Mode::Postal => self.send_copy(to, tag, context, span),
@@ -177,7 +188,11 @@ impl<P: Port> Engine<P> {
     }
     /// Starts a send; `waits`: the program does nothing else until it is over.
     pub(crate) fn send(&mut self, to: Rank, tag: Tag, context: Context, span: Span, waits: bool) -> Result<u64, Error> {
-        self.send_by(to, tag, context, span, (waits, true))
+        self.send_by(to, tag, context, span, (waits, Way::Usual))
+    }
+    /// Starts a send that the program waits for and that the receiver fetches, however short it is, where it can.
+    pub(crate) fn send_direct(&mut self, to: Rank, tag: Tag, context: Context, span: Span) -> Result<u64, Error> {
+        self.send_by(to, tag, context, span, (true, Way::Direct))
     }
     fn send_by(
         &mut self,
@@ -185,7 +200,7 @@ impl<P: Port> Engine<P> {
         tag: Tag,
         context: Context,
         span: Span,
-        (waits, eager): (bool, bool),
+        (waits, way): (bool, Way),
     ) -> Result<u64, Error> {
         if to >= self.port.ranks() {
             return Err(Refusal::NoRank.into());
@@ -194,7 +209,7 @@ impl<P: Port> Engine<P> {
             return Err(error);
         }
         let total = span.bytes();
-        let short = eager && self.is_short(&span, waits);
+        let short = way == Way::Usual && self.is_short(&span, waits);
         let goes = short && self.flows.of(to).admits(total);
         let kind = if goes { Kind::Eager } else { Kind::Rts };
         let words = Words { kind, context, tag, total, id: 0, at: 0 };
@@ -209,7 +224,7 @@ impl<P: Port> Engine<P> {
             self.say(Saying { to, words, payload, request: id, ends: true })
         } else {
             self.counters.held_back += u64::from(short);
-            self.offer(to, words, waits)
+            self.offer(to, words, (waits, way == Way::Direct))
         };
         self.flows.of(to).sent += 1;
         if let Err(error) = sent {

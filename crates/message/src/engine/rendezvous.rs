@@ -13,14 +13,15 @@ use crate::{Error, Status};
 use hotlink_port::{self as port, DepositLimits, Op, Port, Posted, Rank, Refusal, RemoteSpan, Span};
 
 impl<P: Port> Engine<P> {
-    /// Offers a message that is too long to be eager.
-    pub(crate) fn offer(&mut self, to: Rank, words: Words, waits: bool) -> Result<(), Error> {
+    /// Offers a message that is too long to be eager, or that is to move without buffers (`direct`).
+    pub(crate) fn offer(&mut self, to: Rank, words: Words, (waits, direct): (bool, bool)) -> Result<(), Error> {
         if self.take_early(to, &words)? {
             return Ok(());
         }
         let id = words.id;
         let span = self.entries[id as u32 as usize].span;
-        let fetchable = self.port.limits().fetch.is_some() && self.offers(&span, waits);
+        let fetchable =
+            self.port.limits().fetch.is_some() && (self.offers(&span, waits) || (direct && self.may_offer(&span)));
         let place = if fetchable { self.export(id, span) } else { None };
         let payload = place.map_or(Carried::Nothing, Carried::Place);
         let private_min = if self.is_regular(&span) { 0 } else { self.port.limits().registration.private_halves_min };
@@ -45,9 +46,12 @@ impl<P: Port> Engine<P> {
     pub(super) fn offers(&self, span: &Span, waits: bool) -> bool {
         let limits = &self.port.limits().registration;
         let waited = limits.private_zero_copy_min..limits.private_zero_copy_max;
-        let worth = !waits || waited.contains(&span.bytes());
-        let private = || limits.private && worth && self.is_coarse(span);
-        span.bytes() >= self.options.zero_copy_bytes && (self.is_regular(span) || private())
+        let worth = !waits || waited.contains(&span.bytes()) || self.is_regular(span);
+        span.bytes() >= self.options.zero_copy_bytes && worth && self.may_offer(span)
+    }
+    /// Whether the other side could use it.
+    fn may_offer(&self, span: &Span) -> bool {
+        self.is_regular(span) || (self.port.limits().registration.private && self.is_coarse(span))
     }
     /// Whether a message of this span might be moved without buffers, so that registering it ahead is worth while.
     pub(crate) fn may_register(&self, span: &Span) -> bool {

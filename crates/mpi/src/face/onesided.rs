@@ -82,7 +82,7 @@ fn done(p: &Process, start: Start) -> Done {
     give(p, start, Work::Over(Ended::well(Status::EMPTY)))
 }
 
-/// Applies `work` to a word of memory that ranks share. `None`: this is no such call, or a wrong one.
+/// Applies `work` to a word of memory that this rank reaches. `None`: this is no such call, or a wrong one.
 #[inline(always)]
 fn at_once<T>(
     p: &Process,
@@ -124,10 +124,10 @@ fn changes<W: Word>(
     let old = match memory::change((place.at, &place.latch), more, &mut other) {
         Some(old) => old,
         None => place.latch.alone(|| {
-            let mut old = W::default();
-            memory::look_at(place.of, place.at, old.as_mut())?;
-            other(old).map_or(Some(()), |new| memory::write_at(place.of, place.at, new.as_ref())).map(|()| old)
-        })?,
+            let old = memory::load(place.at);
+            other(old).into_iter().for_each(|new| memory::write(place.at, new.as_ref()));
+            old
+        }),
     };
     if !differs {
         hotlink_real::looked();
@@ -148,7 +148,7 @@ fn combined<W: Word>(
     changes(place, into, more, |word: &mut W| op.combine(of, word.as_mut(), data.as_ref()))
 }
 
-/// The same of several numbers, with a result that says as much. It is no part of the short call, which would be longer.
+/// The same of several numbers, or of a neighbor's, with a result that says as much. It is no part of the short call, which would be longer.
 #[inline(never)]
 fn combined_row(
     p: &Process,
@@ -157,37 +157,41 @@ fn combined_row(
     (op, win, start): (Handle, Handle, Start),
 ) -> Option<()> {
     let (op, of, window) = (reduction::builtin(op)?, &p.types.predefined(datatype)?.datatype, p.window(win).ok()?);
-    let bytes = (of.size() as i64).checked_mul(count).filter(|_| of.basic().is_some())?;
+    let (basic, bytes) = (of.basic()?, (of.size() as i64).checked_mul(count)?);
     let place = window.row(rank, start.is_now(), disp, bytes)?;
     let (bytes, has_data) = (bytes as usize, op != Builtin::Nothing);
-    let is_apart = place.of.is_some() || from.0 >= place.at.0 + bytes || place.at.0 >= from.0 + bytes;
+    let neighbor = window.neighbor(rank as u32);
+    let is_apart = place.is_far || from.0 >= place.at.0 + bytes || place.at.0 >= from.0 + bytes;
     let is_there = !has_data || (!is_mark(from.0) && is_apart);
     if !is_there || into.is_some_and(|at| is_mark(at.0)) || !op.takes(of) {
         return None;
     }
     place.latch.alone(|| {
-        if place.of.is_none() {
+        let Some(other) = neighbor else {
             // Where they are.
             into.into_iter().for_each(|into| memory::carry(into, count as u64, of, place.at, false));
             if has_data {
                 memory::alter(place.at, from, bytes, |now, data| op.combine(of, now, data));
             }
             return Some(());
+        };
+        if memory::combines(other, (from, into), (place.at, bytes), (op, basic)) {
+            return Some(());
         }
         let mut now = vec![0; bytes];
-        memory::look_at(place.of, place.at, &mut now)?;
+        memory::look_at(neighbor, place.at, &mut now)?;
         into.into_iter().for_each(|into| memory::write(into, &now));
         if !has_data {
             return Some(());
         }
         op.combine(of, &mut now, &memory::read(from, bytes as u64));
-        memory::write_at(place.of, place.at, &now)
+        memory::write_at(neighbor, place.at, &now)
     })
 }
 
-/// The same, if the call asks for no more than that.
+/// The same, if the call asks for no more than that. `FAR`: of a neighbor's word too, which makes it longer.
 #[inline(always)]
-fn combines_at_once(
+fn combines_at_once<const FAR: bool>(
     p: &Process,
     (from, count, datatype): Here,
     result: Option<Here>,
@@ -201,11 +205,13 @@ fn combines_at_once(
         return false;
     }
     let words = (from, result.map(|result| result.0));
+    let row = || combined_row(p, words, there, (op, win, start));
     if there.2 > 1 {
-        return combined_row(p, words, there, (op, win, start)).is_some();
+        return row().is_some();
     }
     let op = reduction::builtin(op);
     let combine = |of: &Datatype, basic, place: &Place| match of.size() {
+        _ if place.is_far => FAR.then(row)?,
         8 => combined::<[u8; 8]>(place, words, op?, (of, basic)),
         4 => combined::<[u8; 4]>(place, words, op?, (of, basic)),
         2 => combined::<[u8; 2]>(place, words, op?, (of, basic)),
@@ -221,7 +227,7 @@ fn moves(p: &Process, start: Start, (at, count, datatype): Here, there: There, w
     let is_word = matches!(start, Start::Blocking(_)) && (count, datatype) == (1, there.3) && !is_mark(at.0);
     let move_it = |of: &Datatype, _, place: &Place| {
         let (from, to) = if out { (at, place.at) } else { (place.at, at) };
-        (of.size() == 8 && place.of.is_none()).then(|| memory::copy::<[u8; 8]>(from, to))
+        (of.size() == 8 && !place.is_far).then(|| memory::copy::<[u8; 8]>(from, to))
     };
     if is_word && at_once(p, (start, win), there, move_it).is_some() {
         return Ok(());
@@ -299,7 +305,7 @@ pub(crate) fn accumulate(
     win: Handle,
 ) -> Done {
     let there = (target_rank, target_disp, target_count, target_datatype);
-    if combines_at_once(p, (origin_addr, origin_count, origin_datatype), None, there, (op, win, start)) {
+    if combines_at_once::<true>(p, (origin_addr, origin_count, origin_datatype), None, there, (op, win, start)) {
         return done(p, start);
     }
     let (window, aim) = aim(p, start, win, there)?;
@@ -313,7 +319,7 @@ pub(crate) fn accumulate(
 }
 
 fn fetch_it(p: &Process, origin: Here, result: Here, there: There, (op, win, start): (Handle, Handle, Start)) -> Done {
-    if combines_at_once(p, origin, Some(result), there, (op, win, start)) {
+    if combines_at_once::<true>(p, origin, Some(result), there, (op, win, start)) {
         return done(p, start);
     }
     let (window, aim) = aim(p, start, win, there)?;
@@ -367,7 +373,7 @@ pub(crate) fn fetch_and_op(
 ) -> Done {
     let (origin, result) = ((origin_addr, 1, datatype), (result_addr, 1, datatype));
     let (there, start) = ((target_rank, target_disp, 1, datatype), Start::Blocking(Out::nowhere()));
-    if combines_at_once(p, origin, Some(result), there, (op, win, start)) {
+    if combines_at_once::<false>(p, origin, Some(result), there, (op, win, start)) {
         return Ok(());
     }
     check(p.datatype(datatype)?.predefined, c::MPI_ERR_TYPE, || "the datatype must be a predefined one".to_owned())?;
@@ -395,7 +401,12 @@ pub(crate) fn compare_and_swap(
     let words = [origin_addr, compare_addr, result_addr];
     let (there, start) = ((target_rank, target_disp, 1, datatype), Start::Blocking(Out::nowhere()));
     let quick = at_once(p, (start, win), there, |of, basic, place| match of.size() {
-        _ if !is_whole(basic) => None,
+        _ if !is_whole(basic) || (place.is_far && words.iter().any(|at| is_mark(at.0))) => None,
+        _ if place.is_far => {
+            let window = p.window(win).ok()?;
+            let other = window.neighbor(target_rank as u32)?;
+            place.latch.alone(|| memory::swaps(other, place.at, words, of.size()))
+        }
         8 => swapped::<[u8; 8]>(place, words),
         4 => swapped::<[u8; 4]>(place, words),
         2 => swapped::<[u8; 2]>(place, words),

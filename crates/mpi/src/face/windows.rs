@@ -11,7 +11,7 @@ use crate::process::{Process, gate};
 use hotlink_message::INTERNAL;
 use hotlink_message::words::{gathered, largest, told};
 use hotlink_port::{Engine, Key, Kind};
-use hotlink_real::{Latches, Lend, Neighbor};
+use hotlink_real::{Assists, Latches, Lend, Neighbor};
 use hotlink_standard::Given;
 use hotlink_standard::constants as c;
 use std::ffi::c_int;
@@ -102,14 +102,19 @@ fn reached(p: &Process, comm: &Communicator, peers: &[(i64, i64)], base: Address
     let (world, [pid, mark_at, mark]) = (p.world()?, Neighbor::card());
     let all = world.block_on(gathered(&comm.view, &[base.0 as i64, pid, mark_at, mark]))?;
     let card = |words: &Vec<i64>| [words[1], words[2], words[3]];
-    let alone = !Neighbor::reaches(card(&all[(comm.rank as usize + 1) % all.len()]));
-    if world.block_on(largest(&comm.view, &[i64::from(alone)]))?[0] != 0 {
+    let time_ns = Neighbor::reaches(card(&all[(comm.rank as usize + 1) % all.len()]));
+    if world.block_on(largest(&comm.view, &[i64::from(time_ns.is_none())]))?[0] != 0 {
         return Ok(None);
     }
-    let neighbors = all.iter().map(|words| Neighbor::of(card(words))).collect();
     let parts = all.iter().zip(peers).map(|(words, peer)| (Address(words[0] as usize), peer.0, peer.1)).collect();
-    let latches = share(p, comm, &vec![(0, 1); peers.len()], true, false).ok();
-    Ok(latches.map(|shared| Shared { parts, neighbors, ..shared }))
+    let Ok(shared) = share(p, comm, &vec![(Assists::BYTES as i64, 1); peers.len()], true, false) else {
+        return Ok(None);
+    };
+    let assists = memory::assists(shared.parts[0].0, (comm.rank, comm.size()), time_ns.unwrap_or(0));
+    let helping = |(words, place)| Neighbor::of(card(words)).helping(assists, place);
+    let neighbors = all.iter().zip(0..).map(helping).collect();
+    world.comm.with_port(|port| port.assist(true, assists));
+    Ok(Some(Shared { parts, neighbors, assists: Some(assists), ..shared }))
 }
 
 /// One segment of the first rank, mapped by the others; each has its part.
@@ -162,7 +167,7 @@ fn share(p: &Process, comm: &Communicator, peers: &[(i64, i64)], apart: bool, by
     let place = |at: i64, size: i64| if size > 0 { start.plus(at) } else { Address(0) };
     let parts = starts.iter().zip(peers).map(|(&at, &(size, unit))| (place(at, size), size, unit)).collect();
     let latches = memory::latches(start.plus(latches), comm.rank, comm.size(), by_steps);
-    Ok(Shared { parts, neighbors: Vec::new(), latches, memory, attachment })
+    Ok(Shared { parts, neighbors: Vec::new(), assists: None, latches, memory, attachment })
 }
 
 pub(crate) fn win_create(
@@ -287,6 +292,7 @@ pub(crate) fn win_free(p: &Process, win: Out<Handle>) -> Done {
         memory::release(window.made.base);
     }
     if let Some(shared) = &window.made.shared {
+        shared.assists.into_iter().for_each(|there| world.comm.with_port(|port| port.assist(false, there)));
         // A rank without a mapping gets no report that the memory is gone.
         if let Some(attachment) = shared.attachment {
             world

@@ -19,7 +19,7 @@ use crate::process::service::{Ask, Kind, Service, UNHEARD};
 use crate::process::{Process, World};
 use hotlink_message::Request;
 use hotlink_port::{Attachment, Memory, yield_once};
-use hotlink_real::{Latch, Latches, Neighbor};
+use hotlink_real::{Assists, Latch, Latches, Neighbor};
 use hotlink_standard::constants as c;
 use hotlink_standard::{Builtin, Datatype};
 use std::cell::{Cell, RefCell};
@@ -61,16 +61,18 @@ pub(crate) struct Shared {
     pub(crate) parts: Vec<(Address, i64, i64)>,
     /// The ranks' processes, where the parts are their own memory; none where all are mapped here.
     pub(crate) neighbors: Vec<Neighbor>,
+    /// Where they ask each other for help, then.
+    pub(crate) assists: Option<Assists>,
     /// A latch for each rank's part.
     pub(crate) latches: Latches,
     pub(crate) memory: Option<Memory>,
     pub(crate) attachment: Option<Attachment>,
 }
 
-/// Where something in a window is, whose memory that is, if it is not mapped here, and what orders changes of it.
+/// Where something in a window is, whether that is the memory of another process, and what orders changes of it.
 pub(crate) struct Place {
     pub(crate) at: Address,
-    pub(crate) of: Option<Neighbor>,
+    pub(crate) is_far: bool,
     pub(crate) latch: Latch,
 }
 
@@ -168,8 +170,8 @@ impl Window {
     }
     /// The process of a rank's part, if the part is not mapped here.
     #[inline(always)]
-    fn neighbor(&self, of: u32) -> Option<Neighbor> {
-        self.made.shared.as_ref()?.neighbors.get(of as usize).copied().filter(|_| of != self.comm.rank)
+    pub(crate) fn neighbor(&self, of: u32) -> Option<&Neighbor> {
+        self.made.shared.as_ref()?.neighbors.get(of as usize).filter(|_| of != self.comm.rank)
     }
     /// The place of `bytes` in a rank's part, where ranks share the window's memory or reach each other's. `None`: a
     /// mistake, or it takes another route.
@@ -183,7 +185,7 @@ impl Window {
         if !self.may_reach(rank, locked) {
             return None;
         }
-        Some(Place { at: base.plus(at), of: self.neighbor(rank), latch: shared.latches.of(rank) })
+        Some(Place { at: base.plus(at), is_far: self.neighbor(rank).is_some(), latch: shared.latches.of(rank) })
     }
     /// Moves a buffer to one block of a part that this rank reaches, or from there, if no packing is needed; whether it did.
     pub(crate) fn moves(&self, aim: &Aim, buffer: &Buffer, out: bool) -> bool {

@@ -67,6 +67,9 @@ impl MixedPort {
         let local = self.place.get(key.rank as usize).ok_or(Refusal::NoRank)?;
         Ok(Key { rank: local.ok_or(Refusal::Unsupported)?, ..key })
     }
+    pub(crate) fn shm_mut(&mut self) -> &mut ShmPort {
+        &mut self.shm
+    }
     /// The first of the ranks that this one shares memory with.
     pub(crate) fn host(&self) -> Rank {
         self.group[0]

@@ -19,6 +19,7 @@ use hotlink_port::{
     Align, Attachment, DepositLimits, Engine, Event, Head, Host, Key, Kind, Limits, Memory, Note, Op, Operation,
     Payload, Port, Posted, Rank, ReductionLimits, Refusal, RegistrationLimits, RemoteSpan, Share, Span, Token, Work,
 };
+use hotlink_seats::Assists;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -76,6 +77,9 @@ pub struct ShmPort {
     barriers: Barriers,
     reductions: Reductions,
     idler: Idler,
+    /// Where other processes ask this one for short copies, and which of those places it looks at next.
+    assists: Vec<Assists>,
+    next_assist: usize,
     /// The rank to which it last sent a short message.
     asked: usize,
 }
@@ -110,6 +114,8 @@ impl ShmPort {
             barriers: Barriers::new(world, rank),
             reductions: Reductions::new(world, rank),
             idler: Idler::new(world.crowded).sharing(world.here).telling(world.account(rank)),
+            assists: Vec::new(),
+            next_assist: 0,
             asked: 0,
             world: world.clone(),
         }
@@ -132,6 +138,15 @@ impl ShmPort {
     /// Something has happened on another route.
     pub(crate) fn stir(&mut self) {
         self.idler.reset();
+    }
+    /// From now on, or no more, does what processes ask of it there while it waits. Where ranks share cores, the one that asks
+    /// may need this one's: then it does not.
+    pub(crate) fn assist(&mut self, on: bool, there: Assists) {
+        self.assists.retain(|other| *other != there);
+        self.next_assist = 0;
+        if on && !self.idler.is_crowded() {
+            self.assists.push(there);
+        }
     }
     #[cfg(test)]
     pub(crate) fn is_crowded(&self) -> bool {
@@ -468,6 +483,14 @@ impl Port for ShmPort {
     }
     #[inline]
     fn idle(&mut self, until: Time) {
+        // One place in each call: with many, those who ask may lose patience, but no poll takes longer.
+        if let Some(there) = self.assists.get(self.next_assist) {
+            let next = self.next_assist + 1;
+            self.next_assist = if next < self.assists.len() { next } else { 0 };
+            if there.serve() {
+                self.idler.reset();
+            }
+        }
         if self.events.is_empty() && self.idler.rest(until) {
             self.notice_deaths();
             if self.barriers.is_cut_off() {

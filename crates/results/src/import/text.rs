@@ -144,8 +144,7 @@ pub fn collective(name: &str) -> String {
     format!("{prefix}{bare}")
 }
 
-/// The meaning of a reduce-scatter's size in OSU's and IMB's programs; in ours it is a rank's part.
-pub const OF_ALL_PARTS: &str = "all that each rank gives";
+pub use hotlink_bench::OF_ALL_PARTS;
 
 /// Adds the bandwidth of a message that took `latency_us`.
 pub fn with_bandwidth(record: Record) -> Record {

@@ -174,7 +174,7 @@ impl Machine {
 
     /// Channels of each pair of so many GPUs that exchange data: halved until pairs of one GPU share no channel, as NCCL
     /// does. It takes more again where messages are large, and fewer for short ones.
-    fn of_a_pair(&self, ranks: u32, is_near: bool) -> u32 {
+    pub fn of_a_pair(&self, ranks: u32, is_near: bool) -> u32 {
         let PeerChannels { near, far } = self.peer;
         let all = self.exchanging();
         let mut each = if is_near { near } else { near.min(far) }.clamp(1, all);

@@ -54,7 +54,6 @@ pub(crate) fn builder(from: impl Read + Seek, watched: u32) -> Result<Builder, W
         records: Window::default(),
         lists: Window::default(),
         missing: Vec::new(),
-        listed: 0,
     };
     reader.has(0, 8)?;
     if u64::from_le_bytes(*reader.table.array(&mut reader.input, 0)?) != MAGIC {
@@ -82,8 +81,6 @@ struct Reader<R> {
     lists: Window,
     /// For a rank's operations: the dependencies that each states, less those that name it.
     missing: Vec<u32>,
-    /// Dependencies of a rank so far: no more than its list has.
-    listed: usize,
 }
 
 /// Where a rank's operations stand.
@@ -155,31 +152,37 @@ impl<R: Read + Seek> Reader<R> {
         let &Block { rank, ops, records, .. } = block;
         self.missing.clear();
         self.missing.resize(ops as usize, 0);
-        self.listed = 0;
+        let Reader { input, records: window, lists, missing, .. } = self;
+        let mut waiting = Waiting { lists, missing, listed: 0, most: (block.end - block.list) / 4 };
         // A mistake in an operation is reported before one in a list, wherever they stand.
-        let mut wrong = None;
-        for number in 0..ops {
+        let (mut wrong, mut number) = (None, 0);
+        while number < ops {
             let at = records + number as usize * RECORD;
-            let record: &[u8; RECORD] = self.records.array(&mut self.input, at)?;
-            let Some(op) = op(record, rank, builder.ranks()) else {
-                return Err(mistake(record, at, builder.ranks()));
-            };
-            let followers = [(23, false), (31, true)].map(|(offset, start_only)| {
-                let (count, from) = (u32_of(record, offset), u32_of(record, offset + 4));
-                Followers { count, from, start_only, place: at + offset }
-            });
-            let missing = &mut self.missing[number as usize];
-            *missing = missing.wrapping_add(u32_of(record, 0));
-            builder.stands(Place { file: 0, at: [rank.into(), u64::from(number) + 1] });
-            builder.add(op);
-            if wrong.is_none()
-                && let Err(error) = self.waiting(block, number, followers, builder)
-            {
-                wrong = Some(error);
+            let several = window.arrays::<RECORD>(input, at, (ops - number) as usize)?;
+            let mut at = at;
+            for record in several {
+                let Some(op) = op(record, rank, builder.ranks()) else {
+                    return Err(mistake(record, at, builder.ranks()));
+                };
+                let stated = &mut waiting.missing[number as usize];
+                *stated = stated.wrapping_add(u32_of(record, 0));
+                builder.stands(Place { file: 0, at: [rank.into(), u64::from(number) + 1] });
+                builder.add(op);
+                let (ends, starts) = (u32_of(record, 23), u32_of(record, 31));
+                let ends = Followers { count: ends, from: u32_of(record, 27), start_only: false, place: at + 23 };
+                let starts = Followers { count: starts, from: u32_of(record, 35), start_only: true, place: at + 31 };
+                if ends.count > 0 && wrong.is_none() {
+                    wrong = waiting.add(input, block, number, ends, builder).err();
+                }
+                if starts.count > 0 && wrong.is_none() {
+                    wrong = waiting.add(input, block, number, starts, builder).err();
+                }
+                number += 1;
+                at += RECORD;
             }
         }
         if let Some(wrong) = wrong {
-            return Err(wrong);
+            return Err(*wrong);
         }
         let Some(number) = self.missing.iter().position(|&missing| missing != 0) else { return Ok(()) };
         let at = records + number * RECORD;
@@ -188,37 +191,50 @@ impl<R: Read + Seek> Reader<R> {
         let what = format!("rank {rank}, operation {}: waits for {said} operations", number + 1);
         Err((at, format!("{what}, but {waiting} name it")).into())
     }
+}
 
-    /// What waits for an operation.
-    #[inline]
-    fn waiting(
+/// Reads what waits for a rank's operations.
+struct Waiting<'a> {
+    lists: &'a mut Window,
+    missing: &'a mut [u32],
+    /// Dependencies so far, and as many as the rank's list has.
+    listed: usize,
+    most: usize,
+}
+
+impl Waiting<'_> {
+    /// What waits for an operation. An error is boxed so that its absence is one word.
+    #[inline(never)]
+    fn add(
         &mut self,
+        input: &mut Input<impl Read + Seek>,
         block: &Block,
         number: u32,
-        followers: [Followers; 2],
+        followers: Followers,
         builder: &mut Builder,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), Box<Wrong>> {
         let &Block { rank, ops, list, end, first, .. } = block;
-        for Followers { place, start_only, count, from } in followers {
-            let (told, place) = (place, list + from as usize * 4);
-            if count > 0 && place + count as usize * 4 > end {
-                let what = format!("rank {rank}, operation {}: its list ends past byte {end}", number + 1);
-                return Err((told, what).into());
-            }
-            self.listed += count as usize;
-            if self.listed > (end - list) / 4 {
-                let what = format!("rank {rank}, operation {}: names more than its rank's list holds", number + 1);
-                return Err((told, what).into());
-            }
-            for entry in 0..count as usize {
-                let after = u32::from_le_bytes(*self.lists.array(&mut self.input, place + entry * 4)?);
-                let missing = self.missing.get_mut(after as usize).ok_or_else(|| {
-                    let what = format!("rank {rank}, operation {}: operation {after} waits for it", number + 1);
-                    (place + entry * 4, format!("{what}, but there are {ops}"))
-                })?;
-                *missing = missing.wrapping_sub(1);
-                builder.requires(first + after, first + number, start_only);
-            }
+        let Followers { place: told, start_only, count, from } = followers;
+        let place = list + from as usize * 4;
+        if place + count as usize * 4 > end {
+            let what = format!("rank {rank}, operation {}: its list ends past byte {end}", number + 1);
+            return Err(Box::new((told, what).into()));
+        }
+        self.listed += count as usize;
+        if self.listed > self.most {
+            let what = format!("rank {rank}, operation {}: names more than its rank's list holds", number + 1);
+            return Err(Box::new((told, what).into()));
+        }
+        let (mut place, end) = (place, place + count as usize * 4);
+        while place < end {
+            let after = u32::from_le_bytes(*self.lists.array(input, place).map_err(Wrong::from)?);
+            let Some(missing) = self.missing.get_mut(after as usize) else {
+                let what = format!("rank {rank}, operation {}: operation {after} waits for it", number + 1);
+                return Err(Box::new((place, format!("{what}, but there are {ops}")).into()));
+            };
+            *missing = missing.wrapping_sub(1);
+            builder.requires(first + after, first + number, start_only);
+            place += 4;
         }
         Ok(())
     }

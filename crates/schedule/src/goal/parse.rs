@@ -386,7 +386,19 @@ impl<R: Read> Parser<R> {
     }
 
     /// Blanks and comments, not line ends.
+    #[inline(always)]
     fn skip(&mut self) -> Done<()> {
+        while self.text.peek() == Some(b' ') {
+            self.text.at += 1;
+        }
+        match self.text.peek() {
+            Some(b'\t' | b'\r' | b'/') => self.skip_more(),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn skip_more(&mut self) -> Done<()> {
         loop {
             match self.text.peek() {
                 Some(b' ' | b'\t' | b'\r') => self.text.at += 1,

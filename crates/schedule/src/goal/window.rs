@@ -39,6 +39,18 @@ impl Window {
         Ok(self.bytes[from..].first_chunk().expect("as many are held"))
     }
 
+    /// As many whole parts of `N` bytes from `at` on as are at hand, at least one and up to `most`, all within the file.
+    pub fn arrays<const N: usize>(
+        &mut self,
+        input: &mut Input<impl Read + Seek>,
+        at: usize,
+        most: usize,
+    ) -> io::Result<&[[u8; N]]> {
+        self.array::<N>(input, at)?;
+        let (parts, _) = self.bytes[at - self.start..].as_chunks();
+        Ok(&parts[..most.min(parts.len())])
+    }
+
     #[cold]
     fn fill(&mut self, input: &mut Input<impl Read + Seek>, at: usize, least: usize) -> io::Result<()> {
         let before = self.bytes.len();

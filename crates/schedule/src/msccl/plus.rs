@@ -261,6 +261,10 @@ impl Reader {
         let mut rounds: BTreeMap<(usize, u64), u32> = BTreeMap::new();
         for step in gpu.steps() {
             self.draft.stands(Place { file: 0, at: step.at() });
+            let launch = self.costs.launch_ps;
+            if launch > 0 && !last.contains_key(&step.block) {
+                last.insert(step.block, self.draft.calc(gpu.rank, step.block as u8, launch));
+            }
             for op in self.step(&step, &mut meetings, &mut rounds)? {
                 if let Some(before) = last.insert(step.block, op) {
                     self.draft.requires(gpu.rank, op, before);

@@ -190,7 +190,9 @@ impl<'a> Plan<'a> {
             let last = i64::from(draft.ranks()) - 1;
             let (to, from) = (self.number(block, "send", -1, last)?, self.number(block, "recv", -1, last)?);
             let channel = self.number(block, "chan", 0, self.channels - 1)? as u32;
-            let mut before: Option<Local> = None;
+            draft.stands(Place { file: 0, at: [self.line(block).into(), 0] });
+            let launch = self.costs.launch_ps;
+            let mut before = (launch > 0).then(|| draft.calc(rank, cpu, launch));
             for (number, step) in (0..).zip(elements(block)) {
                 self.named(step, "step")?;
                 if self.number(step, "s", 0, 1 << 24)? != number {

@@ -3,6 +3,7 @@
 use hotlink_schedule::{ANY, Builder, Costs, Format, Kind, Op, Options, Read, Schedule, Stuck, check, place, read};
 use hotlink_schedule::{plain, read_bytes};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 fn data(name: &str) -> String {
@@ -477,6 +478,21 @@ fn plans_of_msccl_are_read_for_a_size() {
     // A put and a remote read of half each, on both.
     let sent: u64 = schedule.ops().filter(|op| op.kind == Kind::Send).map(|op| op.size).sum();
     assert_eq!(sent, 4000);
+
+    // Each thread block begins once its kernel runs.
+    let launched = Options { costs: Costs { launch_ps: 77, ..costs }, ..options.clone() };
+    for name in ["ring.xml", "exchange.json"] {
+        let blocks = |options: &Options| {
+            let Read { schedule, .. } = read(&data(name), options).unwrap();
+            assert_eq!(check(&schedule), Ok(()));
+            let launches = schedule.ops().filter(|op| op.kind == Kind::Calc && op.size == 77).count();
+            let blocks: BTreeSet<(u32, u8)> = schedule.ops().map(|op| (op.rank, op.cpu)).collect();
+            (launches, blocks.len())
+        };
+        let (launches, of) = blocks(&launched);
+        // What answers remote reads is no thread block.
+        assert!(launches >= 2 && launches <= of && blocks(&options).0 == 0, "{name}: {launches} of {of}");
+    }
 }
 
 /// Editors put a byte order mark before texts.

@@ -17,7 +17,7 @@ use hotlink_fabric::ledger::{Inputs, Unfit};
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_memory::{BusUse, Buses, Flow, Slowed};
-use hotlink_port::{DepositLimits, Engine, Layout, Limits, RegistrationLimits, Task, Work};
+use hotlink_port::{COPIED, DepositLimits, Engine, Layout, Limits, RegistrationLimits, Task, Work};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -239,14 +239,18 @@ impl Adapter {
             registration,
             post_overhead: Time(post),
             poll_overhead: Time(poll),
+            message_gap: Time(adapter.gap_ps),
             latency: Time(post + network_ps + latency_ps + poll),
             rate,
-            copy_rate: adapter.local.copy_rate(),
+            copy_rate: adapter.local.copy_rate(1 << 20),
+            copy_rates: Some(COPIED.map(|bytes| adapter.local.copy_rate(bytes))),
             ..adapter.limits
         };
         let (regular, private) = (adapter.pays_from(false), adapter.pays_from(true));
         let registration = &mut adapter.limits.registration;
         (registration.zero_copy_min, registration.private_zero_copy_min) = (regular, private);
+        adapter.limits.control = Some(adapter.control_rates());
+        adapter.limits.long_latency = adapter.long_latency();
         Ok(adapter)
     }
 

@@ -6,8 +6,8 @@
 
 use super::adapter::Adapter;
 use super::pace::Pace;
-use hotlink_fabric::units::Time;
-use hotlink_port::{Engine, Layout};
+use hotlink_fabric::units::{Rate, Time};
+use hotlink_port::{ControlRates, Engine, Layout};
 
 /// Sizes that are tried, in order: four to each doubling from 256 B to 1 MiB, and the shortest message that is not
 /// eager.
@@ -54,16 +54,38 @@ impl Adapter {
     fn through_buffers(&self, bytes: u64) -> Time {
         let eager = bytes <= EAGER.min(self.limits.control_bytes_max);
         let piece = bytes.min(self.limits.control_bytes_max);
-        let (sent, pace) = self.hand_over(piece);
-        // Copied and then sent by the adapter, or sent while it is stored.
-        let taken = self.take_over(piece) + self.local.take(&Layout::contiguous(piece), bytes);
-        let stages = [sent.0, self.fed(&pace, piece).saturating_sub(sent.0), taken.0];
+        let stages = self.stages(piece, bytes);
         let first: u64 = stages.iter().sum();
         let [sent, wire, taken] = stages;
         let each = (self.limits.post_overhead.0 + sent).max(wire).max(self.limits.poll_overhead.0 + taken);
         let more = each * (bytes.div_ceil(piece) - 1);
         let messages = if eager { 1 } else { 3 };
         Time(first + more + messages * self.limits.latency.0)
+    }
+    /// A control message of `piece` bytes of a message of `bytes`: the sender's processor, what the network takes after it,
+    /// the receiver's processor.
+    fn stages(&self, piece: u64, bytes: u64) -> [u64; 3] {
+        let (sent, pace) = self.hand_over(piece);
+        // Copied and then sent by the adapter, or sent while it is stored.
+        let taken = self.take_over(piece) + self.local.take(&Layout::contiguous(piece), bytes);
+        [sent.0, self.fed(&pace, piece).saturating_sub(sent.0), taken.0]
+    }
+    /// The rates of these stages, at the longest eager message.
+    pub(super) fn control_rates(&self) -> ControlRates {
+        let most = self.limits.registration.zero_copy_min.saturating_sub(1);
+        let bytes = EAGER.min(self.limits.control_bytes_max).min(most).max(1);
+        let rate = |ps: u64| match ps {
+            0 => ControlRates::AT_ONCE,
+            ps => Rate((u128::from(bytes) * 1_000_000_000_000 / u128::from(ps)) as u64),
+        };
+        let [post, wire, poll] = self.stages(bytes, bytes).map(rate);
+        ControlRates { post, wire, poll }
+    }
+    /// The shortest message that goes without buffers, until its receiver has it, beyond its bytes at the claimed rate.
+    pub(super) fn long_latency(&self) -> Option<Time> {
+        let bytes = self.limits.registration.zero_copy_min.min(MOST);
+        let whole = self.without_buffers(bytes, false)?;
+        Some(Time(whole.0.saturating_sub(self.limits.rate.time_for(bytes).0)))
     }
     /// Until the last byte is through the network, but for its latency.
     fn fed(&self, pace: &Pace, bytes: u64) -> u64 {

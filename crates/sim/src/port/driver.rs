@@ -4,6 +4,7 @@ use super::adapter::Adapter;
 use super::door::SimPort;
 use super::family::Family;
 use super::seat::State;
+use super::together;
 use super::world::World;
 use crate::fault::{Fault, Lost};
 use crate::flow::Settings;
@@ -131,8 +132,8 @@ impl<'a> VirtualTime<'a> {
     pub fn adapter(&self) -> &Adapter {
         &self.adapter
     }
-    /// What the ports of this many ranks claim, including which of the fabric's own networks serve them. Where
-    /// something fails none does: they are only known whole.
+    /// What the ports of this many ranks claim: also what the network leaves them together, and which of the fabric's own
+    /// networks serve them. Where something fails none does: they are only known whole.
     pub fn limits(&self, ranks: u32) -> Limits {
         let spec = &self.plan.fabric.spec;
         let whole = self.settings.faults.is_empty();
@@ -141,7 +142,10 @@ impl<'a> VirtualTime<'a> {
             let latency = own.latency(ranks, 0).ok()?;
             Some(ReductionLimits { latency, rate: own.rate.value, shares: false })
         });
-        Limits { barrier, reduction, ..self.limits.clone() }
+        let node = |rank: u32| self.places.get(rank as usize).copied().unwrap_or(rank);
+        let fits = self.misplaced(ranks).is_none();
+        let together = fits.then(|| together::rates(self.plan, &self.adapter, ranks, node)).flatten();
+        Limits { barrier, reduction, together, ..self.limits.clone() }
     }
     /// The report of the last run, if it came to its end.
     pub fn outcome(&self) -> Option<&Outcome> {

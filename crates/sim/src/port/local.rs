@@ -65,10 +65,10 @@ impl Local {
         // Neither: the time itself is what a calibration gives.
         stated.map(|ps| Time(ps as u64)).map_err(|_| inputs.missing("update_time"))
     }
-    /// Rate of a large contiguous copy.
-    pub fn copy_rate(&self) -> Rate {
-        let block = Layout::contiguous(1 << 20);
-        Rate(((1u128 << 20) * 1_000_000_000_000 / u128::from(self.copy(&block, &block).0.max(1))) as u64)
+    /// Rate of a contiguous copy of that many bytes.
+    pub fn copy_rate(&self, bytes: u64) -> Rate {
+        let block = Layout::contiguous(bytes);
+        Rate((u128::from(bytes) * 1_000_000_000_000 / u128::from(self.copy(&block, &block).0.max(1))) as u64)
     }
     /// A message taken from where the adapter put it to a layout in a block of `held` bytes.
     pub fn take(&self, to: &Layout, held: u64) -> Time {

@@ -39,6 +39,7 @@ mod local;
 mod pace;
 mod seat;
 mod setups;
+mod together;
 mod world;
 
 pub use adapter::{Adapter, Split};

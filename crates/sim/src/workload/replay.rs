@@ -11,7 +11,7 @@ use crate::flow::Settings;
 use crate::net::{Message, Net, Note};
 use crate::plan::{Plan, RouteBuffer, UNLIMITED};
 use hotlink_fabric::units::{Rate, Time};
-use hotlink_schedule::{Kind, LATEST, Line, Matching, Op, Schedule, State, Stuck};
+use hotlink_schedule::{Kind, LATEST, Line, Matching, Op, Schedule, States, Stuck};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -127,7 +127,7 @@ struct Cpu {
     posting: u64,
 }
 
-/// What is kept of an operation.
+/// What is kept of an operation from the first that it waited for to its end, or of a send to that of its receive.
 #[derive(Clone, Copy, Default)]
 struct Own {
     /// Longest chain to the operation's start, then to its end.
@@ -139,7 +139,7 @@ struct Machine<'a, 'n> {
     job: Replay<'a>,
     plan: &'n Plan<'n>,
     net: Net<'n>,
-    states: Vec<State<Own>>,
+    states: States<Own>,
     matching: Matching,
     cpus: Vec<Cpu>,
     cpus_each: u32,
@@ -148,6 +148,8 @@ struct Machine<'a, 'n> {
     /// Messages within a node.
     within: Vec<(u32, Part)>,
     starts_matter: bool,
+    /// The longest chain of what has ended.
+    longest: u64,
     messages: u64,
     bytes: u64,
     /// By send: when its message set out, then how long it took; empty unless that is kept.
@@ -185,12 +187,9 @@ pub fn replay(plan: &Plan<'_>, settings: &Settings, job: Replay<'_>) -> Result<R
 
 impl<'a, 'n> Machine<'a, 'n> {
     fn new(plan: &'n Plan<'n>, settings: &Settings, job: Replay<'a>) -> Result<Machine<'a, 'n>, Stuck> {
-        let (mut cpus_each, mut crossing) = (1, 0);
         let crosses = |op: &Op| op.kind == Kind::Send && job.nodes[op.rank as usize] != job.nodes[op.peer as usize];
-        let (matching, states) = Matching::new(job.schedule, |op| {
-            cpus_each = cpus_each.max(u32::from(op.cpu) + 1);
-            crossing += if crosses(op) { op.size } else { 0 };
-        });
+        let cpus_each = job.schedule.extent().cpus.max(1);
+        let crossing = job.schedule.ops().filter(crosses).map(|op| op.size).sum();
         let ranks = job.schedule.ranks();
         if u64::from(ranks) * u64::from(cpus_each) > MOST_LANES {
             return Err(Stuck::TooLarge);
@@ -201,9 +200,10 @@ impl<'a, 'n> Machine<'a, 'n> {
             job,
             plan,
             net,
-            matching,
-            took: if job.timed { vec![0; states.len()] } else { Vec::new() },
-            states,
+            matching: Matching::new(job.schedule),
+            took: if job.timed { vec![0; job.schedule.ops().len()] } else { Vec::new() },
+            states: States::new(job.schedule),
+            longest: 0,
             cpus: vec![Cpu { busy: false, line: Line::EMPTY, work: 0, posting: 0 }; (ranks * cpus_each) as usize],
             cpus_each,
             finish: vec![0; ranks as usize],
@@ -230,19 +230,19 @@ impl<'a, 'n> Machine<'a, 'n> {
     fn ready_of(&mut self, rank: u32) {
         let states = &self.states;
         let ids = self.job.schedule.of_rank(rank).rev();
-        self.ready.extend(ids.filter(|&id| states[id as usize].is_ready()));
+        self.ready.extend(ids.filter(|&id| states.is_ready(id)));
     }
     fn op(&self, id: u32) -> Op {
         self.job.schedule.op(id)
     }
     fn own(&mut self, id: u32) -> &mut Own {
-        &mut self.states[id as usize].own
+        self.states.own(id)
     }
     fn is_eager(&self, send: u32) -> bool {
         self.op(send).size <= self.job.eager_max
     }
-    fn has(&self, id: u32, flag: u8) -> bool {
-        self.states[id as usize].own.flags & flag != 0
+    fn has(&mut self, id: u32, flag: u8) -> bool {
+        self.own(id).flags & flag != 0
     }
     /// Lets everything go on that became ready.
     fn drain(&mut self) -> Result<(), SimError> {
@@ -310,7 +310,7 @@ impl<'a, 'n> Machine<'a, 'n> {
         self.cpus[cpu].busy = false;
         self.done(id)?;
         while !self.cpus[cpu].busy
-            && let Some(first) = self.cpus[cpu].line.take(&self.states)
+            && let Some(first) = self.cpus[cpu].line.take(&mut self.states)
         {
             self.run(first)?;
         }
@@ -330,9 +330,10 @@ impl<'a, 'n> Machine<'a, 'n> {
             }
             Kind::Recv => {
                 self.messages += 1;
-                let send = self.states[id as usize].partner().expect("a receive that goes on is matched");
+                let send = self.states.partner(id).expect("a receive that goes on is matched");
                 self.bytes += self.op(send).size;
                 self.end(id);
+                self.states.ends(send, 0);
             }
             Kind::Send => {
                 let eager = self.is_eager(id);
@@ -405,14 +406,14 @@ impl<'a, 'n> Machine<'a, 'n> {
     }
     /// A message looks for its receive.
     fn arrive(&mut self, send: u32) -> Result<(), SimError> {
-        match self.matching.arrive(&mut self.states, send) {
+        match self.matching.arrive(&mut self.states, send, &self.job.schedule.op(send)) {
             Some(_) => self.meet(send),
             None => Ok(()),
         }
     }
     /// A send and its receive go on as far as they can.
     fn meet(&mut self, send: u32) -> Result<(), SimError> {
-        let Some(recv) = self.states[send as usize].partner() else { return Ok(()) };
+        let Some(recv) = self.states.partner(send) else { return Ok(()) };
         let op = self.op(send);
         let [from, to] = [op.rank, op.peer].map(|rank| self.job.nodes[rank as usize]);
         if self.has(send, ASKED) && !self.has(send, CLEARED) {
@@ -435,25 +436,30 @@ impl<'a, 'n> Machine<'a, 'n> {
         Ok(())
     }
     fn end(&mut self, id: u32) {
-        self.own(id).flags |= ENDED;
-        let finish = &mut self.finish[self.job.schedule.op(id).rank as usize];
+        let own = self.own(id);
+        own.flags |= ENDED;
+        self.longest = own.chain.max(self.longest);
+        let Op { kind, rank, .. } = self.op(id);
+        let finish = &mut self.finish[rank as usize];
         *finish = self.net.now().0.max(*finish);
         self.release(id, false);
+        if kind != Kind::Send {
+            self.states.ends(id, 0);
+        }
     }
     /// What waits for the end of `id` (or its start) waits no longer.
     fn release(&mut self, id: u32, start: bool) {
         let chain = self.own(id).chain;
         self.job.schedule.each_successor(id, start, |after| {
-            let state = &mut self.states[after as usize];
-            state.own.chain = chain.max(state.own.chain);
-            if state.released() {
+            if self.states.released(after, |own| own.chain = chain.max(own.chain)) {
                 self.ready.push(after);
             }
         });
     }
     fn replayed(self) -> Result<Replayed, ReplayError> {
-        let received = |id: u32| self.states[id as usize].partner().is_some();
-        if let Err(stuck) = Stuck::at_the_end(self.job.schedule, |id| self.has(id, ENDED), received) {
+        let ended = |id: u32| self.states.is_gone(id) || self.states.get(id).is_some_and(|own| own.flags & ENDED != 0);
+        let received = |id: u32| self.states.is_gone(id) || self.states.partner(id).is_some();
+        if let Err(stuck) = Stuck::at_the_end(self.job.schedule, ended, received) {
             return Err(self.net.lost().map_or(ReplayError::Stuck(stuck), |lost| SimError::Lost(lost).into()));
         }
         let elapsed = Time(self.finish.iter().copied().max().unwrap_or(0));
@@ -469,7 +475,7 @@ impl<'a, 'n> Machine<'a, 'n> {
             finish: self.finish.into_iter().map(Time).collect(),
             messages: self.messages,
             bytes: self.bytes,
-            chain: Time(self.states.iter().map(|state| state.own.chain).max().unwrap_or(0)),
+            chain: Time(self.longest),
             took: self.took.into_iter().map(Time).collect(),
             busiest,
             computing,

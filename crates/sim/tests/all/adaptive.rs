@@ -53,7 +53,7 @@ fn adaptive_routing_loses_nothing_and_never_beats_the_bound() {
         ("qsnet", 64),
         ("ib-ndr-fat-tree3", 64),
         ("eth-400g-leaf-spine", 64),
-        ("slingshot-dragonfly", 64),
+        ("slingshot-dragonfly", 80),
         ("ai-pod-torus3d", 64),
     ] {
         let spec = named(name);

@@ -37,8 +37,8 @@ const DESCENT: &str = "adaptive ascent does not see the descent";
 /// A packet that turns waits in the receive queue of one ring for its turn on the next; full queues make rings try
 /// again.
 const TURNS: &str = "receive queues of turning packets and busy retries";
-/// The sixteen nodes of a router turn to the same router in the same step, over one local link.
-const SAME_STEP: &str = "linear shift sends a whole router's nodes over one local link";
+/// The sixteen nodes of a router turn to the same router in the same step, over few local links.
+const SAME_STEP: &str = "linear shift sends a whole router's nodes over few local links";
 /// In random order a receiver is idle at times and cannot make up for it.
 const RANDOM_ORDER: &str = "random order leaves receivers idle at times";
 /// Most switches have one shortest path to each other. How much of the loss is that, nobody has taken apart.

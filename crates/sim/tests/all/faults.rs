@@ -19,7 +19,7 @@ const FABRICS: [(&str, u32); 9] = [
     ("qsnet", 16),
     ("sci-torus2d", 16),
     ("sci-ring", 6),
-    ("slingshot-dragonfly", 64),
+    ("slingshot-dragonfly", 80),
     ("ai-pod-torus3d", 27),
     ("k98-t3d", 16),
 ];

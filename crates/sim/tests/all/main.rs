@@ -4,6 +4,7 @@ mod adaptive;
 mod background;
 mod broadcast_tree;
 mod buses;
+mod choice;
 mod conformance;
 mod deposit;
 mod efficiency;

@@ -165,14 +165,14 @@ fn ways_by_number_are_those_of_all_links() {
                 let ((group, place), (wanted, there)) = (shape.locate(at), shape.locate(home));
                 let mut ports = Vec::new();
                 if group == wanted {
-                    ports.push(shape.local_port(place, there));
+                    ports.extend(shape.local_ports(place, there));
                 } else {
                     let offset = shape.offset(group, wanted);
                     let links: Vec<(u32, u32)> = (0..shape.links).map(|link| shape.gateway(offset, link)).collect();
                     let own = links.iter().filter(|(router, _)| *router == place);
-                    ports.extend(own.map(|(_, port)| shape.routers - 1 + port));
+                    ports.extend(own.map(|&(_, port)| shape.global_port(port)));
                     if ports.is_empty() {
-                        ports.extend(links.iter().map(|&(router, _)| shape.local_port(place, router)));
+                        ports.extend(links.iter().flat_map(|&(router, _)| shape.local_ports(place, router)));
                     }
                 }
                 let state = State { at, phase: 0 };

@@ -5,7 +5,7 @@ use crate::bound::pattern::{Pattern, flows, one, with_limit};
 use crate::bound::program::by_any_means;
 use crate::options::Rates;
 use crate::{Error, Source};
-use hotlink_bench::{Record, Which};
+use hotlink_bench::{OF_ALL_PARTS, Record, Which};
 use hotlink_bound::flows::of_pairs;
 use hotlink_bound::{Bound, Bounds as Limits, network};
 use hotlink_fabric::Fabric;
@@ -87,7 +87,7 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
     let timed = record.number("latency_us").is_some();
     match benchmark.as_str() {
         "pingpong" | "fetch" | "pairs" | "put" | "get" if timed => {
-            let limits = limits(fabric, &between(&record, nodes, false), sent)?;
+            let limits = Pattern::of(fabric, &between(&record, nodes, false), Rates::Measured, sent)?.bounds;
             let alone_us = idle_us(fabric, ends(&record, nodes).unwrap_or([0, nodes - 1]), size, &limits, idle)?;
             let messages = if ["fetch", "get"].contains(&benchmark.as_str()) { 2 } else { 1 };
             let bound = network::idle(alone_us, messages, limits.per_node().resource);
@@ -106,18 +106,23 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
                 1 => between(&record, nodes, both),
                 _ => pairs(nodes, count, both),
             };
-            let limits = of_pairs(fabric, &demand, &limits(fabric, &demand, sent)?, Rates::Measured.into())?;
+            let fair = Pattern::of(fabric, &demand, Rates::Measured, sent)?.bounds;
+            let limits = of_pairs(fabric, &demand, &fair, Rates::Measured.into())?;
             let Some(rate) = record.number("bandwidth_MBps") else { return Ok(None) };
             let bound = network::pairs(f64::from(count) * if both { 2.0 } else { 1.0 }, limits.per_node());
             Ok(Some(with_limit(record.beside_rate(&bound, rate), fabric, &limits)))
         }
         _ => match Which::ALL.into_iter().find(|which| which.name() == benchmark) {
             // No row says how their parts differ.
-            None | Some(Which::Alltoallv | Which::ReduceScatter) => Ok(None),
+            None | Some(Which::Alltoallv) => Ok(None),
             Some(which) if size == 0 && which != Which::Barrier => {
                 Ok(Some(record.unbounded("a collective of 0 B need send nothing")))
             }
-            Some(which) => Ok(by_time(record, &by_any_means(fabric, which, size)?)),
+            Some(which) => {
+                // Parts that differ are equal in the mean, and some rank gives the others no less than the mean.
+                let parts = if record.text("size_is") == Some(OF_ALL_PARTS) { u64::from(fabric.asked) } else { 1 };
+                Ok(by_time(record, &by_any_means(fabric, which, size / parts)?))
+            }
         },
     }
 }
@@ -147,10 +152,6 @@ fn pairs(nodes: u32, count: u32, both: bool) -> Demand {
     let pair = |pair: u32| if count == 1 { (0, nodes - 1) } else { (pair, nodes / 2 + pair) };
     let back = (0..count).map(pair).map(|(a, b)| (b, a)).filter(|_| both);
     flows(nodes, (0..count).map(pair).chain(back))
-}
-
-fn limits(fabric: &Fabric, demand: &Demand, size: u64) -> Result<Limits, String> {
-    Ok(Pattern::of(fabric, demand, Rates::Measured, size)?.bounds)
 }
 
 /// The time of one message through the idle network.

@@ -121,9 +121,8 @@ pub fn by_any_means(fabric: &Fabric, which: Which, size: u64) -> Result<Bound, S
     let (spec, nodes) = (&fabric.spec, fabric.asked);
     let barrier = spec.barrier().filter(|_| which == Which::Barrier);
     let mut own = Vec::from_iter(barrier.map(network::barrier_port));
-    // A sum of nothing is a barrier; one to which all but the root add zeros, a broadcast.
-    let reduction = spec.reduction().filter(|_| which.is_carried_by_adapters());
-    own.extend(reduction.and_then(|own| network::reduced(own, nodes, size).ok()));
+    let reduction = spec.reduction().zip(which.combined(size, nodes));
+    own.extend(reduction.and_then(|(own, bytes)| network::reduced(own, nodes, bytes).ok()));
     match by_messages(fabric, which, size) {
         // Some networks have nothing else.
         Err(error) if own.is_empty() => return Err(error),

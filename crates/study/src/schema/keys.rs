@@ -44,6 +44,7 @@ const GPUS: &[Key] = &[
     key("bound_bus_bandwidth_MBps", Number, "MB/s", "Bus bandwidth that nothing can exceed"),
     key("size_is", Text, "", "Meaning of size_B, where it is no rank's part"),
     key("channels", Count, "", "Channels side by side"),
+    key("pair_channels", Count, "", "Of an exchange: channels of each pair of GPUs"),
     key("domain", Count, "", "GPUs of a scale-up domain"),
     key("gpus_per_host", Count, "", "GPUs of a host that the log names; of the fullest where they differ"),
     key("gpus_per_host_least", Count, "", "Then: those of the host with fewest"),

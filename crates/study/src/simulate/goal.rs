@@ -52,7 +52,7 @@ pub enum Scheduled {
 
 /// The simulated work: one schedule, or the source of its record.
 enum Work<'a> {
-    Read { file: &'a str, options: &'a Options, read: Read, calc_unit: Time },
+    Read { file: &'a str, options: &'a Options, read: Box<Read>, calc_unit: Time },
     Recorded { steps: &'a [Step], repeat: u32, ranks: u32 },
 }
 
@@ -128,7 +128,7 @@ impl Goal {
     fn works(&self, ranks: &[u32]) -> Result<Vec<Work<'_>>, Error> {
         match &self.schedule {
             Scheduled::File { file, calc_unit, options } => {
-                let read = read(file, options).map_err(|error| input(error.to_string()))?;
+                let read = Box::new(read(file, options).map_err(|error| input(error.to_string()))?);
                 // Which receive takes a message may decide whether all end. If time does not matter for that, a
                 // schedule that ends on this machine can end, so that running it checks it.
                 if !read.schedule.is_in_order() {

@@ -6,6 +6,7 @@ pub mod cell;
 pub mod deposit;
 pub mod faults;
 pub mod goal;
+mod idle;
 pub mod limiter;
 pub mod loggp;
 pub mod program;

@@ -1,7 +1,8 @@
 //! `simulate traffic`: an open loop and its statistics, over as much time as these need.
 
 use super::cell::identity;
-use crate::bound::message::{alone_us, by_shortest};
+use super::idle::Idle;
+use crate::bound::message::by_shortest;
 use crate::cell::{Cell, Offered};
 use crate::model::with_injection;
 use crate::sizes::Law;
@@ -10,10 +11,10 @@ use hotlink_bound::Bounds;
 use hotlink_bound::flows::Flows;
 use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::units::Time;
-use hotlink_sim::plan::RouteBuffer;
 use hotlink_sim::workload::{OpenLoop, Run, Series, SizeLaw};
 use hotlink_sim::{Plan, Settings, SimError};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Messages of all nodes before the first check of the statistics, and of each sender at least.
 const FIRST: u64 = 4096;
@@ -29,8 +30,13 @@ const GROWTH: f64 = 0.03;
 const MOST_UNFINISHED: f64 = 0.01;
 /// Resources whose course in time is recorded unless all are asked for.
 const HOTTEST: usize = 8;
-/// Packets of a message whose time alone is always run: no formula gives the overlap of a short message's parts.
-const SHORT: u64 = 64;
+
+/// What the bound is.
+const ALIKE: &str = "what all senders can have alike under this pattern";
+const ANY_SHARES: &str = "the most of what is offered that the network carries, whatever each flow gets of it: more than all can \
+                          have alike";
+const DRAWN_SHARES: &str =
+    "of the messages that this run drew, whatever each flow gets: more arrived than the pattern allows";
 
 /// A measurement.
 struct Measured {
@@ -73,7 +79,7 @@ pub(super) fn run(
         open.watch(Time::from_us(us));
     }
     let measured = match offered.messages {
-        Some(messages) => fixed(&mut open, &law.law, messages),
+        Some(messages) => fixed(&mut open, &law.law, messages, offered.load),
         None => grown(&mut open, &law.law, plan.packet_bytes, offered.precision),
     };
     let measured = measured.map_err(failed)?;
@@ -93,12 +99,14 @@ pub(super) fn run(
         }
         Ok::<(), String>(())
     };
+    let mut bound_is = ALIKE;
     if offered.load > 1.0 {
         widen(bounds, &means(demand, mbps * senders).unwrap_or_else(drawn))?;
+        bound_is = if bounds.bandwidth_per_node_mbps > fair { ANY_SHARES } else { ALIKE };
     }
-    let is_drawn = accepted > bounds.bandwidth_per_node_mbps;
-    if is_drawn {
+    if accepted > bounds.bandwidth_per_node_mbps {
         widen(bounds, &drawn())?;
+        bound_is = DRAWN_SHARES;
     }
     let bound = bounds.bandwidth_per_node_mbps;
     let mut record = cell.head(plan, settings);
@@ -114,12 +122,8 @@ pub(super) fn run(
         .with("offered_per_node_MBps", mbps)
         .with("bandwidth_per_node_MBps", accepted)
         .with("fair_bandwidth_per_node_MBps", fair)
-        .bounded("bound_bandwidth_per_node_MBps", bound, accepted / bound);
-    let record = if is_drawn {
-        record.explained_by("of the messages that this run drew: more arrived than the pattern allows")
-    } else {
-        record
-    };
+        .bounded("bound_bandwidth_per_node_MBps", bound, accepted / bound)
+        .explained_by(bound_is);
     let record = with_injection(record, accepted, cell.injection_mbps(plan, bounds));
     let record = measured.told(record, run.stats.lost_messages, &open);
     // Against a message that nothing holds back.
@@ -157,7 +161,7 @@ fn offers(open: &OpenLoop<'_>, begin: Time, end: Time, law: &SizeLaw) -> Vec<(u3
 }
 
 /// `messages` of an average sender, after half as many.
-fn fixed(open: &mut OpenLoop<'_>, law: &SizeLaw, messages: u32) -> Result<Measured, SimError> {
+fn fixed(open: &mut OpenLoop<'_>, law: &SizeLaw, messages: u32, load: f64) -> Result<Measured, SimError> {
     open.expect((f64::from(messages) * 1.5 * law.mean() * f64::from(open.senders())) as u64);
     let begin = open.time_of(f64::from(messages.div_ceil(2)));
     let end = begin + open.time_of(f64::from(messages));
@@ -169,7 +173,9 @@ fn fixed(open: &mut OpenLoop<'_>, law: &SizeLaw, messages: u32) -> Result<Measur
     (measured.window, measured.bytes) = ([begin, end], open.delivered_bytes() - before);
     // Messages under way are no backlog, and few messages grow and shrink by chance.
     let least = GROWTH + 3.0 / (offered as f64 / 2.0).sqrt();
-    measured.saturated = measured.is_long(end) && measured.is_unfinished() && backlog(open, law, offered, end) > least;
+    // Of more than all can have alike, what stays behind in a short run does not come later.
+    let tells = load > 1.0 || measured.is_long(end);
+    measured.saturated = tells && measured.is_unfinished() && backlog(open, law, offered, end) > least;
     Ok(measured)
 }
 
@@ -259,7 +265,8 @@ impl Measured {
     fn told(&self, record: Record, lost: u64, open: &OpenLoop<'_>) -> Record {
         let Some(steady) = self.steady else {
             let what = format!("too few of {} messages had arrived in time to be measured", self.offered);
-            return record.with("n", 0).with("too_short", what);
+            let record = record.with("n", 0).with("too_short", what);
+            return if self.saturated { record.with("saturated", true) } else { record };
         };
         let mut record = steady.into(record.with("latency_us", steady.median));
         record.set("statistic_of", "latency_us of the messages that arrived, from posting to the arrival of all of it");
@@ -289,7 +296,8 @@ impl Measured {
         record.with("histogram_us", ends).with("histogram_n", counts)
     }
 
-    /// Completion times over those of the same messages alone in the network, and both by size where sizes differ.
+    /// Completion times over those of the same messages alone in the network, and both by size where sizes differ. No
+    /// bandwidth where what counts began before a packet can have crossed the idle network: less arrives then than later.
     fn slowed(
         &self,
         mut record: Record,
@@ -299,8 +307,8 @@ impl Measured {
     ) -> Result<Record, String> {
         let flows = open.flows();
         let one_size = matches!(law, SizeLaw::Fixed(_));
-        let mut idle = Idle { plan, settings, one_size, ways: HashMap::new(), times: Vec::new() };
-        let Some(Steady { warmup, .. }) = self.steady else { return Ok(record) };
+        let mut idle = Idle::new(plan, settings, one_size);
+        let Some(Steady { warmup, .. }) = self.steady else { return Ok(without_bandwidth(record)) };
         let mut slow = Vec::with_capacity(self.latencies.len() - warmup);
         for (&message, latency) in self.of.iter().zip(&self.latencies).skip(warmup) {
             let bytes = match law {
@@ -308,6 +316,19 @@ impl Measured {
                 _ => flows.bytes[message as usize],
             };
             slow.push((bytes, *latency, latency / idle.us(flows.between[message as usize], bytes)?));
+        }
+        for (&pair, _) in flows.between[..self.offered].iter().zip(&flows.latency_ps).filter(|(_, ps)| **ps == 0) {
+            idle.way_of(pair)?;
+        }
+        let packet = u64::from(plan.packet_bytes).min(law.mean() as u64);
+        let (begin, longest) = (self.window[0].us(), idle.longest(packet)?);
+        if begin < longest {
+            record = without_bandwidth(record);
+            let what = format!(
+                "what counts begins {begin:.3} us after the start, and a packet takes up to {longest:.3} us through the \
+                 idle network: give more --messages"
+            );
+            record.set("too_short", what);
         }
         let sorted = |values: &mut Vec<f64>| values.sort_unstable_by(f64::total_cmp);
         let at = |sorted: &[f64], share: f64| {
@@ -350,76 +371,14 @@ impl Measured {
     }
 }
 
-/// Packets that sample the routes of a pair where each packet may take another.
-const DRAWN: u32 = 16;
-
-/// Times of messages alone in the network: of each kind of way once for each size. Of many sizes that are long, only powers of
-/// two of whole packets are run: between them time grows evenly.
-struct Idle<'a> {
-    plan: &'a Plan<'a>,
-    settings: &'a Settings,
-    /// All messages have one size.
-    one_size: bool,
-    /// Place in `times` by pair, and by the links of its route.
-    ways: HashMap<Vec<u64>, usize>,
-    times: Vec<([u32; 2], HashMap<u64, f64>)>,
-}
-
-impl Idle<'_> {
-    fn us(&mut self, between: [u32; 2], bytes: u64) -> Result<f64, String> {
-        let pair = vec![u64::from(between[0]), u64::from(between[1])];
-        let way = match self.ways.get(&pair) {
-            Some(&way) => way,
-            None => {
-                let way = self.way(between)?;
-                self.ways.insert(pair, way);
-                way
-            }
-        };
-        let packets = bytes.div_ceil(u64::from(self.plan.packet_bytes).max(1));
-        if self.one_size || packets <= SHORT {
-            return self.at(way, bytes);
+/// A record of a run that tells no rate.
+fn without_bandwidth(mut record: Record) -> Record {
+    for key in ["bandwidth_per_node_MBps", "efficiency", "injection_share"] {
+        if record.get(key).is_some() {
+            record.set(key, Value::Null);
         }
-        let upper = u64::from(self.plan.packet_bytes) * packets.next_power_of_two();
-        let lower = upper / 2;
-        let (low, high) = (self.at(way, lower)?, self.at(way, upper)?);
-        Ok(low + (high - low) * (bytes - lower) as f64 / (upper - lower) as f64)
     }
-
-    fn at(&mut self, way: usize, bytes: u64) -> Result<f64, String> {
-        let (between, known) = &mut self.times[way];
-        if let Some(&us) = known.get(&bytes) {
-            return Ok(us);
-        }
-        let us = alone_us(self.plan, self.settings, *between, bytes)?;
-        known.insert(bytes, us);
-        Ok(us)
-    }
-
-    /// The place of pairs whose ways cross the same kinds of servers after the same times, as many side by side.
-    fn way(&mut self, between: [u32; 2]) -> Result<usize, String> {
-        let (mut way, [from, to]) = (RouteBuffer::default(), between);
-        let kind = |lane: u32| u64::from(self.plan.server_class[(lane >> self.plan.lane_shift) as usize]);
-        let (mut kinds, mut lanes) = (BTreeSet::new(), Vec::<BTreeSet<u32>>::new());
-        for packet in 0..if self.plan.one_path() { 1 } else { DRAWN } {
-            let choice = self.plan.choice(from, to, 0, packet);
-            self.plan.route(from, to, choice, &mut way).map_err(|error| error.to_string())?;
-            lanes.resize(lanes.len().max(way.stages.len()), BTreeSet::new());
-            lanes.iter_mut().zip(&way.stages).for_each(|(lanes, stage)| _ = lanes.insert(stage.lane));
-            kinds.insert(way.stages.iter().map(|stage| (kind(stage.lane), stage.latency_ps())).collect::<Vec<_>>());
-        }
-        // Longer than a pair's own key, so that none is taken for the other.
-        let key = [u64::MAX; 3]
-            .into_iter()
-            .chain(kinds.into_iter().flatten().flat_map(|(kind, latency)| [kind, latency]))
-            .chain(lanes.iter().map(|lanes| lanes.len() as u64));
-        let next = self.times.len();
-        let place = *self.ways.entry(key.collect()).or_insert(next);
-        if place == next {
-            self.times.push((between, HashMap::new()));
-        }
-        Ok(place)
-    }
+    record
 }
 
 /// The network's course in time for the run's record, and a record for each of the busiest resources, or of all.

@@ -1,6 +1,7 @@
 //! Whether the intervals of `simulate traffic` hold: two nodes and a wire each way are queues whose times theory knows.
 //! Here half a load, whose runs are short; `make bench-coverage` has the others.
 
+use hotlink_bench::Record;
 use hotlink_study::ask::{Asked, Method, Question, ask};
 use hotlink_study::cell::{Cell, Offered, What};
 use hotlink_study::options::Rates;
@@ -58,6 +59,27 @@ fn a_run_that_is_too_short_or_saturated_says_so() {
     assert!(least == Some(1.0) && most > steady.number("p99"), "{steady:?}");
     let slow = steady.number("slowdown_mean").expect("a number") / steady.number("mean").expect("a number");
     assert!((slow - 1.0).abs() < 1e-6, "alone a message takes a microsecond: {steady:?}");
+}
+
+/// A run that ends while the network still fills has no bandwidth; one of more than the network carries is saturated however
+/// short it is.
+#[test]
+fn a_run_that_only_fills_the_network_has_no_bandwidth() {
+    let told = |load: f64, messages: u32| {
+        let offered = Offered { messages: Some(messages), ..Offered::plain("uniform", load) };
+        Cell::plain("ib-ndr-fat-tree2", 32, 4096, What::Traffic(offered), 1).run(&Unwatched).expect("runs").remove(0)
+    };
+    for load in [1.0, 2.0, 4.0] {
+        let short = told(load, 20);
+        assert!(short.number("bandwidth_per_node_MBps").is_none() && short.number("efficiency").is_none(), "{short:?}");
+        assert!(short.text("too_short").is_some(), "{short:?}");
+        assert_eq!(short.get("saturated").is_some(), load > 1.0, "{short:?}");
+    }
+    let rate = |record: &Record| record.number("bandwidth_per_node_MBps").unwrap();
+    let long = [1.5, 2.0, 4.0].map(|load| told(load, 400));
+    assert!(long.iter().all(|record| record.get("saturated") == Some(&true.into())), "{long:?}");
+    assert!(long.windows(2).all(|pair| (rate(&pair[0]) / rate(&pair[1]) - 1.0).abs() < 0.02), "{long:?}");
+    assert!(long.iter().all(|record| record.text("bound_is").is_some()), "{long:?}");
 }
 
 /// Counted loads' queues, and packets' waits: on one switch, and on a tree of three leaves.

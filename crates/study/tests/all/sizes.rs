@@ -1,6 +1,7 @@
 //! Sizes and laws of sizes, as options have them.
 
-use hotlink_study::sizes::SizesOrLaws;
+use hotlink_fabric::catalog::Library;
+use hotlink_study::sizes::{Law, SPELLINGS, SizesOrLaws};
 
 #[test]
 fn names_and_sizes_stand_together() {
@@ -12,4 +13,17 @@ fn names_and_sizes_stand_together() {
     for text in ["nowhere", "uniform:4KiB", "uniform:2..1", "exponential:0", "file:/nowhere/t", "4KiB,"] {
         assert!(text.parse::<SizesOrLaws>().is_err(), "{text}");
     }
+}
+
+#[test]
+fn the_catalogs_tables_are_read_with_their_source() {
+    for listed in Library::embedded().list("sizes") {
+        let law = Law::named(&listed.name).expect(&listed.name);
+        assert!(law.source.is_some_and(|source| source.ends_with("(published)")), "{}", listed.name);
+        assert!(law.law.mean() > 1000.0 && law.law.largest() > Some(1_000_000), "{}", listed.name);
+    }
+    // The mean that pFabric's authors give with their table: 5117 packets of 1460 B.
+    let mean = Law::named("datamining").unwrap().law.mean() / 1460.0;
+    assert!((mean - 5117.0).abs() < 1.0, "{mean}");
+    assert!(SPELLINGS.split(", ").take(3).all(|name| Law::named(name).is_ok()));
 }

@@ -1,7 +1,7 @@
 //! Lists, ranges and sizes as options and arguments write them.
 
 use hotlink_study::text::figure;
-use hotlink_study::values::{Counts, Numbers, Size, Sizes};
+use hotlink_study::values::{Counts, Numbers, Ratio, Ratios, Size, Sizes};
 use proptest::prelude::*;
 
 fn counts(text: &str) -> Vec<u64> {
@@ -76,4 +76,31 @@ proptest! {
 fn figures_have_four_digits() {
     let shown = [0.0, 0.5, 138.912_3, 12_345.6, 0.081_234_5, -2.0, 1e-9, f64::MAX].map(figure);
     assert_eq!(shown, ["0", "0.5", "138.9", "12346", "0.08123", "-2", "1.000e-9", "1.798e308"]);
+}
+
+#[test]
+fn a_ratio_is_a_number_or_ports_to_ports() {
+    let ratio = |text: &str| text.parse::<Ratio>().map(|Ratio(ratio)| ratio);
+    assert_eq!([ratio("2"), ratio("2:1"), ratio("3:2"), ratio("0.5")], [Ok(2.0), Ok(2.0), Ok(1.5), Ok(0.5)]);
+    assert!(ratio("1:2").is_err_and(|what| what.contains("come first, as in 2:1")));
+    assert!(["0", "-1", "x", "2:", ":1", "2:0", "inf"].iter().all(|text| ratio(text).is_err()));
+    assert_eq!(*"1:1,2:1,4".parse::<Ratios>().unwrap(), [1.0, 2.0, 4.0]);
+    assert_eq!(*"1..3".parse::<Ratios>().unwrap(), [1.0, 2.0, 3.0]);
+}
+
+proptest! {
+    #[test]
+    fn lists_print_as_they_are_read(values in prop::collection::hash_set(1_u64.., 1..20)) {
+        let text = values.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        let (counts, sizes) = (text.parse::<Counts>().unwrap(), text.parse::<Sizes>().unwrap());
+        prop_assert_eq!(counts.len(), values.len());
+        prop_assert_eq!(counts.to_string().parse::<Counts>().unwrap(), counts);
+        prop_assert_eq!(sizes.to_string().parse::<Sizes>().unwrap(), sizes);
+    }
+    #[test]
+    fn numbers_print_as_they_are_read(digits in -1_000_000_i64..1_000_000, places in 0_u32..6) {
+        let text = format!("{}", f64::from(i32::try_from(digits).unwrap()) / 10_f64.powi(places as i32));
+        let number = text.parse::<Numbers>().unwrap();
+        prop_assert_eq!(number.to_string().parse::<Numbers>().unwrap(), number);
+    }
 }

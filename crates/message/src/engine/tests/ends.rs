@@ -38,7 +38,7 @@ fn fetching(engine: &mut Engine<Scripted>) -> u64 {
 
 /// A send to rank 1 that waits for its receiver, with its request.
 fn offered(engine: &mut Engine<Scripted>) -> u64 {
-    engine.send_by(1, 3, Context::USER, row(BYTES), (false, false)).unwrap()
+    engine.send_by(1, 3, Context::USER, row(BYTES), (false, Way::Announced)).unwrap()
 }
 
 #[test]
@@ -206,14 +206,14 @@ fn offers_without_a_receive_are_counted() {
 
 #[test]
 fn a_send_that_is_refused_ends_with_the_reason() {
-    for eager in [true, false] {
+    for way in [Way::Usual, Way::Announced] {
         let mut engine = engine();
         engine.answer(&[GONE]);
-        let id = engine.send_by(1, 0, Context::USER, row(8), (false, eager)).unwrap();
+        let id = engine.send_by(1, 0, Context::USER, row(8), (false, way)).unwrap();
         assert_eq!(engine.take(id), Some(Err(Error::PeerGone(1))));
         // The same where there was no room before.
         engine.answer(&[Posted::Busy, GONE]);
-        let id = engine.send_by(1, 0, Context::USER, row(8), (false, eager)).unwrap();
+        let id = engine.send_by(1, 0, Context::USER, row(8), (false, way)).unwrap();
         assert!(engine.take(id).is_none() && engine.progress());
         assert_eq!((engine.take(id), engine.leftover(false)), (Some(Err(Error::PeerGone(1))), None));
     }
@@ -247,7 +247,7 @@ fn what_a_rank_announced_and_what_it_waits_for_end_with_it() {
         engine.on_ready(from, words(Kind::Ready), Some(Place { key, ..place() }));
     }
     engine.answer(&[Posted::Busy, Posted::Busy]);
-    let [first, second] = [1, 2].map(|to| engine.send_by(to, 0, Context::USER, row(8), (false, true)).unwrap());
+    let [first, second] = [1, 2].map(|to| engine.send_by(to, 0, Context::USER, row(8), (false, Way::Usual)).unwrap());
     engine.happens(Event::PeerLeft(1));
     assert_eq!((engine.early.len(), engine.early[0].from), (1, 2));
     assert_eq!((engine.take(first), engine.take(second)), (Some(Err(Error::Ended(1))), None));

@@ -83,12 +83,24 @@ fn memory_is_pinned_once_and_only_where_the_adapter_needs_it() {
     assert_eq!(pins(&mut scarce, needs).0, [false; 2]);
 }
 
+/// Shorter than what usually moves so, and through buffers where nobody could fetch it.
+#[test]
+fn a_direct_send_is_fetched_however_short_it_is() {
+    let offered = |engine: &mut Engine<Scripted>, span: Span| {
+        engine.send_direct(1, 0, Context::USER, span).unwrap();
+        let said = engine.port.said.take();
+        (said[0].kind, engine.log().pop().unwrap().starts_with("Rts to 1: 0 of"))
+    };
+    assert_eq!(offered(&mut engine(), row(100)), (Kind::Rts, false));
+    assert_eq!(offered(&mut private(), strided(4, 25)), (Kind::Rts, true));
+}
+
 /// The sender offers its help (`at` 1) only where it waits, and its memory can be fetched in one row that is long enough.
 #[test]
 fn an_offer_says_where_the_message_lies_and_who_helps() {
     let offered = |engine: &mut Engine<Scripted>, span: Span, waits| {
         engine.options.halves_bytes = 3000;
-        engine.send_by(1, 0, Context::USER, span, (waits, false)).unwrap();
+        engine.send_by(1, 0, Context::USER, span, (waits, Way::Announced)).unwrap();
         let said = engine.port.said.take();
         let log = engine.log().pop().unwrap();
         assert!(said.len() == 1 && said[0].kind == Kind::Rts);

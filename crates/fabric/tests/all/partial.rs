@@ -1,0 +1,195 @@
+//! Networks that are not full: what they have, and that what they lack limits nobody.
+
+use hotlink_fabric::network::Vertex;
+use hotlink_fabric::routing::{State, Trip};
+use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
+use hotlink_fabric::topology::hyperx::HyperX;
+use hotlink_fabric::topology::{DragonflySpec, FatTree, Shape, SlimFly};
+use hotlink_fabric::traffic::Traffic;
+use hotlink_fabric::{Fabric, catalog};
+use std::collections::{BTreeMap, BTreeSet};
+
+fn fabric(topology: impl hotlink_fabric::topology::Topology, routing: RoutingSpec, nodes: u32) -> Fabric {
+    Fabric::build(&FabricSpec::bare("partial", TopologySpec::new(topology), routing), nodes).unwrap()
+}
+
+/// The greatest load of a channel between switches, in pairs of nodes, under all-to-all.
+fn hottest(fabric: &Fabric) -> f64 {
+    let demand = Traffic::AllToAll.demand(fabric.nodes(), 0).unwrap();
+    let load = hotlink_load::count(fabric, &demand).unwrap();
+    let plain = hotlink_load::count_every_destination(fabric, &demand).unwrap();
+    let mut most: f64 = 0.0;
+    for (channel, (&amount, &plain)) in load.channel.iter().zip(&plain.channel).enumerate() {
+        assert!((amount - plain).abs() <= 1e-9 * plain.max(1.0), "channel {channel}: {amount}, one by one {plain}");
+        let ends = [fabric.network.from[channel], fabric.network.to[channel]];
+        most = most.max(if ends.iter().any(|&v| fabric.network.is_node(v)) { 0.0 } else { amount });
+    }
+    most
+}
+
+/// Switches, cables between switches.
+fn pieces(fabric: &Fabric) -> [u32; 2] {
+    let network = &fabric.network;
+    let between = network.from.iter().zip(&network.to);
+    let cables = between.filter(|(from, to)| !network.is_node(**from) && !network.is_node(**to)).count();
+    [network.vertices() as u32 - network.nodes, cables as u32 / 2]
+}
+
+/// A three-level tree's tiers, and for each switch of the middle its links down and up.
+struct Levels {
+    count: [u32; 3],
+    middles: BTreeMap<Vertex, (u32, BTreeSet<Vertex>, u32)>,
+}
+
+fn levels(fabric: &Fabric, radix: u32) -> Option<Levels> {
+    let Shape::Tiers(tiers) = &fabric.shape else { return None };
+    let [leaves, middle, spines] = &tiers[..] else { return None };
+    let mut middles: BTreeMap<Vertex, (u32, BTreeSet<Vertex>, u32)> = BTreeMap::new();
+    let network = &fabric.network;
+    for v in (network.nodes..network.vertices() as u32).map(Vertex) {
+        assert!(network.out(v).len() <= radix as usize, "{} has {} links", v.0, network.out(v).len());
+        for to in network.out(v).map(|channel| network.to(channel)).filter(|_| v >= middle.first && v < spines.first) {
+            let entry = middles.entry(v).or_default();
+            match to < middle.first {
+                true => entry.0 += 1,
+                false => {
+                    entry.1.insert(to);
+                    entry.2 += 1;
+                }
+            }
+        }
+    }
+    Some(Levels { count: [leaves.count, middle.count, spines.count], middles })
+}
+
+/// For every number of nodes of three levels, the last block has the links that its leaves need, in whole links to each
+/// spine. Full blocks have all of theirs. No channel carries more than the leaves' oversubscription lets them send.
+#[test]
+fn the_last_block_of_a_tree_has_what_its_leaves_need() {
+    let mut seen = 0;
+    let full = [(4, 1.0), (6, 1.0), (6, 2.0), (8, 1.0), (8, 3.0), (10, 1.0), (10, 1.5), (14, 1.0)];
+    let trees = full.map(|(radix, ratio)| (radix, ratio, true)).into_iter().chain([(8, 1.0, false)]);
+    for (radix, ratio, down) in trees {
+        let tree = || FatTree { radix, levels: Some(3), oversubscription: ratio, top_all_down: down };
+        let k = radix / 2;
+        let mut before: Option<[u32; 3]> = None;
+        for nodes in (1..=tree().most(3) as u32).step_by(if radix > 8 { 7 } else { 1 }) {
+            let fabric = fabric(tree(), RoutingSpec::ShortestEcmp, nodes);
+            let Some(Levels { count, middles }) = levels(&fabric, radix) else { continue };
+            let told = format!("radix {radix}, {ratio} to 1, {nodes} nodes: {count:?}");
+            let leaf = *fabric.attachment.homes.first().unwrap();
+            let held = fabric.attachment.nodes_of(0).len() as u32;
+            let leaf_up = fabric.network.out(leaf).len() as u32 - held;
+            assert_eq!(count[0], nodes.div_ceil(held), "{told}");
+            let (full, left) = (count[0] / k, count[0] % k);
+            // Full blocks stay as they are.
+            let first_of_last = Vertex(nodes + count[0] + full * leaf_up);
+            for (v, (downs, _, ups)) in middles.range(..first_of_last) {
+                assert_eq!((*downs, *ups), (k, k), "{told}: {v:?}");
+            }
+            let last: Vec<_> = middles.range(first_of_last..).map(|(_, middle)| middle).collect();
+            let share = left * leaf_up;
+            assert_eq!(last.iter().map(|middle| middle.0).sum::<u32>(), share, "{told}");
+            let uplinks: u32 = last.iter().map(|middle| middle.2).sum();
+            let joined = last.iter().flat_map(|middle| &middle.1).collect::<BTreeSet<_>>().len() as u32;
+            assert!(left == 0 || joined == count[2], "{told}: a spine leads to each block");
+            assert!(uplinks >= share && uplinks < share + joined.max(1), "{told}: {uplinks} for {share} to {joined}");
+            assert!(last.len() as u32 <= (2 * uplinks).div_ceil(k).min(leaf_up), "{told}: {} switches", last.len());
+            // One more leaf needs itself and at most a full block's switches less those there are.
+            let is_same =
+                |before: &[u32; 3]| before[2] == count[2] && before[0] / k == full && !before[0].is_multiple_of(k);
+            if let Some(before) = before.filter(is_same) {
+                assert!(count[1] <= before[1] + leaf_up.div_ceil(2) + 1, "{told} after {before:?}");
+            }
+            before = Some(count);
+            let promise = f64::from(held) / f64::from(leaf_up) * f64::from(nodes - 1);
+            let most = hottest(&fabric);
+            assert!(most <= promise * (1.0 + 1e-9), "{told}: {most} pairs where {promise} are due");
+            seen += 1;
+        }
+    }
+    assert!(seen > 400, "{seen}");
+}
+
+/// Two leaves of 22 links up: two switches with 11 cables from each leaf, and 44 up.
+#[test]
+fn a_block_of_two_leaves_has_two_switches() {
+    let mut spec = catalog::load("eth-400g-leaf-spine:oversubscription=2").unwrap();
+    let at = |spec: &FabricSpec, nodes: u32| pieces(&Fabric::build(spec, nodes).unwrap());
+    // Three blocks of 32 leaves and 22 switches, and 44 spines above them.
+    assert_eq!(at(&spec, 4032), [96 + 66 + 44, 2 * 3 * 32 * 22]);
+    assert_eq!(at(&spec, 4033), [97 + 66 + 2 + 44, 2 * 3 * 32 * 22 + 22 + 44]);
+    assert_eq!(at(&spec, 4096), [98 + 66 + 2 + 44, 2 * (3 * 32 * 22 + 44)]);
+    // A third level at full bisection: a leaf alone has a cable to each of the 64 spines.
+    spec = catalog::load("ib-ndr-fat-tree3").unwrap();
+    assert_eq!(at(&spec, 2049), [65 + 66 + 64, 2 * 2 * 32 * 32 + 32 + 64]);
+}
+
+/// Every pair has a path that climbs and descends, on shortest paths and by up*/down*.
+#[test]
+fn every_pair_of_a_partial_tree_has_a_path() {
+    for routing in [RoutingSpec::ShortestEcmp, RoutingSpec::ShortestSingle, RoutingSpec::UpDown] {
+        let tree = FatTree { radix: 6, levels: Some(3), oversubscription: 1.0, top_all_down: true };
+        for nodes in 19..=54 {
+            let fabric = fabric(tree.clone(), routing, nodes);
+            let mut hops = Vec::new();
+            for (source, destination) in fabric.network.node_iter().flat_map(|a| [(a, 0), (a, nodes - 1)]) {
+                let trip = Trip::new(source, hotlink_fabric::network::Node(destination));
+                let mut state = State::start(source);
+                for step in 0.. {
+                    fabric.hops(state, trip, &mut hops);
+                    let Some(hop) = hops.last() else { break };
+                    state = State { at: fabric.network.to(hop.channel), phase: hop.phase };
+                    assert!(step < 6, "{nodes} nodes, {trip:?}");
+                }
+                assert_eq!(state.at, trip.destination.vertex(), "{nodes} nodes, {trip:?}");
+            }
+        }
+    }
+}
+
+/// Routers with 16 nodes, 31 ports to their group and 17 to others: 64 nodes need one. 65 need five, with 7 cables to each
+/// other. Two have no more cables than one has nodes.
+#[test]
+fn a_small_dragonfly_has_parallel_cables() {
+    let fly = |p, a, h| DragonflySpec { nodes_per_router: p, routers_per_group: a, global_per_router: h };
+    let at = |nodes| fabric(fly(16, 32, 17), RoutingSpec::DragonflyMinimal, nodes);
+    for (nodes, routers, cables) in
+        [(1, 1, 0), (64, 1, 0), (65, 5, 7), (96, 6, 6), (176, 11, 3), (256, 16, 2), (272, 17, 1), (512, 32, 1)]
+    {
+        let fabric = at(nodes);
+        assert_eq!(pieces(&fabric), [routers, cables * routers * (routers - 1) / 2], "{nodes} nodes");
+        // All nodes of two full routers send each other one message each.
+        if routers > 1 {
+            assert!((hottest(&fabric) - 256.0 / f64::from(cables)).abs() < 1e-9, "{nodes} nodes");
+            assert!(hottest(&fabric) < f64::from(nodes), "no cable limits {nodes} nodes");
+        }
+    }
+    assert_eq!(pieces(&fabric(fly(16, 64, 1), RoutingSpec::DragonflyMinimal, 100)), [7, 10 * 21]);
+    assert_eq!(pieces(&fabric(fly(4, 32, 1), RoutingSpec::DragonflyMinimal, 37)), [10, 3 * 45]);
+    assert_eq!(pieces(&fabric(fly(40, 41, 1), RoutingSpec::DragonflyMinimal, 84)), [3, 20 * 3]);
+    // By other routers of the group, each pair's messages spread over all.
+    let valiant = fabric(fly(16, 32, 17), RoutingSpec::DragonflyValiant, 96);
+    assert!((hottest(&valiant) - 2.0 * 256.0 / 6.0).abs() < 1e-9, "{}", hottest(&valiant));
+}
+
+/// Switches that are there anyway share the nodes evenly.
+#[test]
+fn nodes_spread_over_the_switches_of_a_grid_and_a_slim_fly() {
+    let grid = |nodes| {
+        let grid = HyperX { extents: vec![4, 3], links: 1, nodes_per_switch: 7 };
+        fabric(grid, RoutingSpec::DimensionOrder, nodes)
+    };
+    let slim = |nodes| fabric(SlimFly { radix: 11 }, RoutingSpec::ShortestLanes, nodes);
+    for (fabric, switches) in [1, 5, 12, 13, 50, 83, 84]
+        .map(|nodes| (grid(nodes), 12))
+        .into_iter()
+        .chain([1, 49, 50, 51, 128, 199, 200].map(|nodes| (slim(nodes), 50)))
+    {
+        let held: Vec<usize> =
+            (0..fabric.attachment.homes.len()).map(|at| fabric.attachment.nodes_of(at).len()).collect();
+        assert_eq!(held.len() as u32, fabric.nodes().min(switches), "{} nodes", fabric.nodes());
+        assert!(held.iter().max().unwrap() - held.iter().min().unwrap() <= 1, "{} nodes: {held:?}", fabric.nodes());
+        assert!(held.iter().all(|&held| held as u32 <= fabric.nodes().div_ceil(switches)));
+    }
+}
