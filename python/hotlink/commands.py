@@ -249,9 +249,9 @@ def import_results(
 
     ``fabric`` is the one that was measured, for the bounds, with ``nodes`` of it (one for each rank if not given).
     ``benchmark`` and ``ranks`` add what the files lack. ``report_gbits`` says that perftest's JSON is in Gbit/s. Of
-    nccl-tests, ``nodes`` counts GPUs. ``algorithm`` (ring, tree, nvls, collnet, pairs) and ``protocol`` (simple, ll128,
-    ll) name NCCL's choice where its log does not. Without them the bound is Ring's (``bound_algorithm``). Raises
-    `InputError`, which names file and line.
+    nccl-tests, ``nodes`` counts GPUs. ``algorithm`` (ring, tree, nvls, nvls-tree, collnet, pairs) and
+    ``protocol`` (simple, ll128, ll) name NCCL's choice where its log does not. Without them the bound is Ring's
+    (``bound_algorithm``). Raises `InputError`, which names file and line.
     """
     paths, measured = _paths("files", files), None if fabric is None else fspath(fabric)
     text = _core.import_results(program, paths, measured, nodes, benchmark, ranks, report_gbits, algorithm, protocol)

@@ -15,8 +15,10 @@ pub enum Algorithm {
     Ring,
     /// Two binary trees between hosts.
     Tree,
-    /// NVLink SHARP within the domain; between domains by rail.
+    /// NVLink SHARP within the domain; between domains the network's switches combine.
     Nvls,
+    /// NVLink SHARP within the domain, two binary trees between domains.
+    NvlsTree,
     /// Combined by the network's switches between hosts, by the GPUs within.
     CollNet,
     /// Messages between pairs: all-to-all, send and receive.
@@ -25,17 +27,22 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Algorithm; 5] =
-        [Algorithm::Ring, Algorithm::Tree, Algorithm::Nvls, Algorithm::CollNet, Algorithm::Pairs];
+    pub const ALL: [Algorithm; 6] =
+        [Algorithm::Ring, Algorithm::Tree, Algorithm::Nvls, Algorithm::NvlsTree, Algorithm::CollNet, Algorithm::Pairs];
     /// Its name in records.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Ring => "ring",
             Algorithm::Tree => "tree",
             Algorithm::Nvls => "nvls",
+            Algorithm::NvlsTree => "nvls-tree",
             Algorithm::CollNet => "collnet",
             Algorithm::Pairs => "pairs",
         }
+    }
+    /// Whether switches combine data, of which NCCL has kernels with Simple alone.
+    fn is_by_switches(self) -> bool {
+        matches!(self, Algorithm::Nvls | Algorithm::NvlsTree | Algorithm::CollNet)
     }
     /// By name.
     pub fn named(name: &str) -> Option<Algorithm> {
@@ -69,6 +76,8 @@ pub struct Cluster {
     pub pcie: Option<f64>,
     /// A NIC and its cable.
     pub nic: Option<f64>,
+    /// The NICs that one GPU may use by itself, where others use none.
+    pub nic_alone: Option<f64>,
     /// A GPU's share of its leaf's path up; `None` where one switch holds a rail.
     pub spine: Option<f64>,
     /// Whether the scale-up switches combine data, and whether the network's do.
@@ -109,12 +118,40 @@ impl Cluster {
     /// Levels of a collective by an algorithm, the least first; `None` where it is none of the collective's or the
     /// machine cannot do it.
     pub fn levels(&self, collective: &str, algorithm: Algorithm, protocol: Protocol) -> Option<Vec<Level>> {
-        let Moved { scale_up, nic, spine, factor } = self.moved(collective, algorithm)?;
+        if algorithm.is_by_switches() && protocol != Protocol::Simple {
+            return None;
+        }
+        self.levels_of(self.moved(collective, algorithm)?, collective, algorithm, protocol)
+    }
+
+    /// The most bus bandwidth of any way to do a collective. Between hosts an allreduce by rail, which NCCL leaves to
+    /// plans of others, moves the least.
+    pub fn largest(&self, collective: &str) -> Option<f64> {
+        let (n, d, h) = (f64::from(self.gpus), f64::from(self.domain), self.domains());
+        let by_rail = || {
+            let scale_up = if self.reduces[0] { 1.0 + 1.0 / d } else { 2.0 * (d - 1.0) / d };
+            let (nic, factor) = (2.0 * (h - 1.0) / h / d, 2.0 * (n - 1.0) / n);
+            let moved = Moved { scale_up: if d > 1.0 { scale_up } else { 0.0 }, nic, spine: 0.0, factor };
+            self.levels_of(moved, collective, Algorithm::Tree, Protocol::Simple)
+        };
+        let by_rail = (collective == "allreduce" && h > 1.0).then(by_rail).flatten();
+        let all = self.all(collective, Protocol::Simple).into_iter().map(|(_, levels)| levels);
+        all.chain(by_rail).map(|levels| levels[0].mbps).reduce(f64::max)
+    }
+
+    fn levels_of(
+        &self,
+        moved: Moved,
+        collective: &str,
+        algorithm: Algorithm,
+        protocol: Protocol,
+    ) -> Option<Vec<Level>> {
+        let Moved { scale_up, nic, spine, factor } = moved;
         let level = |name: &'static str, rate: Option<f64>, times: f64| {
             let mbps = factor * rate.filter(|_| times > 0.0)? / times * protocol.share();
             Some(Level { name, mbps })
         };
-        let shared = self.switch_share.filter(|_| algorithm == Algorithm::Nvls);
+        let shared = self.switch_share.filter(|_| matches!(algorithm, Algorithm::Nvls | Algorithm::NvlsTree));
         let by_switch = |rate: f64| shared.map_or(rate, |share| rate * share);
         let by_network = matches!(algorithm, Algorithm::Nvls | Algorithm::CollNet) && self.reduces[1];
         // All that a rail's adapters send passes its leaves; of an allgather, each of them has a part of it.
@@ -126,7 +163,7 @@ impl Cluster {
                 level(BETWEEN_GPUS, Some(part.mbps), self.out_of_part(collective, algorithm, part.gpus, factor))
             }),
             level("PCIe", self.pcie, nic),
-            level("NIC", self.nic, nic),
+            level("NIC", if Cluster::has_root(collective) { self.nic_alone } else { self.nic }, nic),
             level("spine", self.spine, spine),
             level("network reduction", self.combining.filter(|_| by_network), combined),
         ];
@@ -150,6 +187,11 @@ impl Cluster {
         }
     }
 
+    /// Whether one GPU takes or gives all of it.
+    fn has_root(collective: &str) -> bool {
+        ["gather", "scatter"].contains(&collective)
+    }
+
     /// Bytes over the busiest resource of each level for each byte of the collective.
     fn moved(&self, collective: &str, algorithm: Algorithm) -> Option<Moved> {
         let (n, d, h) = (f64::from(self.gpus), f64::from(self.domain), self.domains());
@@ -164,24 +206,23 @@ impl Cluster {
         // Where a ring leaves the domain, one of its hops from GPU to GPU there is none of the scale-up network's.
         let hops = if h > 1.0 { (d - 1.0) / d } else { 1.0 };
         let gather = ["allgather", "reduce-scatter"].contains(&collective);
+        let nvls = self.reduces[0] && (h <= 1.0 || self.reduces[1]);
+        // Of a host inside a tree, for each byte.
+        let busiest = f64::from(halves(h as u32)) / 2.0;
         match (collective, algorithm) {
             ("allreduce", Algorithm::Ring) => on_leaf(moved(2.0 * others * hops, 2.0 * others / d, 2.0 * others)),
-            ("allreduce", Algorithm::Tree) => {
-                let busiest = f64::from(halves(h as u32)) / 2.0;
-                on_leaf(moved(2.0 * (d - 1.0) / d, busiest / d, 2.0 * others))
-            }
-            ("allreduce", Algorithm::Nvls) if self.reduces[0] => {
-                // Where the network combines, too, a host's block goes up once and comes back (NCCL runs NVLS across
-                // hosts only there). Elsewhere NCCL has trees, which move what a ring does or more.
-                let between = if self.reduces[1] { 1.0 } else { 2.0 * (h - 1.0) / h };
-                on_leaf(moved(1.0 + 1.0 / d, between / d, 2.0 * others))
+            ("allreduce", Algorithm::Tree) => on_leaf(moved(2.0 * (d - 1.0) / d, busiest / d, 2.0 * others)),
+            // Across hosts NCCL runs NVLS only where the network combines, too: a host's block goes up once and comes back.
+            ("allreduce", Algorithm::Nvls) if nvls => on_leaf(moved(1.0 + 1.0 / d, 1.0 / d, 2.0 * others)),
+            ("allreduce", Algorithm::NvlsTree) if self.reduces[0] && h > 1.0 => {
+                on_leaf(moved(1.0 + 1.0 / d, busiest / d, 2.0 * others))
             }
             ("allreduce", Algorithm::CollNet) if self.reduces[1] => {
                 // Within the domains the GPUs combine: what its switches can do is NVLS's.
                 on_leaf(moved(2.0 * (d - 1.0) / d, 1.0 / d, 2.0 * others))
             }
             (_, Algorithm::Ring) if gather => on_leaf(moved(others * hops, others / d, others)),
-            (_, Algorithm::Nvls) if gather && self.reduces[0] => on_leaf(moved(1.0, (h - 1.0) / h / d, others)),
+            (_, Algorithm::Nvls) if gather && nvls => on_leaf(moved(1.0, (h - 1.0) / h / d, others)),
             (_, Algorithm::CollNet) if gather && self.reduces[1] => {
                 on_leaf(moved((d - 1.0) / d, (h - 1.0) / h / d, others))
             }
@@ -195,7 +236,8 @@ impl Cluster {
                 let all_inside = f64::from(self.domain.next_power_of_two());
                 on_leaf(moved(inside, (n - all_inside).max(0.0) / (n - 1.0), 1.0))
             }
-            ("gather" | "scatter", Algorithm::Pairs) => on_leaf(moved(others, (n - d) / n / d, others)),
+            // All of other hosts passes the root's own PCIe, and the NICs that it may use.
+            ("gather" | "scatter", Algorithm::Pairs) => on_leaf(moved(others, (n - d) / n, others)),
             _ => None,
         }
     }
@@ -248,7 +290,21 @@ mod tests {
         let (scale_up, pcie, nic) = (Some(450_000.0), Some(63_000.0), Some(50_000.0));
         let (scale_up_is, part) = (SCALE_UP, None);
         let (reduces, switch_share, combining) = ([true, false], None, None);
-        Cluster { gpus, domain, scale_up, scale_up_is, part, pcie, nic, spine: None, reduces, switch_share, combining }
+        let (spine, nic_alone) = (None, nic);
+        Cluster {
+            gpus,
+            domain,
+            scale_up,
+            scale_up_is,
+            part,
+            pcie,
+            nic,
+            nic_alone,
+            spine,
+            reduces,
+            switch_share,
+            combining,
+        }
     }
 
     fn first(cluster: &Cluster, collective: &str, algorithm: Algorithm) -> Level {
@@ -315,9 +371,40 @@ mod tests {
         assert_eq!(first(&Cluster { gpus: 8, ..slow }, "allreduce", Algorithm::Nvls).name, "scale-up network");
         assert_eq!(first(&slow, "allreduce", Algorithm::Ring), first(&both, "allreduce", Algorithm::Ring));
         let pairs = Cluster { gpus: 16, ..both };
-        // With two hosts, a ring between them moves no more.
+        // With two hosts, trees between them move no more.
         let alone = Cluster { reduces: [true, false], ..pairs };
-        assert_eq!(first(&pairs, "allreduce", Algorithm::Nvls), first(&alone, "allreduce", Algorithm::Nvls));
+        assert_eq!(first(&pairs, "allreduce", Algorithm::Nvls), first(&alone, "allreduce", Algorithm::NvlsTree));
+    }
+
+    /// Between hosts without switches that combine, NCCL has trees in place of NVLS; switches combine with Simple alone.
+    #[test]
+    fn nvls_between_hosts_is_a_tree_unless_the_network_combines() {
+        let all = |algorithm, protocol| hgx(32).levels("allreduce", algorithm, protocol);
+        assert_eq!(all(Algorithm::Nvls, Protocol::Simple), None);
+        assert_eq!(hgx(32).levels("allgather", Algorithm::Nvls, Protocol::Simple), None);
+        // Of four hosts two have a parent and two children in one tree, and a parent in the other: four halves.
+        let tree = first(&hgx(32), "allreduce", Algorithm::NvlsTree);
+        assert_eq!((tree.name, tree.mbps.round()), ("NIC", 50_000.0 * 8.0 / 2.0 * 2.0 * 31.0 / 32.0));
+        assert_eq!(tree, first(&hgx(32), "allreduce", Algorithm::Tree));
+        // Any way to do it sends 3/2 of the bytes from each of four hosts.
+        assert_eq!(hgx(32).largest("allreduce").map(f64::round), Some((400_000.0f64 * 31.0 / 24.0).round()));
+        assert_eq!(hgx(8).levels("allreduce", Algorithm::NvlsTree, Protocol::Simple), None);
+        for protocol in [Protocol::Ll, Protocol::Ll128] {
+            assert_eq!(
+                (all(Algorithm::NvlsTree, protocol), hgx(8).levels("allreduce", Algorithm::Nvls, protocol)),
+                (None, None)
+            );
+        }
+    }
+
+    /// The GPU that gathers has a NIC, not a host's eight.
+    #[test]
+    fn a_gather_between_hosts_fills_the_nic_of_its_root() {
+        for collective in ["gather", "scatter"] {
+            let root = first(&hgx(16), collective, Algorithm::Pairs);
+            assert_eq!((root.name, root.mbps.round()), ("NIC", 50_000.0 * 15.0 / 8.0));
+            assert_eq!(first(&hgx(8), collective, Algorithm::Pairs).name, SCALE_UP);
+        }
     }
 
     #[test]

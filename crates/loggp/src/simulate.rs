@@ -207,7 +207,7 @@ impl<'a> Machine<'a> {
             let op = self.op(id);
             match op.kind {
                 Kind::Send if self.is_eager(&op) => self.ask_nic(id, &op),
-                Kind::Calc | Kind::Send => self.ask_cpu(id, &op),
+                Kind::Calc | Kind::Send | Kind::Post => self.ask_cpu(id, &op),
                 Kind::Recv => self.post(id, &op),
             }
         }
@@ -313,7 +313,8 @@ impl<'a> Machine<'a> {
     /// `id` has its processor now, which is `cpu`, and its adapter if it sends data.
     fn start(&mut self, id: u32, op: &Op, cpu: usize) {
         let work = match op.kind {
-            Kind::Calc => self.start_calc(id, op),
+            Kind::Calc => self.start_calc(id, op, op.size),
+            Kind::Post => self.start_calc(id, op, op.size + u64::from(op.tag)),
             Kind::Send if self.is_eager(op) || self.second_phase.has(id) => self.start_data(id, op),
             Kind::Send => self.start_request(id, op),
             Kind::Recv => self.start_recv(id, op),
@@ -323,9 +324,9 @@ impl<'a> Machine<'a> {
         cpu.work += work;
     }
 
-    fn start_calc(&mut self, id: u32, op: &Op) -> u64 {
+    fn start_calc(&mut self, id: u32, op: &Op, units: u64) -> u64 {
         self.started(id);
-        let work = op.size.saturating_mul(self.p.calc_unit.0).min(LATEST + 1);
+        let work = units.saturating_mul(self.p.calc_unit.0).min(LATEST + 1);
         let chain = self.chain(id);
         *chain += work;
         let chain = *chain;

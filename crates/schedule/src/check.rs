@@ -150,7 +150,7 @@ impl fmt::Display for Shown<'_> {
         write!(f, "rank {}, operation {number}: ", op.rank)?;
         match op.kind {
             // In which unit, the form of the file says.
-            Kind::Calc => f.write_str("calc"),
+            Kind::Calc | Kind::Post => f.write_str("calc"),
             Kind::Send => write!(f, "send {}b to {} tag {}", op.size, op.peer, op.tag),
             Kind::Recv => write!(f, "recv {}b from {} tag {}", op.size, or_any(op.peer), or_any(op.tag)),
         }
@@ -167,7 +167,7 @@ pub fn are_whole(schedule: &Schedule) -> Result<(), Stuck> {
         return Ok(());
     }
     // Patterns share sums; those whose sum is not 0 are looked at one by one.
-    let messages = || (0..).zip(schedule.ops()).filter(|(_, op)| op.kind != Kind::Calc);
+    let messages = || (0..).zip(schedule.ops()).filter(|(_, op)| op.kind.is_of_message());
     let shared = |op: &Op| mixed(&Op { size: 0, ..*op }) as usize % SUMS;
     let mut sums = vec![0u64; SUMS];
     for (_, op) in messages() {
@@ -211,14 +211,14 @@ pub fn check(schedule: &Schedule) -> Result<(), Stuck> {
         };
         release(id, true, &mut states, &mut ready);
         let (ends, also) = match op.kind {
-            Kind::Calc => (id, None),
+            Kind::Calc | Kind::Post => (id, None),
             Kind::Send => (id, matching.arrive(&mut states, id, &op)),
             Kind::Recv => match matching.post(&mut states, id, &op) {
                 Some(send) => (id, Some(send)),
                 None => continue,
             },
         };
-        let is_over = op.kind == Kind::Calc || also.is_some();
+        let is_over = !op.kind.is_of_message() || also.is_some();
         for id in [Some(ends), also].into_iter().flatten() {
             // A send had ended before its receive.
             if !ended.has(id) {

@@ -64,7 +64,7 @@ impl Left {
             }
             let op = schedule.op(id);
             match op.kind {
-                Kind::Calc => {}
+                Kind::Calc | Kind::Post => {}
                 Kind::Send => ends.entry(op.peer).or_default().push(id),
                 Kind::Recv => ends.entry(op.rank).or_default().push(id),
             }
@@ -107,7 +107,7 @@ impl Left {
             send.peer == recv.rank && is_one_of(recv.peer, send.rank) && is_one_of(recv.tag, send.tag)
         };
         let receiver = match op.kind {
-            Kind::Calc => return None,
+            Kind::Calc | Kind::Post => return None,
             Kind::Send => op.peer,
             Kind::Recv => op.rank,
         };

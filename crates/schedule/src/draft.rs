@@ -60,6 +60,12 @@ impl Draft {
         let size = units.min(MOST_UNITS);
         self.put(Op { kind: Kind::Calc, cpu, nic: 0, rank, peer: 0, tag: 0, size })
     }
+    /// Software of the rank hands over a message: its processor is busy for `busy` units and the message leaves `then`
+    /// units later.
+    pub fn post(&mut self, rank: u32, cpu: u8, [busy, then]: [u64; 2]) -> Local {
+        let (size, tag) = (busy.min(MOST_UNITS), u32::try_from(then).unwrap_or(u32::MAX));
+        self.put(Op { kind: Kind::Post, cpu, nic: 0, rank, peer: 0, tag, size })
+    }
     /// A message of `bytes` from `rank` to `peer`.
     pub fn send(&mut self, rank: u32, peer: u32, bytes: u64, tag: u32, cpu: u8) -> Local {
         let size = bytes.min(MOST_BYTES);

@@ -63,10 +63,17 @@ impl Schedule {
         let mut other = self.clone();
         for id in 0..self.ops.len() as u32 {
             let op = self.op(id);
-            if op.kind == Kind::Calc {
-                let ps = u128::from(op.size) * u128::from(from_ps);
-                let size = u64::try_from((ps + u128::from(to_ps / 2)) / u128::from(to_ps.max(1))).unwrap_or(u64::MAX);
-                other.ops.set(id, Op { size, ..op });
+            let counted = |units: u64| {
+                let ps = u128::from(units) * u128::from(from_ps);
+                u64::try_from((ps + u128::from(to_ps / 2)) / u128::from(to_ps.max(1))).unwrap_or(u64::MAX)
+            };
+            match op.kind {
+                Kind::Calc => other.ops.set(id, Op { size: counted(op.size), ..op }),
+                Kind::Post => {
+                    let tag = u32::try_from(counted(op.tag.into())).unwrap_or(u32::MAX);
+                    other.ops.set(id, Op { size: counted(op.size), tag, ..op });
+                }
+                Kind::Send | Kind::Recv => {}
             }
         }
         Cow::Owned(other)
@@ -205,7 +212,7 @@ impl Builder {
         assert!(self.ops.len() < MOST_OPS, "at most {MOST_OPS} operations");
         assert!(op.rank == self.rank, "rank {} was begun last, not {}", self.rank, op.rank);
         let is_peer = (op.peer as usize) < self.blocks.len() || op.kind == Kind::Recv && op.peer == ANY;
-        assert!(is_peer || op.kind == Kind::Calc, "no message's other rank is {}", op.peer);
+        assert!(is_peer || !op.kind.is_of_message(), "no message's other rank is {}", op.peer);
         let id = self.ops.len() as u32;
         if id == self.watched.0 {
             self.watched.1 = Some(self.place);

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 pub(crate) fn pattern(op: &Op) -> Pattern {
     match op.kind {
         Kind::Send => (op.peer, op.rank, op.tag),
-        Kind::Calc | Kind::Recv => (op.rank, op.peer, op.tag),
+        Kind::Calc | Kind::Post | Kind::Recv => (op.rank, op.peer, op.tag),
     }
 }
 

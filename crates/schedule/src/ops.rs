@@ -14,6 +14,16 @@ pub enum Kind {
     Send,
     /// Receives a message from `peer`, or from [`ANY`] rank.
     Recv,
+    /// What software takes to hand over a message: keeps a processor busy for `size`, and ends `tag` units later. Other
+    /// software may take less: no bound counts it.
+    Post,
+}
+
+impl Kind {
+    /// Whether it is an end of a message.
+    pub fn is_of_message(self) -> bool {
+        matches!(self, Kind::Send | Kind::Recv)
+    }
 }
 
 /// One operation.
@@ -29,10 +39,20 @@ pub struct Op {
     pub rank: u32,
     /// The other rank of a message.
     pub peer: u32,
-    /// Tag, or [`ANY`] for a receive.
+    /// Tag, or [`ANY`] for a receive; of a post the units of time after its processor is free.
     pub tag: u32,
     /// Bytes of a message, units of time of a computation.
     pub size: u64,
+}
+
+impl Op {
+    /// The same for forms that have no posts: there it is a computation.
+    pub(crate) fn without_posts(self) -> Op {
+        match self.kind {
+            Kind::Post => Op { kind: Kind::Calc, size: self.size + u64::from(self.tag), tag: 0, ..self },
+            _ => self,
+        }
+    }
 }
 
 /// A word's lowest bit marks a computation. It has its processor in the next bits, then its size; most fit.
@@ -75,7 +95,7 @@ pub(crate) struct Ops {
     shapes: Vec<Op>,
     numbers: HashMap<Key, u16, Mixed>,
     /// Of each kind the shape that was added last: the next one is often the same.
-    latest: [Option<(Key, u16)>; 3],
+    latest: [Option<(Key, u16)>; 4],
     whole: Vec<Op>,
     extent: Extent,
 }
@@ -104,7 +124,7 @@ impl Ops {
     #[inline(always)]
     pub fn push(&mut self, op: Op) {
         match op.kind {
-            Kind::Calc => {}
+            Kind::Calc | Kind::Post => {}
             Kind::Send => {
                 self.extent.sends += 1;
                 self.extent.odd = self.extent.odd.wrapping_add(mixed(&op));
@@ -117,7 +137,7 @@ impl Ops {
     pub fn extent(&self) -> &Extent {
         &self.extent
     }
-    /// In place of one of the same kind: a computation that takes other time.
+    /// In place of one of the same kind: a computation or post that takes other time.
     pub fn set(&mut self, id: u32, op: Op) {
         self.words[id as usize] = self.word(op);
     }
@@ -165,7 +185,7 @@ impl Ops {
         extent.cpus = extent.cpus.max(u32::from(shape.cpu) + 1);
         extent.nics = extent.nics.max(u32::from(shape.nic) + 1);
         match shape.kind {
-            Kind::Calc => {}
+            Kind::Calc | Kind::Post => {}
             Kind::Send => extent.largest = extent.largest.max(shape.size),
             Kind::Recv => extent.wild |= shape.peer == ANY || shape.tag == ANY,
         }
@@ -217,6 +237,7 @@ mod tests {
         };
         let any = Op { kind: Kind::Recv, peer: ANY, tag: ANY, size: MOST_SIZE, ..most };
         let calc = Op { kind: Kind::Calc, cpu: 15, nic: 0, peer: 0, tag: 0, size: (1 << SIZE_BITS) - 1, ..most };
+        let post = Op { kind: Kind::Post, nic: 0, peer: 0, size: MOST_SIZE, ..most };
         let given = [
             most,
             any,
@@ -226,6 +247,8 @@ mod tests {
             Op { cpu: 16, ..calc },
             Op { size: 1 << SIZE_BITS, ..calc },
             Op { nic: 1, peer: 7, tag: 3, ..calc },
+            post,
+            Op { kind: Kind::Post, ..calc },
         ];
         // Once with numbers for their shapes, once after others have them all, then with half of the ranks each.
         let others = (0..SHAPES).map(|tag| Op { tag: tag as u32, ..most });

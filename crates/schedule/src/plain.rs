@@ -72,7 +72,8 @@ struct Item<'a> {
     item: &'a Value,
 }
 
-const KEYS: [&str; 11] = ["send", "recv", "calc_ns", "to", "from", "tag", "cpu", "nic", "id", "after", "after_start"];
+const KEYS: [&str; 12] =
+    ["send", "recv", "calc_ns", "then_ns", "to", "from", "tag", "cpu", "nic", "id", "after", "after_start"];
 
 impl Item<'_> {
     fn wrong(&self, key: &str, what: &str) -> Wrong {
@@ -102,11 +103,18 @@ impl Item<'_> {
         let kinds = ["send", "recv", "calc_ns"].map(|key| item.contains_key(key));
         let op = match kinds {
             [false, false, true] => {
-                let most = LATEST as f64 / 1e3;
-                let ns = item["calc_ns"].as_f64().filter(|ns| (0.0..=most).contains(ns));
-                let ns = ns.ok_or_else(|| self.wrong("calc_ns", &format!("must be 0 to {most:.4e} ns")))?;
-                let size = (ns * 1e3).round() as u64;
-                Op { kind: Kind::Calc, cpu, nic: 0, rank, peer: 0, tag: 0, size }
+                let ps = |key: &str, most: u64| -> Result<u64, Wrong> {
+                    let most = most as f64 / 1e3;
+                    let ns = item[key].as_f64().filter(|ns| (0.0..=most).contains(ns));
+                    let ns = ns.ok_or_else(|| self.wrong(key, &format!("must be 0 to {most:.4e} ns")))?;
+                    Ok((ns * 1e3).round() as u64)
+                };
+                let size = ps("calc_ns", LATEST)?;
+                let (kind, tag) = match item.contains_key("then_ns") {
+                    true => (Kind::Post, ps("then_ns", u32::MAX.into())? as u32),
+                    false => (Kind::Calc, 0),
+                };
+                Op { kind, cpu, nic: 0, rank, peer: 0, tag, size }
             }
             [true, false, false] | [false, true, false] => {
                 let sends = kinds[0];
@@ -152,8 +160,13 @@ impl Schedule {
             for id in block.clone() {
                 let op = self.op(id);
                 let mut item = Map::new();
+                let ns = |units: u64| json!(units as f64 * unit_ps as f64 / 1e3);
                 match op.kind {
-                    Kind::Calc => _ = item.insert("calc_ns".to_owned(), json!(op.size as f64 * unit_ps as f64 / 1e3)),
+                    Kind::Calc => _ = item.insert("calc_ns".to_owned(), ns(op.size)),
+                    Kind::Post => {
+                        item.insert("calc_ns".to_owned(), ns(op.size));
+                        item.insert("then_ns".to_owned(), ns(op.tag.into()));
+                    }
                     Kind::Send => {
                         item.insert("send".to_owned(), json!(op.size));
                         item.insert("to".to_owned(), json!(op.peer));
@@ -168,7 +181,7 @@ impl Schedule {
                         item.insert(key.to_owned(), json!(number));
                     }
                 }
-                if op.tag != 0 {
+                if op.tag != 0 && op.kind.is_of_message() {
                     item.insert("tag".to_owned(), or_any(op.tag));
                 }
                 items.push(item);

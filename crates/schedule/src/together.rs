@@ -51,6 +51,10 @@ fn copy(builder: &mut Builder, schedule: &Schedule, rank: u32, base: u32, unit: 
         let op = schedule.op(id);
         builder.add(match op.kind {
             Kind::Calc => Op { rank: base + rank, size: op.size.saturating_mul(unit), ..op },
+            Kind::Post => {
+                let tag = u32::try_from(u64::from(op.tag).saturating_mul(unit)).unwrap_or(u32::MAX);
+                Op { rank: base + rank, size: op.size.saturating_mul(unit), tag, ..op }
+            }
             Kind::Recv if op.peer == ANY => Op { rank: base + rank, ..op },
             Kind::Send | Kind::Recv => Op { rank: base + rank, peer: base + op.peer, ..op },
         });

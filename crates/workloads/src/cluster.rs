@@ -33,9 +33,9 @@ pub fn of(
     };
     // GPUs of a host that runs fewer than it has may use the adapters of all.
     let adapters = if gpus > domain { f64::from(whole) / f64::from(domain) } else { 1.0 };
-    let nic = match whole {
+    let nic_alone = match whole {
         1 => fabric.injection_mbps(capacities, full),
-        _ => least(rate(Role::Nic, 1.0), rate(Role::Link, full)).map(|rate| rate * adapters),
+        _ => least(rate(Role::Nic, 1.0), rate(Role::Link, full)),
     };
     Ok(Cluster {
         gpus,
@@ -47,7 +47,8 @@ pub fn of(
         scale_up_is: SCALE_UP,
         part: None,
         pcie: rate(Role::HostBus, 1.0).filter(|_| whole > 1),
-        nic,
+        nic: nic_alone.map(|rate| rate * adapters),
+        nic_alone,
         spine: share_of_spine(fabric, capacities, full).map(|rate| rate * adapters),
         reduces: [gpu::switch_reduces(spec).unwrap_or(false), spec.reduction.is_some()],
         switch_share: gpu::switch_share(spec)?,
@@ -69,6 +70,8 @@ pub fn of_hosts(host: &GpuHost, gpus: u32, on_host: Option<u32>) -> Cluster {
         part: host.apart.as_ref().and_then(|apart| part(apart, host.gpus, domain)),
         pcie: host.pcie,
         nic: host.nics.map(|rate| rate / f64::from(domain)),
+        // The file does not say which of them are a GPU's.
+        nic_alone: host.nics,
         spine: None,
         reduces: [host.switch_reduces, host.network_reduces],
         switch_share: None,

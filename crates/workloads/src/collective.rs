@@ -288,6 +288,7 @@ fn usual_bound(algorithm: Algorithm) -> Option<bounds::Algorithm> {
         Algorithm::Ring => Some(bounds::Algorithm::Ring),
         Algorithm::Tree => Some(bounds::Algorithm::Tree),
         Algorithm::Nvls => Some(bounds::Algorithm::Nvls),
+        Algorithm::NvlsTree => Some(bounds::Algorithm::NvlsTree),
         Algorithm::CollNet => Some(bounds::Algorithm::CollNet),
         Algorithm::Pairwise => Some(bounds::Algorithm::Pairs),
         Algorithm::Hierarchical => None,

@@ -95,6 +95,10 @@ impl Gpus {
         let per_byte = |rate: f64| 1e12 / rate;
         let switch_reduces = value("gpu_switch_reduces")? >= 0.5;
         let by_switch = |name: &str, without: f64| if switch_reduces { value(name) } else { Ok(without) };
+        let proxy_ps = value("gpu_proxy_time")?.round() as u64;
+        if proxy_ps > u64::from(u32::MAX) {
+            return Err(format!("gpu_proxy_time: {} us: must be at most 4294 us", proxy_ps / 1_000_000));
+        }
         Ok(Gpus {
             domain: domain(spec),
             channels: value("gpu_channels")?.round() as u32,
@@ -108,7 +112,8 @@ impl Gpus {
                 launch_ps: value("gpu_launch_time")?.round() as u64,
                 reduce_ps_per_byte: per_byte(value("gpu_reduce_rate")?),
                 copy_ps_per_byte: per_byte(value("gpu_copy_rate")?),
-                proxy_ps: value("gpu_proxy_time")?.round() as u64,
+                proxy_ps,
+                post_ps: value("gpu_post_time")?.round() as u64,
                 switch_launch_ps: by_switch("gpu_switch_launch_time", 0.0)?.round() as u64,
                 switch_extra: if switch_reduces { 1.0 / share_of_combining(spec)? - 1.0 } else { 0.0 },
                 switch_chunk: by_switch("gpu_switch_chunk", 0.0)?.round() as u64,

@@ -156,21 +156,26 @@ impl Bus {
                 _ => "no bound is known for this benchmark",
             }));
         }
-        let named = self.algorithm.or(logged("algorithm").and_then(|name| Algorithm::named(&name)));
+        let in_log = logged("algorithm").filter(|_| self.algorithm.is_none());
+        let named = self.algorithm.or(in_log.as_ref().and_then(|name| Algorithm::named(name)));
         let of = |algorithm: Algorithm| all.iter().find(|(own, _)| *own == algorithm);
-        if let (Some(said), None) = (self.algorithm, self.algorithm.and_then(of)) {
+        if named.and_then(of).is_none() && (named.is_some() || in_log.is_some()) {
             let has: Vec<&str> = all.iter().map(|(algorithm, _)| algorithm.name()).collect();
-            let what = format!("{name} has no such {benchmark}; it has {}", has.join(", "));
-            return Err(Error::Input(format!("--algorithm {}: {what}", said.name())));
+            let with = format!("{benchmark} with {}", protocol.name());
+            let what = format!("{name} has no such {with}; it has {}", has.join(", "));
+            return match (self.algorithm, in_log) {
+                (None, Some(logged)) => Ok(record.unbounded(&format!("the log names {logged}, and {what}"))),
+                (said, _) => {
+                    let said = said.map_or("?", Algorithm::name);
+                    Err(Error::Input(format!("--algorithm {said}: {what}")))
+                }
+            };
         }
         let chosen = named.and_then(of).or_else(|| of(Cluster::usual(&benchmark)));
         let (algorithm, levels) = chosen.unwrap_or(&all[0]);
         let first = levels[0];
-        // Simple takes the fewest bytes: nothing that NCCL has exceeds the best algorithm with it.
-        let most = |cluster: Cluster| {
-            let all = cluster.all(&benchmark, Protocol::Simple);
-            all.iter().map(|(_, levels)| levels[0].mbps).fold(first.mbps, f64::max)
-        };
+        // Simple takes the fewest bytes: nothing that NCCL has exceeds the best way with it.
+        let most = |cluster: Cluster| cluster.largest(&benchmark).map_or(first.mbps, |most| most.max(first.mbps));
         let links = cluster.of_links();
         let largest = most(self.at_best(links));
         let by_open_switch = largest > most(links);
@@ -188,6 +193,10 @@ impl Bus {
         if is_named && bus > reach && bus <= largest {
             record.set(BEYOND_NAMED, true);
         }
+        let is_beyond_usual = !is_named && bus > reach && bus <= largest;
+        if is_beyond_usual {
+            record.set(BEYOND_USUAL, true);
+        }
         if record.get("algorithm_bandwidth_MBps").is_some()
             && let Some(factor) = cluster.bus_factor(&benchmark, *algorithm)
         {
@@ -197,12 +206,17 @@ impl Bus {
             record.set(&format!("bound_{}_MBps", level.name.to_lowercase().replace([' ', '-'], "_")), level.mbps);
         }
         for (other, levels) in &all {
-            record.set(&format!("bound_{}_MBps", other.name()), levels[0].mbps);
+            record.set(&format!("bound_{}_MBps", other.name().replace('-', "_")), levels[0].mbps);
         }
         let what =
             "bytes over the busiest resource of each level, at its rate; bound_ALGORITHM and bound_LEVEL stand beside";
         let bound = Bound::of_rate(Peak::new(first.mbps, first.name), what);
-        Ok(record.explained(&bound).assuming(self.assumed(gpus, on_host, by_open_switch)))
+        let beyond = is_beyond_usual.then(|| {
+            let usual = algorithm.name();
+            format!("the log names no algorithm: the bound is that of {usual}, which the result shows not to have run")
+        });
+        let assumed = self.assumed(gpus, on_host, by_open_switch).into_iter().chain(beyond).collect::<Vec<_>>();
+        Ok(record.explained(&bound).assuming((!assumed.is_empty()).then(|| assumed.join("; "))))
     }
 
     /// With what the machine's description leaves open taken to be there, since a result may have come by it.
@@ -224,8 +238,10 @@ impl Bus {
             Machine::Hosts(_) => 1,
             Machine::Fabric(source, _) => crate::gpu::hosts_of_domain(source.spec()),
         };
-        let shared = on_host.filter(|&many| of_domain > 1 && many < gpus);
-        let shared = shared.map(|many| format!("up to {of_domain} hosts of {many} GPUs are taken to share a domain"));
+        let shared = on_host.filter(|&many| of_domain > 1 && many < gpus).map(|many| {
+            let hosts = of_domain.min(whole / many.max(1)).max(1);
+            format!("up to {hosts} hosts of {many} GPUs are taken to share a domain")
+        });
         let open = by_open_switch.then(|| {
             "bound_largest takes the scale-up switches to combine data (NVLS): the fabric's file does not say \
              (gpu_switch_reduces)"
@@ -247,6 +263,17 @@ impl Bus {
 
 /// Marks a result above the bound of the algorithm and protocol that are named, which another can reach.
 const BEYOND_NAMED: &str = "beyond_named_algorithm";
+
+/// Marks a result above the bound of the algorithm that is taken where none is named.
+const BEYOND_USUAL: &str = "beyond_usual_algorithm";
+
+/// Why an efficiency above 1 is no mistake: the log does not name the algorithm, and it is another than the usual one.
+pub fn beyond_usual(record: &Record) -> Option<String> {
+    record.get(BEYOND_USUAL)?;
+    let usual = record.text("bound_algorithm").unwrap_or_default();
+    let what = "efficiencies above 1 are of results beyond the bound of";
+    Some(format!("{what} {usual}: the log names no algorithm, and another ran; --algorithm names it"))
+}
 
 /// What is wrong with the algorithm or protocol that is named, where a result beats their bound and not the largest.
 pub fn beyond_named(record: &Record) -> Option<String> {
@@ -382,6 +409,52 @@ mod tests {
         // Above the largest it is impossible for any algorithm.
         let all = beside(Some("ring"), None, row.with("bus_bandwidth_MBps", 2e6));
         assert_eq!((beyond_named(&all), all.number("bound_largest_MBps").is_some()), (None, true));
+    }
+
+    /// What a log names is never judged as something else.
+    #[test]
+    fn an_algorithm_that_a_fabric_does_not_have_leaves_a_log_without_bound() {
+        let logged = |fabric: &str, gpus: u32, algorithm: &str, protocol: &str| {
+            let row = Record::new().with("benchmark", "allreduce").with("ranks", gpus).with("algorithm", algorithm);
+            let row = row.with("protocol", protocol).with("bus_bandwidth_MBps", 350e3);
+            Bus::open(fabric, &Told::default()).unwrap().add(row).unwrap()
+        };
+        for (gpus, algorithm, protocol) in [
+            (32, "collnet", "simple"),
+            (32, "pat", "simple"),
+            (32, "unknown", "simple"),
+            (32, "nvls", "simple"),
+            (8, "nvls", "ll128"),
+            (8, "nvls-tree", "simple"),
+        ] {
+            let none = logged("hgx-h100-rail", gpus, algorithm, protocol);
+            assert_eq!((none.number("efficiency"), none.text("bound_algorithm")), (None, None), "{none:?}");
+            let expected = format!("none: the log names {algorithm}, and hgx-h100-rail has no such allreduce");
+            assert!(none.text("bound_is").is_some_and(|text| text.starts_with(&expected)), "{none:?}");
+        }
+        // 4 hosts: an inner host of the trees sends its GPUs' data twice, where a ring sends it 31/16 times.
+        let tree = logged("hgx-h100-rail", 32, "nvls-tree", "simple");
+        assert_eq!(
+            (bound(&tree, "bound_nvls_tree_MBps"), tree.text("bound_algorithm")),
+            (bound(&tree, "bound_tree_MBps"), Some("nvls-tree"))
+        );
+        assert!((0.85..1.0).contains(&bound(&tree, "efficiency")), "{tree:?}");
+    }
+
+    #[test]
+    fn a_result_beyond_the_usual_algorithm_says_so() {
+        let row = Record::new().with("benchmark", "allreduce").with("ranks", 72).with(GPUS_PER_HOST, 4);
+        let row = row.with("bus_bandwidth_MBps", 1700e3);
+        let add = |row: Record| Bus::open("gb200-nvl72", &Told::default()).unwrap().add(row).unwrap();
+        let rack = add(row.clone());
+        assert!(bound(&rack, "efficiency") > 1.8, "{rack:?}");
+        assert!(beyond_usual(&rack).is_some_and(|text| text.contains("beyond the bound of ring")), "{rack:?}");
+        assert!(rack.text("bound_is").is_some_and(|text| text.contains("shows not to have run")), "{rack:?}");
+        assert_eq!(beyond_usual(&add(row.with("algorithm", "nvls").with("bus_bandwidth_MBps", 1300e3))), None);
+        // A domain of 72 has nine hosts of eight.
+        let eights = Record::new().with("benchmark", "allreduce").with("ranks", 96).with(GPUS_PER_HOST, 8);
+        let eights = add(eights.with("bus_bandwidth_MBps", 1.0));
+        assert!(eights.text("bound_is").is_some_and(|text| text.contains("up to 9 hosts of 8 GPUs")), "{eights:?}");
     }
 
     #[test]

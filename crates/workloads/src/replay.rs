@@ -236,7 +236,7 @@ pub(crate) fn least(
 ) -> Result<Least, String> {
     let mut least =
         Least { time: replayed.chain, resource: "dependency chain".to_owned(), processor: None, hot_link: None };
-    if let Some((rank, cpu, time)) = replayed.busiest.filter(|&(_, _, time)| time > least.time) {
+    if let Some((rank, cpu, time)) = replayed.computing.filter(|&(_, _, time)| time > least.time) {
         least = Least { time, resource: processor(rank, cpu), processor: Some((rank, cpu)), hot_link: None };
     }
     let (demand, size) = demand(schedule, places, fabric.nodes());

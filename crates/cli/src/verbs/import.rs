@@ -4,7 +4,7 @@ use super::question::VariantArgs;
 use crate::Failure;
 use clap::Args as _;
 use hotlink_paper::Output;
-use hotlink_results::import::{Files, Flag, PROGRAMS, Program, beyond_named};
+use hotlink_results::import::{Files, Flag, PROGRAMS, Program, beyond_named, beyond_usual};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -90,7 +90,7 @@ struct Options {
     /// Number of ranks that took part, where the file does not state it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
-    /// NCCL's algorithm, where its log does not name it: ring, tree, nvls, collnet, pairs.
+    /// NCCL's algorithm, where its log does not name it: ring, tree, nvls, nvls-tree, collnet, pairs.
     #[arg(long, value_name = "NAME", requires = "fabric")]
     algorithm: Option<String>,
     /// NCCL's protocol, where its log does not name it: simple, ll128, ll.
@@ -106,9 +106,14 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let flags = flags.clone();
     output.number_files(&files);
     let files = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol };
+    let mut is_told = false;
     files.each(&mut |record, impossible| {
         impossible.inspect(|what| hotlink_paper::tell!("hotlink: impossible: {what}"));
         beyond_named(&record).inspect(|what| hotlink_paper::tell!("hotlink: {what}"));
+        // Once for all rows: it is no mistake.
+        if let Some(what) = beyond_usual(&record).filter(|_| !std::mem::replace(&mut is_told, true)) {
+            hotlink_paper::tell!("hotlink: {what}");
+        }
         output.push(record);
     })
 }

@@ -113,6 +113,11 @@ pub const PARAMETERS: &[Parameter] = &[
     parameter("gpu_host_size", Count, "GPUs of one host (an operating system), where several share a scale-up domain"),
     parameter("gpu_launch_time", Time, "from the call of a GPU collective to its kernel's first step"),
     parameter("gpu_peer_channels", Count, "most channels of a message from one GPU to another of its domain"),
+    parameter(
+        "gpu_post_time",
+        Time,
+        "time for which a proxy works to hand a piece to the NIC, a part of gpu_proxy_time",
+    ),
     parameter("gpu_proxy_time", Time, "from a piece's being ready in a GPU to its being handed to the NIC"),
     parameter("gpu_reduce_rate", Rate, "rate at which a channel of a GPU collective combines what it received"),
     parameter("gpu_slices", Count, "pieces of a ring's block, so that one is combined while the next is under way"),

@@ -297,6 +297,25 @@ fn arbitrary_schedule() -> impl Strategy<Value = Schedule> {
     })
 }
 
+/// The model knows processors alone: a post keeps its own until it ends.
+#[test]
+fn a_post_is_a_computation_of_both_its_parts() {
+    let ends = |kind: Kind, size: u64, tag: u32| {
+        let mut builder = Builder::new(1);
+        assert!(builder.begin(0));
+        let op = Op { kind, cpu: 1, nic: 0, rank: 0, peer: 0, tag, size };
+        builder.add(op);
+        let last = builder.add(op);
+        let after = builder.add(Op { kind: Kind::Calc, cpu: 0, tag: 0, size: 9, ..op });
+        builder.requires(after, last, false);
+        let schedule = builder.build();
+        hotlink_schedule::check(&schedule).unwrap();
+        simulate(&schedule, &machine(MACHINE)).unwrap().finish
+    };
+    assert_eq!(ends(Kind::Post, 200, 300), ends(Kind::Calc, 500, 0));
+    assert_eq!(ends(Kind::Post, 200, 300), [Time(1_009_000)]);
+}
+
 /// An operation that has begun starts one that has ended: nothing behind that is counted twice.
 #[test]
 fn a_circle_is_found_behind_what_has_ended() {

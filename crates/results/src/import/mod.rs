@@ -13,7 +13,7 @@ use hotlink_fabric::input;
 use hotlink_study::bound::measured::{Bounds, blocking};
 use hotlink_study::{Error, Source};
 use hotlink_workloads::measured;
-pub use hotlink_workloads::measured::{Bus, beyond_named};
+pub use hotlink_workloads::measured::{Bus, beyond_named, beyond_usual};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};

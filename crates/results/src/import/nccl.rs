@@ -136,8 +136,10 @@ fn way(line: &str) -> Option<(u64, (&'static str, &'static str))> {
         "0" | "TREE" => "tree",
         "1" | "RING" => "ring",
         "2" | "3" | "COLLNET_DIRECT" | "COLLNET_CHAIN" => "collnet",
-        "4" | "5" | "NVLS" | "NVLS_TREE" => "nvls",
-        _ => return None,
+        "4" | "NVLS" => "nvls",
+        "5" | "NVLS_TREE" => "nvls-tree",
+        "6" | "PAT" => "pat",
+        _ => "unknown",
     };
     let protocol = match (words.next()?, words.next()?) {
         ("proto", "0" | "LL") => "ll",
@@ -294,4 +296,28 @@ fn json(text: &Text<'_>) -> Result<Vec<Record>, Error> {
         }
     }
     Ok(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_algorithm_of_a_log_has_its_own_name() {
+        let named = |word: &str| way(&format!("host:1:2 [0] NCCL INFO AllReduce: 1024 Bytes -> Algo {word} proto 2"));
+        for (words, name) in [
+            (["0", "TREE"], "tree"),
+            (["1", "RING"], "ring"),
+            (["2", "COLLNET_DIRECT"], "collnet"),
+            (["3", "COLLNET_CHAIN"], "collnet"),
+            (["4", "NVLS"], "nvls"),
+            (["5", "NVLS_TREE"], "nvls-tree"),
+            (["6", "PAT"], "pat"),
+            (["7", "NEW"], "unknown"),
+        ] {
+            for word in words {
+                assert_eq!(named(word), Some((1024, (name, "simple"))));
+            }
+        }
+    }
 }

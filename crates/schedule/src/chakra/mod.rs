@@ -233,8 +233,8 @@ impl<'a> Reader<'a> {
                     return one(self.draft.recv(rank, peer, bytes, tag, COMMUNICATION));
                 }
                 let (costs, host) = (self.options.costs, |rank: u32| self.homes[rank as usize].host);
-                let by_proxy = host(rank) != host(peer) && costs.proxy_ps > 0;
-                let posted = by_proxy.then(|| self.draft.calc(rank, COMMUNICATION, costs.proxy_ps));
+                let by_proxy = host(rank) != host(peer) && costs.has_proxy();
+                let posted = by_proxy.then(|| self.draft.post(rank, COMMUNICATION, costs.posting()));
                 let send = self.draft.send(rank, peer, bytes, tag, COMMUNICATION);
                 posted.into_iter().for_each(|posted| self.draft.requires(rank, send, posted));
                 Ok((posted.unwrap_or(send), send))

@@ -11,8 +11,10 @@ pub struct Costs {
     pub reduce_ps_per_byte: f64,
     /// A channel's time to move a byte on, in picoseconds.
     pub copy_ps_per_byte: f64,
-    /// From a chunk's being ready to its being handed to the adapter, in picoseconds.
+    /// From a chunk's being ready to its being handed to the adapter, in picoseconds. Chunks pass this time together.
     pub proxy_ps: u64,
+    /// What the proxy works for a chunk, one chunk after the other: a part of that time, in picoseconds.
+    pub post_ps: u64,
     /// From the call to the kernel's start where the scale-up switch combines and copies, in picoseconds.
     pub switch_launch_ps: u64,
     /// What the switch's requests and acknowledgements take of the links for each byte of data, in bytes.
@@ -22,6 +24,16 @@ pub struct Costs {
 }
 
 impl Costs {
+    /// Whether a chunk for another domain waits for a proxy.
+    pub(crate) fn has_proxy(&self) -> bool {
+        self.proxy_ps.max(self.post_ps) > 0
+    }
+
+    /// What a proxy works for a chunk, and what passes after that until the adapter has it.
+    pub(crate) fn posting(&self) -> [u64; 2] {
+        [self.post_ps, self.proxy_ps.saturating_sub(self.post_ps)]
+    }
+
     /// What so many bytes take of the links to and from a switch that combines and copies.
     pub(super) fn by_switch(&self, bytes: u64) -> u64 {
         bytes + (self.switch_extra * bytes as f64).round() as u64
@@ -143,11 +155,11 @@ impl<'a> Lane<'a> {
 
     /// A send that a proxy hands to the adapter: what follows does not wait for it.
     pub fn send_far(&mut self, to: u32, bytes: u64) {
-        if self.costs.proxy_ps == 0 {
+        if !self.costs.has_proxy() {
             self.send(to, bytes);
             return;
         }
-        let proxy = self.draft.calc(self.rank, PROXY | self.cpu, self.costs.proxy_ps);
+        let proxy = self.draft.post(self.rank, PROXY | self.cpu, self.costs.posting());
         let op = self.draft.send(self.rank, to, bytes, self.tag, ADAPTER);
         self.draft.requires(self.rank, op, proxy);
         if let Some(last) = self.last {

@@ -202,6 +202,7 @@ mod tests {
         reduce_ps_per_byte: 2.0,
         copy_ps_per_byte: 1.0,
         proxy_ps: 10,
+        post_ps: 4,
         switch_launch_ps: 0,
         switch_extra: 0.0,
         switch_chunk: 0,

@@ -10,8 +10,10 @@
 //!   run at the same time.
 //! - **hierarchical**: reduce-scatter within the domain, a ring a rail between the domains, allgather within the
 //!   domain.
-//! - **nvls**: the same, but the scale-up switch reduces and replicates: a rank beyond the GPUs for each domain. Where
-//!   the rails' switches combine data, too, they do so between the domains as in collnet, in place of the rings.
+//! - **nvls**: the same, but the scale-up switch reduces and replicates: a rank beyond the GPUs for each domain. Between
+//!   domains the rails' switches do so, as in collnet.
+//! - **nvls-tree**: as nvls within the domain; between domains two binary trees on each rail, each for every second
+//!   channel.
 //! - **collnet**: as hierarchical, but between the domains the rails' switches reduce and replicate: ranks beyond the
 //!   GPUs.
 //! - all-to-all: **pairwise**, and **hierarchical** (to the domain's GPU on the right rail first).
@@ -59,8 +61,10 @@ pub enum Algorithm {
     Tree,
     /// Within the domains, then between them.
     Hierarchical,
-    /// The same, reduced and replicated by the scale-up switches.
+    /// The same, reduced and replicated by the scale-up switches, and by the rails' between domains.
     Nvls,
+    /// By the scale-up switches within the domains, two binary trees between them.
+    NvlsTree,
     /// Within the domains by the GPUs, between them reduced and replicated by the rails' switches.
     CollNet,
     /// Each pair by itself.
@@ -69,11 +73,12 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Algorithm; 6] = [
+    pub const ALL: [Algorithm; 7] = [
         Algorithm::Ring,
         Algorithm::Tree,
         Algorithm::Hierarchical,
         Algorithm::Nvls,
+        Algorithm::NvlsTree,
         Algorithm::CollNet,
         Algorithm::Pairwise,
     ];
@@ -84,6 +89,7 @@ impl Algorithm {
             Algorithm::Tree => "tree",
             Algorithm::Hierarchical => "hierarchical",
             Algorithm::Nvls => "nvls",
+            Algorithm::NvlsTree => "nvls-tree",
             Algorithm::CollNet => "collnet",
             Algorithm::Pairwise => "pairwise",
         }
@@ -91,9 +97,14 @@ impl Algorithm {
     /// Those by which a collective can be done.
     pub fn of(which: Which) -> &'static [Algorithm] {
         match which {
-            Which::Allreduce => {
-                &[Algorithm::Ring, Algorithm::Tree, Algorithm::Hierarchical, Algorithm::Nvls, Algorithm::CollNet]
-            }
+            Which::Allreduce => &[
+                Algorithm::Ring,
+                Algorithm::Tree,
+                Algorithm::Hierarchical,
+                Algorithm::Nvls,
+                Algorithm::NvlsTree,
+                Algorithm::CollNet,
+            ],
             Which::Allgather | Which::ReduceScatter => {
                 &[Algorithm::Ring, Algorithm::Hierarchical, Algorithm::Nvls, Algorithm::CollNet]
             }
@@ -102,7 +113,7 @@ impl Algorithm {
     }
     /// Whether the scale-up switches take part: ranks beyond the GPUs, one for each domain.
     pub fn is_by_switch(self) -> bool {
-        self == Algorithm::Nvls
+        matches!(self, Algorithm::Nvls | Algorithm::NvlsTree)
     }
 }
 
@@ -173,6 +184,11 @@ impl Machine {
         each
     }
 
+    /// A smaller block of a ring stays in one piece (NCCL's `src/device/prims_simple.h`).
+    fn least_slice(&self) -> u64 {
+        (self.chunk / 32).max(1)
+    }
+
     /// Operations of an exchange among so many GPUs, of each and at most about.
     fn exchange_operations(&self, ranks: u64, bytes: u64) -> u64 {
         5 * (ranks + u64::from(2 * MOST_CHANNELS) + bytes / self.chunk)
@@ -234,6 +250,27 @@ impl Job {
         })
     }
 
+    /// Whether its algorithm runs on these domains.
+    fn check_algorithm(&self) -> Result<(), String> {
+        let Job { which, algorithm, machine, .. } = *self;
+        let (name, ranks) = (algorithm.name(), machine.ranks);
+        let (is_one, combine) = (ranks == machine.domain, machine.rails.is_some());
+        match algorithm {
+            Algorithm::CollNet if !combine => {
+                Err(format!("{name}: the switches between its domains do not combine data"))
+            }
+            Algorithm::CollNet | Algorithm::NvlsTree if is_one => {
+                Err(format!("{name}: {ranks} GPUs are one domain: must be two domains or more"))
+            }
+            Algorithm::Nvls if !is_one && !combine => {
+                let other = if which == Which::Allreduce { Algorithm::NvlsTree } else { Algorithm::Ring };
+                let why = "the switches between its domains do not combine data, and NCCL takes another there";
+                Err(format!("{name}: {why}: {}", other.name()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Operations of its schedule, at most about.
     fn operations(&self) -> u64 {
         let Machine { ranks, domain, channels, slices, .. } = self.machine;
@@ -247,15 +284,23 @@ impl Job {
             Algorithm::Hierarchical if self.which == Which::Alltoall => {
                 channels * 5 * (domain + domains + self.bytes / channels / chunk)
             }
-            Algorithm::Hierarchical | Algorithm::Nvls | Algorithm::CollNet => {
-                let network = self.network();
-                let stages = network.map_or(domains, |switches| switches.stages());
-                let piece = domain.saturating_mul(pipelined(part / domain, chunk, stages));
-                let between = if network.is_some() { 20 } else { 16 * domains };
+            Algorithm::Hierarchical | Algorithm::Nvls | Algorithm::NvlsTree | Algorithm::CollNet => {
+                let piece = domain.saturating_mul(pipelined(part / domain, chunk, self.stages()));
+                let between = if self.algorithm == Algorithm::Hierarchical { 16 * domains } else { 20 };
                 channels * (6 * domain + between) * part.div_ceil(piece)
             }
         };
         of_each_rank.saturating_mul(ranks)
+    }
+
+    /// Stages of a piece's path between the domains.
+    fn stages(&self) -> u64 {
+        let domains = self.machine.ranks / self.machine.domain;
+        match self.network() {
+            Some(switches) => switches.stages(),
+            None if self.algorithm == Algorithm::NvlsTree => u64::from(domains.ilog2()) + 1,
+            None => domains.into(),
+        }
     }
 
     /// The largest piece that a channel passes on.
@@ -286,14 +331,7 @@ impl Job {
             return Err(format!("{}: must be one of {}", algorithm.name(), names.join(", ")));
         }
         machine.check()?;
-        if algorithm == Algorithm::CollNet {
-            if machine.rails.is_none() {
-                return Err("collnet: the switches between its domains do not combine data".to_owned());
-            }
-            if machine.ranks == machine.domain {
-                return Err(format!("collnet: {} GPUs are one domain: must be two domains or more", machine.ranks));
-            }
-        }
+        self.check_algorithm()?;
         if self.operations() > MOST_OPERATIONS {
             let ranks = machine.ranks;
             return Err(format!("{bytes} B on {ranks} GPUs need more than {MOST_OPERATIONS} operations: give fewer"));

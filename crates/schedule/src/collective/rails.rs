@@ -4,7 +4,8 @@
 use super::lane::Lane;
 use super::network::{Parts, combine};
 use super::ring::{Seat, round};
-use super::{Job, Machine, STAGE, Which, chunks, pipelined, share};
+use super::tree;
+use super::{Algorithm, Job, Machine, STAGE, Which, chunks, pipelined, share};
 use crate::draft::Draft;
 
 /// `places` are those of the domains, by which the rails' switches know their leaves.
@@ -14,13 +15,12 @@ pub(super) fn all(draft: &mut Draft, job: &Job, places: &[u32]) {
     let Machine { ranks, domain, channels, slices, costs, .. } = *machine;
     let by_switch = algorithm.is_by_switch();
     let (network, first, chunk) = (job.network(), job.first_of_network(), job.chunk());
-    let domains = ranks / domain;
+    let (domains, stages) = (ranks / domain, job.stages());
     let (combines, gathers) = (which != Which::Allgather, which != Which::ReduceScatter);
     let channels = channels.min(u32::from(STAGE));
     let pieces = move |channel: u32| {
         let part = share(bytes, channel.into(), channels.into());
-        let depth = network.map_or(domains.into(), |switches| switches.stages());
-        let each = pipelined(part / u64::from(domain), chunk, depth);
+        let each = pipelined(part / u64::from(domain), chunk, stages);
         chunks(part, each.saturating_mul(domain.into()))
     };
     for rank in 0..ranks {
@@ -34,6 +34,7 @@ pub(super) fn all(draft: &mut Draft, job: &Job, places: &[u32]) {
             next: (rank + domain) % ranks,
             far: true,
             slices,
+            least: machine.least_slice(),
         };
         for channel in 0..channels {
             let mut lane = Lane::new(draft, rank, channel, costs);
@@ -42,7 +43,7 @@ pub(super) fn all(draft: &mut Draft, job: &Job, places: &[u32]) {
             } else {
                 lane.launch()
             }
-            // The second has two where the rails' switches answer: a piece is sent before the one before it is back.
+            // The second has two where a piece is sent before the one before it is back.
             let mut stages = [lane.last; 4];
             for piece in pieces(channel) {
                 let block = |index: u32| share(piece, (index % domain).into(), domain.into());
@@ -75,6 +76,28 @@ pub(super) fn all(draft: &mut Draft, job: &Job, places: &[u32]) {
                     stages[3] = up.last;
                     let mut down = lane.beside(STAGE | channel as u8, stages[1]);
                     down.recv(leaf, parts.got(block(own), home));
+                    stages[1] = down.last;
+                    done = down.last;
+                } else if *algorithm == Algorithm::NvlsTree {
+                    let place = tree::place(domains, channel % 2, rank / domain);
+                    let head = |home: u32| home * domain + own;
+                    let mut up = lane.beside(STAGE | channel as u8, stages[3]);
+                    done.into_iter().for_each(|op| up.also_after(op));
+                    for &child in &place.children {
+                        up.recv(head(child), block(own));
+                        up.reduce(block(own));
+                    }
+                    place.parent.into_iter().for_each(|above| up.send_far(head(above), block(own)));
+                    stages[3] = up.last;
+                    let mut down = lane.beside(STAGE | channel as u8, stages[1]);
+                    match place.parent {
+                        Some(above) => {
+                            down.recv(head(above), block(own));
+                            down.copy(block(own));
+                        }
+                        None => stages[3].into_iter().for_each(|op| down.also_after(op)),
+                    }
+                    place.children.iter().for_each(|&child| down.send_far(head(child), block(own)));
                     stages[1] = down.last;
                     done = down.last;
                 } else if domains > 1 {

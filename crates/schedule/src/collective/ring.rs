@@ -12,8 +12,9 @@ pub(super) struct Seat {
     pub before: u32,
     pub next: u32,
     pub far: bool,
-    /// Pieces of a block.
+    /// Pieces of a block, and the least bytes of one.
     pub slices: u64,
+    pub least: u64,
 }
 
 /// The place, counted from the channel's entry, of the GPU that is number `at` of its domain. In a mesh the rings of as
@@ -55,6 +56,7 @@ fn rings(machine: &Machine) -> u32 {
 /// are joined, it enters the next domain on the rail on which it leaves this one.
 pub(super) fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
     let Machine { ranks, domain, slices, wiring, .. } = *machine;
+    let least = machine.least_slice();
     let shift = if wiring.joined { step(machine, domain - 1) } else { 0 };
     let entry = |home: u32| ((u64::from(channel) + u64::from(home) * u64::from(shift)) % u64::from(domain)) as u32;
     let at = |position: u32| {
@@ -76,6 +78,7 @@ pub(super) fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
         next,
         far: next / domain != home,
         slices,
+        least,
     }
 }
 
@@ -150,7 +153,7 @@ pub(super) fn round(lane: &mut Lane<'_>, seat: &Seat, bytes: u64, combines: bool
 }
 
 fn slices(seat: &Seat, block: u64) -> impl Iterator<Item = u64> {
-    let count = seat.slices.min(block.max(1));
+    let count = seat.slices.min(block.div_ceil(seat.least)).max(1);
     (0..count).map(move |index| share(block, index, count))
 }
 

@@ -319,12 +319,12 @@ impl Schedule {
         self.roots(rank, waits).try_for_each(|root| out.write_all(&root.to_le_bytes()))?;
         let mut listed = 0u32;
         for id in block.clone() {
-            let op = self.op(id);
+            let op = self.op(id).without_posts();
             out.write_all(&waits[id as usize].to_le_bytes())?;
             let code = match op.kind {
                 Kind::Send => 1,
                 Kind::Recv => 2,
-                Kind::Calc => 3,
+                Kind::Calc | Kind::Post => 3,
             };
             out.write_all(&[code])?;
             out.write_all(&op.peer.to_le_bytes())?;

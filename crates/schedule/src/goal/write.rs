@@ -31,8 +31,9 @@ impl Schedule {
 }
 
 fn write_op(out: &mut impl Write, op: &Op) -> io::Result<()> {
+    let op = op.without_posts();
     match op.kind {
-        Kind::Calc => write!(out, "calc {}", op.size)?,
+        Kind::Calc | Kind::Post => write!(out, "calc {}", op.size)?,
         Kind::Send => write!(out, "send {}b to {} tag {}", op.size, op.peer, op.tag)?,
         Kind::Recv => {
             write!(out, "recv {}b from ", op.size)?;

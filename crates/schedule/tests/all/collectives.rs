@@ -8,6 +8,7 @@ const COSTS: Costs = Costs {
     reduce_ps_per_byte: 0.5,
     copy_ps_per_byte: 0.25,
     proxy_ps: 1_000_000,
+    post_ps: 400_000,
     switch_launch_ps: 5_000_000,
     switch_extra: 0.0,
     switch_chunk: 0,
@@ -21,7 +22,8 @@ fn job(which: Which, algorithm: Algorithm, [ranks, domain, channels]: [u32; 3], 
     let (cores, joined) = (if groups > 1 { 2 } else { 0 }, ranks > 30);
     let switches = RailSwitches { held: 2, leaves, groups, spines, cores, joined, gate_ps: 400_000, ps_per_byte: 20.0 };
     // Switches that take part in nothing but some algorithms.
-    let rails = (algorithm == Algorithm::CollNet || ranks == 24).then_some(switches);
+    let combine = algorithm == Algorithm::CollNet || algorithm == Algorithm::Nvls && ranks > domain;
+    let rails = (combine || ranks == 24).then_some(switches);
     let wiring = Wiring::default();
     let peer = PeerChannels::default();
     let machine = Machine { ranks, domain, channels, peer, chunk: 4096, slices: 2, costs, wiring, rails };
@@ -54,7 +56,7 @@ fn every_collective_of_every_machine_ends() {
                 [64, 8, 8],
                 [15, 1, 4],
             ] {
-                if algorithm == Algorithm::CollNet && ranks == domain {
+                if [Algorithm::CollNet, Algorithm::NvlsTree].contains(&algorithm) && ranks == domain {
                     continue;
                 }
                 for bytes in [0, 1, 1000, 100_000] {
@@ -86,7 +88,7 @@ fn bytes_moved_are_those_of_the_algorithm() {
     assert_eq!(total(Which::Allreduce, Algorithm::Tree), (2 * h * (d - 1) * bytes, 2 * (h - 1) * bytes));
     let rails = total(Which::Allreduce, Algorithm::Hierarchical);
     assert_eq!(rails, (2 * h * (d - 1) * bytes, 2 * (h - 1) * bytes));
-    let nvls = total(Which::Allreduce, Algorithm::Nvls);
+    let nvls = total(Which::Allreduce, Algorithm::NvlsTree);
     // Up: all of each GPU, then each owner's block; down: each owner's block, then all to each.
     assert_eq!(nvls, (h * (d * bytes + bytes + bytes + d * bytes), 2 * (h - 1) * bytes));
     // Each domain's block of every rail goes to the rail's leaf and back, and so do those of two leaves to a spine.
@@ -134,7 +136,7 @@ fn bytes_moved_are_those_of_the_algorithm() {
 
 #[test]
 fn every_rail_carries_its_share() {
-    for algorithm in [Algorithm::Ring, Algorithm::Tree, Algorithm::Hierarchical, Algorithm::Nvls] {
+    for algorithm in [Algorithm::Ring, Algorithm::Tree, Algorithm::Hierarchical, Algorithm::NvlsTree] {
         let schedule = job(Which::Allreduce, algorithm, [32, 8, 16], 3_200_000, COSTS).schedule().unwrap();
         let mut rails = [0u64; 8];
         for op in schedule.ops().filter(|op| op.kind == Kind::Send && op.rank.max(op.peer) < 32) {
@@ -156,6 +158,7 @@ fn what_a_machine_cannot_run_is_an_error() {
         (Which::Allreduce, Algorithm::Ring, [12, 8, 8], "must be whole domains"),
         (Which::Allreduce, Algorithm::Ring, [16, 8, 0], "must be 1 to 32"),
         (Which::Allreduce, Algorithm::CollNet, [8, 8, 8], "must be two domains or more"),
+        (Which::Allreduce, Algorithm::NvlsTree, [8, 8, 8], "must be two domains or more"),
     ] {
         let told = job(which, algorithm, shape, 1000, COSTS).schedule().unwrap_err();
         assert!(told.contains(expected), "{told}");
@@ -163,8 +166,24 @@ fn what_a_machine_cannot_run_is_an_error() {
     let mut without = job(Which::Allreduce, Algorithm::CollNet, [16, 8, 8], 1000, COSTS);
     without.machine.rails = None;
     assert!(without.schedule().unwrap_err().contains("do not combine data"));
+    for (which, other) in [(Which::Allreduce, "nvls-tree"), (Which::Allgather, "ring")] {
+        let told = Job { which, algorithm: Algorithm::Nvls, ..without }.schedule().unwrap_err();
+        assert!(told.ends_with(&format!("NCCL takes another there: {other}")), "{told}");
+    }
     let huge = Job { bytes: 1 << 40, ..job(Which::Allreduce, Algorithm::Ring, [512, 8, 8], 0, COSTS) };
     assert!(huge.schedule().unwrap_err().contains("operations"));
+}
+
+/// Of short blocks a piece each: a proxy posts no more of them than there are steps.
+#[test]
+fn rings_of_short_blocks_post_once_a_step() {
+    let posts = |bytes: u64| {
+        let schedule = job(Which::Allreduce, Algorithm::Ring, [16, 8, 1], bytes, COSTS).schedule().unwrap();
+        let of_the_last = schedule.ops().filter(|op| op.kind == Kind::Post && op.rank == 7);
+        of_the_last.inspect(|op| assert_eq!((op.size, op.tag), (400_000, 600_000))).count()
+    };
+    // The least piece is an eighth of 1 KiB.
+    assert_eq!([16, 16 * 128, 16 * 129].map(posts), [30, 30, 60]);
 }
 
 #[test]

@@ -603,6 +603,16 @@ fn the_json_for_people_is_what_its_documentation_says() {
         let told = read(&file.path(), &Options::default()).map(|_| ()).unwrap_err().to_string();
         assert!(told.contains(expected), "{told}, not {expected}");
     }
+    let posted = text.replace("1.5,", "1.5, \"then_ns\": 0.5,");
+    let Read { schedule: posted, .. } =
+        read(&Scratch::new("plain-post", posted.as_bytes()).path(), &Options::default()).unwrap();
+    assert_eq!((posted.op(2).kind, posted.op(2).size, posted.op(2).tag), (Kind::Post, 1500, 500));
+    let written = Scratch::new("plain-again", posted.to_json(1).to_string().as_bytes());
+    assert_eq!(read(&written.path(), &Options::default()).unwrap().schedule, posted);
+    // GOAL has no posts.
+    let mut goal = Vec::new();
+    posted.write(&mut goal).unwrap();
+    assert!(String::from_utf8(goal).unwrap().contains("calc 2000"));
     assert_eq!(plain::VERSION, 1);
     assert!(matches!(check(&schedule), Ok(()) | Err(Stuck::Late)));
 }

@@ -47,10 +47,12 @@ pub struct Replayed {
     /// Their bytes.
     pub bytes: u64,
     /// The longest chain of operations and messages, none of which ever waits for another, from a rank's start: no run
-    /// takes less.
+    /// takes less. Posts take no time in it.
     pub chain: Time,
     /// The rank and processor that worked longest, and for how long.
     pub busiest: Option<(u32, u32, Time)>,
+    /// The same without posts: no run takes less.
+    pub computing: Option<(u32, u32, Time)>,
     /// From each send's own end to the arrival of its message, by operation; empty where it was not asked for.
     pub took: Vec<Time>,
 }
@@ -111,6 +113,8 @@ const ENDED: u8 = 1;
 const ARRIVED: u8 = 2;
 const ASKED: u8 = 4;
 const CLEARED: u8 = 8;
+/// A post's processor is free: what is left of it delays only what waits for it.
+const POSTED: u8 = 16;
 /// Marks the timer of a rank's start: operations have smaller numbers.
 const BEGINS: u32 = 1 << 31;
 
@@ -119,6 +123,8 @@ struct Cpu {
     busy: bool,
     line: Line,
     work: u64,
+    /// Of posts.
+    posting: u64,
 }
 
 /// What is kept of an operation from the first that it waited for to its end, or of a send to that of its receive.
@@ -198,7 +204,7 @@ impl<'a, 'n> Machine<'a, 'n> {
             took: if job.timed { vec![0; job.schedule.ops().len()] } else { Vec::new() },
             states: States::new(job.schedule),
             longest: 0,
-            cpus: vec![Cpu { busy: false, line: Line::EMPTY, work: 0 }; (ranks * cpus_each) as usize],
+            cpus: vec![Cpu { busy: false, line: Line::EMPTY, work: 0, posting: 0 }; (ranks * cpus_each) as usize],
             cpus_each,
             finish: vec![0; ranks as usize],
             ready: Vec::new(),
@@ -243,7 +249,7 @@ impl<'a, 'n> Machine<'a, 'n> {
         loop {
             if let Some(id) = self.ready.pop() {
                 match self.op(id).kind {
-                    Kind::Calc | Kind::Send => self.ask_cpu(id)?,
+                    Kind::Calc | Kind::Send | Kind::Post => self.ask_cpu(id)?,
                     Kind::Recv => self.post(id)?,
                 }
             } else if let Some((id, part)) = self.within.pop() {
@@ -270,15 +276,15 @@ impl<'a, 'n> Machine<'a, 'n> {
     fn run(&mut self, id: u32) -> Result<(), SimError> {
         let op = self.op(id);
         let work = match op.kind {
-            Kind::Calc => op.size.saturating_mul(self.job.unit_ps),
+            Kind::Calc | Kind::Post => op.size.saturating_mul(self.job.unit_ps),
             Kind::Send | Kind::Recv => self.job.overhead.0,
         };
         if op.kind != Kind::Recv && self.starts_matter {
             self.release(id, true);
         }
-        let end = self.net.now().0.checked_add(work).filter(|&end| end <= LATEST);
-        let end = end.ok_or_else(|| SimError::Input("the simulated time passes 2^62 ps (53 days)".to_owned()))?;
-        self.own(id).chain += work;
+        let end = self.after(work)?;
+        let counts = op.kind != Kind::Post;
+        self.own(id).chain += if counts { work } else { 0 };
         if work == 0 {
             return self.done(id);
         }
@@ -286,11 +292,20 @@ impl<'a, 'n> Machine<'a, 'n> {
         let cpu = &mut self.cpus[at];
         cpu.busy = true;
         cpu.work += work;
-        self.net.timer(Time(end), id);
+        cpu.posting += if counts { 0 } else { work };
+        self.net.timer(end, id);
         Ok(())
+    }
+    fn after(&self, work: u64) -> Result<Time, SimError> {
+        let end = self.net.now().0.checked_add(work).filter(|&end| end <= LATEST);
+        end.map(Time).ok_or_else(|| SimError::Input("the simulated time passes 2^62 ps (53 days)".to_owned()))
     }
     /// A processor's work is over: the next in its line starts.
     fn worked(&mut self, id: u32) -> Result<(), SimError> {
+        if self.has(id, POSTED) {
+            self.end(id);
+            return Ok(());
+        }
         let cpu = self.cpu(id);
         self.cpus[cpu].busy = false;
         self.done(id)?;
@@ -304,6 +319,15 @@ impl<'a, 'n> Machine<'a, 'n> {
     fn done(&mut self, id: u32) -> Result<(), SimError> {
         match self.op(id).kind {
             Kind::Calc => self.end(id),
+            Kind::Post => {
+                let then = u64::from(self.op(id).tag).saturating_mul(self.job.unit_ps);
+                self.own(id).flags |= POSTED;
+                if then == 0 {
+                    self.end(id);
+                } else {
+                    self.net.timer(self.after(then)?, id);
+                }
+            }
             Kind::Recv => {
                 self.messages += 1;
                 let send = self.states.partner(id).expect("a receive that goes on is matched");
@@ -439,8 +463,13 @@ impl<'a, 'n> Machine<'a, 'n> {
             return Err(self.net.lost().map_or(ReplayError::Stuck(stuck), |lost| SimError::Lost(lost).into()));
         }
         let elapsed = Time(self.finish.iter().copied().max().unwrap_or(0));
-        let busiest = (0..).zip(&self.cpus).reduce(|most, one| if one.1.work > most.1.work { one } else { most });
-        let busiest = busiest.filter(|(_, cpu)| cpu.work > 0);
+        let most = |of: &dyn Fn(&Cpu) -> u64| {
+            let works = (0..).zip(self.cpus.iter().map(of));
+            let most = works.reduce(|most: (u32, u64), one| if one.1 > most.1 { one } else { most });
+            let (at, work) = most.filter(|&(_, work)| work > 0)?;
+            Some((at / self.cpus_each, at % self.cpus_each, Time(work)))
+        };
+        let (busiest, computing) = (most(&|cpu| cpu.work), most(&|cpu| cpu.work - cpu.posting));
         Ok(Replayed {
             run: Run::of(&self.net, elapsed, self.net.stats().delivered_bytes),
             finish: self.finish.into_iter().map(Time).collect(),
@@ -448,7 +477,8 @@ impl<'a, 'n> Machine<'a, 'n> {
             bytes: self.bytes,
             chain: Time(self.longest),
             took: self.took.into_iter().map(Time).collect(),
-            busiest: busiest.map(|(at, cpu): (u32, &Cpu)| (at / self.cpus_each, at % self.cpus_each, Time(cpu.work))),
+            busiest,
+            computing,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use hotlink_fabric::units::Time;
 use hotlink_fabric::{Fabric, catalog};
-use hotlink_schedule::{Schedule, Stuck};
+use hotlink_schedule::{Builder, Kind, Op, Schedule, Stuck};
 use hotlink_sim::workload::{PingPong, Replay, ReplayError, Replayed, ping_pong, replay};
 use hotlink_sim::{Plan, Settings};
 
@@ -63,6 +63,20 @@ fn processors_serve_one_operation_at_a_time_and_ranks_of_a_node_need_no_network(
     assert_eq!((ran.run.elapsed, ran.run.stats.packets), (Time(12_000), 0));
     assert_eq!(ran.busiest, Some((0, 0, Time(12_000))));
     assert_eq!(ran.finish, [Time(12_000), Time(3_000)]);
+}
+
+/// A post's processor is free before the post ends, and no bound counts either.
+#[test]
+fn posts_overlap_but_for_their_processors_work() {
+    let post = Op { kind: Kind::Post, cpu: 3, nic: 0, rank: 0, peer: 0, tag: 9, size: 2 };
+    let mut builder = Builder::new(1);
+    assert!(builder.begin(0));
+    for op in [post, post, post, Op { kind: Kind::Calc, cpu: 0, tag: 0, size: 4, ..post }] {
+        builder.add(op);
+    }
+    let ran = on("ib-qdr", 2, &[0], &builder.build(), Time::ZERO, u64::MAX).unwrap();
+    assert_eq!((ran.run.elapsed, ran.chain), (Time(15_000), Time(4_000)));
+    assert_eq!((ran.busiest, ran.computing), (Some((0, 3, Time(6_000))), Some((0, 0, Time(4_000)))));
 }
 
 #[test]

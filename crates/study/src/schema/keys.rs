@@ -199,6 +199,7 @@ pub(super) const COMMON: &[Key] = &[
     key("limiter", Text, "", "The resource that was busiest in what counts of the run, by accounted time"),
     key("limiter_share", Number, "1", "Share of the run, without waits for common starts, that it was busy"),
     key("impossible", Flag, "", "The efficiency exceeds 1 by more than the measurement's interval"),
+    key("beyond_usual_algorithm", Flag, "", "The result beats the bound of the usual algorithm: another ran"),
     key("beyond_named_algorithm", Flag, "", "The result beats the bound of the algorithm that is named: another ran"),
     key("hot_link", Text, "", "The first of the resources with most load"),
     key("hot_links", Count, "", "Resources with most load"),

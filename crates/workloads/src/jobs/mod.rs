@@ -107,10 +107,10 @@ impl Jobs {
             of_plan(format!("how many nodes {} has is not said: nodes = 64, or --nodes 64", source.name()))
         })?;
         let has = |algorithm| plan.jobs.iter().any(|job| work::of_switches(job) == Some(algorithm));
-        let [nvls, collnet] = [Algorithm::Nvls, Algorithm::CollNet].map(has);
+        let [nvls, tree, collnet] = [Algorithm::Nvls, Algorithm::NvlsTree, Algorithm::CollNet].map(has);
         // Between hosts, the former takes the rails' switches where they combine.
         let rails = collnet || nvls && source.spec().reduction.is_some();
-        let spec = gpu::with_switches(source.spec(), [nvls, rails]);
+        let spec = gpu::with_switches(source.spec(), [nvls || tree, rails]);
         let per_host = spec.as_ref().map(gpu::domain);
         let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes));
         let built = built.map_err(|what| of_plan(format!("{}: {what}", source.name())))?;

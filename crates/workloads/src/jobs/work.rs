@@ -39,7 +39,7 @@ pub(super) struct Placed<'p> {
 /// The algorithm of a job that has switches combine data.
 pub(super) fn of_switches(job: &Job) -> Option<Algorithm> {
     let Work::Collective { algorithm: Some(name), .. } = &job.work else { return None };
-    [Algorithm::Nvls, Algorithm::CollNet].into_iter().find(|algorithm| algorithm.name() == name)
+    [Algorithm::Nvls, Algorithm::NvlsTree, Algorithm::CollNet].into_iter().find(|algorithm| algorithm.name() == name)
 }
 
 /// Schedules that were read, by job: they say how many ranks it has.

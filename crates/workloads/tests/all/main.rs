@@ -3,5 +3,6 @@
 mod called;
 mod hypercube;
 mod jobs;
+mod proxies;
 mod region;
 mod traces;
