@@ -6,14 +6,13 @@
 //! alike.
 
 use super::algorithm::{ARITY, Algorithm, Collective, WAYS};
-use crate::comm::{Comm, Side};
 use Algorithm::{
     Binomial, Bruck, Central, Dissemination, Hardware, Linear, NWay, Pairwise, Pipelined, Rabenseifner,
     RecursiveDoubling, RecursiveHalving, Ring, ScatterAllgather, Tournament, Tree,
 };
 use hotlink_fabric::maths::ln;
 use hotlink_fabric::units::{Rate, Time};
-use hotlink_port::{COPIED, ControlRates, Limits, Port, Together};
+use hotlink_port::{COPIED, ControlRates, Limits, Together};
 
 /// The cost of messages, in picoseconds and bytes.
 #[derive(Clone, Copy, Debug)]
@@ -169,7 +168,7 @@ impl<'a> Costs<'a> {
         self.together.map_or(self.byte, |together| per_byte(together.all))
     }
     /// `n` messages at once, each way that they may go: as their size says, and without buffers.
-    fn ways(&self, crowd: Crowd, n: f64, bytes: f64) -> [f64; 2] {
+    pub(super) fn ways(&self, crowd: Crowd, n: f64, bytes: f64) -> [f64; 2] {
         let staged = if self.is_buffered(bytes) { bytes } else { 0.0 };
         let [sent, taken] = [(self.post, self.stages[0]), (self.poll, self.stages[2])]
             .map(|(message, byte)| self.trips(bytes) * message + byte * staged);
@@ -375,13 +374,5 @@ fn rounds(ranks: u32) -> usize {
     ranks.next_power_of_two().trailing_zeros() as usize
 }
 
-impl<P: Port> Comm<P> {
-    /// How a message is sent that meets one of each other rank in a processor: copies would take its time.
-    pub(super) fn among(&self, crowd: Crowd, bytes: u64) -> Side {
-        let costs = Costs::of(self.limits());
-        let [usual, direct] = costs.ways(crowd, f64::from(self.ranks()) - 1.0, bytes as f64);
-        if direct < usual && self.moves_directly() { Side::Direct } else { Side::Send }
-    }
-}
 #[cfg(test)]
 mod tests;

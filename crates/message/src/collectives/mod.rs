@@ -35,7 +35,7 @@ mod tree;
 use crate::comm::{Comm, Side};
 use crate::{Combine, Element, Error, Operation, Tag};
 use algorithm::{Algorithm, Collective};
-use costs::Costs;
+use costs::{Costs, Crowd};
 use hotlink_fabric::units::Time;
 use hotlink_port::{Kind, Memory, Note, Port, Rank, Refusal, Span};
 
@@ -57,6 +57,12 @@ impl<P: Port> Comm<P> {
         }
         self.set_forced(collective, algorithm);
         Ok(())
+    }
+    /// How a message is sent that meets one of each other rank in a processor: copies would take its time.
+    fn among(&self, crowd: Crowd, bytes: u64) -> Side {
+        let costs = Costs::of(self.limits());
+        let [usual, direct] = costs.ways(crowd, f64::from(self.ranks()) - 1.0, bytes as f64);
+        if direct < usual && self.moves_directly() { Side::Direct } else { Side::Send }
     }
     /// The algorithm for a call: the forced one if it can do it (`possible`), else the cheapest that can.
     fn algorithm(

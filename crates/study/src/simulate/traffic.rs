@@ -308,7 +308,7 @@ impl Measured {
         let flows = open.flows();
         let one_size = matches!(law, SizeLaw::Fixed(_));
         let mut idle = Idle::new(plan, settings, one_size);
-        let Some(Steady { warmup, .. }) = self.steady else { return Ok(without_bandwidth(record)) };
+        let warmup = self.steady.map_or(self.of.len(), |steady| steady.warmup);
         let mut slow = Vec::with_capacity(self.latencies.len() - warmup);
         for (&message, latency) in self.of.iter().zip(&self.latencies).skip(warmup) {
             let bytes = match law {
@@ -317,7 +317,8 @@ impl Measured {
             };
             slow.push((bytes, *latency, latency / idle.us(flows.between[message as usize], bytes)?));
         }
-        for (&pair, _) in flows.between[..self.offered].iter().zip(&flows.latency_ps).filter(|(_, ps)| **ps == 0) {
+        let counts = |ps: u64| ps == 0 || self.steady.is_none();
+        for (&pair, _) in flows.between[..self.offered].iter().zip(&flows.latency_ps).filter(|(_, ps)| counts(**ps)) {
             idle.way_of(pair)?;
         }
         let packet = u64::from(plan.packet_bytes).min(law.mean() as u64);
@@ -329,6 +330,9 @@ impl Measured {
                  idle network: give more --messages"
             );
             record.set("too_short", what);
+        }
+        if slow.is_empty() {
+            return Ok(record);
         }
         let sorted = |values: &mut Vec<f64>| values.sort_unstable_by(f64::total_cmp);
         let at = |sorted: &[f64], share: f64| {
