@@ -172,7 +172,9 @@ def test_a_line_that_stops_within_the_plot_is_named_beside_no_other_line() -> No
 
 def test_a_note_of_bars_stands_where_bars_are_seen_and_says_where_none_was_computed() -> None:
     def offers(spread: float, known: int) -> list[Record]:
-        ranges: list[Record] = [{"power_kW_low": 5.0, "power_kW_high": 5.0 + spread}] * known + [{}] * (3 - known)
+        barred: Record = {"power_kW_low": 5.0, "power_kW_high": 5.0 + spread}
+        bare: Record = {}
+        ranges = [barred] * known + [bare] * (3 - known)
         plain: Record = {"fabric": "a", "method": "load", "power_kW": 5.0}
         return [{**plain, "nodes": nodes, **of} for nodes, of in zip((64, 128, 256), ranges, strict=True)]
 
