@@ -174,7 +174,8 @@ fn exchange(runs: &Runs, claim: &Claim) -> Vec<Row> {
             let time = |zero_copy: bool| {
                 runs.sort.number(&[("memory", runs::memory(memory)), ("zero_copy", json!(zero_copy))], key)
             };
-            all.push(gain(&runs.sort, claim, &format!("{what}, {memory}"), &time));
+            // Two messages of the sort in three go through buffers either way: its keys are not aligned for DMA.
+            all.push(gain(&runs.sort, claim, &format!("{what}, {memory}"), &time).known_not_to_hold());
         }
     }
     all
