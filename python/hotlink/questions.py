@@ -318,7 +318,9 @@ def _varied(function: str, fabric: Path | None, changes: Mapping[str, object]) -
     words = [f":{name}={_own(changes[name])}" for name in known if changes.get(name) is not None]
     if fabric is None and words:
         raise _core.InputError(f"{', '.join(changes)}: change a fabric, and none is named")
-    return None if fabric is None else fspath(fabric) + "".join(words)
+    name = None if fabric is None else fspath(fabric)
+    # What is no text has no variants: whoever asks names it.
+    return name + "".join(words) if isinstance(name, str) else name
 
 
 def _choice(name: str, value: object) -> object:
