@@ -1,4 +1,4 @@
-//! Which algorithms there are for each collective. The cost model picks among them by size and count ([`super::costs`]).
+//! Which algorithms there are for each collective. The cost model picks among them by size and count (`costs`).
 
 use super::costs::Costs;
 use hotlink_port::Limits;
