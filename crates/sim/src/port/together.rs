@@ -9,8 +9,15 @@ use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::units::Rate;
 use hotlink_port::Together;
 
-/// The rates of `ranks` ranks, of which rank `i` is on node `node(i)`. `None` where a pair has no route.
+/// Ranks up to which they are counted. Each doubling takes over three times as long, and a barrier's simulation twice.
+const MOST: u32 = 4096;
+
+/// The rates of `ranks` ranks, of which rank `i` is on node `node(i)`. `None` where a pair has no route, and for
+/// more than [`MOST`] ranks.
 pub(super) fn rates(plan: &Plan<'_>, adapter: &Adapter, ranks: u32, node: impl Fn(u32) -> u32) -> Option<Together> {
+    if ranks > MOST {
+        return None;
+    }
     let alone = adapter.limits.rate.0;
     let both = adapter.exchange_peak().map_or(u64::MAX, |(_, rate)| rate as u64).min(alone);
     let rate = |peers: &[&dyn Fn(u32) -> u32], most: u64| {
