@@ -72,6 +72,11 @@ fn at_once(limits: &Limits) -> u64 {
     }
 }
 
+/// Whether a sender alone can have a message go without buffers, however short it is.
+pub(super) fn is_fetched(limits: &Limits) -> bool {
+    limits.fetch.is_some() && !limits.real_time && !limits.whole_messages
+}
+
 fn per_byte(rate: Rate) -> f64 {
     if rate == ControlRates::AT_ONCE { 0.0 } else { 1e12 / rate.0.max(1) as f64 }
 }
@@ -98,7 +103,7 @@ impl<'a> Costs<'a> {
             eager: at_once(limits) as f64,
             zero_copy: if limits.whole_messages { f64::MAX } else { limits.registration.zero_copy_min as f64 },
             long: limits.long_latency.map_or(LONG_TRIPS * time(limits.latency), time),
-            is_fetched: limits.fetch.is_some() && !limits.real_time && !limits.whole_messages,
+            is_fetched: is_fetched(limits),
             turn: limits.turn_bytes as f64,
             hardware: limits.reduction.map_or((0.0, 0.0), |own| (time(own.latency), per_byte(own.rate))),
             together: limits.together.as_ref(),

@@ -60,9 +60,13 @@ impl<P: Port> Comm<P> {
     }
     /// How a message is sent that meets one of each other rank in a processor: copies would take its time.
     fn among(&self, crowd: Crowd, bytes: u64) -> Side {
+        // Most ports have one way, for which nothing is worked out.
+        if !costs::is_fetched(self.limits()) || !self.moves_directly() {
+            return Side::Send;
+        }
         let costs = Costs::of(self.limits());
         let [usual, direct] = costs.ways(crowd, f64::from(self.ranks()) - 1.0, bytes as f64);
-        if direct < usual && self.moves_directly() { Side::Direct } else { Side::Send }
+        if direct < usual { Side::Direct } else { Side::Send }
     }
     /// The algorithm for a call: the forced one if it can do it (`possible`), else the cheapest that can.
     fn algorithm(
