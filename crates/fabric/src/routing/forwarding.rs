@@ -5,6 +5,7 @@
 //!
 //! A table may lead nowhere, or in a circle: [`Forwarding::walk`] finds out.
 
+use super::choice::Draw;
 use super::lanes::Lanes;
 use super::{Hop, Paths, Routing, State, Trip};
 use crate::built::Fabric;
@@ -73,11 +74,7 @@ impl Forwarding {
             });
             ways.hops(State { at: switch, phase: 0 }, &mut hops);
             open = Some((node, ways));
-            let place = match hops.len() {
-                0 => return None,
-                1 => 0,
-                many => fabric.tables().place(network, [hops[0].channel, hops[many - 1].channel], many, node),
-            };
+            let place = Draw::new(Paths::Destination, node, 0, 0).pick(network, fabric.tables(), &hops)?;
             network.out(switch).position(|channel| channel == hops[place].channel).map(|place| place as u8)
         }))
     }
