@@ -15,7 +15,7 @@ pub enum Kind {
     /// Receives a message from `peer`, or from [`ANY`] rank.
     Recv,
     /// What software takes to hand over a message: keeps a processor busy for `size`, and ends `tag` units later. Other
-    /// software may take less: no bound counts it.
+    /// software may take less: no bound of a network counts it. LogGP's takes it for a computation.
     Post,
 }
 

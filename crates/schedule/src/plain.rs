@@ -117,6 +117,9 @@ impl Item<'_> {
                 Op { kind, cpu, nic: 0, rank, peer: 0, tag, size }
             }
             [true, false, false] | [false, true, false] => {
+                if item.contains_key("then_ns") {
+                    return Err(self.wrong("then_ns", "is for operations with calc_ns"));
+                }
                 let sends = kinds[0];
                 let (kind, key, other) = if sends { (Kind::Send, "send", "to") } else { (Kind::Recv, "recv", "from") };
                 let any = (!sends).then_some(u64::from(ANY));

@@ -597,6 +597,8 @@ fn the_json_for_people_is_what_its_documentation_says() {
         ("[\"got\"]", "[\"not\"]", "ranks[1][1].after: \"not\" names no operation of this rank"),
         ("\"to\"", "\"too\"", "ranks[0][0].too: is unknown"),
         ("1.5", "-1", "ranks[1][1].calc_ns"),
+        ("1.5", "1.5, \"then_ns\": -1", "ranks[1][1].then_ns: must be 0 to"),
+        ("\"to\": 1", "\"to\": 1, \"then_ns\": 1", "ranks[0][0].then_ns: is for operations with calc_ns"),
         ("\"hotlink_schedule\": 1", "\"hotlink_schedule\": 7", "version 7 (allowed: 1)"),
     ] {
         let file = Scratch::new("plain-wrong", text.replacen(from, to, 1).as_bytes());
