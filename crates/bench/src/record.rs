@@ -61,7 +61,7 @@ impl Record {
     /// That there is no bound, and why.
     #[must_use]
     pub fn unbounded(self, why: &str) -> Record {
-        self.with("bound_is", format!("none: {why}"))
+        self.explained_by(&format!("none: {why}"))
     }
     /// The resource that sets the bound, and how it comes about.
     #[must_use]

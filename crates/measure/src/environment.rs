@@ -9,8 +9,8 @@ use std::path::Path;
 /// that of all programs between two releases.
 const COMMIT: Option<&str> = option_env!("HOTLINK_COMMIT");
 
-/// `hotlink`, `commit`, `os`, `kernel`, `arch`, `host`, `cpu`, `cores`, `cores_online`, `caches` and `page_B`; absent where the
-/// system does not say. `cores` are those that this process may use, `cores_online` those of the machine: an MPI that
+/// `hotlink`, `commit`, `os`, `kernel`, `arch`, `host`, `cpu`, `cores`, `cores_online`, `caches` and `page_B`; absent where
+/// the system does not say. `cores` are those that this process may use, `cores_online` those of the machine: an MPI that
 /// binds its ranks leaves each fewer. `caches` are the data caches of the first processor, from the nearest, each with
 /// its level, size, ways and line.
 pub fn describe() -> Map<String, Value> {

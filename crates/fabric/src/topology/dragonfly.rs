@@ -4,10 +4,9 @@
 //! the routers that its nodes need. Local ports that would lead to missing routers are parallel cables to those there
 //! are, no more to each than a router has nodes.
 //!
-//! Several groups are built whole, and the last may lack nodes. The global
-//! ports of a group are dealt to the other groups in turn. Every pair of groups thus has the same number of links; ports
-//! left over stay free. A router's ports are the other routers of its group in ascending order, then its global links,
-//! then its nodes.
+//! Several groups are built whole, and the last may lack nodes. The global ports of a group are dealt to the other groups
+//! in turn. Every pair of groups thus has the same number of links; ports left over stay free. A router's ports are the
+//! other routers of its group in ascending order, then its global links, then its nodes.
 
 use super::{Registered, Shape, Topology, TopologySpec, check_channels, check_range, invalid};
 use crate::error::BuildError;

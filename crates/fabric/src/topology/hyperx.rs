@@ -1,7 +1,8 @@
 //! HyperX (Ahn et al., SC 2009): a grid of switches, each with a link to every other that differs in one coordinate.
 //!
-//! The grid is built whole, and nodes spread evenly over its switches. A packet needs one hop for each coordinate in which its ends differ. In dimension order there is one path (except
-//! for parallel links) and no cycle of channels. Shortest paths may correct the coordinates in any order.
+//! The grid is built whole, and nodes spread evenly over its switches. A packet needs one hop for each coordinate in which
+//! its ends differ. In dimension order there is one path (except for parallel links) and no cycle of channels. Shortest
+//! paths may correct the coordinates in any order.
 
 use super::{Registered, Shape, Tier, Topology, TopologySpec, check_channels, check_range, invalid, spread};
 use crate::error::BuildError;

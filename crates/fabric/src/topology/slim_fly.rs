@@ -4,8 +4,7 @@
 //! For a prime q = 4w + δ, δ = 1 or -1, there are 2q² switches (0, x, y) and (1, m, c), all numbers modulo q. Switches
 //! `(0, x, y)` and `(0, x, y')` are joined if y - y' is in the set X; `(1, m, c)` and `(1, m, c')` if c - c' is in X'.
 //! Switches (0, x, y) and (1, m, c) are joined if y = mx + c. Each has k' = (3q - δ) / 2 links, and carries k' / 2
-//! nodes, rounded up if it has the ports. Fewer nodes spread
-//! evenly over all switches.
+//! nodes, rounded up if it has the ports. Fewer nodes spread evenly over all switches.
 
 use super::{PORTS, Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid, spread};
 use crate::error::BuildError;

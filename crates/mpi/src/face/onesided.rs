@@ -148,7 +148,8 @@ fn combined<W: Word>(
     changes(place, into, more, |word: &mut W| op.combine(of, word.as_mut(), data.as_ref()))
 }
 
-/// The same of several numbers, or of a neighbor's, with a result that says as much. It is no part of the short call, which would be longer.
+/// The same of several numbers, or of a neighbor's, with a result that says as much. It is no part of the short call, which
+/// would be longer.
 #[inline(never)]
 fn combined_row(
     p: &Process,
