@@ -26,6 +26,7 @@ int main(int argc, char **argv) {
         free(a); free(b);
     }
     double x = rank + 1, y = 0; MPI_Allreduce(&x, &y, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); CHECK(y == ranks * (ranks + 1) / 2);
+    char cx = (char)(rank + 1), cy = 0; MPI_Allreduce(&cx, &cy, 1, MPI_CHAR, MPI_SUM, MPI_COMM_WORLD); CHECK(cy == ranks * (ranks + 1) / 2);
     long lx = 1L << rank, ly = 0; MPI_Allreduce(&lx, &ly, 1, MPI_LONG, MPI_BOR, MPI_COMM_WORLD); CHECK(ly == (1L << ranks) - 1);
     MPI_Op op; MPI_Op_create(concat, 0, &op); int d = rank + 1, e = 0, want = 0;
     for (int i = 1; i <= ranks; i++) want = want * 10 + i;

@@ -59,6 +59,14 @@ int main(int argc, char **argv) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         MPI_Comm_free(&comm);
     }
+    if (!strcmp(how, "cut")) {
+        MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        if (rank == 1)
+            MPI_Send("abcde", 5, MPI_CHAR, 0, 7, MPI_COMM_WORLD);
+        else
+            MPI_Recv(x, 1, type, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
     if (!strcmp(how, "meets") && rank == 1)
         MPI_Barrier(MPI_COMM_WORLD);
     else if (!strcmp(how, "meets"))

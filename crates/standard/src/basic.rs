@@ -123,13 +123,14 @@ impl Basic {
     /// See [`Class`].
     pub fn class(self) -> Class {
         match self {
-            Basic::I8 | Basic::I16 | Basic::I32 | Basic::I64 => Class::Integer,
+            // The standard has no arithmetic of characters. MPICH and Open MPI have, and programs use it.
+            Basic::Char | Basic::I8 | Basic::I16 | Basic::I32 | Basic::I64 => Class::Integer,
             Basic::U8 | Basic::U16 | Basic::U32 | Basic::U64 => Class::Integer,
             Basic::F32 | Basic::F64 | Basic::F80 => Class::Real,
             Basic::C32 | Basic::C64 | Basic::C80 => Class::Complex,
             Basic::Bool | Basic::Logical(_) => Class::Logical,
             Basic::Byte => Class::Byte,
-            Basic::Char | Basic::Wide | Basic::Opaque(_) => Class::None,
+            Basic::Wide | Basic::Opaque(_) => Class::None,
         }
     }
 }

@@ -228,6 +228,7 @@ impl Builtin {
         }
         match basic {
             Basic::I8 => integer!(i8, self, into, other),
+            Basic::Char => integer!(std::ffi::c_char, self, into, other),
             Basic::I16 => integer!(i16, self, into, other),
             Basic::I32 => integer!(i32, self, into, other),
             Basic::I64 => integer!(i64, self, into, other),
@@ -313,7 +314,9 @@ mod tests {
         assert!(Builtin::BitOr.takes(&byte) && !Builtin::Sum.takes(&byte));
         let complex = Datatype::named(Basic::C64);
         assert!(Builtin::Prod.takes(&complex) && !Builtin::Min.takes(&complex));
-        assert!(!Builtin::Sum.takes(&Datatype::named(Basic::Char)));
+        assert!(!Builtin::Sum.takes(&Datatype::named(Basic::Wide)));
+        assert_eq!(combined(Builtin::Sum, Basic::Char, [100], [27]), Some([127]));
+        assert_eq!(combined(Builtin::Max, Basic::Char, *b"a", *b"z"), Some(*b"z"));
     }
 
     #[test]

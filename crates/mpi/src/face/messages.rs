@@ -162,7 +162,7 @@ pub(crate) fn recv(
             }
             let into = buffer.target(false);
             let result = p.world()?.block_on(comm.view.recv(peer.pattern(), tag, into.span));
-            let ended = received(&comm, result, &into);
+            let ended = received(&comm, result, (&into, &buffer.of));
             give(status, ended.status);
             ended.failed.map_or(Ok(()), Err)
         }
@@ -183,7 +183,7 @@ fn begin_recv(comm: &Rc<Communicator>, buffer: &Buffer, peer: Peer, tag: Option<
     }
     let into = buffer.target(false);
     let request = comm.view.irecv_quietly(peer.pattern(), tag, into.span)?;
-    Ok(Work::Receive { comm: comm.clone(), request, into })
+    Ok(Work::Receive { comm: comm.clone(), request, into, of: buffer.of.clone() })
 }
 
 /// A send and a receive at the same time, as one.
@@ -209,7 +209,7 @@ fn exchanged(
         };
         drop(out);
         let ended = match receive {
-            Some(receive) => received(&comm, comm.view.wait(receive).await, &into),
+            Some(receive) => received(&comm, comm.view.wait(receive).await, (&into, &buffer.of)),
             None => Ended::well(Status::NOBODY),
         };
         (Some(ended.status), ended.failed.map_or(sent, Err))

@@ -103,7 +103,7 @@ pub(crate) fn precv_init(
     }
     p.issue_parts(request, parts, move |p| {
         let Some(peer) = peer.pattern() else { return Ok(Work::Over(Ended::well(Status::NOBODY))) };
-        let (view, comm, into) = (view.clone(), comm.clone(), buffer.target(false));
+        let (view, comm, into, of) = (view.clone(), comm.clone(), buffer.target(false), buffer.of.clone());
         let named = named.clone();
         p.task(async move {
             let name = loop {
@@ -113,7 +113,7 @@ pub(crate) fn precv_init(
                 }
             };
             let coming = view.irecv_quietly(Some(peer), Some(name), into.span)?;
-            let ended = received(&comm, view.wait(coming).await, &into);
+            let ended = received(&comm, view.wait(coming).await, (&into, &of));
             ended.failed.map_or(Ok(Status { tag, ..ended.status }), Err)
         })
     });

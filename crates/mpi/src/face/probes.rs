@@ -139,7 +139,7 @@ pub(crate) fn mrecv(
         p.messages.remove(handle);
         let into = buffer.target(false);
         let request = known.comm.view.imrecv(matched, into.span)?;
-        Work::Receive { comm: known.comm, request, into }
+        Work::Receive { comm: known.comm, request, into, of: buffer.of }
     };
     message.set(c::MPI_MESSAGE_NULL);
     match start {

@@ -143,6 +143,10 @@ impl Staged {
             back.fill(&scratch.bytes()[..(bytes as usize).min(scratch.bytes().len())]);
         }
     }
+    /// Whether its bytes go to several places.
+    pub(crate) fn is_scattered(&self) -> bool {
+        self.back.is_some() || self.span.layout.count > 1
+    }
     /// All have come.
     pub(crate) fn land(&self) {
         self.settle(u64::MAX);

@@ -9,6 +9,7 @@ use crate::process::check::agree;
 use crate::process::communicator::Communicator;
 use crate::process::gate;
 use crate::process::service::serve;
+use crate::process::types::Type;
 use crate::process::{Process, World};
 use hotlink_message::{Comm, Error, Request};
 use hotlink_real::{Door, Entry, Seat, Want, passage, quietly};
@@ -84,6 +85,7 @@ pub(crate) enum Work {
         comm: Rc<Communicator>,
         request: Request,
         into: Staged,
+        of: Rc<Type>,
     },
     Task(Rc<RefCell<Option<Ended>>>),
     General(Rc<General>),
@@ -164,9 +166,9 @@ impl Pending {
                 let failed = |error: Error| Ended::badly(Box::<Failure>::from(error).about(Of::Numbered(comm.number)));
                 result.map_or_else(failed, |_| Ended::well(Status::EMPTY))
             }
-            Work::Receive { comm, request, into } => {
+            Work::Receive { comm, request, into, of } => {
                 let result = comm.view.test(request).unwrap_or(Err(Error::NoRequest));
-                self.received(&comm, result, &into)
+                self.received(&comm, result, (&into, &of))
             }
             Work::Task(end) => end.take().unwrap_or_else(|| Ended::well(Status::EMPTY)),
             Work::General(general) => {
@@ -181,7 +183,7 @@ impl Pending {
         *self.work.borrow_mut() = Work::Over(ended.clone());
         Some(ended)
     }
-    fn received(&self, comm: &Communicator, result: Result<hotlink_message::Status, Error>, into: &Staged) -> Ended {
+    fn received(&self, comm: &Communicator, result: Came, into: (&Staged, &Type)) -> Ended {
         match result {
             Err(Error::NoRequest) if self.cancelled.get() => {
                 let mut status = Status::EMPTY;
@@ -230,12 +232,20 @@ impl Pending {
     }
 }
 
+/// How a receive ended in the message stack.
+pub(crate) type Came = Result<hotlink_message::Status, Error>;
+
 /// The end of a receive: the message goes to its place.
-pub(crate) fn received(comm: &Communicator, result: Result<hotlink_message::Status, Error>, into: &Staged) -> Ended {
+pub(crate) fn received(comm: &Communicator, result: Came, (into, of): (&Staged, &Type)) -> Ended {
     match result {
         Ok(status) => {
             into.settle(status.bytes);
-            Ended::well(Status::received(comm.peer_of(status.from), status.tag as c_int, status.bytes))
+            let (source, tag) = (comm.peer_of(status.from), status.tag as c_int);
+            // In a row, bytes are bytes: other libraries take them, and programs send them.
+            let is_short = status.bytes < into.span.bytes() && into.is_scattered();
+            let is_cut = is_short && of.datatype.elements_in(status.bytes).is_none();
+            let failed = is_cut.then(|| cut(comm, source, tag, (status.bytes, of)));
+            Ended { status: Status::received(source, tag, status.bytes), failed }
         }
         Err(error) => {
             let about = |failed: Box<Failure>| failed.about(Of::Numbered(comm.number));
@@ -250,6 +260,18 @@ pub(crate) fn received(comm: &Communicator, result: Result<hotlink_message::Stat
             }
         }
     }
+}
+
+/// A message that ends within an element: its sender's datatype was another one.
+#[cold]
+fn cut(comm: &Communicator, source: c_int, tag: c_int, (bytes, of): (u64, &Type)) -> Box<Failure> {
+    let (own, name) = (comm.rank, of.name.borrow());
+    let elements = if name.is_empty() { "its datatype".to_owned() } else { name.to_string() };
+    let why = format!(
+        "rank {source} sent {bytes} B with tag {tag}, which is no whole number of the elements that rank {own} \
+         receives ({elements}): the datatypes of the two differ"
+    );
+    failure(c::MPI_ERR_TYPE, why).about(Of::Numbered(comm.number))
 }
 
 impl World {
