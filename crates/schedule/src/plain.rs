@@ -72,8 +72,11 @@ struct Item<'a> {
     item: &'a Value,
 }
 
-const KEYS: [&str; 12] =
-    ["send", "recv", "calc_ns", "then_ns", "to", "from", "tag", "cpu", "nic", "id", "after", "after_start"];
+/// The keys of every operation.
+const COMMON: [&str; 4] = ["cpu", "id", "after", "after_start"];
+/// Each kind of operation by its own key, and the keys that it has besides.
+const KINDS: [(&str, &[&str]); 3] =
+    [("send", &["to", "tag", "nic"]), ("recv", &["from", "tag", "nic"]), ("calc_ns", &["then_ns"])];
 
 impl Item<'_> {
     fn wrong(&self, key: &str, what: &str) -> Wrong {
@@ -95,14 +98,19 @@ impl Item<'_> {
 
     fn add(&self, draft: &mut Draft, ranks: u64) -> Result<(), Wrong> {
         let item = self.item.as_object().ok_or_else(|| self.wrong("", "must be an operation: {...}"))?;
-        if let Some(key) = item.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err(self.wrong(key, &format!("is unknown (allowed: {})", KEYS.join(", "))));
+        let own: Vec<_> = KINDS.iter().filter(|(kind, _)| item.contains_key(*kind)).collect();
+        let [(kind, others)] = own[..] else {
+            return Err(self.wrong("", "must have one of send, recv, calc_ns"));
+        };
+        let is_known = |key: &&str| key == kind || others.contains(key) || COMMON.contains(key);
+        if let Some(key) = item.keys().map(String::as_str).find(|key| !is_known(key)) {
+            let allowed = [*others, &COMMON[..]].concat().join(", ");
+            return Err(self.wrong(key, &format!("is no key of {kind} (allowed: {allowed})")));
         }
         let rank = self.rank as u32;
         let cpu = self.whole("cpu", 255, None)?.unwrap_or(0) as u8;
-        let kinds = ["send", "recv", "calc_ns"].map(|key| item.contains_key(key));
-        let op = match kinds {
-            [false, false, true] => {
+        let op = match *kind {
+            "calc_ns" => {
                 let ps = |key: &str, most: u64| -> Result<u64, Wrong> {
                     let most = most as f64 / 1e3;
                     let ns = item[key].as_f64().filter(|ns| (0.0..=most).contains(ns));
@@ -116,11 +124,8 @@ impl Item<'_> {
                 };
                 Op { kind, cpu, nic: 0, rank, peer: 0, tag, size }
             }
-            [true, false, false] | [false, true, false] => {
-                if item.contains_key("then_ns") {
-                    return Err(self.wrong("then_ns", "is for operations with calc_ns"));
-                }
-                let sends = kinds[0];
+            _ => {
+                let sends = *kind == "send";
                 let (kind, key, other) = if sends { (Kind::Send, "send", "to") } else { (Kind::Recv, "recv", "from") };
                 let any = (!sends).then_some(u64::from(ANY));
                 let peer = self.whole(other, ranks - 1, any)?.ok_or_else(|| self.wrong(other, "is missing"))?;
@@ -129,7 +134,6 @@ impl Item<'_> {
                 let nic = self.whole("nic", 255, None)?.unwrap_or(0) as u8;
                 Op { kind, cpu, nic, rank, peer: peer as u32, tag, size }
             }
-            _ => return Err(self.wrong("", "must have one of send, recv, calc_ns")),
         };
         draft.put(op);
         Ok(())

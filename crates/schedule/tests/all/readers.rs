@@ -595,10 +595,20 @@ fn the_json_for_people_is_what_its_documentation_says() {
     for (from, to, expected) in [
         ("\"to\": 1", "\"to\": 2", "ranks[0][0].to: 2 (allowed: whole numbers, 0 to 1)"),
         ("[\"got\"]", "[\"not\"]", "ranks[1][1].after: \"not\" names no operation of this rank"),
-        ("\"to\"", "\"too\"", "ranks[0][0].too: is unknown"),
+        (
+            "\"to\"",
+            "\"too\"",
+            "ranks[0][0].too: is no key of send (allowed: to, tag, nic, cpu, id, after, after_start)",
+        ),
         ("1.5", "-1", "ranks[1][1].calc_ns"),
         ("1.5", "1.5, \"then_ns\": -1", "ranks[1][1].then_ns: must be 0 to"),
-        ("\"to\": 1", "\"to\": 1, \"then_ns\": 1", "ranks[0][0].then_ns: is for operations with calc_ns"),
+        // Keys of another kind of operation.
+        ("\"to\": 1", "\"to\": 1, \"then_ns\": 1", "ranks[0][0].then_ns: is no key of send (allowed: to, tag,"),
+        ("\"to\": 1", "\"to\": 1, \"from\": 1", "ranks[0][0].from: is no key of send"),
+        ("\"from\": 0", "\"from\": 0, \"to\": 0", "ranks[1][0].to: is no key of recv (allowed: from, tag, nic,"),
+        ("1.5", "1.5, \"to\": 0", "ranks[1][1].to: is no key of calc_ns (allowed: then_ns, cpu, id, after,"),
+        ("1.5", "1.5, \"tag\": 3", "ranks[1][1].tag: is no key of calc_ns"),
+        ("1.5", "1.5, \"send\": 3", "ranks[1][1]: must have one of send, recv, calc_ns"),
         ("\"hotlink_schedule\": 1", "\"hotlink_schedule\": 7", "version 7 (allowed: 1)"),
     ] {
         let file = Scratch::new("plain-wrong", text.replacen(from, to, 1).as_bytes());
@@ -617,4 +627,21 @@ fn the_json_for_people_is_what_its_documentation_says() {
     assert!(String::from_utf8(goal).unwrap().contains("calc 2000"));
     assert_eq!(plain::VERSION, 1);
     assert!(matches!(check(&schedule), Ok(()) | Err(Stuck::Late)));
+}
+
+/// A number alone would not say what of a rank is busy.
+#[test]
+fn processors_are_called_what_their_form_has() {
+    for (format, cpu, name) in [
+        (Format::Goal, 3, "processor 3 of rank 7"),
+        (Format::Plain, 0, "processor 0 of rank 7"),
+        (Format::Msccl, 3, "thread block 3 of rank 7"),
+        (Format::Mscclpp, 0, "thread block 0 of rank 7"),
+        (Format::Chakra, 0, "host operations of rank 7"),
+        (Format::Chakra, 1, "kernels of rank 7"),
+        (Format::Chakra, 2, "communication of rank 7"),
+        (Format::Chakra, 5, "communication on channel 3 of rank 7"),
+    ] {
+        assert_eq!(format.processor(7, cpu), name);
+    }
 }
