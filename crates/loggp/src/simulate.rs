@@ -31,8 +31,10 @@ const CLEAR: u8 = 5;
 struct Cpu {
     free_at: u64,
     line: Line,
-    /// Work done, for the bound.
+    /// Work done.
     work: u64,
+    /// The part of it that handed over messages: no bound counts it.
+    posting: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -141,7 +143,7 @@ impl<'a> Machine<'a> {
             longest: 0,
             states,
             matching: Matching::new(schedule),
-            cpus: vec![Cpu { free_at: 0, line: Line::EMPTY, work: 0 }; many(cpus_each)],
+            cpus: vec![Cpu { free_at: 0, line: Line::EMPTY, work: 0, posting: 0 }; many(cpus_each)],
             nics: vec![nic; many(nics_each)],
             cpus_each,
             nics_each,
@@ -314,6 +316,7 @@ impl<'a> Machine<'a> {
     fn start(&mut self, id: u32, op: &Op, cpu: usize) {
         let work = match op.kind {
             Kind::Calc => self.start_calc(id, op, op.size),
+            // The model knows processors alone: a post keeps its own until it ends.
             Kind::Post => self.start_calc(id, op, op.size + u64::from(op.tag)),
             Kind::Send if self.is_eager(op) || self.second_phase.has(id) => self.start_data(id, op),
             Kind::Send => self.start_request(id, op),
@@ -322,13 +325,14 @@ impl<'a> Machine<'a> {
         let cpu = &mut self.cpus[cpu];
         cpu.free_at = self.now + work;
         cpu.work += work;
+        cpu.posting += if op.kind == Kind::Post { work } else { 0 };
     }
 
     fn start_calc(&mut self, id: u32, op: &Op, units: u64) -> u64 {
         self.started(id);
         let work = units.saturating_mul(self.p.calc_unit.0).min(LATEST + 1);
         let chain = self.chain(id);
-        *chain += work;
+        *chain += if op.kind == Kind::Post { 0 } else { work };
         let chain = *chain;
         self.end(id, op, chain, self.now + work);
         work
@@ -474,7 +478,7 @@ impl<'a> Machine<'a> {
         let chain = (self.longest, Limit::Chain);
         let cpus = self.cpus.iter().enumerate().map(|(at, cpu)| {
             let at = at as u32;
-            (cpu.work, Limit::Cpu { rank: at / self.cpus_each, cpu: at % self.cpus_each })
+            (cpu.work - cpu.posting, Limit::Cpu { rank: at / self.cpus_each, cpu: at % self.cpus_each })
         });
         let overhead = self.p.overhead.0;
         let nics = self.nics.iter().enumerate().flat_map(|(at, gaps)| {

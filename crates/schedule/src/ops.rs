@@ -15,7 +15,8 @@ pub enum Kind {
     /// Receives a message from `peer`, or from [`ANY`] rank.
     Recv,
     /// What software takes to hand over a message: keeps a processor busy for `size`, and ends `tag` units later. Other
-    /// software may take less: no bound of a network counts it. LogGP's takes it for a computation.
+    /// software may take less, so that no bound counts it. LogGP's model, which knows processors alone, runs it as a
+    /// computation of both times.
     Post,
 }
 
