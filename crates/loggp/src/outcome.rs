@@ -61,6 +61,16 @@ pub enum Limit {
     },
 }
 
+impl Limit {
+    /// As text, with a processor's name by its rank and number.
+    pub fn named(&self, processor: impl Fn(u32, u32) -> String) -> String {
+        match *self {
+            Limit::Cpu { rank, cpu } => processor(rank, cpu),
+            other => other.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

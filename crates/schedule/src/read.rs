@@ -44,6 +44,15 @@ impl Format {
             Format::Plain => "json",
         }
     }
+
+    /// What a processor of a rank is called.
+    pub fn processor(self, rank: u32, cpu: u32) -> String {
+        match (self, chakra::processor(cpu)) {
+            (Format::Msccl | Format::Mscclpp, _) => format!("thread block {cpu} of rank {rank}"),
+            (Format::Chakra, name) => format!("{name} of rank {rank}"),
+            _ => format!("processor {cpu} of rank {rank}"),
+        }
+    }
 }
 
 /// What files do not state.

@@ -8,7 +8,7 @@ use hotlink_fabric::routing;
 use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::units::Time;
-use hotlink_schedule::{Kind, Op, Schedule};
+use hotlink_schedule::{Format, Kind, Op, Schedule};
 use hotlink_sim::workload::{Replay, ReplayError, Replayed, replay};
 use hotlink_sim::{Plan, Settings, SimError};
 use hotlink_study::bound::pattern::Pattern;
@@ -192,9 +192,9 @@ pub fn run(
     Ok(Ran { replayed, least, record })
 }
 
-/// What a rank's processor is called.
-pub(crate) fn processor(rank: u32, cpu: u32) -> String {
-    format!("processor {cpu} of rank {rank}")
+/// What a rank's processor is called where nothing else is known of it.
+fn processor(rank: u32, cpu: u32) -> String {
+    Format::Goal.processor(rank, cpu)
 }
 
 /// The record, with the busiest processor as the limiter (`limiter`) where it was busier than any part of the network.

@@ -212,7 +212,11 @@ impl Scheduled {
             Some(_) => head,
             None => with_reading(head, found, &self.options, self.calc_unit),
         };
-        let mut record = head.followed_by(ran.record);
+        let named = |rank, cpu| format.processor(rank, cpu);
+        let mut record = head.followed_by(replay::of_processor(ran.record, &ran.replayed, named));
+        if let Some((rank, cpu)) = ran.least.processor {
+            record.set("limiting_resource", named(rank, cpu));
+        }
         if seats.shares_nodes() {
             record.set("left_out", "messages within a node");
         } else if self.recorded.is_some() {

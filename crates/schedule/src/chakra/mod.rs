@@ -38,6 +38,16 @@ const HOST: u8 = 0;
 const KERNELS: u8 = 1;
 const COMMUNICATION: u8 = 2;
 
+/// What runs on a processor of a rank.
+pub(crate) fn processor(cpu: u32) -> String {
+    match u8::try_from(cpu) {
+        Ok(HOST) => "host operations".to_owned(),
+        Ok(KERNELS) => "kernels".to_owned(),
+        Ok(COMMUNICATION) => "communication".to_owned(),
+        _ => format!("communication on channel {}", cpu - u32::from(COMMUNICATION)),
+    }
+}
+
 /// The traces of a folder or prefix, in the order of ranks; `None` where there is none.
 ///
 /// # Errors

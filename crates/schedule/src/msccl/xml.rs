@@ -180,13 +180,13 @@ impl<'a> Plan<'a> {
         let mut known: BTreeMap<(i64, i64), Local> = BTreeMap::new();
         let mut waits = Vec::new();
         let mut blocks = BTreeSet::new();
-        for (index, block) in elements(gpu).enumerate() {
+        for block in elements(gpu) {
             self.named(block, "tb")?;
-            let id = self.number(block, "id", 0, 1 << 20)?;
+            let id = self.number(block, "id", 0, u8::MAX.into())?;
             if !blocks.insert(id) {
                 return Err(self.wrong(block, format!("thread block {id} of gpu {rank} occurs twice")));
             }
-            let cpu = u8::try_from(index).map_err(|_| self.wrong(block, "more than 256 thread blocks".to_owned()))?;
+            let cpu = id as u8;
             let last = i64::from(draft.ranks()) - 1;
             let (to, from) = (self.number(block, "send", -1, last)?, self.number(block, "recv", -1, last)?);
             let channel = self.number(block, "chan", 0, self.channels - 1)? as u32;

@@ -9,7 +9,7 @@ use hotlink_bench::words::Word;
 use hotlink_bench::{Record, Step, distribution};
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, MOST_RANKS, Machine, Missing, Outcome, Schedule, simulate};
-use hotlink_schedule::{Options, Read, check, read};
+use hotlink_schedule::{Format, Options, Read, check, read};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
@@ -68,7 +68,7 @@ impl Work<'_> {
             Work::Read { file, options, read, calc_unit } => {
                 let (schedule, unit) = (&read.schedule, read.unit_ps.map_or(*calc_unit, Time));
                 let messages = LogGops { calc_unit: unit, ..machine.messages };
-                let ran = simulated(fabric, file, schedule, &messages, watch);
+                let ran = simulated(fabric, file, (schedule, read.format), &messages, watch);
                 // Operations that can never end on any machine are reported with their place.
                 let record = ran.or_else(|error| sound(file, options, schedule).and(Err(error)))?;
                 Ok((Cow::Borrowed(schedule), with_reading(record, read, options, *calc_unit), Vec::new()))
@@ -76,7 +76,7 @@ impl Work<'_> {
             Work::Recorded { steps, repeat, ranks } => {
                 let names: Vec<String> = steps.iter().map(Step::to_string).collect();
                 let (schedule, missing) = generated(steps, *repeat, *ranks, machine)?;
-                let record = simulated(fabric, &names.join(","), &schedule, &machine.messages, watch)?;
+                let record = simulated(fabric, &names.join(","), (&schedule, Format::Goal), &machine.messages, watch)?;
                 Ok((Cow::Owned(schedule), record, missing))
             }
         }
@@ -210,17 +210,18 @@ pub fn generated(
 pub fn simulated(
     fabric: &str,
     name: &str,
-    schedule: &Schedule,
+    (schedule, format): (&Schedule, Format),
     machine: &LogGops,
     watch: &dyn Watch,
 ) -> Result<Record, Error> {
     let start = watch.seconds();
     let outcome = simulate(schedule, machine).map_err(|stuck| input(format!("{name}: {stuck}")))?;
     let wall_s = watch.seconds() - start;
-    Ok(record(name, machine, &outcome).with("fabric", fabric).with("wall_s", wall_s))
+    Ok(record((name, format), machine, &outcome).with("fabric", fabric).with("wall_s", wall_s))
 }
 
-fn record(name: &str, machine: &LogGops, outcome: &Outcome) -> Record {
+fn record((name, format): (&str, Format), machine: &LogGops, outcome: &Outcome) -> Record {
+    let processor = |rank, cpu| format.processor(rank, cpu);
     let (latency, bound) = (outcome.latency(), outcome.bound);
     let efficiency = if latency.0 == 0 { 1.0 } else { bound.0 as f64 / latency.0 as f64 };
     let mut record = Record::new()
@@ -242,8 +243,8 @@ fn record(name: &str, machine: &LogGops, outcome: &Outcome) -> Record {
         .with("messages", outcome.messages)
         .with("bytes", outcome.bytes)
         .bounded("bound_latency_us", bound.us(), efficiency)
-        .with("limiting_resource", outcome.limit.to_string());
-    limiter::of_schedule(record, outcome)
+        .with("limiting_resource", outcome.limit.named(processor));
+    limiter::of_schedule(record, outcome, processor)
         .with("events", outcome.events)
         // The LogGP machine has no network to hop through.
         .with("packet_hops", 0)

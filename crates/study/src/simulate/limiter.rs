@@ -76,9 +76,9 @@ pub fn of_devices(record: Record, busy: &[Busy], elapsed: Time, which: Option<Wh
 }
 
 /// Of a schedule on a LogGP machine.
-pub fn of_schedule(record: Record, outcome: &Outcome) -> Record {
+pub fn of_schedule(record: Record, outcome: &Outcome, processor: impl Fn(u32, u32) -> String) -> Record {
     let share = |time: Time| time.0 as f64 / outcome.latency().0.max(1) as f64;
-    with(record, outcome.busiest.map(|(what, time)| Busiest { name: what.to_string(), share: share(time) }))
+    with(record, outcome.busiest.map(|(what, time)| Busiest { name: what.named(processor), share: share(time) }))
 }
 
 /// Of barriers that took `whole` in all, for `network` of which the network had them.

@@ -4,6 +4,7 @@ use hotlink_bench::{Record, Which};
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, Schedule, simulate};
 use hotlink_port::{Busy, Task};
+use hotlink_schedule::Format;
 use hotlink_study::simulate::limiter::{of_devices, of_schedule};
 
 /// The busiest resource in a schedule's record: by hand.
@@ -12,7 +13,7 @@ fn of_a_schedule_it_is_the_processor_or_adapter_that_worked_longest() {
     let machine: LogGops = "L=2us,o=0.5us,g=50ns,G=1ns".parse().unwrap();
     let of = |text: &str| {
         let outcome = simulate(&Schedule::parse(text).unwrap(), &machine).unwrap();
-        let record = of_schedule(Record::new(), &outcome);
+        let record = of_schedule(Record::new(), &outcome, |rank, cpu| Format::Goal.processor(rank, cpu));
         (record.text("limiter").unwrap_or_default().to_owned(), record.number("limiter_share").unwrap_or(0.0))
     };
     // 10 of 10 us, against 6.

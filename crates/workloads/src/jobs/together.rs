@@ -124,7 +124,7 @@ impl<'a> Stage<'a> {
                 let named = gpu::processors(self.fabric, self.setting.nodes, collective);
                 named(job.placed.nodes[rank as usize], cpu)
             }
-            None => replay::processor(rank, cpu),
+            None => job.placed.form.processor(rank, cpu),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::schedule::recorded;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_schedule::collective::{self as gpus, Algorithm, Home};
-use hotlink_schedule::{Schedule, beside, check, read};
+use hotlink_schedule::{Format, Schedule, beside, check, read};
 use hotlink_study::Error;
 
 /// A job on its nodes.
@@ -34,7 +34,12 @@ pub(super) struct Placed<'p> {
     pub(super) training: Option<Training>,
     /// A collective as GPUs run it.
     pub(super) of_gpus: Option<gpus::Job>,
+    /// The form that its schedule was read from, which names its processors.
+    pub(super) form: Format,
 }
+
+/// A schedule that was read, and from what form.
+pub(super) type Found = (Schedule, Format);
 
 /// The algorithm of a job that has switches combine data.
 pub(super) fn of_switches(job: &Job) -> Option<Algorithm> {
@@ -43,12 +48,12 @@ pub(super) fn of_switches(job: &Job) -> Option<Algorithm> {
 }
 
 /// Schedules that were read, by job: they say how many ranks it has.
-pub(super) fn read_all(plan: &Plan, spec: &FabricSpec) -> Result<Vec<Option<Schedule>>, Error> {
+pub(super) fn read_all(plan: &Plan, spec: &FabricSpec) -> Result<Vec<Option<Found>>, Error> {
     plan.jobs.iter().map(|job| read_one(plan, job, spec, &[])).collect()
 }
 
 /// The schedule of a job; `nodes` of its ranks, once they are known.
-fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec, nodes: &[u32]) -> Result<Option<Schedule>, Error> {
+fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec, nodes: &[u32]) -> Result<Option<Found>, Error> {
     let Work::Schedule { path, options, calc_unit } = &job.work else { return Ok(None) };
     let options = gpu::options(spec, options).map_err(Error::Input)?;
     let options = gpu::placed(spec, &options, nodes).unwrap_or(options);
@@ -59,13 +64,14 @@ fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec, nodes: &[u32]) -> Result<
         return Err(plan.wrong(job, "ranks", format!("the schedule has {ranks} ranks: must be the same")));
     }
     let unit = found.unit_ps.unwrap_or(calc_unit.0);
-    beside(&[(&found.schedule, unit)]).map(Some).map_err(|what| plan.wrong(job, "schedule", what))
+    let alone = beside(&[(&found.schedule, unit)]).map_err(|what| plan.wrong(job, "schedule", what))?;
+    Ok(Some((alone, found.format)))
 }
 
 /// Gives every job its nodes: first those that list them, then the others in their order; and writes its schedule.
 pub(super) fn placed<'p>(
     plan: &'p Plan,
-    read: &[Option<Schedule>],
+    read: &[Option<Found>],
     fabric: &Fabric,
     setting: &Setting<'_>,
     placement: Option<Placement>,
@@ -93,11 +99,11 @@ pub(super) fn placed<'p>(
 fn given(
     plan: &Plan,
     job: &Job,
-    read: Option<&Schedule>,
+    read: Option<&Found>,
     room: &mut Room<'_>,
     placement: Option<Placement>,
 ) -> Result<Vec<u32>, Error> {
-    let ranks = read.map(Schedule::ranks).or(job.ranks).or(job.model().map(Model::ranks));
+    let ranks = read.map(|(schedule, _)| schedule.ranks()).or(job.ranks).or(job.model().map(Model::ranks));
     let wanted = |ranks: u32| Wanted {
         job: &job.name,
         ranks,
@@ -127,7 +133,7 @@ fn given(
 fn write<'p>(
     plan: &'p Plan,
     job: &'p Job,
-    read: Option<&Schedule>,
+    read: Option<&Found>,
     nodes: Vec<u32>,
     fabric: &Fabric,
     setting: &Setting<'_>,
@@ -145,13 +151,15 @@ fn write<'p>(
         left_out: None,
         training: None,
         of_gpus: None,
+        form: read.map_or(Format::Goal, |&(_, form)| form),
     };
     match &job.work {
         // For a trace, what the GPUs of a collective do depends on which of them share a host.
         Work::Schedule { options, .. } if gpu::placed(setting.spec, options, &placed.nodes).is_some() => {
-            placed.schedule = read_one(plan, job, setting.spec, &placed.nodes)?.unwrap_or_default();
+            let found = read_one(plan, job, setting.spec, &placed.nodes)?;
+            placed.schedule = found.map(|(schedule, _)| schedule).unwrap_or_default();
         }
-        Work::Schedule { .. } => placed.schedule = read.cloned().unwrap_or_default(),
+        Work::Schedule { .. } => placed.schedule = read.map(|(schedule, _)| schedule.clone()).unwrap_or_default(),
         Work::Program { .. } => {
             placed.schedule = setting.recorded.of(plan, job, fabric.nodes(), &placed.nodes)?;
             placed.left_out = Some("the hosts' own part of each message: --overhead adds one".to_owned());
