@@ -1,6 +1,6 @@
 //! What nccl-tests measured and what the cluster allows: by algorithm, protocol and level.
 
-use crate::cluster;
+use crate::{cluster, gpu};
 use hotlink_bench::Record;
 use hotlink_bound::gpu::{Algorithm, Cluster, Protocol};
 use hotlink_bound::{Bound, Peak};
@@ -12,7 +12,11 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 /// GPUs of the fullest host that a log names.
-const GPUS_PER_HOST: &str = "gpus_per_host";
+pub const GPUS_PER_HOST: &str = "gpus_per_host";
+/// Where hosts differ, those of the host with fewest, and where the log names the first of them.
+pub const FEWEST: &str = "gpus_per_host_least";
+/// See [`FEWEST`].
+pub const FEWEST_AT: &str = "gpus_per_host_least_at";
 
 /// Packets as full as those of large messages, for rows without a size.
 const ANY_SIZE: u64 = 1 << 20;
@@ -121,6 +125,18 @@ impl Bus {
         }
     }
 
+    /// Why hosts with other numbers of GPUs have no bound: it is that of equal hosts. Within one domain hosts do not count.
+    fn uneven(&self, record: &Record, gpus: u32) -> Option<String> {
+        let [most, least] = [GPUS_PER_HOST, FEWEST].map(|key| record.number(key));
+        let (most, least) = (most?, least?);
+        let [whole, of_domain] = self.domain();
+        if whole == 1 || f64::from(gpus) <= most * f64::from(of_domain) {
+            return None;
+        }
+        let at = record.text(FEWEST_AT).unwrap_or("the log");
+        Some(format!("hosts have {most} and {least} GPUs ({at} names the first of {least}); bounds are of equal hosts"))
+    }
+
     /// The record with its bounds. `bound_bus_bandwidth_MBps`, `efficiency` and `limiting_resource` are those of the
     /// algorithm that ran (`bound_algorithm`): the stated one, the log's, or the usual one. The record also has the
     /// bound of every level of it and of every other algorithm, and the largest of all.
@@ -141,6 +157,9 @@ impl Bus {
         };
         let size = record.number("size_B").map_or(ANY_SIZE, |size| size as u64);
         let on_host = record.number(GPUS_PER_HOST).map(|many| many as u32);
+        if let Some(why) = self.uneven(&record, gpus) {
+            return Ok(record.unbounded(&why));
+        }
         let cluster = self.cluster(gpus, on_host, size)?;
         let benchmark = record.text("benchmark").unwrap_or_default().to_owned();
         let logged = |key: &str| record.text(key).map(str::to_owned);
@@ -223,21 +242,22 @@ impl Bus {
     fn at_best(&self, cluster: Cluster) -> Cluster {
         let is_open = match &self.machine {
             Machine::Hosts(_) => false,
-            Machine::Fabric(source, _) => crate::gpu::switch_reduces(source.spec()).is_none(),
+            Machine::Fabric(source, _) => gpu::switch_reduces(source.spec()).is_none(),
         };
         Cluster { reduces: [cluster.reduces[0] || is_open, cluster.reduces[1]], ..cluster }
     }
 
+    /// GPUs of a scale-up domain, and its hosts.
+    fn domain(&self) -> [u32; 2] {
+        match &self.machine {
+            Machine::Hosts(host) => [host.gpus, 1],
+            Machine::Fabric(source, _) => [gpu::domain(source.spec()), gpu::hosts_of_domain(source.spec())],
+        }
+    }
+
     /// What a bound takes for granted, or leaves out.
     fn assumed(&self, gpus: u32, on_host: Option<u32>, by_open_switch: bool) -> Option<String> {
-        let whole = match &self.machine {
-            Machine::Hosts(host) => host.gpus,
-            Machine::Fabric(source, _) => crate::gpu::domain(source.spec()),
-        };
-        let of_domain = match &self.machine {
-            Machine::Hosts(_) => 1,
-            Machine::Fabric(source, _) => crate::gpu::hosts_of_domain(source.spec()),
-        };
+        let [whole, of_domain] = self.domain();
         let shared = on_host.filter(|&many| of_domain > 1 && many < gpus).map(|many| {
             let hosts = of_domain.min(whole / many.max(1)).max(1);
             format!("up to {hosts} hosts of {many} GPUs are taken to share a domain")
@@ -369,6 +389,22 @@ mod tests {
         assert_eq!(level(&on(file, 2, Some(1))), (25e3, of("NIC")));
         // Three GPUs: one host is full, the other one has half.
         assert_eq!(level(&on(file, 3, Some(2))), (25e3, of("NIC")));
+    }
+
+    /// Bounds are of equal hosts: with others a result has none, and the reason has the place. A rack is one domain.
+    #[test]
+    fn hosts_with_other_numbers_of_gpus_have_no_bound() {
+        let on = |fabric: &str, gpus: u32, [most, least]: [u32; 2]| {
+            let row = Record::new().with("benchmark", "allreduce").with("ranks", gpus).with("bus_bandwidth_MBps", 1.0);
+            let row = row.with(GPUS_PER_HOST, most).with(FEWEST, least).with(FEWEST_AT, "line 14");
+            Bus::open(fabric, &Told::default()).unwrap().add(row).unwrap()
+        };
+        let uneven = on("hgx-h100-rail", 12, [8, 4]);
+        assert_eq!((uneven.number("bound_bus_bandwidth_MBps"), uneven.number("efficiency")), (None, None));
+        assert_eq!(on("hgx-h100-rail", 8, [5, 3]).number("efficiency"), None);
+        let why = "none: hosts have 8 and 4 GPUs (line 14 names the first of 4); bounds are of equal hosts";
+        assert_eq!(uneven.text("bound_is"), Some(why));
+        assert_eq!(bound(&on("gb200-nvl72", 6, [4, 2]), "bound_ring_MBps"), 900e3);
     }
 
     /// Adapters are no GPUs, and NVLinks between some of them join no others.

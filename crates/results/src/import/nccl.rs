@@ -6,6 +6,7 @@ use super::{Program, is_json};
 use hotlink_bench::Record;
 use hotlink_study::Error;
 use hotlink_workloads::collective::size_is;
+use hotlink_workloads::measured::{FEWEST, FEWEST_AT, GPUS_PER_HOST};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -50,13 +51,33 @@ fn point(head: &Record, placement: &str, [us, algorithm, bus]: [f64; 3]) -> Reco
         .with("bus_bandwidth_MBps", bus * 1000.0)
 }
 
+/// Ranks of each host that a log names, and where it names the first of them; a rank without a host is of "".
+#[derive(Default)]
+struct Hosts(BTreeMap<String, (u64, String)>);
+
+impl Hosts {
+    fn add(&mut self, name: &str, at: impl FnOnce() -> String) {
+        self.0.entry(name.to_owned()).or_insert_with(|| (0, at())).0 += 1;
+    }
+
+    /// The record with GPUs of its hosts, where each of its ranks has one.
+    fn told(&self, record: Record) -> Record {
+        let (most, least) = (self.0.values().max_by_key(|host| host.0), self.0.values().min_by_key(|host| host.0));
+        let (Some((most, _)), Some((least, at))) = (most, least) else { return record };
+        match self.0.contains_key("") {
+            true => record,
+            false if most == least => record.with(GPUS_PER_HOST, *most),
+            false => record.with(GPUS_PER_HOST, *most).with(FEWEST, *least).with(FEWEST_AT, at.as_str()),
+        }
+    }
+}
+
 /// One test of a log: jobs append several to one file, each with its own ranks and its own choices of NCCL.
 #[derive(Default)]
 struct Test {
     head: Record,
     ranks: u64,
-    /// Ranks of each host that the head names; a rank without one is of "".
-    hosts: BTreeMap<String, u64>,
+    hosts: Hosts,
     heads: Vec<String>,
     ways: BTreeMap<u64, (&'static str, &'static str)>,
     records: Vec<Record>,
@@ -93,7 +114,7 @@ fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
             test.head.set("benchmark", benchmark(program.trim()));
         } else if let Some(rank) = comment.filter(|comment| comment.starts_with("Rank ")) {
             test.ranks += 1;
-            *test.hosts.entry(host_of(rank).unwrap_or_default().to_owned()).or_default() += 1;
+            test.hosts.add(host_of(rank).unwrap_or_default(), || format!("line {number}"));
         } else if let Some(comment) =
             comment.filter(|comment| comment.starts_with("size ") && comment.contains("busbw"))
         {
@@ -102,7 +123,7 @@ fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
             test.ways.insert(bytes, way);
         } else if is_row(line) && !test.heads.is_empty() {
             let head = if test.ranks > 0 { test.head.clone().with("ranks", test.ranks) } else { test.head.clone() };
-            let head = on_hosts(head, &test.hosts);
+            let head = test.hosts.told(head);
             test.records.extend(row(text, number, line, &test.heads, &head)?);
         }
     }
@@ -114,16 +135,6 @@ fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
 fn host_of(rank: &str) -> Option<&str> {
     let mut words = rank.split_whitespace().skip_while(|word| *word != "on").skip(1);
     words.next().filter(|_| words.next() == Some("device"))
-}
-
-/// The record with GPUs of its hosts, where each of its ranks has one.
-fn on_hosts(record: Record, hosts: &BTreeMap<String, u64>) -> Record {
-    let (Some(most), Some(least)) = (hosts.values().max(), hosts.values().min()) else { return record };
-    match hosts.contains_key("") {
-        true => record,
-        false if most == least => record.with("gpus_per_host", *most),
-        false => record.with("gpus_per_host", *most).with("gpus_per_host_least", *least),
-    }
 }
 
 /// The choice for a size in a line of NCCL's own log (`NCCL_DEBUG=INFO`, `NCCL_DEBUG_SUBSYS=TUNING`): `AllReduce:
@@ -262,11 +273,11 @@ fn json(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     }
     if let Some(devices) = document["config"]["devices"].as_array().or_else(|| document["devices"].as_array()) {
         head.set("ranks", devices.len());
-        let mut hosts = BTreeMap::new();
-        for device in devices {
-            *hosts.entry(device["hostname"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+        let mut hosts = Hosts::default();
+        for (at, device) in devices.iter().enumerate() {
+            hosts.add(device["hostname"].as_str().unwrap_or_default(), || format!("devices[{at}]"));
         }
-        head = on_hosts(head, &hosts);
+        head = hosts.told(head);
     }
     let mut records = Vec::new();
     for (index, result) in results.iter().enumerate() {
