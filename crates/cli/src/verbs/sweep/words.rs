@@ -13,9 +13,9 @@ use std::ffi::OsString;
 use std::sync::LazyLock;
 
 /// Verbs that make records of their inputs alone, or of this machine.
-const VERBS: [&str; 5] = ["analyze", "compare", "measure", "reproduce", "simulate"];
+const VERBS: [&str; 6] = ["analyze", "compare", "import", "measure", "reproduce", "simulate"];
 /// Options that belong to the sweep, or write files.
-const NOT_SWEPT: [&str; 7] = ["format", "json", "progress", "out", "write", "help", "version"];
+const NOT_SWEPT: [&str; 8] = ["format", "json", "progress", "out", "write", "force", "help", "version"];
 
 /// The command's own words.
 pub(super) struct Words;
