@@ -76,6 +76,19 @@ pub fn can_write(option: &str, path: &Path) -> Result<(), Error> {
     }
 }
 
+/// Refuses to take the place of a file that is there, unless that is asked for: for what people write by hand, too. An
+/// empty file is none yet.
+pub fn is_free(option: &str, path: &Path, is_forced: bool) -> Result<(), Error> {
+    let holds = |file: &Path| file.metadata().is_ok_and(|about| about.is_file() && about.len() > 0);
+    match Target::of(path) {
+        Target::File(file) if !is_forced && holds(&file) => {
+            let what = "is there already; --force replaces it, or give another path";
+            Err(Error::Input(format!("{option} {}: {what}", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a place that is one of the files which the answer is made from.
 pub fn is_no_input<P: AsRef<Path>>(
     option: &str,
@@ -237,6 +250,14 @@ mod tests {
         let told = is_no_input("--out", &link, [&fifo, &file]).unwrap_err().to_string();
         assert!(told.contains("link: is one of the files to read"), "{told}");
         is_no_input("--out", &folder.join("other"), [&file]).unwrap();
+        let empty = folder.join("empty");
+        fs::write(&empty, "").unwrap();
+        let told = is_free("--write", &link, false).unwrap_err().to_string();
+        assert!(told.contains("link: is there already; --force replaces it"), "{told}");
+        is_free("--write", &link, true).unwrap();
+        for free in [&empty, &fifo, &folder.join("none"), &null] {
+            is_free("--write", free, false).unwrap();
+        }
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -55,6 +55,30 @@ fn a_goal_schedule_runs_by_packets_and_by_loggp_and_in_every_form() {
     );
 }
 
+/// A file that is there stays, unless it may go; nothing is half-written either way.
+#[test]
+fn a_schedule_replaces_no_file_unasked() {
+    let folder = place("workloads-force");
+    let old = "num_ranks 2\nrank 0 {\n l1: send 8b to 1 tag 0\n}\nrank 1 {\n l1: recv 8b from 0 tag 0\n}\n";
+    std::fs::write(folder.join("mine.goal"), old).unwrap();
+    std::fs::write(folder.join("other.goal"), old.replace("8b", "16b")).unwrap();
+    let machine = "--loggp L=1us,o=0,g=0,G=0";
+    for line in [
+        "simulate schedule other.goal --write mine.goal".to_owned(),
+        format!("simulate goal --generate barrier:tree --ranks 4 {machine} --write mine.goal"),
+    ] {
+        let told = hotlink(&line, &folder);
+        let errors = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert_eq!(told.status.code(), Some(2), "{errors}");
+        assert!(errors.contains("--write mine.goal: is there already; --force replaces it"), "{errors}");
+        assert_eq!(std::fs::read_to_string(folder.join("mine.goal")).unwrap(), old);
+        assert!(hotlink(&format!("{line} --force"), &folder).status.success());
+        assert_ne!(std::fs::read_to_string(folder.join("mine.goal")).unwrap(), old);
+        std::fs::write(folder.join("mine.goal"), old).unwrap();
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "no file is left over");
+}
+
 /// The times of a fabric's GPUs are in the file that is written for it, and in no other.
 #[test]
 fn a_plan_that_is_written_for_gpus_takes_as_long_as_the_plan() {
@@ -64,7 +88,7 @@ fn a_plan_that_is_written_for_gpus_takes_as_long_as_the_plan() {
     let latency = |line: &str| records(line, &folder)[0]["latency_us"].as_f64().unwrap();
     let itself = latency(&format!("simulate schedule {plan} --size 1MiB {on}"));
     for (write, says) in [(on, false), ("", true)] {
-        let written = hotlink(&format!("simulate schedule {plan} --size 1MiB {write} --write w.json"), &folder);
+        let written = hotlink(&format!("simulate schedule {plan} --size 1MiB {write} --write w.json --force"), &folder);
         let told = String::from_utf8_lossy(&written.stderr).contains("reductions and copies take no time");
         assert!(written.status.success() && told == says, "{write}: {written:?}");
         let again = latency(&format!("simulate schedule w.json {on}"));

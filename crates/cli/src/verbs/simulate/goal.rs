@@ -6,7 +6,7 @@ use hotlink_bench::Step;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::LogGops;
 use hotlink_paper::Output;
-use hotlink_results::write_with;
+use hotlink_results::{can_write, is_free, write_with};
 use hotlink_study::Source;
 use hotlink_study::ask::Method;
 use hotlink_study::inputs::Vary;
@@ -61,6 +61,9 @@ pub(crate) struct Args {
     /// Also write the generated schedule (of one number of ranks) to this file.
     #[arg(long, value_name = "FILE", requires = "generate")]
     write: Option<PathBuf>,
+    /// Let --write replace a file that is there already.
+    #[arg(long, requires = "write")]
+    force: bool,
 }
 
 impl Args {
@@ -130,6 +133,10 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             None => "takes one number of ranks, such as --ranks 8".to_owned(),
         };
         return Err(input(format!("--write: {what}")));
+    }
+    if let Some(path) = &args.write {
+        is_free("--write", path, args.force)?;
+        can_write("--write", path)?;
     }
     let vary = match args.network.vary() {
         Vary::No => output.vary(false),

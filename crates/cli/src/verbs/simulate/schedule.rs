@@ -6,7 +6,7 @@ use crate::verbs::question::{RoutesArgs, VariantArgs};
 use crate::words::{Fabrics, word};
 use hotlink_fabric::units::Time;
 use hotlink_paper::{Output, columns};
-use hotlink_results::{can_write, is_no_input, write_with};
+use hotlink_results::{can_write, is_free, is_no_input, write_with};
 use hotlink_schedule::{Costs, Format, Options, Read};
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Ethernet, Paths, Rates};
@@ -45,6 +45,9 @@ pub(crate) struct Args {
     /// (--fabric) gives the GPUs' times of a trace or plan; without it GPUs take no time.
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
+    /// Let --write replace a file that is there already.
+    #[arg(long, requires = "write")]
+    force: bool,
 }
 
 /// Values that files of schedules lack.
@@ -220,6 +223,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
             return Err(Failure::Input("--write: give one --size: a file holds one schedule".to_owned()));
         }
         is_no_input("--write", path, [&args.path])?;
+        is_free("--write", path, args.force)?;
         can_write("--write", path)?;
         let on = match &args.fabric_names()[..] {
             [] => scheduled[0].clone(),
