@@ -17,7 +17,9 @@ pub use verbs::{Cells, calibrate, reproduce, run_cell, sweep};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use hotlink_paper::{Output, Plotter};
+use hotlink_study::Halted;
 use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 
 /// How fast a cluster's interconnect is, how fast it should be, what holds it back, and what it costs.
@@ -41,6 +43,9 @@ struct Cli {
     verb: verbs::Verb,
 }
 
+/// A shell's status of a command that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
 /// Why a command did not succeed. Exit status 1: a check did not hold; the results are printed all the same. Exit
 /// status 2: bad usage or input.
 pub use hotlink_study::Error as Failure;
@@ -58,7 +63,16 @@ pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) 
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    let (output, result) = run(&cli, &args, plotter);
+    if cli.verb.ends_early() {
+        hotlink_paper::heed_interrupts();
+    }
+    let mut output = Output::new(cli.output.asked(), &args).with_plotter(plotter);
+    let ended = catch_unwind(AssertUnwindSafe(|| on_threads_of_this_process(|| cli.verb.run(&mut output))));
+    let result = match ended {
+        Ok(result) => result,
+        Err(unwound) if unwound.is::<Halted>() => return interrupted(&cli.verb, output),
+        Err(panic) => resume_unwind(panic),
+    };
     let printed = if matches!(result, Err(Failure::Input(_))) { Ok(()) } else { output.finish() };
     match result.and(printed) {
         Ok(()) => 0,
@@ -67,6 +81,18 @@ pub fn main(args: impl IntoIterator<Item = OsString>, plotter: Option<Plotter>) 
             failure.status()
         }
     }
+}
+
+/// Ctrl-C ended the command: what was done is printed, and where it goes on is told.
+fn interrupted(verb: &verbs::Verb, mut output: Output) -> u8 {
+    output.interrupt();
+    let many = output.records().len();
+    let goes_on = verb.goes_on();
+    if let Err(failure) = output.finish() {
+        hotlink_paper::tell!("hotlink: {failure}");
+    }
+    hotlink_paper::tell!("hotlink: interrupted: {many} results were done; {goes_on}");
+    INTERRUPTED
 }
 
 /// Runs the command line `args` (the program's name first) and returns what `--json` would print. A failed check is

@@ -29,6 +29,11 @@ impl Halt {
         self.0.iter().for_each(|halt| halt.store(true, Ordering::Relaxed));
     }
 
+    /// What says so, for a handler of signals; none where nothing can.
+    pub fn flag(&self) -> Option<&AtomicBool> {
+        self.0.as_deref()
+    }
+
     /// Unwinds with [`Halted`] if the work shall end.
     pub fn look(&self) {
         if self.0.as_ref().is_some_and(|halt| halt.load(Ordering::Relaxed)) {

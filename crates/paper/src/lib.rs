@@ -19,6 +19,7 @@ macro_rules! tell {
 }
 
 mod face;
+mod finished;
 pub mod job;
 mod output;
 mod progress;
@@ -30,5 +31,5 @@ mod table;
 
 pub use face::Terminal;
 pub use output::{Format, Options, Output, Plotter, line, pretty};
-pub use progress::{Progress, Stopwatch, Ticking, When, heeding};
+pub use progress::{Progress, Stopwatch, Ticking, When, heed_interrupts, heeding};
 pub use table::Table;

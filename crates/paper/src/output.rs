@@ -2,7 +2,8 @@
 //! Only the records of `--format jsonl` are printed as they come: each line is whole by itself.
 
 use crate::face::Terminal;
-use crate::progress::{Progress, Ticking, When};
+use crate::finished;
+use crate::progress::{self, Progress, Ticking, When};
 use crate::rests;
 use crate::table::{Table, keys};
 use hotlink_bench::Record;
@@ -79,6 +80,8 @@ pub struct Output {
     plotter: Option<Plotter>,
     muted: bool,
     is_for_program: bool,
+    /// Whether results that are done are told of while others are under way.
+    tells: bool,
     stream: Stream,
     /// Why the records are not all.
     incomplete: Option<String>,
@@ -107,7 +110,10 @@ impl Output {
         }
         let environment = environment::describe();
         let stream = if format == Format::Jsonl { Stream::Live(0) } else { Stream::Held };
+        let is_seen = progress == When::Always || progress == When::Auto && std::io::stderr().is_terminal();
         Output {
+            // Records that come on the same terminal are seen themselves.
+            tells: is_seen && (format != Format::Jsonl || !std::io::stdout().is_terminal()),
             format,
             progress,
             anonymous,
@@ -137,6 +143,7 @@ impl Output {
             plotter: None,
             muted: true,
             is_for_program: true,
+            tells: false,
             stream: Stream::Held,
             incomplete: None,
             files: Numbered::default(),
@@ -181,7 +188,11 @@ impl Output {
     }
     /// Adds one result, and prints it where records are printed as they come.
     pub fn push(&mut self, record: Record) {
-        self.records.push(if self.anonymous { without_folders(self.files.in_record(record)) } else { record });
+        let record = if self.anonymous { without_folders(self.files.in_record(record)) } else { record };
+        if self.tells && !self.muted {
+            progress::tell_done(|| finished::line(&record));
+        }
+        self.records.push(record);
         if let (false, Stream::Live(printed)) = (self.muted, self.stream) {
             let lines: String = self.records[printed..].iter().map(|record| line(record) + "\n").collect();
             // Any other failure to write is reported at the end.
@@ -245,6 +256,14 @@ impl Output {
     /// The records are those before a failure.
     pub fn end_early(&mut self, why: &Error) {
         self.incomplete = Some(why.to_string());
+    }
+    /// The user ended the command: the records are those that were done. CSV, which cannot say that some are missing, has
+    /// them too, since the user knows.
+    pub fn interrupt(&mut self) {
+        (self.tables, self.text) = (None, None);
+        if self.format != Format::Csv {
+            self.end_early(&Error::Check("interrupted by Ctrl-C".to_owned()));
+        }
     }
     /// What a measurement shows and says meanwhile.
     pub fn face(&self) -> Terminal {

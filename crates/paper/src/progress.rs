@@ -8,9 +8,9 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::IsTerminal;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -40,13 +40,45 @@ words! {
 }
 
 thread_local! {
-    static HALT: RefCell<Halt> = RefCell::default();
+    static HALT: RefCell<Option<Halt>> = const { RefCell::new(None) };
+}
+
+/// The halt of tasks on all threads, once Ctrl-C is heeded.
+static INTERRUPT: OnceLock<Halt> = OnceLock::new();
+/// What Ctrl-C says.
+const INTERRUPTED: &str = "hotlink: ends at the next step and prints what is done; Ctrl-C again ends at once\n";
+
+/// From now on Ctrl-C ends tasks, those that begin from now on, at their next step or within a simulation: they unwind
+/// with [`Halted`](hotlink_study::Halted).
+pub fn heed_interrupts() {
+    if let Some(flag) = INTERRUPT.get_or_init(Halt::new).flag() {
+        hotlink_seats::sys::note_interrupt(flag, INTERRUPTED);
+    }
+}
+
+/// What ends tasks that begin on this thread.
+fn halt() -> Halt {
+    HALT.with_borrow(Clone::clone).or_else(|| INTERRUPT.get().cloned()).unwrap_or_default()
+}
+
+/// Results that are done, as lines for whoever waits for others. Tasks show them.
+static DONE: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// Tasks under way.
+static TASKS: AtomicI64 = AtomicI64::new(0);
+
+/// A result is done: the task under way shows it, if there is one that takes long and is not at its end.
+pub(crate) fn tell_done(line: impl FnOnce() -> String) {
+    if TASKS.load(Ordering::Relaxed) > 0
+        && let Ok(mut lines) = DONE.lock()
+    {
+        lines.push(line());
+    }
 }
 
 /// Runs `work`, whose tasks end once `halt` was triggered: they unwind at their next step, or within a simulation. They
 /// are those that begin on this thread.
 pub fn heeding<T>(halt: &Halt, work: impl FnOnce() -> T) -> T {
-    let before = HALT.replace(halt.clone());
+    let before = HALT.replace(Some(halt.clone()));
     let done = work();
     HALT.set(before);
     done
@@ -83,6 +115,7 @@ impl Progress {
             (_, true) => Style::Bar(bar(task, total)),
             (When::Always, false) => Style::Lines(AtomicU64::new(PATIENCE.as_secs())),
         };
+        TASKS.fetch_add(1, Ordering::Relaxed);
         Progress(Arc::new(Task {
             name: task.to_owned(),
             total,
@@ -91,7 +124,7 @@ impl Progress {
             gauges: Mutex::default(),
             course: Mutex::default(),
             style,
-            halt: HALT.with_borrow(Halt::clone),
+            halt: halt(),
         }))
     }
 
@@ -199,6 +232,20 @@ impl Task {
         format!("{}{doing}", progress(done, self.total, elapsed, rate))
     }
 
+    /// Shows what is done, above the bar, while there is more to do.
+    fn show_done(&self, elapsed: Duration) {
+        if elapsed <= PATIENCE || self.done.load(Ordering::Relaxed) >= self.total {
+            return;
+        }
+        let lines = DONE.lock().map(|mut lines| std::mem::take(&mut *lines)).unwrap_or_default();
+        let say = || lines.iter().for_each(|line| crate::tell!("hotlink: {line}"));
+        match &self.style {
+            _ if lines.is_empty() => {}
+            Style::Bar(bar) => bar.suspend(say),
+            Style::Silent | Style::Lines(_) => say(),
+        }
+    }
+
     fn show(&self) {
         if matches!(self.style, Style::Silent) {
             return;
@@ -206,6 +253,7 @@ impl Task {
         let elapsed = self.started.elapsed();
         // The time left rests on every look, also on those that no line shows.
         let told = self.told(elapsed);
+        self.show_done(elapsed);
         match &self.style {
             Style::Silent => {}
             Style::Bar(bar) => {
@@ -230,6 +278,12 @@ impl Task {
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        // At the end the results themselves are printed.
+        if TASKS.fetch_sub(1, Ordering::Relaxed) == 1
+            && let Ok(mut lines) = DONE.lock()
+        {
+            lines.clear();
+        }
         if let Style::Bar(bar) = &self.0.style {
             bar.finish_and_clear();
         }

@@ -259,7 +259,7 @@ fn escape(cell: &str) -> String {
     cell.replace('|', "\\|").replace('\n', "<br>")
 }
 
-fn cell(value: Option<&Value>) -> String {
+pub(crate) fn cell(value: Option<&Value>) -> String {
     match value {
         None => String::new(),
         Some(Value::Null) => "-".to_owned(),

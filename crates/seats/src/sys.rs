@@ -4,7 +4,8 @@
 use crate::turns::Sleeps;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::sync::atomic::AtomicU32;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Memory shared by this process, those it forks and those it hands the file to: a memory file, mapped. The system
@@ -325,6 +326,34 @@ pub fn try_wait(child: Child) -> Option<Ending> {
 pub fn kill(child: Child) {
     // SAFETY: the process is a child not yet reaped, so the number is still its own.
     unsafe { libc::kill(child.0, libc::SIGKILL) };
+}
+
+/// What the first Ctrl-C sets, and what is said then.
+static INTERRUPTED: OnceLock<(&AtomicBool, &str)> = OnceLock::new();
+
+extern "C" fn interrupted(signal: libc::c_int) {
+    // The second one ends the process.
+    // SAFETY: a system call that a handler may make.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+    if let Some((flag, said)) = INTERRUPTED.get() {
+        flag.store(true, Ordering::Relaxed);
+        // SAFETY: as above; the text lives for ever.
+        unsafe { libc::write(libc::STDERR_FILENO, said.as_ptr().cast(), said.len()) };
+    }
+}
+
+/// From now on the first Ctrl-C (SIGINT) sets `flag` and says `said` on the standard error output. The second one ends
+/// the process, as usual. Where the signal is ignored, as in the background of some shells, it stays so.
+pub fn note_interrupt(flag: &'static AtomicBool, said: &'static str) {
+    if INTERRUPTED.set((flag, said)).is_ok() {
+        // SAFETY: the handler stores a value and makes system calls that handlers may make.
+        unsafe {
+            let handler = interrupted as *const () as libc::sighandler_t;
+            if libc::signal(libc::SIGINT, handler) == libc::SIG_IGN {
+                libc::signal(libc::SIGINT, libc::SIG_IGN);
+            }
+        }
+    }
 }
 
 /// Waits until one of `fds` can be read or has ended, or the time is up. Returns which can.

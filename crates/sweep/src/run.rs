@@ -5,11 +5,11 @@ use crate::gather::{Outcome, of_cell};
 use crate::plan::{Cell, expand, is_measured};
 use crate::store::{Keys, Store};
 use hotlink_bench::Record;
-use hotlink_study::{Error, Watch};
+use hotlink_study::{Error, Halted, Watch};
 use rayon::prelude::*;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
@@ -153,8 +153,10 @@ impl Line<'_> {
 /// What the command said, where it gave no result.
 pub fn document(arguments: &[String], timed: bool, commands: &dyn Commands) -> Result<Value, Error> {
     let ran = catch_unwind(AssertUnwindSafe(|| commands.run(arguments)));
-    let panicked = |_| Error::Check("panicked: this is a mistake of the program".to_owned());
-    let mut document = ran.map_err(panicked)??;
+    let mut document = ran.unwrap_or_else(|unwound| match unwound.is::<Halted>() {
+        true => resume_unwind(unwound),
+        false => Err(Error::Check("panicked: this is a mistake of the program".to_owned())),
+    })?;
     document["cell"] = Keys::new().of(arguments, commands).into();
     if !timed && !is_measured(arguments) {
         for record in document["records"].as_array_mut().into_iter().flatten() {

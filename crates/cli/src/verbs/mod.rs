@@ -137,6 +137,20 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
+    /// Whether Ctrl-C lets it print what is done: verbs that compute, result by result.
+    pub(crate) fn ends_early(&self) -> bool {
+        use Verb::{Analyze, Compare, Design, Simulate, Sweep};
+        matches!(self, Analyze(_) | Compare(_) | Design(_) | Simulate(_) | Sweep(_))
+    }
+    /// How the rest is done later.
+    pub(crate) fn goes_on(&self) -> String {
+        match self {
+            Verb::Sweep(args) => args.goes_on(),
+            _ => {
+                "a plan (`hotlink sweep PLAN.toml --out DIR`) keeps what is finished, and goes on from there".to_owned()
+            }
+        }
+    }
     pub(crate) fn run(&self, output: &mut Output) -> Result<(), Failure> {
         output.suits(self.may_have_osu_form())?;
         match self {

@@ -18,7 +18,7 @@ A plan is a TOML file of studies:
 
   [[study]]
   name = \"all-to-all\"                    # optional; goes into the records
-  verb = \"simulate alltoall\"             # analyze, compare, measure BENCH, reproduce, simulate BENCH
+  verb = \"simulate alltoall\"             # analyze, compare, import PROGRAM, measure BENCH, reproduce, simulate BENCH
   fabric = [\"sci-ring\", \"sci-torus2d\"]   # a list: one cell for each value, crossed with the other lists
   nodes = { each = \"4..64..x2\" }         # a range: one cell for each value
   size = \"8,64KiB\"                       # a text, as on the command line: one cell
@@ -44,6 +44,16 @@ pub(crate) struct Args {
     /// Run nothing: print finished cells. Unfinished ones are named, and the exit status is then 1.
     #[arg(long, requires = "out")]
     finished: bool,
+}
+
+impl Args {
+    /// How an interrupted sweep goes on.
+    pub(super) fn goes_on(&self) -> String {
+        match &self.out {
+            Some(folder) => format!("the same command goes on from the cells in {}", folder.display()),
+            None => "with --out, finished cells are kept, and the same command goes on from them".to_owned(),
+        }
+    }
 }
 
 /// The action on a plan's cells.

@@ -15,6 +15,7 @@ mod golden;
 mod honest;
 mod import;
 mod inputs;
+mod interrupt;
 mod measure;
 mod meeting;
 mod mpi;

@@ -260,6 +260,41 @@ fn a_plan_has_the_options_of_the_command() {
     );
 }
 
+/// A log is a cell like any other: the same records as the command's, kept, and read anew once it has changed.
+#[test]
+fn a_plan_imports_logs_by_the_command_s_own_door() {
+    let place = Place::new("imports");
+    let log = include_str!("../../../results/src/import/samples/nccl.txt");
+    place.write("a.log", log);
+    place.write("b.log", log);
+    place.write(
+        "p.toml",
+        "[[study]]\nname = \"measured\"\nverb = \"import nccl-tests\"\nfiles = [[\"a.log\", \"b.log\"], [\"a.log\"]]\n\
+         fabric = \"hgx-h100-rail\"\n",
+    );
+    let records = |line: &str| -> Vec<Value> {
+        place.out(line).lines().map(|line| serde_json::from_str(line).expect("a record")).collect()
+    };
+    let swept = records("sweep p.toml --out cells --format jsonl");
+    let mut direct = records("import nccl-tests a.log b.log --fabric hgx-h100-rail --format jsonl");
+    direct.extend(records("import nccl-tests a.log --fabric hgx-h100-rail --format jsonl"));
+    assert!(!direct.is_empty() && direct[0]["bound_bus_bandwidth_MBps"].is_number(), "{direct:?}");
+    assert_eq!(swept.len(), direct.len());
+    for (swept, direct) in swept.iter().zip(&direct) {
+        for (key, value) in direct.as_object().unwrap() {
+            assert_eq!(&swept[key], value, "{key}");
+        }
+    }
+    let finished = |line: &str| String::from_utf8_lossy(&place.run(line).stderr).into_owned();
+    assert!(finished("sweep p.toml --out cells").contains("2 of 2 cells are finished already"));
+    place.write("b.log", &log.replace("node0", "node1"));
+    assert!(finished("sweep p.toml --out cells").contains("1 of 2 cells are finished already"));
+    // The program's own mistakes have the plan's place.
+    place.write("p.toml", "[[study]]\nverb = \"import nccl\"\nfiles = \"a.log\"\n");
+    let told = finished("sweep p.toml");
+    assert!(told.contains("p.toml:2:8: study[0].verb: `nccl` is unknown; did you mean"), "{told}");
+}
+
 #[test]
 fn mistakes_are_named_with_file_line_and_key() {
     let place = Place::new("mistakes");
@@ -271,7 +306,7 @@ fn mistakes_are_named_with_file_line_and_key() {
             "[[study]]\nverb = \"simulate pingpnog\"\n",
             "p.toml:2:8: study[0].verb: `pingpnog` is unknown; did you mean `pingpong`",
         ),
-        ("[[study]]\nverb = \"calibrate\"\n", "(allowed: analyze, compare, measure, reproduce, simulate)"),
+        ("[[study]]\nverb = \"calibrate\"\n", "(allowed: analyze, compare, import, measure, reproduce, simulate)"),
         ("[[study]]\nverb = \"simulate\"\n", "does not say which benchmark"),
         ("[[study]]\nname = \"x\"\n", "study[0].verb: is missing"),
         (
