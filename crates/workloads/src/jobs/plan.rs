@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 /// A plan: jobs that share a fabric, and what fails meanwhile.
 #[derive(Clone, Debug)]
@@ -38,6 +39,8 @@ pub struct Plan {
     pub faults: Option<String>,
     /// What controls flows, and what is other in switches.
     switches: Switches,
+    /// Where that stands, if the plan says anything of it.
+    network: Option<Range<usize>>,
     /// The jobs.
     pub jobs: Vec<Job>,
 }
@@ -138,6 +141,7 @@ struct NetworkEntry {
     pfc_pause: Option<Spanned<String>>,
     pfc_resume: Option<Spanned<String>>,
     lanes: Option<Spanned<u32>>,
+    reorder: Option<Spanned<String>>,
     ecn_low: Option<Spanned<String>>,
     ecn_high: Option<Spanned<String>>,
 }
@@ -148,8 +152,7 @@ struct File {
     #[serde(rename = "title")]
     _title: Option<String>,
     nodes: Option<Spanned<u32>>,
-    #[serde(default)]
-    network: NetworkEntry,
+    network: Option<Spanned<NetworkEntry>>,
     faults: Option<String>,
     fault: Option<toml::Value>,
     #[serde(default)]
@@ -163,7 +166,7 @@ struct Entry {
     schedule: Option<Spanned<String>>,
     collective: Option<Spanned<String>>,
     traffic: Option<Spanned<String>>,
-    model: Option<Spanned<toml::Table>>,
+    model: Option<Spanned<Model>>,
     program: Option<Spanned<Vec<String>>>,
     compute_time: Option<Spanned<String>>,
     algorithm: Option<Spanned<String>>,
@@ -217,7 +220,7 @@ impl Plan {
     /// # Errors
     /// Its mistakes; of a text that is no plan the first.
     pub fn parse(file: &str, text: &str) -> Result<Plan, Vec<Mistake>> {
-        let mut reader = Reader { file, lines: Lines::new(text), mistakes: Vec::new() };
+        let mut reader = Reader { file, text, lines: Lines::new(text), mistakes: Vec::new() };
         let found: File = match toml::from_str(text) {
             Ok(found) => found,
             Err(error) => {
@@ -229,7 +232,8 @@ impl Plan {
         if found.job.is_empty() {
             reader.wrong(0..0, "job", "there is none", "[[job]] with a name and what it does");
         }
-        let switches = reader.switches(&found.network);
+        let network = found.network.as_ref().map(Spanned::span);
+        let switches = reader.switches(&found.network.map(Spanned::into_inner).unwrap_or_default());
         let jobs: Vec<Option<Job>> = found.job.into_iter().enumerate().map(|(at, job)| reader.job(at, job)).collect();
         reader.names(&jobs);
         match reader.mistakes.is_empty() {
@@ -240,6 +244,7 @@ impl Plan {
                 has_own_faults: found.fault.is_some(),
                 faults: found.faults.map(|faults| beside(file, &faults)),
                 switches,
+                network,
                 jobs: jobs.into_iter().flatten().collect(),
             }),
             false => Err(reader.mistakes),
@@ -266,11 +271,12 @@ impl Plan {
             pause: control.pause.or(own.pause),
             resume: control.resume.or(own.resume),
             lanes: control.lanes.or(own.lanes),
+            reorder: control.reorder.or(own.reorder),
             ecn_low: control.ecn_low.or(own.ecn_low),
             ecn_high: control.ecn_high.or(own.ecn_high),
         };
         let each = Control::each(named.as_slice(), ethernet, of);
-        let each = each.map_err(|what| Error::Input(format!("{}: network: {what}", self.file)))?;
+        let each = each.map_err(|what| self.of_network(what))?;
         Ok(Network { control: each[0], ethernet, ..asked.clone() })
     }
 
@@ -285,7 +291,7 @@ impl Plan {
         network: &Network,
         (spec, fabric): (&FabricSpec, &Fabric),
     ) -> Result<Settings, Error> {
-        let mut settings = network.settings(spec, fabric).map_err(Error::Input)?;
+        let mut settings = network.settings(spec, fabric).map_err(|what| self.of_network(what))?;
         if self.has_own_faults {
             settings.faults.extend(faults::within(&self.file, &self.text, fabric).map_err(Error::Input)?);
         }
@@ -309,15 +315,25 @@ impl Plan {
         faults::told(lost, packets, all, &files, &[(&self.file, &self.text)])
     }
 
+    /// What is wrong with the network, at the plan's table where there is one: it may have said so.
+    fn of_network(&self, what: String) -> Error {
+        match &self.network {
+            Some(span) => Error::Input(self.mistake(span, "network".to_owned(), what).to_string()),
+            None => Error::Input(what),
+        }
+    }
+
+    fn mistake(&self, span: &Range<usize>, key: String, what: String) -> Mistake {
+        let (line, column) = Lines::new(&self.text).place(span);
+        let (file, allowed) = (self.file.clone(), String::new());
+        Mistake { file, line, column, key, what, allowed, kind: MistakeKind::Other }
+    }
+
     /// What is wrong with a job, at one of its keys if that is given, else where it begins.
     pub fn wrong(&self, job: &Job, key: &'static str, what: impl Into<String>) -> Error {
         let span = job.spans.get(key).or(job.spans.get("")).cloned().unwrap_or(0..0);
-        let (line, column) = Lines::new(&self.text).place(&span);
         let key = format!("job {:?}{}{key}", job.name, if key.is_empty() { "" } else { ": " });
-        let (file, allowed) = (self.file.clone(), String::new());
-        Error::Input(
-            Mistake { file, line, column, key, what: what.into(), allowed, kind: MistakeKind::Other }.to_string(),
-        )
+        Error::Input(self.mistake(&span, key, what.into()).to_string())
     }
 }
 
@@ -331,6 +347,7 @@ fn beside(file: &str, path: &str) -> String {
 
 struct Reader<'a> {
     file: &'a str,
+    text: &'a str,
     lines: Lines<'a>,
     mistakes: Vec<Mistake>,
 }
@@ -382,6 +399,7 @@ impl Reader<'_> {
             buffer: bytes(&entry.buffer, "buffer"),
             pause: bytes(&entry.pfc_pause, "pfc_pause"),
             resume: bytes(&entry.pfc_resume, "pfc_resume"),
+            reorder: bytes(&entry.reorder, "reorder"),
             ecn_low: bytes(&entry.ecn_low, "ecn_low"),
             ecn_high: bytes(&entry.ecn_high, "ecn_high"),
             lanes: self.within(entry.lanes.as_ref(), "network.lanes", 1..=8),
@@ -601,19 +619,24 @@ impl Reader<'_> {
     }
 
     /// The model of a job, each mistake of it at its key.
-    fn model(&mut self, table: &Spanned<toml::Table>, key: &dyn Fn(&str) -> String) -> Option<Model> {
-        let found = table.get_ref().clone().try_into::<Model>();
-        let found = found.map_err(|error| {
-            let what = error.message().trim_end().replace('\n', ", ");
-            self.wrong(table.span(), &key("model"), what, "docs/jobs.md has the keys");
-        });
-        let model = found.ok()?;
-        let mistakes = model.mistakes();
+    fn model(&mut self, table: &Spanned<Model>, key: &dyn Fn(&str) -> String) -> Option<Model> {
+        let mistakes = table.get_ref().mistakes();
         for (at, what, allowed) in &mistakes {
-            self.wrong(table.span(), &key(&format!("model.{at}")), what.as_str(), *allowed);
+            // A key with its usual value does not stand there.
+            let span = model_key(self.text, &table.span(), at).unwrap_or(table.span());
+            self.wrong(span, &key(&format!("model.{at}")), what.as_str(), *allowed);
         }
-        mistakes.is_empty().then_some(model)
+        mistakes.is_empty().then(|| table.get_ref().clone())
     }
+}
+
+/// Where the value of a key of the model at `place` stands.
+fn model_key(text: &str, place: &Range<usize>, key: &str) -> Option<Range<usize>> {
+    let (document, _) = DeTable::parse_recoverable(text);
+    let DeValue::Array(jobs) = document.get_ref().get("job")?.get_ref() else { return None };
+    let models = jobs.iter().filter_map(|job| job.get_ref().as_table()?.get("model"));
+    let model = models.into_iter().find(|model| model.span() == *place)?;
+    model.get_ref().as_table()?.get(key).map(Spanned::span)
 }
 
 impl Job {

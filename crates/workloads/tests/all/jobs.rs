@@ -1,8 +1,9 @@
 //! Several jobs at once: against times computed by hand, against the same job by itself, and mistakes in plans.
 
 use hotlink_bench::Record;
+use hotlink_fabric::units::Time;
 use hotlink_schedule::collective::{Algorithm, Which};
-use hotlink_schedule::{Recorder, Schedule};
+use hotlink_schedule::{Options, Recorder, Schedule};
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::Transport;
 use hotlink_study::transports::Control;
@@ -141,8 +142,11 @@ fn a_plan_sets_transports_buffers_thresholds_and_lanes() {
         ("transport = \"tcp\"", "plan.toml:3:13: network.transport: "),
         ("buffer = \"much\"", "plan.toml:3:10: network.buffer: "),
         ("lane = 4", "plan.toml:3:1"),
-        ("ethernet = \"drop\"\npfc_pause = \"1KiB\"", "plan.toml: network: --pfc-pause, --pfc-resume: ports that drop"),
-        ("pfc_pause = \"1MiB\"", "--pfc-pause 1048576: must be 1 B to 262144 B, the port's buffer"),
+        ("ethernet = \"drop\"\npfc_pause = \"1KiB\"", "plan.toml:2:1: network: --pfc-pause, --pfc-resume: ports that"),
+        (
+            "pfc_pause = \"1MiB\"",
+            "plan.toml:2:1: network: --pfc-pause 1048576: must be 1 B to 262144 B, the port's buffer",
+        ),
     ] {
         let text = format!("nodes = 8\n[network]\n{wrong}\n{job}");
         let said = answers(&JOBS, &text, "eth-400g-leaf-spine").expect_err(wrong);
@@ -809,12 +813,14 @@ fn gradients_that_are_reduced_early_are_hidden() {
 #[test]
 fn what_a_model_gets_wrong_is_told_before_anything_runs() {
     for (text, fabric, due) in [
-        (training("batch = 4\npipeline = 3"), "hgx-h100-rail", "job[0].model.layers: 8 for 3 stages"),
-        (training("batch = 4"), "hgx-h100-rail", "job[0].model.data: 1 GPUs in all"),
-        (training("batch = 4\ntensors = 2"), "hgx-h100-rail", "unknown field `tensors`"),
+        // The place is the key's; a key that is left out has that of the table.
+        (training("batch = 4\npipeline = 3"), "hgx-h100-rail", "plan.toml:5:10: job[0].model.layers: 8 for 3 stages"),
+        (training("batch = 4"), "hgx-h100-rail", "plan.toml:4:1: job[0].model.data: 1 GPUs in all"),
+        (training("batch = 4\ntensors = 2"), "hgx-h100-rail", "plan.toml:10:1: unknown field `tensors`"),
+        (training("batch = \"four\""), "hgx-h100-rail", "plan.toml:9:9: invalid type: string"),
         (training("batch = 4\ntensor = 2"), "ib-ndr-fat-tree2", "does not describe GPUs"),
         (
-            training("batch = 4\ndata = 2\n[[job]]\nname = \"x\"\nranks = 3\nmodel = {}"),
+            training("batch = 4\ndata = 2").replace("[job.model]", "ranks = 3\n[job.model]"),
             "hgx-h100-rail",
             "says so itself",
         ),
@@ -833,4 +839,21 @@ fn traffic_may_have_messages_of_many_sizes() {
     assert_eq!((record.text("sizes"), number(record, "size_B")), (Some("uniform:1KiB..3KiB"), 2048.0));
     let mean = number(record, "bytes") / number(record, "messages");
     assert!((1900.0..2200.0).contains(&mean) && mean != 2048.0, "{mean}");
+}
+
+/// What limits a plan's run is one of its thread blocks, alone and as a job.
+#[test]
+fn the_busiest_thread_block_has_its_name() {
+    let plan = concat!(env!("CARGO_MANIFEST_DIR"), "/../schedule/tests/data/ring.xml");
+    // Processors are far slower than the network.
+    let network = Network { overhead: Time::from_us(1000.0), ..NETWORK };
+    let options = Options { bytes: Some(64 << 10), ..Options::default() };
+    let asked = Scheduled { options, network: network.clone(), ..Scheduled::of(plan) };
+    let alone = asked.run("ib-qdr", "schedule", &Unwatched).unwrap().remove(0);
+    let text = format!("nodes = 2\n[[job]]\nname = \"a\"\nschedule = \"{plan}\"\nsize = \"64KiB\"\n");
+    let job = answers(&Jobs { network, ..JOBS }, &text, "ib-qdr").unwrap().remove(0);
+    for (record, key) in [(&alone, "limiter"), (&job, "alone_limiter")] {
+        let name = record.text(key).unwrap_or_default();
+        assert!(name.starts_with("thread block 0 of rank "), "{record:?}");
+    }
 }
