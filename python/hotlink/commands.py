@@ -54,6 +54,7 @@ class Switches(TypedDict, total=False):
     pfc_pause: Size  # bytes in it from which on the port pauses its link
     pfc_resume: Size  # bytes down to which a paused link stays so
     lanes: int  # virtual lanes of a link
+    reorder: Size  # bytes of packets that came early which a node can hold
     ecn_low: Size  # queue from which on switches mark packets
     ecn_high: Size  # queue from which on they mark every packet
 

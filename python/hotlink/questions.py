@@ -18,7 +18,7 @@ Size = int | str
 Capacities = Literal["measured", "theoretical"]
 Paths = Literal["packet", "flow", "destination", "adaptive"]
 Ways = Paths | Literal["minimal", "valiant", "ugal", "ugal-g"]
-Transport = Literal["none", "ecn", "dcqcn", "dctcp", "swift", "nscc", "hpcc"]
+Transport = Literal["none", "ecn", "dcqcn", "dctcp", "swift", "nscc", "hpcc", "credits"]
 Method = Literal["formula", "load", "loggp", "packet", "both", "all"]
 Fault = Literal["busy", "late", "scarce"]
 
@@ -212,6 +212,7 @@ def simulate(
     pfc_pause: Size | None = None,
     pfc_resume: Size | None = None,
     lanes: int | None = None,
+    reorder: Size | None = None,
     ecn_low: Size | None = None,
     ecn_high: Size | None = None,
     links: bool = False,
@@ -248,6 +249,8 @@ def simulate(
     pair of nodes or each message has a state of its own. ``buffer`` sets the input buffer of switch ports.
     ``pfc_pause`` and ``pfc_resume`` are the bytes in it at which a port pauses its link and lets it go on. ``ecn_low``
     and ``ecn_high`` are the queues between which switches mark packets. ``lanes`` are the virtual lanes of a link.
+
+    ``reorder`` is how many bytes of packets that came early a node can hold; what exceeds it is sent again.
 
     The simulator alone answers, unless ``method`` names other engines: ``"all"`` asks every one that can, and
     ``differs`` in records says how they differ and why. ``sensitivity`` adds the interval that uncertain inputs leave.
@@ -291,6 +294,7 @@ def simulate(
         "pfc_pause": pfc_pause,
         "pfc_resume": pfc_resume,
         "lanes": lanes,
+        "reorder": reorder,
         "ecn_low": ecn_low,
         "ecn_high": ecn_high,
         "links": links,

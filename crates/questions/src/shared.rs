@@ -7,7 +7,7 @@ use hotlink_study::simulate::goal::Scheduled;
 use hotlink_study::simulate::request::{Benchmark, Part};
 
 /// Settings of flow control and switches, and of how packets cross the network.
-const NETWORK: [&str; 13] = [
+const NETWORK: [&str; 14] = [
     "capacities",
     "packet_size",
     "paths",
@@ -18,6 +18,7 @@ const NETWORK: [&str; 13] = [
     "pfc_pause",
     "pfc_resume",
     "lanes",
+    "reorder",
     "ecn_low",
     "ecn_high",
     "faults",
@@ -32,8 +33,8 @@ impl Simulation {
         }
         let all = differ!(
             fabric nodes size memory align cache zero_copy via warmup background samples raw stack capacities packet_size
-            streams paths technology ethernet transport connections buffer pfc_pause pfc_resume lanes ecn_low ecn_high links
-            seed without faults sensitivity trace count inject inject_seed
+            streams paths technology ethernet transport connections buffer pfc_pause pfc_resume lanes reorder ecn_low ecn_high
+            links seed without faults sensitivity trace count inject inject_seed
         );
         all.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect()
     }

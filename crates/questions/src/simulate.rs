@@ -50,6 +50,7 @@ pub struct Simulation {
     pub(crate) pfc_pause: Option<Size>,
     pub(crate) pfc_resume: Option<Size>,
     pub(crate) lanes: Option<u32>,
+    pub(crate) reorder: Option<Size>,
     pub(crate) ecn_low: Option<Size>,
     pub(crate) ecn_high: Option<Size>,
     pub(crate) links: bool,
@@ -158,6 +159,7 @@ impl Default for Simulation {
             pfc_pause: None,
             pfc_resume: None,
             lanes: None,
+            reorder: None,
             ecn_low: None,
             ecn_high: None,
             links: false,
@@ -287,6 +289,7 @@ impl Simulation {
                 pfc_pause: self.pfc_pause.clone(),
                 pfc_resume: self.pfc_resume.clone(),
                 lanes: self.lanes,
+                reorder: self.reorder.clone(),
                 ecn_low: self.ecn_low.clone(),
                 ecn_high: self.ecn_high.clone(),
                 ..Switches::default()
@@ -449,6 +452,7 @@ pub struct Switches {
     pfc_pause: Option<Size>,
     pfc_resume: Option<Size>,
     lanes: Option<u32>,
+    reorder: Option<Size>,
     ecn_low: Option<Size>,
     ecn_high: Option<Size>,
 }
@@ -466,6 +470,7 @@ impl Switches {
             pause: bytes_of("pfc_pause", &self.pfc_pause)?,
             resume: bytes_of("pfc_resume", &self.pfc_resume)?,
             lanes: self.lanes,
+            reorder: bytes_of("reorder", &self.reorder)?,
             ecn_low: bytes_of("ecn_low", &self.ecn_low)?,
             ecn_high: bytes_of("ecn_high", &self.ecn_high)?,
             ..Control::usual()

@@ -56,7 +56,7 @@ pub const TOLD: [&str; 28] = [
     "ended_by",
 ];
 /// Whole numbers that are results.
-const COUNTED: [&str; 48] = [
+const COUNTED: [&str; 50] = [
     "n",
     "blocks",
     "inner",
@@ -69,6 +69,8 @@ const COUNTED: [&str; 48] = [
     "packet_hops",
     "packets",
     "overtakings",
+    "reorder_max_B",
+    "reorder_drops",
     "retries",
     "drops",
     "marks",

@@ -10,6 +10,9 @@ use hotlink_fabric::routing::Paths;
 use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_transport::Config;
 
+/// Largest packet: 256 MiB, so that buffer accounts fit 32 bits.
+const MOST_PACKET_BYTES: u32 = 1 << 28;
+
 /// What an Ethernet port does when its buffer fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
@@ -69,6 +72,9 @@ pub struct Settings {
     pub detours: Option<Detours>,
     /// Ethernet's reaction to a full buffer.
     pub congestion: Congestion,
+    /// Bytes of packets that came before their turn which a node can hold, on Ethernet; `None`: any. What exceeds that is
+    /// sent again.
+    pub reorder_bytes: Option<u64>,
     /// What decides when packets leave their senders; `None`: room alone.
     pub transport: Option<Config>,
     /// Time after which a dropped or lost packet is sent again, in picoseconds; `None`: the fabric's `retransmit_time`.
@@ -80,6 +86,25 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Largest payload of a packet in bytes, within the fabric's limit.
+    pub(crate) fn payload_max(&self, spec: &FabricSpec) -> u32 {
+        let most = |limit: u64| limit.clamp(1, MOST_PACKET_BYTES.into()) as u32;
+        let limit = spec.packet().payload_max_bytes.as_ref().map_or(MOST_PACKET_BYTES, |limit| most(limit.value));
+        self.packet_bytes.map_or(limit, |bytes| bytes.clamp(1, limit))
+    }
+
+    /// Bytes of a full packet on the wire, past as many switches as any path has.
+    fn packet_wire(&self, spec: &FabricSpec) -> u32 {
+        let overhead = spec.packet.overhead_bytes.value + spec.packet.overhead_per_hop_bytes.value * 64.0;
+        self.payload_max(spec) + overhead.ceil() as u32
+    }
+
+    /// Bytes that a buffer has at least. Any packet must fit whole, and two of them for a steady stream; but a worm needs
+    /// no room for itself.
+    pub fn least_buffer(&self, spec: &FabricSpec) -> u32 {
+        if spec.flow_control.is_wormhole() { 0 } else { 2 * self.packet_wire(spec) }
+    }
+
     /// Defaults for a fabric: as in every answer, measured rates where such are known.
     pub fn of(spec: &FabricSpec) -> Settings {
         let inputs = Inputs::new(spec);
@@ -106,6 +131,7 @@ impl Settings {
             paths: spec.paths,
             detours: None,
             congestion: Congestion::Pause,
+            reorder_bytes: None,
             transport: None,
             retransmit_ps: None,
             faults: Vec::new(),

@@ -193,6 +193,8 @@ crate::words! {
         Nscc = "nscc",
         /// HPCC: windows by the queues and rates that switches report.
         Hpcc = "hpcc",
+        /// Credits of the receiver (EQDS, RCCC): a packet for each, at its link's rate.
+        Credits = "credits",
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Control {
     pub resume: Option<u64>,
     /// Virtual lanes of a link; by default the machine's.
     pub lanes: Option<u32>,
+    /// Bytes of packets that came early which a node can hold; by default any.
+    pub reorder: Option<u64>,
     /// Queue from which on switches mark packets, in bytes; by default the transport's.
     pub ecn_low: Option<u64>,
     /// Queue from which on they mark every packet.
@@ -76,6 +78,7 @@ impl Control {
             pause: None,
             resume: None,
             lanes: None,
+            reorder: None,
             ecn_low: None,
             ecn_high: None,
         }
@@ -101,7 +104,7 @@ impl Control {
             );
         }
         if of.connections.is_some() && !transports.iter().any(is_real) {
-            return Err("--connections: goes with --transport dcqcn, dctcp, swift, nscc or hpcc".to_owned());
+            return Err("--connections: goes with --transport dcqcn, dctcp, swift, nscc, hpcc or credits".to_owned());
         }
         if (of.pause.is_some() || of.resume.is_some()) && ethernet == Ethernet::Drop {
             return Err("--pfc-pause, --pfc-resume: ports that drop packets do not pause (--ethernet drop)".to_owned());
@@ -180,11 +183,20 @@ impl Control {
         if settings.paths != fabric.spec.paths && matches!(fabric.routing, Routing::Tables(_)) {
             return Err("--paths: forwarding tables say which way packets take".to_owned());
         }
+        let least = settings.least_buffer(spec);
+        if let Some(bytes) = self.buffer.filter(|&bytes| bytes < u64::from(least)) {
+            let what = format!("must hold two packets of {} B on the wire, for a steady stream", least / 2);
+            return Err(format!("--buffer {bytes}: {what}: {least} B to 1 GiB on {}; see --packet-size", spec.name));
+        }
         let switch_buffer_bytes = self.buffer.map_or(settings.switch_buffer_bytes, |bytes| bytes as u32);
         let transport = self.config(spec, fabric).map_err(|what| format!("--transport {}: {what}", self.transport))?;
         let [pause_share, resume_share] = self.pauses(spec, u64::from(switch_buffer_bytes))?;
         let lanes = self.lanes.or(settings.lanes);
-        Ok(Settings { switch_buffer_bytes, transport, pause_share, resume_share, lanes, ..settings })
+        if self.reorder.is_some() && spec.flow_control.dropping.is_none() {
+            return Err(format!("--reorder: {} is no Ethernet, whose adapters repeat packets", spec.name));
+        }
+        let reorder_bytes = self.reorder;
+        Ok(Settings { reorder_bytes, switch_buffer_bytes, transport, pause_share, resume_share, lanes, ..settings })
     }
 
     /// The shares of a buffer of `buffer` bytes from which on it pauses its link, and at which it goes on.
@@ -271,6 +283,7 @@ impl Control {
             asked.iter().for_each(|&bytes| record.set(key, bytes));
         }
         self.lanes.iter().for_each(|&lanes| record.set("virtual_lanes", lanes));
+        self.reorder.iter().for_each(|&bytes| record.set("reorder_B", bytes));
         if let Some(ecn) = settings.transport.and_then(|transport| transport.ecn) {
             for (threshold, bytes, time) in
                 [(ecn.low, "ecn_low_B", "ecn_low_us"), (ecn.high, "ecn_high_B", "ecn_high_us")]

@@ -4,7 +4,7 @@
 //! packet leaves, when an acknowledgement returns, and when the flow needs no more packets. Places are reused once all
 //! acknowledgements are back, so the steady state does not allocate.
 
-use crate::{Ack, Path, Transport};
+use crate::{Ack, Path, Room, Transport};
 
 /// When a flow may send its next packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +69,38 @@ impl Flows {
         (f.owner, f.waits) = (owner, false);
     }
 
-    /// When the flow may send its next packet. One packet is always allowed.
+    /// A flow has so many more bytes to send, with headers.
+    pub fn wants(&mut self, flow: u32, bytes: f64, now_ps: u64) {
+        self.control.wants(flow, bytes, now_ps);
+    }
+
+    /// When something happens by itself next ([`Flows::tick`]).
+    pub fn next_ps(&self) -> Option<u64> {
+        self.control.next_ps()
+    }
+
+    /// What was due by now happens; `owners` gets those that waited for it.
+    pub fn tick(&mut self, now_ps: u64, owners: &mut Vec<u32>) {
+        let from = owners.len();
+        self.control.tick(now_ps, owners);
+        let mut kept = from;
+        for at in from..owners.len() {
+            let flow = self.flows[owners[at] as usize];
+            if flow.waits && flow.open {
+                owners[kept] = flow.owner;
+                kept += 1;
+            }
+        }
+        owners.truncate(kept);
+    }
+
+    /// When the flow may send its next packet. One packet is always allowed, but where each is granted.
     pub fn permit(&mut self, flow: u32, now_ps: u64) -> Permit {
         let allowed = self.control.allowance(flow, now_ps);
         let f = &mut self.flows[flow as usize];
-        f.waits = f.packets > 0 && !self.control.room().has(allowed.window, f.in_flight, f.packet);
+        let room = self.control.room();
+        let has_room = f.packets == 0 && room != Room::Granted || room.has(allowed.window, f.in_flight, f.packet);
+        f.waits = !has_room;
         match f.waits {
             true => Permit::Acknowledged,
             // A wait ends where nothing paces any longer.

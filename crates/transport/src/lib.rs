@@ -3,7 +3,8 @@
 //!
 //! A [`Transport`] keeps the state of all flows, by place. Its driver reports when a flow opens ([`Transport::open`]),
 //! when a packet leaves ([`Transport::sent`]) and when its acknowledgement returns ([`Transport::heard`]). Feedback is
-//! as late as the driver makes it. Before each packet the driver asks for the [`Allowance`]. [`Flows`] does that
+//! as late as the driver makes it. Grants of a receiver are no answer to one packet, so they have times of their own
+//! ([`Transport::next_ps`]). Before each packet the driver asks for the [`Allowance`]. [`Flows`] does that
 //! bookkeeping for a network. A [`Config`] gives the transport with its numbers, and how switches mark packets.
 //!
 //! ```
@@ -12,7 +13,9 @@
 //!     target_ps: 5e6, additive: 1.0, decrease: 0.8, most_cut: 0.5, flow_range_ps: 0.0, flow_least: 0.1, flow_most: 100.0,
 //! };
 //! let mut swift = Swift::new(of);
-//! swift.open(0, &Path { base_rtt_ps: 10_000_000, rate: 12.5e9, packet: 4096.0, now_ps: 0 });
+//! swift.open(0, &Path {
+//!     base_rtt_ps: 10_000_000, back_ps: 5_000_000, to: 1, rate: 12.5e9, to_rate: 12.5e9, packet: 4096.0, now_ps: 0,
+//! });
 //! let window = swift.allowance(0, 0).window;
 //! // Twice the target: the window shrinks, by at most half.
 //! let late = Ack { now_ps: 40_000_000, arrived_ps: 35_000_000, rtt_ps: 25_000_000, bytes: 4096, marked: false, hops: &[] };
@@ -20,6 +23,7 @@
 //! assert!(swift.allowance(0, 40_000_000).window < window);
 //! ```
 
+pub mod credits;
 pub mod dcqcn;
 pub mod dctcp;
 mod flows;
@@ -36,8 +40,14 @@ pub use numbers::check;
 pub struct Path {
     /// From a packet's start to its acknowledgement, where nothing waits, in picoseconds.
     pub base_rtt_ps: u64,
+    /// The part of it that the acknowledgement takes.
+    pub back_ps: u64,
+    /// The receiver.
+    pub to: u32,
     /// Rate of the sender's port in bytes per second.
     pub rate: f64,
+    /// Rate of the receiver's port in bytes per second.
+    pub to_rate: f64,
     /// Bytes of a full packet.
     pub packet: f64,
     /// The time.
@@ -93,6 +103,8 @@ pub enum Room {
     Whole,
     /// While the bytes that are without acknowledgement are fewer than the window: the last packet may go beyond it.
     Begun,
+    /// While anything is granted, which the window is. Without a grant not even a first packet may leave.
+    Granted,
 }
 
 impl Room {
@@ -101,6 +113,7 @@ impl Room {
         match self {
             Room::Whole => in_flight + packet <= window,
             Room::Begun => in_flight < window,
+            Room::Granted => window > 0.0,
         }
     }
 }
@@ -109,6 +122,14 @@ impl Room {
 pub trait Transport {
     /// A flow opens at a place that no open flow has.
     fn open(&mut self, flow: u32, path: &Path);
+    /// A flow has so many more bytes to send, with headers.
+    fn wants(&mut self, _flow: u32, _bytes: f64, _now_ps: u64) {}
+    /// When something happens by itself next: [`Transport::tick`] is due then.
+    fn next_ps(&self) -> Option<u64> {
+        None
+    }
+    /// What was due by now happens. `granted` gets the flows that may send more by it.
+    fn tick(&mut self, _now_ps: u64, _granted: &mut Vec<u32>) {}
     /// A packet of a flow leaves.
     fn sent(&mut self, flow: u32, bytes: u32, now_ps: u64);
     /// An acknowledgement is back.
@@ -201,6 +222,8 @@ pub enum Control {
     Nscc(nscc::Parameters),
     /// See [`hpcc`].
     Hpcc(hpcc::Parameters),
+    /// See [`credits`].
+    Credits(credits::Parameters),
 }
 
 /// What has a congestion state of its own.
@@ -233,6 +256,7 @@ impl Config {
             Control::Swift(of) => Box::new(swift::Swift::new(of)),
             Control::Nscc(of) => Box::new(nscc::Nscc::new(of)),
             Control::Hpcc(of) => Box::new(hpcc::Hpcc::new(of)),
+            Control::Credits(of) => Box::new(credits::Credits::new(of)),
         })
     }
 
@@ -241,9 +265,14 @@ impl Config {
         matches!(self.control, Control::Hpcc(_))
     }
 
+    /// Whether a flow asks before it sends: it opens before its first packet may leave.
+    pub fn asks(&self) -> bool {
+        matches!(self.control, Control::Credits(_))
+    }
+
     /// Whether a switch without room cuts a packet down to its header, which notifies the sender a round trip later.
     pub fn trims(&self) -> bool {
-        matches!(self.control, Control::Nscc(_))
+        matches!(self.control, Control::Nscc(_) | Control::Credits(_))
     }
 }
 

@@ -1,10 +1,10 @@
 //! A transport by its name and numbers by theirs, as a catalog states them: times in picoseconds, sizes in bytes.
 
-use crate::{Control, dcqcn, dctcp, hpcc, nscc, swift};
+use crate::{Control, credits, dcqcn, dctcp, hpcc, nscc, swift};
 
 /// Numbers that may be 0, for none of what they state. All others must be above.
 const MAY_BE_NONE: &[&str] =
-    &["dcqcn_clamp_target", "dcqcn_fast_recovery", "dcqcn_hyper", "hpcc_stages", "swift_flow_range"];
+    &["credits_first", "dcqcn_clamp_target", "dcqcn_fast_recovery", "dcqcn_hyper", "hpcc_stages", "swift_flow_range"];
 /// Times that count from the idle round trip on, and may be before its end.
 const MAY_BE_LESS: &[&str] = &["swift_target"];
 /// Numbers that are no or yes.
@@ -80,6 +80,12 @@ impl Control {
                 stages: number("stages")? as u32,
                 additive: number("additive")?,
             })),
+            "credits" => match number("rate")? {
+                rate if rate > 1.0 => {
+                    Err(format!("credits_rate {rate}: must be at most 1, all of the receiver's link"))
+                }
+                rate => Ok(Control::Credits(credits::Parameters { rate, first: number("first")? })),
+            },
             _ => Err(format!("{name}: no transport that controls flows")),
         }
     }

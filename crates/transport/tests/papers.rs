@@ -1,6 +1,7 @@
 //! The transports against step traces and fixed points computed from their papers, with a bottleneck of this test's
 //! own. Nothing here knows the simulator.
 
+use hotlink_transport::credits::{self, Credits};
 use hotlink_transport::dcqcn::{self, Dcqcn};
 use hotlink_transport::dctcp::{self, Dctcp};
 use hotlink_transport::hpcc::{self, Hpcc};
@@ -14,7 +15,15 @@ const LINE: f64 = 12.5e9;
 const PACKET: f64 = 4096.0;
 
 fn path(base_us: u64) -> Path {
-    Path { base_rtt_ps: base_us * US, rate: LINE, packet: PACKET, now_ps: 0 }
+    Path {
+        base_rtt_ps: base_us * US,
+        back_ps: base_us * US / 2,
+        to: 0,
+        rate: LINE,
+        to_rate: LINE,
+        packet: PACKET,
+        now_ps: 0,
+    }
 }
 
 fn ack(now_ps: u64, rtt_ps: u64, marked: bool) -> Ack<'static> {
@@ -550,5 +559,92 @@ fn flows_share_a_link_and_hold_the_queue_where_their_papers_say() {
         let (delay, shares, used) = bottleneck(&mut Dcqcn::new(dcqcn()), flows, 10, 200_000.0);
         assert!(delay < 100.0, "DCQCN, {flows} flows: {delay} us");
         assert!(used > 0.8 && shares.iter().all(|share| (0.4..1.6).contains(share)), "DCQCN: {used} {shares:?}");
+    }
+}
+
+/// Picoseconds of a packet at the line rate.
+const STEP: u64 = 327_680;
+
+/// By hand: requests take half of the round trip, grants the other. The receiver serves in turn, a packet in the time that
+/// its link takes for one.
+#[test]
+fn credits_come_a_round_trip_after_their_request_one_packet_time_apart() {
+    let mut all = Credits::new(credits::Parameters { rate: 1.0, first: 0.0 });
+    let mut log = Vec::new();
+    let mut run = |all: &mut Credits, flows: &[u32]| {
+        while let Some(now) = all.next_ps() {
+            let mut granted = Vec::new();
+            all.tick(now, &mut granted);
+            log.extend(granted.into_iter().map(|flow| (flow, now)));
+        }
+        let credits: Vec<f64> = flows.iter().map(|&flow| all.allowance(flow, 0).window / PACKET).collect();
+        (std::mem::take(&mut log), credits)
+    };
+    for flow in [0, 1] {
+        all.open(flow, &path(10));
+        assert!(!all.room().has(all.allowance(flow, 0).window, 0.0, PACKET), "not even a first packet");
+    }
+    all.wants(0, 2.5 * PACKET, 0);
+    all.wants(1, 2.0 * PACKET, 0);
+    let at = |steps: u64| 10 * US + steps * STEP;
+    let (told, credits) = run(&mut all, &[0, 1]);
+    assert_eq!(told, [(0, at(0)), (1, at(1)), (0, at(2)), (1, at(3)), (0, at(4))]);
+    assert_eq!(credits, [2.5, 2.0]);
+    // Two packets leave unasked: they take the receiver's time as if they had been granted.
+    let mut eager = Credits::new(credits::Parameters { rate: 0.5, first: 0.05 });
+    eager.open(0, &path(10));
+    eager.wants(0, 3.0 * PACKET, 0);
+    assert_eq!(eager.allowance(0, 0).window, 2.0 * PACKET);
+    assert!(eager.room().has(eager.allowance(0, 0).window, 0.0, PACKET));
+    // At half of the rate: twice the time for each.
+    assert_eq!(run(&mut eager, &[0]), (vec![(0, at(4))], vec![3.0]));
+    // What is asked for later waits for nobody.
+    eager.wants(0, PACKET, 100 * US);
+    assert_eq!(run(&mut eager, &[0]), (vec![(0, 110 * US)], vec![4.0]));
+}
+
+/// Grants leave a packet time apart and return as data. So what waits for the receiver's link at most is what the
+/// difference of the round trips lets come at once. The flows share what is granted evenly. (ExpressPass, s3.)
+#[test]
+fn credits_bound_the_queue_by_the_spread_of_round_trips() {
+    for (flows, spread_us, rate) in [(2u32, 0u64, 1.0), (8, 0, 0.99), (8, 4, 0.99), (31, 4, 1.0)] {
+        let mut all = Flows::new(Box::new(Credits::new(credits::Parameters { rate, first: 0.0 })));
+        // The way there is longer for every second flow.
+        let of =
+            |flow: u32| Path { base_rtt_ps: (10 + u64::from(flow % 2) * spread_us) * US, back_ps: 5 * US, ..path(10) };
+        for flow in 0..flows {
+            assert_eq!(all.open(flow, &of(flow)), flow);
+            // Those with a shorter way join later: their data come beside what the others were granted before.
+            all.wants(flow, 1e9, if flow % 2 == 0 { 100 * US } else { 0 });
+            assert_eq!(all.permit(flow, 0), Permit::Acknowledged);
+        }
+        let (mut arrivals, mut sent, mut total, end) = (Vec::new(), vec![0u32; flows as usize], 0, 2000 * US);
+        while let Some(now) = all.next_ps().filter(|&now| now < end) {
+            let mut owners = Vec::new();
+            all.tick(now, &mut owners);
+            for flow in owners {
+                while all.permit(flow, now) == Permit::Now {
+                    all.sent(flow, PACKET as u32, now);
+                    total += 1;
+                    sent[flow as usize] += u32::from(now > end / 2);
+                    let Path { base_rtt_ps, back_ps, .. } = of(flow);
+                    arrivals.push(now + base_rtt_ps - back_ps);
+                }
+            }
+        }
+        arrivals.sort_unstable();
+        let (mut free, mut most) = (0u64, 0u64);
+        for &at in &arrivals {
+            most = most.max(free.saturating_sub(at));
+            free = free.max(at) + STEP;
+        }
+        // What waits before a packet: grants of the spread, at their rate, and rounding.
+        let bound = spread_us * US + STEP;
+        assert!(most <= bound, "{flows} flows, {spread_us} us apart: {most} ps of {bound}");
+        assert!(spread_us == 0 || most > STEP, "the spread is felt: {most}");
+        let due = rate * (end - 10 * US) as f64 / STEP as f64;
+        assert!((f64::from(total) / due - 1.0).abs() < 0.01, "{total} packets of {due}");
+        let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
+        assert!(most - least <= 2, "{sent:?}");
     }
 }

@@ -47,7 +47,17 @@ fn analyze_counts_the_routes_that_simulate_uses() {
     let (load, link) = (usual["hot_link_load"].as_f64().unwrap(), usual["injection_share"].as_f64().unwrap());
     assert_eq!(usual["hot_link_is_of"], "the median draw");
     assert!((load * link - 1.0).abs() < 0.05, "load {load} at {link} of the injection rate");
-    refuses(&folder, &[("analyze ib-ndr-fat-tree2 --nodes 8 --paths best", "destination")]);
+    refuses(
+        &folder,
+        &[
+            ("analyze ib-ndr-fat-tree2 --nodes 8 --paths best", "destination"),
+            (
+                "simulate alltoall --fabric ib-ndr-fat-tree2 --nodes 8 --paths ugal",
+                "--paths ugal: ib-ndr-fat-tree2 is no dragonfly, Dragonfly+, Slim Fly or HyperX, which have ways around the \
+                 shortest; allowed here: packet, flow, destination, adaptive",
+            ),
+        ],
+    );
 }
 
 #[test]

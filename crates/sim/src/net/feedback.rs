@@ -84,6 +84,9 @@ pub(super) struct Feedback {
     /// Stages in the sender's host.
     host_stages: u16,
     back: RouteBuffer,
+    /// When the transport's own news are asked for.
+    news_ps: Option<u64>,
+    owners: Vec<u32>,
 }
 
 impl Feedback {
@@ -100,6 +103,8 @@ impl Feedback {
             marks: config.ecn.map_or_else(Vec::new, |marks| rates.map(|rate| marks.at(rate)).collect()),
             host_stages: plan.sending_stages() as u16,
             back: RouteBuffer::default(),
+            news_ps: None,
+            owners: Vec::new(),
         }))
     }
 
@@ -133,14 +138,17 @@ impl Net<'_> {
             None => (payload, u32::from(overhead)),
         };
         let Some(mut feedback) = self.feedback.take() else { return };
-        let (host_ps, there_ps, rate) = self.idle_times(feedback.host_stages, payload, payload + overhead);
+        let (host_ps, there_ps, [rate, to_rate]) = self.idle_times(feedback.host_stages, payload, payload + overhead);
         let choice = self.plan.choice(m.to, m.from, message, 0);
         // The path there stands in where links that are down leave no path back.
         let back = self.plan.route(m.to, m.from, choice, &mut feedback.back).map(|()| feedback.back.latency_ps);
         let idle = Idle { host_ps, back_ps: back.unwrap_or(self.buffer.latency_ps) };
         let path = Path {
             base_rtt_ps: there_ps + idle.back_ps,
+            back_ps: idle.back_ps,
+            to: m.to,
             rate,
+            to_rate,
             packet: f64::from(payload + overhead),
             now_ps: self.now,
         };
@@ -149,12 +157,65 @@ impl Net<'_> {
         feedback.idle.resize(places, Idle::default());
         feedback.idle[flow as usize] = idle;
         self.asides[message as usize].flow = flow;
+        let (mut wanted, mut behind) = (self.on_wire(message), NONE);
         if let (Some(stream), Some(pairs)) = (stream, &mut self.pairs)
             && let Some(pair) = pairs.get_mut(&stream)
         {
-            pair.flow = flow;
+            (pair.flow, behind) = (flow, pair.waiting.head);
         }
+        while behind != NONE {
+            wanted += self.on_wire(behind);
+            behind = self.messages.items[behind as usize].next;
+        }
+        feedback.flows.wants(flow, wanted, self.now);
         self.feedback = Some(feedback);
+        self.expect_news();
+    }
+    /// Opens the flow of a message none of whose packets is made; `None` where it has no route.
+    fn open_before_packets(&mut self, message: u32) -> Option<()> {
+        let switches = self.way(message, 0).ok()?;
+        let payload = self.messages.items[message as usize].bytes.min(u64::from(self.plan.packet_bytes)) as u32;
+        let overhead = self.plan.wire_bytes(payload, switches) - payload;
+        self.open_flow(message, payload, overhead as u16);
+        Some(())
+    }
+    /// All bytes of a message on the wire, past as many switches as any path has. If too few were granted, the last
+    /// packet would never leave.
+    fn on_wire(&self, message: u32) -> f64 {
+        let m = &self.messages.items[message as usize];
+        let overhead = self.plan.wire_bytes(0, 64);
+        m.bytes as f64 + f64::from(m.packets) * f64::from(overhead)
+    }
+    /// The transport of a flow that is open learns of another message.
+    fn want(&mut self, flow: u32, message: u32) {
+        let wanted = self.on_wire(message);
+        if let Some(feedback) = &mut self.feedback {
+            feedback.flows.wants(flow, wanted, self.now);
+            self.expect_news();
+        }
+    }
+    /// The transport's own news are heard in time.
+    fn expect_news(&mut self) {
+        let Some(feedback) = &mut self.feedback else { return };
+        if let Some(next) = feedback.flows.next_ps()
+            && feedback.news_ps.is_none_or(|asked| next < asked)
+        {
+            feedback.news_ps = Some(next);
+            self.queue.push(next.max(self.now), Event::new(kind::NEWS, 0, 0));
+        }
+    }
+    /// What a transport waited for has come.
+    pub(super) fn hear_news(&mut self) {
+        let Some(feedback) = &mut self.feedback else { return };
+        // News of an earlier time were asked for after these.
+        feedback.news_ps = feedback.news_ps.filter(|&asked| asked > self.now);
+        let mut owners = std::mem::take(&mut feedback.owners);
+        feedback.flows.tick(self.now, &mut owners);
+        self.expect_news();
+        owners.drain(..).for_each(|message| self.resume_flow(message));
+        if let Some(feedback) = &mut self.feedback {
+            feedback.owners = owners;
+        }
     }
     /// The queue pair of a message: that which it was posted on; of a transport, else that of its nodes.
     fn stream_of(&self, message: u32) -> Option<Stream> {
@@ -172,10 +233,22 @@ impl Net<'_> {
         let Some(pairs) = &mut self.pairs else { return true };
         let fresh = QueuePair { flow: NONE, head: NONE, waiting: List::default() };
         let pair = pairs.entry(stream).or_insert(fresh);
-        if pair.head != NONE {
+        let (flow, is_taken) = (pair.flow, pair.head != NONE);
+        if is_taken {
             pair.waiting.push(&mut self.messages.items, message);
-            return false;
         }
+        // A flow that opens later asks for all that waits.
+        if flow != NONE {
+            self.want(flow, message);
+        }
+        if !is_taken {
+            self.heads_pair(stream, message);
+        }
+        !is_taken
+    }
+    /// A message is the one of its queue pair that sends.
+    fn heads_pair(&mut self, stream: Stream, message: u32) {
+        let Some(pair) = self.pairs.as_mut().and_then(|pairs| pairs.get_mut(&stream)) else { return };
         pair.head = message;
         if pair.flow != NONE
             && let Some(feedback) = &mut self.feedback
@@ -183,7 +256,6 @@ impl Net<'_> {
             self.asides[message as usize].flow = pair.flow;
             feedback.flows.hand_over(pair.flow, message);
         }
-        true
     }
     /// All of a message has left, or will never leave: the next one of its queue pair.
     pub(super) fn leaves_pair(&mut self, message: u32) -> Option<u32> {
@@ -194,11 +266,11 @@ impl Net<'_> {
         if next.is_none() && pair.flow == NONE {
             self.pairs.as_mut()?.remove(&stream);
         }
-        next.filter(|&next| self.takes_pair(next))
+        next.inspect(|&next| self.heads_pair(stream, next))
     }
-    /// Times of a packet that is alone on the route in the buffer: to the first link, to its arrival. Also that link's
-    /// rate.
-    fn idle_times(&mut self, host_stages: u16, payload: u32, wire: u32) -> (u64, u64, f64) {
+    /// Times of a packet that is alone on the route in the buffer: to the first link, to its arrival. Also the rates of
+    /// that link and of the last one.
+    fn idle_times(&mut self, host_stages: u16, payload: u32, wire: u32) -> (u64, u64, [f64; 2]) {
         let took = |net: &mut Self, stage: usize| {
             let lane = net.buffer.stages[stage].lane;
             let class = net.servers[net.server_of(lane) as usize].class;
@@ -223,8 +295,10 @@ impl Net<'_> {
                 _ => tail.saturating_sub(next),
             };
         }
-        let rate = took(self, first_link).1;
-        (host_ps, at, rate)
+        let is_link = |net: &Self, stage: &usize| net.is_link(net.buffer.stages[*stage].lane);
+        let last_link = (first_link..=last).rev().find(|stage| is_link(self, stage)).unwrap_or(first_link);
+        let rates = [first_link, last_link].map(|stage| took(self, stage).1);
+        (host_ps, at, rates)
     }
     /// A packet waits for the server of `lane` from now on.
     #[inline(never)]
@@ -304,11 +378,15 @@ impl Net<'_> {
     /// Whether the next packet of a flow has to wait. The flow is then checked again in time.
     pub(super) fn holds_back(&mut self, message: u32) -> bool {
         let Some(feedback) = &mut self.feedback else { return false };
-        let flow = self.asides[message as usize].flow;
-        // The first packet of a flow opens it.
+        let mut flow = self.asides[message as usize].flow;
         if flow == NONE {
-            return false;
+            // The first packet of a flow opens it, unless that has to wait.
+            if !feedback.config.asks() || self.open_before_packets(message).is_none() {
+                return false;
+            }
+            flow = self.asides[message as usize].flow;
         }
+        let Some(feedback) = &mut self.feedback else { return false };
         match feedback.flows.permit(flow, self.now) {
             Permit::Now => return false,
             Permit::At(at) => self.queue.push(at, Event::new(kind::RESUME, message, 0)),
@@ -349,6 +427,11 @@ impl Net<'_> {
         if let Some(feedback) = &mut self.feedback {
             feedback.backlog[server as usize] = 0;
         }
+    }
+    /// The path back of a packet's flow, under a transport.
+    pub(super) fn back_ps(&self, p: &Packet) -> Option<u64> {
+        let feedback = self.feedback.as_ref()?;
+        Some(feedback.idle[feedback.trips.items[p.trip as usize].flow as usize].back_ps)
     }
     /// Whether a packet that finds no room is let in anyway: an adapter never drops what its own host sends under a
     /// transport.

@@ -132,6 +132,7 @@ impl<'a> Net<'a> {
         if let Some(stream) = self.streams.get_mut(message as usize) {
             *stream = None;
         }
+        self.reorder.forget(message);
         if self.buses.is_some() || self.watches {
             let bus = self.buses.map_or([Time::ZERO; 2], |buses| buses.transfer(BusUse::DMA, bytes));
             let places = self.messages.items.len();
@@ -253,7 +254,7 @@ impl<'a> Net<'a> {
     }
 
     /// Puts the path of packet `index` into the buffer; gives the switches on it.
-    fn way(&mut self, message: u32, index: u32) -> Result<u32, SimError> {
+    pub(super) fn way(&mut self, message: u32, index: u32) -> Result<u32, SimError> {
         let m = self.messages.items[message as usize];
         if m.shares {
             self.ways.read(message, &mut self.buffer.stages);

@@ -24,6 +24,7 @@ mod inject;
 mod mark;
 mod outage;
 mod pool;
+mod reorder;
 mod routes;
 mod sci;
 mod transfer;
@@ -75,6 +76,8 @@ mod kind {
     pub const HEARD: u8 = 12;
     /// A packet is acknowledged (node that sent it).
     pub const ACKNOWLEDGE: u8 = 10;
+    /// A transport's own news are due.
+    pub const NEWS: u8 = 13;
 }
 
 /// A rated resource in operation.
@@ -170,8 +173,12 @@ pub struct Stats {
     pub delivered: u64,
     /// Payload delivered, in bytes.
     pub delivered_bytes: u64,
-    /// Packets that overtook an earlier one of their message.
+    /// Packets that arrived before an earlier one of their message, and were held.
     pub overtakings: u64,
+    /// The most bytes of such packets that a node held at a time.
+    pub reorder_bytes: u64,
+    /// Such packets for which there was no room, which were sent again.
+    pub reorder_drops: u64,
     /// Packets refused by a busy SCI receiver and sent again.
     pub retries: u64,
     /// Packets dropped and sent again.
@@ -207,6 +214,7 @@ pub struct Net<'a> {
     /// Waits of packets are noted as they happen (ECN, transports).
     watches: bool,
     feedback: Option<Box<feedback::Feedback>>,
+    reorder: reorder::Reorder,
     pairs: Option<feedback::Pairs>,
     /// The streams of messages that were posted on one.
     streams: Vec<Option<feedback::Stream>>,
@@ -333,6 +341,7 @@ impl<'a> Net<'a> {
             patience: Net::patience(plan, marks),
             watches: marks || feedback.is_some(),
             feedback,
+            reorder: reorder::Reorder::new(settings.reorder_bytes),
             pairs: feedback::pairs(settings),
             streams: Vec::new(),
             heeding: if marks { mark::Heeding::of(&plan.fabric.spec) } else { mark::Heeding::default() },
@@ -508,6 +517,7 @@ impl<'a> Net<'a> {
             kind::RELEASE => self.release(event.id(), event.extra() != 0),
             kind::RESUME => self.resume_flow(event.id()),
             kind::HEARD => self.heard(event.id()),
+            kind::NEWS => self.hear_news(),
             _ => {
                 self.timers -= 1;
                 return Some(Note::Timer(event.id()));

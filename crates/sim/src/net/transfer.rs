@@ -11,6 +11,7 @@
 //! room in front until it leaves.
 
 use super::pool::AGAIN;
+use super::reorder::Comes;
 use super::ugal::Choosing;
 use super::worm::part;
 use super::{CROWD, Net, Note, Packet, kind};
@@ -458,12 +459,43 @@ impl Net<'_> {
         self.is_down(self.routes.stage(packet, stage - 1).lane)
     }
 
+    /// Whether earlier packets of its message are still to come.
+    #[inline]
+    fn comes(&mut self, p: &Packet) -> Comes {
+        let m = &self.messages.items[p.message as usize];
+        if m.tree != NONE {
+            Comes::InOrder
+        } else {
+            self.reorder.arrives(p.message, p.index, m, self.plan.packet_bytes)
+        }
+    }
+
+    /// A receiver has no room for a packet before its turn: its sender hears of that a path back later.
+    #[inline(never)]
+    fn refuse(&mut self, packet: u32, p: &Packet) {
+        self.stats.reorder_drops += 1;
+        let back = self.back_ps(p).unwrap_or_else(|| self.routes.latency_ps(packet));
+        self.send_again(packet, 0);
+        self.queue.push(self.now + back, Event::new(kind::RETRY, packet, 0));
+    }
+
     /// A packet is at its destination.
     pub(super) fn deliver(&mut self, packet: u32) -> Option<Note> {
         let p = self.packets.items[packet as usize];
         if self.outage.is_some() && self.is_down(p.here.lane) {
             self.lose_at_end(packet);
             return None;
+        }
+        match self.comes(&p) {
+            Comes::InOrder => {}
+            Comes::Early => {
+                self.stats.overtakings += 1;
+                self.stats.reorder_bytes = self.reorder.most();
+            }
+            Comes::Refused => {
+                self.refuse(packet, &p);
+                return None;
+            }
         }
         if self.admission == Admission::RingAccess {
             self.deliver_sci(packet);
@@ -482,7 +514,6 @@ impl Net<'_> {
         self.packets.items[packet as usize].message = NONE;
         self.packets.remove(packet);
         let m = &mut self.messages.items[p.message as usize];
-        self.stats.overtakings += u64::from(m.tree == NONE && p.index & !AGAIN != m.delivered);
         m.delivered += 1;
         let copies = self.casts.copies(m.tree);
         if m.delivered < m.packets * copies {

@@ -21,9 +21,6 @@ use hotlink_load::{Load, LoadError};
 
 pub use hotlink_event::NONE;
 
-/// Largest packet: 256 MiB, so that buffer accounts fit 32 bits.
-const MOST_PACKET_BYTES: u32 = 1 << 28;
-
 /// Rate of a server that takes no time.
 pub(crate) const UNLIMITED: Rate = Rate(u64::MAX);
 
@@ -110,11 +107,6 @@ impl<'a> Plan<'a> {
     /// rate.
     pub fn new(fabric: &'a Fabric, settings: &Settings) -> Result<Plan<'a>, SimError> {
         let spec = &fabric.spec;
-        let limit = spec
-            .packet()
-            .payload_max_bytes
-            .as_ref()
-            .map_or(MOST_PACKET_BYTES, |limit| limit.value.clamp(1, MOST_PACKET_BYTES.into()) as u32);
         let alike = alike(fabric, settings)?;
         let channels_each = u32::from(fabric.routing.virtual_channels()) * alike;
         let lane_shift = (2 * lanes(fabric).max(channels_each)).next_power_of_two().trailing_zeros();
@@ -132,7 +124,7 @@ impl<'a> Plan<'a> {
             host_server: Vec::new(),
             host_latency: Vec::new(),
             unlimited: NONE,
-            packet_bytes: settings.packet_bytes.map_or(limit, |bytes| bytes.clamp(1, limit)),
+            packet_bytes: settings.payload_max(spec),
             overhead: (spec.packet.overhead_bytes.value, spec.packet.overhead_per_hop_bytes.value),
             ring_ps: Vec::new(),
             paths: hotlink_load::paths_on(fabric, settings.paths),
@@ -360,10 +352,8 @@ impl<'a> Plan<'a> {
             Resource::Vertex(v) => (settings.switch_buffer_bytes, self.vertex[v.0 as usize].latency_ps),
             Resource::Host(..) => (settings.nic_buffer_bytes, self.host_latency.iter().map(|[send, _]| send).sum()),
         };
-        // A worm needs no room for itself; any other packet must fit whole, and two of them for a steady stream.
         let under_way = (u128::from(gross.0) * u128::from(latency_ps) / 1_000_000_000_000) as u64;
-        let least = 2 * self.wire_bytes(self.packet_bytes, 64);
-        let bytes = if self.fabric.spec.flow_control.is_wormhole() { bytes } else { bytes.max(least) };
+        let bytes = bytes.max(settings.least_buffer(&self.fabric.spec));
         (u64::from(bytes) + under_way).min(1 << 30) as u32
     }
 

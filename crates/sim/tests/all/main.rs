@@ -23,6 +23,7 @@ mod published;
 mod qsnet;
 mod random;
 mod rates;
+mod reorder;
 mod replay;
 mod saturation;
 mod sharing;

@@ -7,7 +7,9 @@ use hotlink_fabric::{Fabric, catalog};
 use hotlink_sim::flow::Congestion;
 use hotlink_sim::workload::{Schedule, all_to_all};
 use hotlink_sim::{Net, Note, Plan, Settings};
-use hotlink_transport::{Config, Connections, Control, Ecn, Marks, Threshold, dcqcn, dctcp, hpcc, nscc, swift};
+use hotlink_transport::{
+    Config, Connections, Control, Ecn, Marks, Threshold, credits, dcqcn, dctcp, hpcc, nscc, swift,
+};
 
 /// 400 Gbit/s in bytes per second, and the wire bytes of a full RoCE packet.
 const LINE: f64 = 50e9;
@@ -53,6 +55,18 @@ fn all() -> [(&'static str, Config); 5] {
         ("dctcp", Control::Dctcp(DCTCP), Some(STEP)),
     ]
     .map(|(name, control, ecn)| (name, Config { control, connections: Connections::Message, ecn: ecn.map(Ecn::into) }))
+}
+
+/// Credits; a flow sends `first` of what fills its path unasked.
+fn of_credits(first: f64) -> Config {
+    let control = Control::Credits(credits::Parameters { rate: 0.99, first });
+    Config { control, connections: Connections::Message, ecn: None }
+}
+
+/// Also those that ask before they send.
+fn every() -> Vec<(&'static str, Config)> {
+    let credits = [("credits", of_credits(0.0)), ("credits, some unasked", of_credits(1.0))];
+    all().into_iter().chain(credits).collect()
 }
 
 fn settings(spec: &FabricSpec, transport: Config) -> Settings {
@@ -332,7 +346,7 @@ fn an_incast_arrives_whole_no_faster_than_the_bound_and_the_same_each_time() {
     let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
     let fabric = Fabric::build(&spec, 96).expect("three leaves");
     let (senders, bytes) = (31u64, 1u64 << 20);
-    for (name, config) in all() {
+    for (name, config) in every() {
         for congestion in [Congestion::Pause, Congestion::Drop] {
             let settings = Settings { congestion, retransmit_ps: Some(20_000_000), ..settings(&spec, config) };
             let settings = Settings { switch_buffer_bytes: 128 << 10, ..settings };
@@ -394,7 +408,7 @@ fn a_flow_alone_is_not_held_back() {
 fn an_exchange_ends_under_every_transport() {
     let spec = catalog::load("gige").expect("a fabric of the catalog");
     let fabric = Fabric::build(&spec, 8).expect("a switch");
-    for (name, config) in all() {
+    for (name, config) in every() {
         for congestion in [Congestion::Pause, Congestion::Drop] {
             let settings = Settings { congestion, transport: Some(config), ..Settings::of(&spec) };
             let plan = Plan::new(&fabric, &settings).expect("plan");
@@ -424,7 +438,7 @@ fn a_queue_pair_goes_on_where_its_last_message_ended() {
 fn messages_of_a_queue_pair_arrive_in_order_and_all_of_them() {
     let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
     let fabric = Fabric::build(&spec, 64).expect("two leaves");
-    for (name, config) in all() {
+    for (name, config) in every() {
         for congestion in [Congestion::Pause, Congestion::Drop] {
             let config = Config { connections: Connections::Pair, ..config };
             let settings = Settings { congestion, retransmit_ps: Some(20_000_000), ..settings(&spec, config) };
@@ -451,4 +465,67 @@ fn messages_of_a_queue_pair_arrive_in_order_and_all_of_them() {
             }
         }
     }
+}
+
+/// Grants are spaced as packets are on the receiver's link, so that data never meet there: nothing waits but what began
+/// to cross the link. All of it but the share that is not granted is used, and evenly.
+#[test]
+fn credits_leave_no_queue_at_the_last_hop() {
+    for flows in [2, 8, 31] {
+        let settled = bottleneck(of_credits(0.0), flows, 1_000.0);
+        println!("credits, {flows} flows: {settled:?}");
+        near(&format!("credits, {flows} flows, share of the link"), settled.used, 0.99, 0.002);
+        assert!(settled.queue < WIRE, "{settled:?}");
+        assert!(settled.shares[0] > 0.97 && settled.shares[1] < 1.03, "{settled:?}");
+    }
+    // An incast over the spines: the most that ever waits for any link, beside a transport that learns of it late.
+    let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
+    let fabric = Fabric::build(&spec, 96).expect("three leaves");
+    let most = |config: Config| {
+        let settings = settings(&spec, config);
+        let plan = Plan::new(&fabric, &settings).expect("plan");
+        let mut net = Net::new(&plan, &settings);
+        (33..64).for_each(|from| _ = net.post(from, 0, 1 << 20, 0).expect("valid"));
+        (1..=4000).for_each(|step| net.timer(Time::from_us(f64::from(step) / 5.0), step));
+        let (mut most, mut late) = (0.0f64, 0.0f64);
+        while let Some(note) = net.advance().expect("no deadlock") {
+            if let Note::Timer(step) = note {
+                // A sender's own adapter is no hop of the network.
+                let links = (0..plan.servers() as u32).map(|server| plan.server_name(server).contains("-> node 0"));
+                let last = net.waiting_bytes().zip(links).filter(|(_, is_last)| *is_last).map(|(bytes, _)| bytes);
+                let waits = last.max().unwrap_or(0) as f64 / WIRE;
+                most = most.max(waits);
+                late = if (1000..2000).contains(&step) { late.max(waits) } else { late };
+            }
+        }
+        [most, late]
+    };
+    let [[none, _], [unasked, after], [swift, _]] = [of_credits(0.0), of_credits(1.0), all()[1].1].map(most);
+    println!(
+        "incast of 31: {none} packets wait at most, {unasked} with some unasked, {after} of those later, {swift} (Swift)"
+    );
+    assert!(none <= 2.0, "{none} packets wait");
+    // What came unasked is a queue at first, and then the receiver has given its time back.
+    assert!(unasked > 100.0 && swift > 100.0 && after <= 3.0, "{unasked}, {after}, {swift}");
+}
+
+/// A message alone asks first: that takes the idle round trip, unless it sends unasked.
+#[test]
+fn a_credit_costs_a_message_one_round_trip() {
+    let spec = catalog::load("eth-400g-leaf-spine").expect("a fabric of the catalog");
+    let fabric = Fabric::build(&spec, 32).expect("one leaf");
+    let time = |transport: Option<Config>| {
+        let settings = Settings { transport, ..Settings::of(&spec) };
+        let plan = Plan::new(&fabric, &settings).expect("plan");
+        let mut net = Net::new(&plan, &settings);
+        net.post(1, 0, 4096, 0).expect("valid");
+        let mut end = Time::ZERO;
+        while let Some(note) = net.advance().expect("no deadlock") {
+            end = if note.message().is_some() { net.now() } else { end };
+        }
+        end.us()
+    };
+    let free = time(None);
+    near("a message that asks", time(Some(of_credits(0.0))), free + round_trip_us(), 0.01);
+    near("a message that does not", time(Some(of_credits(1.0))), free, 1e-9);
 }

@@ -46,8 +46,14 @@ impl Cell {
         let fabric = match self.routes {
             None => source.build(self.nodes)?,
             Some(routes) => {
+                let routing = routes.routing(source.spec());
+                if !source.spec().topology.routings().contains(&routing) {
+                    let has = "is no dragonfly, Dragonfly+, Slim Fly or HyperX, which have ways around the shortest";
+                    let equal = "allowed here: packet, flow, destination, adaptive";
+                    return Err(format!("--paths {}: {} {has}; {equal}", routes.name(), self.fabric));
+                }
                 // A technology with a single minimal way has its own reasons to refuse.
-                let spec = FabricSpec { routing: routes.routing(source.spec()), ..source.spec().clone() };
+                let spec = FabricSpec { routing, ..source.spec().clone() };
                 let built = source.varied(spec).build(self.nodes);
                 built.map_err(|what| format!("--paths {}: {}: {what}", routes.name(), self.fabric))?
             }
@@ -305,6 +311,8 @@ pub fn with_run(record: Record, run: &Run) -> Record {
 pub(crate) fn with_losses(mut record: Record, run: &Run) -> Record {
     for (key, count) in [
         ("overtakings", run.stats.overtakings),
+        ("reorder_max_B", run.stats.reorder_bytes),
+        ("reorder_drops", run.stats.reorder_drops),
         ("retries", run.stats.retries),
         ("drops", run.stats.drops),
         ("marks", run.stats.marks),

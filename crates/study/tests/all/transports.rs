@@ -44,6 +44,16 @@ fn what_cannot_be_is_refused_with_its_reason() {
     let bytes = Control { buffer: Some(64 << 10), resume: Some(16 << 10), ..Control::usual() };
     let settings = bytes.applied(source.spec(), &fabric, Settings::of(&fabric.spec)).unwrap();
     assert_eq!((settings.pause_share, settings.resume_share), (None, Some(0.25)));
+    // Two packets of 4096 B of payload and 82 B of headers.
+    let buffer = |bytes, packet_bytes| {
+        let of = Control { buffer: Some(bytes), ..Control::usual() };
+        let settings = of.applied(source.spec(), &fabric, Settings { packet_bytes, ..Settings::of(&fabric.spec) });
+        settings.map(|settings| settings.switch_buffer_bytes)
+    };
+    let told = buffer(8355, None).unwrap_err();
+    assert!(told.starts_with("--buffer 8355: must hold two packets of 4178 B on the wire"), "{told}");
+    assert!(told.contains("8356 B to 1 GiB on eth-400g-leaf-spine; see --packet-size"), "{told}");
+    assert_eq!((buffer(8356, None), buffer(8355, Some(1024))), (Ok(8356), Ok(8355)));
     let source = thresholds.equipped(&source, Ethernet::Pause).unwrap();
     let fabric = source.build(8).unwrap();
     let told = thresholds.applied(source.spec(), &fabric, Settings::of(&fabric.spec)).unwrap_err();

@@ -92,6 +92,10 @@ pub(super) struct ControlArgs {
     /// packets take a free one. [default: as many as the routing needs; for adaptive packets, the fabric's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
     lanes: Option<u32>,
+    /// Let each node hold this many bytes of packets that arrive before an earlier one of their message; what exceeds that is
+    /// sent again. 0 takes packets in order alone, as go-back-N (Ethernet only). [default: any]
+    #[arg(long, value_name = "SIZE")]
+    reorder: Option<Size>,
     /// Mark the first packets for dcqcn, dctcp and nscc at this queue length of a switch. [default: the transport's]
     #[arg(long, value_name = "SIZE")]
     ecn_low: Option<Size>,
@@ -109,6 +113,7 @@ impl ControlArgs {
             || self.pfc_pause.is_some()
             || self.pfc_resume.is_some()
             || self.lanes.is_some()
+            || self.reorder.is_some()
             || self.ecn_low.is_some()
             || self.ecn_high.is_some()
     }
@@ -122,6 +127,7 @@ impl ControlArgs {
             pause: asked(self.pfc_pause),
             resume: asked(self.pfc_resume),
             lanes: self.lanes,
+            reorder: asked(self.reorder),
             ecn_low: asked(self.ecn_low),
             ecn_high: asked(self.ecn_high),
             ..Control::usual()
