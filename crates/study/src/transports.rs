@@ -279,11 +279,10 @@ impl Control {
         if self.transport != Transport::None || self.buffer.is_some() {
             record.set("buffer_B", settings.switch_buffer_bytes);
         }
-        for (key, asked) in [("pfc_pause_B", self.pause), ("pfc_resume_B", self.resume)] {
+        for (key, asked) in [("pfc_pause_B", self.pause), ("pfc_resume_B", self.resume), ("reorder_B", self.reorder)] {
             asked.iter().for_each(|&bytes| record.set(key, bytes));
         }
         self.lanes.iter().for_each(|&lanes| record.set("virtual_lanes", lanes));
-        self.reorder.iter().for_each(|&bytes| record.set("reorder_B", bytes));
         if let Some(ecn) = settings.transport.and_then(|transport| transport.ecn) {
             for (threshold, bytes, time) in
                 [(ecn.low, "ecn_low_B", "ecn_low_us"), (ecn.high, "ecn_high_B", "ecn_high_us")]

@@ -30,6 +30,7 @@ mod flows;
 pub mod hpcc;
 pub mod nscc;
 mod numbers;
+pub mod reorder;
 pub mod swift;
 
 pub use flows::{Flows, Permit};

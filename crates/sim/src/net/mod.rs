@@ -24,7 +24,6 @@ mod inject;
 mod mark;
 mod outage;
 mod pool;
-mod reorder;
 mod routes;
 mod sci;
 mod transfer;
@@ -44,6 +43,7 @@ use hotlink_fabric::routing::{Hop, Paths};
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::{Rate, Time};
 use hotlink_memory::Buses;
+use hotlink_transport::reorder::Reorder;
 use outage::Outage;
 use pool::{Aside, Packet, Worm};
 use routes::{Routes, Rows};
@@ -214,7 +214,7 @@ pub struct Net<'a> {
     /// Waits of packets are noted as they happen (ECN, transports).
     watches: bool,
     feedback: Option<Box<feedback::Feedback>>,
-    reorder: reorder::Reorder,
+    reorder: Reorder,
     pairs: Option<feedback::Pairs>,
     /// The streams of messages that were posted on one.
     streams: Vec<Option<feedback::Stream>>,
@@ -341,7 +341,7 @@ impl<'a> Net<'a> {
             patience: Net::patience(plan, marks),
             watches: marks || feedback.is_some(),
             feedback,
-            reorder: reorder::Reorder::new(settings.reorder_bytes),
+            reorder: Reorder::new(settings.reorder_bytes),
             pairs: feedback::pairs(settings),
             streams: Vec::new(),
             heeding: if marks { mark::Heeding::of(&plan.fabric.spec) } else { mark::Heeding::default() },

@@ -11,7 +11,6 @@
 //! room in front until it leaves.
 
 use super::pool::AGAIN;
-use super::reorder::Comes;
 use super::ugal::Choosing;
 use super::worm::part;
 use super::{CROWD, Net, Note, Packet, kind};
@@ -20,6 +19,7 @@ use crate::plan::{NONE, Plan, Stage};
 use hotlink_event::{Event, Queue};
 use hotlink_fabric::flow_control::{Admission, Passage};
 use hotlink_fabric::ledger::Inputs;
+use hotlink_transport::reorder::{Arriving, Comes};
 
 /// The need of a packet that starts in any room ([`Net::need`]).
 const NO_NEED: i32 = i32::MIN;
@@ -463,11 +463,8 @@ impl Net<'_> {
     #[inline]
     fn comes(&mut self, p: &Packet) -> Comes {
         let m = &self.messages.items[p.message as usize];
-        if m.tree != NONE {
-            Comes::InOrder
-        } else {
-            self.reorder.arrives(p.message, p.index, m, self.plan.packet_bytes)
-        }
+        let of = Arriving { to: m.to, bytes: m.bytes, full: self.plan.packet_bytes, delivered: m.delivered };
+        if m.tree != NONE { Comes::InOrder } else { self.reorder.arrives(p.message, p.index & !AGAIN, of) }
     }
 
     /// A receiver has no room for a packet before its turn: its sender hears of that a path back later.
