@@ -45,7 +45,8 @@ const TOLD: usize = 2;
 /// The line.
 pub(crate) fn line(record: &Record) -> String {
     let told = |key: &&'static str| record.get(key).map(|value| (*key, cell(Some(value))));
-    let name = |(key, value): (&'static str, String)| if PLAIN.contains(&key) { value } else { format!("{key} {value}") };
+    let name =
+        |(key, value): (&'static str, String)| if PLAIN.contains(&key) { value } else { format!("{key} {value}") };
     let names: Vec<String> = NAMES.iter().filter_map(told).map(name).collect();
     let values = VALUES.iter().filter_map(told).take(TOLD).map(|(key, value)| format!("{key} {value}"));
     let values: Vec<String> = values.collect();
