@@ -143,6 +143,7 @@ class Choices(Variant, total=False):
     window: int  # stream, rate: messages before an answer; saturation: messages under way
     pairs: Numbers  # rate, saturation
     senders: Numbers  # saturation
+    random_pairs: bool  # saturation: all nodes exchange in random pairs
     slow: float  # pairs: times the median pair's time
     mpi_share: float  # kernel: share of MPI where the application was observed
     barrier_share: float  # kernel: share of barriers in that

@@ -3,6 +3,7 @@
 use crate::count;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Channel, Node};
+use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::topology::{CubeSpec, Extents, SwitchArray, TopologySpec};
 use hotlink_fabric::traffic::{Demand, Flow};
@@ -87,6 +88,13 @@ pub fn shared_link_pairs(nodes: u32, senders: u32) -> Vec<(u32, u32)> {
 pub fn turning_pairs(r: u32, pairs: u32) -> Vec<(u32, u32)> {
     // Row 0 runs towards column r - 1; there they turn.
     (0..pairs).map(|i| (i, (i + 1) * r + r - 1)).collect()
+}
+
+/// All nodes in pairs at random, each pairing equally likely; of an odd number one is left out.
+pub fn random_pairs(nodes: u32, seed: u64) -> Vec<(u32, u32)> {
+    let mut order: Vec<u32> = (0..nodes).collect();
+    SplitMix64::new(seed).shuffle(&mut order);
+    order.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
 fn shifted(senders: u32, by: u32) -> Vec<(u32, u32)> {

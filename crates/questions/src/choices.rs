@@ -33,6 +33,8 @@ choices! {
     pairs: Vec<u32>,
     /// Senders of `saturation`.
     senders: Vec<u32>,
+    /// Whether all nodes exchange in random pairs there.
+    random_pairs: bool,
     /// How many times the median pair's time make a pair of `pairs` slow.
     slow: f64,
     /// Share of MPI in `kernel`'s application.
@@ -245,6 +247,15 @@ impl Choices {
     }
 
     fn saturation(&mut self) -> Result<Benchmark, Error> {
+        let messages = positive("--messages", self.messages.take(), 200)?;
+        if self.random_pairs.take() == Some(true) {
+            if self.senders.is_some() || self.pairs.is_some() || self.window.is_some() {
+                return input(
+                    "--random-pairs: all nodes exchange, one message each way: no --senders, --pairs, --window",
+                );
+            }
+            return Ok(Benchmark::Exchanges { times: messages });
+        }
         let (turning, counts) = match (self.senders.take(), self.pairs.take()) {
             (Some(_), Some(_)) => {
                 return input("--senders, --pairs: either of them; pairs turn at one node of a torus");
@@ -254,7 +265,6 @@ impl Choices {
         };
         let window = self.window.take().map(|window| positive("--window", Some(window), 1)).transpose()?;
         let window = window.map(|window| narrow("--window", window)).transpose()?;
-        let messages = positive("--messages", self.messages.take(), 200)?;
         Ok(Benchmark::Saturation { turning, counts, messages, window })
     }
 

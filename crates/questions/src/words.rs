@@ -45,7 +45,7 @@ const TEXTS: &[&str] = &[
     "buffer-size",
 ];
 /// Options without a value.
-const FLAGS: &[&str] = &["raw", "links", "sensitivity", "trace", "count", "partition"];
+const FLAGS: &[&str] = &["raw", "links", "sensitivity", "trace", "count", "partition", "random-pairs"];
 
 impl Simulation {
     /// The simulation that `command` asks for.

@@ -68,6 +68,13 @@ pub enum What {
         /// The key that counts the pairs.
         counted: &'static str,
     },
+    /// Pairs that exchange messages both ways, as `MPI_Sendrecv` does.
+    Exchanges {
+        /// The two nodes of each pair.
+        pairs: Vec<(u32, u32)>,
+        /// Exchanges of each pair.
+        times: u64,
+    },
     /// Every node sends to every other node.
     AllToAll {
         /// In what order a node serves the others.

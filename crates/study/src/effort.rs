@@ -133,7 +133,9 @@ fn fewer(cell: &Cell, share: f64) -> String {
         false => nodes * share,
     };
     match &cell.what {
-        What::PingPong { .. } | What::Saturation { .. } => "ask for smaller or fewer messages".to_owned(),
+        What::PingPong { .. } | What::Saturation { .. } | What::Exchanges { .. } => {
+            "ask for smaller or fewer messages".to_owned()
+        }
         _ if fits < 2.0 => format!("ask for fewer nodes, and for smaller messages than {} B", cell.size),
         _ => format!("ask for about {} nodes or fewer, for smaller messages or fewer samples", rounded(fits)),
     }
@@ -173,6 +175,7 @@ fn messages(what: &What, nodes: u32) -> f64 {
     match what {
         What::PingPong { messages, .. } => *messages as f64,
         What::Saturation { pairs, messages, .. } => 2.0 * pairs.len() as f64 * *messages as f64,
+        What::Exchanges { pairs, times } => 2.0 * pairs.len() as f64 * *times as f64,
         What::AllToAll { .. } => nodes * (nodes - 1.0),
         What::Traffic(Offered { messages, .. }) => 1.5 * nodes * f64::from(messages.unwrap_or(32)),
         What::Program(program) => {
@@ -228,7 +231,7 @@ fn destinations(what: &What, fabric: &Fabric) -> usize {
     let homes = fabric.attachment.homes.len();
     match what {
         What::PingPong { .. } => 2.min(homes),
-        What::Saturation { pairs, .. } => (2 * pairs.len()).min(homes),
+        What::Saturation { pairs, .. } | What::Exchanges { pairs, .. } => (2 * pairs.len()).min(homes),
         _ => homes,
     }
 }

@@ -16,7 +16,7 @@ pub(crate) use background::TAG as BACKGROUND;
 pub use hotlink_event::sizes::SizeLaw;
 pub use pingpong::{PingPong, ping_pong};
 pub use replay::{Replay, ReplayError, Replayed, replay};
-pub use saturation::{Stream, message_passing_pause, saturate};
+pub use saturation::{Stream, exchanges, message_passing_pause, saturate};
 pub use series::Series;
 pub use traffic::{Flows, OpenLoop};
 

@@ -1,6 +1,7 @@
 //! Senders that share a link or a bus: M02's saturation experiments (Figs. 5 to 8, 11, 12).
 //!
-//! Every pair streams messages without a pause; the aggregate is the sum over pairs in a window after the start-up.
+//! Every pair streams messages without a pause; the aggregate is the sum over pairs in a window after the start-up. Pairs
+//! that exchange wait for both directions, as programs that call `MPI_Sendrecv` in a loop do.
 
 use super::{PingPong, Run, ping_pong};
 use crate::error::SimError;
@@ -76,4 +77,42 @@ pub fn saturate(plan: &Plan<'_>, settings: &Settings, what: &Stream) -> Result<R
     }
     let (begun, before) = start.unwrap_or((Time::ZERO, 0));
     Ok(Run::of(&net, net.now() - begun, net.stats().delivered_bytes - before))
+}
+
+/// Lets every pair exchange messages of `size` bytes `times` times: its next exchange begins when both messages of the last
+/// have arrived. A pair that is done leaves its share of the network to the others. Returns the mean of the pairs' own rates
+/// too, in MB/s each way.
+///
+/// # Errors
+/// See [`Net::advance`].
+pub fn exchanges(
+    plan: &Plan<'_>,
+    settings: &Settings,
+    pairs: &[(u32, u32)],
+    size: u64,
+    times: u64,
+) -> Result<(Run, f64), SimError> {
+    let mut net = Net::new(plan, settings);
+    net.expect(2 * times * size * pairs.len() as u64);
+    let exchange = |net: &mut Net<'_>, pair: usize| {
+        let (a, b) = pairs[pair];
+        net.post(a, b, size, pair as u64)?;
+        net.post(b, a, size, pair as u64).map(drop)
+    };
+    for pair in 0..pairs.len() {
+        exchange(&mut net, pair)?;
+    }
+    let (mut arrived, mut rates) = (vec![0u64; pairs.len()], 0.0);
+    while let Some(note) = net.advance()? {
+        let Some(message) = note.message() else { continue };
+        let pair = message.tag as usize;
+        arrived[pair] += 1;
+        if arrived[pair] == 2 * times {
+            rates += (size * times) as f64 / net.now().us();
+        } else if arrived[pair] % 2 == 0 {
+            exchange(&mut net, pair)?;
+        }
+    }
+    let run = Run::of(&net, net.now(), net.stats().delivered_bytes);
+    Ok((run, rates / pairs.len().max(1) as f64))
 }

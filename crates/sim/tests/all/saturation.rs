@@ -8,7 +8,7 @@ use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::{Fabric, catalog};
 use hotlink_load::sharing::{shared_link_pairs, turning_pairs};
 use hotlink_sim::host::{Deposit, Host, Series};
-use hotlink_sim::workload::{Stream, message_passing_pause, saturate};
+use hotlink_sim::workload::{Stream, exchanges, message_passing_pause, saturate};
 use hotlink_sim::{Plan, Settings};
 
 const M02: [&str; 8] = [
@@ -106,4 +106,36 @@ fn the_engine_is_as_fast_as_the_simulated_stores() {
     let stores = Host::new(&spec).expect("has a host").deposit(&Deposit::new(4 << 20, 1, Series::RemoteDirect)).rate;
     let engine = spec.resources[&Role::Engine].measured.as_ref().expect("stated").value.0 as f64;
     assert!((stores / engine - 1.0).abs() < 0.002, "{stores} {engine}");
+}
+
+/// Mean rate each way in MB/s of pairs that exchange.
+fn exchanged(name: &str, nodes: u32, pairs: &[(u32, u32)]) -> f64 {
+    let spec = catalog::load(name).expect("in the catalog");
+    let fabric = Fabric::build(&spec, nodes).expect(name);
+    let settings = Settings::of(&spec);
+    let plan = Plan::new(&fabric, &settings).expect(name);
+    exchanges(&plan, &settings, pairs, 2 << 20, 4).expect("no deadlock").1
+}
+
+/// A pair that exchanges is as slow as what its directions share with others.
+#[test]
+fn exchanges_wait_for_both_directions() {
+    let name = "ib-ndr-fat-tree2";
+    let alone = exchanged(name, 64, &[(0, 63)]);
+    assert!(alone > 45e3 && alone < 50e3, "{alone}");
+    // On one leaf nothing is shared.
+    let apart = exchanged(name, 64, &[(0, 1), (2, 3)]);
+    assert!((apart / alone - 1.0).abs() < 0.05, "{apart} {alone}");
+    // A node in two pairs halves both of them, though its partners' links carry no other traffic.
+    let shared = exchanged(name, 64, &[(0, 63), (0, 62)]);
+    assert!((shared / alone - 0.5).abs() < 0.05, "{shared} {alone}");
+}
+
+/// The mean is of the pairs' own rates, not all bytes over the time of the slowest pair.
+#[test]
+fn pairs_that_are_done_count_their_own_time() {
+    let name = "ib-ndr-fat-tree2";
+    let alone = exchanged(name, 64, &[(0, 63)]);
+    let three = exchanged(name, 64, &[(0, 63), (0, 62), (1, 2)]);
+    assert!((three / alone - 2.0 / 3.0).abs() < 0.05, "{three} {alone}");
 }

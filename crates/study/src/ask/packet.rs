@@ -131,7 +131,7 @@ impl Exactly {
                 }
                 _ => return None,
             },
-            What::Saturation { .. } => return None,
+            What::Saturation { .. } | What::Exchanges { .. } => return None,
         };
         let Cell { nodes, size, capacities, paths, seed, .. } = *cell;
         let question = Question::new(what, &cell.fabric, nodes);

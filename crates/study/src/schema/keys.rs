@@ -428,6 +428,7 @@ pub const RECORDS: &[Records] = &[
         own: &[&[
             key("senders", Count, "", "Senders that share a link"),
             key("pairs", Count, "", "Pairs that send at once"),
+            key("exchanges", Count, "", "Exchanges of each random pair"),
             key("window", Count, "", "Messages of a pair under way"),
             key("pause_us", Number, "us", "Time of message passing between two messages"),
             key("idle_latency_us", Number, "us", "Latency of one pair alone"),

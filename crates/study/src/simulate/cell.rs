@@ -167,6 +167,9 @@ impl Cell {
         match &self.what {
             What::PingPong { between: [a, b], .. } => pairs(&[(*a, *b)]),
             What::Saturation { pairs: list, .. } => pairs(list),
+            What::Exchanges { pairs: list, .. } => {
+                pairs(&list.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect::<Vec<_>>())
+            }
             What::Program(_) => pairs(&[]),
             What::AllToAll { .. } => Traffic::AllToAll.demand(nodes, self.seed).map_err(|error| error.to_string()),
             What::Traffic(Offered { pattern, .. }) => {
@@ -225,6 +228,17 @@ impl Cell {
                     .bounded("bound_bandwidth_MBps", bound.mbps, bound.share_of_rate(run.mbps()));
                 (record, run)
             }
+            What::Exchanges { pairs, times } => {
+                let (run, mbps) = workload::exchanges(plan, settings, pairs, self.size, *times).map_err(failed)?;
+                // A pair that is done leaves its share to the others: only its own devices bound the rate of each.
+                let injection = self.injection_mbps(plan, bounds).ok_or("its nodes have no rate to inject at")?;
+                let record = head
+                    .with("pairs", pairs.len())
+                    .with("exchanges", *times)
+                    .with("bandwidth_MBps", mbps)
+                    .bounded("bound_bandwidth_MBps", injection, mbps / injection);
+                (with_injection(record, mbps, Some(injection)), run)
+            }
             What::AllToAll { order } => {
                 let schedule = if *order == Order::Random { Schedule::Random } else { Schedule::LinearShift };
                 let run = workload::all_to_all(plan, settings, self.size, schedule).map_err(failed)?;
@@ -258,7 +272,7 @@ impl Cell {
     pub(super) fn head(&self, plan: &Plan<'_>, settings: &Settings) -> Record {
         let benchmark = match self.what {
             What::PingPong { .. } => "pingpong",
-            What::Saturation { .. } => "saturation",
+            What::Saturation { .. } | What::Exchanges { .. } => "saturation",
             What::AllToAll { .. } => "alltoall",
             What::Traffic(_) => "traffic",
             What::Program(_) => "program",

@@ -247,7 +247,7 @@ pub fn run(cell: &Cell, spec: &FabricSpec, watch: &dyn Watch) -> Result<Vec<Reco
                 ProgramBench::Semantics { .. } | ProgramBench::Overlap { .. } => return Err(no_network(spec)),
             }
         }
-        What::Saturation { .. } | What::Traffic(_) => return Err(no_network(spec)),
+        What::Saturation { .. } | What::Exchanges { .. } | What::Traffic(_) => return Err(no_network(spec)),
     };
     if !stage.seen.is_empty() {
         let benchmark = records.first().and_then(|record| record.text("benchmark")).unwrap_or_default();

@@ -53,7 +53,8 @@ pub(crate) struct SemanticsArgs {
 #[command(after_help = "Examples:
   hotlink simulate saturation --fabric sci-ring --senders 1..4 --size 4KiB..64KiB
   hotlink simulate saturation --fabric sci-torus2d --pairs 1..3
-  hotlink simulate saturation --fabric myrinet-minimal --senders 1..4 --size 4KiB,64KiB,256KiB")]
+  hotlink simulate saturation --fabric myrinet-minimal --senders 1..4 --size 4KiB,64KiB,256KiB
+  hotlink simulate saturation --fabric ib-ndr-fat-tree2 --nodes 64 --random-pairs --messages 10 --size 256KiB --paths flow,adaptive")]
 pub(crate) struct SaturationArgs {
     #[command(flatten)]
     packet: PacketArgs,
@@ -64,7 +65,11 @@ pub(crate) struct SaturationArgs {
     /// the same as --senders.
     #[arg(long, value_name = "LIST", default_value = "1")]
     pairs: Counts,
-    /// Let each pair send about this many messages in the measured part.
+    /// Let all nodes exchange messages in random pairs, as MPI_Sendrecv does. The bandwidth is the mean of the pairs' own, each
+    /// way (effective bisection bandwidth).
+    #[arg(long, conflicts_with_all = ["senders", "pairs", "window"])]
+    random_pairs: bool,
+    /// Let each pair send about this many messages in the measured part, or exchange as often with --random-pairs.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
     /// Let a pair keep this many messages in flight. [default: 1, as with blocking sends, where the fabric states
@@ -201,6 +206,10 @@ impl Ask for SaturationArgs {
         Some(&self.packet)
     }
     fn request(&self) -> Result<Request, Failure> {
+        if self.random_pairs {
+            let benchmark = Benchmark::Exchanges { times: self.messages };
+            return self.packet.request(benchmark, &StackArgs::default());
+        }
         let (turning, counted, counts) = match &self.senders {
             Some(senders) => (false, "senders", senders),
             None => (true, "pairs", &self.pairs),

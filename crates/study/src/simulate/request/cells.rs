@@ -8,7 +8,7 @@ use crate::sizes::Law;
 use crate::{Error, benchmarks, sort};
 use hotlink_bench::is::Class;
 use hotlink_bench::{Calls, Direction, Which};
-use hotlink_load::sharing::Sharing;
+use hotlink_load::sharing::{Sharing, random_pairs};
 
 impl Request {
     /// Cells of a benchmark that has them; `bcast` with the algorithms that run over messages.
@@ -85,6 +85,9 @@ impl Request {
                     })
                 };
                 Ok(self.fabrics.iter().map(of).collect::<Result<Vec<_>, _>>()?.concat())
+            }
+            Benchmark::Exchanges { times } => {
+                self.each(|_, nodes| Ok(vec![What::Exchanges { pairs: random_pairs(nodes, self.seed), times: *times }]))
             }
             Benchmark::Collective { which, order, .. } => {
                 self.each(|fabric, nodes| match self.stack_of(is_asked(&self.benchmark, algorithms))? {
@@ -179,7 +182,10 @@ impl Request {
             }
             _ => {}
         }
-        let is_bare = matches!(&self.benchmark, Benchmark::Saturation { .. } | Benchmark::Traffic { .. });
+        let is_bare = matches!(
+            &self.benchmark,
+            Benchmark::Saturation { .. } | Benchmark::Exchanges { .. } | Benchmark::Traffic { .. }
+        );
         let is_collective = matches!(&self.benchmark, Benchmark::Collective { .. } | Benchmark::Barrier { .. });
         if self.programs.raw && !(is_bare || is_collective || self.has_bare()) {
             return input(format!("--raw: {name} gives medians; pingpong, collectives and barriers give every sample"));
@@ -242,7 +248,7 @@ impl Request {
                 }
                 None => None,
             },
-            Benchmark::Traffic { .. } => None,
+            Benchmark::Exchanges { .. } | Benchmark::Traffic { .. } => None,
             // The two of a ping-pong, if every fabric is a machine that was calibrated with one.
             Benchmark::Collective { .. } | Benchmark::Barrier { .. } => {
                 for fabric in &self.fabrics {

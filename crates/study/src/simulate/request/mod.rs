@@ -124,6 +124,11 @@ pub enum Benchmark {
         /// Messages that each keeps under way.
         window: Option<u32>,
     },
+    /// All nodes in random pairs that exchange both ways (effective bisection bandwidth): `saturation` too.
+    Exchanges {
+        /// Exchanges of each pair.
+        times: u64,
+    },
     /// A collective, but a barrier.
     Collective {
         /// Which.
@@ -205,7 +210,7 @@ impl Benchmark {
             Benchmark::Pairs { .. } => "pairs",
             Benchmark::Kernel(_) => "kernel",
             Benchmark::Semantics(_) => "semantics",
-            Benchmark::Saturation { .. } => "saturation",
+            Benchmark::Saturation { .. } | Benchmark::Exchanges { .. } => "saturation",
             Benchmark::Collective { which, .. } => which.name(),
             Benchmark::Overlap { .. } => "overlap",
             Benchmark::Sort(_) => "is",
