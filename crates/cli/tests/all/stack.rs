@@ -448,6 +448,7 @@ fn adapters_with_a_processor_carry_collectives_by_themselves() {
         ("simulate barrier --fabric k98-sci --nodes 4 --algorithm nic", "nic_thread_time is missing"),
         ("simulate pingpong --fabric k98-myrinet --via nic", "barrier, bcast, reduce and allreduce"),
         ("simulate bcast --fabric k98-myrinet --nodes 4 --size 64KiB --algorithm nic", "at most 16384 B"),
+        ("simulate allreduce --fabric k98-myrinet --nodes 4 --size 64KiB --algorithm nic", "Panda, ICPP 2003"),
         ("simulate barrier --fabric k98-myrinet --nodes 4 --algorithm nics", "`nics` is no algorithm of barrier"),
     ] {
         let output = hotlink(line);

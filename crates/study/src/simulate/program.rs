@@ -160,7 +160,11 @@ impl Program {
         }
         if cell.size > most {
             let size = cell.size;
-            return Err(format!("nic: {size} B: must be at most {most} B, which an adapter keeps to pass on"));
+            let by_hosts = "longer messages go by the hosts' algorithms";
+            let published = "where published ones end, too (16 KiB: Yu, Buntinas and Panda, ICPP 2003)";
+            return Err(format!(
+                "nic: {size} B: must be at most {most} B, which an adapter keeps to pass on, {published}; {by_hosts}"
+            ));
         }
         Ok(())
     }
