@@ -44,7 +44,7 @@ struct Sort {
 impl Sort {
     fn point(self, model: &Model, (id, quantity): (&str, &str), fabric: &str, nodes: u32, value: f64) -> Row {
         let form = model.evidence(Method::Formula, &[fabric]);
-        let evidence = if self.inputs.0 == "prices" { form.and(model.priced()) } else { form };
+        let evidence = if self.inputs.0 == "prices" { form.and(model.priced(&[fabric], [nodes])) } else { form };
         Row::point(id, quantity, evidence, value, self.unit)
             .also("fabric", fabric)
             .also("nodes", nodes)

@@ -12,7 +12,7 @@ use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, maths};
 use hotlink_study::ask::Method;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 /// The SCI fabrics in the order of M02's legends.
@@ -94,10 +94,12 @@ impl Model {
         fabrics.iter().fold(Evidence::stated(), |all, fabric| all.and(Evidence::of(method, self.spec(fabric))))
     }
 
-    /// What bills rest on: the items of the price list.
-    pub(super) fn priced(&self) -> Evidence {
-        let items = self.prices.items.keys().map(|item| format!("{}/{item}", self.prices.name));
-        Evidence::of_inputs(Method::Formula, items)
+    /// What these fabrics' bills at these sizes rest on: the items of the price list that stand in them.
+    pub(super) fn priced(&self, fabrics: &[&str], sizes: impl IntoIterator<Item = u32>) -> Evidence {
+        let bills = sizes.into_iter().flat_map(|nodes| fabrics.iter().map(move |fabric| self.bill(fabric, nodes)));
+        let items: BTreeSet<String> = bills.flat_map(|bill| bill.lines).map(|line| line.item).collect();
+        let named = items.into_iter().map(|item| format!("{}/{item}", self.prices.name));
+        Evidence::of_inputs(Method::Formula, named)
     }
 
     /// The closed form; every fabric here has one from 2 to 128 nodes.
@@ -233,4 +235,20 @@ pub(super) fn ranges(sizes: &[u32]) -> String {
     });
     let text = runs.collect::<Vec<_>>().join(", ");
     if text.is_empty() { "none".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bill_rests_on_what_it_lists() {
+        let model = Model::open(&Library::embedded()).expect("sound files");
+        let of =
+            |items: &[&str]| Evidence::of_inputs(Method::Formula, items.iter().map(|item| format!("m02-2002/{item}")));
+        assert_eq!(model.priced(&["sci-ring"], SIZES), of(&["sci-adapter-1d"]));
+        assert_eq!(model.priced(&["myrinet-clos64"], [64]), of(&["myrinet-clos64", "myrinet-nic"]));
+        // No figure buys the adapter of a third dimension.
+        assert_eq!(model.priced(&SIX, SIZES).taken_from(&["m02-2002/sci-adapter-3d".to_owned()]).count(), 0);
+    }
 }

@@ -32,9 +32,9 @@ fn ordering(model: &Model, claim: &Claim) -> Row {
     Row::new(claim, model.evidence(Method::Formula, &SIX))
 }
 
-/// A row about what networks cost.
-fn priced(model: &Model, claim: &Claim) -> Row {
-    Row::new(claim, model.priced())
+/// A row about what these networks cost.
+fn priced(model: &Model, claim: &Claim, fabrics: &[&str]) -> Row {
+    Row::new(claim, model.priced(fabrics, SIZES))
 }
 
 /// Sizes at which `leader` is ahead of all `others` by the bandwidth `of` a fabric at a size.
@@ -208,7 +208,7 @@ fn ring_cheapest(model: &Model, claim: &Claim) -> Row {
         SIX.iter().all(|other| *other == "sci-ring" || model.cost("sci-ring", nodes) < model.cost(other, nodes))
     };
     let sizes = sizes_where(SIZES, least);
-    priced(model, claim)
+    priced(model, claim, &SIX)
         .reproduced(format!("cheapest at {}", ranges(&sizes)))
         .holds(ranges(&sizes) == "2..128")
         .under("prices fitted to this claim")
@@ -220,7 +220,7 @@ fn nearly_the_same_cost(model: &Model, claim: &Claim) -> Row {
     let mut differences: Vec<f64> = SIZES.map(|nodes| share(nodes).abs() * 100.0).collect();
     differences.sort_by(f64::total_cmp);
     let median = differences[differences.len() / 2];
-    priced(model, claim)
+    priced(model, claim, &["sci-torus2d", "myrinet-minimal"])
         .reproduced(format!("differ by {median:.1} % in the median over 2..128"))
         .holds(is_same(100.0 + median, 100.0))
         .under("prices fitted to this claim; the median difference counts")
@@ -238,7 +238,7 @@ fn clos_dear(model: &Model, claim: &Claim) -> Row {
     };
     let factors = [2, 64, 128].map(of_median);
     let [at_2, at_64, at_128] = factors.map(|factor| off_pct(factor, 1.0));
-    priced(model, claim)
+    priced(model, claim, &SIX)
         .reproduced(format!(
             "dearer than the median of the others by {at_2:.0} % at 2, {at_64:.0} % at 64, {at_128:.0} % at 128 nodes"
         ))
@@ -255,7 +255,9 @@ fn cost_crossover(model: &Model, claim: &Claim) -> Row {
     let lasting = sizes_where(SIZES, |nodes| (nodes..=*SIZES.end()).all(clos_cheaper));
     let share =
         |nodes| model.cost_of_bandwidth("myrinet-clos64", nodes) / model.cost_of_bandwidth("sci-torus2d", nodes);
-    priced(model, claim)
+    let pair = ["sci-torus2d", "myrinet-clos64"];
+    let bandwidths = model.evidence(Method::Formula, &pair);
+    Row::new(claim, bandwidths.and(model.priced(&pair, SIZES)))
         .published(64.0, "nodes")
         .reproduced(lasting.first().copied())
         .known_not_to_hold()
