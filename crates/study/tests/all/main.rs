@@ -6,6 +6,7 @@ mod failed;
 mod faults;
 mod limiter;
 mod loaded;
+mod loggp;
 mod parallel;
 mod qsnet;
 mod queues;
