@@ -25,7 +25,7 @@ SCRIPTS := .ci/tests .ci/rustdoc tools/docs/language tools/docs/sources.py tools
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew docs-pictures dist test test-steps test-needs test-programs test-rust test-examples test-barrier test-plugin-programs test-plugins test-abi test-python test-page test-engine test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew docs-pictures dist check-steps test test-steps test-needs test-programs test-rust test-examples test-barrier test-plugin-programs test-plugins test-abi test-python test-page test-engine test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -55,8 +55,9 @@ test: .stamps/tools ## check everything, then run every test
 	@$(MAKE) --no-print-directory test-plugins
 
 # Clippy's compiler compiles as rustc does, and lints on the way; these are its words for `-D warnings`.
-LINTED := env RUSTC_WORKSPACE_WRAPPER="$$(ls "$$(rustc --print sysroot)/bin/clippy-driver" 2>/dev/null)" \
-          CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"
+DRIVER := "$$(ls "$$(rustc --print sysroot)/bin/clippy-driver" 2>/dev/null)"
+DENIED := CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"
+LINTED := env RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/.ci/lint CLIPPY_DRIVER=$(DRIVER) $(DENIED)
 
 # In this order where they may choose: first what is quick to fail, and what others wait for.
 test-steps: .stamps/check-docs .stamps/format test-needs $(HOTLINK) test-programs .stamps/check-python .stamps/check-web .stamps/wheel \
@@ -121,7 +122,10 @@ test-all: test ## everything that `test` runs, then the long suites: five hours 
 	@$(TIMED) "proofs of the hardware barrier, the larger ones too" $(SUBMAKE) --no-print-directory -s -C rtl/barrier prove
 	@$(TIMED) "mutants of the hardware barrier, both boards" $(SUBMAKE) --no-print-directory -s -C rtl/barrier mutants bitstreams
 
-check: .stamps/check-rust .stamps/check-rustdoc .stamps/check-wasm .stamps/check-python .stamps/check-web .stamps/check-docs ## formats, lints, types and language, with no test run
+check: .stamps/tools ## formats, lints, types and language, with no test run
+	@# Two at a time: the library for a browser, Python, the page and the documents wait for no lint.
+	@$(MAKE) --no-print-directory -j 2 check-steps
+check-steps: .stamps/check-rust .stamps/check-wasm .stamps/check-rustdoc .stamps/check-python .stamps/check-web .stamps/check-docs
 
 bench: $(HOTLINK) ## the engines' speed and memory on this machine, beside other simulators
 	@$(TIMED) "load count at scale" cargo bench --locked --quiet --package hotlink-load --bench load_scale
@@ -247,11 +251,12 @@ TOUCHED = $(if $(filter-out crates/%,$?),--workspace,$(sort $(foreach file,$?,--
 	@$(TIMED) "Rust lints of what changed" $(LINT) $(TOUCHED) -- -D warnings
 	@touch $@
 
-# The crates that `make check` has linted are not checked again.
-DOC := $(LINTED) CARGO_INCREMENTAL=1 RUSTDOCFLAGS="-D warnings" cargo doc --profile test --no-deps --locked --quiet
+# The crates that `make check` has linted are not checked again: its wrapper is `cargo clippy`'s.
+DOC := env RUSTC_WORKSPACE_WRAPPER=$(DRIVER) $(DENIED) CARGO_INCREMENTAL=1 RUSTDOCFLAGS="-D warnings" cargo doc --profile test --no-deps --locked --quiet
 
-# `make test` documents all but libraries that no crate uses (mpi, clock, python).
-.stamps/check-rustdoc: .stamps/tools $(RUST)
+# `make test` documents all but libraries that no crate uses (mpi, clock, python). Lints come first: what they have checked,
+# documentation reads.
+.stamps/check-rustdoc: .stamps/tools $(RUST) | .stamps/check-rust
 	@$(TIMED) "Rust documentation of what changed" $(DOC) $(TOUCHED)
 	@touch $@
 

@@ -6,7 +6,7 @@
 
 use crate::Peak;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::network::Resource;
+use hotlink_fabric::network::{Channel, Resource};
 use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_load::Load;
 use std::collections::BTreeMap;
@@ -51,9 +51,22 @@ pub struct Bounds {
     pub limit: Option<usize>,
     /// Bandwidth per sending node, MB/s (10^6 bytes per second); infinite if nothing limits.
     pub bandwidth_per_node_mbps: f64,
+    /// Where nodes share a host: the same if only their own ways out of it limited.
+    out_of_hosts_mbps: Option<f64>,
 }
 
 impl Bounds {
+    /// The rate at which a node's own devices let it send the pattern, MB/s. Where hosts hold several nodes (GPUs), that
+    /// is what its NIC carries of it; what stays within a host takes nothing of that.
+    pub fn injection_mbps(&self, fabric: &Fabric, capacities: Capacities) -> Option<f64> {
+        self.out_of_hosts_mbps.or_else(|| fabric.injection_mbps(capacities, self.efficiency))
+    }
+
+    /// Whether that counts the node's NIC alone.
+    pub fn is_of_nics(&self) -> bool {
+        self.out_of_hosts_mbps.is_some()
+    }
+
     /// The role that limits, with its hottest resource.
     pub fn limiting(&self) -> Option<&RoleBound> {
         self.limit.map(|i| &self.roles[i])
@@ -129,9 +142,38 @@ impl Limited for Load {
             efficiency,
             limit: least.map(|(i, _)| i),
             bandwidth_per_node_mbps: least.map_or(f64::INFINITY, |(_, mbps)| mbps),
+            out_of_hosts_mbps: out_of_hosts(self, fabric, (capacities, efficiency)).map(|mbps| mbps * flow_per_node),
             roles,
         }
     }
+}
+
+/// What each message may have at most of the buses to NICs and of the links from them, MB/s. Where nothing leaves a host,
+/// its own links count. `None` where a host is one node.
+fn out_of_hosts(load: &Load, fabric: &Fabric, (capacities, efficiency): (Capacities, f64)) -> Option<f64> {
+    let network = &fabric.network;
+    if !network.channel_role.contains(&Role::LocalLink) {
+        return None;
+    }
+    let leads_out = |channel: &Channel| {
+        let to = network.to(*channel);
+        match network.channel_role[channel.0 as usize] {
+            Role::HostBus => !network.is_node(to),
+            Role::Link => network.vertex_role[to.0 as usize] == Role::Switch,
+            _ => false,
+        }
+    };
+    let is_local = |channel: &Channel| network.channel_role[channel.0 as usize] == Role::LocalLink;
+    let least = |of: &dyn Fn(&Channel) -> bool| {
+        let channels = (0..network.channels() as u32).map(Channel).filter(of);
+        let share = |channel: Channel| {
+            let carried = load.of(fabric, Resource::Channel(channel));
+            let rate = fabric.payload_mbps(Resource::Channel(channel), capacities, efficiency)?;
+            (carried > 0.0).then(|| rate / carried)
+        };
+        channels.filter_map(share).min_by(f64::total_cmp)
+    };
+    least(&leads_out).or_else(|| least(&is_local))
 }
 
 fn switches_per_route(load: &Load, fabric: &Fabric, total: f64) -> f64 {

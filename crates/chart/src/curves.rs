@@ -1,6 +1,6 @@
 //! Curves with their points, intervals and bounds; their names are at their ends.
 
-use crate::{Axis, Chart};
+use crate::{Axis, Chart, look};
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -22,6 +22,10 @@ const INTERVAL: f64 = 4.0;
 const NAMED: f64 = 20.0;
 /// Shapes of marks.
 const SHAPES: usize = 6;
+/// Colours of a file's stylesheet. A page draws fewer curves in one chart.
+const COLOURS: usize = 10;
+/// Marks at most of a curve that has none at its points, where its colour alone does not tell it.
+const FEW: usize = 8;
 pub(crate) const ACROSS: (f64, f64) = (LEFT, WIDTH - RIGHT);
 pub(crate) const UPWARDS: (f64, f64) = (HEIGHT - BOTTOM, TOP);
 
@@ -111,9 +115,9 @@ pub(crate) fn inside(chart: &Chart, name: &str) -> Markup {
         }
         @for Name { colour, at, line, whole, shape } in names(curves, y, name) {
             @if let (Some(shape), false) = (shape, alone) {
-                g class=(format!("c{colour}")) { (mark(shape, (right + 11.0, at), None)) }
+                g class=(look(colour, COLOURS).0) { (mark(shape, (right + 11.0, at), None)) }
             }
-            text class=(format!("name c{colour}")) x=(right + if alone { 8.0 } else { NAMED }) y=(at + 4.0) {
+            text class=(format!("name {}", look(colour, COLOURS).0)) x=(right + if alone { 8.0 } else { NAMED }) y=(at + 4.0) {
                 (line)
                 @if let Some(whole) = whole { title { (whole) } }
             }
@@ -184,11 +188,13 @@ fn drawn(curve: &Curve, (index, bars, beside): (usize, usize, f64), thin: Option
     let wide = 0.8 * x.pitch(ACROSS.1 - ACROSS.0) / bars.max(1) as f64;
     let aside = wide * (index as f64 - bars as f64 / 2.0);
     let foot = UPWARDS.0;
+    let (colour, again) = look(curve.colour, COLOURS);
+    let every = if curve.marks { 1 } else { points.len().div_ceil(FEW) };
     html! {
-        g class=(format!("c{} {}", curve.colour, curve.made).trim_end()) {
+        g class=(format!("{colour} {}", curve.made).trim_end()) {
             @if !bound.is_empty() { path .bound d=(path(&bound, curve.line)) { title { "bound" } } }
             @if curve.line != Line::Bars { path .curve d=(path(&points, curve.line)) {} }
-            @for (point, (px, py)) in curve.points.iter().zip(&points) {
+            @for (at, (point, (px, py))) in curve.points.iter().zip(&points).enumerate() {
                 @if let Some([low, high]) = point.interval {
                     line .interval style=[thin] x1=(px) x2=(px) y1=(y.within(low, UPWARDS)) y2=(y.within(high, UPWARDS)) {}
                     // An arrow at the frame says that it goes on.
@@ -199,7 +205,7 @@ fn drawn(curve: &Curve, (index, bars, beside): (usize, usize, f64), thin: Option
                     rect .bar x=(hundredth(px + aside)) y=(py) width=(hundredth(wide)) height=(hundredth(foot - py)) {
                         title { (point.told) }
                     }
-                } @else if curve.marks {
+                } @else if curve.marks || again > 0 && at % every == 0 {
                     (mark(curve.shape(), (*px, *py), Some(&point.told)))
                 }
             }
@@ -207,8 +213,9 @@ fn drawn(curve: &Curve, (index, bars, beside): (usize, usize, f64), thin: Option
     }
 }
 
-/// A mark of a shape at a place. The first shape is a disc; curves that tell what made them have no other.
-fn mark(shape: usize, (x, y): (f64, f64), told: Option<&str>) -> Markup {
+/// A mark of a shape at a place. The first shape is a disc. Curves that tell what made them have another where colours
+/// begin again.
+pub(crate) fn mark(shape: usize, (x, y): (f64, f64), told: Option<&str>) -> Markup {
     let shape = shape % SHAPES;
     // Of one area, so that none looks heavier.
     let outline = match shape {
@@ -230,7 +237,13 @@ fn mark(shape: usize, (x, y): (f64, f64), told: Option<&str>) -> Markup {
 impl Curve {
     /// The number of its marks' shape.
     fn shape(&self) -> usize {
-        if self.made.is_empty() { self.colour } else { 0 }
+        let (_, again) = look(self.colour, COLOURS);
+        if self.made.is_empty() { self.colour + again } else { again }
+    }
+
+    /// Whether its name has its mark before it.
+    fn is_marked(&self) -> bool {
+        self.marks && self.made.is_empty() || self.colour >= COLOURS
     }
 }
 
@@ -284,7 +297,7 @@ fn names(curves: &[Curve], y: &Axis, otherwise: &str) -> Vec<Name> {
         let name = if curve.name.is_empty() { otherwise } else { &curve.name };
         // Curves of one colour share a name.
         if !names.iter().any(|(colour, _, other, _)| (*colour, *other) == (curve.colour, name)) {
-            let shape = (curve.marks && curve.made.is_empty()).then(|| curve.shape());
+            let shape = curve.is_marked().then(|| curve.shape());
             names.extend(last(curve).map(|at| (curve.colour, at, name, shape)));
         }
         // Bounds that end at the same place share one.
@@ -409,6 +422,22 @@ mod tests {
         assert!(thin(&moved).is_some() && thin(&[-8.0, 0.0, 8.0]).is_none());
         let drawn = charted(&chart([0, 1].map(|colour| curve(colour, &points)).into()), "").into_string();
         assert_eq!((drawn.matches("<circle").count(), drawn.matches("class=\"mark\"").count()), (3, 3));
+    }
+
+    /// No two curves of a chart look the same, with or without what made them, and with or without marks at points.
+    #[test]
+    fn after_the_last_colour_marks_tell_curves_apart() {
+        for (made, marks) in [("", true), ("packet", true), ("packet", false)] {
+            let flat = |colour: usize| Curve { made, marks, ..curve(colour, &[(1.0, 5.0 + colour as f64)]) };
+            let looks: std::collections::BTreeSet<_> =
+                (0..2 * COLOURS).map(|colour| (look(colour, COLOURS).0, flat(colour).shape() % SHAPES)).collect();
+            assert_eq!(looks.len(), 2 * COLOURS, "{made} {marks}");
+            let drawn = charted(&chart((0..2 * COLOURS).map(flat).collect()), "").into_string();
+            assert!(!drawn.contains(&format!("c{COLOURS}")), "a colour that no stylesheet has");
+            // Each curve's own mark, and the one before its name.
+            let others = drawn.matches("class=\"mark\"").count();
+            assert!(others >= 2 * COLOURS, "{made} {marks}: {others}");
+        }
     }
 
     proptest! {

@@ -17,6 +17,12 @@ pub use file::file;
 pub use scatter::{Mark, Scatter, scattered};
 pub use table::Table;
 
+/// How things of one number look: their class in a stylesheet of so many colours, and the shape of their marks. After the
+/// last colour they begin again, with the next shape.
+fn look(number: usize, colours: usize) -> (String, usize) {
+    (format!("c{}", number % colours), number / colours)
+}
+
 /// Curves over two axes.
 pub struct Chart {
     /// Across.

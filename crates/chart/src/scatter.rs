@@ -1,7 +1,7 @@
 //! Things of two numbers as marks, each with an interval across; those that have a name bear it where nothing is hidden.
 
-use crate::Axis;
-use crate::curves::{ACROSS, HEIGHT, TOP, UPWARDS, WIDTH, frame};
+use crate::curves::{ACROSS, HEIGHT, TOP, UPWARDS, WIDTH, frame, mark as shaped};
+use crate::{Axis, look};
 use maud::{Markup, html};
 
 /// One thing.
@@ -35,6 +35,8 @@ pub struct Scatter {
     pub label: String,
 }
 
+/// Colours of a page's stylesheet.
+const COLOURS: usize = 6;
 /// Room of a letter, and half of a line's height.
 const LETTER: f64 = 7.0;
 const HALF: f64 = 7.0;
@@ -64,13 +66,14 @@ pub fn scattered(scatter: &Scatter) -> Markup {
             }
             @for (mark, area) in marks.iter().zip(labels(marks, &places, x)) {
                 @if let (Some(name), Some([left, top, ..])) = (&mark.name, area) {
-                    text class=(format!("name c{}", mark.colour)) x=(left) y=(top + HALF + 4.0) { (name) }
+                    text class=(format!("name {}", look(mark.colour, COLOURS).0)) x=(left) y=(top + HALF + 4.0) { (name) }
                 }
             }
             @for (colour, said) in scatter.colours.iter().enumerate() {
                 @let at = TOP + 10.0 + 17.0 * colour as f64;
-                g class=(format!("c{colour}")) { circle cx=(ACROSS.1 + 16.0) cy=(at) r="4" {} }
-                text class=(format!("name c{colour}")) x=(ACROSS.1 + 26.0) y=(at + 4.0) { (said) }
+                @let (class, shape) = look(colour, COLOURS);
+                g class=(class) { (dot(shape, (ACROSS.1 + 16.0, at), "4", None)) }
+                text class=(format!("name {class}")) x=(ACROSS.1 + 26.0) y=(at + 4.0) { (said) }
             }
         }
     }
@@ -78,12 +81,24 @@ pub fn scattered(scatter: &Scatter) -> Markup {
 
 fn marked(mark: &Mark, (across, up): (f64, f64), x: &Axis) -> Markup {
     let made = if mark.name.is_some() { "" } else { " behind" };
+    let (class, shape) = look(mark.colour, COLOURS);
     html! {
-        g class=(format!("c{}{made}", mark.colour)) {
+        g class=(format!("{class}{made}")) {
             @if let Some([low, high]) = mark.interval {
                 line .whisker x1=(x.within(low, ACROSS)) x2=(x.within(high, ACROSS)) y1=(up) y2=(up) {}
             }
-            circle cx=(across) cy=(up) r=(if mark.name.is_some() { "5" } else { "4" }) { title { (mark.told) } }
+            (dot(shape, (across, up), if mark.name.is_some() { "5" } else { "4" }, Some(&mark.told)))
+        }
+    }
+}
+
+/// A disc, or another shape where colours begin again.
+fn dot(shape: usize, (across, up): (f64, f64), radius: &str, told: Option<&str>) -> Markup {
+    html! {
+        @if shape > 0 {
+            (shaped(shape, (across, up), told))
+        } @else {
+            circle cx=(across) cy=(up) r=(radius) { @if let Some(told) = told { title { (told) } } }
         }
     }
 }
@@ -167,6 +182,16 @@ mod tests {
         let found = labels(&marks, &places, &x);
         let [low, high] = [1.0, 3.0].map(|end| x.within(end, ACROSS));
         assert!(found[0].is_some_and(|area| !overlap(&area, &[low, 99.0, high, 101.0])), "{found:?}");
+    }
+
+    #[test]
+    fn after_the_last_colour_marks_have_another_shape() {
+        let mut many = scatter();
+        many.colours = (0..8).map(|colour| format!("technology {colour}")).collect();
+        many.marks = (0..8).map(|colour| Mark { colour, name: None, ..many.marks[0].clone() }).collect();
+        let drawn = scattered(&many).into_string();
+        assert!(!drawn.contains("c6"), "a colour that the page does not have");
+        assert_eq!((drawn.matches("<circle").count(), drawn.matches("class=\"mark\"").count()), (2 * 6, 2 * 2));
     }
 
     proptest! {

@@ -126,9 +126,8 @@ fn question(name: &str, request: &Request) -> Result<PatternQuestion, String> {
 fn bandwidths(mut built: Fabric, nodes: u32, request: &Request, record: &mut Record) -> Result<(Fabric, Load), String> {
     record.set("routing", routing_key(built.spec.routing));
     record.set("paths", built.spec.paths.name());
-    // GPUs whose hosts have networks of their own are measured by what all variants have: the NIC.
     let share = |of: &Counted| {
-        let injection = of.fabric.injection_between_hosts_mbps(Capacities::Measured, of.bounds.efficiency);
+        let injection = of.bounds.injection_mbps(&of.fabric, Capacities::Measured);
         Some(of.bounds.bandwidth_per_node_mbps / injection?).filter(|share| share.is_finite())
     };
     let counted = |name: &str, built: Fabric| -> Result<(Record, Counted), String> {
@@ -273,18 +272,12 @@ impl Evaluated {
             .with("hosts", self.record.number("hosts").map(|hosts| hosts as u64))
             .with("nodes", self.nodes)
             .with("method", "packet");
-        let is_rail = self.record.text("topology") == Some("rail");
         let asked = question("permutation:random", request);
         match asked.and_then(|question| question.by_packets(&self.source, self.nodes, &Unwatched)) {
-            // A rail's own injection is not that of the other variants.
-            Ok(answer) => {
-                SHOWN.iter().filter(|key| !is_rail || !key.starts_with("injection")).fold(head, |head, &key| {
-                    match answer.get(key) {
-                        Some(value) => head.with(key, value.clone()),
-                        None => head,
-                    }
-                })
-            }
+            Ok(answer) => SHOWN.iter().fold(head, |head, &key| match answer.get(key) {
+                Some(value) => head.with(key, value.clone()),
+                None => head,
+            }),
             Err(why) => head.with("note", why),
         }
     }

@@ -28,7 +28,10 @@ impl Fabric {
     /// router or B-Link of the node alone counts too, with all the links that leave it. The median node counts, so that
     /// a failed link or another node's slow host does not. `None` if none of these devices has a rate.
     pub fn injection_mbps(&self, capacities: Capacities, efficiency: f64) -> Option<f64> {
-        self.usual(&|resource| self.payload_mbps(resource, capacities, efficiency).unwrap_or(f64::INFINITY))
+        let own = |node| self.injection_at_mbps(node, capacities, efficiency);
+        let mut all: Vec<f64> = self.network.node_iter().filter_map(own).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).copied()
     }
 
     /// The same of one node.
@@ -39,20 +42,6 @@ impl Fabric {
     /// The same for what a node can receive: over the links that arrive at it, without the engine that only sends.
     pub fn reception_at_mbps(&self, node: Node, capacities: Capacities, efficiency: f64) -> Option<f64> {
         self.own_devices(node, Way::In, capacities, efficiency)
-    }
-
-    /// The same of the median node into the network between hosts, without links to others of its host.
-    pub fn injection_between_hosts_mbps(&self, capacities: Capacities, efficiency: f64) -> Option<f64> {
-        let local = |resource| self.network.role(resource) == Role::LocalLink;
-        let rate = |resource| self.payload_mbps(resource, capacities, efficiency).unwrap_or(f64::INFINITY);
-        self.usual(&|resource| if local(resource) { 0.0 } else { rate(resource) })
-    }
-
-    fn usual(&self, rate: &impl Fn(Resource) -> f64) -> Option<f64> {
-        let mut all: Vec<f64> = self.network.node_iter().map(|node| self.limit(node, Way::Out, rate)).collect();
-        all.retain(|mbps| mbps.is_finite());
-        all.sort_by(f64::total_cmp);
-        all.get(all.len() / 2).copied()
     }
 
     fn own_devices(&self, node: Node, way: Way, capacities: Capacities, efficiency: f64) -> Option<f64> {

@@ -26,7 +26,9 @@ impl FabricSpec {
         };
         let stated = self.parts_and_numbers().into_iter().filter(is_used).map(|(_, key, used)| (key, used));
         let assumed = notes.assumed().into_iter().map(|(name, used)| (format!("parameter.{name}"), used));
-        Ledger { used: stated.chain(assumed).collect() }
+        let ports = self.assumed_ports.clone().filter(|_| notes.has(Part::Topology));
+        let ports = ports.map(|ports| ("switch_ports".to_owned(), ports));
+        Ledger { used: stated.chain(assumed).chain(ports).collect() }
     }
 
     /// The same with the number of `key` in base units changed or, for a parameter, stated. The topology stays.

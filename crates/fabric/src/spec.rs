@@ -5,7 +5,7 @@
 
 use crate::barrier::BarrierSpec;
 use crate::flow_control::{FlowControl, store_and_forward};
-use crate::notes::{Notes, Part};
+use crate::notes::{Notes, Part, Used};
 use crate::parameters::Parameters;
 use crate::reduction::ReductionSpec;
 use crate::routing::Paths;
@@ -163,6 +163,8 @@ pub struct FabricSpec {
     pub reduction: Option<ReductionSpec>,
     /// Which price list and which of its items, if the fabric has prices.
     pub prices: Option<PriceRef>,
+    /// Of a variant with another switch than its fabric: the number of its ports, where no price list has such a switch.
+    pub assumed_ports: Option<Used>,
 }
 
 /// The price list of a fabric and the item of that list that each kind of thing is.
@@ -287,6 +289,7 @@ impl FabricSpec {
             barrier: None,
             reduction: None,
             prices: None,
+            assumed_ports: None,
         }
     }
 }

@@ -67,6 +67,27 @@ pub fn is_one_machine() -> Result<bool, RunError> {
     Ok(launched_crew()?.is_none_or(|crew| crew.is_local()))
 }
 
+/// Runs a program on ranks, of which there may be `most`: those that a launcher started, or ranks forked here. Shared
+/// memory is one machine's: ranks launched on several each fork such a job of their own.
+fn ranks_of<D, T, R>(
+    driver: &D,
+    (ranks, most): (u32, u32),
+    options: &Options,
+    of_crew: impl FnOnce(&mut Crew) -> io::Result<D::Shared>,
+    program: &R,
+) -> Result<Vec<T>, RunError>
+where
+    D: Transport,
+    T: Serialize + DeserializeOwned,
+    R: Program<D::Port, T>,
+{
+    check_ranks(ranks, most)?;
+    match launched_crew()?.filter(|crew| !D::IS_ONE_MACHINE || crew.is_local()) {
+        Some(mut crew) => ranks::run_launched(&mut crew, ranks, options, of_crew, program),
+        None => ranks::run(ranks, options, &driver.share(ranks)?, program),
+    }
+}
+
 /// Ranks over shared memory, on this machine: forked here, or those that `mpirun` or `srun` started.
 #[derive(Clone, Debug, Default)]
 pub struct Shm {
@@ -101,12 +122,7 @@ impl Driver for Shm {
         T: Serialize + DeserializeOwned,
         R: Program<ShmPort, T>,
     {
-        check_ranks(ranks, MAX_RANKS)?;
-        // Shared memory is one machine's: ranks launched on several each run such a job of their own.
-        if let Some(mut crew) = launched_crew()?.filter(|crew| crew.is_local()) {
-            return ranks::run_launched(&mut crew, ranks, &self.options, |crew| World::of_crew(crew, ranks), program);
-        }
-        ranks::run(ranks, &self.options, &self.share(ranks)?, program)
+        ranks_of(self, (ranks, MAX_RANKS), &self.options, |crew| World::of_crew(crew, ranks), program)
     }
 }
 
@@ -156,17 +172,8 @@ impl Driver for Tcp {
         T: Serialize + DeserializeOwned,
         R: Program<Seat, T>,
     {
-        check_ranks(ranks, tcp::MAX_RANKS)?;
-        if let Some(mut crew) = launched_crew()? {
-            return ranks::run_launched(
-                &mut crew,
-                ranks,
-                &self.options,
-                |crew| Meeting::of_crew(crew, ranks).map(Seated),
-                program,
-            );
-        }
-        ranks::run(ranks, &self.options, &self.share(ranks)?, program)
+        let of_crew = |crew: &mut Crew| Meeting::of_crew(crew, ranks).map(Seated);
+        ranks_of(self, (ranks, tcp::MAX_RANKS), &self.options, of_crew, program)
     }
 }
 
@@ -208,17 +215,8 @@ impl Driver for Mixed {
         T: Serialize + DeserializeOwned,
         R: Program<Seat, T>,
     {
-        check_ranks(ranks, MAX_RANKS.min(tcp::MAX_RANKS))?;
-        if let Some(mut crew) = launched_crew()? {
-            return ranks::run_launched(
-                &mut crew,
-                ranks,
-                &self.options,
-                |crew| Gathering::of_crew(crew, ranks).map(Seated),
-                program,
-            );
-        }
-        ranks::run(ranks, &self.options, &self.share(ranks)?, program)
+        let of_crew = |crew: &mut Crew| Gathering::of_crew(crew, ranks).map(Seated);
+        ranks_of(self, (ranks, MAX_RANKS.min(tcp::MAX_RANKS)), &self.options, of_crew, program)
     }
 }
 

@@ -300,7 +300,7 @@ impl PatternQuestion {
 
     fn of_load(&self, counted: &Counted) -> Record {
         let Counted { fabric, bounds, .. } = counted;
-        let injection = fabric.injection_mbps(self.capacities.into(), bounds.efficiency);
+        let injection = bounds.injection_mbps(fabric, self.capacities.into());
         let head = self.head(&fabric.spec.name, fabric.asked, u64::from(fabric.nodes()), "load");
         let mut head = head.with("paths", self.paths_on(fabric).name());
         if self.is_split(fabric) {

@@ -24,7 +24,10 @@ fn interrupted(line: &str) -> (Option<i32>, String, String) {
         assert!(errors.read_line(&mut line).unwrap() > 0, "it ended by itself: {told}");
         told.push_str(&line);
     }
-    assert!(told.contains("done: ib-ndr-fat-tree2, alltoall, linear-shift, destination, packet, nodes 32, size_B 64: "), "{told}");
+    assert!(
+        told.contains("done: ib-ndr-fat-tree2, alltoall, linear-shift, destination, packet, nodes 32, size_B 64: "),
+        "{told}"
+    );
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     errors.read_to_string(&mut told).unwrap();

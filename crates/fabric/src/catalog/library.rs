@@ -205,6 +205,7 @@ impl Library {
         let varied = self.parse_fabric(name_or_path, &text);
         let mut varied = varied.map_err(|mistakes| mistakes.into_iter().map(unplaced).collect::<Vec<_>>())?;
         varied.spec.prices = variant::prices(self, &loaded, &varied, &settings);
+        varied.spec.assumed_ports = variant::assumed_ports(self, &loaded, &varied, &settings);
         Ok(varied)
     }
 

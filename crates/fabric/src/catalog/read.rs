@@ -366,6 +366,7 @@ pub(super) fn read_fabric(sheet: &Sheet<'_>, references: &mut dyn References) ->
         barrier: if has_barrier { Some(barrier?) } else { None },
         reduction: if has_reduction { Some(reduction?) } else { None },
         prices,
+        assumed_ports: None,
     })
 }
 

@@ -4,8 +4,10 @@
 //! wherever a fabric is named, and results carry its name.
 
 use super::library::{Library, Loaded};
+use crate::notes::Used;
+use crate::price::PriceItem;
 use crate::sheet::{Mistake, MistakeKind};
-use crate::spec::{ItemKind, PriceRef, TopologySpec, Varied};
+use crate::spec::{ItemKind, PriceRef, Status, TopologySpec, Varied};
 use crate::topology::CubeSpec;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
@@ -152,6 +154,36 @@ pub(super) fn prices(library: &Library, base: &Loaded, varied: &Loaded, settings
         true => Some(PriceRef { varied: Some(Varied { link, is_relinked: false, had, ports }), ..own?.clone() }),
         false => own.cloned(),
     }
+}
+
+/// The ports of the switch that `varied` needs and `base` does not have, where no price list has one with as many either.
+pub(super) fn assumed_ports(
+    library: &Library,
+    base: &Loaded,
+    varied: &Loaded,
+    settings: &[(&str, &str)],
+) -> Option<Used> {
+    let (had, ports) = (base.spec.topology.ports()?, varied.spec.topology.ports()?);
+    let is_asked = settings.iter().any(|(key, _)| ["radix", "ports"].contains(key)) && had != ports;
+    if !is_asked && had >= ports || varied.spec.topology.is::<CubeSpec>() {
+        return None;
+    }
+    let link = varied.parts.iter().find(|part| is_network(library, part));
+    let is_one = |item: &PriceItem| item.ports == Some(ports) && item.link.as_ref() == link;
+    let mut lists = library.list("prices").into_iter().filter_map(|listed| library.price_list(&listed.name).ok());
+    if lists.any(|list| list.items.values().any(is_one)) {
+        return None;
+    }
+    let name = &base.spec.name;
+    let link = link.map_or_else(String::new, |link| format!(" of {link}"));
+    Some(Used {
+        value: f64::from(ports),
+        unit: "ports".to_owned(),
+        source: format!("no price list has a switch{link} with as many; {name} has {had}"),
+        status: Status::Estimated,
+        range: None,
+        assumed_by: Some("as asked"),
+    })
 }
 
 /// Whether a variant has another kind of link.

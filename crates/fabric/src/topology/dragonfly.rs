@@ -1,14 +1,14 @@
 //! Dragonflies: groups whose routers are all joined, joined group to group (Kim, Dally, Scott, Abts 2008).
 //!
-//! There are as many groups as the nodes need. Where one router has ports for all nodes, it is alone. A single group has
-//! the routers that its nodes need. Local ports that would lead to missing routers are parallel cables to those there
-//! are, no more to each than a router has nodes.
+//! There are as many groups as the nodes need. Where one router has ports for all nodes, it is alone. Groups are alike:
+//! each has the routers that its share of the nodes needs, and nodes spread evenly over all routers. Local ports that
+//! would lead to missing routers are parallel cables to those there are, no more to each than a router has nodes.
 //!
-//! Several groups are built whole, and the last may lack nodes. The global ports of a group are dealt to the other groups
-//! in turn. Every pair of groups thus has the same number of links; ports left over stay free. A router's ports are the
-//! other routers of its group in ascending order, then its global links, then its nodes.
+//! The global ports of a group are dealt to the other groups in turn. Every pair of groups thus has the same number of
+//! links; ports left over stay free. A router's ports are the other routers of its group in ascending order, then its
+//! global links, then its nodes.
 
-use super::{Registered, Shape, Topology, TopologySpec, check_channels, check_range, invalid};
+use super::{Registered, Shape, Topology, TopologySpec, check_channels, check_range, invalid, spread};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
@@ -85,9 +85,9 @@ impl Topology for DragonflySpec {
 pub struct Dragonfly {
     /// Nodes built.
     pub nodes: u32,
-    /// Nodes on a router (p).
+    /// Most nodes on a router (p).
     pub nodes_per_router: u32,
-    /// Routers of a group (a).
+    /// Routers of a group: a, or the fewer that are needed.
     pub routers: u32,
     /// Parallel cables between each pair of routers of a group.
     pub cables: u32,
@@ -116,10 +116,14 @@ impl Dragonfly {
             return Err(invalid(format!("{nodes} nodes: at most {most} groups of {routers} routers hold {held}")));
         }
         check_channels(u64::from(groups) * u64::from(routers) * u64::from(ports + 1 + per_router))?;
-        let (per_router, routers, cables) = match (groups, nodes.div_ceil(per_router)) {
-            (1, _) if nodes <= ports => (ports, 1, 0),
-            (1, needed) => (per_router, needed, ((routers - 1) / (needed - 1)).min(per_router)),
-            _ => (per_router, routers, 1),
+        let (per_router, routers, cables) = match nodes <= ports {
+            true => (ports, 1, 0),
+            false => {
+                // Enough for a global port to each other group, since the groups but one would be full.
+                let needed = nodes.div_ceil(groups).div_ceil(per_router);
+                let cables = (routers - 1).checked_div(needed - 1).unwrap_or(0).min(per_router);
+                (per_router, needed, cables)
+            }
         };
         let links = if groups > 1 { routers * global / (groups - 1) } else { 0 };
         Ok(Dragonfly { nodes, nodes_per_router: per_router, routers, cables, global, groups, links })
@@ -153,9 +157,10 @@ impl Dragonfly {
         if self.groups == 1 { place } else { group }
     }
 
-    /// Nodes of a region.
+    /// Nodes of the first region; the others have as many or fewer.
     pub fn nodes_per_region(&self) -> u32 {
-        if self.groups == 1 { self.nodes_per_router } else { self.nodes_per_router * self.routers }
+        let (all, routers) = (self.groups * self.routers, if self.groups == 1 { 1 } else { self.routers });
+        routers * (self.nodes / all) + routers.min(self.nodes % all)
     }
 
     /// How many places on `to` lies from `from`, going round the groups.
@@ -191,8 +196,8 @@ impl Dragonfly {
                 b.channel(self.router(group, from), self.router((group + offset) % self.groups, to), Role::GlobalLink);
             }
         }
-        for node in 0..self.nodes {
-            b.link(Vertex(node), Vertex(self.nodes + node / self.nodes_per_router), Role::Link);
+        for (node, router) in spread(self.nodes, self.groups * self.routers) {
+            b.link(node, Vertex(self.nodes + router), Role::Link);
         }
         b.build()
     }

@@ -3,8 +3,12 @@
 //!
 //! Shortest paths go up to a spine, over at most one global link to a spine of the other group, and down. No channel of
 //! one kind waits for one of a kind before it, so packets cannot wait for each other in a cycle.
+//!
+//! Groups are alike: each has the leaves that its share of the nodes needs and the spines that these share evenly. Nodes
+//! spread evenly over all leaves.
 
-use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid, sharing};
+use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range};
+use super::{fewest, invalid, sharing, spread};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
@@ -64,28 +68,31 @@ impl Topology for DragonflyPlus {
         if groups > ports + 1 {
             return Err(invalid(format!("{nodes} nodes: {} groups of {held} hold {}", ports + 1, (ports + 1) * held)));
         }
-        // A group alone has the leaves that its nodes need, and the spines for these: all their ports lead down.
-        let (leaves, spines) = match (groups, nodes.div_ceil(self.nodes_per_leaf)) {
-            (1, 1) => (1, 0),
-            (1, needed) => (needed, sharing(needed, self.spines, self.leaves + self.global_per_spine)),
-            _ => (self.leaves, self.spines),
-        };
-        check_channels(2 * (u64::from(nodes) + groups * (product(leaves, self.spines) + ports)))?;
-        // As many links between every two groups as ports allow; what is left over stays free.
-        let copies = if groups > 1 { (ports / (groups - 1)) as u32 } else { 0 };
         let groups = groups as u32;
+        let leaves = nodes.div_ceil(groups).div_ceil(self.nodes_per_leaf);
+        // Of a group alone, all ports of spines lead down.
+        let spines = match (groups, leaves) {
+            (1, 1) => 0,
+            (1, _) => fewest(leaves, self.spines, self.leaves + self.global_per_spine),
+            // Enough for a global link to each other group, since the groups but one would be full.
+            _ => sharing(leaves, self.spines, self.leaves),
+        };
+        let ports = product(spines, self.global_per_spine);
+        check_channels(2 * (u64::from(nodes) + u64::from(groups) * (product(leaves, self.spines) + ports)))?;
+        // As many links between every two groups as ports allow; what is left over stays free.
+        let copies = if groups > 1 { (ports / u64::from(groups - 1)) as u32 } else { 0 };
         let mut b = Builder::new(nodes);
         let mut tiers = Vec::new();
         let leaf = add_tier(&mut b, &mut tiers, "leaf", groups * leaves, 1, Role::Switch);
         let spine = add_tier(&mut b, &mut tiers, "spine", groups * spines, 2, Role::Switch);
-        (0..nodes).for_each(|node| b.link(Vertex(node), Vertex(leaf.0 + node / self.nodes_per_leaf), Role::Link));
+        spread(nodes, groups * leaves).for_each(|(node, on)| b.link(node, Vertex(leaf.0 + on), Role::Link));
         for below in (0..groups * leaves).filter(|_| spines > 0) {
             for port in 0..self.spines {
                 let above = below / leaves * spines + port % spines;
                 b.link(Vertex(leaf.0 + below), Vertex(spine.0 + above), Role::SwitchLink);
             }
         }
-        let at = |group: u32, port: u32| Vertex(spine.0 + group * self.spines + port / self.global_per_spine);
+        let at = |group: u32, port: u32| Vertex(spine.0 + group * spines + port / self.global_per_spine);
         for own in 0..groups {
             for port in 0..copies * (groups - 1) {
                 let (other, back) = DragonflyPlus::peer(own, port, groups);
@@ -97,7 +104,7 @@ impl Topology for DragonflyPlus {
         let mut network = b.build();
         network.divide(|switch| match switch < spine {
             true => (switch.0 - leaf.0) / leaves,
-            false => (switch.0 - spine.0) / self.spines,
+            false => (switch.0 - spine.0) / spines,
         });
         Ok((network, Shape::Tiers(tiers)))
     }

@@ -3,18 +3,20 @@
 //!
 //! A block of level 0 is a leaf. A block of a higher level joins up to k = radix / 2 blocks below by switches with k
 //! ports down and k up. It has one switch for every up port of a lower block, and each lower block has one link to each
-//! switch. The top level needs no up ports. Where a vendor turns them down, it joins up to `radix` blocks. Where there
-//! are fewer, it has fewer switches with parallel links.
+//! switch. The top level needs no up ports. Where a vendor turns them down, it joins up to `radix` blocks.
 //!
-//! The last block of three levels, where it is not full, has fewer switches with parallel links, too. Each of them
-//! stands for several of a full block and has their links. Up it has those that its leaves need, in whole links to each
-//! spine. Blocks of deeper trees are built whole.
+//! Where there are fewer blocks, the top has fewer switches with parallel links: the fewest whose ports suffice. Some may
+//! have one link to each block less than others. Then fewer packets take them, for packets spread over links.
+//!
+//! The last block below the spines, where it is not full, has fewer switches with parallel links, too. Each of them
+//! stands for several of a full block and has their links. Up it has those that what is below it needs, in whole links to
+//! each spine. In deeper trees, blocks further down are built whole: each switch above has a link to each of them.
 //!
 //! Nodes fill leaves in order, leaves fill blocks in order. Where an oversubscription does not divide a leaf's ports,
 //! the leaf has the next port up, not one less.
 
 use super::switches::{MAX_PORTS, RADIX, check_ratio, leaf_ports, ratios};
-use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid};
+use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, fewest, invalid};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
@@ -98,26 +100,26 @@ struct Plan {
     k: u32,
     /// Switches of the top level that share the links of one switch below.
     top_per_plane: u32,
-    /// The last block of three levels, where it is not full.
+    /// The last block below the spines, where it is not full.
     last: Option<Last>,
 }
 
 /// A block that is not full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Last {
-    /// Switches above its leaves.
+    /// Switches at its top.
     middles: u32,
     /// Links up in each plane, which are those above one switch of a full block.
     ups: u32,
 }
 
 impl Last {
-    /// For so many leaves. Its links to each spine are the same share of a full block's as its leaves, rounded up. So each
-    /// spine leads to each block.
-    fn of(leaves: u32, leaf_up: u32, k: u32, per_plane: u32) -> Last {
+    /// For so many blocks below it, of the `k` of a full one, which has `tops` switches at its top. Its links to each spine
+    /// are the same share of a full block's, rounded up. So each spine leads to each block.
+    fn of(below: u32, tops: u32, k: u32, per_plane: u32) -> Last {
         let full = |spine: u32| k / per_plane + u32::from(spine < k % per_plane);
-        let ups = (0..per_plane).map(|spine| (full(spine) * leaves).div_ceil(k)).sum::<u32>();
-        Last { middles: leaf_up.div_ceil(k / ups), ups }
+        let ups = (0..per_plane).map(|spine| (full(spine) * below).div_ceil(k)).sum::<u32>();
+        Last { middles: tops.div_ceil(k / ups), ups }
     }
 }
 
@@ -139,15 +141,16 @@ fn build(nodes: u32, tree: &FatTree) -> Result<(Network, Shape), BuildError> {
         let per_plane = if is_top { plan.top_per_plane } else { ups };
         let here = blocks.div_ceil(joined);
         // Switches of the level's last block.
-        let ends = plan.last.filter(|_| !is_top).map_or(tops * per_plane, |last| last.middles);
+        let ends = plan.last.filter(|_| level + 2 == plan.levels).map_or(tops * per_plane, |last| last.middles);
         let first = add_tier(&mut b, &mut tiers, name, (here - 1) * tops * per_plane + ends, level, Role::Switch);
         let last = plan.last.filter(|_| is_top);
         let whole = (blocks - u32::from(last.is_some())) * tops;
         for lower in 0..whole {
-            let (block, top) = (lower / tops, lower % tops);
-            let over = if block / joined + 1 == here { ends / tops } else { per_plane };
+            let (block, top) = (lower / tops / joined, lower % tops);
             for port in 0..ups {
-                let upper = (block / joined * tops + top) * per_plane + port % over;
+                let plane = top * per_plane + port % per_plane;
+                let own = if block + 1 == here { plane % ends } else { plane };
+                let upper = block * tops * per_plane + own;
                 b.link(Vertex(below.0 + lower), Vertex(first.0 + upper), Role::SwitchLink);
             }
         }
@@ -190,14 +193,10 @@ fn plan(n: u32, tree: &FatTree) -> Result<Plan, BuildError> {
         return Err(invalid(format!("{n} nodes do not fit: {levels} of switches with {radix} ports can hold {most}")));
     }
     let ups = if needed == 2 { leaf_up } else { k };
-    let least = if top_all_down { (blocks * ups).div_ceil(radix) } else { ups };
     check_channels(2 * (u64::from(n) + u64::from(needed) * u64::from(leaves) * u64::from(leaf_up)))?;
-    // The links of a switch spread evenly over the switches above where their number can divide its up ports and at
-    // most double. Otherwise the first ones get one more link each.
-    let even = (least..=ups).find(|&c| ups.is_multiple_of(c)).unwrap_or(ups);
-    let fits = |c: u32| blocks * ups.div_ceil(c) <= if top_all_down { radix } else { k };
-    let uneven = (least..=ups).find(|&c| fits(c)).unwrap_or(ups);
-    let top_per_plane = if even <= 2 * least { even } else { uneven };
-    let last = (needed == 3 && !leaves.is_multiple_of(k)).then(|| Last::of(leaves % k, leaf_up, k, top_per_plane));
+    let top_per_plane = if top_all_down { fewest(blocks, ups, radix) } else { ups };
+    // Below the spines, a block joins k blocks of the level under it.
+    let (under, tops) = (leaves.div_ceil(k.pow(needed.saturating_sub(3))), leaf_up * k.pow(needed.saturating_sub(3)));
+    let last = (needed >= 3 && !under.is_multiple_of(k)).then(|| Last::of(under % k, tops, k, top_per_plane));
     Ok(Plan { levels: needed, leaf_down, leaf_up, leaves, k, top_per_plane, last })
 }

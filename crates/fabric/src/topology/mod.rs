@@ -224,7 +224,13 @@ fn spread(nodes: u32, switches: u32) -> impl Iterator<Item = (Vertex, u32)> {
     (0..).map(Vertex).zip(on)
 }
 
-/// The fewest switches with ports for all of the `up` links of `below` switches, over which these spread evenly.
+/// The fewest switches with ports for all of the `up` links of each of `below` switches, dealt in turn.
+fn fewest(below: u32, up: u32, ports: u32) -> u32 {
+    let least = (u64::from(below) * u64::from(up)).div_ceil(ports.into()).max(1) as u32;
+    (least..=up).find(|&s| u64::from(below) * u64::from(up.div_ceil(s)) <= u64::from(ports)).unwrap_or(up)
+}
+
+/// The same where each needs as many links as the others, since all have as many links further up.
 fn sharing(below: u32, up: u32, ports: u32) -> u32 {
     let least = (u64::from(below) * u64::from(up)).div_ceil(ports.into()).max(1) as u32;
     (least..=up).find(|&s| up.is_multiple_of(s)).unwrap_or(up)

@@ -14,7 +14,9 @@
 //! one rail, or of all joined rails.
 
 use super::switches::{MAX_PORTS, RADIX, check_ratio, leaf_ports, ratios};
-use super::{Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, invalid, sharing};
+use super::{
+    Registered, Shape, Topology, TopologySpec, add_tier, check_channels, check_range, fewest, invalid, sharing,
+};
 use crate::error::BuildError;
 use crate::network::{Builder, Network, Vertex};
 use crate::sheet::Table;
@@ -148,7 +150,7 @@ impl Rail {
             return Ok(two);
         }
         if u64::from(leaves) * u64::from(meet) <= u64::from(radix) {
-            return Ok(RailLevels { spines: sharing(leaves * meet, up, radix), ..two });
+            return Ok(RailLevels { spines: fewest(leaves * meet, up, radix), ..two });
         }
         let (groups, most) = (leaves.div_ceil(half), radix / meet);
         if groups <= most {

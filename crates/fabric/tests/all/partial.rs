@@ -4,7 +4,7 @@ use hotlink_fabric::network::Vertex;
 use hotlink_fabric::routing::{State, Trip};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::hyperx::HyperX;
-use hotlink_fabric::topology::{DragonflySpec, FatTree, Shape, SlimFly};
+use hotlink_fabric::topology::{DragonflyPlus, DragonflySpec, FatTree, Shape, SlimFly};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog};
 use std::collections::{BTreeMap, BTreeSet};
@@ -159,9 +159,10 @@ fn a_small_dragonfly_has_parallel_cables() {
     {
         let fabric = at(nodes);
         assert_eq!(pieces(&fabric), [routers, cables * routers * (routers - 1) / 2], "{nodes} nodes");
-        // All nodes of two full routers send each other one message each.
+        // All nodes of the two fullest routers send each other one message each.
         if routers > 1 {
-            assert!((hottest(&fabric) - 256.0 / f64::from(cables)).abs() < 1e-9, "{nodes} nodes");
+            let held = |router: u32| f64::from(nodes / routers + u32::from(router < nodes % routers));
+            assert!((hottest(&fabric) - held(0) * held(1) / f64::from(cables)).abs() < 1e-9, "{nodes} nodes");
             assert!(hottest(&fabric) < f64::from(nodes), "no cable limits {nodes} nodes");
         }
     }
@@ -171,6 +172,84 @@ fn a_small_dragonfly_has_parallel_cables() {
     // By other routers of the group, each pair's messages spread over all.
     let valiant = fabric(fly(16, 32, 17), RoutingSpec::DragonflyValiant, 96);
     assert!((hottest(&valiant) - 2.0 * 256.0 / 6.0).abs() < 1e-9, "{}", hottest(&valiant));
+}
+
+/// Groups are alike: one node more than a group holds needs two halves of a group, not a second whole one.
+#[test]
+fn groups_of_a_dragonfly_have_the_routers_that_their_nodes_need() {
+    let fly = DragonflySpec { nodes_per_router: 16, routers_per_group: 32, global_per_router: 17 };
+    let at = |nodes| fabric(fly.clone(), RoutingSpec::DragonflyMinimal, nodes);
+    // Two groups of 17 routers and all their global ports; three of 22; two and three whole ones.
+    assert_eq!(pieces(&at(512)), [32, 496]);
+    assert_eq!(pieces(&at(513)), [34, 2 * 136 + 17 * 17]);
+    assert_eq!(pieces(&at(1024)), [64, 2 * 496 + 32 * 17]);
+    assert_eq!(pieces(&at(1025)), [66, 3 * 231 + 3 * (22 * 17 / 2)]);
+    assert_eq!(pieces(&at(1536)), [96, 3 * 496 + 3 * (32 * 17 / 2)]);
+    for nodes in (513..2048).step_by(67) {
+        let fabric = at(nodes);
+        let groups = nodes.div_ceil(512);
+        assert!(pieces(&fabric)[0] < nodes.div_ceil(16) + groups, "{nodes} nodes: {:?}", pieces(&fabric));
+        let held: Vec<usize> =
+            (0..fabric.attachment.homes.len()).map(|at| fabric.attachment.nodes_of(at).len()).collect();
+        assert!(held.iter().max().unwrap() - held.iter().min().unwrap() <= 1, "{nodes} nodes: {held:?}");
+        assert!(hottest(&fabric) < f64::from(nodes), "no cable limits {nodes} nodes");
+    }
+    // As many groups as global ports allow: each still has a link to each other.
+    for (p, a, h) in [(2, 3, 1), (1, 4, 2), (3, 2, 3), (2, 5, 1)] {
+        let few = || DragonflySpec { nodes_per_router: p, routers_per_group: a, global_per_router: h };
+        for nodes in p * a + 1..=p * a * (a * h + 1) {
+            let fabric = fabric(few(), RoutingSpec::DragonflyMinimal, nodes);
+            let Shape::Dragonfly(shape) = &fabric.shape else { panic!("a dragonfly") };
+            assert!(shape.groups == 1 || shape.links > 0, "{p} {a} {h}: {nodes} nodes: {shape:?}");
+            assert!(shape.groups == 1 || hottest(&fabric) > 0.0, "{p} {a} {h}: {nodes} nodes");
+        }
+    }
+}
+
+/// The same of leaves, and of the spines that these share evenly.
+#[test]
+fn groups_of_a_dragonfly_plus_have_the_leaves_and_spines_that_their_nodes_need() {
+    let plus = DragonflyPlus { nodes_per_leaf: 32, leaves: 32, spines: 32, global_per_spine: 32 };
+    let at = |nodes| fabric(plus.clone(), RoutingSpec::ShortestEcmp, nodes);
+    // A group alone has no global links; two have 17 leaves and 32 spines each, or 16 of each.
+    assert_eq!(pieces(&at(1024)), [32 + 16, 32 * 32]);
+    assert_eq!(pieces(&at(1025)), [2 * (17 + 32), 2 * 17 * 32 + 32 * 32]);
+    assert_eq!(pieces(&at(2048)), [2 * 64, 2 * 32 * 32 + 32 * 32]);
+    assert_eq!(pieces(&at(3072 - 1024 + 1)), [3 * (22 + 32), 3 * 22 * 32 + 3 * 512]);
+    let small = DragonflyPlus { nodes_per_leaf: 4, leaves: 8, spines: 4, global_per_spine: 8 };
+    // 33 nodes in two groups of 5 leaves: 4 spines; 36 on 5 leaves each.
+    let fabric = fabric(small, RoutingSpec::ShortestEcmp, 33);
+    assert_eq!(pieces(&fabric), [2 * (5 + 4), 2 * 5 * 4 + 4 * 8]);
+    assert!(hottest(&fabric) < 33.0);
+}
+
+/// In four levels no switch has more links than ports, and no channel carries more than the leaves' oversubscription lets
+/// them send. The last block below the spines has the switches that it needs.
+#[test]
+fn the_last_block_of_a_deep_tree_has_what_is_below_it_needs() {
+    let mut fewer = 0;
+    for (radix, ratio) in [(4, 1.0), (6, 1.0), (6, 2.0), (8, 1.0)] {
+        let tree = FatTree { radix, levels: Some(4), oversubscription: ratio, top_all_down: true };
+        let k = radix / 2;
+        for nodes in (tree.most(3) as u32 + 1..=tree.most(4) as u32).step_by(7) {
+            let fabric = fabric(tree.clone(), RoutingSpec::ShortestEcmp, nodes);
+            let network = &fabric.network;
+            let told = format!("radix {radix}, {ratio} to 1, {nodes} nodes");
+            let most = (nodes..network.vertices() as u32).map(|v| network.out(Vertex(v)).len()).max();
+            assert!(most <= Some(radix as usize), "{told}: {most:?} links");
+            let Shape::Tiers(tiers) = &fabric.shape else { panic!("tiers") };
+            let count: Vec<u32> = tiers.iter().map(|tier| tier.count).collect();
+            let held = fabric.attachment.nodes_of(0).len() as u32;
+            let leaf_up = network.out(fabric.attachment.homes[0]).len() as u32 - held;
+            let whole = count[0].div_ceil(k * k) * leaf_up * k;
+            assert!(count.len() == 4 && count[2] <= whole, "{told}: {count:?}");
+            fewer += u32::from(count[2] < whole);
+            let promise = f64::from(held) / f64::from(leaf_up) * f64::from(nodes - 1);
+            let most = hottest(&fabric);
+            assert!(most <= promise * (1.0 + 1e-9), "{told}: {most} pairs where {promise} are due, {count:?}");
+        }
+    }
+    assert!(fewer > 5, "{fewer}");
 }
 
 /// Switches that are there anyway share the nodes evenly.

@@ -227,3 +227,21 @@ fn what_cannot_be_is_told_with_what_can() {
     assert!(told("ib-ndr-fat-tree2:link=copper").contains("infiniband-qdr"));
     assert!(told("ib-ndr-fat-tre2:radix=32").contains("did you mean"));
 }
+
+/// A switch that no list has is an assumption of each answer; one that a list has, or that is the fabric's own, is none.
+#[test]
+fn ports_that_no_switch_has_are_assumed() {
+    let assumed = |name: &str| {
+        let fabric = Fabric::build(&load(name).unwrap(), 64).unwrap();
+        fabric.spec.used().assumed().into_iter().filter(|line| line.starts_with("switch_ports")).collect::<Vec<_>>()
+    };
+    let told = "switch_ports=128 ports (as asked: no price list has a switch of infiniband-ndr with as many; \
+                ib-ndr-fat-tree2 has 64)";
+    assert_eq!(assumed("ib-ndr-fat-tree2:radix=128"), [told]);
+    assert_eq!(assumed("slingshot-dragonfly:nodes_per_router=40").len(), 1);
+    for name in
+        ["ib-ndr-fat-tree2", "ib-ndr-fat-tree2:radix=64", "slingshot-dragonfly:nodes_per_router=8", "sci-torus2d"]
+    {
+        assert_eq!(assumed(name), [""; 0], "{name}");
+    }
+}

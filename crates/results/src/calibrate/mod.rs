@@ -129,6 +129,7 @@ pub fn fabric(name: &str, measured: &[Measured], model: Model) -> Result<FabricS
         barrier: None,
         reduction: None,
         prices: None,
+        assumed_ports: None,
     })
 }
 

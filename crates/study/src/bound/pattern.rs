@@ -187,9 +187,10 @@ pub fn derivation(fabric: &Fabric, bounds: &Bounds, capacities: Rates, size: u64
         ),
         None => "No resource on the routes has a rate, so that nothing limits.".to_owned(),
     });
-    if let Some(injection) = fabric.injection_mbps(capacities.into(), bounds.efficiency) {
+    if let Some(injection) = bounds.injection_mbps(fabric, capacities.into()) {
+        let own = if bounds.is_of_nics() { "A GPU's NIC lets" } else { "A node's own devices let" };
         lines.push(format!(
-            "A node's own devices let it inject {} MB/s: it gets {} of it (injection_share).",
+            "{own} it inject {} MB/s: it gets {} of it (injection_share).",
             figure(injection),
             figure(bounds.bandwidth_per_node_mbps / injection)
         ));

@@ -217,7 +217,12 @@ pub const VERBS: &[Records] = &[
             key("bandwidth_per_node_MBps", Number, "MB/s", "Simulated bandwidth of each node"),
             key("bound_bandwidth_per_node_MBps", Number, "MB/s", "Bound that no answer can beat"),
             key("efficiency", Number, "1", "The simulated bandwidth over that"),
-            key("injection_per_node_MBps", Number, "MB/s", "Rate at which a node's own devices let it inject"),
+            key(
+                "injection_per_node_MBps",
+                Number,
+                "MB/s",
+                "Rate at which a node's own devices, of a GPU its NIC, let it inject",
+            ),
             key("injection_share", Number, "1", "The simulated bandwidth over that injection"),
         ]],
     },

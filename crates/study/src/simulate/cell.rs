@@ -257,7 +257,7 @@ impl Cell {
 
     /// The rate at which a node's own devices let it inject.
     pub(super) fn injection_mbps(&self, plan: &Plan<'_>, bounds: &Bounds) -> Option<f64> {
-        plan.fabric.injection_mbps(self.capacities.into(), bounds.efficiency)
+        bounds.injection_mbps(plan.fabric, self.capacities.into())
     }
 
     /// Refuses a network on which no bandwidth has a meaning.

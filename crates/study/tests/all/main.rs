@@ -4,6 +4,7 @@ mod asked;
 mod effort;
 mod failed;
 mod faults;
+mod injection;
 mod limiter;
 mod loaded;
 mod loggp;

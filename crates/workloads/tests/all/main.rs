@@ -1,8 +1,11 @@
 //! Workloads, called from a program and as jobs: one binary.
 
 mod called;
+mod cluster;
 mod hypercube;
 mod jobs;
+mod measured;
+mod model;
 mod proxies;
 mod region;
 mod traces;

@@ -1,0 +1,262 @@
+//! Bounds of what nccl-tests measured, by algorithm, protocol and level.
+
+use hotlink_bench::Record;
+use hotlink_workloads::measured::{Bus, FEWEST, FEWEST_AT, GPUS_PER_HOST, Told, beyond_named};
+
+/// A row of nccl-tests with this bus bandwidth, and the bounds of `fabric`.
+fn judged(fabric: &str, gpus: u32, bus: f64) -> Record {
+    let told = Told { gpus: Some(gpus), ..Told::default() };
+    let row = Record::new().with("benchmark", "allreduce").with("size_B", 1u64 << 33).with("bus_bandwidth_MBps", bus);
+    Bus::open(fabric, &told).unwrap().add(row).unwrap()
+}
+
+fn bound(record: &Record, key: &str) -> f64 {
+    record.number(key).unwrap_or_else(|| panic!("{key}: {record:?}"))
+}
+
+#[test]
+fn hosts_of_a_topology_file_are_bound_as_the_same_hosts_of_the_catalog() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/nccl.xml+nvlink:25GB/s");
+    let inside = judged(file, 2, 200e3);
+    assert_eq!(bound(&inside, "bound_ring_MBps"), 300e3);
+    // Across hosts: one adapter of 25 GB/s for both GPUs of each.
+    let across = judged(file, 8, 20e3);
+    assert_eq!((bound(&across, "bound_ring_MBps"), across.text("limiting_resource")), (25e3, Some("NIC")));
+    let told = Told { gpus: Some(3), ..Told::default() };
+    let row = Record::new().with("benchmark", "allreduce").with("bus_bandwidth_MBps", 1.0);
+    let why = Bus::open(file, &told).unwrap().add(row).unwrap_err().to_string();
+    assert!(why.contains("3 GPUs in hosts of 2"), "{why}");
+}
+
+#[test]
+fn what_has_no_bound_says_why() {
+    let none = |benchmark: &str, gpus: u32| {
+        let told = Told { gpus: Some(gpus), ..Told::default() };
+        let row = Record::new().with("benchmark", benchmark).with("bus_bandwidth_MBps", 1.0);
+        let record = Bus::open("hgx-h100-rail", &told).unwrap().add(row).unwrap();
+        assert_eq!(record.number("bound_bus_bandwidth_MBps"), None);
+        record.text("bound_is").unwrap().to_owned()
+    };
+    assert!(none("hypercube", 24).contains("a power of two"));
+    assert_eq!(none("unheard", 8), "none: no bound is known for this benchmark");
+    let text = "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"1\"><gpu dev=\"0\" sm=\"80\"/></pci>\
+                <pci busid=\"2\"><gpu dev=\"1\" sm=\"80\"/></pci></cpu></system>";
+    let file = std::env::temp_dir().join(format!("hotlink-{}-no-rates.xml", std::process::id()));
+    std::fs::write(&file, text).unwrap();
+    let silent = judged(&file.display().to_string(), 2, 1.0);
+    std::fs::remove_file(&file).unwrap();
+    assert!(silent.text("bound_is").is_some_and(|text| text.contains("states no rate")), "{silent:?}");
+}
+
+/// One GPU of each host has the host's adapters and its own PCIe, not the scale-up network of a host.
+#[test]
+fn the_hosts_that_a_log_names_make_the_domains() {
+    let on = |fabric: &str, gpus: u32, on_host: Option<u32>| {
+        let row = Record::new().with("benchmark", "allreduce").with("ranks", gpus).with("bus_bandwidth_MBps", 1.0);
+        let row = match on_host {
+            Some(many) => row.with("gpus_per_host", many),
+            None => row,
+        };
+        Bus::open(fabric, &Told::default()).unwrap().add(row).unwrap()
+    };
+    let level = |record: &Record| {
+        (bound(record, "bound_ring_MBps").round(), record.text("limiting_resource").map(str::to_owned))
+    };
+    let of = |what: &str| Some(what.to_owned());
+    assert_eq!(level(&on("hgx-h100-rail", 8, Some(8))), (450e3, of("scale-up network")));
+    // Four GPUs have four PCIe links, and the adapters of eight.
+    assert_eq!(level(&on("hgx-h100-rail", 8, Some(4))), (252e3, of("PCIe")));
+    assert_eq!(level(&on("hgx-h100-rail", 8, Some(1))), (63e3, of("PCIe")));
+    let assumed = on("hgx-h100-rail", 8, None);
+    assert_eq!(level(&assumed), (450e3, of("scale-up network")));
+    assert!(assumed.text("bound_is").is_some_and(|text| text.contains("names no hosts: one is assumed")));
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/nccl.xml+nvlink:25GB/s");
+    // Two hosts of one GPU each, 16 lanes of PCI Express 4, an adapter of 25 GB/s.
+    assert_eq!(level(&on(file, 2, Some(1))), (25e3, of("NIC")));
+    // Three GPUs: one host is full, the other one has half.
+    assert_eq!(level(&on(file, 3, Some(2))), (25e3, of("NIC")));
+}
+
+/// Bounds are of equal hosts: with others a result has none, and the reason has the place. A rack is one domain.
+#[test]
+fn hosts_with_other_numbers_of_gpus_have_no_bound() {
+    let on = |fabric: &str, gpus: u32, [most, least]: [u32; 2]| {
+        let row = Record::new().with("benchmark", "allreduce").with("ranks", gpus).with("bus_bandwidth_MBps", 1.0);
+        let row = row.with(GPUS_PER_HOST, most).with(FEWEST, least).with(FEWEST_AT, "line 14");
+        Bus::open(fabric, &Told::default()).unwrap().add(row).unwrap()
+    };
+    let uneven = on("hgx-h100-rail", 12, [8, 4]);
+    assert_eq!((uneven.number("bound_bus_bandwidth_MBps"), uneven.number("efficiency")), (None, None));
+    assert_eq!(on("hgx-h100-rail", 8, [5, 3]).number("efficiency"), None);
+    let why = "none: hosts have 8 and 4 GPUs (line 14 names the first of 4); bounds are of equal hosts";
+    assert_eq!(uneven.text("bound_is"), Some(why));
+    assert_eq!(bound(&on("gb200-nvl72", 6, [4, 2]), "bound_ring_MBps"), 900e3);
+}
+
+/// Adapters are no GPUs, and NVLinks between some of them join no others.
+#[test]
+fn the_form_that_describes_a_network_counts_gpus_alone() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/nccl.xml");
+    let long = judged(&format!("{file}+rate:31GB/s+nvlink:25GB/s+technology:nvlink"), 2, 200e3);
+    assert_eq!(bound(&long, "bound_ring_MBps"), 300e3);
+    let matrix = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/topo.txt");
+    let row = Record::new().with("benchmark", "allreduce").with("ranks", 2).with("bus_bandwidth_MBps", 1.0);
+    let name = format!("{matrix}+rate:31.5GB/s+nvlink:25GB/s+technology:nvlink");
+    let why = Bus::open(&name, &Told::default()).unwrap().add(row).unwrap_err().to_string();
+    assert!(why.contains("its adapters are nodes, too") && why.contains("NCCL_TOPO_DUMP_FILE"), "{why}");
+}
+
+#[test]
+fn a_result_above_the_bound_of_a_named_algorithm_is_reported() {
+    let row = Record::new()
+        .with("benchmark", "allreduce")
+        .with("size_B", 1u64 << 27)
+        .with("ranks", 8)
+        .with("bus_bandwidth_MBps", 480e3);
+    let beside = |algorithm: Option<&str>, protocol: Option<&str>, row: Record| {
+        let [algorithm, protocol] = [algorithm, protocol].map(|name| name.map(str::to_owned));
+        Bus::open("hgx-h100-rail", &Told { gpus: None, algorithm, protocol }).unwrap().add(row).unwrap()
+    };
+    // Ring is the usual one: NVLS may have run.
+    assert_eq!(beyond_named(&beside(None, None, row.clone())), None);
+    assert_eq!(beyond_named(&beside(Some("nvls"), None, row.clone())), None);
+    for record in [
+        beside(Some("ring"), None, row.clone()),
+        beside(None, Some("ll"), row.clone()),
+        beside(None, None, row.clone().with("algorithm", "ring").with("protocol", "simple")),
+    ] {
+        let told = beyond_named(&record).unwrap_or_else(|| panic!("{record:?}"));
+        assert!(told.contains("allreduce of 134217728 B") && told.contains("ring"), "{told}");
+    }
+    // Above the largest it is impossible for any algorithm.
+    let all = beside(Some("ring"), None, row.with("bus_bandwidth_MBps", 2e6));
+    assert_eq!((beyond_named(&all), all.number("bound_largest_MBps").is_some()), (None, true));
+}
+
+/// What a log names is never judged as something else.
+#[test]
+fn an_algorithm_that_a_fabric_does_not_have_leaves_a_log_without_bound() {
+    let logged = |fabric: &str, gpus: u32, algorithm: &str, protocol: &str| {
+        let row = Record::new().with("benchmark", "allreduce").with("ranks", gpus).with("algorithm", algorithm);
+        let row = row.with("protocol", protocol).with("bus_bandwidth_MBps", 350e3);
+        Bus::open(fabric, &Told::default()).unwrap().add(row).unwrap()
+    };
+    for (gpus, algorithm, protocol) in [
+        (32, "collnet", "simple"),
+        (32, "pat", "simple"),
+        (32, "unknown", "simple"),
+        (32, "nvls", "simple"),
+        (8, "nvls", "ll128"),
+        (8, "nvls-tree", "simple"),
+    ] {
+        let none = logged("hgx-h100-rail", gpus, algorithm, protocol);
+        assert_eq!((none.number("efficiency"), none.text("bound_algorithm")), (None, None), "{none:?}");
+        let expected = format!("none: the log names {algorithm}, and hgx-h100-rail has no such allreduce");
+        assert!(none.text("bound_is").is_some_and(|text| text.starts_with(&expected)), "{none:?}");
+    }
+    // 4 hosts: an inner host of the trees sends its GPUs' data twice, where a ring sends it 31/16 times.
+    let tree = logged("hgx-h100-rail", 32, "nvls-tree", "simple");
+    assert_eq!(
+        (bound(&tree, "bound_nvls_tree_MBps"), tree.text("bound_algorithm")),
+        (bound(&tree, "bound_tree_MBps"), Some("nvls-tree"))
+    );
+    assert!((0.85..1.0).contains(&bound(&tree, "efficiency")), "{tree:?}");
+}
+
+#[test]
+fn a_result_beyond_the_usual_algorithm_says_so() {
+    let row = Record::new().with("benchmark", "allreduce").with("ranks", 72).with("gpus_per_host", 4);
+    let row = row.with("bus_bandwidth_MBps", 1700e3);
+    let add = |row: Record| Bus::open("gb200-nvl72", &Told::default()).unwrap().add(row).unwrap();
+    let rack = add(row.clone());
+    assert!(bound(&rack, "efficiency") > 1.8, "{rack:?}");
+    assert!(beyond_usual(&rack).is_some_and(|text| text.contains("beyond the bound of ring")), "{rack:?}");
+    assert!(rack.text("bound_is").is_some_and(|text| text.contains("shows not to have run")), "{rack:?}");
+    assert_eq!(beyond_usual(&add(row.with("algorithm", "nvls").with("bus_bandwidth_MBps", 1300e3))), None);
+    // A domain of 72 has nine hosts of eight.
+    let eights = Record::new().with("benchmark", "allreduce").with("ranks", 96).with("gpus_per_host", 8);
+    let eights = add(eights.with("bus_bandwidth_MBps", 1.0));
+    assert!(eights.text("bound_is").is_some_and(|text| text.contains("up to 9 hosts of 8 GPUs")), "{eights:?}");
+}
+
+#[test]
+fn one_gpu_has_no_bound() {
+    let row = Record::new().with("benchmark", "allreduce").with("ranks", 1).with("bus_bandwidth_MBps", 0.0);
+    let record = Bus::of(Source::open("hgx-h100-rail").unwrap()).add(row).unwrap();
+    assert_eq!(record.number("efficiency"), None);
+}
+
+#[test]
+fn a_rack_of_one_domain_exceeds_what_hosts_of_eight_can_do() {
+    // 72 GPUs at 840 GB/s: a rack does it by NVLink; nine hosts of eight cannot by their adapters.
+    let rack = judged("gb200-nvl72", 72, 840e3);
+    assert!(bound(&rack, "efficiency") < 1.0 && bound(&rack, "bound_largest_MBps") > 840e3, "{rack:?}");
+    let hosts = judged("hgx-h100-rail", 72, 840e3);
+    assert!(bound(&hosts, "bound_largest_MBps") < 840e3, "{hosts:?}");
+}
+
+/// A rack has an operating system for each tray of four GPUs, which a log counts by host names.
+#[test]
+fn trays_of_a_rack_share_its_domain() {
+    let on = |gpus: u32, each: u32| {
+        let row = Record::new().with("benchmark", "allreduce").with("ranks", gpus).with("gpus_per_host", each);
+        Bus::open("gb200-nvl72", &Told::default()).unwrap().add(row.with("bus_bandwidth_MBps", 840e3)).unwrap()
+    };
+    for gpus in [8, 72] {
+        let rack = on(gpus, 4);
+        assert_eq!(
+            (bound(&rack, "bound_ring_MBps"), rack.text("limiting_resource")),
+            (900e3, Some("scale-up network"))
+        );
+        assert!(rack.text("bound_is").is_some_and(|text| text.contains("18 hosts of 4 GPUs")), "{rack:?}");
+    }
+    // One GPU of each tray: 18 of a rack, 17 of whose 18 hops stay inside.
+    let few = on(36, 1);
+    assert_eq!(bound(&few, "bound_ring_MBps").round(), (900e3f64 * 18.0 / 17.0).round());
+}
+
+#[test]
+fn what_a_fabric_leaves_open_is_not_called_impossible() {
+    let open = judged("gpu-rail", 8, 478e3);
+    assert_eq!((bound(&open, "bound_ring_MBps"), bound(&open, "bound_largest_MBps")), (450e3, 700e3));
+    assert!(open.text("bound_is").is_some_and(|text| text.contains("gpu_switch_reduces")), "{open:?}");
+    assert_eq!(open.number("bound_nvls_MBps"), None);
+    assert!(!judged("mi300x-rail", 8, 1.0).text("bound_is").is_some_and(|text| text.contains("gpu_switch_reduces")));
+}
+
+#[test]
+fn nvls_across_hosts_is_bound_by_what_the_network_combines() {
+    let sharp = judged("hgx-h100-sharp", 32, 520e3);
+    // NVLink's switches reach 85 % of their links, which is no limit of the links themselves.
+    let [nvls, collnet] = ["nvls", "collnet"].map(|name| bound(&sharp, &format!("bound_{name}_MBps")).round());
+    assert_eq!((nvls, collnet), (658_750.0, 498_214.0));
+    assert_eq!(bound(&sharp, "bound_largest_MBps").round(), 770_112.0);
+}
+
+/// A leaf has as many links up as down, with any network above its spines.
+#[test]
+fn cores_add_nothing_to_a_leafs_way_up() {
+    let spine = |gpus: u32| {
+        let row = Record::new().with("benchmark", "alltoall").with("ranks", gpus).with("bus_bandwidth_MBps", 1.0);
+        let record = Bus::open("hgx-h100-pod:radix=16", &Told::default()).unwrap().add(row).unwrap();
+        bound(&record, "bound_spine_MBps") * f64::from(gpus - 8) / f64::from(gpus - 1)
+    };
+    assert_eq!(spine(128).round(), spine(256).round());
+}
+
+#[test]
+fn a_mesh_counts_all_links_of_a_gpu() {
+    let mesh = judged("mi300x-rail", 8, 300e3);
+    // Seven links of 64 GB/s.
+    assert_eq!(bound(&mesh, "bound_ring_MBps").round(), 448e3);
+    assert_eq!(bound(&judged("hgx-h200-rail", 8, 400e3), "bound_ring_MBps").round(), 450e3);
+}
+
+#[test]
+fn pods_are_built_at_their_published_sizes() {
+    for (fabric, gpus) in [("hgx-h100-pod", 1024), ("hgx-h100-pod-eth", 32_768), ("hgx-h100-rail-only", 8192)] {
+        let pod = judged(fabric, gpus, 300e3);
+        let nic = bound(&pod, "bound_nic_MBps");
+        assert!((385e3..=400e3).contains(&nic), "{fabric} {nic}");
+    }
+}
