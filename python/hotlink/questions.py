@@ -136,6 +136,7 @@ class Choices(Variant, total=False):
     """Choices of single benchmarks of `simulate`. One that the benchmark does not have is an `InputError`."""
 
     algorithm: str | Iterable[str]  # collectives, barrier: how; by default what the cost model picks
+    protocol: str | Iterable[str]  # collectives of GPUs: simple, ll128 or ll; by default as NCCL's model chooses
     messages: int  # pingpong (in all), saturation (of each pair), traffic (of an average node)
     between: tuple[int, int]  # pingpong: the two nodes
     direction: Direction | Iterable[Direction]  # stream

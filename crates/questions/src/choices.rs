@@ -19,6 +19,8 @@ choices! {
     pub struct Choices;
     /// How a collective or barrier runs.
     algorithm: Vec<String>,
+    /// By which protocols GPUs' kernels run a collective.
+    protocol: Vec<String>,
     /// Messages in all (`pingpong`), of each pair (`saturation`) or of an average node (`traffic`).
     messages: u64,
     /// The two nodes of `pingpong`.
@@ -232,7 +234,9 @@ impl Choices {
                     let Benchmark::Collective { order, .. } = Benchmark::collective(which) else { return Ok(usual) };
                     let is_exchange = which == Which::Alltoall;
                     let order = self.schedule.take_if(|_| is_exchange).unwrap_or(order);
-                    Benchmark::Collective { which, algorithms: self.algorithm.take().unwrap_or_default(), order }
+                    let [algorithms, protocols] =
+                        [&mut self.algorithm, &mut self.protocol].map(|names| names.take().unwrap_or_default());
+                    Benchmark::Collective { which, algorithms, protocols, order }
                 }
                 None => return Err(unknown(name)),
             },

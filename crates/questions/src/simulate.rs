@@ -63,6 +63,7 @@ pub struct Simulation {
     pub(crate) inject: Vec<(String, u64)>,
     pub(crate) inject_seed: u64,
     pub(crate) algorithm: Option<Vec<String>>,
+    protocol: Option<Vec<String>>,
     messages: Option<u64>,
     between: Option<[u32; 2]>,
     direction: Option<Vec<String>>,
@@ -173,6 +174,7 @@ impl Default for Simulation {
             inject: Vec::new(),
             inject_seed: 1,
             algorithm: None,
+            protocol: None,
             messages: None,
             between: None,
             direction: None,
@@ -342,6 +344,7 @@ impl Simulation {
         }
         Ok(Choices {
             algorithm: self.algorithm.clone(),
+            protocol: self.protocol.clone(),
             messages: self.messages,
             between: self.between,
             direction: many("direction", &self.direction)?,

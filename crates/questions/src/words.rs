@@ -14,6 +14,7 @@ const LISTS: &[&str] = &[
     "via",
     "transport",
     "algorithm",
+    "protocol",
     "direction",
     "semantics",
     "side",

@@ -25,7 +25,7 @@ impl FromStr for Share {
 }
 
 /// Keys of text that tell what came out, not what was asked: here and in charts.
-pub const TOLD: [&str; 28] = [
+pub const TOLD: [&str; 29] = [
     "limiting_resource",
     "limiter",
     "hot_link",
@@ -39,6 +39,7 @@ pub const TOLD: [&str; 28] = [
     "bound_algorithm",
     "bound_protocol",
     "algorithm_by",
+    "protocol_by",
     "fallback",
     "kind",
     "note",

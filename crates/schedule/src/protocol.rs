@@ -1,9 +1,10 @@
 //! How kernels of NCCL and MSCCL mark data that they send as valid: with flags, which take a share of the bytes.
 
 /// Which way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
     /// Whole pieces with a flag each.
+    #[default]
     Simple,
     /// 8 of 128 bytes are flags.
     Ll128,

@@ -3,6 +3,7 @@
 use crate::cluster;
 use crate::gpu::{self, Gpus};
 use crate::replay::{self, Network, of_processor};
+use crate::way::{Wanted, Way};
 use hotlink_bench::{Record, distribution};
 use hotlink_bound::gpu::{self as bounds, Level, Protocol, least_us};
 use hotlink_fabric::units::Time;
@@ -16,8 +17,10 @@ use hotlink_study::{Error, Source, Watch, parallel};
 pub struct Collective {
     /// What.
     pub which: Which,
-    /// By which algorithms; none: the usual one.
+    /// By which algorithms; none: as NCCL chooses.
     pub algorithms: Vec<Algorithm>,
+    /// By which protocols; none: as NCCL chooses.
+    pub protocols: Vec<Protocol>,
     /// GPUs.
     pub nodes: Vec<u32>,
     /// Bytes: nccl-tests' size.
@@ -35,6 +38,10 @@ pub fn name(which: Which) -> &'static str {
         Which::Allgather => "allgather",
         Which::ReduceScatter => "reduce-scatter",
         Which::Alltoall => "alltoall",
+        Which::Bcast => "bcast",
+        Which::Reduce => "reduce",
+        Which::Gather => "gather",
+        Which::Scatter => "scatter",
     }
 }
 
@@ -52,9 +59,40 @@ pub fn size_is(benchmark: &str) -> Option<&'static str> {
 
 /// The collective of that name that GPU clusters run.
 pub fn named(benchmark: &str) -> Option<Which> {
-    [Which::Allreduce, Which::Allgather, Which::ReduceScatter, Which::Alltoall]
-        .into_iter()
-        .find(|which| name(*which) == benchmark)
+    Which::ALL.into_iter().find(|which| name(*which) == benchmark)
+}
+
+/// The names of all that GPU clusters run.
+pub(crate) fn all_named() -> String {
+    Which::ALL.map(name).join(", ")
+}
+
+/// The protocols of these names.
+///
+/// # Errors
+/// One is none of NCCL's, or none of the collective's algorithms has it.
+pub fn protocols(which: Which, algorithms: &[Algorithm], names: &[String]) -> Result<Vec<Protocol>, Error> {
+    let of = |text: &String| {
+        let wrong = || Error::Input(format!("--protocol {text}: must be one of simple, ll128, ll"));
+        Protocol::named(text).ok_or_else(wrong)
+    };
+    let found = names.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+    let every = Algorithm::of(which);
+    let asked = if algorithms.is_empty() { every } else { algorithms };
+    let has = |algorithm: &Algorithm| found.iter().any(|own| algorithm.protocols().contains(own));
+    // Of algorithms that nobody named, some may have none of them.
+    let lacks = match algorithms.is_empty() {
+        true => (!every.iter().any(has)).then_some(&every[0]),
+        false => asked.iter().find(|algorithm| !has(algorithm)),
+    };
+    match lacks.filter(|_| !found.is_empty()) {
+        Some(algorithm) => {
+            let has: Vec<&str> = algorithm.protocols().iter().map(|own| own.name()).collect();
+            let what = format!("{} by {} has {}", name(which), algorithm.name(), has.join(", "));
+            Err(Error::Input(format!("--protocol {}: {what}", names.join(","))))
+        }
+        None => Ok(found),
+    }
 }
 
 /// The algorithms of these names.
@@ -92,26 +130,57 @@ impl Asked {
     /// # Errors
     /// A fabric that cannot be opened; an algorithm or choice that GPUs do not have.
     pub fn of(request: Request) -> Result<Vec<Asked>, Error> {
-        let which = match &request.benchmark {
-            Benchmark::Collective { which, .. } if request.stack.is_none() => named(which.name()),
-            _ => None,
+        let (asked, of_gpus) = match &request.benchmark {
+            Benchmark::Collective { which, .. } => (which.name(), named(which.name())),
+            Benchmark::Barrier { .. } => ("barrier", None),
+            _ => return Ok(vec![Asked::Others(Box::new(request))]),
         };
-        let Some(which) = which else { return Ok(vec![Asked::Others(Box::new(request))]) };
-        let mut groups: Vec<(bool, Vec<String>)> = Vec::new();
+        if request.stack.is_some() {
+            return match &request.benchmark {
+                Benchmark::Collective { protocols, .. } if !protocols.is_empty() => {
+                    Err(Error::Input("--protocol: only the kernels of GPUs have it, not --stack".to_owned()))
+                }
+                _ => Ok(vec![Asked::Others(Box::new(request))]),
+            };
+        }
+        let mut groups: Vec<(Option<Which>, Vec<String>)> = Vec::new();
         for fabric in &request.fabrics {
-            let has_gpus = gpu::is(Source::open_as(fabric, request.network.technology)?.spec());
+            let source = Source::open_as(fabric, request.network.technology)?;
+            let which = if gpu::is(source.spec()) || gpu::is_bare(source.spec()) { of_gpus } else { None };
+            check(&source, asked, of_gpus, &request)?;
             match groups.last_mut() {
-                Some((alike, fabrics)) if *alike == has_gpus => fabrics.push(fabric.clone()),
-                _ => groups.push((has_gpus, vec![fabric.clone()])),
+                Some((alike, fabrics)) if *alike == which => fabrics.push(fabric.clone()),
+                _ => groups.push((which, vec![fabric.clone()])),
             }
         }
-        let of_group = |(has_gpus, fabrics): (bool, Vec<String>)| match has_gpus {
-            true => Ok(Asked::Gpus(Box::new(Collective::of(&request, which)?), fabrics)),
-            false => Ok(Asked::Others(Box::new(Request { fabrics, ..request.clone() }))),
+        let of_group = |(which, fabrics): (Option<Which>, Vec<String>)| match which {
+            Some(which) => Ok(Asked::Gpus(Box::new(Collective::of(&request, which)?), fabrics)),
+            None => Ok(Asked::Others(Box::new(Request { fabrics, ..request.clone() }))),
         };
         groups.into_iter().map(of_group).collect()
     }
 }
+
+/// Whether a fabric runs a collective without `--stack`: its GPUs do, or it has none.
+fn check(source: &Source, asked: &str, of_gpus: Option<Which>, request: &Request) -> Result<(), Error> {
+    let (spec, name) = (source.spec(), source.name());
+    let wrong = |what: String| Err(Error::Input(format!("{name}: {what}")));
+    let (is, is_bare) = (gpu::is(spec), gpu::is_bare(spec));
+    if is_bare {
+        let what = "its nodes are GPUs, and its file does not say what these do (parameter.gpu_channels and others)";
+        return wrong(format!("{what}: take hgx-h100-rail, whose file does; {MESSAGES}"));
+    }
+    match (&request.benchmark, of_gpus) {
+        (_, None) if is => wrong(format!("{asked} is none of GPUs: they have {}; {MESSAGES}", all_named())),
+        (Benchmark::Collective { protocols, .. }, _) if !is && !protocols.is_empty() => {
+            wrong("--protocol: only the kernels of GPUs have it, and its file describes no GPUs".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How to have what is no collective of GPUs.
+const MESSAGES: &str = "--stack message runs messages of hosts in their place";
 
 impl Collective {
     /// What a request asks of GPU clusters.
@@ -132,18 +201,26 @@ impl Collective {
         };
         let network = network.clone();
         let (sizes, vary) = (request.sizes.clone(), request.sensitivity);
-        let algorithms = match &request.benchmark {
-            Benchmark::Collective { algorithms: names, .. } => algorithms(which, names)?,
-            _ => Vec::new(),
+        let (algorithms, protocols) = match &request.benchmark {
+            Benchmark::Collective { algorithms: names, protocols: words, .. } => {
+                let found = algorithms(which, names)?;
+                let words = protocols(which, &found, words)?;
+                (found, words)
+            }
+            _ => (Vec::new(), Vec::new()),
         };
-        Ok(Collective { which, algorithms, nodes, sizes, network, vary })
+        Ok(Collective { which, algorithms, protocols, nodes, sizes, network, vary })
     }
 }
 
 /// Bus bandwidth over bandwidth, as nccl-tests counts.
 fn factor(which: Which, ranks: u32) -> f64 {
     let others = f64::from(ranks - 1) / f64::from(ranks);
-    if which == Which::Allreduce { 2.0 * others } else { others }
+    match which {
+        Which::Allreduce => 2.0 * others,
+        Which::Bcast | Which::Reduce => 1.0,
+        _ => others,
+    }
 }
 
 impl Collective {
@@ -162,15 +239,28 @@ impl Collective {
         Ok(records)
     }
 
-    /// What chose the algorithm. By default it is the first, even if another is quicker at that size.
-    fn algorithm_by(&self) -> String {
-        let names = || Algorithm::of(self.which).iter().map(|algorithm| algorithm.name()).collect::<Vec<_>>().join(",");
-        if self.algorithms.is_empty() { format!("default, one of {}", names()) } else { "asked".to_owned() }
+    /// What is asked for at each size: every algorithm with every protocol that it has.
+    fn wanted(&self) -> Vec<Wanted> {
+        let some = |all: &[Protocol]| match all {
+            [] => vec![None],
+            all => all.iter().copied().map(Some).collect(),
+        };
+        let protocols = some(&self.protocols);
+        let has = |algorithm: Algorithm, protocol: Option<Protocol>| {
+            protocol.is_none_or(|protocol| algorithm.protocols().contains(&protocol))
+        };
+        let with = |algorithm: Algorithm| {
+            protocols.iter().filter(move |own| has(algorithm, **own)).map(move |own| (Some(algorithm), *own))
+        };
+        match &self.algorithms[..] {
+            [] => protocols.into_iter().map(|protocol| (None, protocol)).collect(),
+            algorithms => algorithms.iter().copied().flat_map(with).collect(),
+        }
     }
 
     /// Records that it will give for a fabric.
     pub fn steps(&self) -> u64 {
-        (self.nodes.len() * self.sizes.len() * self.algorithms.len().max(1)) as u64
+        (self.nodes.len() * self.sizes.len() * self.wanted().len()) as u64
     }
 
     /// Hands `give` the record of every size, number of GPUs and algorithm on a fabric, in order, until it says false.
@@ -183,18 +273,15 @@ impl Collective {
         watch: &dyn Watch,
         give: &mut (dyn FnMut(Record) -> bool + Send),
     ) -> Result<(), Error> {
-        let usual = [Algorithm::of(self.which)[0]];
-        let algorithms = if self.algorithms.is_empty() { &usual[..] } else { &self.algorithms };
+        let wanted = self.wanted();
         let of_nodes = |&nodes: &u32| self.sizes.iter().map(move |&bytes| (nodes, bytes));
-        let of_size = |(nodes, bytes)| algorithms.iter().map(move |&algorithm| (nodes, bytes, algorithm));
-        let all: Vec<(u32, u64, Algorithm)> = self.nodes.iter().flat_map(of_nodes).flat_map(of_size).collect();
-        let one = |&(nodes, bytes, algorithm): &(u32, u64, Algorithm)| {
+        let of_size = |(nodes, bytes)| wanted.iter().map(move |&wanted| (nodes, bytes, wanted));
+        let all: Vec<(u32, u64, Wanted)> = self.nodes.iter().flat_map(of_nodes).flat_map(of_size).collect();
+        let one = |&(nodes, bytes, wanted): &(u32, u64, Wanted)| {
             let source =
                 self.network.control.equipped(&Source::open(fabric)?, self.network.ethernet).map_err(Error::Input)?;
-            let answer = |source: &Source, watch: &dyn Watch| {
-                let record = self.answer(source, nodes, bytes, algorithm, watch)?;
-                Ok(vec![record.with("algorithm_by", self.algorithm_by())])
-            };
+            let answer =
+                |source: &Source, watch: &dyn Watch| Ok(vec![self.answer(source, nodes, bytes, wanted, watch)?]);
             let records = inputs::told(&source, self.vary, watch, &answer);
             watch.step();
             records
@@ -207,19 +294,16 @@ impl Collective {
         source: &Source,
         nodes: u32,
         bytes: u64,
-        algorithm: Algorithm,
+        wanted: Wanted,
         watch: &dyn Watch,
     ) -> Result<Record, Error> {
         let wrong = |what: String| Error::Input(format!("{} with {nodes} GPUs: {what}", source.name()));
         let gpus = Gpus::of(source.spec()).map_err(wrong)?;
-        if algorithm.is_by_switch() && !gpus.switch_reduces {
-            return Err(wrong(format!("--algorithm {}: its scale-up switches do not combine data", algorithm.name())));
-        }
-        let rails = match algorithm {
-            Algorithm::Nvls | Algorithm::CollNet => gpu::rail_switches(source.spec(), nodes).map_err(wrong)?,
-            _ => None,
-        };
-        let job = Job { which: self.which, algorithm, bytes, machine: Machine { rails, ..gpus.machine(nodes) } };
+        let rails = gpu::rail_switches(source.spec(), nodes).map_err(wrong)?;
+        let machine = Machine { rails, ..gpus.machine(nodes) };
+        machine.check().map_err(wrong)?;
+        let way = Way::of(&gpus, &machine, self.which, wanted, bytes).map_err(wrong)?;
+        let (algorithm, job) = (way.algorithm, way.job(&gpus, &machine, self.which, bytes));
         let schedule = job.schedule().map_err(wrong)?;
         let spec = gpu::with_switches(source.spec(), [algorithm.is_by_switch(), job.network().is_some()]);
         let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes)).map_err(wrong)?;
@@ -230,13 +314,19 @@ impl Collective {
             .map_err(|failed| wrong(failed.to_string()))?;
         let cluster = cluster::of(&built, nodes, None, self.network.capacities.into(), bytes).map_err(wrong)?;
         let level = usual_bound(algorithm).and_then(|of| {
-            cluster.levels(name(self.which), of, Protocol::Simple).and_then(|levels| levels.first().copied())
+            cluster.levels(name(self.which), of, way.protocol).and_then(|levels| levels.first().copied())
         });
         let named = gpu::processors(&built, nodes, &job);
-        Ok(self.record(&ran, &job, level, &|rank, cpu| named(places[rank as usize], cpu)))
+        Ok(self.record(&ran, (&job, &way), level, &|rank, cpu| named(places[rank as usize], cpu)))
     }
 
-    fn record(&self, ran: &replay::Ran, job: &Job, level: Option<Level>, named: &dyn Fn(u32, u32) -> String) -> Record {
+    fn record(
+        &self,
+        ran: &replay::Ran,
+        (job, way): (&Job, &Way),
+        level: Option<Level>,
+        named: &dyn Fn(u32, u32) -> String,
+    ) -> Record {
         let Job { which, algorithm, bytes, machine } = *job;
         let (latency, factor) = (ran.latency(), factor(which, machine.ranks));
         let record = Record::new()
@@ -246,8 +336,9 @@ impl Collective {
             .with("stack", "gpu")
             .with("nodes", machine.ranks)
             .with("size_B", bytes)
-            .with("size_is", size_is(name(which)))
-            .with("algorithm", algorithm.name())
+            .with("size_is", size_is(name(which)));
+        let record = way
+            .told(record)
             .with("channels", machine.channels)
             .with("domain", machine.domain)
             .followed_by(ran.record.clone())

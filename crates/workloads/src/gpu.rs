@@ -1,14 +1,16 @@
 //! A GPU cluster as its catalog file describes it: domains of GPUs, and what a collective's kernels take.
 
+use crate::kernels;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::topology::{Rail, Reducing, ReducingRail, TopologySpec};
-use hotlink_schedule::collective::{Home, Job, Machine, PeerChannels, RailSwitches, Wiring, processor};
-use hotlink_schedule::{Costs, Cut, Domains, Options};
+use hotlink_schedule::collective::{Home, Job, Kernels, Machine, PeerChannels, RailSwitches, Wiring, processor};
+use hotlink_schedule::{Costs, Cut, Domains, Options, Protocol};
+use std::sync::Arc;
 
 /// What the catalog says of a cluster's GPUs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Gpus {
     /// GPUs of a scale-up domain.
     pub domain: u32,
@@ -20,8 +22,10 @@ pub struct Gpus {
     pub chunk: u64,
     /// Pieces of a ring's block.
     pub slices: u64,
-    /// What the kernels take.
+    /// What the kernels take besides the steps of a protocol.
     pub costs: Costs,
+    /// What they take by algorithm and protocol.
+    pub kernels: Arc<Kernels>,
     /// Whether the scale-up switch combines and copies.
     pub switch_reduces: bool,
     /// How they are wired.
@@ -31,6 +35,11 @@ pub struct Gpus {
 /// Whether a fabric's file describes GPUs.
 pub fn is(spec: &FabricSpec) -> bool {
     spec.topology.is::<Rail>() && spec.parameters.contains_key("gpu_channels")
+}
+
+/// Whether its nodes are GPUs of which its file says nothing else.
+pub(crate) fn is_bare(spec: &FabricSpec) -> bool {
+    spec.topology.is::<Rail>() && domain(spec) > 1 && !is(spec)
 }
 
 /// Its rails, whether scale-up switches take part as nodes or not.
@@ -95,13 +104,11 @@ impl Gpus {
         let per_byte = |rate: f64| 1e12 / rate;
         let switch_reduces = value("gpu_switch_reduces")? >= 0.5;
         let by_switch = |name: &str, without: f64| if switch_reduces { value(name) } else { Ok(without) };
-        let proxy_ps = value("gpu_proxy_time")?.round() as u64;
-        if proxy_ps > u64::from(u32::MAX) {
-            return Err(format!("gpu_proxy_time: {} us: must be at most 4294 us", proxy_ps / 1_000_000));
-        }
+        let (domain, channels) = (domain(spec), value("gpu_channels")?.round() as u32);
+        let share = if switch_reduces { Some(share_of_combining(spec)?) } else { None };
         Ok(Gpus {
-            domain: domain(spec),
-            channels: value("gpu_channels")?.round() as u32,
+            domain,
+            channels,
             peer: PeerChannels {
                 near: value("gpu_peer_channels")?.round() as u32,
                 far: value("gpu_far_peer_channels")?.round() as u32,
@@ -112,12 +119,17 @@ impl Gpus {
                 launch_ps: value("gpu_launch_time")?.round() as u64,
                 reduce_ps_per_byte: per_byte(value("gpu_reduce_rate")?),
                 copy_ps_per_byte: per_byte(value("gpu_copy_rate")?),
-                proxy_ps,
-                post_ps: value("gpu_post_time")?.round() as u64,
+                // A plan's messages have no steps of a protocol.
+                near_ps: 0,
+                proxy_ps: 0,
+                post_ps: 0,
+                post_ps_per_byte: 0.0,
+                protocol: Protocol::Simple,
                 switch_launch_ps: by_switch("gpu_switch_launch_time", 0.0)?.round() as u64,
-                switch_extra: if switch_reduces { 1.0 / share_of_combining(spec)? - 1.0 } else { 0.0 },
+                switch_extra: share.map_or(0.0, |share| 1.0 / share - 1.0),
                 switch_chunk: by_switch("gpu_switch_chunk", 0.0)?.round() as u64,
             },
+            kernels: Arc::new(kernels::of(spec, domain, channels, share)?),
             switch_reduces,
             wiring: wiring(spec),
         })
@@ -126,10 +138,11 @@ impl Gpus {
     /// How they cut the collectives of traces.
     pub fn cut(&self) -> Cut {
         let Gpus { channels, peer, chunk, slices, wiring, .. } = *self;
-        Cut { channels, peer, chunk, slices, wiring, domains: Domains::InOrder(self.domain.max(1)) }
+        let (domains, kernels) = (Domains::InOrder(self.domain.max(1)), Some(self.kernels.clone()));
+        Cut { channels, peer, chunk, slices, wiring, domains, kernels }
     }
 
-    /// So many of them.
+    /// So many of them, before an algorithm and protocol are known.
     pub fn machine(&self, ranks: u32) -> Machine {
         // One domain may be smaller than it could be.
         let domain = self.domain.min(ranks);

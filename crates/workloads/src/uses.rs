@@ -26,14 +26,30 @@ pub fn of(source: &Source) -> Uses {
             "simulate allreduce" => "simulate allreduce --stack message",
             "simulate allgather" => "simulate allgather --stack message",
             "simulate reduce-scatter" => "simulate reduce-scatter --stack message",
+            "simulate bcast" => "simulate bcast --stack message",
+            "simulate reduce" => "simulate reduce --stack message",
+            "simulate gather" => "simulate gather --stack message",
+            "simulate scatter" => "simulate scatter --stack message",
+            "simulate alltoallv" => "simulate alltoallv --stack message",
+            "simulate barrier" => "simulate barrier --stack message",
             other => other,
         };
     }
-    for question in ["simulate allreduce", "simulate allgather", "simulate reduce-scatter", "simulate alltoall"] {
+    for question in [
+        "simulate allreduce",
+        "simulate allgather",
+        "simulate reduce-scatter",
+        "simulate alltoall",
+        "simulate bcast",
+        "simulate reduce",
+        "simulate gather",
+        "simulate scatter",
+    ] {
         let Some(which) = question.strip_prefix("simulate ").and_then(named) else { continue };
         let collective = Collective {
             which,
             algorithms: Vec::new(),
+            protocols: Vec::new(),
             nodes: Vec::new(),
             sizes: Vec::new(),
             network: Network::default(),
@@ -43,7 +59,7 @@ pub fn of(source: &Source) -> Uses {
             let asked = source.unasked();
             let gpus = 2 * gpu::domain(asked.spec());
             // What a machine cannot do uses nothing of it.
-            if collective.answer(&asked, gpus, 64 << 10, algorithm, &Unwatched).is_err() {
+            if collective.answer(&asked, gpus, 64 << 10, (Some(algorithm), None), &Unwatched).is_err() {
                 continue;
             }
             note(&mut all, question, &asked);

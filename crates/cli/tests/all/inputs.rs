@@ -31,7 +31,11 @@ fn every_benchmark_of_simulate_gives_the_interval_of_its_answer() {
         ("pingpong --fabric ib-qdr --nodes 2 --size 8", "latency_us", "resource.nic.latency"),
         ("pingpong --fabric ib-qdr --nodes 2 --size 8 --stack message", "latency_us", "resource.nic.latency"),
         ("alltoall --fabric ib-qdr --nodes 4 --size 8", "latency_us", "resource.nic.latency"),
-        ("allreduce --fabric gpu-rail --nodes 8 --size 8", "latency_us", "parameter.host_overhead_send"),
+        (
+            "allreduce --fabric gpu-rail --nodes 8 --size 8 --stack message",
+            "latency_us",
+            "parameter.host_overhead_send",
+        ),
         ("bcast --fabric ib-qdr --nodes 4 --size 8", "latency_us", "resource.nic.latency"),
         ("barrier --fabric ib-qdr --nodes 4 --algorithm dissemination", "latency_us", "resource.nic.latency"),
         ("semantics --fabric w01-sci-d330 --size 64 --semantics postal", "latency_us", ""),

@@ -107,7 +107,7 @@ fn collectives_of_gpus_are_monotone_and_within_their_bounds() {
         assert!(efficiencies.iter().all(|share| (0.0..=1.0).contains(share)), "{fabric} {more}: {efficiencies:?}");
         rows.iter().map(|row| row["latency_us"].as_f64().unwrap()).collect::<Vec<f64>>()
     };
-    let rings = "--size 1MiB..64MiB..x4 --algorithm ring";
+    let rings = "--size 1MiB..64MiB..x4 --algorithm ring --protocol simple";
     let (new, old) = (asked("hgx-h100-rail", rings), asked("hgx-a100-rail", rings));
     for times in [&new, &old] {
         assert!(times.windows(2).all(|two| two[0] <= two[1] * 1.001), "{times:?}");
@@ -115,7 +115,9 @@ fn collectives_of_gpus_are_monotone_and_within_their_bounds() {
     assert!(new.iter().zip(&old).all(|(new, old)| *new <= old * 1.001), "{new:?} {old:?}");
     // Rails that meet: a ring leaves each host once, and its switches combine.
     asked("hgx-h100-sharp", "--size 8,1MiB,256MiB --algorithm ring,nvls,collnet");
-    let short = asked("hgx-h100-sharp", "--size 8 --algorithm ring,hierarchical,collnet");
+    let line = "simulate allreduce --fabric hgx-h100-sharp --nodes 64 --size 8 --algorithm ring,hierarchical,collnet \
+                --protocol simple";
+    let short: Vec<f64> = records(line, &folder).iter().map(|row| row["latency_us"].as_f64().unwrap()).collect();
     assert!(short[2] < short[1] && short[1] < short[0], "{short:?}");
     // At sizes that fill whole pieces, 8 B more are a piece more: no time falls by more than its share of the pipeline.
     for (fabric, algorithms, falls) in
@@ -165,14 +167,22 @@ fn the_gpus_of_a_fabric_stand_among_the_inputs_of_a_trace() {
         let stated = format!("{name} = {{ value = {value}, source = \"test\", status = \"estimated\" }}");
         text.replace("gpus_per_host = 8", "gpus_per_host = 2") + "\n[parameter]\n" + &stated + "\n"
     };
-    let slower = with("gpu_proxy_time", "500, unit = \"us\"");
-    let usual = with("gpu_proxy_time", "1, unit = \"us\"");
+    // Of every protocol: else another one is chosen.
+    let far = |us: u32| {
+        let one = |name: &str| {
+            format!("{name} = {{ value = {us}, unit = \"us\", source = \"test\", status = \"estimated\" }}\n")
+        };
+        let names = ["gpu_ring_ll_far_time", "gpu_ring_ll128_far_time", "gpu_ring_simple_far_time"];
+        let chosen = text.replace("gpus_per_host = 8", "gpus_per_host = 2");
+        format!("{chosen}\n[parameter]\n{}", names.map(one).concat())
+    };
+    let (slower, usual) = (far(500), far(3));
     let times = [("two", usual), ("proxy", slower)].map(|(name, text)| {
         std::fs::write(folder.join(format!("{name}.toml")), text).unwrap();
         let line = format!("simulate schedule {} --fabric {name}.toml", traces.display());
         let record = &records(&line, &folder)[0];
         let inputs = record["inputs"].to_string();
-        for name in ["gpu_launch_time", "gpu_copy_rate", "gpu_proxy_time"] {
+        for name in ["gpu_launch_time", "gpu_copy_rate", "gpu_ring_simple_far_time"] {
             assert!(inputs.contains(name), "{name}: {inputs}");
         }
         record["latency_us"].as_f64().unwrap()

@@ -242,9 +242,10 @@ impl<'a> Reader<'a> {
                 if !sends {
                     return one(self.draft.recv(rank, peer, bytes, tag, COMMUNICATION));
                 }
-                let (costs, host) = (self.options.costs, |rank: u32| self.homes[rank as usize].host);
-                let by_proxy = host(rank) != host(peer) && costs.has_proxy();
-                let posted = by_proxy.then(|| self.draft.post(rank, COMMUNICATION, costs.posting()));
+                let far = self.homes[rank as usize].host != self.homes[peer as usize].host;
+                let costs = self.options.cut.of_message(self.options.costs, bytes);
+                let posting = costs.posting(far, bytes);
+                let posted = posting.map(|posting| self.draft.post(rank, COMMUNICATION, posting));
                 let send = self.draft.send(rank, peer, bytes, tag, COMMUNICATION);
                 posted.into_iter().for_each(|posted| self.draft.requires(rank, send, posted));
                 Ok((posted.unwrap_or(send), send))

@@ -2,7 +2,7 @@
 
 use super::groups::{Home, by_host};
 use super::lane::{Desk, Lane};
-use super::{Machine, STAGE, chunks, share};
+use super::{Machine, STAGE, Which, chunks, share};
 use crate::draft::{Draft, Local};
 
 /// What a rank has for another, of `bytes` for all.
@@ -14,6 +14,19 @@ pub(super) fn pairwise(draft: &mut Draft, machine: &Machine, bytes: u64) {
     let ranks: Vec<u32> = (0..machine.ranks).collect();
     let homes: Vec<Home> = ranks.iter().map(|&rank| Home::of(rank, machine.domain)).collect();
     among(draft, machine, &homes, &ranks, bytes);
+}
+
+/// Parts of the others to the first GPU, or from it.
+pub(super) fn rooted(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64) {
+    let ranks: Vec<u32> = (0..machine.ranks).collect();
+    let homes: Vec<Home> = ranks.iter().map(|&rank| Home::of(rank, machine.domain)).collect();
+    let part = |from: usize, to: usize| {
+        let (root, other) = if which == Which::Gather { (to, from) } else { (from, to) };
+        if root == 0 { part(machine, bytes, other as u32) } else { 0 }
+    };
+    for me in 0..ranks.len() {
+        of_one(draft, (machine, &homes, &ranks), (me, Desk::default()), part);
+    }
 }
 
 /// Each pair of some GPUs by itself.

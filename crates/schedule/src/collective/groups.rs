@@ -1,9 +1,10 @@
 //! Collectives among some of a machine's GPUs: several groups at once, as parallel training has them.
 
-use super::{MOST_OPERATIONS, Machine, Which, exchange, ring};
+use super::{Kernels, MOST_OPERATIONS, Machine, Which, exchange, ring};
 use crate::draft::Draft;
 use crate::form::{NONE, Schedule};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One collective that every group does at the same time.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Groups {
     pub machine: Machine,
     /// Where each GPU is.
     pub homes: Vec<Home>,
+    /// What GPUs' kernels take by protocol, and what chooses among these. `None`: the machine's costs.
+    pub kernels: Option<Arc<Kernels>>,
 }
 
 /// Where a GPU is. The order of ranks does not say it: jobs deal their ranks over hosts as they like.
@@ -57,19 +60,29 @@ impl Groups {
     /// # Errors
     /// The machine cannot run it, or it has too many operations.
     pub fn schedule(&self) -> Result<Schedule, String> {
-        let Groups { which, bytes, ref groups, machine, ref homes } = *self;
+        let Groups { which, bytes, ref groups, machine, ref homes, ref kernels } = *self;
         machine.check()?;
         homes_of(&machine, homes)?;
-        let pieces = |ranks: u64| match which {
-            Which::Alltoall => machine.exchange_operations(ranks, bytes),
-            _ => 8 * ranks * ring_pieces(&machine, ranks, bytes),
+        let of_group = |ranks: &[u32]| {
+            let (group, _) = within(&machine, homes, ranks);
+            kernels.as_ref().map_or(group, |kernels| kernels.usual(&group, which, bytes))
         };
-        let operations: u64 = groups.iter().map(|group| group.len() as u64).map(|ranks| ranks * pieces(ranks)).sum();
+        let groups: Vec<(&[u32], Machine)> =
+            groups.iter().filter(|ranks| ranks.len() > 1).map(|ranks| (&ranks[..], of_group(ranks))).collect();
+        let pieces = |ranks: u64, machine: &Machine| match which {
+            Which::Alltoall => machine.exchange_operations(ranks, bytes),
+            _ => 8 * ranks * ring_pieces(machine, ranks, bytes),
+        };
+        let of_each = |(group, machine): &(&[u32], Machine)| {
+            let ranks = group.len() as u64;
+            ranks * pieces(ranks, machine)
+        };
+        let operations: u64 = groups.iter().map(of_each).sum();
         if operations > MOST_OPERATIONS {
             return Err(format!("{bytes} B need more than {MOST_OPERATIONS} operations: give fewer"));
         }
         let mut draft = Draft::new(machine.ranks);
-        for ranks in groups.iter().filter(|ranks| ranks.len() > 1) {
+        for (ranks, machine) in groups {
             match which {
                 Which::Alltoall => exchange::among(&mut draft, &machine, homes, ranks, bytes),
                 _ => ring::among(&mut draft, &machine, homes, ranks, which, bytes),
@@ -127,7 +140,8 @@ mod tests {
         for which in [Which::Allreduce, Which::Allgather, Which::Alltoall] {
             let [sorted, dealt] = [homes(8, 4), dealt.clone()].map(|homes| {
                 let groups = vec![(0..8).collect()];
-                let job = Groups { which, bytes: 8000, groups, machine: machine(8, 1), homes: homes.clone() };
+                let job =
+                    Groups { which, bytes: 8000, groups, machine: machine(8, 1), homes: homes.clone(), kernels: None };
                 let schedule = job.schedule().unwrap();
                 check(&schedule).unwrap();
                 let sends = schedule.ops().filter(|op| op.kind == Kind::Send);
@@ -143,7 +157,14 @@ mod tests {
     #[test]
     fn groups_of_one_rail_stay_on_it_and_send_as_a_ring_must() {
         let groups = vec![vec![0, 4, 8], vec![3, 7, 11]];
-        let job = Groups { which: Which::Allreduce, bytes: 9000, groups, machine: machine(12, 4), homes: homes(12, 4) };
+        let job = Groups {
+            which: Which::Allreduce,
+            bytes: 9000,
+            groups,
+            machine: machine(12, 4),
+            homes: homes(12, 4),
+            kernels: None,
+        };
         let schedule = job.schedule().unwrap();
         check(&schedule).unwrap();
         let sends: Vec<_> = schedule.ops().filter(|op| op.kind == Kind::Send).collect();
@@ -158,8 +179,14 @@ mod tests {
     #[test]
     fn rings_across_whole_domains_leave_each_on_every_rail_in_turn() {
         let groups = vec![(0..8).collect()];
-        let job =
-            Groups { which: Which::ReduceScatter, bytes: 800, groups, machine: machine(16, 4), homes: homes(16, 4) };
+        let job = Groups {
+            which: Which::ReduceScatter,
+            bytes: 800,
+            groups,
+            machine: machine(16, 4),
+            homes: homes(16, 4),
+            kernels: None,
+        };
         let schedule = job.schedule().unwrap();
         let far = schedule.ops().filter(|op| op.kind == Kind::Send && op.rank / 4 != op.peer / 4);
         let rails: std::collections::BTreeSet<u32> = far.map(|op| op.peer % 4).collect();
@@ -174,7 +201,8 @@ mod tests {
         let (dealt, order) = within(&machine, &homes, &[4, 0, 5, 1]);
         assert_eq!((dealt.domain, order), (2, vec![4, 5, 0, 1]));
         let groups = vec![vec![0, 1, 4]];
-        let schedule = Groups { which: Which::Alltoall, bytes: 300, groups, machine, homes }.schedule().unwrap();
+        let schedule =
+            Groups { which: Which::Alltoall, bytes: 300, groups, machine, homes, kernels: None }.schedule().unwrap();
         check(&schedule).unwrap();
         assert_eq!(schedule.ops().filter(|op| op.kind == Kind::Send).map(|op| op.size).sum::<u64>(), 600);
     }

@@ -1,6 +1,7 @@
 //! One channel of one rank: a row of operations, each after the one before.
 
 use crate::draft::{Draft, Local};
+use crate::protocol::Protocol;
 
 /// What a GPU's own work takes. Free by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -11,10 +12,17 @@ pub struct Costs {
     pub reduce_ps_per_byte: f64,
     /// A channel's time to move a byte on, in picoseconds.
     pub copy_ps_per_byte: f64,
-    /// From a chunk's being ready to its being handed to the adapter, in picoseconds. Chunks pass this time together.
+    /// How messages mark their data as valid.
+    pub protocol: Protocol,
+    /// From a chunk's being ready to its leaving for a GPU of the same domain (fences, flags, polls), in picoseconds.
+    /// Chunks pass this time together.
+    pub near_ps: u64,
+    /// The same for another domain: from a chunk's being ready to its being handed to the adapter by a proxy.
     pub proxy_ps: u64,
     /// What the proxy works for a chunk, one chunk after the other: a part of that time, in picoseconds.
     pub post_ps: u64,
+    /// What it works besides for each byte of data, in picoseconds.
+    pub post_ps_per_byte: f32,
     /// From the call to the kernel's start where the scale-up switch combines and copies, in picoseconds.
     pub switch_launch_ps: u64,
     /// What the switch's requests and acknowledgements take of the links for each byte of data, in bytes.
@@ -24,14 +32,12 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Whether a chunk for another domain waits for a proxy.
-    pub(crate) fn has_proxy(&self) -> bool {
-        self.proxy_ps.max(self.post_ps) > 0
-    }
-
-    /// What a proxy works for a chunk, and what passes after that until the adapter has it.
-    pub(crate) fn posting(&self) -> [u64; 2] {
-        [self.post_ps, self.proxy_ps.saturating_sub(self.post_ps)]
+    /// What software works on a chunk for a GPU of another domain (`far`) or the same one, and what passes after that
+    /// until it leaves. `None`: it leaves at once.
+    pub(crate) fn posting(&self, far: bool, bytes: u64) -> Option<[u64; 2]> {
+        let [work, all] = if far { [self.post_ps, self.proxy_ps] } else { [0, self.near_ps] };
+        let moving = if far { (f64::from(self.post_ps_per_byte) * bytes as f64).round() as u64 } else { 0 };
+        (work.max(all).max(moving) > 0).then(|| [work + moving, all.saturating_sub(work)])
     }
 
     /// What so many bytes take of the links to and from a switch that combines and copies.
@@ -127,7 +133,7 @@ impl<'a> Lane<'a> {
     }
 
     pub fn recv(&mut self, from: u32, bytes: u64) -> Local {
-        let op = self.draft.recv(self.rank, from, bytes, self.tag, self.cpu);
+        let op = self.draft.recv(self.rank, from, self.costs.protocol.sent(bytes), self.tag, self.cpu);
         self.chain(op)
     }
 
@@ -147,28 +153,35 @@ impl<'a> Lane<'a> {
         self.work(self.costs.copy_ps_per_byte * bytes as f64);
     }
 
-    /// A send over the scale-up network.
-    pub fn send(&mut self, to: u32, bytes: u64) {
-        let op = self.draft.send(self.rank, to, bytes, self.tag, self.cpu);
+    /// A send to the scale-up switch, whose own part the kernel's start has.
+    pub fn send_at_once(&mut self, to: u32, bytes: u64) {
+        let op = self.draft.send(self.rank, to, self.costs.protocol.sent(bytes), self.tag, self.cpu);
         self.chain(op);
+    }
+
+    /// A send over the scale-up network. What follows does not wait until it leaves.
+    pub fn send(&mut self, to: u32, bytes: u64) {
+        self.send_by(to, bytes, false);
     }
 
     /// A send that a proxy hands to the adapter: what follows does not wait for it.
     pub fn send_far(&mut self, to: u32, bytes: u64) {
-        if !self.costs.has_proxy() {
-            self.send(to, bytes);
+        self.send_by(to, bytes, true);
+    }
+
+    pub fn send_by(&mut self, to: u32, bytes: u64, far: bool) {
+        let Some(posting) = self.costs.posting(far, bytes) else {
+            self.send_at_once(to, bytes);
             return;
-        }
-        let proxy = self.draft.post(self.rank, PROXY | self.cpu, self.costs.posting());
-        let op = self.draft.send(self.rank, to, bytes, self.tag, ADAPTER);
+        };
+        // Within the domain nothing works on a chunk: it takes no processor's time.
+        let cpu = if far { PROXY | self.cpu } else { ADAPTER };
+        let proxy = self.draft.post(self.rank, cpu, posting);
+        let op = self.draft.send(self.rank, to, self.costs.protocol.sent(bytes), self.tag, ADAPTER);
         self.draft.requires(self.rank, op, proxy);
         if let Some(last) = self.last {
             self.draft.requires(self.rank, proxy, last);
         }
-    }
-
-    pub fn send_by(&mut self, to: u32, bytes: u64, far: bool) {
-        if far { self.send_far(to, bytes) } else { self.send(to, bytes) }
     }
 
     /// The next operation waits for `op`, too.

@@ -2,7 +2,7 @@
 
 use super::groups::{Home, ring_pieces, within};
 use super::lane::{Costs, Desk};
-use super::{MOST_CHANNELS, Machine, PeerChannels, Which, Wiring, chunks, exchange, ring, share};
+use super::{Algorithm, Kernels, MOST_CHANNELS, Machine, PeerChannels, Which, Wiring, exchange, ring, share};
 use crate::draft::{Draft, Local};
 use std::sync::Arc;
 
@@ -29,8 +29,26 @@ pub(crate) enum Kind {
     Barrier,
 }
 
+impl Kind {
+    /// The collective of GPUs that it is, and its bytes as these count them.
+    fn of_gpus(self, bytes: u64, ranks: u64) -> (Which, u64) {
+        match self {
+            Kind::Allreduce => (Which::Allreduce, bytes),
+            Kind::Reduce => (Which::Reduce, bytes),
+            Kind::Allgather => (Which::Allgather, bytes.saturating_mul(ranks)),
+            Kind::Gather => (Which::Gather, bytes.saturating_mul(ranks)),
+            Kind::Scatter => (Which::Scatter, bytes),
+            Kind::Broadcast => (Which::Bcast, bytes),
+            Kind::Alltoall => (Which::Alltoall, bytes),
+            Kind::ReduceScatter => (Which::ReduceScatter, bytes),
+            // Nothing is the shortest of sums.
+            Kind::Barrier => (Which::Allreduce, 0),
+        }
+    }
+}
+
 /// How a trace's collectives run, which traces do not state.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
     /// Concurrent channels.
     pub channels: u32,
@@ -44,6 +62,8 @@ pub struct Cut {
     pub wiring: Wiring,
     /// Where ranks are: what goes to another scale-up domain passes a proxy.
     pub domains: Domains,
+    /// What GPUs' kernels take by protocol, and what chooses among these. `None`: `costs` of the options, at any size.
+    pub kernels: Option<Arc<Kernels>>,
 }
 
 /// The scale-up domain of each rank, and its place there.
@@ -63,6 +83,17 @@ impl Cut {
             Domains::Of(homes) => homes.clone(),
         }
     }
+
+    /// What one message of so many bytes takes, where all messages take `costs` else.
+    pub(crate) fn of_message(&self, costs: Costs, bytes: u64) -> Costs {
+        let &Cut { channels, peer, chunk, slices, wiring, .. } = self;
+        let two = Machine { ranks: 2, domain: 1, channels, peer, chunk, slices, costs, wiring, rails: None };
+        let of = |kernels: &Arc<Kernels>| {
+            let protocol = kernels.of_pairs(&two, bytes);
+            kernels.on(&two, Which::Alltoall, (Algorithm::Pairwise, protocol), bytes).costs
+        };
+        self.kernels.as_ref().map_or(costs, of)
+    }
 }
 
 impl Default for Cut {
@@ -76,6 +107,7 @@ impl Default for Cut {
             slices: 2,
             wiring,
             domains: Domains::InOrder(1),
+            kernels: None,
         }
     }
 }
@@ -84,6 +116,7 @@ impl Default for Cut {
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     machine: Machine,
+    kernels: Option<Arc<Kernels>>,
     homes: Arc<[Home]>,
     ranks: Vec<u32>,
     /// The place of the one that others send to, or take from.
@@ -93,14 +126,23 @@ pub(crate) struct Group {
 impl Group {
     /// A group of ranks; the first is the root.
     pub(crate) fn new(ranks: &[u32], homes: &Arc<[Home]>, costs: Costs, cut: &Cut) -> Group {
-        let &Cut { channels, peer, chunk, slices, wiring, .. } = cut;
+        let &Cut { channels, peer, chunk, slices, wiring, ref kernels, .. } = cut;
         let channels = channels.clamp(1, MOST_CHANNELS);
         let all =
             Machine { ranks: 1, domain: 1, channels, peer, chunk: chunk.max(1), slices, costs, wiring, rails: None };
         // A file may list a group that nobody is in.
         let (machine, ordered) = if ranks.is_empty() { (all, Vec::new()) } else { within(&all, homes, ranks) };
         let root = ordered.iter().position(|rank| ranks.first() == Some(rank)).unwrap_or(0);
-        Group { machine, homes: homes.clone(), ranks: ordered, root }
+        Group { machine, kernels: kernels.clone(), homes: homes.clone(), ranks: ordered, root }
+    }
+
+    /// The machine that it makes up, as it runs such a collective.
+    fn machine(&self, kind: Kind, bytes: u64) -> Machine {
+        let (which, bytes) = kind.of_gpus(bytes, self.ranks.len() as u64);
+        match &self.kernels {
+            Some(kernels) if self.ranks.len() > 1 => kernels.usual(&self.machine, which, bytes),
+            _ => self.machine,
+        }
     }
 
     /// The ranks that take part.
@@ -110,14 +152,14 @@ impl Group {
 
     /// Operations of a collective, at most about.
     pub(crate) fn operations(&self, kind: Kind, bytes: u64) -> u64 {
-        let ranks = self.ranks.len() as u64;
-        let of_rings = |bytes: u64| 8 * ranks * ring_pieces(&self.machine, ranks, bytes);
+        let (ranks, machine) = (self.ranks.len() as u64, self.machine(kind, bytes));
+        let of_rings = |bytes: u64| 8 * ranks * ring_pieces(&machine, ranks, bytes);
         let of_each_rank = match kind {
             Kind::Allreduce | Kind::ReduceScatter => of_rings(bytes),
             Kind::Allgather => of_rings(bytes.saturating_mul(ranks)),
-            Kind::Scatter | Kind::Alltoall => self.machine.exchange_operations(ranks, bytes),
-            Kind::Broadcast | Kind::Reduce => 5 * (ranks + bytes / self.machine.chunk),
-            Kind::Gather => self.machine.exchange_operations(1, bytes),
+            Kind::Scatter | Kind::Alltoall => machine.exchange_operations(ranks, bytes),
+            Kind::Broadcast | Kind::Reduce => 5 * (ranks + bytes / machine.chunk),
+            Kind::Gather => machine.exchange_operations(1, bytes),
             Kind::Barrier => 64,
         };
         of_each_rank.saturating_mul(ranks)
@@ -132,10 +174,11 @@ impl Group {
         (kind, bytes): (Kind, u64),
         (tag, cpu): (u32, u8),
     ) -> (Local, Local) {
-        let rank = self.ranks[me];
-        let begun = draft.calc(rank, cpu, self.machine.costs.launch_ps);
+        let (rank, machine) = (self.ranks[me], self.machine(kind, bytes));
+        let begun = draft.calc(rank, cpu, machine.costs.launch_ps);
         let desk = Desk { cpu, tag, after: Some(begun) };
-        let ends = if self.ranks.len() > 1 { self.write(draft, me, (kind, bytes), desk) } else { vec![begun] };
+        let ends =
+            if self.ranks.len() > 1 { self.write(draft, &machine, me, (kind, bytes), desk) } else { vec![begun] };
         let ended = draft.calc(rank, cpu, 0);
         ends.into_iter().for_each(|last| draft.requires(rank, ended, last));
         (begun, ended)
@@ -144,8 +187,15 @@ impl Group {
     /// Processors, and tags, of a collective.
     pub(crate) const CHANNELS: u32 = MOST_CHANNELS;
 
-    fn write(&self, draft: &mut Draft, me: usize, (kind, bytes): (Kind, u64), desk: Desk) -> Vec<Local> {
-        let Group { machine, homes, ranks, root } = self;
+    fn write(
+        &self,
+        draft: &mut Draft,
+        machine: &Machine,
+        me: usize,
+        (kind, bytes): (Kind, u64),
+        desk: Desk,
+    ) -> Vec<Local> {
+        let Group { homes, ranks, root, .. } = self;
         let (team, root, many) = ((machine, &homes[..], &ranks[..]), *root, ranks.len());
         let part = |of: usize| share(bytes, of as u64, many as u64);
         let ring = |draft: &mut Draft, which: Which, bytes: u64| {
@@ -158,20 +208,12 @@ impl Group {
             Kind::ReduceScatter => ring(draft, Which::ReduceScatter, bytes),
             Kind::Allgather => ring(draft, Which::Allgather, bytes * many as u64),
             // A chain along each ring, from the root or, combined, to it.
-            Kind::Broadcast | Kind::Reduce => ring::of_one(draft, team, (me, desk), bytes, |lane, seat, bytes| {
-                let (own, many) = (seat(me), many as u64);
-                let first = seat(root).position + u64::from(kind == Kind::Reduce);
-                let place = (own.position + many - first % many) % many;
-                for bytes in chunks(bytes, machine.chunk) {
-                    if place > 0 {
-                        lane.recv(own.before, bytes);
-                        if kind == Kind::Reduce { lane.reduce(bytes) } else { lane.copy(bytes) }
-                    }
-                    if place + 1 < many {
-                        lane.send_by(own.next, bytes, own.far);
-                    }
-                }
-            }),
+            Kind::Broadcast | Kind::Reduce => {
+                let (which, _) = kind.of_gpus(bytes, 0);
+                ring::of_one(draft, team, (me, desk), bytes, |lane, seat, bytes| {
+                    ring::chain(lane, machine, seat, (me, root), which, bytes);
+                })
+            }
             Kind::Alltoall => exchange::of_one(draft, team, (me, desk), |_, to| part(to)),
             Kind::Gather => exchange::of_one(draft, team, (me, desk), |_, to| if to == root { bytes } else { 0 }),
             Kind::Scatter => {
@@ -201,8 +243,11 @@ mod tests {
         launch_ps: 5,
         reduce_ps_per_byte: 2.0,
         copy_ps_per_byte: 1.0,
+        protocol: crate::Protocol::Simple,
+        near_ps: 0,
         proxy_ps: 10,
         post_ps: 4,
+        post_ps_per_byte: 0.0,
         switch_launch_ps: 0,
         switch_extra: 0.0,
         switch_chunk: 0,
@@ -233,7 +278,8 @@ mod tests {
         for (ranks, domain, wiring) in [(8u32, 8, wiring[0]), (8, 8, wiring[1]), (16, 4, wiring[0]), (12, 4, wiring[2])]
         {
             let peer = PeerChannels { near: 16, far: 2 };
-            let cut = Cut { channels: 16, peer, chunk: 1 << 10, slices: 2, wiring, domains: Domains::InOrder(domain) };
+            let domains = Domains::InOrder(domain);
+            let cut = Cut { channels: 16, peer, chunk: 1 << 10, slices: 2, wiring, domains, kernels: None };
             let chunk = 1 << 10;
             let machine =
                 Machine { ranks, domain, channels: 16, peer, chunk, slices: 2, costs: COSTS, wiring, rails: None };

@@ -16,10 +16,13 @@
 //!   channel.
 //! - **collnet**: as hierarchical, but between the domains the rails' switches reduce and replicate: ranks beyond the
 //!   GPUs.
-//! - all-to-all: **pairwise**, and **hierarchical** (to the domain's GPU on the right rail first).
+//! - all-to-all: **pairwise**, and **hierarchical** (to the domain's GPU on the right rail first). Gather and scatter:
+//!   pairwise.
+//! - broadcast and reduce: a chain along each channel's ring, from the first GPU or to it.
 
 mod exchange;
 mod groups;
+mod kernels;
 mod lane;
 mod member;
 mod network;
@@ -29,6 +32,7 @@ mod step;
 mod tree;
 
 pub use groups::{Groups, Home, by_host};
+pub use kernels::{ByDomains, CollNet, Kernel, Kernels, Steps};
 pub use lane::{Costs, processor};
 pub use member::{Cut, Domains};
 pub(crate) use member::{Group, Kind};
@@ -38,6 +42,7 @@ pub use tree::halves;
 
 use crate::draft::Draft;
 use crate::form::{MOST_RANKS, Schedule};
+use crate::protocol::Protocol;
 
 /// What a collective does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +55,33 @@ pub enum Which {
     ReduceScatter,
     /// A part from every rank to every rank; the size is that of each rank's input.
     Alltoall,
+    /// From the first rank to all.
+    Bcast,
+    /// Combined at the first rank.
+    Reduce,
+    /// Every rank's part to the first; the size is what that gets.
+    Gather,
+    /// A part from the first rank to each; the size is what that gives.
+    Scatter,
+}
+
+impl Which {
+    /// All of them.
+    pub const ALL: [Which; 8] = [
+        Which::Allreduce,
+        Which::Allgather,
+        Which::ReduceScatter,
+        Which::Alltoall,
+        Which::Bcast,
+        Which::Reduce,
+        Which::Gather,
+        Which::Scatter,
+    ];
+
+    /// Bytes of a message between two ranks where each pair exchanges data by itself.
+    pub(crate) fn of_a_pair(self, bytes: u64, ranks: u32) -> u64 {
+        bytes.div_ceil(u64::from(ranks.max(1)))
+    }
 }
 
 /// How it is done.
@@ -109,6 +141,16 @@ impl Algorithm {
                 &[Algorithm::Ring, Algorithm::Hierarchical, Algorithm::Nvls, Algorithm::CollNet]
             }
             Which::Alltoall => &[Algorithm::Pairwise, Algorithm::Hierarchical],
+            Which::Bcast | Which::Reduce => &[Algorithm::Ring],
+            Which::Gather | Which::Scatter => &[Algorithm::Pairwise],
+        }
+    }
+    /// Protocols of which it has kernels. Those where switches combine data have Simple alone, exchanges no LL128.
+    pub fn protocols(self) -> &'static [Protocol] {
+        match self {
+            Algorithm::Ring | Algorithm::Tree | Algorithm::Hierarchical => &Protocol::ALL,
+            Algorithm::Pairwise => &[Protocol::Simple, Protocol::Ll],
+            Algorithm::Nvls | Algorithm::NvlsTree | Algorithm::CollNet => &[Protocol::Simple],
         }
     }
     /// Whether the scale-up switches take part: ranks beyond the GPUs, one for each domain.
@@ -195,10 +237,14 @@ impl Machine {
     }
 
     /// Whether collectives can be written for it.
-    fn check(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self) -> Result<(), String> {
         let Machine { ranks, domain, channels, chunk, .. } = *self;
         if !(2..=MOST_RANKS).contains(&ranks) || !(1..=ranks).contains(&domain) || !ranks.is_multiple_of(domain) {
-            return Err(format!("{ranks} GPUs in domains of {domain}: must be whole domains, and 2 GPUs or more"));
+            let what = format!("must be whole domains, a multiple of {domain}, and 2 GPUs or more");
+            return Err(format!("{ranks} GPUs in domains of {domain}: {what}"));
         }
         if !(1..=MOST_CHANNELS).contains(&channels) || chunk == 0 {
             let what = format!("{channels} channels of chunks of {chunk} B");
@@ -251,8 +297,12 @@ impl Job {
     }
 
     /// Whether its algorithm runs on these domains.
-    fn check_algorithm(&self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self) -> Result<(), String> {
         let Job { which, algorithm, machine, .. } = *self;
+        machine.check()?;
         let (name, ranks) = (algorithm.name(), machine.ranks);
         let (is_one, combine) = (ranks == machine.domain, machine.rails.is_some());
         match algorithm {
@@ -278,6 +328,9 @@ impl Job {
         let (part, domains) = (self.bytes.div_ceil(channels), ranks / domain);
         let chunk = self.chunk();
         let of_each_rank = match self.algorithm {
+            Algorithm::Ring if matches!(self.which, Which::Bcast | Which::Reduce) => {
+                5 * channels * part.div_ceil(chunk)
+            }
             Algorithm::Ring => 16 * ranks * channels * part.div_ceil((slices * chunk).saturating_mul(ranks)),
             Algorithm::Tree => 10 * channels * part.div_ceil(pipelined(part, chunk, domain + domains)),
             Algorithm::Pairwise => self.machine.exchange_operations(ranks, self.bytes),
@@ -330,8 +383,7 @@ impl Job {
             let names: Vec<&str> = allowed.iter().map(|algorithm| algorithm.name()).collect();
             return Err(format!("{}: must be one of {}", algorithm.name(), names.join(", ")));
         }
-        machine.check()?;
-        self.check_algorithm()?;
+        self.check()?;
         if self.operations() > MOST_OPERATIONS {
             let ranks = machine.ranks;
             return Err(format!("{bytes} B on {ranks} GPUs need more than {MOST_OPERATIONS} operations: give fewer"));
@@ -340,6 +392,8 @@ impl Job {
         match (which, algorithm) {
             (Which::Alltoall, Algorithm::Pairwise) => exchange::pairwise(&mut draft, &machine, bytes),
             (Which::Alltoall, _) => exchange::by_rail(&mut draft, &machine, bytes),
+            (Which::Gather | Which::Scatter, _) => exchange::rooted(&mut draft, &machine, which, bytes),
+            (Which::Bcast | Which::Reduce, _) => ring::chains(&mut draft, &machine, which, bytes),
             (_, Algorithm::Ring) => ring::all(&mut draft, &machine, which, bytes),
             (_, Algorithm::Tree) => tree::all(&mut draft, &machine, bytes),
             _ => rails::all(&mut draft, self, places),

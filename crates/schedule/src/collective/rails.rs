@@ -53,7 +53,7 @@ pub(super) fn all(draft: &mut Draft, job: &Job, places: &[u32]) {
                     if by_switch {
                         for step in 0..domain {
                             inner.tag = tag_of(0, channel, (own + step) % domain);
-                            inner.send(switch, costs.by_switch(block(own + step)));
+                            inner.send_at_once(switch, costs.by_switch(block(own + step)));
                         }
                         inner.tag = tag_of(0, channel, own);
                         inner.recv(switch, costs.by_switch(block(own)));
@@ -114,7 +114,7 @@ pub(super) fn all(draft: &mut Draft, job: &Job, places: &[u32]) {
                     inner.tag = channel + u32::from(STAGE);
                     if by_switch {
                         inner.tag = tag_of(1, channel, own);
-                        inner.send(switch, costs.by_switch(block(own)));
+                        inner.send_at_once(switch, costs.by_switch(block(own)));
                         for step in 0..domain {
                             let owner = (own + domain - step) % domain;
                             inner.tag = tag_of(1, channel, owner);

@@ -88,6 +88,41 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64
     among(draft, machine, &homes, &ranks, which, bytes);
 }
 
+/// A chain along the ring of every channel, from the first GPU, or to it where data are combined.
+pub(super) fn chains(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64) {
+    let ranks: Vec<u32> = (0..machine.ranks).collect();
+    let homes: Vec<Home> = ranks.iter().map(|&rank| Home::of(rank, machine.domain)).collect();
+    for me in 0..ranks.len() {
+        let work =
+            |lane: &mut Lane<'_>, seat: &dyn Fn(usize) -> Seat, part| chain(lane, machine, seat, (me, 0), which, part);
+        of_one(draft, (machine, &homes, &ranks), (me, Desk::default()), bytes, work);
+    }
+}
+
+/// What the GPU at `me` does in a chain from the one at `root` or, where data are combined, to it.
+pub(super) fn chain(
+    lane: &mut Lane<'_>,
+    machine: &Machine,
+    seat: &dyn Fn(usize) -> Seat,
+    (me, root): (usize, usize),
+    which: Which,
+    bytes: u64,
+) {
+    let (own, combines) = (seat(me), which == Which::Reduce);
+    let many = own.ranks;
+    let first = seat(root).position + u64::from(combines);
+    let place = (own.position + many - first % many) % many;
+    for bytes in chunks(bytes, machine.chunk) {
+        if place > 0 {
+            lane.recv(own.before, bytes);
+            if combines { lane.reduce(bytes) } else { lane.copy(bytes) }
+        }
+        if place + 1 < many {
+            lane.send_by(own.next, bytes, own.far);
+        }
+    }
+}
+
 /// The rings of all channels among some GPUs.
 pub(super) fn among(draft: &mut Draft, machine: &Machine, homes: &[Home], ranks: &[u32], which: Which, bytes: u64) {
     let (group, ranks) = within(machine, homes, ranks);

@@ -9,9 +9,10 @@
 use super::groups::{Home, homes_of, ring_pieces, within};
 use super::lane::Lane;
 use super::ring::{seat_among, turns};
-use super::{MOST_OPERATIONS, Machine, Which, share};
+use super::{Algorithm, Costs, Kernels, MOST_OPERATIONS, Machine, Which, share};
 use crate::draft::{Draft, Local};
 use crate::form::{LATEST, NONE, Schedule};
+use std::sync::Arc;
 
 /// Processors of a GPU besides its channels: its kernels, and what takes messages of other stages.
 const KERNELS: u8 = 64;
@@ -60,6 +61,8 @@ pub struct Step {
     pub machine: Machine,
     /// Where each GPU is.
     pub homes: Vec<Home>,
+    /// What GPUs' kernels take by protocol, and what chooses among these. `None`: the machine's costs.
+    pub kernels: Option<Arc<Kernels>>,
 }
 
 impl Step {
@@ -73,6 +76,21 @@ impl Step {
     pub fn expert_groups(&self) -> Vec<Vec<u32>> {
         let homes = (0..self.ranks()).filter(|&rank| self.replica(rank).is_multiple_of(self.expert));
         homes.map(|rank| (0..self.expert).map(|other| rank + other * self.tensor).collect()).collect()
+    }
+
+    /// The machine of a group of GPUs as it reduces so many bytes.
+    fn reducing(&self, group: &Machine, bytes: u64) -> Machine {
+        self.kernels.as_ref().map_or(*group, |kernels| kernels.usual(group, Which::Allreduce, bytes))
+    }
+
+    /// What a message between stages takes.
+    fn passing(&self) -> Costs {
+        let all = Machine { ranks: 2, domain: 1, ..self.machine };
+        let of = |kernels: &Arc<Kernels>| {
+            let protocol = kernels.of_pairs(&all, self.passed);
+            kernels.on(&all, Which::Alltoall, (Algorithm::Pairwise, protocol), self.passed).costs
+        };
+        self.kernels.as_ref().map_or(self.machine.costs, of)
     }
 
     /// GPUs.
@@ -122,7 +140,7 @@ impl Step {
         homes_of(&self.machine, &self.homes)?;
         let Gradients { dense, experts, ends } = self.gradients;
         let copies = u64::from(self.data);
-        let pieces = |bytes: u64| 8 * copies * ring_pieces(&self.machine, copies, bytes);
+        let pieces = |bytes: u64| 8 * copies * ring_pieces(&self.reducing(&self.machine, bytes), copies, bytes);
         let reduced = u64::from(self.layers) * (pieces(dense) + pieces(experts)) + pieces(ends);
         let operations = u64::from(self.ranks()) * (12 * u64::from(self.microbatches) + reduced);
         if operations > MOST_OPERATIONS {
@@ -189,7 +207,7 @@ impl<'a> Gpu<'a> {
 
     fn pass_on(&mut self, to: Option<u32>, tag: u32, after: Local) {
         let Some(to) = to else { return };
-        let (costs, host) = (self.step.machine.costs, |rank: u32| self.step.homes[rank as usize].host);
+        let (costs, host) = (self.step.passing(), |rank: u32| self.step.homes[rank as usize].host);
         let is_near = host(to) == host(self.rank);
         let mut lane = Lane::new(self.draft, self.rank, KERNELS.into(), costs);
         (lane.tag, lane.last) = (tag, Some(after));
@@ -257,10 +275,11 @@ impl<'a> Gpu<'a> {
         }
         let machine = self.step.machine;
         let (group, ranks) = within(&machine, &self.step.homes, &ranks);
+        let group = self.step.reducing(&group, bytes);
         let Some(me) = ranks.iter().position(|&rank| rank == self.rank) else { return };
-        for channel in 0..machine.channels {
+        for channel in 0..group.channels {
             let last = &mut self.channels[channel as usize];
-            let mut lane = Lane::new(self.draft, self.rank, channel, machine.costs);
+            let mut lane = Lane::new(self.draft, self.rank, channel, group.costs);
             match *last {
                 Some(_) => {
                     lane.last = *last;
@@ -270,7 +289,7 @@ impl<'a> Gpu<'a> {
             }
             lane.launch();
             let seat = seat_among(&group, &self.step.homes, &ranks, channel, me);
-            turns(&mut lane, &group, &seat, Which::Allreduce, share(bytes, channel.into(), machine.channels.into()));
+            turns(&mut lane, &group, &seat, Which::Allreduce, share(bytes, channel.into(), group.channels.into()));
             *last = lane.last;
         }
     }

@@ -1,14 +1,17 @@
 //! Generated collectives: whole for every machine, and of as many bytes as their algorithms move.
 
 use hotlink_schedule::collective::{Algorithm, Job, Machine, PeerChannels, RailSwitches, Which, Wiring};
-use hotlink_schedule::{Costs, Kind, Schedule, check};
+use hotlink_schedule::{Costs, Kind, Protocol, Schedule, check};
 
 const COSTS: Costs = Costs {
     launch_ps: 5_000_000,
     reduce_ps_per_byte: 0.5,
     copy_ps_per_byte: 0.25,
+    protocol: Protocol::Simple,
+    near_ps: 0,
     proxy_ps: 1_000_000,
     post_ps: 400_000,
+    post_ps_per_byte: 0.0,
     switch_launch_ps: 5_000_000,
     switch_extra: 0.0,
     switch_chunk: 0,
@@ -42,8 +45,7 @@ fn moved(schedule: &Schedule, ranks: u32, domain: u32) -> [u64; 2] {
 
 #[test]
 fn every_collective_of_every_machine_ends() {
-    let whiches = [Which::Allreduce, Which::Allgather, Which::ReduceScatter, Which::Alltoall];
-    for which in whiches {
+    for which in Which::ALL {
         for &algorithm in Algorithm::of(which) {
             for [ranks, domain, channels] in [
                 [2, 1, 1],
@@ -60,7 +62,12 @@ fn every_collective_of_every_machine_ends() {
                     continue;
                 }
                 for bytes in [0, 1, 1000, 100_000] {
-                    for costs in [Costs::default(), COSTS] {
+                    // Each step within a domain, too; lines with flags.
+                    let near = Costs { near_ps: 2_000_000, protocol: Protocol::Ll, ..COSTS };
+                    for costs in [Costs::default(), COSTS, near] {
+                        if costs.protocol != Protocol::Simple && !algorithm.protocols().contains(&costs.protocol) {
+                            continue;
+                        }
                         let job = job(which, algorithm, [ranks, domain, channels], bytes, costs);
                         let schedule = job.schedule().unwrap();
                         assert_eq!(schedule.ranks(), job.ranks());
@@ -128,6 +135,14 @@ fn bytes_moved_are_those_of_the_algorithm() {
     // Whole blocks up, shares down.
     assert_eq!(in_groups(Which::ReduceScatter), (8 + 4 + 2) * bytes + 3 * bytes);
     assert_eq!(in_groups(Which::Allgather), in_groups(Which::ReduceScatter));
+    // A chain passes every GPU but one. On all channels but the first one it begins within a host, to which it returns.
+    for which in [Which::Bcast, Which::Reduce] {
+        let (inside, between) = total(which, Algorithm::Ring);
+        assert_eq!((inside + between, between), ((n - 1) * bytes, h * bytes - bytes / d), "{which:?}");
+    }
+    for which in [Which::Gather, Which::Scatter] {
+        assert_eq!(total(which, Algorithm::Pairwise), ((d - 1) * bytes / n, (n - d) * bytes / n), "{which:?}");
+    }
     let pairwise = total(Which::Alltoall, Algorithm::Pairwise);
     assert_eq!(pairwise, (n * (d - 1) * bytes / n, n * (n - d) * bytes / n));
     let by_rail = total(Which::Alltoall, Algorithm::Hierarchical);

@@ -10,7 +10,8 @@ use hotlink_study::transports::Control;
 
 fn bcast(algorithm: &str) -> Request {
     let algorithms = vec![algorithm.to_owned()];
-    let benchmark = Benchmark::Collective { which: Which::Bcast, algorithms, order: Order::LinearShift };
+    let benchmark =
+        Benchmark::Collective { which: Which::Bcast, algorithms, protocols: Vec::new(), order: Order::LinearShift };
     Request { nodes: Some(vec![8]), sizes: vec![1024], ..Request::new(benchmark, "qsnet") }
 }
 

@@ -182,7 +182,8 @@ fn networks_of_their_own_are_known_whole_only() {
     let asked = |algorithms: &[&str], faults: Option<&String>| {
         let Benchmark::Collective { which, order, .. } = Benchmark::collective(Which::Allreduce) else { panic!() };
         let algorithms = algorithms.iter().map(|name| (*name).to_owned()).collect();
-        let request = Request::new(Benchmark::Collective { which, algorithms, order }, "ib-hdr-sharp");
+        let request =
+            Request::new(Benchmark::Collective { which, algorithms, protocols: Vec::new(), order }, "ib-hdr-sharp");
         let request = Request { nodes: Some(vec![16]), sizes: vec![4096], faults: faults.cloned(), ..request };
         request.run(&Unwatched).map(|mut records| records.remove(0))
     };

@@ -14,7 +14,7 @@ const SIZE: u64 = 1024;
 /// Records of a collective, idle or with `background`.
 fn records(which: Which, algorithm: &str, fabric: &str, nodes: u32, background: Option<&str>) -> Vec<Record> {
     let algorithms = if algorithm.is_empty() { Vec::new() } else { vec![algorithm.to_owned()] };
-    let benchmark = Benchmark::Collective { which, algorithms, order: Order::LinearShift };
+    let benchmark = Benchmark::Collective { which, algorithms, protocols: Vec::new(), order: Order::LinearShift };
     let background = background.map(|text| text.parse().expect("a background"));
     let own = ["nic", "hardware", "tree"].contains(&algorithm);
     let memory = if own { Vec::new() } else { vec![Memory::Shared] };

@@ -106,11 +106,12 @@ impl Jobs {
         let nodes = self.nodes.or(source.own_nodes()).or(plan.nodes).ok_or_else(|| {
             of_plan(format!("how many nodes {} has is not said: nodes = 64, or --nodes 64", source.name()))
         })?;
-        let has = |algorithm| plan.jobs.iter().any(|job| work::of_switches(job) == Some(algorithm));
+        let has = |algorithm| plan.jobs.iter().any(|job| work::may_be_by(job, algorithm));
         let [nvls, tree, collnet] = [Algorithm::Nvls, Algorithm::NvlsTree, Algorithm::CollNet].map(has);
-        // Between hosts, the former takes the rails' switches where they combine.
-        let rails = collnet || nvls && source.spec().reduction.is_some();
-        let spec = gpu::with_switches(source.spec(), [nvls || tree, rails]);
+        // Which algorithm a job takes is known once it is placed. NVLS takes the rails' switches where they combine.
+        let inside = (nvls || tree) && gpu::switch_reduces(source.spec()) == Some(true);
+        let rails = (collnet || nvls) && source.spec().reduction.is_some();
+        let spec = gpu::with_switches(source.spec(), [inside, rails]);
         let per_host = spec.as_ref().map(gpu::domain);
         let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes));
         let built = built.map_err(|what| of_plan(format!("{}: {what}", source.name())))?;
@@ -176,9 +177,13 @@ impl Placed<'_> {
         let record = Record::new().with("job", job.name.as_str()).with("work", job.kind());
         match &job.work {
             Work::Schedule { path, .. } => record.with("schedule", path.as_str()),
-            Work::Collective { name, algorithm, bytes } => {
+            Work::Collective { name, algorithm, bytes, .. } => {
                 let record = record.with("collective", name.as_str()).with("size_B", *bytes);
-                algorithm.iter().fold(record, |record, algorithm| record.with("algorithm", algorithm.as_str()))
+                match (&self.of_gpus, algorithm) {
+                    (Some((_, way)), _) => way.told(record),
+                    (None, Some(algorithm)) => record.with("algorithm", algorithm.as_str()),
+                    (None, None) => record,
+                }
             }
             Work::Traffic { traffic, size, law, load } => {
                 let record = record.with("traffic", traffic.to_string()).with("size_B", law.law.mean().round() as u64);

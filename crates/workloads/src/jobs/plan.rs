@@ -87,8 +87,10 @@ pub enum Work {
     Collective {
         /// Its name.
         name: String,
-        /// By which algorithm; none: the usual one of GPUs.
+        /// By which algorithm; none: as GPUs' library chooses.
         algorithm: Option<String>,
+        /// By which protocol of GPUs; none: as their library chooses.
+        protocol: Option<String>,
         /// Its bytes.
         bytes: u64,
     },
@@ -170,6 +172,7 @@ struct Entry {
     program: Option<Spanned<Vec<String>>>,
     compute_time: Option<Spanned<String>>,
     algorithm: Option<Spanned<String>>,
+    protocol: Option<Spanned<String>>,
     size: Option<Spanned<String>>,
     load: Option<Spanned<f64>>,
     calc_unit: Option<Spanned<String>>,
@@ -188,7 +191,7 @@ struct Entry {
 }
 
 /// Keys that only some kinds of jobs have, and which.
-const ONLY: [(&str, &[&str]); 9] = [
+const ONLY: [(&str, &[&str]); 10] = [
     ("algorithm", &["collective"]),
     ("calc_unit", &["schedule"]),
     ("compute_time", &["program"]),
@@ -196,6 +199,7 @@ const ONLY: [(&str, &[&str]); 9] = [
     ("groups", &["schedule"]),
     ("load", &["traffic"]),
     ("messages", &["traffic"]),
+    ("protocol", &["collective"]),
     ("repeat", &["schedule", "collective", "model", "program"]),
     ("size", &["schedule", "collective", "traffic"]),
 ];
@@ -549,6 +553,7 @@ impl Reader<'_> {
             "collective" => Some(Work::Collective {
                 name: entry.collective.as_ref()?.get_ref().clone(),
                 algorithm: entry.algorithm.as_ref().map(|algorithm| algorithm.get_ref().clone()),
+                protocol: entry.protocol.as_ref().map(|protocol| protocol.get_ref().clone()),
                 bytes: size?.0,
             }),
             _ => {
@@ -663,6 +668,7 @@ fn spans(entry: &Entry) -> BTreeMap<&'static str, Range<usize>> {
         ("program", of(&entry.program)),
         ("compute_time", of(&entry.compute_time)),
         ("algorithm", of(&entry.algorithm)),
+        ("protocol", of(&entry.protocol)),
         ("size", of(&entry.size)),
         ("load", of(&entry.load)),
         ("calc_unit", of(&entry.calc_unit)),

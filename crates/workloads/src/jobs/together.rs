@@ -120,7 +120,7 @@ impl<'a> Stage<'a> {
     /// What a processor of a job's rank is called.
     fn processor(&self, job: &Whole<'_>, rank: u32, cpu: u32) -> String {
         match &job.placed.of_gpus {
-            Some(collective) => {
+            Some((collective, _)) => {
                 let named = gpu::processors(self.fabric, self.setting.nodes, collective);
                 named(job.placed.nodes[rank as usize], cpu)
             }

@@ -12,9 +12,10 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, simulate};
-use hotlink_schedule::collective::{Gradients, Groups, Home, Machine, Step, Which};
+use hotlink_schedule::collective::{Gradients, Groups, Home, Kernels, Machine, Step, Which};
 use hotlink_schedule::{Costs, Schedule};
 use hotlink_study::Watch;
+use std::sync::Arc;
 
 /// A machine on which messages take no time.
 const FREE: &str = "L=0,o=0,g=0,G=0";
@@ -42,7 +43,7 @@ impl Training {
     /// What the machine cannot run.
     pub(super) fn of(
         model: &Model,
-        machine: Machine,
+        (machine, kernels): (Machine, Option<Arc<Kernels>>),
         (spec, fabric): (&FabricSpec, &Fabric),
         nodes: &[u32],
         network: &Network,
@@ -62,7 +63,7 @@ impl Training {
         let mut blocking = Vec::new();
         let mut collective = |which: Which, bytes: u64, groups: Vec<Vec<u32>>| {
             let homes = bare.homes.clone();
-            let schedule = Groups { which, bytes, groups, machine, homes }.schedule()?;
+            let schedule = Groups { which, bytes, groups, machine, homes, kernels: kernels.clone() }.schedule()?;
             let took = packets(&schedule)?;
             blocking.push((schedule, times));
             Ok::<Time, String>(took)
@@ -81,8 +82,13 @@ impl Training {
             let with = |own: u64, times: u64| own.saturating_add(times.saturating_mul(took));
             Step { pass_ps: [with(own, forward), with(back, backward)], ..bare.clone() }
         };
-        let full =
-            Step { passed: model.passed(), gradients: model.gradients(), machine, ..waiting(tensor.0 + expert.0) };
+        let full = Step {
+            passed: model.passed(),
+            gradients: model.gradients(),
+            machine,
+            kernels,
+            ..waiting(tensor.0 + expert.0)
+        };
         let without_data = Step { gradients: Gradients::default(), ..full.clone() };
         let steps = [
             without_messages(&bare)?,
@@ -138,6 +144,7 @@ fn bare(model: &Model, machine: Machine, homes: Vec<Home>) -> Step {
         overlaps: model.overlap,
         machine: Machine { costs: Costs::default(), ..machine },
         homes,
+        kernels: None,
     }
 }
 

@@ -8,6 +8,7 @@ use super::{Setting, traffic};
 use crate::collective;
 use crate::gpu::{self, Gpus};
 use crate::schedule::recorded;
+use crate::way::Way;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_schedule::collective::{self as gpus, Algorithm, Home};
@@ -32,8 +33,8 @@ pub(super) struct Placed<'p> {
     pub(super) left_out: Option<String>,
     /// Parts of the time of a step of training.
     pub(super) training: Option<Training>,
-    /// A collective as GPUs run it.
-    pub(super) of_gpus: Option<gpus::Job>,
+    /// A collective as GPUs run it, and what chose that.
+    pub(super) of_gpus: Option<(gpus::Job, Way)>,
     /// The form that its schedule was read from, which names its processors.
     pub(super) form: Format,
 }
@@ -41,10 +42,15 @@ pub(super) struct Placed<'p> {
 /// A schedule that was read, and from what form.
 pub(super) type Found = (Schedule, Format);
 
-/// The algorithm of a job that has switches combine data.
-pub(super) fn of_switches(job: &Job) -> Option<Algorithm> {
-    let Work::Collective { algorithm: Some(name), .. } = &job.work else { return None };
-    [Algorithm::Nvls, Algorithm::NvlsTree, Algorithm::CollNet].into_iter().find(|algorithm| algorithm.name() == name)
+/// Whether a job may have switches combine data by such an algorithm: it names it, or none.
+pub(super) fn may_be_by(job: &Job, own: Algorithm) -> bool {
+    match &job.work {
+        Work::Collective { algorithm: Some(name), .. } => own.name() == name,
+        Work::Collective { name, algorithm: None, .. } => {
+            collective::named(name).is_some_and(|which| Algorithm::of(which).contains(&own))
+        }
+        _ => false,
+    }
 }
 
 /// Schedules that were read, by job: they say how many ranks it has.
@@ -167,8 +173,18 @@ fn write<'p>(
         Work::Collective { .. } if placed.ranks < 2 => {
             return Err(plan.wrong(job, "ranks", "a collective of one rank sends nothing: must be 2 or more"));
         }
-        Work::Collective { name, algorithm, bytes } => match gpu::is(setting.spec) {
-            true => of_gpus(plan, &mut placed, (name, algorithm.as_deref(), *bytes), setting, room)?,
+        Work::Collective { name, algorithm, protocol, bytes } => match gpu::is(setting.spec) {
+            true => {
+                let asked = (name.as_str(), algorithm.as_deref(), protocol.as_deref());
+                of_gpus(plan, &mut placed, asked, *bytes, setting, room)?;
+            }
+            false if gpu::is_bare(setting.spec) => {
+                let what = "the nodes are GPUs, and the fabric's file does not say what these do: hgx-h100-rail's does";
+                return Err(plan.wrong(job, "collective", what));
+            }
+            false if protocol.is_some() => {
+                return Err(plan.wrong(job, "protocol", "only GPUs have it, and this fabric describes none"));
+            }
             false => of_stack(plan, &mut placed, (name, algorithm.as_deref(), *bytes))?,
         },
         Work::Traffic { traffic, law, load, .. } => {
@@ -186,51 +202,46 @@ fn write<'p>(
 fn of_gpus(
     plan: &Plan,
     placed: &mut Placed<'_>,
-    (name, algorithm, bytes): (&str, Option<&str>, u64),
+    (name, algorithm, protocol): (&str, Option<&str>, Option<&str>),
+    bytes: u64,
     setting: &Setting<'_>,
     room: &Room<'_>,
 ) -> Result<(), Error> {
     let job = placed.job;
     let which = collective::named(name).ok_or_else(|| {
-        plan.wrong(
-            job,
-            "collective",
-            format!("{name:?} is none of GPUs: allreduce, allgather, reduce-scatter, alltoall"),
-        )
+        plan.wrong(job, "collective", format!("{name:?} is none of GPUs: {}", collective::all_named()))
     })?;
-    let allowed = Algorithm::of(which);
-    let algorithm = match algorithm {
-        None => allowed[0],
-        Some(asked) => allowed.iter().copied().find(|algorithm| algorithm.name() == asked).ok_or_else(|| {
-            let names: Vec<&str> = allowed.iter().map(|algorithm| algorithm.name()).collect();
-            plan.wrong(job, "algorithm", format!("{asked:?} is none of {name} on GPUs: {}", names.join(", ")))
-        })?,
-    };
+    let words = |word: Option<&str>| word.map(str::to_owned).into_iter().collect::<Vec<String>>();
+    let told = |key: &'static str, error: Error| plan.wrong(job, key, error.to_string());
+    let algorithms = collective::algorithms(which, &words(algorithm)).map_err(|error| told("algorithm", error))?;
+    let protocols = collective::protocols(which, &algorithms, &words(protocol));
+    let protocols = protocols.map_err(|error| told("protocol", error))?;
+    let wanted = (algorithms.first().copied(), protocols.first().copied());
     let found = Gpus::of(setting.spec).map_err(Error::Input)?;
-    if algorithm.is_by_switch() && !found.switch_reduces {
-        return Err(plan.wrong(job, "algorithm", "the scale-up switches of this fabric do not combine data"));
-    }
     // Ranks stand in any order; the schedule counts GPUs host by host, as NCCL finds them.
     let hosts = gpus::by_host(&placed.nodes, |node| Home::of(node, room.per_host));
     let key = if job.nodes.is_some() { "nodes" } else { "ranks" };
     let domain = even(&hosts, room.per_host).map_err(|what| plan.wrong(job, key, what))?;
     placed.nodes = hosts.concat();
-    let rails = match algorithm {
-        Algorithm::Nvls | Algorithm::CollNet => gpu::rail_switches(setting.spec, room.nodes).map_err(Error::Input)?,
-        _ => None,
-    };
+    let rails_of = |host: &[u32]| host.iter().map(|node| node % room.per_host).collect::<Vec<u32>>();
+    let is_by_rail = hosts.iter().all(|host| rails_of(host) == rails_of(&hosts[0]));
+    // Nobody chooses switches of rails for GPUs of different rails.
+    let may_combine = is_by_rail || algorithm.is_some();
+    let rails = if may_combine { gpu::rail_switches(setting.spec, room.nodes).map_err(Error::Input)? } else { None };
     let machine = gpus::Machine { domain, rails, ..found.machine(placed.ranks) };
-    let collective = gpus::Job { which, algorithm, bytes, machine };
+    let way = Way::of(&found, &machine, which, wanted, bytes);
+    let way = way.map_err(|what| plan.wrong(job, if algorithm.is_some() { "algorithm" } else { key }, what))?;
+    let collective = way.job(&found, &machine, which, bytes);
+    let algorithm = way.algorithm;
     let places: Vec<u32> = hosts.iter().map(|host| host[0] / room.per_host).collect();
     placed.schedule = collective.schedule_at(&places).map_err(|what| plan.wrong(job, "collective", what))?;
-    placed.of_gpus = Some(collective);
+    placed.of_gpus = Some((collective, way));
     if algorithm.is_by_switch() {
         placed.nodes.extend(hosts.iter().map(|host| room.switch_of(host[0])));
     }
     if let Some(switches) = collective.network() {
-        let of = |host: &[u32]| host.iter().map(|node| node % room.per_host).collect::<Vec<u32>>();
-        let own = of(&hosts[0]);
-        if hosts.iter().any(|host| of(host) != own) {
+        let own = rails_of(&hosts[0]);
+        if !is_by_rail {
             let what = format!("{} combines by rail: must be the same GPUs of each host", algorithm.name());
             return Err(plan.wrong(job, "nodes", what));
         }
@@ -257,7 +268,9 @@ fn of_training(
     // Groups have domains of their own, of the hosts of their GPUs.
     let machine = gpus::Machine { domain: 1, ..found.machine(placed.ranks) };
     let on = (setting.spec, fabric);
-    let training = Training::of(model, machine, on, &placed.nodes, setting.network, setting.watch).map_err(wrong)?;
+    let kernels = Some(found.kernels);
+    let training = Training::of(model, (machine, kernels), on, &placed.nodes, setting.network, setting.watch);
+    let training = training.map_err(wrong)?;
     placed.schedule = training.schedule.clone();
     placed.left_out =
         Some("optimizer, and operations that are no matrix products: nothing states their times".to_owned());

@@ -2,6 +2,7 @@
 
 use hotlink_bench::Record;
 use hotlink_fabric::units::Time;
+use hotlink_schedule::Protocol;
 use hotlink_schedule::collective::{Algorithm, Which};
 use hotlink_schedule::{Options, Recorder, Schedule};
 use hotlink_study::inputs::Vary;
@@ -342,13 +343,14 @@ fn a_failure_that_cuts_a_job_off_is_told_with_its_place() {
 fn collectives_of_gpus_tell_what_failures_cost() {
     let ask = |faults: Option<String>| {
         let network = Network { faults, ..NETWORK };
-        let (which, algorithms) = (Which::Allreduce, vec![Algorithm::Ring, Algorithm::Hierarchical]);
+        let (which, algorithms) = (Which::Allreduce, vec![Algorithm::Hierarchical]);
         let (nodes, sizes) = (vec![32], vec![16 << 20]);
-        let asked = Collective { which, algorithms, nodes, sizes, network, vary: Vary::No };
+        let protocols = vec![Protocol::Simple];
+        let asked = Collective { which, algorithms, protocols, nodes, sizes, network, vary: Vary::No };
         asked.records(&["hgx-h100-rail".to_owned()], &Unwatched).map_err(|error| error.to_string())
     };
     let whole = ask(None).unwrap();
-    // In both algorithms the links within hosts are busiest.
+    // The links within hosts are busiest.
     let link = "NVLink memory of GPU 0 -> scale-up switch 0";
     assert!(whole.iter().all(|whole| whole.text("limiter") == Some(link)), "{whole:?}");
     let plan = |state: &str| format!("[[fault]]\nat_us = 0\nlink = {link:?}\nstate = {state}\n");
@@ -388,7 +390,8 @@ fn a_job_alone_takes_what_the_same_question_by_itself_answers() {
     for algorithm in [Algorithm::Ring, Algorithm::NvlsTree] {
         let (fabrics, name) = (["hgx-h100-rail".to_owned()], algorithm.name());
         let (which, nodes, sizes, network) = (Which::Allreduce, vec![16], vec![1 << 20], Network::default());
-        let asked = Collective { which, algorithms: vec![algorithm], nodes, sizes, network, vary: Vary::No };
+        let (algorithms, protocols) = (vec![algorithm], Vec::new());
+        let asked = Collective { which, algorithms, protocols, nodes, sizes, network, vary: Vary::No };
         let itself = asked.records(&fabrics, &Unwatched).unwrap();
         let job = |name: &str, algorithm: &str| {
             format!(
@@ -526,6 +529,7 @@ fn a_collective_by_scale_up_switches_is_bound_by_its_domain() {
     let nvls = Collective {
         which: Which::Allreduce,
         algorithms: vec![Algorithm::Nvls],
+        protocols: Vec::new(),
         nodes: vec![8],
         sizes: vec![32 << 20],
         network: NETWORK,
@@ -547,6 +551,7 @@ pub(crate) fn by(algorithm: Algorithm, fabric: &str, (nodes, bytes): (u32, u64),
     let asked = Collective {
         which: Which::Allreduce,
         algorithms: vec![algorithm],
+        protocols: Vec::new(),
         nodes: vec![nodes],
         sizes: vec![bytes],
         network,
@@ -780,6 +785,7 @@ fn a_pass_waits_for_its_collectives_as_they_are_by_themselves() {
     let one = Collective {
         which: Which::Allreduce,
         algorithms: vec![Algorithm::Ring],
+        protocols: Vec::new(),
         nodes: vec![8],
         sizes: vec![64 * 256 * 2],
         network: NETWORK,

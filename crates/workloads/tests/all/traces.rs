@@ -1,7 +1,7 @@
 //! Collectives of Chakra traces on GPU clusters take the time that the same collectives take by name.
 
 use hotlink_bench::Record;
-use hotlink_schedule::collective::Which;
+use hotlink_schedule::collective::{Algorithm, Which};
 use hotlink_study::Unwatched;
 use hotlink_study::inputs::Vary;
 use hotlink_workloads::collective::Collective;
@@ -53,7 +53,9 @@ fn a_trace_of_one_collective_takes_as_long_as_the_collective() {
         let traced = scheduled.run(fabric, "schedule", &Unwatched).unwrap().remove(0);
         std::fs::remove_dir_all(&folder).unwrap();
         let (sizes, network) = (vec![parts << 20], Network::default());
-        let named = Collective { which, algorithms: Vec::new(), nodes: vec![nodes], sizes, network, vary: Vary::No };
+        // Traces take the first algorithm, by the protocol that it has at the size.
+        let (algorithms, protocols) = (vec![Algorithm::of(which)[0]], Vec::new());
+        let named = Collective { which, algorithms, protocols, nodes: vec![nodes], sizes, network, vary: Vary::No };
         let named = named.records(&[fabric.to_owned()], &Unwatched).unwrap().remove(0);
         // What happens at the same time may come in another order.
         let share = latency(&traced) / latency(&named);

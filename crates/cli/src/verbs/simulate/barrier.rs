@@ -5,8 +5,9 @@ use super::run::Ask;
 use super::stack::StackArgs;
 use crate::verbs::question::VariantArgs;
 use crate::verbs::watching::WatchOptions;
-use crate::words::Fabrics;
+use crate::words::{Fabrics, word};
 use crate::{Failure, values::Counts};
+use hotlink_study::options::Stack;
 use hotlink_study::simulate::barrier::{Barriers, MOST_REPETITIONS};
 use hotlink_study::simulate::request::{Benchmark, Request};
 
@@ -56,6 +57,9 @@ pub(crate) struct Args {
     /// Draw delays and other random choices from this seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Run the message stack, as fabrics other than those of GPUs do. GPUs have no barrier of their own.
+    #[arg(long = "stack", value_parser = word::<Stack>())]
+    engine: Option<Stack>,
     #[command(flatten)]
     stack: StackArgs,
     #[command(flatten)]
@@ -76,6 +80,6 @@ impl Ask for Args {
         let benchmark = Benchmark::Barrier { algorithms: self.algorithm.clone(), own };
         let fabrics: Vec<String> = Fabrics::all(&self.fabric).map(|fabric| self.variant.of(fabric)).collect();
         let asked = asked(benchmark, (&fabrics, Some(&self.nodes)), &self.stack, (&self.watching, self.uncertain))?;
-        Ok(self.missing.of(Request { seed, ..asked }))
+        Ok(self.missing.of(Request { seed, stack: self.engine, ..asked }))
     }
 }

@@ -88,9 +88,12 @@ pub(crate) struct AllToAllArgs {
     #[arg(long, value_parser = word::<Stack>())]
     stack: Option<Stack>,
     /// Run this algorithm over the message stack: linear, pairwise, bruck or ring; mpich or openmpi take that MPI's own
-    /// rules. [default: the cost model's choice]
+    /// rules. On GPUs: pairwise or hierarchical. [default: the cost model's choice, on GPUs pairwise]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
+    /// On GPUs, send messages with this protocol: simple or ll. [default: ll for short messages, as NCCL does]
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    protocol: Vec<String>,
     #[command(flatten)]
     message: StackArgs,
     /// Choose the order in which a node sends to the others.
@@ -143,7 +146,9 @@ pub(crate) struct TrafficArgs {
   hotlink simulate allreduce --fabric sharp --nodes 128 --size 8,4KiB --algorithm hardware,recursive-doubling
   hotlink simulate allreduce --fabric slingshot-dragonfly --nodes 256 --size 64KiB,16MiB
   hotlink simulate allreduce --fabric ib-ndr-fat-tree2 --nodes 80 --size 1MiB --faults plan.toml
-  hotlink simulate bcast --fabric ib-ndr-fat-tree2 --nodes 16 --size 8..1MiB --algorithm mpich,openmpi")]
+  hotlink simulate bcast --fabric ib-ndr-fat-tree2 --nodes 16 --size 8..1MiB --algorithm mpich,openmpi
+  hotlink simulate allreduce --fabric hgx-h100-rail --nodes 64 --size 8..1GiB..x8
+  hotlink simulate allreduce --fabric hgx-h100-rail --nodes 64 --size 1MiB --algorithm ring,tree --protocol ll,ll128,simple")]
 pub(crate) struct CollectiveArgs {
     #[command(flatten)]
     packet: PacketArgs,
@@ -152,9 +157,12 @@ pub(crate) struct CollectiveArgs {
     #[arg(long, value_parser = word::<Stack>())]
     stack: Option<Stack>,
     /// Run this algorithm; mpich or openmpi take that MPI's own rules for size and ranks. A wrong name prints the list.
-    /// [default: the cost model's choice; on GPUs ring or pairwise]
+    /// [default: the cost model's choice; on GPUs that of NCCL's model, by size]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     algorithm: Vec<String>,
+    /// On GPUs, send messages with this protocol: simple, ll128 or ll. [default: by NCCL's model, by size]
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    protocol: Vec<String>,
     #[command(flatten)]
     message: StackArgs,
     #[command(flatten)]
@@ -225,8 +233,8 @@ impl Ask for AllToAllArgs {
         Some(&self.packet)
     }
     fn request(&self) -> Result<Request, Failure> {
-        let (algorithms, order) = (self.algorithm.clone(), self.schedule);
-        let benchmark = Benchmark::Collective { which: Which::Alltoall, algorithms, order };
+        let (algorithms, protocols, order) = (self.algorithm.clone(), self.protocol.clone(), self.schedule);
+        let benchmark = Benchmark::Collective { which: Which::Alltoall, algorithms, protocols, order };
         let request = self.packet.request(benchmark, &self.message)?;
         Ok(Request { stack: self.stack, faults: self.faults.clone(), ..request })
     }
@@ -258,7 +266,8 @@ impl Ask for Collective<'_> {
     }
     fn request(&self) -> Result<Request, Failure> {
         let Collective(which, args) = *self;
-        let benchmark = Benchmark::Collective { which, algorithms: args.algorithm.clone(), order: Order::LinearShift };
+        let (algorithms, protocols) = (args.algorithm.clone(), args.protocol.clone());
+        let benchmark = Benchmark::Collective { which, algorithms, protocols, order: Order::LinearShift };
         let request = args.packet.request(benchmark, &args.message)?;
         Ok(args.missing.of(Request { stack: args.stack, ..request }))
     }

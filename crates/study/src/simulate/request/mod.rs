@@ -135,6 +135,8 @@ pub enum Benchmark {
         which: Which,
         /// How; by default what the cost model picks.
         algorithms: Vec<String>,
+        /// By which protocols, of GPUs' kernels; by default as their library chooses.
+        protocols: Vec<String>,
         /// Of bare packets that all exchange: in what order a node serves the others.
         order: Order,
     },
@@ -198,7 +200,7 @@ impl Benchmark {
     }
     /// A collective as the cost model picks it.
     pub fn collective(which: Which) -> Benchmark {
-        Benchmark::Collective { which, algorithms: Vec::new(), order: Order::LinearShift }
+        Benchmark::Collective { which, algorithms: Vec::new(), protocols: Vec::new(), order: Order::LinearShift }
     }
 
     /// Its name.
