@@ -1,7 +1,8 @@
 //! Bounds of what nccl-tests measured, by algorithm, protocol and level.
 
 use hotlink_bench::Record;
-use hotlink_workloads::measured::{Bus, FEWEST, FEWEST_AT, GPUS_PER_HOST, Told, beyond_named};
+use hotlink_study::Source;
+use hotlink_workloads::measured::{Bus, FEWEST, FEWEST_AT, GPUS_PER_HOST, Told, beyond_named, beyond_usual};
 
 /// A row of nccl-tests with this bus bandwidth, and the bounds of `fabric`.
 fn judged(fabric: &str, gpus: u32, bus: f64) -> Record {
