@@ -28,6 +28,16 @@ impl<'a> Idle<'a> {
         Idle { plan, settings, one_size, ways: HashMap::new(), times: Vec::new() }
     }
 
+    /// Whether no time is known yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// Payload of a full packet.
+    pub(super) fn packet(&self) -> u64 {
+        self.plan.packet_bytes.into()
+    }
+
     /// The longest time of `bytes` on any way so far.
     pub(super) fn longest(&mut self, bytes: u64) -> Result<f64, String> {
         (0..self.times.len()).try_fold(0.0, |longest: f64, way| Ok(longest.max(self.at(way, bytes)?)))

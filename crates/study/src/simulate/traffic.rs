@@ -82,7 +82,15 @@ pub(super) fn run(
         Some(messages) => fixed(&mut open, &law.law, messages, offered.load),
         None => grown(&mut open, &law.law, plan.packet_bytes, offered.precision),
     };
-    let measured = measured.map_err(failed)?;
+    let mut measured = measured.map_err(failed)?;
+    // Against a message that nothing holds back.
+    let free = Settings { transport: None, ..settings.clone() };
+    if offered.messages.is_none() && measured.may_fill() {
+        let fills =
+            |plan: &Plan<'_>, free: &Settings| measured.fills_us(&open, &mut Idle::new(plan, free, true), &law.law);
+        let filled = Time::from_us(by_shortest(plan, &free, fills)?);
+        measured.counts_from(filled, &open);
+    }
     let [begin, end] = measured.window;
     let run = open.run(end - begin, measured.bytes);
     let senders = f64::from(open.senders().max(1));
@@ -126,8 +134,6 @@ pub(super) fn run(
         .explained_by(bound_is);
     let record = with_injection(record, accepted, cell.injection_mbps(plan, bounds));
     let record = measured.told(record, run.stats.lost_messages, &open);
-    // Against a message that nothing holds back.
-    let free = Settings { transport: None, ..settings.clone() };
     let slowed = |plan: &Plan<'_>, free: &Settings| measured.slowed(record, &open, (plan, free), &law.law);
     let mut record = by_shortest(plan, &free, slowed)?;
     let more = match open.series() {
@@ -256,6 +262,31 @@ impl Measured {
         self.missing as f64 > MOST_UNFINISHED * self.offered as f64
     }
 
+    /// Whether what counts may begin while the network fills: before the slowest message can have come.
+    fn may_fill(&self) -> bool {
+        self.window[0].us() < self.latencies.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The longest that a packet takes through the idle network.
+    fn fills_us(&self, open: &OpenLoop<'_>, idle: &mut Idle<'_>, law: &SizeLaw) -> Result<f64, String> {
+        // The ways of those that count are known, if any are.
+        let (flows, all) = (open.flows(), idle.is_new() || self.steady.is_none());
+        let of = flows.between[..self.offered].iter().zip(&flows.latency_ps);
+        for (&pair, _) in of.filter(|(_, ps)| all || **ps == 0) {
+            idle.way_of(pair)?;
+        }
+        idle.longest(idle.packet().min(law.mean() as u64))
+    }
+
+    /// What arrives counts from a time on, if it is in the first half and what counts begins earlier.
+    fn counts_from(&mut self, filled: Time, open: &OpenLoop<'_>) {
+        let [begin, end] = self.window;
+        if begin < filled && filled.0 <= end.0 / 2 {
+            self.bytes -= open.delivered_at(filled).saturating_sub(open.delivered_at(begin)).min(self.bytes);
+            self.window[0] = filled;
+        }
+    }
+
     /// Those that count.
     fn steady_latencies(&self) -> &[f64] {
         &self.latencies[self.steady.map_or(0, |steady| steady.warmup)..]
@@ -317,12 +348,7 @@ impl Measured {
             };
             slow.push((bytes, *latency, latency / idle.us(flows.between[message as usize], bytes)?));
         }
-        let counts = |ps: u64| ps == 0 || self.steady.is_none();
-        for (&pair, _) in flows.between[..self.offered].iter().zip(&flows.latency_ps).filter(|(_, ps)| counts(**ps)) {
-            idle.way_of(pair)?;
-        }
-        let packet = u64::from(plan.packet_bytes).min(law.mean() as u64);
-        let (begin, longest) = (self.window[0].us(), idle.longest(packet)?);
+        let (begin, longest) = (self.window[0].us(), self.fills_us(open, &mut idle, law)?);
         if begin < longest {
             record = without_bandwidth(record);
             let what = format!(

@@ -61,6 +61,16 @@ fn a_run_that_is_too_short_or_saturated_says_so() {
     assert!((slow - 1.0).abs() < 1e-6, "alone a message takes a microsecond: {steady:?}");
 }
 
+/// Latencies are steady from the second message on here, while the network fills for a microsecond: then the rate counts later.
+#[test]
+fn a_long_run_has_a_rate_however_early_its_latencies_are_steady() {
+    let cell = Cell::plain("ib-ndr-fat-tree2", 16, 1 << 16, What::Traffic(Offered::plain("uniform", 0.6)), 1);
+    let record = cell.run(&Unwatched).expect("runs").remove(0);
+    assert!(record.number("warmup_us") < Some(1.0), "{record:?}");
+    assert!(record.number("efficiency").is_some_and(|share| (share - 0.6).abs() < 0.01), "{record:?}");
+    assert!(record.get("too_short").is_none(), "{record:?}");
+}
+
 /// A run that ends while the network still fills has no bandwidth; one of more than the network carries is saturated however
 /// short it is.
 #[test]
