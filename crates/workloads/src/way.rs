@@ -51,6 +51,11 @@ impl Way {
         if !is_modelled {
             let algorithm_by = if algorithm.is_some() { ASKED } else { DEFAULT };
             let algorithm = algorithm.unwrap_or(all[0]);
+            if let Some(protocol) = protocol.filter(|&protocol| !kernels.has(algorithm, protocol)) {
+                let has: Vec<&str> = algorithm.protocols().iter().map(|own| own.name()).collect();
+                let (protocol, algorithm) = (protocol.name(), algorithm.name());
+                return Err(format!("--protocol {protocol}: {algorithm} has {}", has.join(", ")));
+            }
             let (usual, by) = match which {
                 Which::Alltoall | Which::Gather | Which::Scatter => {
                     (kernels.of_pairs(machine, bytes.div_ceil(machine.ranks.into())), THRESHOLD)

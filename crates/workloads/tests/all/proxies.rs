@@ -6,7 +6,7 @@ use hotlink_schedule::Protocol;
 use hotlink_schedule::collective::{Algorithm, Which};
 use hotlink_study::Unwatched;
 use hotlink_study::inputs::Vary;
-use hotlink_workloads::collective::Collective;
+use hotlink_workloads::collective::{Collective, protocols};
 
 /// An allreduce by an algorithm and a protocol.
 fn run(algorithm: Algorithm, protocol: Protocol, fabric: &str, (nodes, bytes): (u32, u64)) -> Record {
@@ -130,4 +130,25 @@ fn nccls_model_chooses_by_size() {
     }
     let forced = run(Algorithm::Tree, Protocol::Ll, "hgx-h100-rail", (64, 8));
     assert_eq!(forced.number("latency_us"), records[0].number("latency_us"));
+}
+
+/// Whether or not the algorithm is named: exchanges of pairs have no LL128.
+#[test]
+fn a_protocol_that_an_algorithm_does_not_have_is_refused() {
+    for (algorithms, protocol, lacks) in [
+        (vec![], Protocol::Ll128, true),
+        (vec![], Protocol::Ll, false),
+        (vec![Algorithm::Hierarchical], Protocol::Ll128, false),
+    ] {
+        let (asked, nodes, sizes) = (vec![protocol], vec![16], vec![1 << 20]);
+        let which = Which::Alltoall;
+        let asked = Collective { which, algorithms, protocols: asked, nodes, sizes, network: NETWORK, vary: Vary::No };
+        let ran = asked.records(&["hgx-h100-rail".to_owned()], &Unwatched).map_err(|error| error.to_string());
+        match ran {
+            Ok(records) => assert!(!lacks, "{records:?}"),
+            Err(why) => assert!(lacks && why.contains("--protocol ll128: pairwise has simple, ll"), "{why}"),
+        }
+    }
+    let named = protocols(Which::Alltoall, &[Algorithm::Pairwise], &["ll128".to_owned()]);
+    assert!(named.is_err_and(|why| why.to_string().contains("pairwise has simple, ll")));
 }
