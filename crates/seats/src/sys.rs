@@ -332,6 +332,9 @@ pub fn kill(child: Child) {
 static INTERRUPTED: OnceLock<(&AtomicBool, &str)> = OnceLock::new();
 
 extern "C" fn interrupted(signal: libc::c_int) {
+    // What was interrupted may be about to read why its system call failed.
+    // SAFETY: the place is this thread's own.
+    let error = unsafe { *libc::__errno_location() };
     // The second one ends the process.
     // SAFETY: a system call that a handler may make.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -340,6 +343,8 @@ extern "C" fn interrupted(signal: libc::c_int) {
         // SAFETY: as above; the text lives for ever.
         unsafe { libc::write(libc::STDERR_FILENO, said.as_ptr().cast(), said.len()) };
     }
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = error };
 }
 
 /// From now on the first Ctrl-C (SIGINT) sets `flag` and says `said` on the standard error output. The second one ends
