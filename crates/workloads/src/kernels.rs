@@ -75,6 +75,7 @@ pub(crate) fn of(spec: &FabricSpec, domain: u32, channels: u32, switch_share: Op
         switch_share: switch_share.unwrap_or(0.0),
         pair_ll_max: value("gpu_pair_ll_max")?.round() as u64,
         plateau: value("gpu_ring_plateau")?,
+        plateau_block: value("gpu_ring_plateau_block")?.round() as u64,
         post_ps: time("gpu_post_time")?,
         wire_ps: wire(&fabric, domain)?,
         scale_up: per_second(cluster.scale_up),

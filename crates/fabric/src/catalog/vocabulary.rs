@@ -161,6 +161,7 @@ pub const PARAMETERS: &[Parameter] = &[
         Ratio,
         "factor on the steps of rings between domains with Simple in NCCL's model, once they carry data",
     ),
+    parameter("gpu_ring_plateau_block", Size, "bytes of each channel and rank from which on gpu_ring_plateau counts"),
     parameter("gpu_ring_simple_far_time", Time, "a step of a ring with Simple between scale-up domains, of few bytes"),
     parameter("gpu_ring_simple_near_time", Time, "a step of a ring with Simple within a scale-up domain, of few bytes"),
     parameter("gpu_simple_channel_min", Size, "bytes of a GPU collective from which on Simple takes another channel"),

@@ -77,6 +77,8 @@ pub struct Kernels {
     pub pair_ll_max: u64,
     /// By how much steps of a ring between domains take longer with Simple, once they carry data (allreduce).
     pub plateau: f64,
+    /// From so many bytes of each channel and rank on they do.
+    pub plateau_block: u64,
     /// What a proxy works for a post, in picoseconds.
     pub post_ps: u64,
     /// Least latency of the network within a domain, and to the next one, in picoseconds.
@@ -87,8 +89,6 @@ pub struct Kernels {
     pub adapter: f64,
 }
 
-/// Bytes of data below which a ring's blocks are no load yet (NCCL's model: 64 B of a channel and rank).
-const PLATEAU_BLOCK: u64 = 64;
 /// Picoseconds of a second.
 const PER_SECOND: f64 = 1e12;
 
@@ -208,7 +208,7 @@ impl Kernels {
         let mut latency = self.latency_ps(machine, which, (algorithm, protocol), kernel);
         let block = bytes / u64::from(machine.channels) / u64::from(machine.ranks);
         let is_ring = algorithm == Algorithm::Ring && which == Which::Allreduce;
-        if is_ring && protocol == Protocol::Simple && machine.ranks > machine.domain && block >= PLATEAU_BLOCK {
+        if is_ring && protocol == Protocol::Simple && machine.ranks > machine.domain && block >= self.plateau_block {
             latency *= self.plateau;
         }
         (rate > 0.0).then(|| latency + bytes as f64 / rate * PER_SECOND)
