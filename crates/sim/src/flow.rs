@@ -13,6 +13,9 @@ use hotlink_transport::Config;
 /// Largest packet: 256 MiB, so that buffer accounts fit 32 bits.
 const MOST_PACKET_BYTES: u32 = 1 << 28;
 
+/// As many switches as any path has.
+pub(crate) const MOST_SWITCHES: u32 = 64;
+
 /// What an Ethernet port does when its buffer fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
@@ -95,7 +98,8 @@ impl Settings {
 
     /// Bytes of a full packet on the wire, past as many switches as any path has.
     fn packet_wire(&self, spec: &FabricSpec) -> u32 {
-        let overhead = spec.packet.overhead_bytes.value + spec.packet.overhead_per_hop_bytes.value * 64.0;
+        let overhead =
+            spec.packet.overhead_bytes.value + spec.packet.overhead_per_hop_bytes.value * f64::from(MOST_SWITCHES);
         self.payload_max(spec) + overhead.ceil() as u32
     }
 

@@ -11,7 +11,7 @@
 
 use super::pool::{AGAIN, Packet};
 use super::{Linked, List, Net, Pool, kind};
-use crate::flow::Settings;
+use crate::flow::{MOST_SWITCHES, Settings};
 use crate::plan::{NONE, Plan, RouteBuffer};
 use hotlink_event::random::Random;
 use hotlink_event::{Event, Queue};
@@ -183,7 +183,7 @@ impl Net<'_> {
     /// packet would never leave.
     fn on_wire(&self, message: u32) -> f64 {
         let m = &self.messages.items[message as usize];
-        let overhead = self.plan.wire_bytes(0, 64);
+        let overhead = self.plan.wire_bytes(0, MOST_SWITCHES);
         m.bytes as f64 + f64::from(m.packets) * f64::from(overhead)
     }
     /// The transport of a flow that is open learns of another message.
