@@ -18,8 +18,10 @@ fn neighbours(network: &Network, of: Vertex) -> Vec<Vertex> {
 
 #[test]
 fn any_two_switches_are_two_links_apart_at_most() {
-    // Besta, Hoefler: q = 5, 7, 11, 13, 17, 19 with these degrees.
-    for (q, links) in [(5, 7), (7, 11), (11, 17), (13, 19), (17, 25), (19, 29)] {
+    // Besta, Hoefler: powers q of primes with these degrees.
+    let degrees =
+        [(5, 7), (7, 11), (8, 12), (9, 13), (11, 17), (13, 19), (16, 24), (17, 25), (19, 29), (25, 37), (27, 41)];
+    for (q, links) in degrees {
         let each = (links as u32).div_ceil(2);
         let fabric = slim_fly(links as u32 + each, 2 * q * q * each);
         let network = &fabric.network;
@@ -59,7 +61,7 @@ fn a_lane_for_each_hop_closes_no_circle() {
 fn the_smallest_that_holds_the_nodes_is_built_and_too_many_are_refused() {
     let spec = |radix| FabricSpec::bare("x", TopologySpec::new(SlimFly { radix }), RoutingSpec::ShortestLanes);
     let switches = |nodes| Fabric::build(&spec(64), nodes).map(|fabric| fabric.network.vertices() as u32 - nodes);
-    assert_eq!([200, 201, 588, 589].map(|nodes| switches(nodes).expect("fits")), [50, 98, 98, 242]);
+    assert_eq!([200, 201, 588, 589, 777].map(|nodes| switches(nodes).expect("fits")), [50, 98, 98, 128, 162]);
     let refused = |radix, nodes| Fabric::build(&spec(radix), nodes).expect_err("too many").to_string();
     assert!(
         refused(64, 50_000).contains("switches of 64 ports make a Slim Fly of at most 35322"),
