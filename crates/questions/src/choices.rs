@@ -142,14 +142,10 @@ impl Choices {
     }
 
     fn taken(&mut self, name: &str, shared: &Shared<'_>) -> Result<Benchmark, Error> {
-        let usual = Benchmark::pingpong();
         Ok(match name {
             "pingpong" => {
-                let Benchmark::PingPong { messages, .. } = usual else { return Ok(usual) };
-                Benchmark::PingPong {
-                    messages: positive("--messages", self.messages.take(), messages)?,
-                    between: self.between.take(),
-                }
+                let messages = self.messages.take().map(|asked| positive("--messages", Some(asked), 1)).transpose()?;
+                Benchmark::PingPong { messages, between: self.between.take() }
             }
             "stream" => Benchmark::Stream {
                 directions: self.direction.take().unwrap_or_else(|| vec![Direction::Uni, Direction::Bi]),
@@ -231,9 +227,8 @@ impl Choices {
             "goal" => Benchmark::Goal(Box::new(self.goal()?)),
             _ => match Which::ALL.into_iter().find(|which| which.name() == name) {
                 Some(which) => {
-                    let Benchmark::Collective { order, .. } = Benchmark::collective(which) else { return Ok(usual) };
                     let is_exchange = which == Which::Alltoall;
-                    let order = self.schedule.take_if(|_| is_exchange).unwrap_or(order);
+                    let order = self.schedule.take_if(|_| is_exchange).unwrap_or(Order::LinearShift);
                     let [algorithms, protocols] =
                         [&mut self.algorithm, &mut self.protocol].map(|names| names.take().unwrap_or_default());
                     Benchmark::Collective { which, algorithms, protocols, order }

@@ -54,8 +54,8 @@ pub enum What {
     PingPong {
         /// The two nodes.
         between: [u32; 2],
-        /// Messages in all, both ways.
-        messages: u64,
+        /// Messages in all, both ways; [`What::usual_messages`] where none are asked for.
+        messages: Option<u64>,
     },
     /// Pairs that send at once.
     Saturation {
@@ -84,6 +84,14 @@ pub enum What {
     Traffic(Offered),
     /// A program on ranks.
     Program(Program),
+}
+
+impl What {
+    /// Messages of a ping-pong where none are asked for. A message alone takes what the one before it took, so those of many
+    /// packets need fewer.
+    pub fn usual_messages(size: u64) -> u64 {
+        ((64 << 20) / size.max(1)).clamp(10, 1000)
+    }
 }
 
 impl Cell {

@@ -59,7 +59,7 @@ pub fn check_count(fabric: &Fabric, demand: &Demand) -> Result<(), String> {
 /// # Errors
 /// The estimate, the limit and about what keeps to it.
 pub fn check_cell(cell: &Cell, fabric: &Fabric) -> Result<(), String> {
-    let messages = messages(&cell.what, fabric.nodes());
+    let messages = messages(cell, fabric.nodes());
     let hops = messages * packets(&fabric.spec, cell.size) * hops_of(fabric);
     refuse(hops, MOST_HOPS, "hops of packets", || fewer(cell, MOST_HOPS / hops))?;
     let (ranks, at_once) = match &cell.what {
@@ -104,7 +104,7 @@ pub fn check_barriers(nodes: u32, repetitions: u32) -> Result<(), String> {
 /// # Errors
 /// As [`check_cell`].
 pub fn check_loggp(cell: &Cell) -> Result<(), String> {
-    let messages = messages(&cell.what, cell.nodes);
+    let messages = messages(cell, cell.nodes);
     let most = MOST_HOPS / USUAL_HOPS;
     refuse(messages, most, "messages", || fewer(cell, most / messages))?;
     let at_once = if let What::Program(program) = &cell.what { at_once(program, cell) } else { 0.0 };
@@ -114,7 +114,7 @@ pub fn check_loggp(cell: &Cell) -> Result<(), String> {
 
 /// Packets on links, about, where nothing is built yet.
 pub(crate) fn packet_hops(cell: &Cell, spec: &FabricSpec) -> f64 {
-    USUAL_HOPS * messages(&cell.what, cell.nodes) * packets(spec, cell.size)
+    USUAL_HOPS * messages(cell, cell.nodes) * packets(spec, cell.size)
 }
 
 fn refuse(estimate: f64, most: f64, of: &str, allowed: impl FnOnce() -> String) -> Result<(), String> {
@@ -128,7 +128,7 @@ fn refuse(estimate: f64, most: f64, of: &str, allowed: impl FnOnce() -> String) 
 fn fewer(cell: &Cell, share: f64) -> String {
     // Of an exchange of all with all the work grows with the square of the nodes.
     let nodes = f64::from(cell.nodes);
-    let fits = match messages(&cell.what, cell.nodes) >= nodes * (nodes - 1.0) {
+    let fits = match messages(cell, cell.nodes) >= nodes * (nodes - 1.0) {
         true => nodes * share.sqrt(),
         false => nodes * share,
     };
@@ -170,10 +170,10 @@ fn hops_of(fabric: &Fabric) -> f64 {
 }
 
 /// Messages of a whole run, about.
-fn messages(what: &What, nodes: u32) -> f64 {
+fn messages(cell: &Cell, nodes: u32) -> f64 {
     let nodes = f64::from(nodes);
-    match what {
-        What::PingPong { messages, .. } => *messages as f64,
+    match &cell.what {
+        What::PingPong { messages, .. } => messages.unwrap_or_else(|| What::usual_messages(cell.size)) as f64,
         What::Saturation { pairs, messages, .. } => 2.0 * pairs.len() as f64 * *messages as f64,
         What::Exchanges { pairs, times } => 2.0 * pairs.len() as f64 * *times as f64,
         What::AllToAll { .. } => nodes * (nodes - 1.0),

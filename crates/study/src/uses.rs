@@ -88,7 +88,7 @@ fn questions() -> Vec<(&'static str, Form)> {
     ];
     for size in [8, 64 << 10] {
         let between = [0, 1];
-        all.push(("simulate pingpong", timed(What::PingPong { between, messages: 2 }, size)));
+        all.push(("simulate pingpong", timed(What::PingPong { between, messages: Some(2) }, size)));
         all.push(("simulate alltoall", timed(What::AllToAll { order: Order::LinearShift }, size.min(16 << 10))));
         let program = |bench| program(bench, Memory::Shared);
         all.push(("simulate pingpong --stack message", timed(program(ProgramBench::PingPong { between }), size)));
@@ -180,7 +180,7 @@ impl Form {
                 Ok(ask(&question, source, &[Method::Load], &Unwatched)?.records())
             }
             Form::Across => {
-                let what = What::PingPong { between: [0, many - 1], messages: 2 };
+                let what = What::PingPong { between: [0, many - 1], messages: Some(2) };
                 Cell::plain(source.name(), many, 4096, what, 1).run_from(source, &Unwatched).map_err(Error::Input)
             }
             Form::Counted(capacities) => {

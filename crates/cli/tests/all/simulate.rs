@@ -1,6 +1,6 @@
 //! The promises of every benchmark of `simulate`.
 
-use crate::common::{hotlink, machine, place, refuses, write};
+use crate::common::{hotlink, machine, place, records_of, refuses, write};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -133,4 +133,18 @@ fn where_nothing_has_a_rate_there_is_no_bandwidth() {
         let line = format!("simulate {benchmark} --fabric this-mpi --capacities theoretical");
         refuses(&folder, &[(&line, "nothing on the way has a rate under --capacities theoretical")]);
     }
+}
+
+/// A ping-pong of long messages needs no thousand of them, and takes what a thousand take.
+#[test]
+fn long_messages_go_to_and_fro_less_often() {
+    let folder = place("usual-messages");
+    let asked = |options: &str| {
+        let line = format!("simulate pingpong --fabric ib-ndr-fat-tree2 --nodes 2 {options} --json");
+        let records = records_of(&hotlink(&line, &folder));
+        records.iter().map(|record| (record["messages"].as_u64(), record["latency_us"].as_f64())).collect::<Vec<_>>()
+    };
+    let usual = asked("--size 8,64KiB,1MiB,64MiB");
+    assert_eq!(usual.iter().map(|one| one.0).collect::<Vec<_>>(), [1000, 1000, 64, 10].map(Some));
+    assert_eq!(asked("--size 1MiB --messages 1000"), [(Some(1000), usual[2].1)]);
 }

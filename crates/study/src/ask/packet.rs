@@ -32,7 +32,7 @@ impl Question {
     /// The cell that answers in time.
     pub(crate) fn cell(&self) -> Result<Cell, String> {
         let what = match &self.what {
-            Asked::Pingpong if self.is_bare() => What::PingPong { between: [0, self.nodes - 1], messages: 1 },
+            Asked::Pingpong if self.is_bare() => What::PingPong { between: [0, self.nodes - 1], messages: Some(1) },
             Asked::Pingpong => self.program(ProgramBench::PingPong { between: [0, self.nodes - 1] }, None),
             _ if self.is_exchange() && self.is_bare() => What::AllToAll { order: Order::LinearShift },
             Asked::Traffic(pattern) => {

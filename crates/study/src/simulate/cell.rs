@@ -192,7 +192,8 @@ impl Cell {
         self.has_a_bound(plan.fabric, bounds)?;
         Ok(match &self.what {
             What::PingPong { between, messages } => {
-                let what = PingPong { between: *between, size: self.size, messages: *messages };
+                let messages = messages.unwrap_or_else(|| What::usual_messages(self.size));
+                let what = PingPong { between: *between, size: self.size, messages };
                 let run = workload::ping_pong(plan, settings, what).map_err(failed)?;
                 let [a, b] = *between;
                 let (there, back) = (messages.div_ceil(2) as f64, (messages / 2) as f64);
@@ -202,11 +203,11 @@ impl Cell {
                     let returned = if back > 0.0 { back * alone_us(plan, free, [b, a], self.size)? } else { 0.0 };
                     Ok(there * alone_us(plan, free, [a, b], self.size)? + returned)
                 })?;
-                let latency_us = run.elapsed.us() / *messages as f64;
-                let least = network::alone_or_shared(alone / *messages as f64, self.size, bound);
+                let latency_us = run.elapsed.us() / messages as f64;
+                let least = network::alone_or_shared(alone / messages as f64, self.size, bound);
                 let bound = network::idle(least, 1, bounds.per_node().resource);
                 let record = head
-                    .with("messages", *messages)
+                    .with("messages", messages)
                     .with("latency_us", latency_us)
                     .with("bandwidth_MBps", self.size as f64 / latency_us)
                     .beside_time(&bound, latency_us)

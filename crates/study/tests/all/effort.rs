@@ -16,7 +16,7 @@ fn what_runs_for_days_is_refused_with_what_fits() {
     let said = check_cell(&cell(65_536, 64, exchange()), &tree).unwrap_err();
     assert!(said.contains("hops of packets, and at most 2e9 are allowed: ask for about"), "{said}");
     let between = [0, 65_535];
-    let ping = |size| cell(65_536, size, What::PingPong { between, messages: 2 });
+    let ping = |size| cell(65_536, size, What::PingPong { between, messages: Some(2) });
     check_cell(&ping(8), &tree).unwrap();
     assert!(check_cell(&ping(1 << 60), &tree).unwrap_err().contains("smaller or fewer messages"));
 }

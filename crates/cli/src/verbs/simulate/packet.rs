@@ -27,9 +27,10 @@ pub(crate) struct PingPongArgs {
     stack: Option<Stack>,
     #[command(flatten)]
     message: StackArgs,
-    /// Send this many messages in all, counted over both directions.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
-    messages: u64,
+    /// Send this many messages in all, counted over both directions. [default: 1000; above 64 KiB as many as make 64 MiB, 10
+    /// at least]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    messages: Option<u64>,
     /// Use these two nodes. [default: the first and the last]
     #[arg(long, value_name = "A,B", value_parser = two_nodes)]
     between: Option<[u32; 2]>,

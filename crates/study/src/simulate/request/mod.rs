@@ -83,8 +83,8 @@ pub struct Network {
 pub enum Benchmark {
     /// One message to and fro.
     PingPong {
-        /// Messages in all, both ways, of bare packets.
-        messages: u64,
+        /// Messages in all, both ways, of bare packets; by default as many as show a latency.
+        messages: Option<u64>,
         /// The two nodes; by default the first and the last.
         between: Option<[u32; 2]>,
     },
@@ -194,9 +194,9 @@ impl Network {
 }
 
 impl Benchmark {
-    /// With a thousand bare packets' messages, between the first and the last node.
+    /// Between the first and the last node.
     pub fn pingpong() -> Benchmark {
-        Benchmark::PingPong { messages: 1000, between: None }
+        Benchmark::PingPong { messages: None, between: None }
     }
     /// A collective as the cost model picks it.
     pub fn collective(which: Which) -> Benchmark {
