@@ -125,20 +125,36 @@ pub fn counts_leaves(fabric: &Fabric) -> bool {
     Rails::of(fabric).is_some()
 }
 
-/// The first node, and the first that it does not reach. Nodes pass nothing on: a GPU's own links may end in its host.
+/// The first node, and the first that it does not reach.
 pub fn apart(network: &Network) -> Option<[Node; 2]> {
-    let first = network.node_iter().next()?;
+    match &parts(network)[..] {
+        [one, other, ..] => Some([one[0], other[0]]),
+        _ => None,
+    }
+}
+
+/// The nodes of each part of a network that no cable joins to another, in the order of their first nodes. Nodes pass nothing
+/// on: a GPU's own links may end in its host.
+pub fn parts(network: &Network) -> Vec<Vec<Node>> {
     let mut seen = vec![false; network.vertices()];
-    let mut next = vec![first.vertex()];
-    seen[first.vertex().0 as usize] = true;
-    while let Some(at) = next.pop() {
-        for to in network.out(at).map(|channel| network.to(channel)) {
-            if !std::mem::replace(&mut seen[to.0 as usize], true) && !network.is_node(to) {
-                next.push(to);
+    let mut parts = Vec::new();
+    for first in network.node_iter() {
+        if std::mem::replace(&mut seen[first.vertex().0 as usize], true) {
+            continue;
+        }
+        let (mut nodes, mut next) = (vec![first], vec![first.vertex()]);
+        while let Some(at) = next.pop() {
+            for to in network.out(at).map(|channel| network.to(channel)) {
+                match std::mem::replace(&mut seen[to.0 as usize], true) {
+                    true => {}
+                    false if network.is_node(to) => nodes.push(Node(to.0)),
+                    false => next.push(to),
+                }
             }
         }
+        parts.push(nodes);
     }
-    network.node_iter().find(|node| !seen[node.vertex().0 as usize]).map(|node| [first, node])
+    parts
 }
 
 /// Counts the load of `demand` on every resource where packets choose among equal paths by `paths`. Where each packet

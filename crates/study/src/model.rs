@@ -9,7 +9,7 @@ use hotlink_bound::Bounds;
 use hotlink_fabric::flow_control::Passage;
 use hotlink_fabric::network::{Channel, Resource, Vertex};
 use hotlink_fabric::routing;
-use hotlink_fabric::spec::FabricSpec;
+use hotlink_fabric::spec::{FabricSpec, Role};
 use hotlink_fabric::traffic::{Demand, Traffic, sample_seed};
 use hotlink_fabric::{Fabric, forms};
 pub use hotlink_load::Users;
@@ -155,14 +155,18 @@ impl PatternQuestion {
         let split = SwitchSplit::of(fabric, demand, load).filter(|split| split.channels > 0);
         let (Some(split), Some(link), Some(between)) = (split, link, between) else { return };
         let bandwidth = split.bandwidth(between, link);
-        if self.traffic == Traffic::AllToAll && forms::describe_switches(&fabric.spec, fabric.asked) {
+        let is_described = forms::describe_switches(&fabric.spec, fabric.asked);
+        if self.traffic == Traffic::AllToAll && is_described {
             record.set("eq12_bandwidth_per_node_MBps", bandwidth.overall_mbps);
         }
         record.set("nodes_per_switch", split.nodes_per_switch);
-        record.set("hops_between_switches", split.hops);
-        record.set("switch_to_switch_MBps", bandwidth.between_mbps);
-        record.set("switch_to_switch_hottest_MBps", bandwidth.between_hottest_mbps);
         record.set("same_switch_MBps", bandwidth.same_mbps);
+        // The equations know one kind of link between switches. The groups of a dragonfly have another.
+        if is_described || !fabric.network.channel_role.contains(&Role::GlobalLink) {
+            record.set("hops_between_switches", split.hops);
+            record.set("switch_to_switch_MBps", bandwidth.between_mbps);
+            record.set("switch_to_switch_hottest_MBps", bandwidth.between_hottest_mbps);
+        }
     }
 
     /// How packets choose among equal paths of this fabric.

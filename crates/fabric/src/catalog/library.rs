@@ -165,6 +165,9 @@ impl Library {
             return read_file(Path::new(name_or_path));
         }
         self.find(folder, name_or_path).unwrap_or_else(|| {
+            if Path::new(name_or_path).is_dir() {
+                return Err(Mistake::of_file(name_or_path, "is a folder", "a file in it, or a name of the catalog"));
+            }
             if let Some(why) = no_description(name_or_path) {
                 let what = format!("there is a file of this name, which cannot be read as a network: {why}");
                 return Err(Mistake::of_file(name_or_path, what, "what tools print of networks, .json, .toml"));
@@ -351,7 +354,9 @@ fn built_in(folder: &str, name: &str) -> String {
 
 fn read_file(path: &Path) -> Result<(String, String), Mistake> {
     let file = path.display().to_string();
-    let wrong = |what: String| Mistake::of_file(&file, what, "a TOML text file of at most 4 MiB");
+    let wrong = |what: String| {
+        Mistake::of_file(&file, what, "a TOML text file of at most 4 MiB, or what tools print of networks")
+    };
     let bytes = input::bytes(&file).map_err(|error| wrong(format!("cannot be read: {error}")))?;
     if !input::is_file(&file) || bytes > MOST_BYTES {
         return Err(wrong("is not such a file".to_owned()));

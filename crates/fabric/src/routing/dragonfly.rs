@@ -81,11 +81,12 @@ impl<'a> DragonflyToward<'a> {
 
     /// Which of the links from `group` to `wanted` leave at router `at`: those whose slots are among its own.
     fn own_links(&self, group: u32, at: u32, wanted: u32) -> Range<u32> {
-        let Dragonfly { groups, global, links, .. } = *self.shape;
+        let Dragonfly { groups, links, .. } = *self.shape;
         let first = self.shape.offset(group, wanted) - 1;
         // Link n has slot n x (groups - 1) + first.
         let from = |slot: u32| slot.saturating_sub(first).div_ceil(groups - 1).min(links);
-        from(at * global)..from((at + 1) * global)
+        let slots = self.shape.slots(at);
+        from(slots.start)..from(slots.end)
     }
 
     /// How many paths on there are from a router.

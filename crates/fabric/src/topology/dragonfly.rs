@@ -4,8 +4,8 @@
 //! each has the routers that its share of the nodes needs, and nodes spread evenly over all routers. Local ports that
 //! would lead to missing routers are parallel cables to those there are, no more to each than a router has nodes.
 //!
-//! The global ports of a group are dealt to the other groups in turn. Every pair of groups thus has the same number of
-//! links; ports left over stay free. A router's ports are the other routers of its group in ascending order, then its
+//! Every pair of groups has the same number of links, as many as the global ports allow. The links of a group are dealt to
+//! the other groups in turn, and to its routers evenly; ports left over stay free. A router's ports are the other routers of its group in ascending order, then its
 //! global links, then its nodes.
 
 use super::{Registered, Shape, Topology, TopologySpec, check_channels, check_range, invalid, spread};
@@ -143,7 +143,15 @@ impl Dragonfly {
     /// Where link `link` from `group` to the group `offset` places on leaves: the router's place and its global port.
     pub fn gateway(&self, offset: u32, link: u32) -> (u32, u32) {
         let slot = link * (self.groups - 1) + offset - 1;
-        (slot / self.global, slot % self.global)
+        let router = slot * self.routers / (self.links * (self.groups - 1));
+        (router, slot - self.slots(router).start)
+    }
+
+    /// Which of a group's links leave at a router of it. Link n to the group `offset` places on has the number
+    /// n x (groups - 1) + `offset` - 1.
+    pub fn slots(&self, router: u32) -> Range<u32> {
+        let first = |router: u32| (router * self.links * (self.groups - 1)).div_ceil(self.routers);
+        first(router)..first(router + 1)
     }
 
     /// Regions that Valiant routes go by: groups, or the routers of a single group.

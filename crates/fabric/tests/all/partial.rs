@@ -4,7 +4,7 @@ use hotlink_fabric::network::Vertex;
 use hotlink_fabric::routing::{State, Trip};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec, TopologySpec};
 use hotlink_fabric::topology::hyperx::HyperX;
-use hotlink_fabric::topology::{DragonflyPlus, DragonflySpec, FatTree, Shape, SlimFly};
+use hotlink_fabric::topology::{Dragonfly, DragonflyPlus, DragonflySpec, FatTree, Shape, SlimFly};
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::{Fabric, catalog};
 use std::collections::{BTreeMap, BTreeSet};
@@ -270,5 +270,20 @@ fn nodes_spread_over_the_switches_of_a_grid_and_a_slim_fly() {
         assert_eq!(held.len() as u32, fabric.nodes().min(switches), "{} nodes", fabric.nodes());
         assert!(held.iter().max().unwrap() - held.iter().min().unwrap() <= 1, "{} nodes: {held:?}", fabric.nodes());
         assert!(held.iter().all(|&held| held as u32 <= fabric.nodes().div_ceil(switches)));
+    }
+}
+
+/// No router has a global link more than another beyond one, and each link has a port of its own.
+#[test]
+fn global_links_are_dealt_to_the_routers_evenly() {
+    for (nodes, routers, global) in [(513, 32, 17), (3_072, 32, 17), (4_096, 32, 17), (5_120, 32, 17), (72, 4, 2)] {
+        let shape = Dragonfly::new(nodes, 16, routers, global).expect("fits");
+        let each: Vec<u32> = (0..shape.routers).map(|router| shape.slots(router).len() as u32).collect();
+        let (least, most) = (each.iter().min().expect("one"), each.iter().max().expect("one"));
+        assert!(most - least <= 1 && *most <= global, "{shape:?}: {each:?}");
+        let links = (1..shape.groups).flat_map(|offset| (0..shape.links).map(move |link| (offset, link)));
+        let ports: BTreeSet<(u32, u32)> = links.map(|(offset, link)| shape.gateway(offset, link)).collect();
+        assert_eq!(ports.len() as u32, each.iter().sum::<u32>(), "{shape:?}");
+        assert!(ports.iter().all(|&(router, port)| port < each[router as usize]), "{shape:?}");
     }
 }
