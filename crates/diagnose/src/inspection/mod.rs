@@ -59,7 +59,12 @@ const BYTES: u64 = 1 << 20;
 /// The fabric is no site's; its routing does not fit its cables.
 pub fn inspect(source: &Source, question: Question, watch: &dyn Watch) -> Result<Record, Error> {
     let site = site_of(source)?;
-    let fabric = source.build(site.nodes()).map_err(Error::Input)?;
+    let mut fabric = source.build(site.nodes()).map_err(Error::Input)?;
+    let parts = hotlink_load::parts(&fabric.network);
+    if parts.len() > 1 {
+        // Tables know pairs without a route.
+        fabric = tabled(site)?;
+    }
     let view = View::new(&fabric)?;
     let mut record = Record::new()
         .with("fabric", source.name())
@@ -84,14 +89,26 @@ pub fn inspect(source: &Source, question: Question, watch: &dyn Watch) -> Result
     shifts(&view, &mut record)?;
     credit_loop(&fabric, &mut record);
     record.set("lanes", site.findings.lanes.as_str());
-    doubts(site, &mut record);
+    doubts(site, &mut record, in_parts(&fabric, &parts));
     watch.step();
     Ok(record)
 }
 
-/// What the numbers rest on that the files do not say, and pairs that some of them leave out.
-fn doubts(site: &Site, record: &mut Record) {
-    let mut notes = Vec::new();
+/// Which parts no cable joins, if there are several.
+fn in_parts(fabric: &Fabric, parts: &[Vec<Node>]) -> Option<String> {
+    let told = |part: &Vec<Node>| {
+        let hosts = if part.len() == 1 { "host" } else { "hosts" };
+        format!("{} {hosts} with {}", part.len(), fabric.resource_name(Resource::Vertex(part[0].vertex())))
+    };
+    let more = parts.len().saturating_sub(SHOWN);
+    let mut shown: Vec<String> = parts.iter().take(SHOWN).map(told).collect();
+    shown.extend((more > 0).then(|| format!("{more} more")));
+    (parts.len() > 1).then(|| format!("no cable joins these {} parts: {}", parts.len(), shown.join(", ")))
+}
+
+/// What the numbers rest on that the files do not say, parts of the network, and pairs that some numbers leave out.
+fn doubts(site: &Site, record: &mut Record, in_parts: Option<String>) {
+    let mut notes: Vec<String> = in_parts.into_iter().collect();
     if site.findings.rate_unknown > 0 {
         let is_estimate = |value: &Value<Rate>| value.status == Status::Estimated;
         let rates = site.spec.resources.iter().filter(|(_, part)| part.gross.as_ref().is_some_and(is_estimate));
