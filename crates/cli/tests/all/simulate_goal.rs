@@ -72,6 +72,7 @@ fn ranks_are_placed_on_nodes_of_a_fabric() {
         (" --nodes 3", "4 ranks need a node each, and there are 3 (--nodes)"),
         (" --placement spred", "must be contiguous, packed, spread, random"),
         (" --method loggp --placement spread", "are of packets"),
+        (" --write other.goal", "writes what is recorded; `simulate schedule"),
     ] {
         let told = hotlink(&format!("simulate goal {on}{options}")).unwrap_err().to_string();
         assert!(told.contains(due), "{options}: {told}");

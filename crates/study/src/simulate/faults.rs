@@ -16,6 +16,7 @@ use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{Lines, Mistake, MistakeKind, nearest, one_a_line};
 use hotlink_fabric::network::{Channel, Resource, Vertex};
+use hotlink_fabric::spec::Role;
 use hotlink_fabric::units::Time;
 use hotlink_sim::Plan;
 use hotlink_sim::fault::{Condition, Fault, Lost};
@@ -113,7 +114,10 @@ fn names(fabric: &Fabric) -> [BTreeMap<String, Resource>; 2] {
     let network = &fabric.network;
     let named = |resource: Resource| (fabric.resource_name(resource), resource);
     let links = (0..network.channels() as u32).map(|c| named(Resource::Channel(Channel(c)))).collect();
-    let switches = (network.nodes..network.vertices() as u32).map(|v| named(Resource::Vertex(Vertex(v)))).collect();
+    // The memory of a GPU is a vertex, too.
+    let is_switch = |&v: &u32| network.vertex_role[v as usize] != Role::Memory;
+    let vertices = (network.nodes..network.vertices() as u32).filter(is_switch);
+    let switches = vertices.map(|v| named(Resource::Vertex(Vertex(v)))).collect();
     [links, switches]
 }
 

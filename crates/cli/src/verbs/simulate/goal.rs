@@ -14,7 +14,7 @@ use hotlink_study::options::CalcUnit;
 use hotlink_study::simulate::goal::{Goal, Scheduled};
 use hotlink_study::simulate::loggp::is_calibrated;
 use hotlink_workloads::schedule::Recorded;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::schedule::{NetworkArgs, SeatsArgs, on_packets};
 
@@ -106,12 +106,13 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     if let Some(fabric) = args.on_packets()? {
         let name = args.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
         let mut scheduled = args.network.scheduled(&name, &args.seats, args.calc_unit.into())?;
+        if args.write.is_some() {
+            return Err(input(match &args.file {
+                Some(file) => format!("--write: {}", rewrites(file)),
+                None => "--write: works with --loggp or a fabric calibrated for LogGP, not with packets".to_owned(),
+            }));
+        }
         if args.file.is_none() {
-            if args.write.is_some() {
-                return Err(input(
-                    "--write: works with --loggp or a fabric calibrated for LogGP, not with packets".to_owned(),
-                ));
-            }
             let ranks = args.ranks.as_ref().map(Counts::to_u32).transpose().map_err(input)?.unwrap_or_default();
             let of = |ranks: u32| Recorded { steps: args.generate.clone(), repeat: args.repeat, ranks };
             let each = |&ranks: &u32| scheduled.iter().map(move |one| one.recording(of(ranks))).collect::<Vec<_>>();
@@ -127,9 +128,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let ranks = args.ranks.as_ref().map(Counts::to_u32).transpose().map_err(input)?.unwrap_or_default();
     if args.write.is_some() && ranks.len() != 1 {
         let what = match &args.file {
-            Some(file) => {
-                format!("writes what is recorded; `simulate schedule {} --write` rewrites it", file.display())
-            }
+            Some(file) => rewrites(file),
             None => "takes one number of ranks, such as --ranks 8".to_owned(),
         };
         return Err(input(format!("--write: {what}")));
@@ -151,6 +150,11 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         let counted = || schedule.recounted(1, Time::from(args.calc_unit).0);
         args.write.as_ref().map_or(Ok(()), |path| write_with("--write", path, |mut out| counted().write(&mut out)))
     })
+}
+
+/// What writes a file's schedule.
+fn rewrites(file: &Path) -> String {
+    format!("writes what is recorded; `simulate schedule {} --write` rewrites it", file.display())
 }
 
 fn input(what: String) -> Failure {
