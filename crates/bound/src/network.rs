@@ -45,7 +45,15 @@ fn longer(idle_us: f64, bytes_us: f64, slowest: Peak, latency_us: f64, is: &'sta
     Bound { latency_us, mbps: slowest.mbps, resource, is }
 }
 
-/// A collective: hop and serialisation limit.
+/// A collective with a root, whose bytes take `bytes_us` there. The last one to leave still has its way to a rank, and the
+/// first one to come had its own. `near_us` is that of the nearest rank that it may be. News of the farthest takes `far_us`.
+/// All ranks get or give each byte of a broadcast or a reduction, so there both are the farthest's.
+pub fn rooted([near_us, far_us]: [f64; 2], bytes_us: f64, slowest: Peak) -> Bound {
+    let is = "news between the root and another rank, and the root's bytes at the slowest of network and host bus";
+    longer(far_us, bytes_us, slowest, far_us.max(near_us + bytes_us), is)
+}
+
+/// A collective in which all ranks send and receive: hop and serialisation limit.
 pub fn collective(idle_us: f64, bytes_us: f64, slowest: Peak) -> Bound {
     let is = "news from the farthest rank, or the bytes of one rank at the slowest of network and host bus, whichever is \
               longer";
@@ -99,7 +107,7 @@ pub fn barrier_limit(spec: &BarrierSpec, formula: Time) -> String {
     if port >= formula.0.saturating_sub(port) { PORT.to_owned() } else { spec.name.clone() }
 }
 
-/// What no reduction in the network could be faster than: its tree's own path, or the bytes at its rate.
+/// What no reduction in the network could be faster than: its tree's own path, and the bytes at its rate.
 ///
 /// # Errors
 /// More nodes than the network has.
@@ -111,8 +119,8 @@ pub fn reduced(own: &ReductionSpec, nodes: u32, size: u64) -> Result<Bound, Stri
     let bytes_us = f64::from(own.tree.phases) * size as f64 / mbps;
     let resource =
         if bytes_us > way_us { "rate of the reduction network" } else { "way through the reduction network" };
-    let is = "up and down the reduction network, or each pass's bytes at its rate, whichever is longer";
-    Ok(Bound { latency_us: way_us.max(bytes_us), mbps, resource: resource.to_owned(), is })
+    let is = "up and down the reduction network, and each pass's bytes at its rate";
+    Ok(Bound { latency_us: way_us + bytes_us, mbps, resource: resource.to_owned(), is })
 }
 
 /// The least time of a broadcast or barrier by the network's own means. The signal crosses the network from the last to
@@ -132,6 +140,8 @@ mod tests {
         assert_eq!((pair(2.0, 100.0, link()).latency_us, pair(2.0, 100.0, link()).resource.as_str()), (3.0, LATENCY));
         assert_eq!(pair(0.5, 100.0, link()).resource, "link");
         assert_eq!((collective(2.0, 3.0, link()).latency_us, collective(2.0, 1.0, link()).latency_us), (3.0, 2.0));
+        let rooted = |near, bytes| rooted([near, 2.0], bytes, link()).latency_us;
+        assert_eq!([rooted(2.0, 3.0), rooted(0.5, 3.0), rooted(0.5, 1.0)], [5.0, 3.5, 2.0]);
         let means = [3.0, 2.0, 4.0].map(|us| Bound::of_time(us, LATENCY, ""));
         assert_eq!(least(means).map(|bound| bound.latency_us), Some(2.0));
     }

@@ -38,7 +38,7 @@ fn cells(fabric: &str, nodes: u32) -> Vec<Cell> {
     let last = nodes - 1;
     let mut all = Vec::new();
     for size in [8, 64 << 10, 1 << 20] {
-        all.push(Cell::plain(fabric, nodes, size, What::PingPong { between: [0, last], messages: 4 }, 1));
+        all.push(Cell::plain(fabric, nodes, size, What::PingPong { between: [0, last], messages: Some(4) }, 1));
         for memory in [Memory::Shared, Memory::Private] {
             let pingpong = program(ProgramBench::PingPong { between: [0, last] }, memory);
             all.push(Cell::plain(fabric, nodes, size, pingpong, 1));
@@ -206,7 +206,8 @@ fn no_simulated_collective_beats_the_bound_of_measured_ones() {
             (held, same) = (held + 1, same + usize::from((bound / own - 1.0).abs() < 1e-4));
         }
     }
-    assert!(held > 500 && same > 300, "{held} rows, {same} of them with the simulator's bound");
+    // Of those with a root, the simulator's bound counts software too.
+    assert!(held > 500 && same > 100, "{held} rows, {same} of them with the simulator's bound");
     assert!(wrong.is_empty(), "{} of {held}:\n{}", wrong.len(), wrong.join("\n"));
 }
 

@@ -193,16 +193,20 @@ impl Moved<'_> {
         }
         let root = nodes.get(self.root).copied().ok_or("the root is none of the nodes")?;
         let others = nodes.iter().copied().filter(|&node| node != root);
-        let mut far_us: f64 = 0.0;
+        let [mut near_us, mut far_us] = [f64::INFINITY, 0.0f64];
         for to in others.clone() {
             // Gathered data comes from there.
             let [from, to] = if matches!(which, Which::Reduce | Which::Gather) { [to, root] } else { [root, to] };
-            far_us = far_us.max(message::way_us(plan, from, to)?);
+            let way_us = message::way_us(plan, from, to)?;
+            (near_us, far_us) = (near_us.min(way_us), far_us.max(way_us));
         }
-        let idle_us = adapter.map_or(far_us, |adapter| {
-            let Limits { post_overhead, poll_overhead, .. } = adapter.limits;
-            post_overhead.us() + (far_us - adapter.skipped().us()).max(0.0) + poll_overhead.us()
-        });
+        let with_ends = |way_us: f64| {
+            adapter.map_or(way_us, |adapter| {
+                let Limits { post_overhead, poll_overhead, .. } = adapter.limits;
+                post_overhead.us() + (way_us - adapter.skipped().us()).max(0.0) + poll_overhead.us()
+            })
+        };
+        let [near_us, far_us] = [near_us.min(far_us), far_us].map(with_ends);
         let mut slowest = Peak::new(f64::INFINITY, "");
         if bytes > 0.0 {
             let all = plan.fabric.nodes();
@@ -235,7 +239,12 @@ impl Moved<'_> {
         }
         // The rate is each sender's: of a gather one part leaves each of them.
         let bytes = if which == Which::Gather { self.size as f64 } else { bytes };
-        Ok(network::collective(idle_us, bytes / slowest.mbps, slowest))
+        let bytes_us = bytes / slowest.mbps;
+        Ok(match which {
+            Which::Bcast | Which::Reduce => network::rooted([far_us, far_us], bytes_us, slowest),
+            Which::Gather | Which::Scatter => network::rooted([near_us, far_us], bytes_us, slowest),
+            _ => network::collective(far_us, bytes_us, slowest),
+        })
     }
 }
 
