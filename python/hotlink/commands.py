@@ -268,6 +268,8 @@ def simulate_schedule(
     size: int | str | None = None,
     flops: float | None = None,
     groups: Path | None = None,
+    algorithm: str | None = None,
+    protocol: str | None = None,
     nodes: int | None = None,
     ranks_per_node: int = 1,
     placement: str | None = None,
@@ -282,7 +284,8 @@ def simulate_schedule(
 
     ``path`` is a file, or a folder or prefix of traces (docs/schedules.md says more). ``size`` is that of a plan's
     collective. ``flops`` is the rate of computations that state operations and no time, in operations a second.
-    ``groups`` is a file with the groups of traces. A message takes a processor ``overhead_us`` on each side; one above
+    ``groups`` is a file with the groups of traces. ``algorithm`` and ``protocol`` are for those collectives of traces that
+    have them; on GPUs, NCCL's model chooses else. A message takes a processor ``overhead_us`` on each side; one above
     ``eager`` bytes asks the receiver first. ``ranks_per_node`` of them share a node, between which messages take no
     time.
 
@@ -297,6 +300,7 @@ def simulate_schedule(
     asked: dict[str, Any] = {"fabric": machine, "size": size, "flops": flops, "nodes": nodes, "eager": eager}
     asked |= {"seed": seed, "path": where, "overhead_us": overhead_us}
     asked |= {"ranks_per_node": ranks_per_node, "placement": placement, "groups": groups_file}
+    asked |= {"algorithm": algorithm, "protocol": protocol}
     asked |= {"faults": None if faults is None else fspath(faults), "sensitivity": sensitivity}
     text = _core.simulate_schedule(as_json({**asked, "network": dict(network)}))
     return _result("simulate_schedule", text, **asked, **network)

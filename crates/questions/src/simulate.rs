@@ -19,6 +19,7 @@ use hotlink_workloads::schedule::Scheduled;
 use hotlink_workloads::seating::{MOST_PER_NODE, Wanted};
 use serde::Deserialize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Arguments of `simulate`, for any benchmark.
 #[derive(Clone, Debug, Deserialize)]
@@ -496,6 +497,11 @@ impl Switches {
     }
 }
 
+/// A word that a type of its own reads.
+fn parsed<T: FromStr<Err = String>>(key: &str, word: Option<&String>) -> Result<Option<T>, Error> {
+    word.map(|word| word.parse().map_err(|what: String| wrong(key, &what))).transpose()
+}
+
 /// A schedule of any form on a fabric's packet network.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -505,6 +511,8 @@ pub struct Schedule {
     size: Option<Size>,
     flops: Option<f64>,
     groups: Option<PathBuf>,
+    algorithm: Option<String>,
+    protocol: Option<String>,
     nodes: Option<u32>,
     ranks_per_node: Option<u32>,
     placement: Option<String>,
@@ -534,6 +542,8 @@ impl Schedule {
         scheduled.network = self.network.network(scheduled.network)?;
         scheduled.options.bytes = bytes_of("size", &self.size)?;
         (scheduled.options.flops, scheduled.options.groups) = (self.flops, self.groups.clone());
+        scheduled.options.wanted =
+            (parsed("algorithm", self.algorithm.as_ref())?, parsed("protocol", self.protocol.as_ref())?);
         let ranks_per_node = self.ranks_per_node.unwrap_or(1);
         if !(1..=MOST_PER_NODE).contains(&ranks_per_node) {
             return Err(wrong("ranks_per_node", &format!("must be 1 to {MOST_PER_NODE}")));

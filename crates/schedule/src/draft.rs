@@ -89,6 +89,37 @@ impl Draft {
         self.ranks[rank as usize].waits.push((after, before, true));
     }
 
+    /// So many ranks more, which do nothing yet: the first of them.
+    pub(crate) fn add_ranks(&mut self, many: u32) -> u32 {
+        let first = self.ranks();
+        self.ranks.resize((first + many) as usize, Row::default());
+        first
+    }
+
+    /// Appends what a rank of another draft does. Its ranks are `ranks` here, and `tag` is added to its tags. Gives the
+    /// number that its first operation has here.
+    pub(crate) fn append(&mut self, other: &Draft, rank: u32, ranks: &[u32], tag: u32) -> Local {
+        let (own, row) = (ranks[rank as usize], &other.ranks[rank as usize]);
+        let first = self.len(own);
+        for &(op, _) in &row.ops {
+            let placed = match op.kind {
+                Kind::Send | Kind::Recv => Op { peer: ranks[op.peer as usize], tag: tag + op.tag, ..op },
+                // The tag of a post is a time.
+                Kind::Calc | Kind::Post => op,
+            };
+            self.put(Op { rank: own, ..placed });
+        }
+        let waits = row.waits.iter().map(|&(after, before, start)| (first + after, first + before, start));
+        self.ranks[own as usize].waits.extend(waits);
+        first
+    }
+
+    /// The operations of a rank, and which of them waits for which.
+    pub(crate) fn row(&self, rank: u32) -> (impl Iterator<Item = &Op>, impl Iterator<Item = [Local; 2]>) {
+        let row = &self.ranks[rank as usize];
+        (row.ops.iter().map(|(op, _)| op), row.waits.iter().map(|&(after, before, _)| [after, before]))
+    }
+
     /// All of it, with the place of operation `watched`.
     pub fn builder(self, watched: u32) -> Builder {
         let mut builder = Builder::watching(self.ranks.len() as u32, watched);

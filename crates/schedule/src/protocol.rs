@@ -12,6 +12,14 @@ pub enum Protocol {
     Ll,
 }
 
+impl std::str::FromStr for Protocol {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Protocol, String> {
+        let names = || Protocol::ALL.map(Protocol::name).join(", ");
+        Protocol::named(word).ok_or_else(|| format!("is {word:?}: must be one of {}", names()))
+    }
+}
+
 impl Protocol {
     /// All of them.
     pub const ALL: [Protocol; 3] = [Protocol::Simple, Protocol::Ll128, Protocol::Ll];

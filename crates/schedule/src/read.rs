@@ -1,8 +1,8 @@
 //! Files of schedules: which form they have, and what stands in them.
 
-use crate::chakra;
+use crate::chakra::{self, Collectives};
 use crate::check::Stuck;
-use crate::collective;
+use crate::collective::{self, Combining, Run, Wanted};
 use crate::form::{Builder, NONE, Place, Schedule};
 use crate::goal;
 use crate::once::Once;
@@ -68,6 +68,8 @@ pub struct Options {
     pub costs: Costs,
     /// How the collectives of Chakra traces are cut.
     pub cut: Cut,
+    /// What is asked of these collectives. Those that do not have it are left alone.
+    pub wanted: Wanted,
 }
 
 /// What was read.
@@ -79,6 +81,22 @@ pub struct Read {
     pub format: Format,
     /// Picoseconds that a unit of computation stands for; `None` where the form does not say (GOAL).
     pub unit_ps: Option<u64>,
+    /// Switches that combine data, in order of their ranks: the schedule's last ones.
+    pub switches: Vec<Combining>,
+    /// The collectives of traces on GPUs, and how each is done.
+    pub runs: Vec<Run>,
+}
+
+impl Read {
+    /// A schedule that was not read, in picoseconds.
+    pub fn recorded(schedule: Schedule) -> Read {
+        Read { schedule, format: Format::Goal, unit_ps: Some(1), switches: Vec::new(), runs: Vec::new() }
+    }
+
+    /// Its ranks that are no switches.
+    pub fn ranks(&self) -> u32 {
+        self.schedule.ranks() - self.switches.iter().map(Combining::count).sum::<u32>()
+    }
 }
 
 /// What is wrong with a file, and where.
@@ -121,7 +139,7 @@ const MOST_PLAN_BYTES: u64 = 256 << 20;
 /// # Errors
 /// What cannot be read or is wrong, with its place.
 pub fn read(path: &str, options: &Options) -> Result<Read, ReadError> {
-    let (format, builder) = builder(path, options, NONE)?;
+    let (format, builder, Collectives { switches, runs }) = builder(path, options, NONE)?;
     let of_others = [
         (
             "size",
@@ -131,13 +149,15 @@ pub fn read(path: &str, options: &Options) -> Result<Read, ReadError> {
         ),
         ("flops", options.flops.is_some(), "Chakra traces", format == Format::Chakra),
         ("groups", options.groups.is_some(), "Chakra traces", format == Format::Chakra),
+        ("algorithm", options.wanted.0.is_some(), "Chakra traces", format == Format::Chakra),
+        ("protocol", options.wanted.1.is_some(), "Chakra traces", format == Format::Chakra),
     ];
     if let Some((name, _, whose, _)) = of_others.into_iter().find(|(_, given, _, fits)| *given && !fits) {
         let what = format!("has the form {}: `{name}` is for {whose} only", format.name());
         return Err(ReadError::new(path, "", what));
     }
     let unit_ps = (!matches!(format, Format::Goal | Format::GoalBinary)).then_some(1);
-    Ok(Read { schedule: builder.build(), format, unit_ps })
+    Ok(Read { schedule: builder.build(), format, unit_ps, switches, runs })
 }
 
 impl Stuck {
@@ -151,7 +171,7 @@ impl Stuck {
 
 /// Where an operation of what [`read()`] gave stands: its line, node or path, with the file. Reads again.
 pub fn place(path: &str, options: &Options, op: u32) -> Option<String> {
-    let (format, builder) = builder(path, options, op).ok()?;
+    let (format, builder, _) = builder(path, options, op).ok()?;
     let Place { file, at: [first, second] } = builder.watched()?;
     Some(match format {
         Format::Goal | Format::Msccl => format!("{path}:{first}"),
@@ -190,14 +210,17 @@ impl std::io::Read for Input {
     }
 }
 
-fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Builder), ReadError> {
+fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Builder, Collectives), ReadError> {
     let whole = |what: String| ReadError::new(path, "", what);
     let cannot = |error: std::io::Error| whole(format!("cannot be read: {error}"));
     if path != "-" {
         let at = Path::new(path);
         if at.is_dir() || !at.exists() {
             return match chakra::files(at)? {
-                Some(files) => Ok((Format::Chakra, chakra::builder(&files, options, watched)?)),
+                Some(files) => {
+                    let (builder, found) = chakra::builder(&files, options, watched)?;
+                    Ok((Format::Chakra, builder, found))
+                }
                 None if at.is_dir() => {
                     Err(whole("no trace here: a folder holds NAME.RANK.et for every rank".to_owned()))
                 }
@@ -234,14 +257,14 @@ fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Build
             Wrong::At(at, what) => ReadError::new(path, &format!("byte {at}"), what),
             Wrong::Unread(error) => cannot(error),
         };
-        return Ok((format, built.map_err(told)?));
+        return Ok((format, built.map_err(told)?, Collectives::default()));
     }
     let rest = Cursor::new(start).chain(input);
     if format == Format::Goal {
         let built = goal::parse::builder(rest, watched);
         let built =
             built.map_err(|error| ReadError::new(path, &format!("{}:{}", error.line, error.column), error.what));
-        return Ok((format, built?));
+        return Ok((format, built?, Collectives::default()));
     }
     let mut bytes = Vec::new();
     rest.take(MOST_PLAN_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
@@ -249,7 +272,8 @@ fn builder(path: &str, options: &Options, watched: u32) -> Result<(Format, Build
         return Err(whole(format!("is larger than a plan may be: {} MiB", MOST_PLAN_BYTES >> 20)));
     }
     let text = String::from_utf8(bytes).map_err(|_| whole("is not UTF-8".to_owned()))?;
-    of_text(path, &text, options, watched)
+    let (format, builder) = of_text(path, &text, options, watched)?;
+    Ok((format, builder, Collectives::default()))
 }
 
 /// Reads XML and JSON.

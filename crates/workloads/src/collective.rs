@@ -3,11 +3,11 @@
 use crate::cluster;
 use crate::gpu::{self, Gpus};
 use crate::replay::{self, Network, of_processor};
-use crate::way::{Wanted, Way};
+use crate::way::told;
 use hotlink_bench::{Record, distribution};
 use hotlink_bound::gpu::{self as bounds, Level, Protocol, least_us};
 use hotlink_fabric::units::Time;
-use hotlink_schedule::collective::{Algorithm, Job, Machine, Which};
+use hotlink_schedule::collective::{Algorithm, Job, Machine, Wanted, Way, Which};
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::simulate::request::{Benchmark, Request};
 use hotlink_study::{Error, Source, Watch, parallel};
@@ -302,8 +302,8 @@ impl Collective {
         let rails = gpu::rail_switches(source.spec(), nodes).map_err(wrong)?;
         let machine = Machine { rails, ..gpus.machine(nodes) };
         machine.check().map_err(wrong)?;
-        let way = Way::of(&gpus, &machine, self.which, wanted, bytes).map_err(wrong)?;
-        let (algorithm, job) = (way.algorithm, way.job(&gpus, &machine, self.which, bytes));
+        let way = Way::of(&gpus.kernels, &machine, self.which, wanted, bytes).map_err(wrong)?;
+        let (algorithm, job) = (way.algorithm, way.job(&gpus.kernels, &machine, self.which, bytes));
         let schedule = job.schedule().map_err(wrong)?;
         let spec = gpu::with_switches(source.spec(), [algorithm.is_by_switch(), job.network().is_some()]);
         let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes)).map_err(wrong)?;
@@ -337,8 +337,7 @@ impl Collective {
             .with("nodes", machine.ranks)
             .with("size_B", bytes)
             .with("size_is", size_is(name(which)));
-        let record = way
-            .told(record)
+        let record = told(record, way)
             .with("channels", machine.channels)
             .with("domain", machine.domain)
             .followed_by(ran.record.clone())

@@ -5,7 +5,9 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::ledger::Inputs;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::topology::{Rail, Reducing, ReducingRail, TopologySpec};
-use hotlink_schedule::collective::{Home, Job, Kernels, Machine, PeerChannels, RailSwitches, Wiring, processor};
+use hotlink_schedule::collective::{
+    Combining, Home, Job, Kernels, Machine, PeerChannels, RailSwitches, Wiring, processor,
+};
 use hotlink_schedule::{Costs, Cut, Domains, Options, Protocol};
 use std::sync::Arc;
 
@@ -137,17 +139,17 @@ impl Gpus {
 
     /// How they cut the collectives of traces.
     pub fn cut(&self) -> Cut {
-        let Gpus { channels, peer, chunk, slices, wiring, .. } = *self;
+        let Gpus { channels, peer, chunk, slices, wiring, switch_reduces: switch, .. } = *self;
         let (domains, kernels) = (Domains::InOrder(self.domain.max(1)), Some(self.kernels.clone()));
-        Cut { channels, peer, chunk, slices, wiring, domains, kernels }
+        Cut { channels, peer, chunk, slices, wiring, domains, kernels, switch, rails: None }
     }
 
     /// So many of them, before an algorithm and protocol are known.
     pub fn machine(&self, ranks: u32) -> Machine {
         // One domain may be smaller than it could be.
         let domain = self.domain.min(ranks);
-        let Gpus { channels, peer, chunk, slices, costs, wiring, .. } = *self;
-        Machine { ranks, domain, channels, peer, chunk, slices, costs, wiring, rails: None }
+        let Gpus { channels, peer, chunk, slices, costs, wiring, switch_reduces: switch, .. } = *self;
+        Machine { ranks, domain, channels, peer, chunk, slices, costs, wiring, switch, rails: None }
     }
 }
 
@@ -156,22 +158,58 @@ impl Gpus {
 /// # Errors
 /// What the fabric's file does not state.
 pub fn options(spec: &FabricSpec, asked: &Options) -> Result<Options, String> {
-    if !is(spec) || asked.costs != Costs::default() {
+    let is = is(spec);
+    if !is && asked.wanted != (None, None) {
+        let what = "--algorithm, --protocol: only GPUs have them for a schedule, and its file describes none";
+        return Err(format!("{}: {what}", spec.name));
+    }
+    if !is || asked.costs != Costs::default() {
         return Ok(asked.clone());
     }
     let gpus = Gpus::of(spec)?;
     Ok(Options { costs: gpus.costs, cut: gpus.cut(), ..asked.clone() })
 }
 
-/// The same once the nodes of the ranks are known; `None` if that changes nothing: ranks stand in order.
-pub fn placed(spec: &FabricSpec, options: &Options, nodes: &[u32]) -> Option<Options> {
+/// The same before the nodes of the ranks are known: nothing is asked for that these may not have.
+pub(crate) fn unplaced(options: &Options) -> Options {
+    Options { wanted: (None, None), ..options.clone() }
+}
+
+/// The same once the nodes of the ranks are known, of a cluster of so many; `None` if that changes nothing: ranks stand in
+/// order, their rails do not combine data, and nothing is asked for.
+///
+/// # Errors
+/// The rails cannot be built.
+pub(crate) fn placed(spec: &FabricSpec, options: &Options, nodes: &[u32], all: u32) -> Result<Option<Options>, String> {
     let each = domain(spec);
     let in_order = (0..).zip(nodes).all(|(rank, &node): (u32, _)| node == rank);
-    if !is(spec) || in_order {
-        return None;
+    let is_usual = in_order && spec.reduction.is_none() && options.wanted == (None, None);
+    if !is(spec) || is_usual {
+        return Ok(None);
     }
     let domains = Domains::Of(nodes.iter().map(|&node| Home::of(node, each)).collect());
-    Some(Options { cut: Cut { domains, ..options.cut.clone() }, ..options.clone() })
+    let cut = Cut { domains, rails: rail_switches(spec, all)?, ..options.cut.clone() };
+    Ok(Some(Options { cut, ..options.clone() }))
+}
+
+/// The nodes of switches that combine data, where the first `gpus` nodes are GPUs: the switches of hosts follow them, those
+/// of rails stand last.
+pub(crate) fn nodes_of(fabric: &Fabric, gpus: u32, switches: &[Combining]) -> Vec<u32> {
+    let rails = domain(&fabric.spec);
+    let of = |one: &Combining| {
+        let of_rails = one.rails.iter().flat_map(|(switches, own)| {
+            let first = fabric.nodes() - switches.count(rails);
+            switches.of_rails(own, rails).into_iter().map(move |at| first + at)
+        });
+        one.hosts.iter().map(|host| gpus + host).chain(of_rails).collect::<Vec<_>>()
+    };
+    switches.iter().flat_map(of).collect()
+}
+
+/// Whether scale-up switches combine data for some of these collectives, and whether rails' switches do.
+pub(crate) fn combining(switches: &[Combining]) -> [bool; 2] {
+    let is = |of: fn(&Combining) -> bool| switches.iter().any(of);
+    [is(|one| !one.hosts.is_empty()), is(|one| one.rails.is_some())]
 }
 
 /// The switches of its rails for this many GPUs, where they combine data.

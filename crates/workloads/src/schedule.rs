@@ -3,9 +3,13 @@
 use crate::gpu;
 use crate::replay::{self, Failed, Network};
 use crate::seating::Wanted;
-use hotlink_bench::{Record, Step};
+use crate::way::told_of;
+use hotlink_bench::{Record, Step, distribution};
+use hotlink_fabric::Fabric;
+use hotlink_fabric::network::{Resource, Vertex};
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, Machine};
+use hotlink_schedule::collective::Algorithm;
 use hotlink_schedule::{Cut, Format, Options, Read, Schedule, check, read};
 use hotlink_study::ask::{Method, Methods};
 use hotlink_study::inputs::{self, Vary};
@@ -109,7 +113,7 @@ impl Scheduled {
                 if counts.is_some_and(|counts| counts.len() != 1) {
                     return Err(Error::Input("--nodes: a schedule of a file runs on one number of nodes".to_owned()));
                 }
-                let one = Scheduled { options: options.clone(), calc_unit: *calc_unit, ..Scheduled::of(file) };
+                let one = Scheduled { options: (**options).clone(), calc_unit: *calc_unit, ..Scheduled::of(file) };
                 (vec![one], counts.and_then(<[u32]>::first).copied())
             }
             GoalOf::Generated { steps, repeat } => {
@@ -137,7 +141,7 @@ impl Scheduled {
     pub fn read(&self) -> Result<Read, Error> {
         if let Some(Recorded { steps, repeat, ranks }) = &self.recorded {
             let (schedule, _) = recorded(steps, *repeat, *ranks)?;
-            return Ok(Read { schedule, format: Format::Goal, unit_ps: Some(1) });
+            return Ok(Read::recorded(schedule));
         }
         let found = read(&self.path, &self.options).map_err(|error| Error::Input(error.to_string()))?;
         check(&found.schedule).map_err(|stuck| self.stuck(&stuck))?;
@@ -153,6 +157,21 @@ impl Scheduled {
         Ok(Scheduled { options, ..self.clone() })
     }
 
+    /// The same for a file that is written: it has no switches that combine data.
+    ///
+    /// # Errors
+    /// As [`Scheduled::on`]; such switches are asked for.
+    pub fn written_on(&self, source: &Source) -> Result<Scheduled, Error> {
+        let is_by_switch = |own: &Algorithm| own.is_by_switch() || *own == Algorithm::CollNet;
+        if let Some(algorithm) = self.options.wanted.0.filter(is_by_switch) {
+            let what = "the file of a schedule has no switches that combine data: ring and others have none";
+            return Err(Error::Input(format!("--algorithm {}: {what}", algorithm.name())));
+        }
+        let mut on = self.on(source)?;
+        on.options.cut.switch = false;
+        Ok(on)
+    }
+
     fn stuck(&self, stuck: &hotlink_schedule::Stuck) -> Error {
         Error::Input(stuck.located(&self.path, &self.options))
     }
@@ -166,11 +185,18 @@ impl Scheduled {
         // What GPUs take of a trace or plan is asked of the fabric, so it is read again for each.
         let read_on = |source: &Source| {
             let mut on = self.on(source)?;
-            let mut found = on.read()?;
-            if found.format == Format::Chakra && gpu::is(source.spec()) {
+            let is_of_gpus = gpu::is(source.spec());
+            let first =
+                if is_of_gpus { Scheduled { options: gpu::unplaced(&on.options), ..on.clone() } } else { on.clone() };
+            let mut found = first.read()?;
+            if is_of_gpus {
                 // Where its ranks are is known once it is known how many there are.
-                let seats = self.seats.seats(source, found.schedule.ranks())?;
-                if let Some(options) = gpu::placed(source.spec(), &on.options, &seats.places()) {
+                let seats = self.seats.seats(source, found.ranks())?;
+                let wrong = |what| Error::Input(format!("{}: {what}", source.name()));
+                let placed = gpu::placed(source.spec(), &on.options, &seats.places(), seats.nodes()).map_err(wrong)?;
+                if let Some(options) =
+                    placed.filter(|_| found.format == Format::Chakra || on.options.wanted != (None, None))
+                {
                     on.options = options;
                     found = on.read()?;
                 }
@@ -193,11 +219,18 @@ impl Scheduled {
         (found, cut): &(Read, Cut),
         watch: &dyn Watch,
     ) -> Result<Vec<Record>, Error> {
-        let Read { schedule, format, unit_ps } = found;
-        let seats = self.seats.seats(source, schedule.ranks())?;
-        let built = source.build(seats.nodes()).map_err(|what| Error::Input(format!("{}: {what}", source.name())))?;
+        let Read { schedule, format, unit_ps, switches, runs } = found;
+        let ranks = found.ranks();
+        let seats = self.seats.seats(source, ranks)?;
+        let wrong = |what| Error::Input(format!("{}: {what}", source.name()));
+        let spec = gpu::with_switches(source.spec(), gpu::combining(switches));
+        let each = spec.as_ref().map_or(1, gpu::domain);
+        let built = spec.map_or_else(|| source.build(seats.nodes()), |spec| source.varied(spec).build(seats.nodes()));
+        let built = built.map_err(wrong)?;
         let unit_ps = unit_ps.unwrap_or(self.calc_unit.0);
-        let job = (schedule, &seats.places()[..]);
+        let of_switches = gpu::nodes_of(&built, seats.nodes().next_multiple_of(each), switches);
+        let places = [seats.places(), of_switches].concat();
+        let job = (schedule, &places[..]);
         let ran =
             replay::run((source.spec(), &built), job, unit_ps, &self.network, watch).map_err(
                 |failed| match failed {
@@ -212,7 +245,10 @@ impl Scheduled {
             Some(_) => head,
             None => with_reading(head, found, &self.options, self.calc_unit),
         };
-        let named = |rank, cpu| format.processor(rank, cpu);
+        let named = |rank, cpu| match rank < ranks {
+            true => format.processor(rank, cpu),
+            false => format!("reduction in {}", switch_at(&built, places[rank as usize])),
+        };
         let mut record = head.followed_by(replay::of_processor(ran.record, &ran.replayed, named));
         if let Some((rank, cpu)) = ran.least.processor {
             record.set("limiting_resource", named(rank, cpu));
@@ -224,8 +260,20 @@ impl Scheduled {
         }
         if *format == Format::Chakra {
             let &Cut { channels, chunk, slices, .. } = cut;
-            record = record.with("channels", channels).with("chunk_B", chunk).with("slices", slices);
+            record =
+                record.with("channels", channels).with("chunk_B", chunk).with("slices", slices).with("ranks", ranks);
+            record = told_of(record, "", runs, "collectives");
+            if !switches.is_empty() {
+                record = distribution::with_ends(record, &ran.replayed.finish[..ranks as usize]);
+            }
         }
         Ok(vec![record])
     }
+}
+
+/// The switch that combines data as a node.
+pub(crate) fn switch_at(fabric: &Fabric, node: u32) -> String {
+    let network = &fabric.network;
+    let at = network.out(Vertex(node)).next().map_or(Vertex(node), |channel| network.to(channel));
+    fabric.resource_name(Resource::Vertex(at))
 }

@@ -1,102 +1,52 @@
-//! By which algorithm and protocol GPUs run a collective: as asked, or as NCCL chooses.
+//! By which algorithm and protocol GPUs run collectives, in records.
 
-use crate::gpu::Gpus;
+use crate::collective::name;
 use hotlink_bench::Record;
-use hotlink_schedule::Protocol;
-use hotlink_schedule::collective::{Algorithm, Job, Machine, Which};
+use hotlink_schedule::collective::{Run, Way};
+use std::collections::BTreeMap;
 
-/// What chose where nothing was asked for.
-const MODEL: &str = "NCCL's model";
-const THRESHOLD: &str = "NCCL's threshold";
-const DEFAULT: &str = "default";
-const ASKED: &str = "asked";
+/// What stands for values that differ.
+const SEVERAL: &str = "several";
 
-/// An algorithm and protocol, each with what chose it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Way {
-    pub algorithm: Algorithm,
-    pub protocol: Protocol,
-    algorithm_by: &'static str,
-    protocol_by: &'static str,
+/// What a record says of a way, by the ends of its keys.
+fn words(way: &Way) -> [(&'static str, &'static str); 4] {
+    [
+        ("algorithm", way.algorithm.name()),
+        ("algorithm_by", way.algorithm_by),
+        ("protocol", way.protocol.name()),
+        ("protocol_by", way.protocol_by),
+    ]
 }
 
-/// The algorithm and the protocol that are asked for, where they are.
-pub(crate) type Wanted = (Option<Algorithm>, Option<Protocol>);
+/// The record with an algorithm, a protocol, and what chose them.
+pub(crate) fn told(record: Record, way: &Way) -> Record {
+    words(way).into_iter().fold(record, |record, (key, word)| record.with(key, word))
+}
 
-/// NCCL's order: of two that its model finds alike it takes the first.
-const ORDER: [Algorithm; 5] =
-    [Algorithm::Tree, Algorithm::Ring, Algorithm::CollNet, Algorithm::Nvls, Algorithm::NvlsTree];
-
-impl Way {
-    /// That of a collective of `bytes` on a machine of these GPUs, whose rails' switches it knows.
-    ///
-    /// # Errors
-    /// The machine does not have what is asked for.
-    pub fn of(gpus: &Gpus, machine: &Machine, which: Which, wanted: Wanted, bytes: u64) -> Result<Way, String> {
-        let all = Algorithm::of(which);
-        let runs = |algorithm: &Algorithm| {
-            let job = Job { which, algorithm: *algorithm, bytes, machine: *machine };
-            (!algorithm.is_by_switch() || gpus.switch_reduces && machine.domain > 1) && job.check().is_ok()
-        };
-        let (algorithm, protocol) = wanted;
-        if let Some(algorithm) = algorithm.filter(|algorithm| algorithm.is_by_switch() && !gpus.switch_reduces) {
-            return Err(format!("--algorithm {}: its scale-up switches do not combine data", algorithm.name()));
-        }
-        let kernels = &gpus.kernels;
-        if let Some(protocol) = protocol.filter(|&protocol| kernels.of(protocol).is_none()) {
-            let has: Vec<&str> = kernels.protocols.iter().map(|(protocol, _)| protocol.name()).collect();
-            return Err(format!("--protocol {}: its GPUs have {}", protocol.name(), has.join(", ")));
-        }
-        let is_modelled = ORDER.contains(&algorithm.unwrap_or(all[0]));
-        if !is_modelled {
-            let algorithm_by = if algorithm.is_some() { ASKED } else { DEFAULT };
-            let algorithm = algorithm.unwrap_or(all[0]);
-            if let Some(protocol) = protocol.filter(|&protocol| !kernels.has(algorithm, protocol)) {
-                let has: Vec<&str> = algorithm.protocols().iter().map(|own| own.name()).collect();
-                let (protocol, algorithm) = (protocol.name(), algorithm.name());
-                return Err(format!("--protocol {protocol}: {algorithm} has {}", has.join(", ")));
-            }
-            let (usual, by) = match which {
-                Which::Alltoall | Which::Gather | Which::Scatter => {
-                    (kernels.of_pairs(machine, bytes.div_ceil(machine.ranks.into())), THRESHOLD)
-                }
-                _ => (Protocol::Simple, DEFAULT),
-            };
-            let protocol_by = if protocol.is_some() { ASKED } else { by };
-            return Ok(Way { algorithm, protocol: protocol.unwrap_or(usual), algorithm_by, protocol_by });
-        }
-        let algorithms = ORDER.iter().filter(|one| match algorithm {
-            Some(asked) => **one == asked,
-            None => all.contains(one) && runs(one),
-        });
-        let of_algorithm = |&algorithm: &Algorithm| {
-            let protocols = kernels.protocols.iter().map(|(own, _)| *own);
-            protocols.filter(move |own| protocol.is_none_or(|asked| asked == *own)).map(move |own| (algorithm, own))
-        };
-        let ways: Vec<_> = algorithms.flat_map(of_algorithm).filter(|(one, own)| kernels.has(*one, *own)).collect();
-        // What is asked for need not be predicted.
-        let chosen = kernels.choose(machine, which, ways.iter().copied(), bytes).or(ways.first().copied());
-        let (chosen, by) = chosen.ok_or_else(|| {
-            let named = protocol.map_or("", Protocol::name);
-            format!("--protocol {named}: no algorithm of it runs here: must be one of simple, ll128, ll")
-        })?;
-        let who = |is_asked: bool| if is_asked { ASKED } else { MODEL };
-        let (algorithm_by, protocol_by) = (who(algorithm.is_some()), who(protocol.is_some()));
-        Ok(Way { algorithm: chosen, protocol: by, algorithm_by, protocol_by })
+/// The same of several collectives, under keys that begin with `prefix`. Where these are done in several ways, `of_each`
+/// names a list of them.
+pub(crate) fn told_of(record: Record, prefix: &str, runs: &[Run], of_each: &str) -> Record {
+    let Some((first, others)) = runs.split_first() else { return record };
+    let mut record = record;
+    for (at, (key, word)) in words(&first.way).into_iter().enumerate() {
+        let is_one = others.iter().all(|run| words(&run.way)[at].1 == word);
+        record.set(&format!("{prefix}{key}"), if is_one { word } else { SEVERAL });
     }
+    let each = lines(runs);
+    if each.len() > 1 { record.with(of_each, each) } else { record }
+}
 
-    /// The collective by it, on the machine as its kernels run it.
-    pub fn job(&self, gpus: &Gpus, machine: &Machine, which: Which, bytes: u64) -> Job {
-        let machine = gpus.kernels.on(machine, which, (self.algorithm, self.protocol), bytes);
-        Job { which, algorithm: self.algorithm, bytes, machine }
+/// A line for the collectives of each kind and way: how many, and their bytes.
+fn lines(runs: &[Run]) -> Vec<String> {
+    let mut alike: BTreeMap<[&str; 3], (u64, u64, u64)> = BTreeMap::new();
+    for run in runs {
+        let key = [name(run.which), run.way.algorithm.name(), run.way.protocol.name()];
+        let (times, least, most) = alike.entry(key).or_insert((0, u64::MAX, 0));
+        (*times, *least, *most) = (*times + run.times, run.bytes.min(*least), run.bytes.max(*most));
     }
-
-    /// The record with what chose it.
-    pub fn told(&self, record: Record) -> Record {
-        record
-            .with("algorithm", self.algorithm.name())
-            .with("algorithm_by", self.algorithm_by)
-            .with("protocol", self.protocol.name())
-            .with("protocol_by", self.protocol_by)
-    }
+    let line = |([which, algorithm, protocol], (times, least, most)): (&[&str; 3], &(u64, u64, u64))| {
+        let bytes = if least == most { format!("{least} B") } else { format!("{least} to {most} B") };
+        format!("{times} {which} of {bytes} by {algorithm}, {protocol}")
+    };
+    alike.iter().map(line).collect()
 }

@@ -11,7 +11,7 @@
 mod node;
 mod wire;
 
-use crate::collective::{Group, Home, Kind, MOST_OPERATIONS};
+use crate::collective::{Combining, Group, Home, Kind, Part, Run, member, processor as of_collective};
 use crate::draft::{Draft, Local};
 use crate::form::{Builder, LATEST, MOST_BYTES, MOST_OPS, Place};
 use crate::read::{Options, ReadError};
@@ -30,13 +30,10 @@ const ENDING: &str = "et";
 const GROUPS: &str = "comm_group.json";
 /// Tags of collectives: those of a trace's own messages stand below.
 const COLLECTIVE: u32 = 1 << 30;
-/// Collectives before their tags come again: far more than go on at once.
-const TAGGED: u32 = 1 << 26;
-/// Operations of the host, kernels, and communication follow one another on a processor each. A collective's other channels
-/// have those that follow.
-const HOST: u8 = 0;
-const KERNELS: u8 = 1;
-const COMMUNICATION: u8 = 2;
+/// Operations of the host, kernels, and communication follow one another on a processor each. Collectives have their own.
+const HOST: u8 = 255;
+const KERNELS: u8 = 254;
+const COMMUNICATION: u8 = 253;
 
 /// What runs on a processor of a rank.
 pub(crate) fn processor(cpu: u32) -> String {
@@ -44,7 +41,7 @@ pub(crate) fn processor(cpu: u32) -> String {
         Ok(HOST) => "host operations".to_owned(),
         Ok(KERNELS) => "kernels".to_owned(),
         Ok(COMMUNICATION) => "communication".to_owned(),
-        _ => format!("communication on channel {}", cpu - u32::from(COMMUNICATION)),
+        _ => format!("communication on {}", of_collective(cpu)),
     }
 }
 
@@ -83,8 +80,8 @@ pub fn files(path: &Path) -> Result<Option<Vec<PathBuf>>, ReadError> {
     Ok((!files.is_empty()).then_some(files))
 }
 
-/// All operations of the traces, in picoseconds.
-pub(crate) fn builder(files: &[PathBuf], options: &Options, watched: u32) -> Result<Builder, ReadError> {
+/// All operations of the traces, in picoseconds, and the collectives that they have.
+pub(crate) fn builder(files: &[PathBuf], options: &Options, watched: u32) -> Result<(Builder, Collectives), ReadError> {
     let mut reader = Reader::new(files.len() as u32, groups(files, options)?, options);
     for (rank, file) in (0..).zip(files) {
         let name = file.display().to_string();
@@ -93,7 +90,29 @@ pub(crate) fn builder(files: &[PathBuf], options: &Options, watched: u32) -> Res
         reader.rank(rank, &name, &bytes)?;
     }
     reader.missing(files)?;
-    Ok(reader.draft.builder(watched))
+    let Reader { draft, collectives, .. } = reader;
+    let first = files.first().map(|file| file.display().to_string()).unwrap_or_default();
+    let lacks = |name: &str, is_there: &dyn Fn(&Run) -> bool| {
+        let what = format!("--{name}: no collective of these traces has it");
+        if collectives.runs.iter().any(is_there) { Ok(()) } else { Err(ReadError::new(&first, "", what)) }
+    };
+    let (algorithm, protocol) = options.wanted;
+    if let Some(own) = algorithm {
+        lacks(&format!("algorithm {}", own.name()), &|run| run.way.algorithm == own)?;
+    }
+    if let Some(own) = protocol {
+        lacks(&format!("protocol {}", own.name()), &|run| run.way.protocol == own)?;
+    }
+    Ok((draft.builder(watched), collectives))
+}
+
+/// The collectives of traces, and the switches that combine data for them: ranks beyond those of the traces.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Collectives {
+    /// In order of their ranks.
+    pub(crate) switches: Vec<Combining>,
+    /// Alike ones together.
+    pub(crate) runs: Vec<Run>,
 }
 
 /// One rank's bytes, as a trace of two ranks: for fuzzing.
@@ -128,11 +147,15 @@ fn groups(files: &[PathBuf], options: &Options) -> Result<BTreeMap<String, Vec<u
 struct Call {
     kind: Kind,
     bytes: u64,
+    part: Rc<Part>,
     tag: u32,
     rank: u32,
     node: u64,
     calls: usize,
 }
+
+/// Which collective: the name of its group, what it does, its bytes.
+type Alike = (String, Kind, u64);
 
 struct Reader<'a> {
     draft: Draft,
@@ -140,6 +163,12 @@ struct Reader<'a> {
     groups: BTreeMap<String, Rc<Group>>,
     /// By group and number among the group's.
     calls: BTreeMap<(String, u32), Call>,
+    /// What is ready to be written, and its number among the runs.
+    parts: BTreeMap<Alike, (Rc<Part>, Option<usize>)>,
+    collectives: Collectives,
+    /// The first tag that no collective has yet.
+    tag: u32,
+    ranks: u32,
     homes: Arc<[Home]>,
     options: &'a Options,
 }
@@ -151,7 +180,18 @@ impl<'a> Reader<'a> {
         let all: Vec<u32> = (0..ranks).collect();
         let mut groups: BTreeMap<_, _> = named.into_iter().map(|(name, ranks)| (name, of(&ranks))).collect();
         groups.insert(String::new(), of(&all));
-        Reader { draft: Draft::new(ranks), groups, homes, calls: BTreeMap::new(), options }
+        let (draft, collectives, tag) = (Draft::new(ranks), Collectives::default(), COLLECTIVE);
+        Reader {
+            draft,
+            groups,
+            calls: BTreeMap::new(),
+            parts: BTreeMap::new(),
+            collectives,
+            tag,
+            ranks,
+            homes,
+            options,
+        }
     }
 
     fn rank(&mut self, rank: u32, file: &str, bytes: &[u8]) -> Result<(), ReadError> {
@@ -232,7 +272,7 @@ impl<'a> Reader<'a> {
             }
             Type::Send | Type::Receive => {
                 let (key, sends) = if node.kind == Type::Send { ("comm_dst", true) } else { ("comm_src", false) };
-                let peer = self.number(node, key, u64::from(self.draft.ranks()) - 1)? as u32;
+                let peer = self.number(node, key, u64::from(self.ranks) - 1)? as u32;
                 let bytes = self.number(node, "comm_size", MOST_BYTES)?;
                 let tag = if node.whole("comm_tag").is_some() {
                     self.number(node, "comm_tag", u64::from(COLLECTIVE) - 1)? as u32
@@ -294,18 +334,23 @@ impl<'a> Reader<'a> {
             format!("is of group `{name}`, which {GROUPS} does not list: {{\"{name}\": [RANKS]}}; see --groups")
         })?;
         let ranks = group.ranks();
-        let me = ranks.iter().position(|&own| own == rank);
-        let me = me.ok_or_else(|| format!("is of group `{name}`, which rank {rank} is not in"))?;
+        if !ranks.contains(&rank) {
+            return Err(format!("is of group `{name}`, which rank {rank} is not in"));
+        }
         let number = nth.entry(name.clone()).or_default();
-        let (next, many) = (self.calls.len() as u32, ranks.len());
-        let call = self.calls.entry((name.clone(), *number)).or_insert(Call {
-            kind,
-            bytes,
-            tag: COLLECTIVE + next % TAGGED * Group::CHANNELS,
-            rank,
-            node: node.id,
-            calls: 0,
-        });
+        let (key, many) = ((name, *number), ranks.len());
+        if !self.calls.contains_key(&key) {
+            let alike = (key.0.clone(), kind, bytes);
+            let part =
+                self.part(&group, alike).map_err(|what| format!("is {kind:?} of {bytes} B on {many} ranks: {what}"))?;
+            let tags = part.tags;
+            // The first ones have ended long since where tags come again.
+            let tag = if self.tag > u32::MAX - tags { COLLECTIVE } else { self.tag };
+            self.tag = tag + tags;
+            part.write_switches(&mut self.draft, tag);
+            self.calls.insert(key.clone(), Call { kind, bytes, part, tag, rank, node: node.id, calls: 0 });
+        }
+        let Some(call) = self.calls.get_mut(&key) else { return Err("is called by nobody".to_owned()) };
         if (call.kind, call.bytes) != (kind, bytes) {
             return Err(format!(
                 "is {kind:?} of {bytes} B; as collective {number} of its group rank {} has {:?} of {} B (node {})",
@@ -315,12 +360,29 @@ impl<'a> Reader<'a> {
         call.calls += 1;
         *number += 1;
         debug_assert!(call.calls <= many, "each rank calls once");
-        if group.operations(kind, bytes) > MOST_OPERATIONS {
-            return Err(format!(
-                "is {kind:?} of {bytes} B on {many} ranks: needs more than {MOST_OPERATIONS} operations"
-            ));
-        }
-        Ok(group.member(&mut self.draft, me, (kind, bytes), (call.tag, COMMUNICATION)))
+        Ok(member(&call.part, &mut self.draft, rank, (call.tag, COMMUNICATION)))
+    }
+
+    /// A collective of a group, ready to be written once more.
+    fn part(&mut self, group: &Group, alike: Alike) -> Result<Rc<Part>, String> {
+        let found = match self.parts.get(&alike) {
+            Some(found) => found.clone(),
+            None => {
+                let (draft, switches) = (&mut self.draft, &mut self.collectives.switches);
+                let (part, run) = group.part(draft, switches, (alike.1, alike.2), self.options.wanted)?;
+                let runs = &mut self.collectives.runs;
+                let at = run.map(|run| {
+                    runs.iter().position(|own| *own == Run { times: own.times, ..run }).unwrap_or_else(|| {
+                        runs.push(run);
+                        runs.len() - 1
+                    })
+                });
+                self.parts.entry(alike).or_insert((Rc::new(part), at)).clone()
+            }
+        };
+        let (part, at) = found;
+        at.into_iter().for_each(|at| self.collectives.runs[at].times += 1);
+        Ok(part)
     }
 
     /// A collective that some rank of its group does not call.

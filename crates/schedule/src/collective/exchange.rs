@@ -1,80 +1,60 @@
 //! All-to-all: each pair by itself, or by rail (a message to another domain goes to the GPU of the right rail first).
 
-use super::groups::{Home, by_host};
-use super::lane::{Desk, Lane};
-use super::{Machine, STAGE, Which, chunks, share};
-use crate::draft::{Draft, Local};
+use super::lane::Lane;
+use super::{Home, Machine, STAGE, Which, chunks, share};
+use crate::draft::Draft;
 
 /// What a rank has for another, of `bytes` for all.
 fn part(machine: &Machine, bytes: u64, to: u32) -> u64 {
     share(bytes, to.into(), machine.ranks.into())
 }
 
-pub(super) fn pairwise(draft: &mut Draft, machine: &Machine, bytes: u64) {
-    let ranks: Vec<u32> = (0..machine.ranks).collect();
-    let homes: Vec<Home> = ranks.iter().map(|&rank| Home::of(rank, machine.domain)).collect();
-    among(draft, machine, &homes, &ranks, bytes);
+/// Each pair by itself.
+pub(super) fn pairwise(draft: &mut Draft, machine: &Machine, homes: &[Home], bytes: u64) {
+    for me in 0..machine.ranks {
+        of_one(draft, (machine, homes), me, |_, to| part(machine, bytes, to));
+    }
 }
 
-/// Parts of the others to the first GPU, or from it.
-pub(super) fn rooted(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64) {
-    let ranks: Vec<u32> = (0..machine.ranks).collect();
-    let homes: Vec<Home> = ranks.iter().map(|&rank| Home::of(rank, machine.domain)).collect();
-    let part = |from: usize, to: usize| {
-        let (root, other) = if which == Which::Gather { (to, from) } else { (from, to) };
-        if root == 0 { part(machine, bytes, other as u32) } else { 0 }
+/// Parts of the others to a GPU, or from it.
+pub(super) fn rooted(draft: &mut Draft, machine: &Machine, homes: &[Home], (which, root): (Which, u32), bytes: u64) {
+    let part = |from: u32, to: u32| {
+        let (at, other) = if which == Which::Gather { (to, from) } else { (from, to) };
+        if at == root { part(machine, bytes, other) } else { 0 }
     };
-    for me in 0..ranks.len() {
-        of_one(draft, (machine, &homes, &ranks), (me, Desk::default()), part);
+    for me in 0..machine.ranks {
+        of_one(draft, (machine, homes), me, part);
     }
 }
 
-/// Each pair of some GPUs by itself.
-pub(super) fn among(draft: &mut Draft, machine: &Machine, homes: &[Home], ranks: &[u32], bytes: u64) {
-    let (ranks, many) = (by_host(ranks, |rank| homes[rank as usize]).concat(), ranks.len());
-    let part = |_: usize, to: usize| share(bytes, to as u64, many as u64);
-    for me in 0..many {
-        of_one(draft, (machine, homes, &ranks), (me, Desk::default()), part);
-    }
-}
-
-/// What one GPU sends and takes where `part` is what one of the ranks has for another, by their places. Gives the last
-/// operations of each channel.
-pub(super) fn of_one(
-    draft: &mut Draft,
-    (machine, homes, ranks): (&Machine, &[Home], &[u32]),
-    (me, desk): (usize, Desk),
-    part: impl Fn(usize, usize) -> u64,
-) -> Vec<Local> {
-    let Machine { chunk, costs, .. } = *machine;
-    let (many, host) = (ranks.len(), |rank: u32| homes[rank as usize].host);
-    let is_near = ranks.iter().all(|&rank| host(rank) == host(ranks[me]));
-    let (channels, pieces) = (machine.exchanging(), machine.of_a_pair(many as u32, is_near));
-    let (stride, pieces) = (channels as usize, pieces as usize);
+/// What one GPU sends and takes where `part` is what one has for another.
+fn of_one(draft: &mut Draft, (machine, homes): (&Machine, &[Home]), me: u32, part: impl Fn(u32, u32) -> u64) {
+    let Machine { ranks, chunk, costs, .. } = *machine;
+    let host = |rank: u32| homes[rank as usize].host;
+    let is_near = (0..ranks).all(|rank| host(rank) == host(me));
+    let (channels, pieces) = (machine.exchanging(), machine.of_a_pair(ranks, is_near));
+    let (stride, pieces, many) = (channels as usize, pieces as usize, ranks as usize);
     // The pieces of all messages, those of the nearest rank first, go round the channels. Both ends of a pair are as far
     // from each other, so that they find the same channel.
     let slots = pieces * (many - 1);
     let piece = |slot: usize, bytes: u64| share(bytes, (slot % pieces) as u64, pieces as u64);
-    let mut ends = Vec::new();
     for channel in 0..stride.min(slots) {
-        let mut lane = desk.lane(draft, ranks[me], channel as u32, costs);
+        let mut lane = Lane::new(draft, me, channel as u32, costs);
+        lane.launch();
         let begun = lane.last;
-        let own = || (channel..slots).step_by(stride).map(|slot| (slot, 1 + slot / pieces));
-        for (slot, to) in own().map(|(slot, step)| (slot, (me + step) % many)) {
-            let far = host(ranks[to]) != host(ranks[me]);
-            chunks(piece(slot, part(me, to)), chunk).for_each(|bytes| lane.send_by(ranks[to], bytes, far));
+        let own = || (channel..slots).step_by(stride).map(|slot| (slot, (1 + slot / pieces) as u32));
+        for (slot, to) in own().map(|(slot, step)| (slot, (me + step) % ranks)) {
+            let far = host(to) != host(me);
+            chunks(piece(slot, part(me, to)), chunk).for_each(|bytes| lane.send_by(to, bytes, far));
         }
-        ends.extend(lane.last);
         let mut receiving = lane.beside_to_receive(begun);
-        for (slot, from) in own().map(|(slot, step)| (slot, (me + many - step) % many)) {
+        for (slot, from) in own().map(|(slot, step)| (slot, (me + ranks - step) % ranks)) {
             for bytes in chunks(piece(slot, part(from, me)), chunk) {
-                receiving.recv(ranks[from], bytes);
+                receiving.recv(from, bytes);
                 receiving.copy(bytes);
             }
         }
-        ends.extend(receiving.last);
     }
-    ends
 }
 
 pub(super) fn by_rail(draft: &mut Draft, machine: &Machine, bytes: u64) {

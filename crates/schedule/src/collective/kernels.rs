@@ -166,22 +166,6 @@ impl Kernels {
         if is_short && self.of(Protocol::Ll).is_some() { Protocol::Ll } else { Protocol::Simple }
     }
 
-    /// The ring's protocol of the least predicted time.
-    pub fn of_rings(&self, machine: &Machine, which: Which, bytes: u64) -> Protocol {
-        let all = self.protocols.iter().map(|(protocol, _)| (Algorithm::Ring, *protocol));
-        self.choose(machine, which, all, bytes).map_or(Protocol::Simple, |(_, protocol)| protocol)
-    }
-
-    /// The machine as it runs rings, chains or an exchange of the protocol that it chooses.
-    pub(crate) fn usual(&self, machine: &Machine, which: Which, bytes: u64) -> Machine {
-        let algorithm = Algorithm::of(which)[0];
-        let protocol = match algorithm {
-            Algorithm::Pairwise => self.of_pairs(machine, which.of_a_pair(bytes, machine.ranks)),
-            _ => self.of_rings(machine, which, bytes),
-        };
-        self.on(machine, which, (algorithm, protocol), bytes)
-    }
-
     /// That of the least predicted time; the first of equals.
     pub fn choose(
         &self,

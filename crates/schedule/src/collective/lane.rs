@@ -47,9 +47,9 @@ impl Costs {
 }
 
 /// A proxy's processor: beyond those of the channels. It delays what it passes on and takes no time of the channel.
-const PROXY: u8 = 128;
+pub(super) const PROXY: u8 = 128;
 /// The adapter takes what a proxy posts at once, independently of the proxy's next work: no processor that works.
-const ADAPTER: u8 = 127;
+pub(super) const ADAPTER: u8 = 127;
 /// The processor that takes what comes for a channel while the channel sends: beyond those of the channels.
 const RECEIVING: u8 = 64;
 
@@ -69,30 +69,6 @@ pub(super) struct Lane<'a> {
     costs: Costs,
     /// The operation that the next one waits for.
     pub last: Option<Local>,
-}
-
-/// Where a GPU's part of a collective stands among the GPU's other work. Its channels have consecutive processors and
-/// tags.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Desk {
-    /// The processor of the first channel.
-    pub cpu: u8,
-    /// The tag of the first channel.
-    pub tag: u32,
-    /// What every channel starts after. `None`: each has a launch of its own.
-    pub after: Option<Local>,
-}
-
-impl Desk {
-    /// A channel of a rank, ready for its first message.
-    pub fn lane(self, draft: &mut Draft, rank: u32, channel: u32, costs: Costs) -> Lane<'_> {
-        let mut lane = Lane::new(draft, rank, u32::from(self.cpu) + channel, costs);
-        (lane.tag, lane.last) = (self.tag + channel, self.after);
-        if self.after.is_none() {
-            lane.launch();
-        }
-        lane
-    }
 }
 
 impl<'a> Lane<'a> {

@@ -1,19 +1,22 @@
-//! A collective of a trace: among any ranks, by the rings and exchanges of GPU clusters. Traces say what, not how.
+//! A collective of a trace: among any ranks, as GPU clusters run it. Traces say what, not how.
 
-use super::groups::{Home, ring_pieces, within};
-use super::lane::{Costs, Desk};
-use super::{Algorithm, Kernels, MOST_CHANNELS, Machine, PeerChannels, Which, Wiring, exchange, ring, share};
+use super::lane::{Costs, Lane};
+use super::part::{Part, Run};
+use super::{
+    Algorithm, Combining, Home, Kernels, MOST_CHANNELS, Machine, PeerChannels, RailSwitches, Team, Wanted, Way, Which,
+    Wiring,
+};
 use crate::draft::{Draft, Local};
 use std::sync::Arc;
 
 /// What a trace's collective does. Sizes are those of each rank's input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// Combined at all: a ring.
+    /// Combined at all.
     Allreduce,
     /// Combined at the first of the group: a chain.
     Reduce,
-    /// Every part to all: a ring.
+    /// Every part to all.
     Allgather,
     /// Every part to the first of the group.
     Gather,
@@ -23,7 +26,7 @@ pub(crate) enum Kind {
     Broadcast,
     /// A part from each to each, pair by pair.
     Alltoall,
-    /// Combined, a part at each: a ring.
+    /// Combined, a part at each.
     ReduceScatter,
     /// Nobody leaves before all came: dissemination.
     Barrier,
@@ -64,6 +67,10 @@ pub struct Cut {
     pub domains: Domains,
     /// What GPUs' kernels take by protocol, and what chooses among these. `None`: `costs` of the options, at any size.
     pub kernels: Option<Arc<Kernels>>,
+    /// Whether the scale-up switches combine and copy data.
+    pub switch: bool,
+    /// The switches of the rails, where they combine data.
+    pub rails: Option<RailSwitches>,
 }
 
 /// The scale-up domain of each rank, and its place there.
@@ -84,10 +91,15 @@ impl Cut {
         }
     }
 
+    /// A GPU by itself, before it is known which others it works with.
+    fn machine(&self, costs: Costs) -> Machine {
+        let &Cut { channels, peer, chunk, slices, wiring, switch, rails, .. } = self;
+        Machine { ranks: 1, domain: 1, channels, peer, chunk, slices, costs, wiring, switch, rails }
+    }
+
     /// What one message of so many bytes takes, where all messages take `costs` else.
     pub(crate) fn of_message(&self, costs: Costs, bytes: u64) -> Costs {
-        let &Cut { channels, peer, chunk, slices, wiring, .. } = self;
-        let two = Machine { ranks: 2, domain: 1, channels, peer, chunk, slices, costs, wiring, rails: None };
+        let two = Machine { ranks: 2, ..self.machine(costs) };
         let of = |kernels: &Arc<Kernels>| {
             let protocol = kernels.of_pairs(&two, bytes);
             kernels.on(&two, Which::Alltoall, (Algorithm::Pairwise, protocol), bytes).costs
@@ -108,6 +120,8 @@ impl Default for Cut {
             wiring,
             domains: Domains::InOrder(1),
             kernels: None,
+            switch: false,
+            rails: None,
         }
     }
 }
@@ -115,122 +129,82 @@ impl Default for Cut {
 /// The ranks that take part in collectives, domain by domain: so NCCL finds its rings.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
-    machine: Machine,
+    team: Team,
     kernels: Option<Arc<Kernels>>,
-    homes: Arc<[Home]>,
-    ranks: Vec<u32>,
-    /// The place of the one that others send to, or take from.
-    root: usize,
 }
 
 impl Group {
     /// A group of ranks; the first is the root.
-    pub(crate) fn new(ranks: &[u32], homes: &Arc<[Home]>, costs: Costs, cut: &Cut) -> Group {
-        let &Cut { channels, peer, chunk, slices, wiring, ref kernels, .. } = cut;
-        let channels = channels.clamp(1, MOST_CHANNELS);
+    pub(crate) fn new(ranks: &[u32], homes: &[Home], costs: Costs, cut: &Cut) -> Group {
         let all =
-            Machine { ranks: 1, domain: 1, channels, peer, chunk: chunk.max(1), slices, costs, wiring, rails: None };
-        // A file may list a group that nobody is in.
-        let (machine, ordered) = if ranks.is_empty() { (all, Vec::new()) } else { within(&all, homes, ranks) };
-        let root = ordered.iter().position(|rank| ranks.first() == Some(rank)).unwrap_or(0);
-        Group { machine, kernels: kernels.clone(), homes: homes.clone(), ranks: ordered, root }
-    }
-
-    /// The machine that it makes up, as it runs such a collective.
-    fn machine(&self, kind: Kind, bytes: u64) -> Machine {
-        let (which, bytes) = kind.of_gpus(bytes, self.ranks.len() as u64);
-        match &self.kernels {
-            Some(kernels) if self.ranks.len() > 1 => kernels.usual(&self.machine, which, bytes),
-            _ => self.machine,
-        }
+            Machine { channels: cut.channels.clamp(1, MOST_CHANNELS), chunk: cut.chunk.max(1), ..cut.machine(costs) };
+        Group { team: Team::new(&all, homes, ranks), kernels: cut.kernels.clone() }
     }
 
     /// The ranks that take part.
     pub(crate) fn ranks(&self) -> &[u32] {
-        &self.ranks
+        &self.team.ranks
     }
 
-    /// Operations of a collective, at most about.
-    pub(crate) fn operations(&self, kind: Kind, bytes: u64) -> u64 {
-        let (ranks, machine) = (self.ranks.len() as u64, self.machine(kind, bytes));
-        let of_rings = |bytes: u64| 8 * ranks * ring_pieces(&machine, ranks, bytes);
-        let of_each_rank = match kind {
-            Kind::Allreduce | Kind::ReduceScatter => of_rings(bytes),
-            Kind::Allgather => of_rings(bytes.saturating_mul(ranks)),
-            Kind::Scatter | Kind::Alltoall => machine.exchange_operations(ranks, bytes),
-            Kind::Broadcast | Kind::Reduce => 5 * (ranks + bytes / machine.chunk),
-            Kind::Gather => machine.exchange_operations(1, bytes),
-            Kind::Barrier => 64,
-        };
-        of_each_rank.saturating_mul(ranks)
-    }
-
-    /// Writes the part that the rank at `me` has in a collective; gives its first and its last operation. Its channels
-    /// have the processors and the tags from `cpu` and `tag` on, [`Group::CHANNELS`] of each.
-    pub(crate) fn member(
+    /// A collective, for a larger draft, which gets the switches that take part. It tells how it is done, where that was
+    /// chosen.
+    ///
+    /// # Errors
+    /// The ranks cannot run what is asked for, or it has too many operations.
+    pub(crate) fn part(
         &self,
-        draft: &mut Draft,
-        me: usize,
+        larger: &mut Draft,
+        switches: &mut Vec<Combining>,
         (kind, bytes): (Kind, u64),
-        (tag, cpu): (u32, u8),
-    ) -> (Local, Local) {
-        let (rank, machine) = (self.ranks[me], self.machine(kind, bytes));
-        let begun = draft.calc(rank, cpu, machine.costs.launch_ps);
-        let desk = Desk { cpu, tag, after: Some(begun) };
-        let ends =
-            if self.ranks.len() > 1 { self.write(draft, &machine, me, (kind, bytes), desk) } else { vec![begun] };
-        let ended = draft.calc(rank, cpu, 0);
-        ends.into_iter().for_each(|last| draft.requires(rank, ended, last));
-        (begun, ended)
+        wanted: Wanted,
+    ) -> Result<(Part, Option<Run>), String> {
+        let Group { team, kernels } = self;
+        let ranks = team.machine.ranks;
+        if ranks < 2 || kind == Kind::Barrier {
+            return Ok((Part::new(larger, switches, team, self.barrier()?, Combining::default()), None));
+        }
+        let (which, bytes) = kind.of_gpus(bytes, ranks.into());
+        let (job, way) = team.job(kernels.as_deref(), which, Way::wanted_of(which, wanted), bytes)?;
+        let own = job.draft(&team.homes, team.root)?;
+        let part = Part::new(larger, switches, team, own, team.combining(&job));
+        Ok((part, way.map(|way| Run { which, bytes, ranks, way, times: 0 })))
     }
 
-    /// Processors, and tags, of a collective.
-    pub(crate) const CHANNELS: u32 = MOST_CHANNELS;
-
-    fn write(
-        &self,
-        draft: &mut Draft,
-        machine: &Machine,
-        me: usize,
-        (kind, bytes): (Kind, u64),
-        desk: Desk,
-    ) -> Vec<Local> {
-        let Group { homes, ranks, root, .. } = self;
-        let (team, root, many) = ((machine, &homes[..], &ranks[..]), *root, ranks.len());
-        let part = |of: usize| share(bytes, of as u64, many as u64);
-        let ring = |draft: &mut Draft, which: Which, bytes: u64| {
-            ring::of_one(draft, team, (me, desk), bytes, |lane, seat, bytes| {
-                ring::turns(lane, machine, &seat(me), which, bytes);
-            })
+    /// By dissemination. It has the protocol of the shortest ring. A single rank has nobody to wait for.
+    fn barrier(&self) -> Result<Draft, String> {
+        let Group { team, kernels } = self;
+        let machine = match kernels {
+            Some(kernels) if team.machine.ranks > 1 => {
+                let ring = (Some(Algorithm::Ring), None);
+                team.way(kernels, Which::Allreduce, ring, 0)?.job(kernels, &team.machine, Which::Allreduce, 0).machine
+            }
+            _ => team.machine,
         };
-        match kind {
-            Kind::Allreduce => ring(draft, Which::Allreduce, bytes),
-            Kind::ReduceScatter => ring(draft, Which::ReduceScatter, bytes),
-            Kind::Allgather => ring(draft, Which::Allgather, bytes * many as u64),
-            // A chain along each ring, from the root or, combined, to it.
-            Kind::Broadcast | Kind::Reduce => {
-                let (which, _) = kind.of_gpus(bytes, 0);
-                ring::of_one(draft, team, (me, desk), bytes, |lane, seat, bytes| {
-                    ring::chain(lane, machine, seat, (me, root), which, bytes);
-                })
-            }
-            Kind::Alltoall => exchange::of_one(draft, team, (me, desk), |_, to| part(to)),
-            Kind::Gather => exchange::of_one(draft, team, (me, desk), |_, to| if to == root { bytes } else { 0 }),
-            Kind::Scatter => {
-                exchange::of_one(draft, team, (me, desk), |from, to| if from == root { part(to) } else { 0 })
-            }
-            Kind::Barrier => {
-                let mut lane = desk.lane(draft, ranks[me], 0, machine.costs);
-                let host = |place: usize| homes[ranks[place] as usize].host;
-                for distance in (0..).map(|step| 1 << step).take_while(|&distance| distance < many) {
-                    let to = (me + distance) % many;
-                    lane.send_by(ranks[to], 0, host(to) != host(me));
-                    lane.recv(ranks[(me + many - distance) % many], 0);
-                }
-                lane.last.into_iter().collect()
+        let (many, host) = (machine.ranks, |rank: u32| team.homes[rank as usize].host);
+        let mut draft = Draft::new(many);
+        for me in 0..many {
+            let mut lane = Lane::new(&mut draft, me, 0, machine.costs);
+            lane.launch();
+            for distance in (0..).map(|step| 1 << step).take_while(|&distance| distance < many) {
+                let to = (me + distance) % many;
+                lane.send_by(to, 0, host(to) != host(me));
+                lane.recv((me + many - distance) % many, 0);
             }
         }
+        Ok(draft)
     }
+}
+
+/// Writes what a rank does in a collective that it takes part in, `tag` being the first of its own; gives its first and its
+/// last operation, which are on processor `cpu`.
+pub(crate) fn member(part: &Part, draft: &mut Draft, rank: u32, (tag, cpu): (u32, u8)) -> (Local, Local) {
+    let begun = draft.calc(rank, cpu, 0);
+    let [starts, ends] = part.place(rank).map(|place| part.write(draft, place, tag)).unwrap_or_default();
+    starts.into_iter().for_each(|(_, first)| draft.requires(rank, first, begun));
+    let ended = draft.calc(rank, cpu, 0);
+    let last = ends.into_iter().map(|(_, last)| last).chain([begun]);
+    last.for_each(|last| draft.requires(rank, ended, last));
+    (begun, ended)
 }
 
 #[cfg(test)]
@@ -256,9 +230,10 @@ mod tests {
     fn of_all(ranks: &[u32], cut: &Cut, kind: Kind, bytes: u64) -> Schedule {
         let group = Group::new(ranks, &cut.homes(ranks.len() as u32), COSTS, cut);
         let mut draft = Draft::new(ranks.len() as u32);
-        (0..ranks.len()).for_each(|me| {
-            group.member(&mut draft, me, (kind, bytes), (1 << 30, 2));
-        });
+        let (part, _) = group.part(&mut draft, &mut Vec::new(), (kind, bytes), (None, None)).unwrap();
+        for &rank in ranks {
+            member(&part, &mut draft, rank, (1 << 30, 250));
+        }
         let schedule = draft.builder(NONE).build();
         crate::check(&schedule).unwrap();
         schedule
@@ -279,10 +254,20 @@ mod tests {
         {
             let peer = PeerChannels { near: 16, far: 2 };
             let domains = Domains::InOrder(domain);
-            let cut = Cut { channels: 16, peer, chunk: 1 << 10, slices: 2, wiring, domains, kernels: None };
+            let cut = Cut { channels: 16, peer, chunk: 1 << 10, slices: 2, wiring, domains, ..Cut::default() };
             let chunk = 1 << 10;
-            let machine =
-                Machine { ranks, domain, channels: 16, peer, chunk, slices: 2, costs: COSTS, wiring, rails: None };
+            let machine = Machine {
+                ranks,
+                domain,
+                channels: 16,
+                peer,
+                chunk,
+                slices: 2,
+                costs: COSTS,
+                wiring,
+                switch: false,
+                rails: None,
+            };
             let all: Vec<u32> = (0..ranks).collect();
             let bytes = 96_000;
             for (kind, which, algorithm, size) in [

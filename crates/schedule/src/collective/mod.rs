@@ -26,19 +26,26 @@ mod kernels;
 mod lane;
 mod member;
 mod network;
+mod part;
 mod rails;
 mod ring;
 mod step;
+mod team;
 mod tree;
+mod way;
 
-pub use groups::{Groups, Home, by_host};
+pub use groups::Groups;
 pub use kernels::{ByDomains, CollNet, Kernel, Kernels, Steps};
 pub use lane::{Costs, processor};
 pub use member::{Cut, Domains};
-pub(crate) use member::{Group, Kind};
+pub(crate) use member::{Group, Kind, member};
 pub use network::RailSwitches;
-pub use step::{Gradients, Step};
+pub(crate) use part::Part;
+pub use part::{Run, Written};
+pub use step::{Gradients, Step, processor_of_step};
+pub use team::{Combining, Home, Team, by_host};
 pub use tree::halves;
+pub use way::{Wanted, Way};
 
 use crate::draft::Draft;
 use crate::form::{MOST_RANKS, Schedule};
@@ -77,11 +84,6 @@ impl Which {
         Which::Gather,
         Which::Scatter,
     ];
-
-    /// Bytes of a message between two ranks where each pair exchanges data by itself.
-    pub(crate) fn of_a_pair(self, bytes: u64, ranks: u32) -> u64 {
-        bytes.div_ceil(u64::from(ranks.max(1)))
-    }
 }
 
 /// How it is done.
@@ -126,6 +128,10 @@ impl Algorithm {
             Algorithm::Pairwise => "pairwise",
         }
     }
+    /// By name.
+    pub fn named(name: &str) -> Option<Algorithm> {
+        Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name)
+    }
     /// Those by which a collective can be done.
     pub fn of(which: Which) -> &'static [Algorithm] {
         match which {
@@ -159,6 +165,14 @@ impl Algorithm {
     }
 }
 
+impl std::str::FromStr for Algorithm {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Algorithm, String> {
+        let names = || Algorithm::ALL.map(Algorithm::name).join(", ");
+        Algorithm::named(word).ok_or_else(|| format!("is {word:?}: must be one of {}", names()))
+    }
+}
+
 /// The machine: GPUs in scale-up domains of one size, GPU i of each on rail i.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Machine {
@@ -178,6 +192,8 @@ pub struct Machine {
     pub costs: Costs,
     /// How they are wired.
     pub wiring: Wiring,
+    /// Whether the scale-up switches combine and copy data.
+    pub switch: bool,
     /// The switches of the rails; `None`: they do not combine data.
     pub rails: Option<RailSwitches>,
 }
@@ -306,6 +322,12 @@ impl Job {
         let (name, ranks) = (algorithm.name(), machine.ranks);
         let (is_one, combine) = (ranks == machine.domain, machine.rails.is_some());
         match algorithm {
+            _ if algorithm.is_by_switch() && !machine.switch => {
+                Err(format!("{name}: its scale-up switches do not combine data"))
+            }
+            _ if algorithm.is_by_switch() && machine.domain == 1 => Err(format!(
+                "{name}: no two of its {ranks} GPUs share a scale-up switch: must be two or more of each domain"
+            )),
             Algorithm::CollNet if !combine => {
                 Err(format!("{name}: the switches between its domains do not combine data"))
             }
@@ -322,7 +344,7 @@ impl Job {
     }
 
     /// Operations of its schedule, at most about.
-    fn operations(&self) -> u64 {
+    pub(crate) fn operations(&self) -> u64 {
         let Machine { ranks, domain, channels, slices, .. } = self.machine;
         let [ranks, domain, channels] = [ranks, domain, channels].map(u64::from);
         let (part, domains) = (self.bytes.div_ceil(channels), ranks / domain);
@@ -377,6 +399,16 @@ impl Job {
     /// # Errors
     /// As [`Job::schedule`].
     pub fn schedule_at(&self, places: &[u32]) -> Result<Schedule, String> {
+        self.machine.check()?;
+        let domain = self.machine.domain;
+        let home = |rank: u32| Home { host: places[(rank / domain) as usize], gpu: rank % domain };
+        let homes: Vec<Home> = (0..self.machine.ranks).map(home).collect();
+        Ok(self.draft(&homes, 0)?.builder(crate::form::NONE).build())
+    }
+
+    /// The same in the making, where the GPUs are at `homes`, domain by domain. The data of some collectives goes to GPU
+    /// `root`, or comes from it.
+    pub(crate) fn draft(&self, homes: &[Home], root: u32) -> Result<Draft, String> {
         let Job { which, algorithm, bytes, machine } = *self;
         let allowed = Algorithm::of(which);
         if !allowed.contains(&algorithm) {
@@ -390,15 +422,18 @@ impl Job {
         }
         let mut draft = Draft::new(self.ranks());
         match (which, algorithm) {
-            (Which::Alltoall, Algorithm::Pairwise) => exchange::pairwise(&mut draft, &machine, bytes),
+            (Which::Alltoall, Algorithm::Pairwise) => exchange::pairwise(&mut draft, &machine, homes, bytes),
             (Which::Alltoall, _) => exchange::by_rail(&mut draft, &machine, bytes),
-            (Which::Gather | Which::Scatter, _) => exchange::rooted(&mut draft, &machine, which, bytes),
-            (Which::Bcast | Which::Reduce, _) => ring::chains(&mut draft, &machine, which, bytes),
-            (_, Algorithm::Ring) => ring::all(&mut draft, &machine, which, bytes),
+            (Which::Gather | Which::Scatter, _) => exchange::rooted(&mut draft, &machine, homes, (which, root), bytes),
+            (Which::Bcast | Which::Reduce, _) => ring::chains(&mut draft, &machine, homes, (which, root), bytes),
+            (_, Algorithm::Ring) => ring::all(&mut draft, &machine, homes, which, bytes),
             (_, Algorithm::Tree) => tree::all(&mut draft, &machine, bytes),
-            _ => rails::all(&mut draft, self, places),
+            _ => {
+                let places: Vec<u32> = homes.iter().step_by(machine.domain as usize).map(|home| home.host).collect();
+                rails::all(&mut draft, self, &places);
+            }
         }
-        Ok(draft.builder(crate::form::NONE).build())
+        Ok(draft)
     }
 }
 

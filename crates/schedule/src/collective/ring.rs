@@ -1,9 +1,8 @@
 //! Rings: reduce-scatter, then allgather, each of as many steps as there are other ranks.
 
-use super::groups::{Home, within};
-use super::lane::{Desk, Lane};
-use super::{Machine, Which, chunks, share};
-use crate::draft::{Draft, Local};
+use super::lane::Lane;
+use super::{Home, Machine, Which, chunks, share};
+use crate::draft::Draft;
 
 /// Where a rank stands in a ring: itself, its neighbours, and whether the path to the next leaves the domain.
 pub(super) struct Seat {
@@ -54,7 +53,7 @@ fn rings(machine: &Machine) -> u32 {
 
 /// Channel `channel`'s ring: enters each domain at its GPU of that rail, passes the domain's GPUs, goes on. Where rails
 /// are joined, it enters the next domain on the rail on which it leaves this one.
-pub(super) fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
+fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
     let Machine { ranks, domain, slices, wiring, .. } = *machine;
     let least = machine.least_slice();
     let shift = if wiring.joined { step(machine, domain - 1) } else { 0 };
@@ -82,35 +81,37 @@ pub(super) fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
     }
 }
 
-pub(super) fn all(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64) {
-    let ranks: Vec<u32> = (0..machine.ranks).collect();
-    let homes: Vec<Home> = ranks.iter().map(|&rank| Home::of(rank, machine.domain)).collect();
-    among(draft, machine, &homes, &ranks, which, bytes);
+/// The rings of all channels; the GPUs are at `homes`, domain by domain.
+pub(super) fn all(draft: &mut Draft, machine: &Machine, homes: &[Home], which: Which, bytes: u64) {
+    of_channels(draft, machine, bytes, |lane, channel, rank, part| {
+        turns(lane, machine, &seat_at(machine, homes, channel, rank), which, part);
+    });
 }
 
-/// A chain along the ring of every channel, from the first GPU, or to it where data are combined.
-pub(super) fn chains(draft: &mut Draft, machine: &Machine, which: Which, bytes: u64) {
-    let ranks: Vec<u32> = (0..machine.ranks).collect();
-    let homes: Vec<Home> = ranks.iter().map(|&rank| Home::of(rank, machine.domain)).collect();
-    for me in 0..ranks.len() {
-        let work =
-            |lane: &mut Lane<'_>, seat: &dyn Fn(usize) -> Seat, part| chain(lane, machine, seat, (me, 0), which, part);
-        of_one(draft, (machine, &homes, &ranks), (me, Desk::default()), bytes, work);
+/// A chain along the ring of every channel, from a GPU, or to it where data are combined.
+pub(super) fn chains(draft: &mut Draft, machine: &Machine, homes: &[Home], (which, root): (Which, u32), bytes: u64) {
+    of_channels(draft, machine, bytes, |lane, channel, rank, part| {
+        let [own, root] = [rank, root].map(|rank| seat_at(machine, homes, channel, rank));
+        chain(lane, machine, [&own, &root], which, part);
+    });
+}
+
+/// Every GPU's work on each channel of its rings, which has a part of the bytes.
+fn of_channels(draft: &mut Draft, machine: &Machine, bytes: u64, work: impl Fn(&mut Lane<'_>, u32, u32, u64)) {
+    let channels = rings(machine);
+    for rank in 0..machine.ranks {
+        for channel in 0..channels {
+            let mut lane = Lane::new(draft, rank, channel, machine.costs);
+            lane.launch();
+            work(&mut lane, channel, rank, share(bytes, channel.into(), channels.into()));
+        }
     }
 }
 
-/// What the GPU at `me` does in a chain from the one at `root` or, where data are combined, to it.
-pub(super) fn chain(
-    lane: &mut Lane<'_>,
-    machine: &Machine,
-    seat: &dyn Fn(usize) -> Seat,
-    (me, root): (usize, usize),
-    which: Which,
-    bytes: u64,
-) {
-    let (own, combines) = (seat(me), which == Which::Reduce);
-    let many = own.ranks;
-    let first = seat(root).position + u64::from(combines);
+/// What a GPU does in a chain from another or, where data are combined, to it.
+fn chain(lane: &mut Lane<'_>, machine: &Machine, [own, root]: [&Seat; 2], which: Which, bytes: u64) {
+    let (many, combines) = (own.ranks, which == Which::Reduce);
+    let first = root.position + u64::from(combines);
     let place = (own.position + many - first % many) % many;
     for bytes in chunks(bytes, machine.chunk) {
         if place > 0 {
@@ -123,46 +124,15 @@ pub(super) fn chain(
     }
 }
 
-/// The rings of all channels among some GPUs.
-pub(super) fn among(draft: &mut Draft, machine: &Machine, homes: &[Home], ranks: &[u32], which: Which, bytes: u64) {
-    let (group, ranks) = within(machine, homes, ranks);
-    for me in 0..ranks.len() {
-        let work =
-            |lane: &mut Lane<'_>, seat: &dyn Fn(usize) -> Seat, part| turns(lane, &group, &seat(me), which, part);
-        of_one(draft, (&group, homes, &ranks), (me, Desk::default()), bytes, work);
-    }
-}
-
-/// The part of one GPU on every channel of its rings. `work` receives everybody's seat in the channel's ring and the
-/// channel's part of the bytes. `group` is the machine that the ranks make up. Returns the last operation of each
-/// channel.
-pub(super) fn of_one(
-    draft: &mut Draft,
-    (group, homes, ranks): (&Machine, &[Home], &[u32]),
-    (me, desk): (usize, Desk),
-    bytes: u64,
-    work: impl Fn(&mut Lane<'_>, &dyn Fn(usize) -> Seat, u64),
-) -> Vec<Local> {
-    let channels = rings(group);
-    let of_channel = |channel: u32| {
-        let mut lane = desk.lane(draft, ranks[me], channel, group.costs);
-        let seat = |of: usize| seat_among(group, homes, ranks, channel, of);
-        work(&mut lane, &seat, share(bytes, channel.into(), channels.into()));
-        lane.last
-    };
-    (0..channels).filter_map(of_channel).collect()
-}
-
-/// A channel's ring among some GPUs, as the one at `me` of them sees it; `group` is the machine that they make up.
-pub(super) fn seat_among(group: &Machine, homes: &[Home], ranks: &[u32], channel: u32, me: usize) -> Seat {
-    let seat = seat(group, channel, me as u32);
-    let [before, next] = [seat.before, seat.next].map(|at| ranks[at as usize]);
+/// A GPU's seat in a channel's ring. GPUs of one host may each be a domain of their own.
+fn seat_at(machine: &Machine, homes: &[Home], channel: u32, rank: u32) -> Seat {
+    let seat = seat(machine, channel, rank);
     let host = |rank: u32| homes[rank as usize].host;
-    Seat { before, next, far: host(next) != host(ranks[me]), ..seat }
+    Seat { far: host(seat.next) != host(rank), ..seat }
 }
 
 /// As many times round as a channel's part of the bytes needs.
-pub(super) fn turns(lane: &mut Lane<'_>, group: &Machine, seat: &Seat, which: Which, bytes: u64) {
+fn turns(lane: &mut Lane<'_>, group: &Machine, seat: &Seat, which: Which, bytes: u64) {
     // An allgather's size is what all get, as the others' is what each has: each rank's block is a part of it.
     let loop_bytes = (group.slices * group.chunk).saturating_mul(group.ranks.into());
     for bytes in chunks(bytes, loop_bytes) {
@@ -214,7 +184,18 @@ mod tests {
 
     fn machine(wiring: Wiring) -> Machine {
         let (peer, costs) = (PeerChannels::default(), Costs::default());
-        Machine { ranks: 24, domain: 8, channels: 8, peer, chunk: 1, slices: 1, costs, wiring, rails: None }
+        Machine {
+            ranks: 24,
+            domain: 8,
+            channels: 8,
+            peer,
+            chunk: 1,
+            slices: 1,
+            costs,
+            wiring,
+            switch: false,
+            rails: None,
+        }
     }
 
     /// Which GPU sends to which, over all channels.

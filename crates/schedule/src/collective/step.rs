@@ -6,20 +6,34 @@
 //! and the reduction of gradients are messages. A layer's gradients are reduced once its last backward pass is over,
 //! while the layers before it go on.
 
-use super::groups::{Home, homes_of, ring_pieces, within};
-use super::lane::Lane;
-use super::ring::{seat_among, turns};
-use super::{Algorithm, Costs, Kernels, MOST_OPERATIONS, Machine, Which, share};
+use super::groups::homes_of;
+use super::lane::{Lane, processor};
+use super::part::{Part, Run, Written};
+use super::{Algorithm, Costs, Home, Job, Kernels, MOST_CHANNELS, MOST_OPERATIONS, Machine, Team, Wanted, Way, Which};
 use crate::draft::{Draft, Local};
-use crate::form::{LATEST, NONE, Schedule};
+use crate::form::LATEST;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Processors of a GPU besides its channels: its kernels, and what takes messages of other stages.
-const KERNELS: u8 = 64;
-const INBOX: u8 = 96;
-/// Tags of messages between stages, beyond those of channels.
+/// Processors of a GPU besides those of collectives: its kernels, and what takes and sends messages of other stages.
+const KERNELS: u8 = 255;
+const INBOX: u8 = 253;
+const OUTBOX: u8 = 126;
+/// Tags of messages between stages.
 const FORWARD: u32 = 1000;
 const BACKWARD: u32 = 1001;
+/// Tags of each kind of gradients, of which no GPU has so many: a message of one kind may overtake one of another.
+const OF_KIND: u32 = 1 << 28;
+
+/// What a processor of a step's schedule is, in words.
+pub fn processor_of_step(cpu: u32) -> String {
+    match u8::try_from(cpu) {
+        Ok(KERNELS) => "kernels".to_owned(),
+        Ok(INBOX | OUTBOX) => "messages between stages".to_owned(),
+        Ok(proxy) if proxy & !128 == OUTBOX => "proxy of messages between stages".to_owned(),
+        _ => processor(cpu),
+    }
+}
 
 /// Bytes of gradients that a GPU has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +77,19 @@ pub struct Step {
     pub homes: Vec<Home>,
     /// What GPUs' kernels take by protocol, and what chooses among these. `None`: the machine's costs.
     pub kernels: Option<Arc<Kernels>>,
+    /// What is asked of the reductions of gradients.
+    pub wanted: Wanted,
+}
+
+/// Which gradients are reduced together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Shared {
+    /// Of a layer's part that all copies have.
+    Layer,
+    /// Of a layer's experts.
+    Experts,
+    /// Of embedding and head.
+    Ends,
 }
 
 impl Step {
@@ -76,11 +103,6 @@ impl Step {
     pub fn expert_groups(&self) -> Vec<Vec<u32>> {
         let homes = (0..self.ranks()).filter(|&rank| self.replica(rank).is_multiple_of(self.expert));
         homes.map(|rank| (0..self.expert).map(|other| rank + other * self.tensor).collect()).collect()
-    }
-
-    /// The machine of a group of GPUs as it reduces so many bytes.
-    fn reducing(&self, group: &Machine, bytes: u64) -> Machine {
-        self.kernels.as_ref().map_or(*group, |kernels| kernels.usual(group, Which::Allreduce, bytes))
     }
 
     /// What a message between stages takes.
@@ -121,9 +143,9 @@ impl Step {
     }
 
     /// GPUs that have the same part of a layer as `rank`, or of its experts.
-    fn copies(&self, rank: u32, of_experts: bool) -> Vec<u32> {
+    fn copies(&self, rank: u32, shared: Shared) -> Vec<u32> {
         let own = self.replica(rank);
-        let apart = if of_experts { self.expert } else { 1 };
+        let apart = if shared == Shared::Experts { self.expert } else { 1 };
         let ranks = (own % apart..self.data).step_by(apart as usize);
         ranks.map(|replica| rank - own * self.tensor + replica * self.tensor).collect()
     }
@@ -132,31 +154,80 @@ impl Step {
     ///
     /// # Errors
     /// The machine cannot run it, or it has too many operations.
-    pub fn schedule(&self) -> Result<Schedule, String> {
+    pub fn schedule(&self) -> Result<Written, String> {
         self.machine.check()?;
         if self.machine.ranks != self.ranks() {
             return Err(format!("{} GPUs for a step of {}: must be as many", self.machine.ranks, self.ranks()));
         }
         homes_of(&self.machine, &self.homes)?;
-        let Gradients { dense, experts, ends } = self.gradients;
-        let copies = u64::from(self.data);
-        let pieces = |bytes: u64| 8 * copies * ring_pieces(&self.reducing(&self.machine, bytes), copies, bytes);
-        let reduced = u64::from(self.layers) * (pieces(dense) + pieces(experts)) + pieces(ends);
-        let operations = u64::from(self.ranks()) * (12 * u64::from(self.microbatches) + reduced);
+        self.computing_ps()?;
+        let reductions = self.reductions()?;
+        let passes = u64::from(self.ranks()) * 12 * u64::from(self.microbatches);
+        let of_each = |one: &Reduction| one.job.operations().saturating_mul(one.times);
+        let operations = reductions.values().map(of_each).fold(passes, u64::saturating_add);
         if operations > MOST_OPERATIONS {
             return Err(format!("the step needs {operations} operations, more than {MOST_OPERATIONS}: give less"));
         }
-        self.computing_ps()?;
-        let mut draft = Draft::new(self.ranks());
-        (0..self.ranks()).for_each(|rank| Gpu::new(self, &mut draft, rank).all());
-        Ok(draft.builder(NONE).build())
+        let (mut draft, mut switches, mut parts) = (Draft::new(self.ranks()), Vec::new(), Parts::new());
+        for (key, Reduction { team, job, .. }) in &reductions {
+            let own = job.draft(&team.homes, team.root)?;
+            parts.insert(*key, Part::new(&mut draft, &mut switches, team, own, team.combining(job)));
+        }
+        (0..self.ranks()).for_each(|rank| Gpu::new(self, &mut draft, &parts, rank).all());
+        let run = |one: &Reduction| {
+            let Job { which, bytes, machine, .. } = one.job;
+            one.way.map(|way| Run { which, bytes, ranks: machine.ranks, way, times: one.times })
+        };
+        Ok(Written::of(draft, switches, reductions.values().filter_map(run).collect()))
+    }
+
+    /// How often a GPU's stage reduces such gradients, and how many bytes.
+    fn shares(&self, rank: u32, shared: Shared) -> [u64; 2] {
+        let Gradients { dense, experts, ends } = self.gradients;
+        match shared {
+            Shared::Layer => [self.layers.into(), dense],
+            Shared::Experts => [self.layers.into(), experts],
+            Shared::Ends => {
+                let stage = self.stage(rank);
+                [u64::from(stage == 0) + u64::from(stage + 1 == self.pipeline), ends]
+            }
+        }
+    }
+
+    /// What copies of the model reduce together, by kind and the first GPU.
+    fn reductions(&self) -> Result<BTreeMap<(Shared, u32), Reduction>, String> {
+        let mut all = BTreeMap::new();
+        for shared in [Shared::Layer, Shared::Experts, Shared::Ends] {
+            for rank in 0..self.ranks() {
+                let (copies, [times, bytes]) = (self.copies(rank, shared), self.shares(rank, shared));
+                if copies.first() != Some(&rank) || copies.len() < 2 || times == 0 || bytes == 0 {
+                    continue;
+                }
+                let team = Team::new(&self.machine, &self.homes, &copies);
+                let (job, way) = team.job(self.kernels.as_deref(), Which::Allreduce, self.wanted, bytes)?;
+                all.insert((shared, rank), Reduction { team, job, way, times });
+            }
+        }
+        Ok(all)
     }
 }
+
+/// Gradients that some GPUs reduce together, and how often.
+struct Reduction {
+    team: Team,
+    job: Job,
+    way: Option<Way>,
+    times: u64,
+}
+
+/// The same, ready to be written.
+type Parts = BTreeMap<(Shared, u32), Part>;
 
 /// One GPU's part of a step.
 struct Gpu<'a> {
     step: &'a Step,
     draft: &'a mut Draft,
+    parts: &'a Parts,
     rank: u32,
     stage: u32,
     /// What its kernels did last.
@@ -166,9 +237,9 @@ struct Gpu<'a> {
 }
 
 impl<'a> Gpu<'a> {
-    fn new(step: &'a Step, draft: &'a mut Draft, rank: u32) -> Gpu<'a> {
-        let channels = vec![None; step.machine.channels as usize];
-        Gpu { step, draft, rank, stage: step.stage(rank), kernel: None, channels }
+    fn new(step: &'a Step, draft: &'a mut Draft, parts: &'a Parts, rank: u32) -> Gpu<'a> {
+        let channels = vec![None; MOST_CHANNELS as usize];
+        Gpu { step, draft, parts, rank, stage: step.stage(rank), kernel: None, channels }
     }
 
     fn is_last(&self) -> bool {
@@ -209,15 +280,10 @@ impl<'a> Gpu<'a> {
         let Some(to) = to else { return };
         let (costs, host) = (self.step.passing(), |rank: u32| self.step.homes[rank as usize].host);
         let is_near = host(to) == host(self.rank);
-        let mut lane = Lane::new(self.draft, self.rank, KERNELS.into(), costs);
-        (lane.tag, lane.last) = (tag, Some(after));
         // The kernels go on: what hands the message over is a proxy within the domain, too.
-        if is_near {
-            let mut lane = lane.beside(INBOX, Some(after));
-            lane.send(to, self.step.passed);
-        } else {
-            lane.send_far(to, self.step.passed);
-        }
+        let mut lane = Lane::new(self.draft, self.rank, OUTBOX.into(), costs);
+        (lane.tag, lane.last) = (tag, Some(after));
+        lane.send_by(to, self.step.passed, !is_near);
     }
 
     fn before(&self) -> Option<u32> {
@@ -248,49 +314,49 @@ impl<'a> Gpu<'a> {
 
     /// The last pass backward, layer by layer: gradients of each are whole after it.
     fn last_backward(&mut self) {
-        let Gradients { dense, experts, ends } = self.step.gradients;
         let mut ready = self.kernel_after(self.next(), BACKWARD, self.head(1));
         let mut whole = Vec::new();
         if self.is_last() {
-            whole.push((ready, ends, false));
+            whole.push((ready, Shared::Ends));
         }
         for _ in 0..self.step.layers {
             ready = self.kernel(self.step.pass_ps[1]);
-            whole.extend([(ready, dense, false), (ready, experts, true)]);
+            whole.extend([(ready, Shared::Layer), (ready, Shared::Experts)]);
         }
         if self.stage == 0 {
-            whole.push((ready, ends, false));
+            whole.push((ready, Shared::Ends));
         }
         self.pass_on(self.before(), BACKWARD, ready);
-        for (after, bytes, of_experts) in whole {
-            self.reduce(if self.step.overlaps { after } else { ready }, bytes, of_experts);
+        for (after, shared) in whole {
+            self.reduce(if self.step.overlaps { after } else { ready }, shared);
         }
     }
 
-    /// Combines gradients with those of the other copies.
-    fn reduce(&mut self, ready: Local, bytes: u64, of_experts: bool) {
-        let ranks = self.step.copies(self.rank, of_experts);
-        if ranks.len() < 2 || bytes == 0 {
-            return;
+    /// Combines gradients with those of the other copies. Each channel begins when it is done with what it did last.
+    fn reduce(&mut self, ready: Local, shared: Shared) {
+        let first = self.step.copies(self.rank, shared)[0];
+        let Some(part) = self.parts.get(&(shared, first)) else { return };
+        let (Some(place), tag) = (part.place(self.rank), OF_KIND * shared as u32) else { return };
+        if place == 0 {
+            part.write_switches(self.draft, tag);
         }
-        let machine = self.step.machine;
-        let (group, ranks) = within(&machine, &self.step.homes, &ranks);
-        let group = self.step.reducing(&group, bytes);
-        let Some(me) = ranks.iter().position(|&rank| rank == self.rank) else { return };
-        for channel in 0..group.channels {
-            let last = &mut self.channels[channel as usize];
-            let mut lane = Lane::new(self.draft, self.rank, channel, group.costs);
-            match *last {
-                Some(_) => {
-                    lane.last = *last;
-                    lane.also_after(ready);
+        let [starts, ends] = part.write(self.draft, place, tag);
+        for (channel, start) in starts {
+            let before = self.channels[channel].into_iter().chain([ready]);
+            before.for_each(|before| self.draft.requires(self.rank, start, before));
+        }
+        let mut last: BTreeMap<usize, Vec<Local>> = BTreeMap::new();
+        ends.into_iter().for_each(|(channel, end)| last.entry(channel).or_default().push(end));
+        for (channel, ends) in last {
+            let end = match ends[..] {
+                [end] => end,
+                _ => {
+                    let join = self.draft.calc(self.rank, channel as u8, 0);
+                    ends.into_iter().for_each(|end| self.draft.requires(self.rank, join, end));
+                    join
                 }
-                None => lane.last = Some(ready),
-            }
-            lane.launch();
-            let seat = seat_among(&group, &self.step.homes, &ranks, channel, me);
-            turns(&mut lane, &group, &seat, Which::Allreduce, share(bytes, channel.into(), group.channels.into()));
-            *last = lane.last;
+            };
+            self.channels[channel] = Some(end);
         }
     }
 }

@@ -331,6 +331,9 @@ const DRAWS: &[Key] = &[
 ];
 
 /// QsNet's own collectives.
+const OF_EACH: Key =
+    key("collectives", Texts, "", "Of each kind and way: how many collectives of a trace, of which bytes, and how");
+
 const OWN_TREE: &[Key] = &[
     key("tree_degree", Count, "", "Children of a rank on the tree"),
     key("chunk_B", Count, "B", "Bytes of a piece on the tree"),
@@ -661,6 +664,7 @@ pub const RECORDS: &[Records] = &[
                 key("channels", Count, "", "Channels side by side, of a trace's collectives on GPUs"),
                 key("chunk_B", Count, "B", "Largest piece of a chain, of a trace's collectives"),
                 key("slices", Count, "", "Pieces of a ring's block, of a trace's collectives"),
+                OF_EACH,
             ],
         ],
     },
@@ -725,6 +729,22 @@ pub const RECORDS: &[Records] = &[
             key("exposed_expert_us", Number, "us", "The part of all-to-all among experts"),
             key("exposed_pipeline_us", Number, "us", "The part of messages between stages"),
             key("exposed_data_us", Number, "us", "The part of the reduction of gradients"),
+            OF_EACH,
+            key("tensor_algorithm", Text, "", "How tensor-parallel allreduces run"),
+            key("tensor_algorithm_by", Text, "", "Source of that choice"),
+            key("tensor_protocol", Text, "", "Protocol of the same"),
+            key("tensor_protocol_by", Text, "", "Source of that choice"),
+            key("tensor_collectives", Texts, "", "The same of each kind, where groups differ"),
+            key("expert_algorithm", Text, "", "How all-to-all among experts runs"),
+            key("expert_algorithm_by", Text, "", "Source of that choice"),
+            key("expert_protocol", Text, "", "Protocol of the same"),
+            key("expert_protocol_by", Text, "", "Source of that choice"),
+            key("expert_collectives", Texts, "", "The same of each kind, where groups differ"),
+            key("data_algorithm", Text, "", "How reductions of gradients run"),
+            key("data_algorithm_by", Text, "", "Source of that choice"),
+            key("data_protocol", Text, "", "Protocol of the same"),
+            key("data_protocol_by", Text, "", "Source of that choice"),
+            key("data_collectives", Texts, "", "The same of each kind, where sizes or groups differ"),
             key("tensor_us", Number, "us", "One tensor-parallel allreduce, all groups at once"),
             key("expert_us", Number, "us", "One all-to-all among experts, all groups at once"),
             key("over_first_placement", Number, "1", "Time over that with the first placement"),

@@ -39,7 +39,7 @@ pub enum Scheduled {
         /// The unit of computation, where the form does not state it.
         calc_unit: Time,
         /// Values that the file lacks.
-        options: Options,
+        options: Box<Options>,
     },
     /// Recorded from the message stack, for each number of ranks.
     Generated {

@@ -22,6 +22,7 @@ pub use program::{NoPrograms, Program, Programs, recorded_unit};
 
 use crate::gpu;
 use crate::replay::Network;
+use crate::way::{told, told_of};
 use hotlink_bench::Record;
 use hotlink_event::sizes::SizeLaw;
 use hotlink_fabric::routing::Paths;
@@ -106,7 +107,9 @@ impl Jobs {
         let nodes = self.nodes.or(source.own_nodes()).or(plan.nodes).ok_or_else(|| {
             of_plan(format!("how many nodes {} has is not said: nodes = 64, or --nodes 64", source.name()))
         })?;
-        let has = |algorithm| plan.jobs.iter().any(|job| work::may_be_by(job, algorithm));
+        let read = work::read_all(plan, source.spec())?;
+        let has =
+            |algorithm| plan.jobs.iter().zip(&read).any(|(job, read)| work::may_be_by(job, read.as_ref(), algorithm));
         let [nvls, tree, collnet] = [Algorithm::Nvls, Algorithm::NvlsTree, Algorithm::CollNet].map(has);
         // Which algorithm a job takes is known once it is placed. NVLS takes the rails' switches where they combine.
         let inside = (nvls || tree) && gpu::switch_reduces(source.spec()) == Some(true);
@@ -127,7 +130,6 @@ impl Jobs {
             recorded,
         };
         let stage = Stage::new(plan, &built, &settings, &setting, watch)?;
-        let read = work::read_all(plan, source.spec())?;
         let placements: Vec<Option<Placement>> = match self.placements.is_empty() {
             true => vec![None],
             false => self.placements.iter().copied().map(Some).collect(),
@@ -176,11 +178,13 @@ impl Placed<'_> {
         let job = self.job;
         let record = Record::new().with("job", job.name.as_str()).with("work", job.kind());
         match &job.work {
-            Work::Schedule { path, .. } => record.with("schedule", path.as_str()),
+            Work::Schedule { path, .. } => {
+                told_of(record.with("schedule", path.as_str()), "", &self.runs, "collectives")
+            }
             Work::Collective { name, algorithm, bytes, .. } => {
                 let record = record.with("collective", name.as_str()).with("size_B", *bytes);
                 match (&self.of_gpus, algorithm) {
-                    (Some((_, way)), _) => way.told(record),
+                    (Some((_, way)), _) => told(record, way),
                     (None, Some(algorithm)) => record.with("algorithm", algorithm.as_str()),
                     (None, None) => record,
                 }

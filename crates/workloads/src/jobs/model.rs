@@ -4,7 +4,8 @@
 //! for each token, its backward pass twice that, and another forward pass where activations are recomputed. With `f = 4
 //! h` these are their `24 h^2 + 4 s h`.
 
-use hotlink_schedule::collective::Gradients;
+use hotlink_schedule::Protocol;
+use hotlink_schedule::collective::{Algorithm, Gradients, Wanted, Way, Which};
 use serde::Deserialize;
 
 /// A transformer, and how its training is spread over GPUs.
@@ -59,6 +60,59 @@ pub struct Model {
     /// Whether gradients are reduced while the passes of earlier layers go on.
     #[serde(default = "yes")]
     pub overlap: bool,
+    /// How the collectives of tensor-parallel GPUs are done; none: as NCCL chooses.
+    pub tensor_algorithm: Option<String>,
+    /// See above.
+    pub tensor_protocol: Option<String>,
+    /// Those of experts.
+    pub expert_algorithm: Option<String>,
+    /// See above.
+    pub expert_protocol: Option<String>,
+    /// The reductions of gradients.
+    pub data_algorithm: Option<String>,
+    /// See above.
+    pub data_protocol: Option<String>,
+    /// What the job asks of all collectives that have it.
+    #[serde(skip)]
+    pub asked: Wanted,
+}
+
+/// What collectives of a step are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parallel {
+    /// Sums of a layer's parts.
+    Tensor,
+    /// Tokens to their experts, and back.
+    Expert,
+    /// Sums of gradients.
+    Data,
+}
+
+impl Parallel {
+    pub(super) const ALL: [Parallel; 3] = [Parallel::Tensor, Parallel::Expert, Parallel::Data];
+
+    /// Its name in keys.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Parallel::Tensor => "tensor",
+            Parallel::Expert => "expert",
+            Parallel::Data => "data",
+        }
+    }
+
+    /// What GPUs run.
+    pub(super) fn which(self) -> Which {
+        if self == Parallel::Expert { Which::Alltoall } else { Which::Allreduce }
+    }
+
+    /// Its keys of a model.
+    pub(super) fn keys(self) -> [&'static str; 2] {
+        match self {
+            Parallel::Tensor => ["tensor_algorithm", "tensor_protocol"],
+            Parallel::Expert => ["expert_algorithm", "expert_protocol"],
+            Parallel::Data => ["data_algorithm", "data_protocol"],
+        }
+    }
 }
 
 fn one() -> u64 {
@@ -125,6 +179,20 @@ impl Model {
         let told =
             uneven.map(|(key, whole, what, parts, allowed)| (*key, format!("{whole} for {parts} {what}"), *allowed));
         found.extend(told);
+        for kind in Parallel::ALL {
+            let ([algorithm, protocol], [of_algorithm, of_protocol]) = (self.words(kind), kind.keys());
+            let of = Algorithm::of(kind.which());
+            if let Some(word) = algorithm.as_ref().filter(|word| !of.iter().any(|own| own.name() == word.as_str())) {
+                let allowed = match kind.which() {
+                    Which::Alltoall => "pairwise, hierarchical",
+                    _ => "ring, tree, hierarchical, nvls, nvls-tree, collnet",
+                };
+                found.push((of_algorithm, format!("is {word:?}"), allowed));
+            }
+            if let Some(word) = protocol.as_ref().filter(|word| Protocol::named(word).is_none()) {
+                found.push((of_protocol, format!("is {word:?}"), "simple, ll128, ll"));
+            }
+        }
         if self.top_k > self.experts {
             found.push(("top_k", format!("{} of {} experts", self.top_k, self.experts), "at most as many"));
         }
@@ -132,6 +200,52 @@ impl Model {
             found.push(("data", format!("{ranks} GPUs in all: tensor x pipeline x data"), "2 or more"));
         }
         found
+    }
+
+    fn words(&self, kind: Parallel) -> [&Option<String>; 2] {
+        match kind {
+            Parallel::Tensor => [&self.tensor_algorithm, &self.tensor_protocol],
+            Parallel::Expert => [&self.expert_algorithm, &self.expert_protocol],
+            Parallel::Data => [&self.data_algorithm, &self.data_protocol],
+        }
+    }
+
+    /// What is asked of collectives of a kind: by the model, else by the job.
+    pub(super) fn wanted(&self, kind: Parallel) -> Wanted {
+        let [algorithm, protocol] = self.words(kind);
+        let asked = Way::wanted_of(kind.which(), self.asked);
+        let algorithm = algorithm.as_ref().and_then(|word| Algorithm::named(word)).or(asked.0);
+        (algorithm, protocol.as_ref().and_then(|word| Protocol::named(word)).or(asked.1))
+    }
+
+    /// The key of the plan that asks for something of collectives of a kind, else that of the model.
+    pub(super) fn key(&self, kind: Parallel) -> &'static str {
+        let asked = Way::wanted_of(kind.which(), self.asked);
+        let own = kind.keys().into_iter().zip(self.words(kind)).find(|(_, word)| word.is_some());
+        match (own, asked) {
+            (Some((key, _)), _) => key,
+            (None, (Some(_), _)) => "algorithm",
+            (None, (None, Some(_))) => "protocol",
+            (None, (None, None)) => "model",
+        }
+    }
+
+    /// Kinds of collectives that its step has.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = Parallel> {
+        let many = |kind: &Parallel| match kind {
+            Parallel::Tensor => self.tensor,
+            Parallel::Expert => self.expert,
+            Parallel::Data => self.data,
+        };
+        Parallel::ALL.into_iter().filter(move |kind| many(kind) > 1)
+    }
+
+    /// Whether some of its collectives may be done by such an algorithm: it is asked for, or none.
+    pub(super) fn may_be_by(&self, own: Algorithm) -> bool {
+        self.kinds().any(|kind| match self.wanted(kind).0 {
+            Some(asked) => asked == own,
+            None => Algorithm::of(kind.which()).contains(&own),
+        })
     }
 
     /// GPUs.

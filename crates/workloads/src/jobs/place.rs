@@ -5,7 +5,6 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Node, Resource, Vertex};
 use hotlink_fabric::rng::SplitMix64;
 use hotlink_fabric::spec::{FabricSpec, Role};
-use hotlink_schedule::collective::RailSwitches;
 use hotlink_site::hostlist;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,17 +95,6 @@ impl<'a> Room<'a> {
             *numbers.entry(found).or_insert(next)
         });
         Room { fabric, per_host, nodes, leaf: leaf.collect(), held: BTreeMap::new() }
-    }
-
-    /// The node of a host's scale-up switch, which combines data; nodes of switches stand after the others.
-    pub(super) fn switch_of(&self, node: u32) -> u32 {
-        self.nodes + node / self.per_host
-    }
-
-    /// The nodes of switches of some rails, which combine data; those of rails stand last.
-    pub(super) fn switches_of(&self, switches: &RailSwitches, rails: &[u32]) -> Vec<u32> {
-        let first = self.fabric.nodes() - switches.count(self.per_host);
-        switches.of_rails(rails, self.per_host).into_iter().map(|at| first + at).collect()
     }
 
     /// How many leaf switches (or rails' leaves) some nodes hang on.

@@ -1,6 +1,6 @@
 //! Plans of jobs in TOML, with the place of every mistake.
 
-use super::model::Model;
+use super::model::{Model, Parallel};
 use super::place::Placement;
 use crate::replay::Network;
 use hotlink_event::sizes::SizeLaw;
@@ -10,6 +10,7 @@ use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_fabric::units::Time;
 use hotlink_schedule::Options;
+use hotlink_schedule::collective::{self as gpus, Way};
 use hotlink_sim::fault::{Fault, Lost};
 use hotlink_sim::{Plan as Packets, Settings};
 use hotlink_study::Error;
@@ -192,14 +193,14 @@ struct Entry {
 
 /// Keys that only some kinds of jobs have, and which.
 const ONLY: [(&str, &[&str]); 10] = [
-    ("algorithm", &["collective"]),
+    ("algorithm", &["collective", "model", "schedule"]),
     ("calc_unit", &["schedule"]),
     ("compute_time", &["program"]),
     ("flops", &["schedule"]),
     ("groups", &["schedule"]),
     ("load", &["traffic"]),
     ("messages", &["traffic"]),
-    ("protocol", &["collective"]),
+    ("protocol", &["collective", "model", "schedule"]),
     ("repeat", &["schedule", "collective", "model", "program"]),
     ("size", &["schedule", "collective", "traffic"]),
 ];
@@ -461,6 +462,10 @@ impl Reader<'_> {
             self.wrong(spans[only].clone(), &key(only), format!("{kind} has none"), kinds.join(", "));
         }
         spans.insert("", span.clone());
+        if let Some(model) = &entry.model {
+            let keys = Parallel::ALL.into_iter().flat_map(Parallel::keys);
+            spans.extend(keys.filter_map(|key| Some((key, model_key(self.text, &model.span(), key)?))));
+        }
         let work = self.work(kind, &entry, &key, &span);
         let repeat = self.repeat(kind, &entry, &key, &span);
         let start = self.within(entry.start_us.as_ref(), &key("start_us"), 0.0..=LATEST_US);
@@ -529,7 +534,11 @@ impl Reader<'_> {
 
     fn work(&mut self, kind: &str, entry: &Entry, key: &dyn Fn(&str) -> String, span: &Range<usize>) -> Option<Work> {
         if kind == "model" {
-            return self.model(entry.model.as_ref()?, key).map(|model| Work::Training(Box::new(model)));
+            let asked = self.wanted(entry, key);
+            let model = self.model(entry.model.as_ref()?, key)?;
+            let model = Model { asked, ..model };
+            self.is_for_some(entry, &model, key);
+            return Some(Work::Training(Box::new(model)));
         }
         if kind == "program" {
             return self.program(entry, key);
@@ -545,7 +554,8 @@ impl Reader<'_> {
             "schedule" => {
                 let flops = self.within(entry.flops.as_ref(), &key("flops"), f64::MIN_POSITIVE..=f64::MAX);
                 let groups = entry.groups.as_ref().map(|groups| beside(self.file, groups.get_ref()).into());
-                let options = Options { bytes: size.map(|size| size.0), flops, groups, ..Options::default() };
+                let wanted = self.wanted(entry, key);
+                let options = Options { bytes: size.map(|size| size.0), flops, groups, wanted, ..Options::default() };
                 let calc_unit = self.parsed(entry.calc_unit.as_ref(), &key("calc_unit")).unwrap_or(CalcUnit::Ns).into();
                 let path = beside(self.file, entry.schedule.as_ref()?.get_ref());
                 Some(Work::Schedule { path, options, calc_unit })
@@ -621,6 +631,26 @@ impl Reader<'_> {
             },
         };
         Some(Work::Program { command, compute })
+    }
+
+    /// What is asked of all collectives that have it.
+    fn wanted(&mut self, entry: &Entry, key: &dyn Fn(&str) -> String) -> gpus::Wanted {
+        let algorithm = self.parsed(entry.algorithm.as_ref(), &key("algorithm"));
+        (algorithm, self.parsed(entry.protocol.as_ref(), &key("protocol")))
+    }
+
+    /// Whether some collective of a model has what is asked of all.
+    fn is_for_some(&mut self, entry: &Entry, model: &Model, key: &dyn Fn(&str) -> String) {
+        let of = |kind: Parallel| Way::wanted_of(kind.which(), model.asked);
+        let lacks = [
+            ("algorithm", &entry.algorithm, model.asked.0.is_some() && model.kinds().all(|kind| of(kind).0.is_none())),
+            ("protocol", &entry.protocol, model.asked.1.is_some() && model.kinds().all(|kind| of(kind).1.is_none())),
+        ];
+        for (name, word, _) in lacks.into_iter().filter(|(_, _, lacks)| *lacks) {
+            let Some(word) = word else { continue };
+            let what = format!("{}: no collective of the model has it", word.get_ref());
+            self.wrong(word.span(), &key(name), what, "");
+        }
     }
 
     /// The model of a job, each mistake of it at its key.

@@ -6,12 +6,14 @@ use super::work::Placed;
 use super::{ALL, Setting, place};
 use crate::gpu;
 use crate::replay::{self, Least};
+use crate::schedule::switch_at;
 use hotlink_bench::Record;
 use hotlink_bench::distribution::{ascending_us, median, quantile};
 use hotlink_fabric::Fabric;
-use hotlink_fabric::network::{Resource, Vertex};
+use hotlink_fabric::network::Resource;
 use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::units::Time;
+use hotlink_schedule::collective::processor_of_step;
 use hotlink_schedule::{Kind, Schedule, beside, repeated};
 use hotlink_sim::workload::{self, Replay, ReplayError, Replayed};
 use hotlink_sim::{Plan as Packets, Settings, SimError};
@@ -124,6 +126,10 @@ impl<'a> Stage<'a> {
                 let named = gpu::processors(self.fabric, self.setting.nodes, collective);
                 named(job.placed.nodes[rank as usize], cpu)
             }
+            None if rank >= job.placed.ranks => {
+                format!("reduction in {}", switch_at(self.fabric, job.placed.nodes[rank as usize]))
+            }
+            None if job.placed.training.is_some() => format!("{} of rank {rank}", processor_of_step(cpu)),
             None => job.placed.form.processor(rank, cpu),
         }
     }
@@ -184,11 +190,8 @@ impl<'a> Stage<'a> {
     /// The text with the names of switches that combine data. They are nodes after the GPUs, with numbers that no user
     /// gave.
     fn by_name(&self, told: String) -> String {
-        let network = &self.fabric.network;
         (self.setting.nodes..self.fabric.nodes()).fold(told, |told, node| {
-            let next = network.out(Vertex(node)).next().map(|channel| network.to(channel));
-            let Some(switch) = next else { return told };
-            let name = format!("the reduction in {}", self.name_of(Resource::Vertex(switch)));
+            let name = format!("the reduction in {}", switch_at(self.fabric, node));
             let [from, to] = [format!("from node {node} to "), format!("to node {node}:")];
             told.replace(&from, &format!("from {name} to ")).replace(&to, &format!("to {name}:"))
         })
@@ -207,13 +210,13 @@ impl<'a> Stage<'a> {
     /// The loads of all jobs, in messages of the largest size.
     fn loads(&self, jobs: &[Whole<'_>]) -> Result<Loads<'a>, Error> {
         let nodes = self.fabric.nodes();
-        let of = |schedule: &Schedule, job: &Whole<'_>| replay::demand(schedule, &job.placed.nodes, nodes);
+        let of = |schedule: &Schedule, places: &[u32]| replay::demand(schedule, places, nodes);
         // Each with how often: collectives within passes of training are not in the schedule itself.
         let found = |job: &Whole<'_>| {
             let rounds = f64::from(job.rounds);
             let blocking = job.placed.training.iter().flat_map(|training| &training.blocking);
-            let blocking = blocking.map(|(schedule, times)| (of(schedule, job), rounds * *times as f64));
-            std::iter::once((of(&job.schedule, job), 1.0)).chain(blocking).collect::<Vec<_>>()
+            let blocking = blocking.map(|one| (of(&one.schedule, &one.nodes), rounds * one.times as f64));
+            std::iter::once((of(&job.schedule, &job.placed.nodes), 1.0)).chain(blocking).collect::<Vec<_>>()
         };
         let found: Vec<Vec<((Demand, u64), f64)>> = jobs.iter().map(found).collect();
         let size = found.iter().flatten().map(|((_, size), _)| *size).max().unwrap_or(0).max(1);

@@ -4,15 +4,16 @@
 //! collectives, for which a pass waits, are simulated once, all groups at the same time. That time then counts in every
 //! pass. Messages between stages and the reduction of gradients run packet by packet in the step itself.
 
-use super::model::Model;
+use super::model::{Model, Parallel};
 use crate::gpu;
 use crate::replay::{self, Network};
+use crate::way::told_of;
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, simulate};
-use hotlink_schedule::collective::{Gradients, Groups, Home, Kernels, Machine, Step, Which};
+use hotlink_schedule::collective::{Combining, Gradients, Groups, Home, Kernels, Machine, Run, Step, Written};
 use hotlink_schedule::{Costs, Schedule};
 use hotlink_study::Watch;
 use std::sync::Arc;
@@ -25,8 +26,12 @@ const FREE: &str = "L=0,o=0,g=0,G=0";
 pub(super) struct Training {
     model: Model,
     pub(super) schedule: Schedule,
-    /// Collectives that passes wait for, each with how often the step has it.
-    pub(super) blocking: Vec<(Schedule, u64)>,
+    /// The nodes of its ranks, switches that combine data last.
+    pub(super) nodes: Vec<u32>,
+    /// Collectives that passes wait for.
+    pub(super) blocking: Vec<Blocking>,
+    /// Those of the schedule.
+    reductions: Vec<Run>,
     tensor: Time,
     expert: Time,
     /// Most that a GPU computes.
@@ -36,45 +41,63 @@ pub(super) struct Training {
     steps: [Time; 4],
 }
 
+/// A collective for which passes wait, of all groups at the same time.
+#[derive(Clone, Debug)]
+pub(super) struct Blocking {
+    pub(super) schedule: Schedule,
+    /// The nodes of its ranks, switches that combine data last.
+    pub(super) nodes: Vec<u32>,
+    /// How often the step has it.
+    pub(super) times: u64,
+    /// What it is of.
+    kind: Parallel,
+    runs: Vec<Run>,
+}
+
 impl Training {
-    /// The training of a model on nodes of a fabric.
+    /// The training of a model on nodes of a fabric, of which the first so many are no switches.
     ///
     /// # Errors
-    /// What the machine cannot run.
+    /// What the machine cannot run, and the key that asks for it.
     pub(super) fn of(
         model: &Model,
         (machine, kernels): (Machine, Option<Arc<Kernels>>),
-        (spec, fabric): (&FabricSpec, &Fabric),
+        (spec, fabric, all): (&FabricSpec, &Fabric, u32),
         nodes: &[u32],
         network: &Network,
         watch: &dyn Watch,
-    ) -> Result<Training, String> {
+    ) -> Result<Training, (&'static str, String)> {
+        let of_model = |what: String| ("model", what);
         let quiet = Network { faults: None, ..network.clone() };
-        let packets = |schedule: &Schedule| {
+        let packets = |schedule: &Schedule, nodes: &[u32]| {
             let ran = replay::run((spec, fabric), (schedule, nodes), 1, &quiet, watch);
-            ran.map(|ran| ran.latency()).map_err(|failed| failed.to_string())
+            ran.map(|ran| ran.latency()).map_err(|failed| of_model(failed.to_string()))
         };
+        let with = |switches: &[Combining]| [nodes.to_vec(), gpu::nodes_of(fabric, all, switches)].concat();
         let each = gpu::domain(spec);
         let homes: Vec<Home> = nodes.iter().map(|&node| Home::of(node, each)).collect();
         let bare = bare(model, machine, homes);
-        let busy = Time(bare.computing_ps()?);
+        let busy = Time(bare.computing_ps().map_err(of_model)?);
         let layers = u64::from(model.stage_layers()) * u64::from(model.microbatches());
         let times = layers * model.each_pass().iter().sum::<u64>();
         let mut blocking = Vec::new();
-        let mut collective = |which: Which, bytes: u64, groups: Vec<Vec<u32>>| {
-            let homes = bare.homes.clone();
-            let schedule = Groups { which, bytes, groups, machine, homes, kernels: kernels.clone() }.schedule()?;
-            let took = packets(&schedule)?;
-            blocking.push((schedule, times));
-            Ok::<Time, String>(took)
+        let mut collective = |kind: Parallel, bytes: u64, groups: Vec<Vec<u32>>| {
+            let (homes, wanted, kernels) = (bare.homes.clone(), model.wanted(kind), kernels.clone());
+            let groups = Groups { which: kind.which(), bytes, groups, machine, homes, kernels, wanted };
+            let Written { schedule, switches, mut runs } = groups.schedule().map_err(|what| (model.key(kind), what))?;
+            let nodes = with(&switches);
+            let took = packets(&schedule, &nodes)?;
+            runs.iter_mut().for_each(|run| run.times *= times);
+            blocking.push(Blocking { schedule, nodes, times, kind, runs });
+            Ok::<Time, (&'static str, String)>(took)
         };
         let tensor = match model.tensor {
             1 => Time::ZERO,
-            _ => collective(Which::Allreduce, model.tensor_bytes(), bare.tensor_groups())?,
+            _ => collective(Parallel::Tensor, model.tensor_bytes(), bare.tensor_groups())?,
         };
         let expert = match model.expert {
             1 => Time::ZERO,
-            _ => collective(Which::Alltoall, model.expert_bytes(), bare.expert_groups())?,
+            _ => collective(Parallel::Expert, model.expert_bytes(), bare.expert_groups())?,
         };
         let waiting = |took: u64| {
             let [forward, backward] = model.each_pass();
@@ -87,16 +110,20 @@ impl Training {
             gradients: model.gradients(),
             machine,
             kernels,
+            wanted: model.wanted(Parallel::Data),
             ..waiting(tensor.0 + expert.0)
         };
         let without_data = Step { gradients: Gradients::default(), ..full.clone() };
         let steps = [
-            without_messages(&bare)?,
-            without_messages(&waiting(tensor.0))?,
-            without_messages(&waiting(tensor.0 + expert.0))?,
-            packets(&without_data.schedule()?)?,
+            without_messages(&bare).map_err(of_model)?,
+            without_messages(&waiting(tensor.0)).map_err(of_model)?,
+            without_messages(&waiting(tensor.0 + expert.0)).map_err(of_model)?,
+            packets(&without_data.schedule().map_err(of_model)?.schedule, nodes)?,
         ];
-        Ok(Training { model: model.clone(), schedule: full.schedule()?, blocking, tensor, expert, busy, steps })
+        let of_data = |what: String| (model.key(Parallel::Data), what);
+        let Written { schedule, switches, runs: reductions } = full.schedule().map_err(of_data)?;
+        let nodes = with(&switches);
+        Ok(Training { model: model.clone(), schedule, nodes, blocking, reductions, tensor, expert, busy, steps })
     }
 
     /// The record of a step that took `step`.
@@ -105,7 +132,13 @@ impl Training {
         let past = |late: Time, early: Time| late.us() - early.us();
         let flops = model.step_operations() / f64::from(model.ranks());
         let rate = |amount: f64| amount / (step.us() * 1e-6).max(f64::MIN_POSITIVE);
-        record
+        let of_kind = |record: Record, kind: Parallel, runs: &[Run]| {
+            let name = kind.name();
+            told_of(record, &format!("{name}_"), runs, &format!("{name}_collectives"))
+        };
+        let blocking = self.blocking.iter();
+        let record = blocking.fold(record, |record, one| of_kind(record, one.kind, &one.runs));
+        of_kind(record, Parallel::Data, &self.reductions)
             .with("parameters", model.parameters())
             .with("tensor", model.tensor)
             .with("pipeline", model.pipeline)
@@ -145,11 +178,12 @@ fn bare(model: &Model, machine: Machine, homes: Vec<Home>) -> Step {
         machine: Machine { costs: Costs::default(), ..machine },
         homes,
         kernels: None,
+        wanted: (None, None),
     }
 }
 
 /// What a step takes where messages take no time.
 fn without_messages(step: &Step) -> Result<Time, String> {
     let free = LogGops { calc_unit: Time(1), ..FREE.parse::<LogGops>()? };
-    simulate(&step.schedule()?, &free).map(|outcome| outcome.latency()).map_err(|stuck| stuck.to_string())
+    simulate(&step.schedule()?.schedule, &free).map(|outcome| outcome.latency()).map_err(|stuck| stuck.to_string())
 }

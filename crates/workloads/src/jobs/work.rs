@@ -8,11 +8,10 @@ use super::{Setting, traffic};
 use crate::collective;
 use crate::gpu::{self, Gpus};
 use crate::schedule::recorded;
-use crate::way::Way;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::FabricSpec;
-use hotlink_schedule::collective::{self as gpus, Algorithm, Home};
-use hotlink_schedule::{Format, Schedule, beside, check, read};
+use hotlink_schedule::collective::{self as gpus, Algorithm, Home, Run, Team, Way};
+use hotlink_schedule::{Format, Read, Schedule, beside, check, read};
 use hotlink_study::Error;
 
 /// A job on its nodes.
@@ -35,16 +34,19 @@ pub(super) struct Placed<'p> {
     pub(super) training: Option<Training>,
     /// A collective as GPUs run it, and what chose that.
     pub(super) of_gpus: Option<(gpus::Job, Way)>,
+    /// The collectives of its schedule, and how each is done.
+    pub(super) runs: Vec<Run>,
     /// The form that its schedule was read from, which names its processors.
     pub(super) form: Format,
 }
 
-/// A schedule that was read, and from what form.
-pub(super) type Found = (Schedule, Format);
-
 /// Whether a job may have switches combine data by such an algorithm: it names it, or none.
-pub(super) fn may_be_by(job: &Job, own: Algorithm) -> bool {
+pub(super) fn may_be_by(job: &Job, read: Option<&Read>, own: Algorithm) -> bool {
     match &job.work {
+        Work::Training(model) => model.may_be_by(own),
+        Work::Schedule { options, .. } => {
+            read.is_some_and(|read| read.format == Format::Chakra) && options.wanted.0.is_none_or(|asked| asked == own)
+        }
         Work::Collective { algorithm: Some(name), .. } => own.name() == name,
         Work::Collective { name, algorithm: None, .. } => {
             collective::named(name).is_some_and(|which| Algorithm::of(which).contains(&own))
@@ -54,30 +56,33 @@ pub(super) fn may_be_by(job: &Job, own: Algorithm) -> bool {
 }
 
 /// Schedules that were read, by job: they say how many ranks it has.
-pub(super) fn read_all(plan: &Plan, spec: &FabricSpec) -> Result<Vec<Option<Found>>, Error> {
-    plan.jobs.iter().map(|job| read_one(plan, job, spec, &[])).collect()
+pub(super) fn read_all(plan: &Plan, spec: &FabricSpec) -> Result<Vec<Option<Read>>, Error> {
+    plan.jobs.iter().map(|job| read_one(plan, job, spec, None)).collect()
 }
 
-/// The schedule of a job; `nodes` of its ranks, once they are known.
-fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec, nodes: &[u32]) -> Result<Option<Found>, Error> {
+/// The schedule of a job, in picoseconds; with the nodes of its ranks among so many, once they are known.
+fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec, placed: Option<(&[u32], u32)>) -> Result<Option<Read>, Error> {
     let Work::Schedule { path, options, calc_unit } = &job.work else { return Ok(None) };
     let options = gpu::options(spec, options).map_err(Error::Input)?;
-    let options = gpu::placed(spec, &options, nodes).unwrap_or(options);
+    let options = match placed {
+        Some((nodes, all)) => gpu::placed(spec, &options, nodes, all).map_err(Error::Input)?.unwrap_or(options),
+        None => gpu::unplaced(&options),
+    };
     let found = read(path, &options).map_err(|error| plan.wrong(job, "schedule", error.to_string()))?;
     check(&found.schedule).map_err(|stuck| plan.wrong(job, "schedule", stuck.located(path, &options)))?;
-    let ranks = found.schedule.ranks();
+    let ranks = found.ranks();
     if job.ranks.is_some_and(|asked| asked != ranks) {
         return Err(plan.wrong(job, "ranks", format!("the schedule has {ranks} ranks: must be the same")));
     }
     let unit = found.unit_ps.unwrap_or(calc_unit.0);
-    let alone = beside(&[(&found.schedule, unit)]).map_err(|what| plan.wrong(job, "schedule", what))?;
-    Ok(Some((alone, found.format)))
+    let schedule = beside(&[(&found.schedule, unit)]).map_err(|what| plan.wrong(job, "schedule", what))?;
+    Ok(Some(Read { schedule, unit_ps: Some(1), ..found }))
 }
 
 /// Gives every job its nodes: first those that list them, then the others in their order; and writes its schedule.
 pub(super) fn placed<'p>(
     plan: &'p Plan,
-    read: &[Option<Found>],
+    read: &[Option<Read>],
     fabric: &Fabric,
     setting: &Setting<'_>,
     placement: Option<Placement>,
@@ -105,11 +110,11 @@ pub(super) fn placed<'p>(
 fn given(
     plan: &Plan,
     job: &Job,
-    read: Option<&Found>,
+    read: Option<&Read>,
     room: &mut Room<'_>,
     placement: Option<Placement>,
 ) -> Result<Vec<u32>, Error> {
-    let ranks = read.map(|(schedule, _)| schedule.ranks()).or(job.ranks).or(job.model().map(Model::ranks));
+    let ranks = read.map(Read::ranks).or(job.ranks).or(job.model().map(Model::ranks));
     let wanted = |ranks: u32| Wanted {
         job: &job.name,
         ranks,
@@ -139,7 +144,7 @@ fn given(
 fn write<'p>(
     plan: &'p Plan,
     job: &'p Job,
-    read: Option<&Found>,
+    read: Option<&Read>,
     nodes: Vec<u32>,
     fabric: &Fabric,
     setting: &Setting<'_>,
@@ -157,15 +162,22 @@ fn write<'p>(
         left_out: None,
         training: None,
         of_gpus: None,
-        form: read.map_or(Format::Goal, |&(_, form)| form),
+        runs: Vec::new(),
+        form: read.map_or(Format::Goal, |read| read.format),
     };
     match &job.work {
         // For a trace, what the GPUs of a collective do depends on which of them share a host.
-        Work::Schedule { options, .. } if gpu::placed(setting.spec, options, &placed.nodes).is_some() => {
-            let found = read_one(plan, job, setting.spec, &placed.nodes)?;
-            placed.schedule = found.map(|(schedule, _)| schedule).unwrap_or_default();
+        Work::Schedule { options, .. } => {
+            let of = gpu::placed(setting.spec, options, &placed.nodes, room.nodes).map_err(Error::Input)?;
+            let found = match of {
+                Some(_) => read_one(plan, job, setting.spec, Some((&placed.nodes, room.nodes)))?,
+                None => read.cloned(),
+            };
+            if let Some(Read { schedule, switches, runs, .. }) = found {
+                placed.nodes.extend(gpu::nodes_of(fabric, room.nodes, &switches));
+                (placed.schedule, placed.runs) = (schedule, runs);
+            }
         }
-        Work::Schedule { .. } => placed.schedule = read.map(|(schedule, _)| schedule.clone()).unwrap_or_default(),
         Work::Program { .. } => {
             placed.schedule = setting.recorded.of(plan, job, fabric.nodes(), &placed.nodes)?;
             placed.left_out = Some("the hosts' own part of each message: --overhead adds one".to_owned());
@@ -176,7 +188,7 @@ fn write<'p>(
         Work::Collective { name, algorithm, protocol, bytes } => match gpu::is(setting.spec) {
             true => {
                 let asked = (name.as_str(), algorithm.as_deref(), protocol.as_deref());
-                of_gpus(plan, &mut placed, asked, *bytes, setting, room)?;
+                of_gpus(plan, &mut placed, asked, *bytes, (fabric, setting), room)?;
             }
             false if gpu::is_bare(setting.spec) => {
                 let what = "the nodes are GPUs, and the fabric's file does not say what these do: hgx-h100-rail's does";
@@ -193,7 +205,7 @@ fn write<'p>(
             placed.schedule = schedule.map_err(|(key, what)| plan.wrong(job, key, what))?;
             placed.rounds = Repeat::Times(1);
         }
-        Work::Training(model) => of_training(plan, &mut placed, model, fabric, setting)?,
+        Work::Training(model) => of_training(plan, &mut placed, model, (fabric, room.nodes), setting)?,
     }
     Ok(placed)
 }
@@ -204,7 +216,7 @@ fn of_gpus(
     placed: &mut Placed<'_>,
     (name, algorithm, protocol): (&str, Option<&str>, Option<&str>),
     bytes: u64,
-    setting: &Setting<'_>,
+    (fabric, setting): (&Fabric, &Setting<'_>),
     room: &Room<'_>,
 ) -> Result<(), Error> {
     let job = placed.job;
@@ -219,34 +231,22 @@ fn of_gpus(
     let wanted = (algorithms.first().copied(), protocols.first().copied());
     let found = Gpus::of(setting.spec).map_err(Error::Input)?;
     // Ranks stand in any order; the schedule counts GPUs host by host, as NCCL finds them.
-    let hosts = gpus::by_host(&placed.nodes, |node| Home::of(node, room.per_host));
     let key = if job.nodes.is_some() { "nodes" } else { "ranks" };
-    let domain = even(&hosts, room.per_host).map_err(|what| plan.wrong(job, key, what))?;
-    placed.nodes = hosts.concat();
-    let rails_of = |host: &[u32]| host.iter().map(|node| node % room.per_host).collect::<Vec<u32>>();
-    let is_by_rail = hosts.iter().all(|host| rails_of(host) == rails_of(&hosts[0]));
-    // Nobody chooses switches of rails for GPUs of different rails.
-    let may_combine = is_by_rail || algorithm.is_some();
-    let rails = if may_combine { gpu::rail_switches(setting.spec, room.nodes).map_err(Error::Input)? } else { None };
-    let machine = gpus::Machine { domain, rails, ..found.machine(placed.ranks) };
-    let way = Way::of(&found, &machine, which, wanted, bytes);
-    let way = way.map_err(|what| plan.wrong(job, if algorithm.is_some() { "algorithm" } else { key }, what))?;
-    let collective = way.job(&found, &machine, which, bytes);
-    let algorithm = way.algorithm;
-    let places: Vec<u32> = hosts.iter().map(|host| host[0] / room.per_host).collect();
+    even(&gpus::by_host(&placed.nodes, |node| Home::of(node, room.per_host)), room.per_host)
+        .map_err(|what| plan.wrong(job, key, what))?;
+    let homes: Vec<Home> = placed.nodes.iter().map(|&node| Home::of(node, room.per_host)).collect();
+    let rails = gpu::rail_switches(setting.spec, room.nodes).map_err(Error::Input)?;
+    let all = gpus::Machine { rails, ..found.machine(placed.ranks) };
+    let team = Team::new(&all, &homes, &(0..placed.ranks).collect::<Vec<_>>());
+    let asked = if wanted.0.is_some() { "algorithm" } else { key };
+    let (collective, way) =
+        team.job(Some(&found.kernels), which, wanted, bytes).map_err(|what| plan.wrong(job, asked, what))?;
+    placed.nodes = team.ranks.iter().map(|&rank| placed.nodes[rank as usize]).collect();
+    let per_domain = collective.machine.domain as usize;
+    let places: Vec<u32> = placed.nodes.iter().step_by(per_domain).map(|node| node / room.per_host).collect();
     placed.schedule = collective.schedule_at(&places).map_err(|what| plan.wrong(job, "collective", what))?;
-    placed.of_gpus = Some((collective, way));
-    if algorithm.is_by_switch() {
-        placed.nodes.extend(hosts.iter().map(|host| room.switch_of(host[0])));
-    }
-    if let Some(switches) = collective.network() {
-        let own = rails_of(&hosts[0]);
-        if !is_by_rail {
-            let what = format!("{} combines by rail: must be the same GPUs of each host", algorithm.name());
-            return Err(plan.wrong(job, "nodes", what));
-        }
-        placed.nodes.extend(room.switches_of(&switches, &own));
-    }
+    placed.nodes.extend(gpu::nodes_of(fabric, room.nodes, &[team.combining(&collective)]));
+    placed.of_gpus = way.map(|way| (collective, way));
     Ok(())
 }
 
@@ -255,31 +255,32 @@ fn of_training(
     plan: &Plan,
     placed: &mut Placed<'_>,
     model: &Model,
-    fabric: &Fabric,
+    (fabric, all): (&Fabric, u32),
     setting: &Setting<'_>,
 ) -> Result<(), Error> {
     let job = placed.job;
-    let wrong = |what: String| plan.wrong(job, "model", what);
     if !gpu::is(setting.spec) {
         let what = format!("{} does not describe GPUs: must be a fabric as hgx-h100-rail", setting.spec.name);
-        return Err(wrong(what));
+        return Err(plan.wrong(job, "model", what));
     }
     let found = Gpus::of(setting.spec).map_err(Error::Input)?;
+    let rails = gpu::rail_switches(setting.spec, all).map_err(Error::Input)?;
     // Groups have domains of their own, of the hosts of their GPUs.
-    let machine = gpus::Machine { domain: 1, ..found.machine(placed.ranks) };
-    let on = (setting.spec, fabric);
+    let machine = gpus::Machine { domain: 1, rails, ..found.machine(placed.ranks) };
+    let on = (setting.spec, fabric, all);
     let kernels = Some(found.kernels);
     let training = Training::of(model, (machine, kernels), on, &placed.nodes, setting.network, setting.watch);
-    let training = training.map_err(wrong)?;
+    let training = training.map_err(|(key, what)| plan.wrong(job, key, what))?;
     placed.schedule = training.schedule.clone();
+    placed.nodes.clone_from(&training.nodes);
     placed.left_out =
         Some("optimizer, and operations that are no matrix products: nothing states their times".to_owned());
     placed.training = Some(training);
     Ok(())
 }
 
-/// GPUs of each host, where it is the same number.
-fn even(hosts: &[Vec<u32>], per_host: u32) -> Result<u32, String> {
+/// Whether each host has the same number of GPUs.
+fn even(hosts: &[Vec<u32>], per_host: u32) -> Result<(), String> {
     let first = &hosts[0];
     let told = |host: &[u32]| {
         let (many, s) = (host.len(), if host.len() == 1 { "" } else { "s" });
@@ -290,7 +291,7 @@ fn even(hosts: &[Vec<u32>], per_host: u32) -> Result<u32, String> {
             let (what, n) = ("a collective takes as many GPUs of each of its hosts", hosts.len());
             Err(format!("{} and {}: {what}; of these {n} hosts, {n} or a multiple", told(first), told(other)))
         }
-        None => Ok(first.len() as u32),
+        None => Ok(()),
     }
 }
 

@@ -780,25 +780,177 @@ fn long_computing_is_as_long_as_it_is() {
 
 #[test]
 fn a_pass_waits_for_its_collectives_as_they_are_by_themselves() {
-    let told = told(&training("batch = 3\ntensor = 8"), "hgx-h100-rail");
-    let record = &told[0];
+    let mut chosen = Vec::new();
+    for (sequence, fabric) in
+        [(64, "hgx-h100-rail"), (64, "gb200-nvl72"), (16384, "hgx-h100-rail"), (16384, "mi300x-rail")]
+    {
+        let text = training("batch = 3\ntensor = 8").replace("sequence = 64", &format!("sequence = {sequence}"));
+        let told = told(&text, fabric);
+        let record = &told[0];
+        let one = allreduce(fabric, 8, sequence * 256 * 2, None);
+        let took = number(&one, "latency_us");
+        assert!((number(record, "tensor_us") - took).abs() < 1e-6, "{fabric}: {one:?} {record:?}");
+        for key in WAY {
+            assert_eq!(record.text(&format!("tensor_{key}")), one.text(key), "{key}");
+        }
+        chosen.push(one.text("algorithm").unwrap_or_default().to_owned());
+        // Two a layer each way, three passes of eight layers.
+        assert!((number(record, "exposed_tensor_us") - 96.0 * took).abs() < 1e-3);
+        assert!((number(record, "exposed_us") - 96.0 * took).abs() < 1e-3);
+        // All of them are over the domain's links: none of the step's own messages are.
+        assert!(record.text("shared_link").is_some_and(|link| link.contains("GPU")), "{record:?}");
+    }
+    assert!(chosen.iter().any(|name| name == "ring") && chosen.iter().any(|name| name == "nvls"), "{chosen:?}");
+}
+
+/// Keys of what was chosen.
+const WAY: [&str; 4] = ["algorithm", "algorithm_by", "protocol", "protocol_by"];
+
+/// An allreduce by its name, as asked for or as NCCL chooses.
+fn allreduce(fabric: &str, nodes: u32, bytes: u64, algorithm: Option<Algorithm>) -> Record {
     let one = Collective {
         which: Which::Allreduce,
-        algorithms: vec![Algorithm::Ring],
+        algorithms: algorithm.into_iter().collect(),
         protocols: Vec::new(),
-        nodes: vec![8],
-        sizes: vec![64 * 256 * 2],
+        nodes: vec![nodes],
+        sizes: vec![bytes],
         network: NETWORK,
         vary: Vary::No,
     };
-    let one = one.records(&["hgx-h100-rail".to_owned()], &Unwatched).unwrap();
-    let took = number(&one[0], "latency_us");
-    assert!((number(record, "tensor_us") - took).abs() < 1e-6);
-    // Two a layer each way, three passes of eight layers.
-    assert!((number(record, "exposed_tensor_us") - 96.0 * took).abs() < 1e-3);
-    assert!((number(record, "exposed_us") - 96.0 * took).abs() < 1e-3);
-    // All of them are over the domain's links: none of the step's own messages are.
-    assert!(record.text("shared_link").is_some_and(|link| link.contains("NVLink")), "{record:?}");
+    one.records(&[fabric.to_owned()], &Unwatched).unwrap().remove(0)
+}
+
+/// With nothing that hides it, the reduction of gradients takes as long as the collective does by its name.
+#[test]
+fn gradients_are_reduced_as_the_collective_is_by_its_name() {
+    // A layer of width 256 has 12 h^2 parameters of 4 B.
+    let bytes = 12 * 256 * 256 * 4;
+    let step = |data: u32, fabric: &str, rest: &str| {
+        let text = training(&format!("batch = {data}\ndata = {data}\noverlap = false"));
+        let text = text.replace("layers = 8", "layers = 1").replace("[job.model]", &format!("{rest}[job.model]"));
+        told(&text, fabric).remove(0)
+    };
+    let mut chosen = Vec::new();
+    for (data, fabric, asked) in [
+        (16, "hgx-h100-rail", None),
+        (8, "hgx-h100-rail", None),
+        (16, "hgx-h100-sharp", None),
+        (16, "hgx-h100-sharp", Some(Algorithm::CollNet)),
+        (16, "hgx-h100-rail", Some(Algorithm::Ring)),
+        (16, "hgx-h100-rail", Some(Algorithm::Tree)),
+        (16, "hgx-h100-rail", Some(Algorithm::Hierarchical)),
+    ] {
+        let rest = asked.map_or(String::new(), |own| format!("algorithm = {:?}\n", own.name()));
+        let (record, one) = (step(data, fabric, &rest), allreduce(fabric, data, bytes, asked));
+        let share = number(&record, "exposed_data_us") / number(&one, "latency_us");
+        // What happens at the same time may come in another order: switches of rails serve it in that order.
+        let near = if asked == Some(Algorithm::CollNet) { 0.03 } else { 0.01 };
+        assert!((share - 1.0).abs() < near, "{fabric}: {share} {record:?}");
+        for key in WAY {
+            assert_eq!(record.text(&format!("data_{key}")), one.text(key), "{key} on {fabric}");
+        }
+        assert!(number(&record, "alone_efficiency") <= 1.000_001, "{record:?}");
+        chosen.push(one.text("algorithm").unwrap_or_default().to_owned());
+    }
+    assert!(chosen[..3].iter().collect::<std::collections::BTreeSet<_>>().len() > 1, "{chosen:?}");
+}
+
+/// Groups of a part of a host share its switch. Where hosts have different numbers of a group's GPUs, it has rings.
+#[test]
+fn groups_of_training_take_what_their_hosts_allow() {
+    let step = |groups: &str, rest: &str| {
+        let text = training(&format!("batch = 4\n{groups}")).replace("sequence = 64", "sequence = 16384");
+        let text = text.replace("hidden = 256", "hidden = 384").replace("[job.model]", &format!("{rest}\n[job.model]"));
+        told(&text, "hgx-h100-rail").remove(0)
+    };
+    let half = step("tensor = 4\ndata = 4", "");
+    let one = allreduce("hgx-h100-rail", 4, 16384 * 384 * 2, None);
+    assert_eq!((half.text("tensor_algorithm"), one.text("algorithm")), (Some("nvls"), Some("nvls")));
+    let share = number(&half, "tensor_us") / number(&one, "latency_us");
+    // Two groups at once: their packets meet in the switch.
+    assert!((1.0..1.05).contains(&share), "{share}");
+    let uneven = step("tensor = 3", "nodes = \"0,1,8\"");
+    assert_eq!(uneven.text("tensor_algorithm"), Some("ring"));
+    assert_eq!(uneven.text("tensor_algorithm_by"), Some("default"));
+    assert_eq!(uneven.text("tensor_protocol_by"), Some("NCCL's model"));
+    // Of the two groups, one is of one host and the other of two.
+    let several = step("tensor = 2\ndata = 2", "nodes = \"0,1,2,8\"");
+    assert_eq!(several.text("tensor_algorithm_by"), Some("NCCL's model"), "{several:?}");
+    let by = several.text("tensor_algorithm").unwrap_or_default();
+    assert!(by == "several" && several.get("tensor_collectives").is_some(), "{several:?}");
+}
+
+#[test]
+fn what_is_asked_of_a_models_collectives_is_for_those_that_have_it() {
+    let text = |job: &str, model: &str| {
+        training(&format!("batch = 4\n{model}")).replace("[job.model]", &format!("{job}\n[job.model]"))
+    };
+    let run = |job: &str, model: &str| answers(&JOBS, &text(job, model), "hgx-h100-rail").map(|mut all| all.remove(0));
+    let groups = "tensor = 4\ndata = 4\nexperts = 4\nexpert = 2";
+    let all = run("algorithm = \"ring\"\nprotocol = \"ll128\"", groups).unwrap();
+    let word = |record: &Record, key: &str| record.text(key).unwrap_or_default().to_owned();
+    for kind in ["tensor", "data"] {
+        assert_eq!(word(&all, &format!("{kind}_algorithm")), "ring");
+        assert_eq!(word(&all, &format!("{kind}_protocol")), "ll128");
+        assert_eq!(word(&all, &format!("{kind}_protocol_by")), "asked");
+    }
+    assert_eq!(
+        (word(&all, "expert_algorithm"), word(&all, "expert_algorithm_by")),
+        ("pairwise".into(), "default".into())
+    );
+    assert_ne!(word(&all, "expert_protocol_by"), "asked");
+    // A key of the model is for one kind, before that of the job.
+    let own = run("algorithm = \"ring\"", &format!("{groups}\ntensor_algorithm = \"nvls\"\nexpert_protocol = \"ll\""))
+        .unwrap();
+    assert_eq!((word(&own, "tensor_algorithm"), word(&own, "data_algorithm")), ("nvls".into(), "ring".into()));
+    assert_eq!((word(&own, "expert_protocol"), word(&own, "expert_protocol_by")), ("ll".into(), "asked".into()));
+    for (job, model, due) in [
+        (
+            "",
+            "tensor = 8\ntensor_algorithm = \"nvls-tree\"",
+            "plan.toml:12:20: job \"train\": tensor_algorithm: nvls-tree: 8 GPUs are one domain",
+        ),
+        (
+            "",
+            "tensor = 8\ndata = 2\ndata_algorithm = \"nvls\"",
+            "data_algorithm: nvls: no two of its 2 GPUs share a scale-up switch",
+        ),
+        (
+            "algorithm = \"collnet\"",
+            "tensor = 8\ndata = 2",
+            "plan.toml:4:13: job \"train\": algorithm: collnet: the switches between its domains do not combine data",
+        ),
+        (
+            "algorithm = \"pairwise\"",
+            "tensor = 8",
+            "plan.toml:4:13: job[0].algorithm: pairwise: no collective of the model has it",
+        ),
+        ("algorithm = \"rings\"", "tensor = 8", "job[0].algorithm: is \"rings\": must be one of ring, tree,"),
+        ("protocol = \"ll256\"", "tensor = 8", "job[0].protocol: is \"ll256\": must be one of simple, ll128, ll"),
+        (
+            "",
+            "tensor = 8\ntensor_algorithm = \"pairwise\"",
+            "plan.toml:12:20: job[0].model.tensor_algorithm: is \"pairwise\" (allowed: ring, tree,",
+        ),
+        (
+            "",
+            "tensor = 8\nexpert_protocol = \"ll256\"",
+            "model.expert_protocol: is \"ll256\" (allowed: simple, ll128, ll)",
+        ),
+        (
+            "",
+            "tensor = 4\ndata = 4\nexperts = 4\nexpert = 2\nexpert_protocol = \"ll128\"",
+            "expert_protocol: --protocol ll128: pairwise has simple, ll",
+        ),
+        (
+            "",
+            "tensor = 8\ntensor_algorithm = \"nvls\"\ntensor_protocol = \"ll\"",
+            "tensor_algorithm: --protocol ll: no algorithm of it runs here",
+        ),
+    ] {
+        let told = run(job, model).unwrap_err();
+        assert!(told.contains(due), "{told}");
+    }
 }
 
 #[test]

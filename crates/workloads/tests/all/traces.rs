@@ -2,8 +2,9 @@
 
 use hotlink_bench::Record;
 use hotlink_schedule::collective::{Algorithm, Which};
-use hotlink_study::Unwatched;
+use hotlink_schedule::{Options, Protocol};
 use hotlink_study::inputs::Vary;
+use hotlink_study::{Source, Unwatched};
 use hotlink_workloads::collective::Collective;
 use hotlink_workloads::replay::Network;
 use hotlink_workloads::schedule::Scheduled;
@@ -53,14 +54,105 @@ fn a_trace_of_one_collective_takes_as_long_as_the_collective() {
         let traced = scheduled.run(fabric, "schedule", &Unwatched).unwrap().remove(0);
         std::fs::remove_dir_all(&folder).unwrap();
         let (sizes, network) = (vec![parts << 20], Network::default());
-        // Traces take the first algorithm, by the protocol that it has at the size.
-        let (algorithms, protocols) = (vec![Algorithm::of(which)[0]], Vec::new());
+        let (algorithms, protocols) = (Vec::new(), Vec::new());
         let named = Collective { which, algorithms, protocols, nodes: vec![nodes], sizes, network, vary: Vary::No };
         let named = named.records(&[fabric.to_owned()], &Unwatched).unwrap().remove(0);
         // What happens at the same time may come in another order.
         let share = latency(&traced) / latency(&named);
         assert!((0.99..1.01).contains(&share), "{which:?} of {nodes} on {fabric}: {share}");
         assert_eq!(traced.number("channels"), named.number("channels"));
+        assert_eq!(traced.number("ranks"), Some(f64::from(nodes)));
+        for key in ["algorithm", "algorithm_by", "protocol", "protocol_by"] {
+            assert_eq!(traced.text(key), named.text(key), "{key}: {which:?} of {nodes} on {fabric}");
+        }
         assert!(traced.number("bound_latency_us").unwrap() <= latency(&named), "{traced:?}");
     }
+}
+
+/// Traces of an allreduce of 64 MiB on so many ranks, which `ask` runs.
+fn allreduces<T>(name: &str, nodes: u32, ask: impl Fn(Scheduled) -> T) -> T {
+    let folder = std::env::temp_dir().join(format!("hotlink-traces-{name}-{}-{nodes}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for rank in 0..nodes {
+        std::fs::write(folder.join(format!("t.{rank}.et")), trace(0, 64 << 20)).unwrap();
+    }
+    let found = ask(Scheduled::of(&folder.display().to_string()));
+    std::fs::remove_dir_all(&folder).unwrap();
+    found
+}
+
+fn asking(scheduled: &Scheduled, algorithm: Option<Algorithm>, protocol: Option<Protocol>) -> Scheduled {
+    let options = Options { wanted: (algorithm, protocol), ..Options::default() };
+    Scheduled { options, ..scheduled.clone() }
+}
+
+/// By switches of hosts, by those of rails, by both: what stands beyond the GPUs is in the right place.
+#[test]
+fn a_trace_may_ask_for_any_algorithm() {
+    for (fabric, nodes, algorithm) in [
+        ("hgx-h100-rail", 8, None),
+        ("hgx-h100-rail", 4, Some(Algorithm::Nvls)),
+        ("hgx-h100-rail", 8, Some(Algorithm::Ring)),
+        ("hgx-h100-rail", 16, Some(Algorithm::NvlsTree)),
+        ("hgx-h100-rail", 16, Some(Algorithm::Hierarchical)),
+        ("hgx-h100-sharp", 16, Some(Algorithm::CollNet)),
+        ("hgx-h100-sharp", 16, Some(Algorithm::Nvls)),
+        ("hgx-h100-sharp", 16, None),
+    ] {
+        let traced =
+            allreduces("asked", nodes, |one| asking(&one, algorithm, None).run(fabric, "schedule", &Unwatched));
+        let traced = traced.unwrap().remove(0);
+        let named = Collective {
+            which: Which::Allreduce,
+            algorithms: algorithm.into_iter().collect(),
+            protocols: Vec::new(),
+            nodes: vec![nodes],
+            sizes: vec![64 << 20],
+            network: Network::default(),
+            vary: Vary::No,
+        };
+        let named = named.records(&[fabric.to_owned()], &Unwatched).unwrap().remove(0);
+        let share = traced.number("latency_us").unwrap() / named.number("latency_us").unwrap();
+        // What happens at the same time may come in another order.
+        assert!((0.99..1.01).contains(&share), "{algorithm:?} of {nodes} on {fabric}: {share}");
+        for key in ["algorithm", "algorithm_by", "protocol", "protocol_by"] {
+            assert_eq!(traced.text(key), named.text(key), "{key}: {algorithm:?} of {nodes} on {fabric}");
+        }
+        assert_eq!(traced.number("n"), Some(f64::from(nodes)), "switches are no ranks of the trace");
+    }
+}
+
+#[test]
+fn what_the_ranks_of_a_trace_cannot_run_is_an_error_with_its_place() {
+    for (fabric, algorithm, protocol, due) in [
+        (
+            "hgx-h100-rail",
+            Some(Algorithm::NvlsTree),
+            None,
+            "t.0.et: node 1: is Allreduce of 67108864 B on 8 ranks: nvls-tree: 8 GPUs are one domain",
+        ),
+        ("hgx-h100-rail", Some(Algorithm::CollNet), None, "node 1: is Allreduce of 67108864 B on 8 ranks: collnet: "),
+        ("mi300x-rail", Some(Algorithm::Nvls), None, "its scale-up switches do not combine data"),
+        ("mi300x-rail", None, Some(Protocol::Ll128), "its GPUs have ll, simple"),
+        (
+            "hgx-h100-rail",
+            Some(Algorithm::Pairwise),
+            None,
+            "--algorithm pairwise: no collective of these traces has it",
+        ),
+        ("ib-qdr", Some(Algorithm::Ring), None, "only GPUs have them for a schedule"),
+    ] {
+        let told = allreduces("wrong", 8, |one| asking(&one, algorithm, protocol).run(fabric, "schedule", &Unwatched));
+        let told = told.unwrap_err().to_string();
+        assert!(told.contains(due), "{told}");
+    }
+    // A file has no switches: what is written for it takes none, and none can be asked for.
+    let source = Source::open("hgx-h100-rail").unwrap();
+    let (written, refused) = allreduces("written", 8, |one| {
+        let written = one.written_on(&source).unwrap().read().unwrap();
+        (written, asking(&one, Some(Algorithm::Nvls), None).written_on(&source).unwrap_err().to_string())
+    });
+    assert_eq!((written.schedule.ranks(), written.switches.len()), (8, 0));
+    assert_ne!(written.runs[0].way.algorithm, Algorithm::Nvls);
+    assert!(refused.contains("--algorithm nvls: the file of a schedule has no switches"), "{refused}");
 }

@@ -7,7 +7,8 @@ use crate::words::{Fabrics, word};
 use hotlink_fabric::units::Time;
 use hotlink_paper::{Output, columns};
 use hotlink_results::{can_write, is_free, is_no_input, write_with};
-use hotlink_schedule::{Costs, Format, Options, Read};
+use hotlink_schedule::collective::Algorithm;
+use hotlink_schedule::{Costs, Format, Options, Protocol, Read};
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::{Ethernet, Paths, Rates};
 use hotlink_study::{Source, Within};
@@ -62,6 +63,14 @@ pub(super) struct ReadArgs {
     /// Read the groups of Chakra traces from this file, {"NAME": [RANKS]}. [default: comm_group.json in the traces' folder]
     #[arg(long, value_name = "FILE")]
     groups: Option<PathBuf>,
+    /// Run those collectives of Chakra traces that have it by this algorithm of GPUs: ring, tree, hierarchical, nvls,
+    /// nvls-tree, collnet or pairwise. [default: NCCL's model chooses]
+    #[arg(long, value_name = "NAME")]
+    algorithm: Option<Algorithm>,
+    /// Run those collectives of Chakra traces that have it by this protocol: simple, ll128 or ll. [default: NCCL's model
+    /// chooses]
+    #[arg(long, value_name = "NAME")]
+    protocol: Option<Protocol>,
 }
 
 /// Where the ranks of a schedule are.
@@ -149,9 +158,13 @@ impl Args {
 impl ReadArgs {
     /// The schedules that are read, one for each size.
     fn options(&self) -> Vec<Options> {
-        let ReadArgs { size, flops, groups } = self.clone();
+        let ReadArgs { size, flops, groups, algorithm, protocol } = self.clone();
+        let wanted = (algorithm, protocol);
         let sizes = size.map_or_else(|| vec![None], |sizes| sizes.iter().map(|&size| Some(size)).collect());
-        sizes.into_iter().map(|bytes| Options { bytes, flops, groups: groups.clone(), ..Options::default() }).collect()
+        sizes
+            .into_iter()
+            .map(|bytes| Options { bytes, flops, groups: groups.clone(), wanted, ..Options::default() })
+            .collect()
     }
 }
 
@@ -227,7 +240,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         can_write("--write", path)?;
         let on = match &args.fabric_names()[..] {
             [] => scheduled[0].clone(),
-            [fabric] => scheduled[0].on(&Source::open(fabric)?)?,
+            [fabric] => scheduled[0].written_on(&Source::open(fabric)?)?,
             _ => {
                 return Err(Failure::Input(
                     "--write: give one --fabric, whose GPUs say what their work takes".to_owned(),
