@@ -48,7 +48,8 @@ impl Format {
     /// What a processor of a rank is called.
     pub fn processor(self, rank: u32, cpu: u32) -> String {
         match (self, chakra::processor(cpu)) {
-            (Format::Msccl | Format::Mscclpp, _) => format!("thread block {cpu} of rank {rank}"),
+            (Format::Msccl, _) => format!("{} of rank {rank}", msccl::xml::processor(cpu)),
+            (Format::Mscclpp, _) => format!("thread block {cpu} of rank {rank}"),
             (Format::Chakra, name) => format!("{name} of rank {rank}"),
             _ => format!("processor {cpu} of rank {rank}"),
         }
@@ -66,7 +67,7 @@ pub struct Options {
     pub groups: Option<PathBuf>,
     /// What reductions and copies take, where files state their bytes.
     pub costs: Costs,
-    /// How the collectives of Chakra traces are cut.
+    /// How the collectives of Chakra traces are cut, and where ranks are.
     pub cut: Cut,
     /// What is asked of these collectives. Those that do not have it are left alone.
     pub wanted: Wanted,

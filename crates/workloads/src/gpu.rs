@@ -121,7 +121,7 @@ impl Gpus {
                 launch_ps: value("gpu_launch_time")?.round() as u64,
                 reduce_ps_per_byte: per_byte(value("gpu_reduce_rate")?),
                 copy_ps_per_byte: per_byte(value("gpu_copy_rate")?),
-                // A plan's messages have no steps of a protocol.
+                // Steps are those of a protocol.
                 near_ps: 0,
                 proxy_ps: 0,
                 post_ps: 0,

@@ -194,9 +194,9 @@ impl Scheduled {
                 let seats = self.seats.seats(source, found.ranks())?;
                 let wrong = |what| Error::Input(format!("{}: {what}", source.name()));
                 let placed = gpu::placed(source.spec(), &on.options, &seats.places(), seats.nodes()).map_err(wrong)?;
-                if let Some(options) =
-                    placed.filter(|_| found.format == Format::Chakra || on.options.wanted != (None, None))
-                {
+                if let Some(options) = placed.filter(|_| {
+                    matches!(found.format, Format::Chakra | Format::Msccl) || on.options.wanted != (None, None)
+                }) {
                     on.options = options;
                     found = on.read()?;
                 }

@@ -7,6 +7,7 @@ use super::{
     Wiring,
 };
 use crate::draft::{Draft, Local};
+use crate::protocol::Protocol;
 use std::sync::Arc;
 
 /// What a trace's collective does. Sizes are those of each rank's input.
@@ -95,6 +96,26 @@ impl Cut {
     fn machine(&self, costs: Costs) -> Machine {
         let &Cut { channels, peer, chunk, slices, wiring, switch, rails, .. } = self;
         Machine { ranks: 1, domain: 1, channels, peer, chunk, slices, costs, wiring, switch, rails }
+    }
+
+    /// What thread blocks take in a plan of so many GPUs and channels, as in rings of its protocol.
+    ///
+    /// # Errors
+    /// The protocols that the GPUs have, if this is none.
+    pub(crate) fn of_plan(
+        &self,
+        costs: Costs,
+        protocol: Protocol,
+        (ranks, channels): (u32, u32),
+    ) -> Result<Costs, String> {
+        let Some(kernels) = &self.kernels else { return Ok(costs) };
+        if kernels.of(protocol).is_none() {
+            return Err(kernels.protocols.iter().map(|(own, _)| own.name()).collect::<Vec<_>>().join(", "));
+        }
+        let all: Vec<u32> = (0..ranks).collect();
+        let team = Team::new(&Machine { channels, ..self.machine(costs) }, &self.homes(ranks), &all);
+        // Its channels are the plan's, whatever a ring of so few bytes would take: as of an exchange.
+        Ok(kernels.on(&team.machine, Which::Alltoall, (Algorithm::Pairwise, protocol), 0).costs)
     }
 
     /// What one message of so many bytes takes, where all messages take `costs` else.

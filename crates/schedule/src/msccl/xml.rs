@@ -8,16 +8,18 @@
 //! | `cpy`, `re` | copy, reduce |
 //! | `nop` | waits only |
 //!
-//! Messages have the flags of the plan's protocol (`proto`) in them; copies and reductions are of the data alone.
+//! Messages have the flags of the plan's protocol (`proto`) in them; copies and reductions are of the data alone. On GPUs
+//! whose kernels are known, each message takes a step of that protocol before it leaves, as in a ring of theirs.
 
 use super::{Wrong, size};
-use crate::collective::{Costs, share};
+use crate::collective::{Costs, Home, share};
 use crate::draft::{Draft, Local};
 use crate::form::{Builder, MOST_RANKS, Place};
 use crate::protocol::Protocol;
 use crate::read::Options;
 use roxmltree::{Document, Node};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What `coll` may name: the collectives of MSCCL's own reader, and two names that its compiler writes.
 const COLLECTIVES: [&str; 13] = [
@@ -49,7 +51,8 @@ pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Bui
         (format!("{row}:{column}"), format!("is no XML: {error}"))
     })?;
     let root = document.root_element();
-    let mut plan = Plan { document: &document, costs: options.costs, protocol: Protocol::Simple, channels: 0 };
+    let homes = Arc::new([]);
+    let mut plan = Plan { document: &document, costs: options.costs, protocol: Protocol::Simple, channels: 0, homes };
     if root.tag_name().name() != "algo" {
         let what = format!("`{}`: a plan of MSCCL begins with `algo`", root.tag_name().name());
         return Err(plan.wrong(root, what));
@@ -63,6 +66,11 @@ pub(crate) fn builder(text: &str, options: &Options, watched: u32) -> Result<Bui
         return Err(plan.wrong(root, format!("coll=\"{name}\" (allowed: {})", COLLECTIVES.join(", "))));
     }
     plan.channels = plan.number(root, "nchannels", 1, MOST_CHANNELS)?;
+    plan.homes = options.cut.homes(gpus);
+    let (protocol, channels) = (plan.protocol, plan.channels as u32);
+    let costs = options.cut.of_plan(options.costs, protocol, (gpus, channels));
+    plan.costs =
+        costs.map_err(|has| plan.wrong(root, format!("proto=\"{}\": its GPUs have {has}", protocol.name())))?;
     let parts = plan.number(root, "nchunksperloop", 1, 1 << 24)? as u64;
     plan.fits(root, parts as i64)?;
     let bytes = size(options)?;
@@ -87,6 +95,24 @@ struct Plan<'a> {
     costs: Costs,
     protocol: Protocol,
     channels: i64,
+    /// Where each rank is.
+    homes: Arc<[Home]>,
+}
+
+/// Thread blocks of a GPU. The processors beyond them are their proxies.
+const MOST_BLOCKS: u8 = 128;
+
+/// The processor that hands over a thread block's messages.
+fn proxy(block: u8) -> u8 {
+    block | MOST_BLOCKS
+}
+
+/// What a processor is called.
+pub(crate) fn processor(cpu: u32) -> String {
+    match cpu.checked_sub(MOST_BLOCKS.into()) {
+        Some(block) => format!("proxy of thread block {block}"),
+        None => format!("thread block {cpu}"),
+    }
 }
 
 fn elements<'a>(node: Node<'a, 'a>) -> impl Iterator<Item = Node<'a, 'a>> {
@@ -182,7 +208,7 @@ impl<'a> Plan<'a> {
         let mut blocks = BTreeSet::new();
         for block in elements(gpu) {
             self.named(block, "tb")?;
-            let id = self.number(block, "id", 0, u8::MAX.into())?;
+            let id = self.number(block, "id", 0, i64::from(MOST_BLOCKS) - 1)?;
             if !blocks.insert(id) {
                 return Err(self.wrong(block, format!("thread block {id} of gpu {rank} occurs twice")));
             }
@@ -247,17 +273,26 @@ impl<'a> Plan<'a> {
                 if let Some(each) = work.filter(|&each| each > 0.0 || !receives) {
                     draft.calc(rank, cpu, (each * bytes as f64).round() as u64);
                 }
-                if sends {
-                    draft.send(rank, neighbour(to, "send to")?, sent, channel, cpu);
-                }
-                if kind == "nop" {
-                    draft.calc(rank, cpu, 0);
+                let peer = if sends { Some(neighbour(to, "send to")?) } else { None };
+                let far = |peer: u32| self.homes[peer as usize].host != self.homes[rank as usize].host;
+                let posting = peer.and_then(|peer| self.costs.posting(far(peer), bytes));
+                match (peer, posting) {
+                    (Some(peer), None) => _ = draft.send(rank, peer, sent, channel, cpu),
+                    // The step has an operation of the block itself, for which others may wait.
+                    _ if draft.len(rank) == begun => _ = draft.calc(rank, cpu, 0),
+                    _ => {}
                 }
                 for op in begun..draft.len(rank) {
                     before.into_iter().for_each(|before| draft.requires(rank, op, before));
                     before = Some(op);
                 }
                 known.insert((id, number), draft.len(rank) - 1);
+                if let (Some(peer), Some(posting)) = (peer, posting) {
+                    let posted = draft.post(rank, proxy(cpu), posting);
+                    before.into_iter().for_each(|before| draft.requires(rank, posted, before));
+                    let send = draft.send(rank, peer, sent, channel, proxy(cpu));
+                    draft.requires(rank, send, posted);
+                }
                 if let Some(text) = step.attribute("hasdep").filter(|text| !["0", "1"].contains(text)) {
                     return Err(self.wrong(step, format!("hasdep=\"{text}\" (allowed: 0, 1)")));
                 }

@@ -156,3 +156,51 @@ fn what_the_ranks_of_a_trace_cannot_run_is_an_error_with_its_place() {
     assert_ne!(written.runs[0].way.algorithm, Algorithm::Nvls);
     assert!(refused.contains("--algorithm nvls: the file of a schedule has no switches"), "{refused}");
 }
+
+/// A plan of MSCCL in which GPU 0 hands a few bytes to GPU 1, and that one to the last.
+fn relay(protocol: &str) -> Scheduled {
+    let step = |number: u32, kind: &str| {
+        let buffers =
+            "srcbuf=\"i\" srcoff=\"0\" dstbuf=\"o\" dstoff=\"0\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"";
+        format!("<step s=\"{number}\" type=\"{kind}\" {buffers}/>")
+    };
+    let gpu = |id: u32, [to, from]: [i32; 2], kind: &str| {
+        let block = format!("<tb id=\"0\" send=\"{to}\" recv=\"{from}\" chan=\"0\">{}</tb>", step(0, kind));
+        format!("<gpu id=\"{id}\" i_chunks=\"1\" o_chunks=\"1\" s_chunks=\"0\">{block}</gpu>")
+    };
+    // The third one does nothing, so that the last is on the rail of the second.
+    let idle = "<gpu id=\"2\" i_chunks=\"1\" o_chunks=\"1\" s_chunks=\"0\"/>".to_owned();
+    let gpus = [gpu(0, [1, -1], "s"), gpu(1, [3, 0], "rcs"), idle, gpu(3, [-1, 1], "r")].concat();
+    let head =
+        format!("name=\"relay\" proto=\"{protocol}\" nchannels=\"1\" nchunksperloop=\"1\" ngpus=\"4\" coll=\"custom\"");
+    let path = std::env::temp_dir().join(format!("hotlink-relay-{protocol}-{}.xml", std::process::id()));
+    std::fs::write(&path, format!("<algo {head}>{gpus}</algo>")).unwrap();
+    let options = Options { bytes: Some(8), ..Options::default() };
+    Scheduled { options, ..Scheduled::of(&path.display().to_string()) }
+}
+
+/// Messages of a plan of MSCCL take the steps of its protocol: NCCL's table, by hand. A send over the network of so few
+/// bytes takes a little more than its least latency, which is a part of the step.
+#[test]
+fn messages_of_a_plan_take_the_steps_of_its_protocol() {
+    let took = |protocol: &str, fabric: &str| {
+        let plan = relay(protocol);
+        let ran = plan.run(fabric, "schedule", &Unwatched).map(|mut records| records.remove(0));
+        std::fs::remove_file(&plan.path).unwrap();
+        ran
+    };
+    for (protocol, launch, near, far) in [("LL", 6.6, 0.6, 2.7), ("LL128", 14.0, 1.9, 4.0), ("Simple", 8.4, 3.4, 14.0)]
+    {
+        let us = |fabric: &str| took(protocol, fabric).unwrap().number("latency_us").unwrap();
+        let due = launch + 2.0 * near;
+        // Another host's GPU takes the second step: hosts of two.
+        let (inside, between) = (us("hgx-h100-rail"), us("hgx-h100-rail:gpus_per_host=2"));
+        assert!((0.0..0.1).contains(&(inside - due)), "{protocol}: {inside} for {due}");
+        let due = launch + near + far;
+        assert!((0.0..0.1).contains(&(between - due)), "{protocol}: {between} for {due}");
+        // Where no GPUs are described, the network is all that it waits for.
+        assert!(us("ib-qdr") < 10.0, "{protocol}");
+    }
+    let told = took("LL128", "mi300x-rail").unwrap_err().to_string();
+    assert!(told.contains(".xml:1: proto=\"ll128\": its GPUs have ll, simple"), "{told}");
+}
