@@ -284,10 +284,11 @@ def simulate_schedule(
 
     ``path`` is a file, or a folder or prefix of traces (docs/schedules.md says more). ``size`` is that of a plan's
     collective. ``flops`` is the rate of computations that state operations and no time, in operations a second.
-    ``groups`` is a file with the groups of traces. ``algorithm`` and ``protocol`` are for those collectives of traces that
-    have them; on GPUs, NCCL's model chooses else. A message takes a processor ``overhead_us`` on each side; one above
-    ``eager`` bytes asks the receiver first. ``ranks_per_node`` of them share a node, between which messages take no
-    time.
+    ``groups`` is a file with the groups of traces. ``algorithm`` and ``protocol`` are for those collectives of traces
+    that have them; on GPUs, NCCL's model chooses else.
+
+    A message takes a processor ``overhead_us`` on each side; one above ``eager`` bytes asks the receiver first.
+    ``ranks_per_node`` of them share a node, between which messages take no time.
 
     ``placement`` chooses the nodes: contiguous, packed, spread, random, rail, a list such as "0-7,32", or a file.
     ``faults`` is a plan of failures, ``sensitivity`` adds the interval that uncertain inputs leave. `Switches` lists

@@ -175,7 +175,7 @@ pub(crate) fn unplaced(options: &Options) -> Options {
     Options { wanted: (None, None), ..options.clone() }
 }
 
-/// The same once the nodes of the ranks are known, of a cluster of so many; `None` if that changes nothing: ranks stand in
+/// The same once the nodes of the ranks are known, of a cluster of so many. `None` if that changes nothing: ranks stand in
 /// order, their rails do not combine data, and nothing is asked for.
 ///
 /// # Errors

@@ -50,6 +50,12 @@ fn a_goal_schedule_runs_by_packets_and_by_loggp_and_in_every_form() {
                 "has the form goal: `size` is for plans of MSCCL",
             ),
             ("simulate schedule trace.goal --fabric ib-qdr --flops 1e12", "`flops` is for Chakra traces only"),
+            ("simulate schedule trace.goal --fabric ib-qdr --algorithm ring", "only GPUs have them for a schedule"),
+            (
+                "simulate schedule trace.goal --fabric hgx-h100-rail --protocol ll",
+                "`protocol` is for Chakra traces only",
+            ),
+            ("simulate schedule trace.goal --fabric hgx-h100-rail --algorithm rings", "must be one of ring, tree"),
             ("simulate schedule trace.goal --fabric ib-qdr,gige --write two.json", "--write: give one --fabric"),
         ],
     );
@@ -179,7 +185,7 @@ fn the_gpus_of_a_fabric_stand_among_the_inputs_of_a_trace() {
     let (slower, usual) = (far(500), far(3));
     let times = [("two", usual), ("proxy", slower)].map(|(name, text)| {
         std::fs::write(folder.join(format!("{name}.toml")), text).unwrap();
-        let line = format!("simulate schedule {} --fabric {name}.toml", traces.display());
+        let line = format!("simulate schedule {} --fabric {name}.toml --algorithm ring", traces.display());
         let record = &records(&line, &folder)[0];
         let inputs = record["inputs"].to_string();
         for name in ["gpu_launch_time", "gpu_copy_rate", "gpu_ring_simple_far_time"] {

@@ -216,8 +216,8 @@ impl Group {
     }
 }
 
-/// Writes what a rank does in a collective that it takes part in, `tag` being the first of its own; gives its first and its
-/// last operation, which are on processor `cpu`.
+/// Writes what a rank does in a collective that it takes part in, with tags from `tag` on. Gives its first and its last
+/// operation, which are on processor `cpu`.
 pub(crate) fn member(part: &Part, draft: &mut Draft, rank: u32, (tag, cpu): (u32, u8)) -> (Local, Local) {
     let begun = draft.calc(rank, cpu, 0);
     let [starts, ends] = part.place(rank).map(|place| part.write(draft, place, tag)).unwrap_or_default();

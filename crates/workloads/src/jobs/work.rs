@@ -63,7 +63,12 @@ pub(super) fn read_all(plan: &Plan, spec: &FabricSpec) -> Result<Vec<Option<Read
 /// The schedule of a job, in picoseconds; with the nodes of its ranks among so many, once they are known.
 fn read_one(plan: &Plan, job: &Job, spec: &FabricSpec, placed: Option<(&[u32], u32)>) -> Result<Option<Read>, Error> {
     let Work::Schedule { path, options, calc_unit } = &job.work else { return Ok(None) };
-    let options = gpu::options(spec, options).map_err(Error::Input)?;
+    let key = match options.wanted {
+        (Some(_), _) => "algorithm",
+        (None, Some(_)) => "protocol",
+        (None, None) => "schedule",
+    };
+    let options = gpu::options(spec, options).map_err(|what| plan.wrong(job, key, what))?;
     let options = match placed {
         Some((nodes, all)) => gpu::placed(spec, &options, nodes, all).map_err(Error::Input)?.unwrap_or(options),
         None => gpu::unplaced(&options),

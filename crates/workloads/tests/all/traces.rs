@@ -6,6 +6,7 @@ use hotlink_schedule::{Options, Protocol};
 use hotlink_study::inputs::Vary;
 use hotlink_study::{Source, Unwatched};
 use hotlink_workloads::collective::Collective;
+use hotlink_workloads::jobs::{Jobs, NoPrograms, Plan};
 use hotlink_workloads::replay::Network;
 use hotlink_workloads::schedule::Scheduled;
 
@@ -119,6 +120,33 @@ fn a_trace_may_ask_for_any_algorithm() {
             assert_eq!(traced.text(key), named.text(key), "{key}: {algorithm:?} of {nodes} on {fabric}");
         }
         assert_eq!(traced.number("n"), Some(f64::from(nodes)), "switches are no ranks of the trace");
+    }
+}
+
+/// As a job of a plan, on hosts that are not the first ones: the switches are those of its hosts.
+#[test]
+fn a_trace_in_a_plan_of_jobs_runs_as_it_does_alone() {
+    for (fabric, nodes, asked, due) in [
+        ("hgx-h100-rail", 8, "", "nvls"),
+        ("hgx-h100-rail", 8, "algorithm = \"ring\"\nprotocol = \"simple\"\n", "ring"),
+        ("hgx-h100-sharp", 16, "", "nvls-tree"),
+        ("hgx-h100-sharp", 16, "algorithm = \"collnet\"\n", "collnet"),
+    ] {
+        let (job, alone) = allreduces("job", nodes, |one| {
+            let wanted =
+                (Algorithm::named(due), if nodes == 8 && due == "ring" { Some(Protocol::Simple) } else { None });
+            let alone = asking(&one, wanted.0, wanted.1).run(fabric, "schedule", &Unwatched).unwrap().remove(0);
+            let listed = format!("nodes = \"16-{}\"\n", 15 + nodes);
+            let text = format!("nodes = 32\n[[job]]\nname = \"t\"\nschedule = {:?}\n{listed}{asked}", one.path);
+            let jobs = Jobs { nodes: None, placements: Vec::new(), network: Network::default(), vary: Vary::No };
+            let plan = Plan::parse("/plan.toml", &text).unwrap();
+            (jobs.run(&plan, fabric, &NoPrograms, &Unwatched).unwrap().remove(0), alone)
+        });
+        assert_eq!((job.text("algorithm"), job.number("ranks")), (Some(due), Some(f64::from(nodes))), "{job:?}");
+        assert_eq!(job.text("algorithm_by"), Some(if asked.is_empty() { "NCCL's model" } else { "asked" }));
+        assert_eq!(job.text("protocol"), alone.text("protocol"));
+        let share = job.number("latency_us").unwrap() / alone.number("latency_us").unwrap();
+        assert!((0.98..1.02).contains(&share), "{due} on {fabric}: {share}");
     }
 }
 

@@ -63,11 +63,11 @@ pub(super) struct ReadArgs {
     /// Read the groups of Chakra traces from this file, {"NAME": [RANKS]}. [default: comm_group.json in the traces' folder]
     #[arg(long, value_name = "FILE")]
     groups: Option<PathBuf>,
-    /// Run those collectives of Chakra traces that have it by this algorithm of GPUs: ring, tree, hierarchical, nvls,
-    /// nvls-tree, collnet or pairwise. [default: NCCL's model chooses]
+    /// Run collectives of Chakra traces by this algorithm where they have it: ring, tree, hierarchical, nvls, nvls-tree,
+    /// collnet or pairwise. [default: NCCL's model chooses]
     #[arg(long, value_name = "NAME")]
     algorithm: Option<Algorithm>,
-    /// Run those collectives of Chakra traces that have it by this protocol: simple, ll128 or ll. [default: NCCL's model
+    /// Run collectives of Chakra traces by this protocol where they have it: simple, ll128 or ll. [default: NCCL's model
     /// chooses]
     #[arg(long, value_name = "NAME")]
     protocol: Option<Protocol>,
