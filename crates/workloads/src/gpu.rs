@@ -122,6 +122,7 @@ impl Gpus {
                 reduce_ps_per_byte: per_byte(value("gpu_reduce_rate")?),
                 copy_ps_per_byte: per_byte(value("gpu_copy_rate")?),
                 // Steps are those of a protocol.
+                line: 0,
                 near_ps: 0,
                 proxy_ps: 0,
                 post_ps: 0,
@@ -129,7 +130,7 @@ impl Gpus {
                 protocol: Protocol::Simple,
                 switch_launch_ps: by_switch("gpu_switch_launch_time", 0.0)?.round() as u64,
                 switch_extra: share.map_or(0.0, |share| 1.0 / share - 1.0),
-                switch_chunk: by_switch("gpu_switch_chunk", 0.0)?.round() as u64,
+                switch_chunk: by_switch("gpu_switch_chunk", 0.0)?.round() as u32,
             },
             kernels: Arc::new(kernels::of(spec, domain, channels, share)?),
             switch_reduces,

@@ -19,6 +19,8 @@ struct Names {
     tree: [&'static str; 3],
     /// Largest pieces: of a channel, and of a channel's chain.
     chunk: [&'static str; 2],
+    /// What rings and chains within a domain pass on at once, where it is less.
+    line: Option<&'static str>,
     per_channel: &'static str,
     tree_sizes: &'static str,
 }
@@ -27,6 +29,7 @@ const SIMPLE: Names = Names {
     ring: ["gpu_launch_time", "gpu_ring_simple_near_time", "gpu_ring_simple_far_time"],
     tree: ["gpu_launch_time", "gpu_tree_simple_near_time", "gpu_tree_simple_far_time"],
     chunk: ["gpu_chunk", "gpu_chain_chunk"],
+    line: None,
     per_channel: "gpu_simple_channel_min",
     tree_sizes: "gpu_tree_simple_share_of_",
 };
@@ -34,6 +37,7 @@ const LL: Names = Names {
     ring: ["gpu_ring_ll_launch_time", "gpu_ring_ll_near_time", "gpu_ring_ll_far_time"],
     tree: ["gpu_tree_ll_launch_time", "gpu_tree_ll_near_time", "gpu_tree_ll_far_time"],
     chunk: ["gpu_ll_chunk"; 2],
+    line: Some("gpu_ll_line"),
     per_channel: "gpu_ll_channel_min",
     tree_sizes: "gpu_tree_ll_share_of_",
 };
@@ -41,6 +45,7 @@ const LL128: Names = Names {
     ring: ["gpu_ring_ll128_launch_time", "gpu_ring_ll128_near_time", "gpu_ring_ll128_far_time"],
     tree: ["gpu_tree_ll128_launch_time", "gpu_tree_ll128_near_time", "gpu_tree_ll128_far_time"],
     chunk: ["gpu_ll128_chunk"; 2],
+    line: Some("gpu_ll128_line"),
     per_channel: "gpu_ll128_channel_min",
     tree_sizes: "gpu_tree_ll128_share_of_",
 };
@@ -130,11 +135,13 @@ impl Stated<'_> {
             ring: self.steps(names.ring)?,
             tree: self.steps(names.tree)?,
             chunk: [chunk?, of_chains?],
+            line: names.line.map_or(Ok(0), |name| self.value(name).map(|bytes| (bytes.round() as u32).max(1)))?,
             slices: 1,
             per_channel: self.value(names.per_channel)?.round() as u64,
             posts: 1,
             ring_share: 1.0,
             ring_most: [f64::INFINITY; 3],
+            channel_most: f64::INFINITY,
             tree_share: [1.0; 3],
             tree_most: [f64::INFINITY; 3],
             tree_sizes: self.sizes(names.tree_sizes),
@@ -150,6 +157,7 @@ impl Stated<'_> {
             let kernel = Kernel {
                 ring_share: Protocol::Ll.share(),
                 ring_most: most,
+                channel_most: self.value("gpu_ll_channel_rate")?,
                 tree_share: [self.value("gpu_tree_ll_share")?; 3],
                 tree_most: most,
                 ..self.kernel(&LL)?
@@ -159,9 +167,11 @@ impl Stated<'_> {
         if has(&LL128) {
             let tree_most = ["gpu_tree_ll128_rate", "gpu_tree_ll128_two_hosts_rate", "gpu_tree_ll128_hosts_rate"];
             let between = self.value("gpu_tree_ll128_share")?;
+            let each = self.value("gpu_ring_ll128_rate")?;
             let kernel = Kernel {
                 ring_share: self.value("gpu_ring_ll128_share")?,
-                ring_most: [self.value("gpu_ring_ll128_rate")? * channels; 3],
+                ring_most: [each * channels; 3],
+                channel_most: each,
                 tree_share: [self.value("gpu_tree_ll128_host_share")?, between, between],
                 tree_most: self.by_domains(tree_most, channels)?,
                 ..self.kernel(&LL128)?

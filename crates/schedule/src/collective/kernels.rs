@@ -31,6 +31,8 @@ pub struct Kernel {
     pub tree: Steps,
     /// Largest piece that a channel passes on, in bytes of data: of rings, trees and exchanges, and of chains.
     pub chunk: [u64; 2],
+    /// Bytes that rings and chains within a domain pass on at once; 0: whole pieces.
+    pub line: u32,
     /// Pieces of a ring's block.
     pub slices: u64,
     /// Bytes from which on another channel takes part.
@@ -41,6 +43,8 @@ pub struct Kernel {
     pub ring_share: f64,
     /// See above.
     pub ring_most: ByDomains,
+    /// The most that one channel carries, of data.
+    pub channel_most: f64,
     /// The same of trees: of the links' bandwidth with Simple, of Simple's with the others.
     pub tree_share: ByDomains,
     /// See above.
@@ -114,9 +118,7 @@ impl Kernels {
         let Some(kernel) = self.of(protocol) else { return *machine };
         let costs = machine.costs;
         let steps = self.steps(kernel, algorithm, machine.domain);
-        // Within a domain each channel's own work limits it; what is less between domains, the proxies of all together.
         let [inside, most] = [kernel.ring_most[0], kernel.ring_most[domains_at(machine)]];
-        let slowest = |ps: f64| ps.max(f64::from(machine.channels) * PER_SECOND / inside);
         let is_chain = matches!(which, Which::Bcast | Which::Reduce);
         let channels = match algorithm {
             Algorithm::Ring | Algorithm::Tree => {
@@ -127,6 +129,10 @@ impl Kernels {
             }
             _ => machine.channels,
         };
+        // Channels that run share what all of them carry. Within a domain each one's own work is limited, too; what is
+        // less between domains limits the proxies.
+        let each = kernel.channel_most.min(inside / f64::from(channels));
+        let slowest = |ps: f64| ps.max(PER_SECOND / each);
         let [near, far] = self.wire_ps;
         let proxy_ps = steps.far_ps.saturating_sub(far);
         let costs = Costs {
@@ -138,6 +144,7 @@ impl Kernels {
             post_ps_per_byte: if most < inside { (f64::from(channels) * PER_SECOND / most) as f32 } else { 0.0 },
             reduce_ps_per_byte: slowest(costs.reduce_ps_per_byte),
             copy_ps_per_byte: slowest(costs.copy_ps_per_byte),
+            line: kernel.line,
             ..costs
         };
         Machine { costs, channels, chunk: kernel.chunk[usize::from(is_chain)], slices: kernel.slices, ..*machine }
@@ -179,7 +186,8 @@ impl Kernels {
         least.map(|(_, way)| way)
     }
 
-    /// What the model predicts, in picoseconds; `None` where it has no formula.
+    /// What the model predicts, in picoseconds; `None` where it has no formula. That of [`Algorithm::Hierarchical`] is
+    /// hotlink's, of the same numbers.
     pub fn predicted_ps(
         &self,
         machine: &Machine,
@@ -215,7 +223,16 @@ impl Kernels {
         let of_steps = n / f64::from(steps_of(which, ranks));
         let is_gather = matches!(which, Which::Allgather | Which::ReduceScatter);
         Some(match algorithm {
-            Algorithm::Ring => (links * kernel.ring_share).min(kernel.ring_most[at]) * of_steps,
+            // One stage after the other: to the GPU on the right rail, then between the domains.
+            Algorithm::Hierarchical if which == Which::Alltoall => {
+                let [near, far] = [(self.scale_up, 0), (self.adapter, at)]
+                    .map(|(links, at): (f64, usize)| (links * kernel.ring_share).min(kernel.ring_most[at]));
+                let others = |of: f64| (of - 1.0) / of;
+                1.0 / (others(d) / near + others(f64::from(domains)) / far)
+            }
+            Algorithm::Ring | Algorithm::Hierarchical => {
+                (links * kernel.ring_share).min(kernel.ring_most[at]) * of_steps
+            }
             Algorithm::Tree => {
                 let simple = self.of(Protocol::Simple)?;
                 let whole = (links * simple.tree_share[at]).min(simple.tree_most[at]);
@@ -239,7 +256,7 @@ impl Kernels {
                 let each = (1.0 + d / channels) / 2.0;
                 links / each * self.collnet.share[0] / 2.0
             }
-            Algorithm::Hierarchical | Algorithm::Pairwise => return None,
+            Algorithm::Pairwise => return None,
         })
     }
 
@@ -272,7 +289,13 @@ impl Kernels {
             Algorithm::CollNet => 2 * (others.min(1) * near_ps + others * self.collnet.peer_ps) + far_ps,
             Algorithm::Nvls => machine.costs.switch_launch_ps + if domains > 1 { far_ps } else { 0 },
             Algorithm::NvlsTree => machine.costs.switch_launch_ps + 2 * levels * far_ps,
-            Algorithm::Hierarchical | Algorithm::Pairwise => 0,
+            // None of NCCL's: the same sum. What GPUs of a domain exchange is one step.
+            Algorithm::Hierarchical => {
+                let both = if which == Which::Allreduce { 2 } else { 1 };
+                let far_steps = if which == Which::Alltoall { (domains - 1).min(1) } else { both * (domains - 1) };
+                launch_ps + both * others.min(1) * near_ps + far_steps * far_ps
+            }
+            Algorithm::Pairwise => 0,
         };
         ps as f64
     }

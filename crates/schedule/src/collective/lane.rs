@@ -14,6 +14,9 @@ pub struct Costs {
     pub copy_ps_per_byte: f64,
     /// How messages mark their data as valid.
     pub protocol: Protocol,
+    /// Bytes that rings and chains within a domain pass on at once: a line of each thread where lines have flags of their own.
+    /// 0: whole chunks.
+    pub line: u32,
     /// From a chunk's being ready to its leaving for a GPU of the same domain (fences, flags, polls), in picoseconds.
     /// Chunks pass this time together.
     pub near_ps: u64,
@@ -28,7 +31,7 @@ pub struct Costs {
     /// What the switch's requests and acknowledgements take of the links for each byte of data, in bytes.
     pub switch_extra: f64,
     /// Largest piece that goes through the switch at once, in bytes; 0: as large as any other.
-    pub switch_chunk: u64,
+    pub switch_chunk: u32,
 }
 
 impl Costs {

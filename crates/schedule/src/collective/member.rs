@@ -239,6 +239,7 @@ mod tests {
         reduce_ps_per_byte: 2.0,
         copy_ps_per_byte: 1.0,
         protocol: crate::Protocol::Simple,
+        line: 0,
         near_ps: 0,
         proxy_ps: 10,
         post_ps: 4,

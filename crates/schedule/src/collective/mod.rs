@@ -5,7 +5,7 @@
 //! the kernels of NCCL and RCCL run them. A message to another domain waits for the proxy that hands it to the adapter.
 //!
 //! - **ring**: channel c enters each domain at its GPU c, passes all GPUs of it over the scale-up network and leaves on
-//!   rail c again. Where rails are joined, it stays on the rail of the last GPU; in a mesh, rings use every link.
+//!   rail c again. Where rails are joined and in a mesh, it leaves on the rail of the last GPU; in a mesh, rings use every link.
 //! - **tree**: chains within the domains, two complementary binary trees between them; reduction up and broadcast down
 //!   run at the same time.
 //! - **hierarchical**: reduce-scatter within the domain, a ring a rail between the domains, allgather within the
@@ -247,6 +247,14 @@ impl Machine {
         (self.chunk / 32).max(1)
     }
 
+    /// Lines of a piece that follow one another within a domain, at most about.
+    fn lines(&self) -> u64 {
+        match self.costs.line {
+            0 => 1,
+            line => self.chunk.div_ceil(line.into()).min(ring::FINE),
+        }
+    }
+
     /// Operations of an exchange among so many GPUs, of each and at most about.
     fn exchange_operations(&self, ranks: u64, bytes: u64) -> u64 {
         5 * (ranks + u64::from(2 * MOST_CHANNELS) + bytes / self.chunk)
@@ -351,9 +359,12 @@ impl Job {
         let chunk = self.chunk();
         let of_each_rank = match self.algorithm {
             Algorithm::Ring if matches!(self.which, Which::Bcast | Which::Reduce) => {
-                5 * channels * part.div_ceil(chunk)
+                5 * channels * part.div_ceil(chunk) * self.machine.lines()
             }
-            Algorithm::Ring => 16 * ranks * channels * part.div_ceil((slices * chunk).saturating_mul(ranks)),
+            Algorithm::Ring => {
+                let rounds = part.div_ceil((slices * chunk).saturating_mul(ranks));
+                16 * ranks * channels * rounds * self.machine.lines()
+            }
             Algorithm::Tree => 10 * channels * part.div_ceil(pipelined(part, chunk, domain + domains)),
             Algorithm::Pairwise => self.machine.exchange_operations(ranks, self.bytes),
             Algorithm::Hierarchical if self.which == Which::Alltoall => {
@@ -381,7 +392,11 @@ impl Job {
     /// The largest piece that a channel passes on.
     fn chunk(&self) -> u64 {
         let Machine { chunk, costs, .. } = self.machine;
-        if self.algorithm.is_by_switch() && costs.switch_chunk > 0 { chunk.min(costs.switch_chunk) } else { chunk }
+        if self.algorithm.is_by_switch() && costs.switch_chunk > 0 {
+            chunk.min(costs.switch_chunk.into())
+        } else {
+            chunk
+        }
     }
 
     /// The schedule, in picoseconds.

@@ -33,8 +33,10 @@ pub(super) fn all(draft: &mut Draft, job: &Job, places: &[u32]) {
             before: (rank + ranks - domain) % ranks,
             next: (rank + domain) % ranks,
             far: true,
+            from_far: true,
             slices,
             least: machine.least_slice(),
+            line: 0,
         };
         for channel in 0..channels {
             let mut lane = Lane::new(draft, rank, channel, costs);

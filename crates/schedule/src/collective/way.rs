@@ -6,6 +6,8 @@ use crate::protocol::Protocol;
 /// What chose where nothing was asked for.
 const MODEL: &str = "NCCL's model";
 const THRESHOLD: &str = "NCCL's threshold";
+/// hotlink's sum of the same numbers, for what is none of NCCL's.
+const LIKE: &str = "hotlink's model";
 const DEFAULT: &str = "default";
 const ASKED: &str = "asked";
 
@@ -64,11 +66,13 @@ impl Way {
                 let (protocol, algorithm) = (protocol.name(), algorithm.name());
                 return Err(format!("--protocol {protocol}: {algorithm} has {}", has.join(", ")));
             }
-            let (usual, by) = match which {
-                Which::Alltoall | Which::Gather | Which::Scatter => {
-                    (kernels.of_pairs(machine, bytes.div_ceil(machine.ranks.into())), THRESHOLD)
+            let (usual, by) = match algorithm {
+                Algorithm::Pairwise => (kernels.of_pairs(machine, bytes.div_ceil(machine.ranks.into())), THRESHOLD),
+                _ => {
+                    let all = kernels.protocols.iter().map(|(own, _)| (algorithm, *own));
+                    let chosen = kernels.choose(machine, which, all, bytes);
+                    (chosen.map_or(Protocol::Simple, |(_, protocol)| protocol), LIKE)
                 }
-                _ => (Protocol::Simple, DEFAULT),
             };
             let protocol_by = if protocol.is_some() { ASKED } else { by };
             return Ok(Way { algorithm, protocol: protocol.unwrap_or(usual), algorithm_by, protocol_by });

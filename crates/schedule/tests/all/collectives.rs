@@ -8,6 +8,7 @@ const COSTS: Costs = Costs {
     reduce_ps_per_byte: 0.5,
     copy_ps_per_byte: 0.25,
     protocol: Protocol::Simple,
+    line: 0,
     near_ps: 0,
     proxy_ps: 1_000_000,
     post_ps: 400_000,

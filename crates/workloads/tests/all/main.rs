@@ -4,6 +4,7 @@ mod called;
 mod cluster;
 mod hypercube;
 mod jobs;
+mod kernels;
 mod measured;
 mod model;
 mod proxies;
