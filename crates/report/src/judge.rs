@@ -14,7 +14,7 @@ use serde_json::Value;
 /// The verdict of a report; the last is the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Nothing is required, and no check applies.
+    /// Nothing is required, and nothing is impossible: no check that applies is broken.
     Unjudged,
     /// Every requirement is met, and every check that applies holds.
     Pass,
@@ -38,10 +38,13 @@ impl Verdict {
     /// What it says.
     pub fn meaning(self) -> &'static str {
         match self {
-            Verdict::Unjudged => "Unjudged: nothing is required, and no check applies to these results.",
+            Verdict::Unjudged => {
+                "Unjudged: nothing is required, and no check that applies is broken. Whether a number is good enough only a \
+                 requirement says."
+            }
             Verdict::Pass => {
-                "Pass: no requirement is missed, and no check that applies is broken. The checks are listed below. Whether a \
-                 number is good enough only a requirement says."
+                "Pass: no requirement is missed, and no check that applies is broken. The checks are listed below. What no \
+                 requirement limits may be of any size."
             }
             Verdict::Suspicious => {
                 "Suspicious: no result is shown to be wrong, but something below needs a look before anybody signs."

@@ -70,12 +70,15 @@ impl Report {
         Report { title, command, inputs, acceptance, lead: None, outcomes, checks, findings, furthest }
     }
 
-    /// The worst of requirements, checks and findings.
+    /// The worst of requirements, checks and findings. Where nothing is required, nothing passes.
     pub fn verdict(&self) -> Verdict {
         let required = self.outcomes.iter().map(|outcome| outcome.verdict);
         let checked = self.checks.iter().map(|check| check.verdict);
         let found = self.findings.iter().map(|finding| finding.verdict);
-        required.chain(checked).chain(found).max().unwrap_or(Verdict::Unjudged)
+        match required.chain(checked).chain(found).max() {
+            Some(Verdict::Pass) if self.outcomes.is_empty() => Verdict::Unjudged,
+            worst => worst.unwrap_or(Verdict::Unjudged),
+        }
     }
 
     /// The verdict in a sentence.

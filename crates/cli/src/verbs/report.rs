@@ -21,7 +21,7 @@ It is suspicious where an interval reaches over its limit, or a result lacks wha
 processes outnumber cores, links run below their rate, or a check is broken. A size breaks a check if smaller messages with its data take less time. So do an outlier among repeats, and a
 measurement apart from its simulation.
 
-The verdict is pass where requirements and checks hold, and unjudged where there are none. The exit status is 1 for fail, and
+The verdict is pass where requirements and checks hold, and unjudged where nothing is required. The exit status is 1 for fail, and
 with --require also for suspicious.")]
 pub(crate) struct Args {
     /// Results: files that `--json` printed, or folders of a sweep; - is standard input.
