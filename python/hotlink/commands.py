@@ -245,19 +245,24 @@ def import_results(
     report_gbits: bool = False,
     algorithm: str | None = None,
     protocol: str | None = None,
+    capacities: Capacities = "measured",
 ) -> Result:
     """Results of another measurement program as records, with their bounds.
 
     ``fabric`` is the one that was measured, for the bounds, with ``nodes`` of it (one for each rank if not given).
-    ``benchmark`` and ``ranks`` add what the files lack. ``report_gbits`` says that perftest's JSON is in Gbit/s. Of
-    nccl-tests, ``nodes`` counts GPUs. ``algorithm`` (ring, tree, nvls, nvls-tree, collnet, pairs) and
-    ``protocol`` (simple, ll128, ll) name NCCL's choice where its log does not. Without them the bound is Ring's
-    (``bound_algorithm``). Raises `InputError`, which names file and line.
+    ``benchmark`` and ``ranks`` add what the files lack. ``report_gbits`` says that perftest's JSON is in Gbit/s.
+
+    Of nccl-tests, ``nodes`` counts GPUs. ``algorithm`` (ring, tree, nvls, nvls-tree, collnet, pairs) and
+    ``protocol`` (simple, ll128, ll) name NCCL's choice where its log does not. Without them the bound is that of the
+    algorithm that NCCL's model chooses, by the protocol that allows most (``bound_algorithm``, ``bound_protocol``).
+    ``capacities`` are the rates of the fabric's resources, as for simulations. Raises `InputError`, which names file
+    and line.
     """
     paths, measured = _paths("files", files), None if fabric is None else fspath(fabric)
-    text = _core.import_results(program, paths, measured, nodes, benchmark, ranks, report_gbits, algorithm, protocol)
+    names = (algorithm, protocol, capacities)
+    text = _core.import_results(program, paths, measured, nodes, benchmark, ranks, report_gbits, *names)
     asked = {"fabric": measured, "nodes": nodes, "benchmark": benchmark, "ranks": ranks}
-    asked |= {"report_gbits": report_gbits, "algorithm": algorithm, "protocol": protocol}
+    asked |= {"report_gbits": report_gbits, "algorithm": algorithm, "protocol": protocol, "capacities": capacities}
     return _result("import_results", text, program=program, files=paths, **asked)
 
 

@@ -143,9 +143,11 @@ pub const OF_PACKETS: f64 = 0.005;
 #[must_use]
 pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
     let Some(efficiency) = record.number("efficiency") else { return (record, None) };
-    // Where any of several algorithms may have run, none of them can do more than the largest bound.
-    let largest = record.number("bus_bandwidth_MBps").zip(record.number("bound_largest_MBps"));
-    if largest.is_some_and(|(bus, largest)| bus <= largest) {
+    // Where any of several algorithms may have run, none of them can do more than the largest bound. Nor can software that
+    // is quicker than the catalog's.
+    let [bus, bandwidth] = ["bus_bandwidth_MBps", "bandwidth_MBps"].map(|key| record.number(key));
+    let largest = bus.or(bandwidth).zip(record.number("bound_largest_MBps"));
+    if largest.is_some_and(|(rate, largest)| rate <= largest) {
         return (record, None);
     }
     let number = |key: &str| record.number(key).filter(|value| *value > 0.0);
@@ -169,10 +171,12 @@ pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
         }
     };
     let beyond = match largest {
-        Some((bus, largest)) => {
-            format!(
-                "bus bandwidth {bus:.0} MB/s, above the {largest:.0} MB/s that the best algorithm can do (bound_largest)"
-            )
+        Some((rate, largest)) => {
+            let (what, who) = match bus {
+                Some(_) => ("bus bandwidth", "that the best algorithm can do"),
+                None => ("bandwidth", "that the network can carry"),
+            };
+            format!("{what} {rate:.0} MB/s, above the {largest:.0} MB/s {who} (bound_largest)")
         }
         None => format!("efficiency {efficiency:.3} (bound: {})", of("limiting_resource")),
     };

@@ -102,6 +102,12 @@ pub struct Part {
 pub const SCALE_UP: &str = "scale-up network";
 /// PCIe in place of them.
 pub const BETWEEN_GPUS: &str = "PCIe between GPUs";
+/// Between a GPU and its NIC.
+pub const PCIE: &str = "PCIe";
+/// A NIC and its cable.
+pub const NIC: &str = "NIC";
+/// The links from leaves to spines.
+pub const SPINE: &str = "spine";
 
 impl Cluster {
     /// Domains, as many as if all were as full as the fullest: no host has less beyond it than that one.
@@ -162,9 +168,9 @@ impl Cluster {
             self.part.and_then(|part| {
                 level(BETWEEN_GPUS, Some(part.mbps), self.out_of_part(collective, algorithm, part.gpus, factor))
             }),
-            level("PCIe", self.pcie, nic),
-            level("NIC", if Cluster::has_root(collective) { self.nic_alone } else { self.nic }, nic),
-            level("spine", self.spine, spine),
+            level(PCIE, self.pcie, nic),
+            level(NIC, if Cluster::has_root(collective) { self.nic_alone } else { self.nic }, nic),
+            level(SPINE, self.spine, spine),
             level("network reduction", self.combining.filter(|_| by_network), combined),
         ];
         let mut levels: Vec<Level> = found.into_iter().flatten().collect();

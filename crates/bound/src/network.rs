@@ -6,12 +6,15 @@ use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::reduction::ReductionSpec;
 use hotlink_fabric::units::Time;
 
-/// A message through the idle network, which `idle_us` is the simulated time of.
-pub fn idle(idle_us: f64, messages: u32, resource: String) -> Bound {
+/// A message of so many bytes through the idle network, which `idle_us` is the simulated time of.
+pub fn idle(idle_us: f64, messages: u32, bytes: f64, slowest: Peak) -> Bound {
     let what = match messages {
         1 => "one message through the idle network, without software",
         _ => "a message there and its answer through the idle network, without software",
     };
+    // The bytes' own time is a part of the message's.
+    let bytes_us = if bytes > 0.0 { bytes / slowest.mbps } else { 0.0 };
+    let resource = longer(idle_us - bytes_us, bytes_us, slowest, idle_us, what).resource;
     Bound::of_time(f64::from(messages) * idle_us, resource, what)
 }
 

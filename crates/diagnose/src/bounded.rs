@@ -4,10 +4,14 @@ use crate::series::Places;
 use hotlink_bench::Record;
 use hotlink_results::import::{Bus, is_collective};
 use hotlink_study::bound::measured::Bounds;
+use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source};
 
 /// Sizes at which a machine of unknown size is tried for its greatest distance; the largest that can be built counts.
 const SIZES: [u32; 3] = [1024, 128, 16];
+
+/// Rates of a sound machine: those that others measured, where somebody did.
+pub(crate) const RATES: Rates = Rates::Measured;
 
 /// The bounds of a fabric: of two ranks, which may lie anywhere, of many, and of GPUs.
 pub struct Bounded {
@@ -26,7 +30,7 @@ impl Bounded {
     pub fn of(source: &Source, nodes: Option<u32>) -> Bounded {
         let two = Bounds::of(source.clone(), source.own_nodes());
         let many = Bounds::of(source.clone(), nodes.or(source.own_nodes()));
-        let (fabric, own_nodes, bus) = (source.name().to_owned(), source.own_nodes(), Bus::of(source.clone()));
+        let (fabric, own_nodes, bus) = (source.name().to_owned(), source.own_nodes(), Bus::of(source.clone(), RATES));
         Bounded { fabric, own_nodes, nodes, two, many, bus, places: Places::of(source) }
     }
 
@@ -114,7 +118,7 @@ mod tests {
         let row = Record::new().with("benchmark", "allreduce").with("ranks", 8).with("size_B", 134_217_728);
         let row = row.with("latency_us", 490.0).with("bus_bandwidth_MBps", 479_950.0);
         let nvls = row.clone().with("algorithm", "nvls").with("protocol", "simple");
-        let expected = Bus::of(source).add(nvls.clone()).unwrap();
+        let expected = Bus::of(source, RATES).add(nvls.clone()).unwrap();
         let found = bounded.add(&nvls, &[]).unwrap();
         assert_eq!(found, expected);
         assert!(found.number("efficiency") < Some(1.0), "{found:?}");

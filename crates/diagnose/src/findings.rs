@@ -404,6 +404,7 @@ mod tests {
         let point = |(size, level, us): (u64, f64, f64)| Point {
             size: Some(size),
             level,
+            of_bytes: Some(level),
             us: Some(us),
             steadiness: None,
             late: None,

@@ -1,5 +1,6 @@
 //! What the bound would be if something were otherwise: asked of `study::bound`, as the bound itself is.
 
+use crate::bounded::RATES;
 use crate::signatures::{Thresholds, WhatIf};
 use hotlink_bench::Record;
 use hotlink_fabric::catalog::{self, Library};
@@ -87,7 +88,7 @@ impl Seen<'_> {
 
     fn share(&self, source: Source) -> Option<f64> {
         let other = match self.largest.number("bus_bandwidth_MBps") {
-            Some(_) => Bus::of(source).add(self.largest.clone()),
+            Some(_) => Bus::of(source, RATES).add(self.largest.clone()),
             None => Bounds::of(source, self.nodes).add(self.largest.clone()),
         };
         let other = other.ok()?;

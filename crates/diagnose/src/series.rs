@@ -6,7 +6,7 @@ use crate::robust::median;
 use crate::signatures::Thresholds;
 use hotlink_bench::{Record, flag_impossible};
 use hotlink_fabric::network::Node;
-use hotlink_results::import::beyond_named;
+use hotlink_results::import::{BY_BYTES, BY_CHAIN, beyond_named};
 use hotlink_study::{Error, Source};
 use std::collections::BTreeMap;
 
@@ -35,6 +35,8 @@ pub struct Point {
     pub size: Option<u64>,
     /// The share of the bound that is reached.
     pub level: f64,
+    /// The same at large messages; `None` where kernels and steps take longer than the bytes, which so decide nothing.
+    pub of_bytes: Option<f64>,
     /// Time of a message.
     pub us: Option<f64>,
     /// The middle of the times over their 99th percentile.
@@ -75,7 +77,7 @@ impl Series {
         let most = self.curve.iter().filter_map(|point| point.size).max().unwrap_or(u64::MAX);
         let least = limits.large_least_B.max(most / limits.large_part);
         let large = self.curve.iter().filter(|point| point.size.is_none_or(|size| size >= least));
-        median(&large.map(|point| point.level).collect::<Vec<_>>())
+        median(&large.filter_map(|point| point.of_bytes).collect::<Vec<_>>())
     }
 
     /// The same of the time of short messages.
@@ -168,6 +170,7 @@ pub fn numbers(results: &[Results], bounds: &mut Bounded) -> Result<Numbers, Err
                 series.curve.push(Point {
                     size,
                     level,
+                    of_bytes: of_bytes(&record, level),
                     us: time_of(&record),
                     steadiness: steadiness_of(&record),
                     late: late_of(&record),
@@ -193,6 +196,14 @@ fn level_of(record: &Record) -> Option<f64> {
     let is_impossible = record.get("impossible").is_some();
     let is_of_another = record.number("bound_largest_MBps").is_some() && !is_impossible;
     record.number("efficiency").map(|level| if is_of_another { level.min(1.0) } else { level })
+}
+
+/// The level of a large message. A collective of GPUs fills its pipeline before its bytes flow. A sound machine takes no
+/// longer than its longest chain and its bytes, one after the other.
+fn of_bytes(record: &Record, level: f64) -> Option<f64> {
+    let rates = [BY_CHAIN, BY_BYTES].map(|key| record.number(key).filter(|rate| *rate > 0.0));
+    let [Some(chain), Some(bytes)] = rates else { return Some(level) };
+    (bytes <= chain).then(|| (level * (1.0 + bytes / chain)).min(1.0))
 }
 
 /// The size of a message. What iperf3 calls a block is the length of a call: TCP has no messages.

@@ -237,6 +237,7 @@ mod tests {
             let point = Point {
                 size: Some(8),
                 level: 0.6 / us,
+                of_bytes: Some(0.6 / us),
                 us: Some(us),
                 steadiness: None,
                 late: None,
@@ -272,6 +273,7 @@ mod tests {
             curve: vec![Point {
                 size: Some(8),
                 level: 0.1,
+                of_bytes: Some(0.1),
                 us: Some(3000.0),
                 steadiness: Some(steadiness),
                 late: Some(1.0),

@@ -42,11 +42,13 @@ pub(crate) fn import_results(
     gbits: bool,
     algorithm: Option<String>,
     protocol: Option<String>,
+    capacities: String,
 ) -> PyResult<String> {
     told(py, move |_| {
         let program = Program::named(&program)?;
+        let capacities = word("capacities", &capacities)?;
         let flags = if gbits { vec!["report-gbits"] } else { Vec::new() };
-        let asked = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol };
+        let asked = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol, capacities };
         let mut records = Vec::new();
         asked.each(&mut |record, impossible| {
             impossible.inspect(|what| hotlink_paper::tell!("hotlink: impossible: {what}"));

@@ -14,7 +14,8 @@
 //! ```
 //!
 //! Nothing here runs a schedule: LogGP machines (`hotlink-loggp`) and the packet network (`hotlink-sim`) do. Both keep a
-//! [`States`] of the operations, and ask [`Matching`] which receive takes a message.
+//! [`States`] of the operations, and ask [`Matching`] which receive takes a message. [`longest()`] says how long a run takes
+//! at least.
 
 pub mod chakra;
 mod check;
@@ -24,6 +25,7 @@ mod draft;
 mod follows;
 mod form;
 pub mod goal;
+mod longest;
 mod matching;
 mod mix;
 pub mod msccl;
@@ -44,6 +46,7 @@ pub use form::{
     ANY, Builder, Extent, Kind, LATEST, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, NONE, Op, Place, Schedule,
 };
 pub use goal::GoalError;
+pub use longest::{Longest, longest};
 pub use matching::Matching;
 pub use protocol::Protocol;
 #[doc(hidden)]

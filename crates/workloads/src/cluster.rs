@@ -1,7 +1,7 @@
 //! A GPU cluster's levels for its bounds: of a fabric, or of equal hosts as NCCL's topology file describes one.
 
 use crate::gpu;
-use hotlink_bound::gpu::{BETWEEN_GPUS, Cluster, Part, SCALE_UP};
+use hotlink_bound::gpu::{BETWEEN_GPUS, Cluster, NIC, PCIE, Part, SCALE_UP, SPINE};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_site::outline::{Apart, GpuHost};
@@ -54,6 +54,23 @@ pub fn of(
         switch_share: gpu::switch_share(spec)?,
         combining: spec.reduction.as_ref().map(|network| network.rate.value.0 as f64 / 1e6 * adapters),
     })
+}
+
+/// What a level of the cluster is called in results of the fabric: as its counted routes name the resource.
+pub(crate) fn resource(fabric: &Fabric, level: &str, capacities: Capacities, bytes: u64) -> String {
+    let spec = &fabric.spec;
+    let full = spec.packet().efficiency(bytes.max(1), 1.0);
+    let rate = |(role, efficiency): (Role, f64)| spec.own_resource(role)?.payload_rate(capacities, efficiency);
+    let roles = match level {
+        SCALE_UP => vec![(Role::LocalLink, 1.0)],
+        PCIE => vec![(Role::HostBus, 1.0)],
+        NIC => vec![(Role::Nic, 1.0), (Role::Link, full)],
+        SPINE => vec![(Role::SwitchLink, full), (Role::GlobalLink, full)],
+        _ => Vec::new(),
+    };
+    let rated = roles.into_iter().filter_map(|one| Some((one.0, rate(one)?)));
+    let slowest = rated.reduce(|least, one| if one.1 < least.1 { one } else { least });
+    slowest.map_or_else(|| level.to_owned(), |(role, _)| fabric.role_name(role))
 }
 
 /// A cluster of equal hosts, as NCCL's topology file describes one. `on_host`: GPUs on the fullest, where that is

@@ -1,9 +1,9 @@
 //! A collective of a GPU cluster, from the machine's description, on its packet network.
 
-use crate::cluster;
 use crate::gpu::{self, Gpus};
 use crate::replay::{self, Network, of_processor};
 use crate::way::told;
+use crate::{chains, cluster};
 use hotlink_bench::{Record, distribution};
 use hotlink_bound::gpu::{self as bounds, Level, Protocol, least_us};
 use hotlink_fabric::units::Time;
@@ -305,17 +305,16 @@ impl Collective {
         let way = Way::of(&gpus.kernels, &machine, self.which, wanted, bytes).map_err(wrong)?;
         let (algorithm, job) = (way.algorithm, way.job(&gpus.kernels, &machine, self.which, bytes));
         let schedule = job.schedule().map_err(wrong)?;
-        let spec = gpu::with_switches(source.spec(), [algorithm.is_by_switch(), job.network().is_some()]);
-        let built = spec.map_or_else(|| source.build(nodes), |spec| source.varied(spec).build(nodes)).map_err(wrong)?;
-        // Switches stand after the GPUs of whole domains; a job may use fewer of these.
-        let switches = job.ranks() - nodes;
-        let places: Vec<u32> = (0..nodes).chain(built.nodes() - switches..built.nodes()).collect();
+        let built = chains::built(source, &job).map_err(wrong)?;
+        let places = chains::places(&built, &job);
         let ran = replay::run((source.spec(), &built), (&schedule, &places), 1, &self.network, watch)
             .map_err(|failed| wrong(failed.to_string()))?;
-        let cluster = cluster::of(&built, nodes, None, self.network.capacities.into(), bytes).map_err(wrong)?;
+        let capacities = self.network.capacities.into();
+        let cluster = cluster::of(&built, nodes, None, capacities, bytes).map_err(wrong)?;
         let level = usual_bound(algorithm).and_then(|of| {
             cluster.levels(name(self.which), of, way.protocol).and_then(|levels| levels.first().copied())
         });
+        let level = level.map(|level| (level, cluster::resource(&built, level.name, capacities, bytes)));
         let named = gpu::processors(&built, nodes, &job);
         Ok(self.record(&ran, (&job, &way), level, &|rank, cpu| named(places[rank as usize], cpu)))
     }
@@ -324,7 +323,7 @@ impl Collective {
         &self,
         ran: &replay::Ran,
         (job, way): (&Job, &Way),
-        level: Option<Level>,
+        level: Option<(Level, String)>,
         named: &dyn Fn(u32, u32) -> String,
     ) -> Record {
         let Job { which, algorithm, bytes, machine } = *job;
@@ -357,12 +356,12 @@ impl Collective {
             record.set("limiting_resource", named(rank, cpu));
         }
         // Where a level of the cluster allows less than the routes that were counted, that is the bound.
-        if let Some(level) = level.filter(|level| bytes > 0 && level.mbps > 0.0) {
+        if let Some((level, resource)) = level.filter(|(level, _)| bytes > 0 && level.mbps > 0.0) {
             let time = Time::from_us(least_us(&level, factor, bytes));
             // Pieces of the counted work are whole bytes and picoseconds each.
             if time.0 > least.0 + least.0 / 10_000 {
                 least = time;
-                record.set("limiting_resource", level.name);
+                record.set("limiting_resource", resource);
                 record = record.without("hot_link");
             }
         }
@@ -373,7 +372,7 @@ impl Collective {
 }
 
 /// The closed form of an algorithm's bound.
-fn usual_bound(algorithm: Algorithm) -> Option<bounds::Algorithm> {
+pub(crate) fn usual_bound(algorithm: Algorithm) -> Option<bounds::Algorithm> {
     match algorithm {
         Algorithm::Ring => Some(bounds::Algorithm::Ring),
         Algorithm::Tree => Some(bounds::Algorithm::Tree),

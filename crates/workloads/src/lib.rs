@@ -10,6 +10,7 @@
 //! called there. [`seating`] places ranks on nodes. [`uses`] lists the numbers of a machine that these questions read.
 
 pub mod called;
+mod chains;
 pub mod cluster;
 pub mod collective;
 pub mod gpu;

@@ -1,8 +1,11 @@
 //! What nccl-tests measured and what the cluster allows: by algorithm, protocol and level.
 
+use crate::chains::{Chain, Chains};
+use crate::collective::{named, usual_bound};
+use crate::replay::Network;
 use crate::{cluster, gpu};
 use hotlink_bench::Record;
-use hotlink_bound::gpu::{Algorithm, Cluster, Protocol};
+use hotlink_bound::gpu::{Algorithm, Cluster, Level, Protocol};
 use hotlink_bound::{Bound, Peak};
 use hotlink_fabric::Fabric;
 use hotlink_site::outline::{GpuHost, gpu_host, is_matrix};
@@ -30,6 +33,9 @@ pub struct Bus {
     gpus: Option<u32>,
     algorithm: Option<Algorithm>,
     protocol: Option<Protocol>,
+    capacities: Rates,
+    /// Of a fabric whose file describes the kernels of its GPUs.
+    chains: Option<Chains>,
 }
 
 /// What describes it.
@@ -41,7 +47,7 @@ enum Machine {
 }
 
 /// What the user says of a run, where its text does not.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     /// GPUs that took part.
     pub gpus: Option<u32>,
@@ -49,6 +55,31 @@ pub struct Told {
     pub algorithm: Option<String>,
     /// The protocol.
     pub protocol: Option<String>,
+    /// Rates of the resources, as `simulate` takes them.
+    pub capacities: Rates,
+}
+
+impl Default for Told {
+    fn default() -> Told {
+        Told { gpus: None, algorithm: None, protocol: None, capacities: Network::default().capacities }
+    }
+}
+
+/// The bound of one algorithm, by the protocol that allows most.
+struct Way {
+    algorithm: Algorithm,
+    protocol: Protocol,
+    /// The least first.
+    levels: Vec<Level>,
+    chain: Option<Chain>,
+    /// The most bus bandwidth that the chain allows: MB/s.
+    by_chain: f64,
+}
+
+impl Way {
+    fn mbps(&self) -> f64 {
+        self.levels[0].mbps.min(self.by_chain)
+    }
 }
 
 impl Bus {
@@ -72,20 +103,21 @@ impl Bus {
             gpus: told.gpus,
             is_matrix: is_matrix(name),
             ..match gpu_host(name).map_err(|error| Error::Input(error.to_string()))? {
-                Some(host) => Bus::new(name, Machine::Hosts(host)),
-                None => Bus::of(Source::open(name)?),
+                Some(host) => Bus::new(name, Machine::Hosts(host), told.capacities),
+                None => Bus::of(Source::open(name)?, told.capacities),
             }
         })
     }
 
     /// The cluster of a fabric that is open already, of as many GPUs as each row says.
-    pub fn of(source: Source) -> Bus {
-        let name = source.name().to_owned();
-        Bus::new(&name, Machine::Fabric(Box::new(source), BTreeMap::new()))
+    pub fn of(source: Source, capacities: Rates) -> Bus {
+        let (name, chains) = (source.name().to_owned(), Chains::of(&source, capacities));
+        Bus { chains, ..Bus::new(&name, Machine::Fabric(Box::new(source), BTreeMap::new()), capacities) }
     }
 
-    fn new(name: &str, machine: Machine) -> Bus {
-        Bus { name: name.to_owned(), machine, is_matrix: false, gpus: None, algorithm: None, protocol: None }
+    fn new(name: &str, machine: Machine, capacities: Rates) -> Bus {
+        let (name, gpus, algorithm, protocol) = (name.to_owned(), None, None, None);
+        Bus { name, machine, is_matrix: false, gpus, algorithm, protocol, capacities, chains: None }
     }
 
     /// Whether hosts of NCCL's topology file make the cluster: they bound only GPUs. With a technology, the file is a
@@ -94,7 +126,7 @@ impl Bus {
         matches!(self.machine, Machine::Hosts(_)) && !self.name.contains("+technology:")
     }
 
-    fn cluster(&mut self, gpus: u32, on_host: Option<u32>, size: u64) -> Result<Cluster, Error> {
+    fn cluster(&mut self, gpus: u32, on_host: Option<u32>, size: u64, capacities: Rates) -> Result<Cluster, Error> {
         let wrong = |what: String| Err(Error::Input(format!("--fabric {}: {what}", self.name)));
         match &mut self.machine {
             Machine::Hosts(host) if on_host.is_some_and(|many| many > host.gpus) => {
@@ -118,8 +150,7 @@ impl Bus {
                         free.insert(source.build(gpus).map_err(at)?)
                     }
                 };
-                // A result may beat what others measured of a link, and not the link.
-                let cluster = cluster::of(fabric, gpus, on_host, Rates::Theoretical.into(), size);
+                let cluster = cluster::of(fabric, gpus, on_host, capacities.into(), size);
                 cluster.map_err(|what| Error::Input(format!("--fabric {}: {what}", self.name)))
             }
         }
@@ -160,12 +191,14 @@ impl Bus {
         if let Some(why) = self.uneven(&record, gpus) {
             return Ok(record.unbounded(&why));
         }
-        let cluster = self.cluster(gpus, on_host, size)?;
+        let cluster = self.cluster(gpus, on_host, size, self.capacities)?;
+        // A result may beat what others measured of a link, and not the link.
+        let links = self.cluster(gpus, on_host, size, Rates::Theoretical)?.of_links();
         let benchmark = record.text("benchmark").unwrap_or_default().to_owned();
         let logged = |key: &str| record.text(key).map(str::to_owned);
-        let named_protocol = self.protocol.or(logged("protocol").and_then(|name| Protocol::named(&name)));
-        let protocol = named_protocol.unwrap_or(Protocol::Simple);
-        let all = cluster.all(&benchmark, protocol);
+        let protocol = self.protocol.or(logged("protocol").and_then(|name| Protocol::named(&name)));
+        let all = self.ways(&cluster, &benchmark, protocol, record.number("size_B").map(|size| size as u64));
+        let of_protocol = protocol.unwrap_or(Protocol::Simple).name();
         if all.is_empty() {
             return Ok(record.unbounded(match benchmark.as_str() {
                 "hypercube" if !gpus.is_power_of_two() => "a hypercube is of a power of two of GPUs",
@@ -177,10 +210,10 @@ impl Bus {
         }
         let in_log = logged("algorithm").filter(|_| self.algorithm.is_none());
         let named = self.algorithm.or(in_log.as_ref().and_then(|name| Algorithm::named(name)));
-        let of = |algorithm: Algorithm| all.iter().find(|(own, _)| *own == algorithm);
+        let of = |algorithm: Algorithm| all.iter().find(|way| way.algorithm == algorithm);
         if named.and_then(of).is_none() && (named.is_some() || in_log.is_some()) {
-            let has: Vec<&str> = all.iter().map(|(algorithm, _)| algorithm.name()).collect();
-            let with = format!("{benchmark} with {}", protocol.name());
+            let has: Vec<&str> = all.iter().map(|way| way.algorithm.name()).collect();
+            let with = format!("{benchmark} with {of_protocol}");
             let what = format!("{name} has no such {with}; it has {}", has.join(", "));
             return match (self.algorithm, in_log) {
                 (None, Some(logged)) => Ok(record.unbounded(&format!("the log names {logged}, and {what}"))),
@@ -190,52 +223,120 @@ impl Bus {
                 }
             };
         }
-        let chosen = named.and_then(of).or_else(|| of(Cluster::usual(&benchmark)));
-        let (algorithm, levels) = chosen.unwrap_or(&all[0]);
-        let first = levels[0];
+        let way = named.and_then(of).or_else(|| of(Cluster::usual(&benchmark))).unwrap_or(&all[0]);
+        let (first, mbps) = (way.levels[0], way.mbps());
         // Simple takes the fewest bytes: nothing that NCCL has exceeds the best way with it.
-        let most = |cluster: Cluster| cluster.largest(&benchmark).map_or(first.mbps, |most| most.max(first.mbps));
-        let links = cluster.of_links();
+        let reach = links.levels(&benchmark, way.algorithm, way.protocol).map_or(first.mbps, |levels| levels[0].mbps);
+        let most = |cluster: Cluster| cluster.largest(&benchmark).map_or(reach, |most| most.max(reach));
         let largest = most(self.at_best(links));
         let by_open_switch = largest > most(links);
+        let resource = match &way.chain {
+            Some(chain) if way.by_chain < first.mbps => chain.resource.clone(),
+            _ => self.resource(gpus, first.name, size),
+        };
+        // nccl-tests prints few digits of a bandwidth and more of the time.
+        let factor = cluster.bus_factor(&benchmark, way.algorithm);
+        let timed = record.number("latency_us").filter(|us| *us > 0.0 && size > 0).zip(factor);
+        let reached = timed.map_or(bus, |(us, factor)| factor * size as f64 / us);
+        let by_level = (way.by_chain >= first.mbps).then_some(first.name);
         let mut record = record
             .with("nodes", gpus)
-            .bounded("bound_bus_bandwidth_MBps", first.mbps, bus / first.mbps)
-            .with("limiting_resource", first.name)
-            .with("bound_algorithm", algorithm.name())
-            .with("bound_protocol", protocol.name())
-            .with("capacities", Rates::Theoretical.name())
+            .bounded("bound_bus_bandwidth_MBps", mbps, reached / mbps)
+            .with("limiting_resource", resource.as_str())
+            .with("bound_algorithm", way.algorithm.name())
+            .with("bound_protocol", way.protocol.name())
+            .with("capacities", self.capacities.name())
             .also_bounded("bound_largest_MBps", largest);
+        if let Some(level) = by_level {
+            record.set("limiting_level", level);
+        }
         // It must hold for a named algorithm; in place of the usual one, another may have run.
-        let is_named = named.is_some_and(|named| named == *algorithm) || named_protocol.is_some();
-        let reach = links.levels(&benchmark, *algorithm, protocol).map_or(first.mbps, |levels| levels[0].mbps);
+        let is_named = named.is_some_and(|named| named == way.algorithm) || protocol.is_some();
         if is_named && bus > reach && bus <= largest {
             record.set(BEYOND_NAMED, true);
         }
-        let is_beyond_usual = !is_named && bus > reach && bus <= largest;
+        let is_beyond_usual = !is_named && (bus > reach || reached > mbps) && bus <= largest;
         if is_beyond_usual {
             record.set(BEYOND_USUAL, true);
         }
         if record.get("algorithm_bandwidth_MBps").is_some()
-            && let Some(factor) = cluster.bus_factor(&benchmark, *algorithm)
+            && let Some(factor) = factor
         {
-            record = record.also_bounded("bound_algorithm_bandwidth_MBps", first.mbps / factor);
+            record = record.also_bounded("bound_algorithm_bandwidth_MBps", mbps / factor);
         }
-        for level in levels {
+        for level in &way.levels {
             record.set(&format!("bound_{}_MBps", level.name.to_lowercase().replace([' ', '-'], "_")), level.mbps);
         }
-        for (other, levels) in &all {
-            record.set(&format!("bound_{}_MBps", other.name().replace('-', "_")), levels[0].mbps);
+        if way.chain.is_some() {
+            record.set(BY_CHAIN, way.by_chain);
+            record.set(BY_BYTES, first.mbps);
         }
-        let what =
-            "bytes over the busiest resource of each level, at its rate; bound_ALGORITHM and bound_LEVEL stand beside";
-        let bound = Bound::of_rate(Peak::new(first.mbps, first.name), what);
+        for other in &all {
+            record.set(&format!("bound_{}_MBps", other.algorithm.name().replace('-', "_")), other.mbps());
+        }
+        let what = "bytes over the busiest resource of each level, at its rate, or the longest chain of the kernels' \
+                    operations and messages; bound_ALGORITHM and bound_LEVEL stand beside";
+        let bound = Bound::of_rate(Peak::new(mbps, resource), what);
         let beyond = is_beyond_usual.then(|| {
-            let usual = algorithm.name();
+            let usual = way.algorithm.name();
             format!("the log names no algorithm: the bound is that of {usual}, which the result shows not to have run")
         });
-        let assumed = self.assumed(gpus, on_host, by_open_switch).into_iter().chain(beyond).collect::<Vec<_>>();
+        let latency = match &way.chain {
+            None => Some("no time of kernels and steps is counted, only bytes".to_owned()),
+            Some(chain) if chain.bytes < size => {
+                Some(format!("of kernels and steps the time of {} B is counted, which is no longer", chain.bytes))
+            }
+            Some(_) => None,
+        };
+        let assumed = self.assumed(gpus, on_host, by_open_switch).into_iter().chain(beyond).chain(latency);
+        let assumed = assumed.collect::<Vec<_>>();
         Ok(record.explained(&bound).assuming((!assumed.is_empty()).then(|| assumed.join("; "))))
+    }
+
+    /// The bound of every algorithm that the cluster has, by the protocol or by that which allows most.
+    fn ways(&mut self, cluster: &Cluster, benchmark: &str, protocol: Option<Protocol>, size: Option<u64>) -> Vec<Way> {
+        let (source, chains) = match (&self.machine, &mut self.chains) {
+            (Machine::Fabric(source, _), Some(chains)) => (source, chains),
+            _ => return by_bytes(cluster, benchmark, protocol.unwrap_or(Protocol::Simple)),
+        };
+        let which = named(benchmark).zip(size);
+        // Kernels are of whole domains; a log may name smaller hosts.
+        let machine = chains.machine(source, cluster.gpus).filter(|machine| machine.domain == cluster.domain);
+        let Some(((which, size), machine)) = which.zip(machine) else {
+            return by_bytes(cluster, benchmark, protocol.unwrap_or(Protocol::Simple));
+        };
+        let protocols = protocol.map_or_else(|| chains.protocols(), |protocol| vec![protocol]);
+        let mut best: Vec<Way> = Vec::new();
+        for way in protocols.into_iter().flat_map(|protocol| by_bytes(cluster, benchmark, protocol)) {
+            let all = hotlink_schedule::collective::Algorithm::of(which);
+            let own = all.iter().copied().find(|own| usual_bound(*own) == Some(way.algorithm));
+            if protocol.is_none() && own.is_some_and(|own| !own.protocols().contains(&way.protocol)) {
+                continue;
+            }
+            let chain = own.and_then(|own| chains.chain(source, &machine, which, (own, way.protocol), size));
+            let factor = cluster.bus_factor(benchmark, way.algorithm).unwrap_or(f64::INFINITY);
+            let by_chain = chain.as_ref().filter(|chain| chain.us > 0.0);
+            let by_chain = by_chain.map_or(f64::INFINITY, |chain| factor * size as f64 / chain.us);
+            let way = Way { chain, by_chain, ..way };
+            match best.iter_mut().find(|other| other.algorithm == way.algorithm) {
+                Some(other) if way.mbps() > other.mbps() => *other = way,
+                Some(_) => {}
+                None => best.push(way),
+            }
+        }
+        best.sort_by_key(|way| way.algorithm);
+        best
+    }
+
+    /// What a level is called.
+    fn resource(&self, gpus: u32, level: &str, size: u64) -> String {
+        match &self.machine {
+            Machine::Fabric(_, built) => built.get(&gpus).map_or_else(
+                || level.to_owned(),
+                |fabric| cluster::resource(fabric, level, self.capacities.into(), size),
+            ),
+            Machine::Hosts(_) => level.to_owned(),
+        }
     }
 
     /// With what the machine's description leaves open taken to be there, since a result may have come by it.
@@ -280,6 +381,18 @@ impl Bus {
         (!all.is_empty()).then(|| all.join("; "))
     }
 }
+
+/// The bounds of a cluster's algorithms with a protocol, without the time of kernels and steps.
+fn by_bytes(cluster: &Cluster, benchmark: &str, protocol: Protocol) -> Vec<Way> {
+    let all = cluster.all(benchmark, protocol).into_iter();
+    let of = |(algorithm, levels)| Way { algorithm, protocol, levels, chain: None, by_chain: f64::INFINITY };
+    all.map(of).collect()
+}
+
+/// The bus bandwidth that the longest chain allows.
+pub const BY_CHAIN: &str = "bound_dependency_chain_MBps";
+/// That which the bytes of the least level allow.
+pub const BY_BYTES: &str = "bound_bytes_MBps";
 
 /// Marks a result above the bound of the algorithm and protocol that are named, which another can reach.
 const BEYOND_NAMED: &str = "beyond_named_algorithm";

@@ -225,6 +225,9 @@ pub(crate) fn demand(schedule: &Schedule, places: &[u32], nodes: u32) -> (Demand
     (Demand { nodes, all_pairs: 0.0, flows }, largest)
 }
 
+/// The longest chain of operations and messages as a resource.
+pub(crate) const CHAIN: &str = "dependency chain";
+
 /// The largest of the longest chain, the load on the hottest resource (all packets as full as the largest message's),
 /// and the busiest processor.
 pub(crate) fn least(
@@ -234,8 +237,7 @@ pub(crate) fn least(
     network: &Network,
     replayed: &Replayed,
 ) -> Result<Least, String> {
-    let mut least =
-        Least { time: replayed.chain, resource: "dependency chain".to_owned(), processor: None, hot_link: None };
+    let mut least = Least { time: replayed.chain, resource: CHAIN.to_owned(), processor: None, hot_link: None };
     if let Some((rank, cpu, time)) = replayed.computing.filter(|&(_, _, time)| time > least.time) {
         least = Least { time, resource: processor(rank, cpu), processor: Some((rank, cpu)), hot_link: None };
     }

@@ -2,9 +2,11 @@
 
 use super::question::VariantArgs;
 use crate::Failure;
+use crate::words::word;
 use clap::Args as _;
 use hotlink_paper::Output;
 use hotlink_results::import::{Files, Flag, PROGRAMS, Program, beyond_named, beyond_usual};
+use hotlink_study::options::Rates;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -18,9 +20,12 @@ programs' units are converted. MB are 10^6 B for OSU and IMB (from 2018), and 2^
 nccl-tests are 10^9 B. Prefixes of bits are powers of 10, those of iperf3's bytes powers of 2.
 
 None of these programs states the speed of the links. So bound_* and efficiency are absent unless --fabric names the network
-that was measured. For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names,
-else for Ring (bound_algorithm). The record also has the bounds of every level and of the other algorithms; a result is
-impossible only above the largest. --nodes counts GPUs.
+that was measured.
+
+For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names.
+Without a name it is the one that NCCL's model chooses at that size (bound_algorithm). Where the protocol is not named, it is the one that
+allows most (bound_protocol). The record also has the bounds of every level and of the other algorithms; a result is impossible
+only above the largest. --nodes counts GPUs.
 
 target_bandwidth_MBps is iperf3's requested rate (-b; for UDP 1 Mbit/s by default).")]
 pub(crate) struct Args {
@@ -96,16 +101,19 @@ struct Options {
     /// NCCL's protocol, where its log does not name it: simple, ll128, ll.
     #[arg(long, value_name = "NAME", requires = "fabric")]
     protocol: Option<String>,
+    /// Use theoretical rates of the fabric's resources, or measured ones where a measurement is known, as simulate does.
+    #[arg(long, value_parser = word::<Rates>(), default_value_t = Rates::Measured, requires = "fabric")]
+    capacities: Rates,
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     output.import();
     let Chosen { program, flags, options } = &args.program;
-    let Options { files, fabric, variant, nodes, benchmark, ranks, algorithm, protocol } = options.clone();
+    let Options { files, fabric, variant, nodes, benchmark, ranks, algorithm, protocol, capacities } = options.clone();
     let fabric = variant.of_named("--fabric", fabric.as_deref())?;
     let flags = flags.clone();
     output.number_files(&files);
-    let files = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol };
+    let files = Files { program, flags, files, fabric, nodes, benchmark, ranks, algorithm, protocol, capacities };
     let mut is_told = false;
     files.each(&mut |record, impossible| {
         impossible.inspect(|what| hotlink_paper::tell!("hotlink: impossible: {what}"));

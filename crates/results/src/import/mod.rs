@@ -11,9 +11,10 @@ mod text;
 use hotlink_bench::{Record, Which, flag_impossible};
 use hotlink_fabric::input;
 use hotlink_study::bound::measured::{Bounds, blocking};
+use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source};
 use hotlink_workloads::measured;
-pub use hotlink_workloads::measured::{Bus, beyond_named, beyond_usual};
+pub use hotlink_workloads::measured::{BY_BYTES, BY_CHAIN, Bus, beyond_named, beyond_usual};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -112,6 +113,8 @@ pub struct Files {
     pub algorithm: Option<String>,
     /// NCCL's protocol, where its log does not name it.
     pub protocol: Option<String>,
+    /// Rates of the fabric's resources.
+    pub capacities: Rates,
 }
 
 /// Largest file that is read.
@@ -123,7 +126,7 @@ impl Files {
     /// # Errors
     /// A file that cannot be read or is none of the program's, or a fabric that cannot be built.
     pub fn each(&self, give: &mut dyn FnMut(Record, Option<String>)) -> Result<(), Error> {
-        let Files { program, flags, fabric, nodes, benchmark, ranks, algorithm, protocol, .. } = self;
+        let Files { program, flags, fabric, nodes, benchmark, ranks, algorithm, protocol, capacities, .. } = self;
         if let Some(flag) = flags.iter().find(|flag| program.flags.iter().all(|own| own.name != **flag)) {
             return Err(Error::Input(format!("--{flag}: is no flag of {}", program.name)));
         }
@@ -138,7 +141,12 @@ impl Files {
             return Err(Error::Input(what.to_owned()));
         }
         let mut warned = BTreeSet::new();
-        let of_bus = measured::Told { gpus: *nodes, algorithm: algorithm.clone(), protocol: protocol.clone() };
+        let of_bus = measured::Told {
+            gpus: *nodes,
+            algorithm: algorithm.clone(),
+            protocol: protocol.clone(),
+            capacities: *capacities,
+        };
         let mut bus = fabric.as_deref().map(|name| Bus::open(name, &of_bus)).transpose()?;
         let told = Told { fabric: fabric.as_deref(), benchmark: benchmark.as_deref(), ranks: *ranks };
         let mut bounds = None;
@@ -150,7 +158,8 @@ impl Files {
                 return Err(Error::Input(format!("{file}:{line}: {what}")));
             }
             if let Some((line, what)) = condition::unfinished(&text) {
-                let what = format!("{what} (delete it, or end it with a line break if it is whole)");
+                let form = if is_utf16(path) { "; the file is UTF-16, by its byte order mark" } else { "" };
+                let what = format!("{what} (delete it, or end it with a line break if it is whole{form})");
                 return Err(Error::Input(format!("{file}:{line}: {what}")));
             }
             for record in read(&file, &text, program, flags, &told)? {
@@ -171,7 +180,7 @@ impl Files {
                         has_ranks(&file, &record, *nodes)?;
                         let bounds = match &mut bounds {
                             Some(open) => open,
-                            closed => closed.insert(Bounds::open(name, *nodes)?),
+                            closed => closed.insert(Bounds::open(name, *nodes)?.by(*capacities)),
                         };
                         bounds.add(record)?
                     }
@@ -185,6 +194,13 @@ impl Files {
         }
         Ok(())
     }
+}
+
+/// Whether a file is in that encoding. What has been read once and is none, such as a pipe, is not read again.
+fn is_utf16(path: &Path) -> bool {
+    let mut mark = [0; 2];
+    let read = path.is_file() && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut mark)).is_ok();
+    read && matches!(mark, [0xff, 0xfe] | [0xfe, 0xff])
 }
 
 /// Whether a benchmark is a collective: its bound depends on how many take part.
@@ -222,6 +238,9 @@ pub fn text_of(path: &Path) -> Result<String, Error> {
     }
     let mut bytes = Vec::new();
     input::open(&file).and_then(|mut from| from.read_to_end(&mut bytes)).map_err(cannot)?;
+    if let Some(why) = text::unreadable(&bytes) {
+        return Err(wrong(why.to_owned()));
+    }
     Ok(text::plain_log(&text::decoded(&bytes)))
 }
 

@@ -71,6 +71,12 @@ pub fn decoded(bytes: &[u8]) -> String {
     }
 }
 
+/// Why bytes are no log: UTF-16 that has no mark to say so.
+pub fn unreadable(bytes: &[u8]) -> Option<&'static str> {
+    let is_marked = matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+    (!is_marked && bytes.contains(&0)).then_some("it holds zero bytes, so it is binary or UTF-16: save it as UTF-8")
+}
+
 /// The text without the ranks that a launcher put before its lines, where most of them have one.
 pub fn plain_log(text: &str) -> String {
     let count = |is: fn(&str) -> bool| text.lines().filter(|line| is(line)).count();
@@ -178,5 +184,8 @@ mod tests {
             assert_eq!(decoded(&bytes), "# \u{b5}s\n");
         }
         assert_eq!(decoded(&[0xff, 0xfe, b'a']), "");
+        let unmarked: Vec<u8> = "# a\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert!(unreadable(&unmarked).is_some_and(|why| why.contains("UTF-16")));
+        assert_eq!((unreadable(b"# a\n"), unreadable(&bytes(u16::to_le_bytes))), (None, None));
     }
 }

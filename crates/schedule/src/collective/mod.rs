@@ -352,7 +352,7 @@ impl Job {
     }
 
     /// Operations of its schedule, at most about.
-    pub(crate) fn operations(&self) -> u64 {
+    pub fn operations(&self) -> u64 {
         let Machine { ranks, domain, channels, slices, .. } = self.machine;
         let [ranks, domain, channels] = [ranks, domain, channels].map(u64::from);
         let (part, domains) = (self.bytes.div_ceil(channels), ranks / domain);

@@ -22,7 +22,7 @@ use hotlink_load::{Load, LoadError};
 pub use hotlink_event::NONE;
 
 /// Rate of a server that takes no time.
-pub(crate) const UNLIMITED: Rate = Rate(u64::MAX);
+pub const UNLIMITED: Rate = Rate(u64::MAX);
 
 /// What servers of one kind do. Few, so that all stay in the nearest cache.
 #[derive(Clone, Debug)]

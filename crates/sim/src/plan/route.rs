@@ -380,7 +380,7 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// There is no path.
-    pub(crate) fn quickest(&self, from: u32, to: u32, out: &mut RouteBuffer) -> Result<(u64, Rate), SimError> {
+    pub fn quickest(&self, from: u32, to: u32, out: &mut RouteBuffer) -> Result<(u64, Rate), SimError> {
         let (least, one) = (self.least_latency_ps(from, to, out)?, self.one_path());
         let choice = if one { self.choice(from, to, 0, 0) } else { 0 };
         self.route_on(Trip::new(Node(from), Node(to)), choice, out)?;

@@ -7,10 +7,12 @@ use crate::options::Rates;
 use crate::{Error, Source};
 use hotlink_bench::{OF_ALL_PARTS, Record, Which};
 use hotlink_bound::flows::of_pairs;
-use hotlink_bound::{Bound, Bounds as Limits, network};
+use hotlink_bound::{Bound, network};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::traffic::Demand;
+use hotlink_sim::port::Adapter;
+use hotlink_sim::{Plan, Settings};
 use std::collections::BTreeMap;
 
 /// Packet efficiency of a row without a size.
@@ -20,6 +22,7 @@ const ANY_SIZE: u64 = 1 << 20;
 pub struct Bounds {
     source: Source,
     nodes: Option<u32>,
+    capacities: Rates,
     built: BTreeMap<u32, Fabric>,
     idle: Idle,
 }
@@ -35,7 +38,13 @@ impl Bounds {
 
     /// The same of a fabric that is open already.
     pub fn of(source: Source, nodes: Option<u32>) -> Bounds {
-        Bounds { source, nodes, built: BTreeMap::new(), idle: Idle::new() }
+        Bounds { source, nodes, capacities: Rates::Measured, built: BTreeMap::new(), idle: Idle::new() }
+    }
+
+    /// The same by these rates of the resources.
+    #[must_use]
+    pub fn by(self, capacities: Rates) -> Bounds {
+        Bounds { capacities, ..self }
     }
 
     /// The rates out of and into a node's own devices at large sizes, of the node that has most: MB/s.
@@ -43,8 +52,9 @@ impl Bounds {
     /// # Errors
     /// The fabric has no such number of nodes.
     pub fn devices_mbps(&mut self, nodes: u32) -> Result<Option<[f64; 2]>, Error> {
+        let capacities = self.capacities;
         let fabric = self.at(self.nodes.unwrap_or(nodes))?;
-        let (rates, efficiency) = (Rates::Measured.into(), fabric.spec.packet().efficiency(ANY_SIZE, 1.0));
+        let (rates, efficiency) = (capacities.into(), fabric.spec.packet().efficiency(ANY_SIZE, 1.0));
         let most = |of: &dyn Fn(Node) -> Option<f64>| fabric.network.node_iter().filter_map(of).reduce(f64::max);
         let out = most(&|node| fabric.injection_at_mbps(node, rates, efficiency));
         let into = most(&|node| fabric.reception_at_mbps(node, rates, efficiency));
@@ -59,7 +69,8 @@ impl Bounds {
         let what = |error: String| Error::Input(format!("--fabric {name}: {error}"));
         self.at(nodes)?;
         let (fabric, idle) = (&self.built[&nodes], &mut self.idle);
-        let bounded = bounded(fabric, record.clone().with("nodes", nodes), idle).map_err(what)?;
+        let bounded = bounded(fabric, record.clone().with("nodes", nodes), self.capacities, idle).map_err(what)?;
+        let bounded = bounded.map(|record| record.with("capacities", self.capacities.name()));
         Ok(bounded.unwrap_or_else(|| record.unbounded("no bound is known for this benchmark")))
     }
 
@@ -78,7 +89,7 @@ pub fn blocking(benchmark: &str) -> &str {
     if ["allgatherv", "gatherv", "scatterv"].contains(&bare) { bare.trim_end_matches('v') } else { bare }
 }
 
-fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Record>, String> {
+fn bounded(fabric: &Fabric, record: Record, capacities: Rates, idle: &mut Idle) -> Result<Option<Record>, String> {
     let size = record.number("size_B").map_or(ANY_SIZE, |size| size as u64);
     // Messages of no bytes have no rate.
     let sent = size.max(1);
@@ -87,10 +98,11 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
     let timed = record.number("latency_us").is_some();
     match benchmark.as_str() {
         "pingpong" | "fetch" | "pairs" | "put" | "get" if timed => {
-            let limits = Pattern::of(fabric, &between(&record, nodes, false), Rates::Measured, sent)?.bounds;
-            let alone_us = idle_us(fabric, ends(&record, nodes).unwrap_or([0, nodes - 1]), size, &limits, idle)?;
+            let limits = Pattern::of(fabric, &between(&record, nodes, false), capacities, sent)?.bounds;
+            let ends = ends(&record, nodes).unwrap_or([0, nodes - 1]);
+            let alone_us = idle_us(fabric, ends, size, (capacities, limits.bandwidth_per_node_mbps), idle)?;
             let messages = if ["fetch", "get"].contains(&benchmark.as_str()) { 2 } else { 1 };
-            let bound = network::idle(alone_us, messages, limits.per_node().resource);
+            let bound = network::idle(alone_us, messages, size as f64, limits.per_node());
             let is_rated = record.number("bound_bandwidth_MBps").is_some();
             Ok(by_time(record, &bound).map(|record| {
                 let record = with_limit(record, fabric, &limits);
@@ -106,11 +118,20 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
                 1 => between(&record, nodes, both),
                 _ => pairs(nodes, count, both),
             };
-            let fair = Pattern::of(fabric, &demand, Rates::Measured, sent)?.bounds;
-            let limits = of_pairs(fabric, &demand, &fair, Rates::Measured.into())?;
+            let fair = Pattern::of(fabric, &demand, capacities, sent)?.bounds;
+            let limits = of_pairs(fabric, &demand, &fair, capacities.into())?;
             let Some(rate) = record.number("bandwidth_MBps") else { return Ok(None) };
-            let bound = network::pairs(f64::from(count) * if both { 2.0 } else { 1.0 }, limits.per_node());
-            Ok(Some(with_limit(record.beside_rate(&bound, rate), fabric, &limits)))
+            let senders = f64::from(count) * if both { 2.0 } else { 1.0 };
+            let bound = network::pairs(senders, limits.per_node());
+            let by_software = overhead_us(fabric, &record, both).map(|cost_us| {
+                let each = [network::by_overhead(sent as f64, cost_us), limits.per_node()];
+                network::stream(sent as f64, senders, each)
+            });
+            Ok(Some(match by_software.filter(|slower| size > 0 && slower.mbps < bound.mbps) {
+                // A real machine's software may be quicker than the catalog's, and no network.
+                Some(slower) => record.beside_rate(&slower, rate).also_bounded("bound_largest_MBps", bound.mbps),
+                None => with_limit(record.beside_rate(&bound, rate), fabric, &limits),
+            }))
         }
         _ => match Which::ALL.into_iter().find(|which| which.name() == benchmark) {
             // No row says how their parts differ.
@@ -121,10 +142,26 @@ fn bounded(fabric: &Fabric, record: Record, idle: &mut Idle) -> Result<Option<Re
             Some(which) => {
                 // Parts that differ are equal in the mean, and some rank gives the others no less than the mean.
                 let parts = if record.text("size_is") == Some(OF_ALL_PARTS) { u64::from(fabric.asked) } else { 1 };
-                Ok(by_time(record, &by_any_means(fabric, which, size / parts)?))
+                Ok(by_time(record, &by_any_means(fabric, which, size / parts, capacities)?))
             }
         },
     }
+}
+
+/// What a message of MPI's windows costs the busier of its processors, as `simulate stream` has it. Other programs have
+/// no message stack, or no messages.
+fn overhead_us(fabric: &Fabric, record: &Record, both: bool) -> Option<f64> {
+    let is_windowed = matches!(record.text("benchmark"), Some("stream" | "rate"));
+    let is_of_mpi = matches!(record.text("program"), Some("osu" | "imb"));
+    if !is_windowed || !is_of_mpi {
+        return None;
+    }
+    let plan = Plan::new(fabric, &Settings::of(&fabric.spec)).ok()?;
+    let [post_us, poll_us] = {
+        let limits = Adapter::new(&plan).ok()?.limits;
+        [limits.post_overhead.us(), limits.poll_overhead.us()]
+    };
+    Some(if both { post_us + poll_us } else { post_us.max(poll_us) }).filter(|us| *us > 0.0)
 }
 
 fn by_time(record: Record, bound: &Bound) -> Option<Record> {
@@ -155,12 +192,12 @@ fn pairs(nodes: u32, count: u32, both: bool) -> Demand {
 }
 
 /// The time of one message through the idle network.
-fn idle_us(fabric: &Fabric, ends: [u32; 2], size: u64, limits: &Limits, known: &mut Idle) -> Result<f64, String> {
+fn idle_us(fabric: &Fabric, ends: [u32; 2], size: u64, rates: (Rates, f64), known: &mut Idle) -> Result<f64, String> {
     let key = (fabric.nodes(), ends, size);
     if let Some(&us) = known.get(&key) {
         return Ok(us);
     }
-    let us = message::idle_us(fabric, ends, size, limits.bandwidth_per_node_mbps)?;
+    let us = message::idle_us(fabric, ends, size, rates)?;
     known.insert(key, us);
     Ok(us)
 }

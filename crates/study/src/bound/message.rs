@@ -50,10 +50,10 @@ pub fn by_shortest<R>(
 ///
 /// # Errors
 /// The fabric cannot be simulated.
-pub fn idle_us(fabric: &Fabric, between: [u32; 2], size: u64, mbps: f64) -> Result<f64, String> {
+pub fn idle_us(fabric: &Fabric, between: [u32; 2], size: u64, (capacities, mbps): (Rates, f64)) -> Result<f64, String> {
     // An empty message has its header.
     let simulated = size.clamp(1, MOST_SIMULATED_BYTES);
-    let settings = Settings::of(&fabric.spec);
+    let settings = Settings { capacities: capacities.into(), ..Settings::of(&fabric.spec) };
     let plan = Plan::new(fabric, &settings).map_err(|error| error.to_string())?;
     let us = alone_us(&plan, &settings, between, simulated)?;
     Ok(and_more_bytes(us, size.saturating_sub(simulated), mbps))

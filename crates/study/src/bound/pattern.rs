@@ -4,7 +4,7 @@ use crate::effort;
 use crate::options::Rates;
 use crate::text::figure;
 use hotlink_bench::Record;
-use hotlink_bound::{Bounds, Limited, Peak, RoleBound};
+use hotlink_bound::{Bounds, LATENCY, Limited, Peak, RoleBound};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::{Node, Resource};
 use hotlink_fabric::routing::{Paths, Routing};
@@ -157,7 +157,10 @@ pub fn flows(nodes: u32, pairs: impl IntoIterator<Item = (u32, u32)>) -> Demand 
 /// The record with what limits it.
 pub fn with_limit(mut record: Record, fabric: &Fabric, bounds: &Bounds) -> Record {
     if let Some(limit) = bounds.limiting() {
-        record.set("limiting_resource", limit.name.as_str());
+        // The bytes of a short message set nothing.
+        if record.text("limiting_resource") != Some(LATENCY) {
+            record.set("limiting_resource", limit.name.as_str());
+        }
         record.set("hot_link", fabric.resource_name(limit.hottest));
     }
     record

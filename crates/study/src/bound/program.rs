@@ -117,13 +117,13 @@ impl Program {
 ///
 /// # Errors
 /// The fabric cannot be simulated.
-pub fn by_any_means(fabric: &Fabric, which: Which, size: u64) -> Result<Bound, String> {
+pub fn by_any_means(fabric: &Fabric, which: Which, size: u64, capacities: Rates) -> Result<Bound, String> {
     let (spec, nodes) = (&fabric.spec, fabric.asked);
     let barrier = spec.barrier().filter(|_| which == Which::Barrier);
     let mut own = Vec::from_iter(barrier.map(network::barrier_port));
     let reduction = spec.reduction().zip(which.combined(size, nodes));
     own.extend(reduction.and_then(|(own, bytes)| network::reduced(own, nodes, bytes).ok()));
-    match by_messages(fabric, which, size) {
+    match by_messages(fabric, which, size, capacities) {
         // Some networks have nothing else.
         Err(error) if own.is_empty() => return Err(error),
         messages => own.extend(messages.unwrap_or_default()),
@@ -132,12 +132,12 @@ pub fn by_any_means(fabric: &Fabric, which: Which, size: u64) -> Result<Bound, S
 }
 
 /// Of a collective by messages of the hosts, of their adapters, and by QsNet's broadcast, each where it is.
-fn by_messages(fabric: &Fabric, which: Which, size: u64) -> Result<Vec<Bound>, String> {
-    let settings = Settings::of(&fabric.spec);
+fn by_messages(fabric: &Fabric, which: Which, size: u64, capacities: Rates) -> Result<Vec<Bound>, String> {
+    let settings = Settings { capacities: capacities.into(), ..Settings::of(&fabric.spec) };
     let plan = NetPlan::new(fabric, &settings).map_err(|error| error.to_string())?;
     let nodes: Vec<u32> = (0..fabric.asked).collect();
     let bytes = which.moved(size as f64, f64::from(fabric.asked));
-    let moved = Moved { which, nodes: &nodes, root: 0, size, bytes, capacities: Rates::Measured, seed: 1 };
+    let moved = Moved { which, nodes: &nodes, root: 0, size, bytes, capacities, seed: 1 };
     let hosts = Adapter::new(&plan).ok();
     // Of a real machine: its software may be quicker than the catalog's.
     let mut all = vec![moved.by(None, &plan)?];

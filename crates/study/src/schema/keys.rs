@@ -207,6 +207,7 @@ pub(super) const COMMON: &[Key] = &[
     ),
     key("injection_share", Number, "1", "The bandwidth per node over the node's own injection"),
     key("limiting_resource", Text, "", "Resource that limits the answer"),
+    key("limiting_level", Text, "", "Of results of nccl-tests, the level of that resource, such as NIC"),
     key("limiter", Text, "", "The resource that was busiest in what counts of the run, by accounted time"),
     key("limiter_share", Number, "1", "Share of the run, without waits for common starts, that it was busy"),
     key("impossible", Flag, "", "The efficiency exceeds 1 by more than the measurement's interval"),

@@ -11,7 +11,7 @@ use crate::options::{Order, Routes};
 use crate::{Error, Source, Unwatched, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_bound::flows::Flows;
-use hotlink_bound::{Bounds, LATENCY, network};
+use hotlink_bound::{Bounds, network};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_fabric::traffic::{Demand, Traffic};
@@ -121,7 +121,7 @@ impl Cell {
         };
         let record = self.on_ways(record, &settings);
         let record = self.control.told(record, self.ethernet, &settings);
-        let record = self.by_latency(with_limit(record, &fabric, &bounds), &bounds);
+        let record = with_limit(record, &fabric, &bounds);
         let record = limiter::of_packets(record, &plan, &run);
         let record = with_run(record, &run).with("wall_s", watch.seconds() - start);
         let mut records = vec![record];
@@ -130,17 +130,6 @@ impl Cell {
         }
         records.extend(more);
         Ok(records)
-    }
-
-    /// The resource behind a message's time: its bytes at the limiting resource, or all else on its path.
-    fn by_latency(&self, record: Record, bounds: &Bounds) -> Record {
-        let bytes_us = self.size as f64 / bounds.bandwidth_per_node_mbps;
-        match (&self.what, record.number("bound_latency_us")) {
-            (What::PingPong { .. }, Some(bound)) if bound - bytes_us > bytes_us => {
-                record.with("limiting_resource", LATENCY)
-            }
-            _ => record,
-        }
     }
 
     fn settings(&self, fabric: &Fabric) -> Settings {
@@ -205,7 +194,7 @@ impl Cell {
                 })?;
                 let latency_us = run.elapsed.us() / messages as f64;
                 let least = network::alone_or_shared(alone / messages as f64, self.size, bound);
-                let bound = network::idle(least, 1, bounds.per_node().resource);
+                let bound = network::idle(least, 1, self.size as f64, bounds.per_node());
                 let record = head
                     .with("messages", messages)
                     .with("latency_us", latency_us)

@@ -565,7 +565,7 @@ pub(crate) fn by(algorithm: Algorithm, fabric: &str, (nodes, bytes): (u32, u64),
 #[test]
 fn nvls_across_hosts_combines_in_the_switches_of_both_networks() {
     let network = Network { capacities: hotlink_study::options::Rates::Theoretical, ..NETWORK };
-    let long = by(Algorithm::Nvls, "hgx-h100-sharp", (32, 256 << 20), network);
+    let long = by(Algorithm::Nvls, "hgx-h100-sharp", (32, 256 << 20), network.clone());
     let bound = number(&long, "bound_bus_bandwidth_MBps");
     let expected = |rate: f64| 0.85 * rate * 2.0 * (31.0 / 32.0) / (1.0 + 1.0 / 8.0);
     let measured = by(Algorithm::Nvls, "hgx-h100-sharp", (32, 32 << 20), NETWORK);
@@ -576,7 +576,7 @@ fn nvls_across_hosts_combines_in_the_switches_of_both_networks() {
     assert!(long.text("limiting_resource").is_some_and(|name| name.contains("NVLink")), "{long:?}");
     assert!((0.6..=1.0).contains(&number(&long, "efficiency")), "{long:?}");
     let row = Record::new().with("benchmark", "allreduce").with("size_B", 256u64 << 20).with("algorithm", "nvls");
-    let told = Told { gpus: Some(32), ..Told::default() };
+    let told = Told { gpus: Some(32), capacities: network.capacities, ..Told::default() };
     let log = Bus::open("hgx-h100-sharp", &told).unwrap().add(row.with("bus_bandwidth_MBps", 480e3)).unwrap();
     assert!((number(&log, "bound_bus_bandwidth_MBps") / expected(450e3) - 1.0).abs() < 1e-3, "{log:?}");
     // Without switches that combine between hosts, trees take their place: a host in them carries twice as much.

@@ -1,12 +1,22 @@
 //! Bounds of what nccl-tests measured, by algorithm, protocol and level.
 
 use hotlink_bench::Record;
-use hotlink_study::Source;
+use hotlink_study::inputs::Vary;
+use hotlink_study::options::Rates;
+use hotlink_study::{Source, Unwatched};
+use hotlink_workloads::collective::{self, Collective};
 use hotlink_workloads::measured::{Bus, FEWEST, FEWEST_AT, GPUS_PER_HOST, Told, beyond_named, beyond_usual};
+use hotlink_workloads::replay::Network;
+use std::collections::BTreeSet;
+
+/// By what the links carry, whatever others measured of them.
+fn by_links() -> Told {
+    Told { capacities: Rates::Theoretical, ..Told::default() }
+}
 
 /// A row of nccl-tests with this bus bandwidth, and the bounds of `fabric`.
 fn judged(fabric: &str, gpus: u32, bus: f64) -> Record {
-    let told = Told { gpus: Some(gpus), ..Told::default() };
+    let told = Told { gpus: Some(gpus), ..by_links() };
     let row = Record::new().with("benchmark", "allreduce").with("size_B", 1u64 << 33).with("bus_bandwidth_MBps", bus);
     Bus::open(fabric, &told).unwrap().add(row).unwrap()
 }
@@ -23,7 +33,7 @@ fn hosts_of_a_topology_file_are_bound_as_the_same_hosts_of_the_catalog() {
     // Across hosts: one adapter of 25 GB/s for both GPUs of each.
     let across = judged(file, 8, 20e3);
     assert_eq!((bound(&across, "bound_ring_MBps"), across.text("limiting_resource")), (25e3, Some("NIC")));
-    let told = Told { gpus: Some(3), ..Told::default() };
+    let told = Told { gpus: Some(3), ..by_links() };
     let row = Record::new().with("benchmark", "allreduce").with("bus_bandwidth_MBps", 1.0);
     let why = Bus::open(file, &told).unwrap().add(row).unwrap_err().to_string();
     assert!(why.contains("3 GPUs in hosts of 2"), "{why}");
@@ -32,7 +42,7 @@ fn hosts_of_a_topology_file_are_bound_as_the_same_hosts_of_the_catalog() {
 #[test]
 fn what_has_no_bound_says_why() {
     let none = |benchmark: &str, gpus: u32| {
-        let told = Told { gpus: Some(gpus), ..Told::default() };
+        let told = Told { gpus: Some(gpus), ..by_links() };
         let row = Record::new().with("benchmark", benchmark).with("bus_bandwidth_MBps", 1.0);
         let record = Bus::open("hgx-h100-rail", &told).unwrap().add(row).unwrap();
         assert_eq!(record.number("bound_bus_bandwidth_MBps"), None);
@@ -58,18 +68,18 @@ fn the_hosts_that_a_log_names_make_the_domains() {
             Some(many) => row.with("gpus_per_host", many),
             None => row,
         };
-        Bus::open(fabric, &Told::default()).unwrap().add(row).unwrap()
+        Bus::open(fabric, &by_links()).unwrap().add(row).unwrap()
     };
     let level = |record: &Record| {
         (bound(record, "bound_ring_MBps").round(), record.text("limiting_resource").map(str::to_owned))
     };
     let of = |what: &str| Some(what.to_owned());
-    assert_eq!(level(&on("hgx-h100-rail", 8, Some(8))), (450e3, of("scale-up network")));
+    assert_eq!(level(&on("hgx-h100-rail", 8, Some(8))), (450e3, of("NVLink")));
     // Four GPUs have four PCIe links, and the adapters of eight.
-    assert_eq!(level(&on("hgx-h100-rail", 8, Some(4))), (252e3, of("PCIe")));
-    assert_eq!(level(&on("hgx-h100-rail", 8, Some(1))), (63e3, of("PCIe")));
+    assert_eq!(level(&on("hgx-h100-rail", 8, Some(4))), (252e3, of("PCIe 5.0 x16")));
+    assert_eq!(level(&on("hgx-h100-rail", 8, Some(1))), (63e3, of("PCIe 5.0 x16")));
     let assumed = on("hgx-h100-rail", 8, None);
-    assert_eq!(level(&assumed), (450e3, of("scale-up network")));
+    assert_eq!(level(&assumed), (450e3, of("NVLink")));
     assert!(assumed.text("bound_is").is_some_and(|text| text.contains("names no hosts: one is assumed")));
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/nccl.xml+nvlink:25GB/s");
     // Two hosts of one GPU each, 16 lanes of PCI Express 4, an adapter of 25 GB/s.
@@ -84,7 +94,7 @@ fn hosts_with_other_numbers_of_gpus_have_no_bound() {
     let on = |fabric: &str, gpus: u32, [most, least]: [u32; 2]| {
         let row = Record::new().with("benchmark", "allreduce").with("ranks", gpus).with("bus_bandwidth_MBps", 1.0);
         let row = row.with(GPUS_PER_HOST, most).with(FEWEST, least).with(FEWEST_AT, "line 14");
-        Bus::open(fabric, &Told::default()).unwrap().add(row).unwrap()
+        Bus::open(fabric, &by_links()).unwrap().add(row).unwrap()
     };
     let uneven = on("hgx-h100-rail", 12, [8, 4]);
     assert_eq!((uneven.number("bound_bus_bandwidth_MBps"), uneven.number("efficiency")), (None, None));
@@ -103,7 +113,7 @@ fn the_form_that_describes_a_network_counts_gpus_alone() {
     let matrix = concat!(env!("CARGO_MANIFEST_DIR"), "/../site/tests/data/outline/topo.txt");
     let row = Record::new().with("benchmark", "allreduce").with("ranks", 2).with("bus_bandwidth_MBps", 1.0);
     let name = format!("{matrix}+rate:31.5GB/s+nvlink:25GB/s+technology:nvlink");
-    let why = Bus::open(&name, &Told::default()).unwrap().add(row).unwrap_err().to_string();
+    let why = Bus::open(&name, &by_links()).unwrap().add(row).unwrap_err().to_string();
     assert!(why.contains("its adapters are nodes, too") && why.contains("NCCL_TOPO_DUMP_FILE"), "{why}");
 }
 
@@ -116,7 +126,7 @@ fn a_result_above_the_bound_of_a_named_algorithm_is_reported() {
         .with("bus_bandwidth_MBps", 480e3);
     let beside = |algorithm: Option<&str>, protocol: Option<&str>, row: Record| {
         let [algorithm, protocol] = [algorithm, protocol].map(|name| name.map(str::to_owned));
-        Bus::open("hgx-h100-rail", &Told { gpus: None, algorithm, protocol }).unwrap().add(row).unwrap()
+        Bus::open("hgx-h100-rail", &Told { algorithm, protocol, ..by_links() }).unwrap().add(row).unwrap()
     };
     // Ring is the usual one: NVLS may have run.
     assert_eq!(beyond_named(&beside(None, None, row.clone())), None);
@@ -140,7 +150,7 @@ fn an_algorithm_that_a_fabric_does_not_have_leaves_a_log_without_bound() {
     let logged = |fabric: &str, gpus: u32, algorithm: &str, protocol: &str| {
         let row = Record::new().with("benchmark", "allreduce").with("ranks", gpus).with("algorithm", algorithm);
         let row = row.with("protocol", protocol).with("bus_bandwidth_MBps", 350e3);
-        Bus::open(fabric, &Told::default()).unwrap().add(row).unwrap()
+        Bus::open(fabric, &by_links()).unwrap().add(row).unwrap()
     };
     for (gpus, algorithm, protocol) in [
         (32, "collnet", "simple"),
@@ -168,7 +178,7 @@ fn an_algorithm_that_a_fabric_does_not_have_leaves_a_log_without_bound() {
 fn a_result_beyond_the_usual_algorithm_says_so() {
     let row = Record::new().with("benchmark", "allreduce").with("ranks", 72).with("gpus_per_host", 4);
     let row = row.with("bus_bandwidth_MBps", 1700e3);
-    let add = |row: Record| Bus::open("gb200-nvl72", &Told::default()).unwrap().add(row).unwrap();
+    let add = |row: Record| Bus::open("gb200-nvl72", &by_links()).unwrap().add(row).unwrap();
     let rack = add(row.clone());
     assert!(bound(&rack, "efficiency") > 1.8, "{rack:?}");
     assert!(beyond_usual(&rack).is_some_and(|text| text.contains("beyond the bound of ring")), "{rack:?}");
@@ -183,7 +193,7 @@ fn a_result_beyond_the_usual_algorithm_says_so() {
 #[test]
 fn one_gpu_has_no_bound() {
     let row = Record::new().with("benchmark", "allreduce").with("ranks", 1).with("bus_bandwidth_MBps", 0.0);
-    let record = Bus::of(Source::open("hgx-h100-rail").unwrap()).add(row).unwrap();
+    let record = Bus::of(Source::open("hgx-h100-rail").unwrap(), Rates::Measured).add(row).unwrap();
     assert_eq!(record.number("efficiency"), None);
 }
 
@@ -201,14 +211,11 @@ fn a_rack_of_one_domain_exceeds_what_hosts_of_eight_can_do() {
 fn trays_of_a_rack_share_its_domain() {
     let on = |gpus: u32, each: u32| {
         let row = Record::new().with("benchmark", "allreduce").with("ranks", gpus).with("gpus_per_host", each);
-        Bus::open("gb200-nvl72", &Told::default()).unwrap().add(row.with("bus_bandwidth_MBps", 840e3)).unwrap()
+        Bus::open("gb200-nvl72", &by_links()).unwrap().add(row.with("bus_bandwidth_MBps", 840e3)).unwrap()
     };
     for gpus in [8, 72] {
         let rack = on(gpus, 4);
-        assert_eq!(
-            (bound(&rack, "bound_ring_MBps"), rack.text("limiting_resource")),
-            (900e3, Some("scale-up network"))
-        );
+        assert_eq!((bound(&rack, "bound_ring_MBps"), rack.text("limiting_resource")), (900e3, Some("NVLink")));
         assert!(rack.text("bound_is").is_some_and(|text| text.contains("18 hosts of 4 GPUs")), "{rack:?}");
     }
     // One GPU of each tray: 18 of a rack, 17 of whose 18 hops stay inside.
@@ -239,7 +246,7 @@ fn nvls_across_hosts_is_bound_by_what_the_network_combines() {
 fn cores_add_nothing_to_a_leafs_way_up() {
     let spine = |gpus: u32| {
         let row = Record::new().with("benchmark", "alltoall").with("ranks", gpus).with("bus_bandwidth_MBps", 1.0);
-        let record = Bus::open("hgx-h100-pod:radix=16", &Told::default()).unwrap().add(row).unwrap();
+        let record = Bus::open("hgx-h100-pod:radix=16", &by_links()).unwrap().add(row).unwrap();
         bound(&record, "bound_spine_MBps") * f64::from(gpus - 8) / f64::from(gpus - 1)
     };
     assert_eq!(spine(128).round(), spine(256).round());
@@ -260,4 +267,67 @@ fn pods_are_built_at_their_published_sizes() {
         let nic = bound(&pod, "bound_nic_MBps");
         assert!((385e3..=400e3).contains(&nic), "{fabric} {nic}");
     }
+}
+
+/// One bound for one question: `import` has that of `simulate`, by its size, algorithm, protocol and capacities. Where a
+/// log names neither, another protocol may allow more.
+#[test]
+fn a_simulated_run_that_is_imported_keeps_its_bound() {
+    let sizes = vec![8, 8 << 10, 256 << 10, 4 << 20, 32 << 20];
+    let mut limits = BTreeSet::new();
+    for (fabric, gpus) in [("hgx-h100-rail", 32), ("hgx-h100-rail", 8), ("hgx-h100-sharp", 16), ("mi300x-rail", 8)] {
+        for (which, capacities) in [
+            ("allreduce", Rates::Measured),
+            ("allreduce", Rates::Theoretical),
+            ("allgather", Rates::Measured),
+            ("bcast", Rates::Measured),
+            ("alltoall", Rates::Measured),
+        ] {
+            let asked = Collective {
+                which: collective::named(which).unwrap(),
+                algorithms: Vec::new(),
+                protocols: Vec::new(),
+                nodes: vec![gpus],
+                sizes: sizes.clone(),
+                network: Network { capacities, ..Network::default() },
+                vary: Vary::No,
+            };
+            let mut bus = Bus::open(fabric, &Told { capacities, ..Told::default() }).unwrap();
+            for run in asked.records(&[fabric.to_owned()], &Unwatched).unwrap() {
+                let keys = ["benchmark", "size_B", "ranks", "latency_us", "bus_bandwidth_MBps"];
+                let row = keys.iter().fold(Record::new(), |row, key| row.with(key, run.get(key).unwrap().clone()));
+                let text = |key: &str| run.text(key).unwrap().replace("pairwise", "pairs");
+                let ways = row.clone().with("algorithm", text("algorithm")).with("protocol", text("protocol"));
+                let named = bus.add(ways).unwrap();
+                let about = format!("{fabric} {which} {capacities:?}: {run:?} {named:?}");
+                let share = |record: &Record, key: &str| bound(record, key) / bound(&run, key);
+                // Channels are alike but for the places of their ends.
+                for key in ["bound_bus_bandwidth_MBps", "efficiency"] {
+                    assert!((share(&named, key) - 1.0).abs() < 0.08, "{} of {key}: {about}", share(&named, key));
+                }
+                assert_eq!(named.text("limiting_resource"), run.text("limiting_resource"), "{about}");
+                limits.insert(run.text("limiting_resource").unwrap().to_owned());
+                let open = bus.add(row).unwrap();
+                assert!(share(&open, "bound_bus_bandwidth_MBps") > 0.92, "{about}: {open:?}");
+                assert!(bound(&open, "efficiency") <= 1.08 * bound(&run, "efficiency"), "{about}: {open:?}");
+                assert_eq!(open.text("bound_algorithm"), Some(text("algorithm").as_str()), "{about}: {open:?}");
+            }
+        }
+    }
+    // The sizes cross from what kernels and steps take to what links carry.
+    assert!(limits.len() > 3 && limits.contains("dependency chain") && limits.contains("NDR link"), "{limits:?}");
+}
+
+/// A log of 30 sizes on 1,024 GPUs takes no simulation.
+#[test]
+fn bounds_of_a_large_cluster_take_few_operations() {
+    let mut bus = Bus::open("hgx-h100-rail", &Told::default()).unwrap();
+    let row = |size: u64| {
+        let row = Record::new().with("benchmark", "allreduce").with("size_B", size).with("ranks", 1024);
+        row.with("latency_us", 1e6).with("bus_bandwidth_MBps", 1.0)
+    };
+    let all: Vec<Record> = (3..33).map(|bits| bus.add(row(1 << bits)).unwrap()).collect();
+    let rates: Vec<f64> = all.iter().map(|record| bound(record, "bound_bus_bandwidth_MBps")).collect();
+    assert!(rates.windows(2).all(|two| two[1] > 0.9 * two[0]) && rates[29] > 1e3 * rates[0], "{rates:?}");
+    assert!(all.iter().any(|record| record.text("bound_is").is_some_and(|text| text.contains("which is no longer"))));
 }
