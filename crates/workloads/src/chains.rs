@@ -85,7 +85,7 @@ impl Chains {
     }
 
     fn counted(&mut self, source: &Source, job: &Job) -> Option<Chain> {
-        let (mut one, mut whole) = (of_one_channel(job), job.bytes);
+        let (mut one, mut whole) = (of_few_channels(job), job.bytes);
         while one.operations() > MOST_OPERATIONS && whole > 0 {
             // Fewer bytes by the same kernels take no longer.
             (one.bytes, whole) = (one.bytes / 2, whole / 2);
@@ -131,19 +131,21 @@ impl Chains {
     }
 }
 
-/// The same by one channel, with the bytes that the fullest has: channels are alike and wait for none of the others. Pairs
+/// The same by one channel or two, with the bytes that the fullest has: channels are alike and wait for none of the others. Pairs
 /// share theirs, all channels the rails' switches, and in a mesh each turns in its own way.
-fn of_one_channel(job: &Job) -> Job {
+fn of_few_channels(job: &Job) -> Job {
     let Machine { channels, domain, .. } = job.machine;
     let is_alike = job.algorithm != Algorithm::Pairwise && job.which != Which::Alltoall && job.network().is_none();
     let is_alike = is_alike && !job.machine.wiring.mesh;
-    if channels < 2 || !is_alike {
+    // A chain that begins amid a host comes back to it: that of the second channel is longer than that of the first.
+    let some = if matches!(job.which, Which::Bcast | Which::Reduce) { 2 } else { 1 };
+    if channels <= some || !is_alike {
         return *job;
     }
     // A channel alone carries both halves of a tree, of two that have one each.
     let halves = if job.algorithm == Algorithm::Tree && channels >= 2 * domain { 2 } else { 1 };
-    let machine = Machine { channels: 1, ..job.machine };
-    Job { bytes: halves * job.bytes.div_ceil(channels.into()), machine, ..*job }
+    let machine = Machine { channels: some, ..job.machine };
+    Job { bytes: halves * u64::from(some) * job.bytes.div_ceil(channels.into()), machine, ..*job }
 }
 
 /// Whether the scale-up switches and those of the rails take part as ranks.

@@ -302,15 +302,21 @@ fn a_simulated_run_that_is_imported_keeps_its_bound() {
                 let about = format!("{fabric} {which} {capacities:?}: {run:?} {named:?}");
                 let share = |record: &Record, key: &str| bound(record, key) / bound(&run, key);
                 // Channels are alike but for the places of their ends.
+                let near = 0.12;
                 for key in ["bound_bus_bandwidth_MBps", "efficiency"] {
-                    assert!((share(&named, key) - 1.0).abs() < 0.08, "{} of {key}: {about}", share(&named, key));
+                    assert!((share(&named, key) - 1.0).abs() < near, "{} of {key}: {about}", share(&named, key));
                 }
-                assert_eq!(named.text("limiting_resource"), run.text("limiting_resource"), "{about}");
+                // Lines of LL and LL128 have more headers on the scale-up links than their level counts.
+                let next = bound(&named, "bound_scale_up_network_MBps") / bound(&named, "bound_bus_bandwidth_MBps");
+                let is_next = run.text("limiting_resource") == Some("NVLink") && next < 1.08;
+                assert!(is_next || named.text("limiting_resource") == run.text("limiting_resource"), "{about}");
                 limits.insert(run.text("limiting_resource").unwrap().to_owned());
                 let open = bus.add(row).unwrap();
-                assert!(share(&open, "bound_bus_bandwidth_MBps") > 0.92, "{about}: {open:?}");
-                assert!(bound(&open, "efficiency") <= 1.08 * bound(&run, "efficiency"), "{about}: {open:?}");
-                assert_eq!(open.text("bound_algorithm"), Some(text("algorithm").as_str()), "{about}: {open:?}");
+                // Without a name the bound is the usual algorithm's, and that of the one that ran stands beside.
+                let usual = if which == "alltoall" { "pairs" } else { "ring" };
+                assert_eq!(open.text("bound_algorithm"), Some(usual), "{about}: {open:?}");
+                let of_it = bound(&open, &format!("bound_{}_MBps", text("algorithm").replace('-', "_")));
+                assert!(of_it / bound(&run, "bound_bus_bandwidth_MBps") > 1.0 - near, "{about}: {open:?}");
             }
         }
     }
