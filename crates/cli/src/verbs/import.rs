@@ -22,9 +22,9 @@ nccl-tests are 10^9 B. Prefixes of bits are powers of 10, those of iperf3's byte
 None of these programs states the speed of the links. So bound_* and efficiency are absent unless --fabric names the network
 that was measured.
 
-For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names.
-Without a name it is the one that NCCL's model chooses at that size (bound_algorithm). Where the protocol is not named, it is the one that
-allows most (bound_protocol). The record also has the bounds of every level and of the other algorithms; a result is impossible
+For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names, else for Ring
+(bound_algorithm). Where the protocol is not named, it is the one that allows most (bound_protocol). A result beyond Ring's
+bound says that another algorithm ran (beyond_usual_algorithm). The record also has the bounds of every level and of the other algorithms; a result is impossible
 only above the largest. --nodes counts GPUs.
 
 target_bandwidth_MBps is iperf3's requested rate (-b; for UDP 1 Mbit/s by default).")]
