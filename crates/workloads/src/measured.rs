@@ -66,7 +66,7 @@ impl Default for Told {
 }
 
 /// The bound of one algorithm, by the protocol that allows most.
-struct Way {
+struct ByAlgorithm {
     algorithm: Algorithm,
     protocol: Protocol,
     /// The least first.
@@ -76,7 +76,7 @@ struct Way {
     by_chain: f64,
 }
 
-impl Way {
+impl ByAlgorithm {
     fn mbps(&self) -> f64 {
         self.levels[0].mbps.min(self.by_chain)
     }
@@ -294,7 +294,13 @@ impl Bus {
     }
 
     /// The bound of every algorithm that the cluster has, by the protocol or by that which allows most.
-    fn ways(&mut self, cluster: &Cluster, benchmark: &str, protocol: Option<Protocol>, size: Option<u64>) -> Vec<Way> {
+    fn ways(
+        &mut self,
+        cluster: &Cluster,
+        benchmark: &str,
+        protocol: Option<Protocol>,
+        size: Option<u64>,
+    ) -> Vec<ByAlgorithm> {
         let (source, chains) = match (&self.machine, &mut self.chains) {
             (Machine::Fabric(source, _), Some(chains)) => (source, chains),
             _ => return by_bytes(cluster, benchmark, protocol.unwrap_or(Protocol::Simple)),
@@ -306,7 +312,7 @@ impl Bus {
             return by_bytes(cluster, benchmark, protocol.unwrap_or(Protocol::Simple));
         };
         let protocols = protocol.map_or_else(|| chains.protocols(), |protocol| vec![protocol]);
-        let mut best: Vec<Way> = Vec::new();
+        let mut best: Vec<ByAlgorithm> = Vec::new();
         for way in protocols.into_iter().flat_map(|protocol| by_bytes(cluster, benchmark, protocol)) {
             let all = hotlink_schedule::collective::Algorithm::of(which);
             let own = all.iter().copied().find(|own| usual_bound(*own) == Some(way.algorithm));
@@ -317,7 +323,7 @@ impl Bus {
             let factor = cluster.bus_factor(benchmark, way.algorithm).unwrap_or(f64::INFINITY);
             let by_chain = chain.as_ref().filter(|chain| chain.us > 0.0);
             let by_chain = by_chain.map_or(f64::INFINITY, |chain| factor * size as f64 / chain.us);
-            let way = Way { chain, by_chain, ..way };
+            let way = ByAlgorithm { chain, by_chain, ..way };
             match best.iter_mut().find(|other| other.algorithm == way.algorithm) {
                 Some(other) if way.mbps() > other.mbps() => *other = way,
                 Some(_) => {}
@@ -383,9 +389,9 @@ impl Bus {
 }
 
 /// The bounds of a cluster's algorithms with a protocol, without the time of kernels and steps.
-fn by_bytes(cluster: &Cluster, benchmark: &str, protocol: Protocol) -> Vec<Way> {
+fn by_bytes(cluster: &Cluster, benchmark: &str, protocol: Protocol) -> Vec<ByAlgorithm> {
     let all = cluster.all(benchmark, protocol).into_iter();
-    let of = |(algorithm, levels)| Way { algorithm, protocol, levels, chain: None, by_chain: f64::INFINITY };
+    let of = |(algorithm, levels)| ByAlgorithm { algorithm, protocol, levels, chain: None, by_chain: f64::INFINITY };
     all.map(of).collect()
 }
 

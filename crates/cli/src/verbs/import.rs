@@ -24,8 +24,8 @@ that was measured.
 
 For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names, else for Ring
 (bound_algorithm). Where the protocol is not named, it is the one that allows most (bound_protocol). A result beyond Ring's
-bound says that another algorithm ran (beyond_usual_algorithm). The record also has the bounds of every level and of the other algorithms; a result is impossible
-only above the largest. --nodes counts GPUs.
+bound says that another algorithm ran (beyond_usual_algorithm). The record also has the bounds of every level and of the other
+algorithms; a result is impossible only above the largest. --nodes counts GPUs.
 
 target_bandwidth_MBps is iperf3's requested rate (-b; for UDP 1 Mbit/s by default).")]
 pub(crate) struct Args {

@@ -200,7 +200,7 @@ impl Files {
 fn is_utf16(path: &Path) -> bool {
     let mut mark = [0; 2];
     let read = path.is_file() && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut mark)).is_ok();
-    read && matches!(mark, [0xff, 0xfe] | [0xfe, 0xff])
+    read && text::is_utf16(&mark)
 }
 
 /// Whether a benchmark is a collective: its bound depends on how many take part.

@@ -71,10 +71,15 @@ pub fn decoded(bytes: &[u8]) -> String {
     }
 }
 
+/// Whether bytes say by their mark that they are UTF-16.
+pub fn is_utf16(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..])
+}
+
 /// Why bytes are no log: UTF-16 that has no mark to say so.
 pub fn unreadable(bytes: &[u8]) -> Option<&'static str> {
-    let is_marked = matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
-    (!is_marked && bytes.contains(&0)).then_some("it holds zero bytes, so it is binary or UTF-16: save it as UTF-8")
+    (!is_utf16(bytes) && bytes.contains(&0))
+        .then_some("it holds zero bytes, so it is binary or UTF-16: save it as UTF-8")
 }
 
 /// The text without the ranks that a launcher put before its lines, where most of them have one.

@@ -331,10 +331,11 @@ const DRAWS: &[Key] = &[
     key("note", Text, "", "Why there is no value"),
 ];
 
-/// QsNet's own collectives.
+/// Collectives that are done in several ways.
 const OF_EACH: Key =
     key("collectives", Texts, "", "Of each kind and way: how many collectives of a trace, of which bytes, and how");
 
+/// QsNet's own collectives.
 const OWN_TREE: &[Key] = &[
     key("tree_degree", Count, "", "Children of a rank on the tree"),
     key("chunk_B", Count, "B", "Bytes of a piece on the tree"),
