@@ -125,7 +125,7 @@ pub fn without_misleading(mut record: Record) -> (Record, Option<String>) {
     }
     let why = format!(
         "a cache line took {beside:.3} us from core to core next to the samples, and {least:.3} us in another part of the \
-         run. The bound is of a faster machine than the samples"
+         run: from a factor of {OTHER_MODE} on, the bound is of a faster machine than the samples"
     );
     let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
     let told = format!("{}{size}: no efficiency: {why}", record.text("benchmark").unwrap_or("?"));

@@ -212,6 +212,24 @@ pub struct Program {
 }
 
 impl Program {
+    /// A benchmark with nothing but its defaults, from the first message on.
+    pub fn plain(bench: ProgramBench) -> Program {
+        Program {
+            bench,
+            memory: Memory::Shared,
+            align: Alignment::Default,
+            cache: Cache::Lru,
+            zero_copy: true,
+            via: Via::Adapter,
+            algorithm: None,
+            warmup: 0,
+            background: None,
+            samples: 1,
+            raw: false,
+            watching: None,
+        }
+    }
+
     /// The algorithm that is asked for, on that many nodes and with messages of `size` bytes.
     ///
     /// # Errors

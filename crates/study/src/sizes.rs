@@ -152,18 +152,3 @@ impl FromStr for SizesOrLaws {
         Ok(SizesOrLaws { sizes, laws: names.into_iter().map(|name| name.trim().to_owned()).collect() })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_wrong_in_a_table_is_told_with_its_place() {
-        let wrong = |text: &str| lines("t.txt", text).unwrap_err();
-        assert!(wrong("# sizes\n10 50\n5 100\n").starts_with("t.txt:3: "));
-        assert!(wrong("10 50\nfew\n").starts_with("t.txt:2: `few`"));
-        assert!(wrong("10 50\n20 99\n").starts_with("t.txt:2: the last percentage"));
-        assert!(wrong("").starts_with("t.txt:1: "));
-        assert_eq!(lines("t", "10 50\n20 100\n"), Ok(SizeLaw::Table(vec![(10.0, 0.5), (20.0, 1.0)])));
-    }
-}

@@ -4,7 +4,7 @@
 use crate::ask::{Asked, Method, Question, ask};
 use crate::cell::{Cell, Program, ProgramBench, Streamed, What};
 use crate::inputs::Vary;
-use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Rates, Spin, Via};
+use crate::options::{Ethernet, Memory, Order, Rates, Spin, Via};
 use crate::simulate::deposit::{self, Completion, Series, Transfers};
 use crate::simulate::{barrier, qsnet};
 use crate::words::Word;
@@ -154,21 +154,8 @@ fn collective(which: Which) -> &'static str {
 }
 
 fn program(bench: ProgramBench, memory: Memory) -> What {
-    What::Program(Program {
-        bench,
-        memory,
-        align: Alignment::Default,
-        cache: Cache::Lru,
-        zero_copy: true,
-        via: Via::Adapter,
-        algorithm: None,
-        // The first message pays for what later ones find set up.
-        warmup: 0,
-        background: None,
-        samples: 1,
-        raw: false,
-        watching: None,
-    })
+    // The first message pays for what later ones find set up.
+    What::Program(Program { memory, ..Program::plain(bench) })
 }
 
 impl Form {

@@ -7,7 +7,7 @@ use hotlink_study::bound::measured::Bounds;
 use hotlink_study::cell::Streamed;
 use hotlink_study::cell::{Cell, Offered, What};
 use hotlink_study::cell::{Program, ProgramBench};
-use hotlink_study::options::{Alignment, Cache, Memory, Order, Via};
+use hotlink_study::options::{Memory, Order, Via};
 use hotlink_study::{Source, Unwatched, parallel};
 
 /// How much better than its bound a simulation may be: rounding of times to picoseconds and of packets.
@@ -17,20 +17,7 @@ const ALLOWED: f64 = 1.005;
 const NODES: [u32; 5] = [8, 9, 16, 4, 2];
 
 fn program(bench: ProgramBench, memory: Memory) -> What {
-    What::Program(Program {
-        bench,
-        memory,
-        align: Alignment::Default,
-        cache: Cache::Lru,
-        zero_copy: true,
-        via: Via::Adapter,
-        algorithm: None,
-        warmup: 1,
-        background: None,
-        samples: 1,
-        raw: false,
-        watching: None,
-    })
+    What::Program(Program { memory, warmup: 1, ..Program::plain(bench) })
 }
 
 /// Every benchmark of one fabric.

@@ -108,7 +108,6 @@ mod tests {
     use super::*;
     use hotlink_bench::Plan;
 
-    /// The same samples as in `simulate`: `study/src/simulate/streams.rs`.
     #[test]
     fn pairs_that_share_a_link_unfairly_do_not_sum_up_to_more_than_it_carries() {
         let (direction, calls, plan) = (Direction::Uni, Calls::Windowed, Plan::once());

@@ -46,3 +46,4 @@ pub use adapter::{Adapter, Split};
 pub use door::SimPort;
 pub use driver::{Outcome, VirtualTime};
 pub use family::Family;
+pub use together::RANKS_COUNTED;

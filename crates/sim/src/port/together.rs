@@ -9,13 +9,13 @@ use hotlink_fabric::traffic::{Demand, Flow};
 use hotlink_fabric::units::Rate;
 use hotlink_port::Together;
 
-/// Ranks up to which they are counted. Each doubling takes over three times as long, and a barrier's simulation twice.
-const MOST: u32 = 4096;
+/// Ranks up to which the rates that senders leave each other are counted. Each doubling takes over three times as long, and a barrier's simulation twice.
+pub const RANKS_COUNTED: u32 = 4096;
 
 /// The rates of `ranks` ranks, of which rank `i` is on node `node(i)`. `None` where a pair has no route, and for
-/// more than [`MOST`] ranks.
+/// more than [`RANKS_COUNTED`] ranks.
 pub(super) fn rates(plan: &Plan<'_>, adapter: &Adapter, ranks: u32, node: impl Fn(u32) -> u32) -> Option<Together> {
-    if ranks > MOST {
+    if ranks > RANKS_COUNTED {
         return None;
     }
     let alone = adapter.limits.rate.0;

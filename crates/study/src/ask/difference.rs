@@ -51,7 +51,7 @@ fn better(a: Value, b: Value) -> Option<f64> {
 }
 
 /// Every pair that differs, the later answer against the earlier.
-pub(crate) fn between(answers: &[Answer]) -> Vec<Difference> {
+pub fn between(answers: &[Answer]) -> Vec<Difference> {
     let mut found = Vec::new();
     for (at, a) in answers.iter().enumerate() {
         for b in &answers[..at] {
@@ -66,36 +66,4 @@ pub(crate) fn between(answers: &[Answer]) -> Vec<Difference> {
         }
     }
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::Claim;
-    use super::*;
-    use hotlink_bench::Record;
-
-    fn answer(method: Method, value: Value, leaves_out: &[Omission]) -> Answer {
-        let claim = Claim { leaves_out: leaves_out.to_vec(), steps: 0.0 };
-        Answer { method, claim, record: Record::new(), value: Some(value), more: Vec::new(), why: Vec::new() }
-    }
-
-    #[test]
-    fn the_model_that_leaves_out_more_may_be_better_and_not_worse() {
-        let load = answer(Method::Load, Value::PerNodeMbps(100.0), &[Omission::Blocking]);
-        let packet = |mbps| answer(Method::Packet, Value::PerNodeMbps(mbps), &[]);
-        let explained = &between(&[load.clone(), packet(80.0)])[0];
-        assert_eq!(explained.because, [Omission::Blocking]);
-        assert_eq!(explained.to_string(), "20.0 % worse than load: load knows no head-of-line blocking");
-        let wrong = &between(&[load.clone(), packet(120.0)])[0];
-        assert!(!wrong.is_explained() && wrong.to_string().contains("one of them is wrong"));
-        assert!(between(&[load, packet(99.9)]).is_empty());
-    }
-
-    #[test]
-    fn less_time_is_better_and_times_are_not_compared_with_rates() {
-        let fast = answer(Method::Loggp, Value::Us(1.0), &[Omission::Sharing]);
-        let slow = answer(Method::Packet, Value::Us(2.0), &[]);
-        assert_eq!(between(&[fast.clone(), slow])[0].better_by, -0.5);
-        assert!(between(&[fast, answer(Method::Packet, Value::PerNodeMbps(1.0), &[])]).is_empty());
-    }
 }

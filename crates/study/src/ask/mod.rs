@@ -22,8 +22,7 @@ mod methods;
 mod packet;
 mod sizes;
 
-pub use difference::Difference;
-pub(crate) use difference::between;
+pub use difference::{Difference, between};
 pub use measured::Measured;
 pub use methods::Methods;
 pub use packet::Exactly;

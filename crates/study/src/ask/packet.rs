@@ -4,7 +4,7 @@ use super::{Asked, Claim, Engine, Given, Method, Omission, Question, Value, WhyN
 use crate::cell::{Cell, Offered, Program, ProgramBench, What};
 use crate::effort;
 use crate::model::traffic;
-use crate::options::{Alignment, Cache, Ethernet, Memory, Order, Stack, Via};
+use crate::options::{Ethernet, Order, Stack};
 use crate::simulate::loggp::is_calibrated;
 use crate::{Error, Source, Watch};
 use hotlink_bench::Which;
@@ -53,20 +53,7 @@ impl Question {
     }
 
     fn program(&self, bench: ProgramBench, algorithm: Option<Way>) -> What {
-        What::Program(Program {
-            bench,
-            memory: Memory::Shared,
-            align: Alignment::Default,
-            cache: Cache::Lru,
-            zero_copy: true,
-            via: Via::Adapter,
-            algorithm,
-            warmup: u64::from(self.nodes <= 4096),
-            background: None,
-            samples: 1,
-            raw: false,
-            watching: None,
-        })
+        What::Program(Program { algorithm, warmup: u64::from(self.nodes <= 4096), ..Program::plain(bench) })
     }
 }
 

@@ -23,7 +23,7 @@ use hotlink_bound::network::{barrier_port, reduced};
 use hotlink_fabric::ledger::Unfit;
 use hotlink_message::{Algorithm, Counters, Error, SetupStats};
 use hotlink_port::{Align, Driver, Kind, OnAny};
-use hotlink_sim::port::{Family, Split, VirtualTime};
+use hotlink_sim::port::{Family, RANKS_COUNTED, Split, VirtualTime};
 use hotlink_sim::{Plan as NetPlan, Settings};
 use serde::{Serialize, de::DeserializeOwned};
 use std::cell::RefCell;
@@ -371,11 +371,15 @@ impl Course<'_> {
             _ => self.least(cell, driver, plan, which)?.after(self.around_us),
         };
         let by_nic = self.via == Via::Nic;
+        let by_cost = match cell.nodes > RANKS_COUNTED {
+            true => "cost model, as if no ranks shared a link: those of so many are not counted",
+            false => "cost model",
+        };
         let name = if by_nic { Some("nic") } else { ran.map(Algorithm::name) };
         let mut record = self
             .head(cell, plan, driver, which.name())
             .with("algorithm", name)
-            .with("algorithm_by", if by_nic { "asked" } else { self.algorithm_by("cost model") })
+            .with("algorithm_by", if by_nic { "asked" } else { self.algorithm_by(by_cost) })
             .with("latency_us", slowest);
         if let Some(own) = reduction {
             let formula = own.latency(cell.nodes, cell.size).map_err(|error| error.to_string())?;

@@ -61,23 +61,3 @@ pub(super) fn pairs(
 pub(super) fn kernel(head: Record, bench: &Kernel, ranks: &[Spent]) -> Result<Record, String> {
     Ok(bench.record(head, ranks).ok_or("no barrier was passed")?.0)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hotlink_bench::{Calls, Direction};
-
-    /// The same samples as in `measure`: `cli/src/verbs/measure/stream.rs`.
-    #[test]
-    fn pairs_that_share_a_link_unfairly_do_not_sum_up_to_more_than_it_carries() {
-        let streamed =
-            Streamed { benchmark: "rate", pairs: 2, direction: Direction::Uni, calls: Calls::Windowed, window: None };
-        let bench = streamed.bench(100, true, Plan::once());
-        let ranks = [[100.0].as_slice(), &[50.0], &[], &[]];
-        let ranks = ranks.map(|values| vec![Samples { values: values.to_vec(), inner: 1, ..Samples::default() }]);
-        let least = Bound { mbps: 100.0, resource: "link".to_owned(), latency_us: 1.0, is: "a link" };
-        let record = streamed.record(Record::new(), &bench, &ranks, &least).unwrap();
-        assert_eq!((record.number("bandwidth_MBps"), record.number("efficiency")), (Some(100.0), Some(1.0)));
-        assert_eq!(record.number("messages_per_s"), Some(1e6));
-    }
-}

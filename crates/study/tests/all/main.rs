@@ -1,6 +1,7 @@
 //! Tests that need only the crate's public parts, in one program.
 
 mod asked;
+mod difference;
 mod effort;
 mod failed;
 mod faults;
