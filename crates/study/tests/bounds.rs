@@ -26,6 +26,8 @@ fn cells(fabric: &str, nodes: u32) -> Vec<Cell> {
     let mut all = Vec::new();
     for size in [8, 64 << 10, 1 << 20] {
         all.push(Cell::plain(fabric, nodes, size, What::PingPong { between: [0, last], messages: Some(4) }, 1));
+    }
+    for size in [8, 64 << 10, 256 << 10] {
         for memory in [Memory::Shared, Memory::Private] {
             let pingpong = program(ProgramBench::PingPong { between: [0, last] }, memory);
             all.push(Cell::plain(fabric, nodes, size, pingpong, 1));
@@ -38,8 +40,8 @@ fn cells(fabric: &str, nodes: u32) -> Vec<Cell> {
     for (benchmark, pairs, direction, size) in [
         ("stream", 1, Direction::Uni, 8),
         ("stream", 1, Direction::Bi, 8),
-        ("stream", 1, Direction::Uni, 256 << 10),
-        ("stream", 1, Direction::Bi, 256 << 10),
+        ("stream", 1, Direction::Uni, 128 << 10),
+        ("stream", 1, Direction::Bi, 128 << 10),
         ("rate", nodes / 2, Direction::Uni, 64 << 10),
     ] {
         let streamed = Streamed { benchmark, pairs, direction, calls: Calls::Windowed, window: Some(8) };

@@ -100,7 +100,7 @@ fn on(name: &str) -> (usize, Vec<String>) {
         let settings = Settings::of(&fabric.spec);
         let plan = Plan::new(&fabric, &settings).unwrap();
         let may_share = fabric.spec.barrier().is_none() && fabric.spec.reduction().is_none();
-        for (places, size) in [(&[][..], 8), (&[], 64 << 10), (&pairs, 16 << 10)] {
+        for (places, size) in [(&[][..], 8), (&[], 24 << 10), (&pairs, 12 << 10)] {
             for members in some.into_iter().filter(|_| places.is_empty() || may_share) {
                 for call in NAMES {
                     let (us, bound) = once(&plan, &settings, places, &Once { name: call, members, size });
