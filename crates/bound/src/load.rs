@@ -148,8 +148,9 @@ impl Limited for Load {
     }
 }
 
-/// What each message may have at most of the buses to NICs and of the links from them, MB/s. Where nothing leaves a host,
-/// its own links count. `None` where a host is one node.
+/// What each message may have at most of a node's own bus to its NIC and of the link from it, MB/s: the NICs of other nodes
+/// of the host, which routes may take, are not the node's own. Where nothing leaves a host, its own links count. `None`
+/// where a host is one node.
 fn out_of_hosts(load: &Load, fabric: &Fabric, (capacities, efficiency): (Capacities, f64)) -> Option<f64> {
     let network = &fabric.network;
     if !network.channel_role.contains(&Role::LocalLink) {
@@ -164,16 +165,16 @@ fn out_of_hosts(load: &Load, fabric: &Fabric, (capacities, efficiency): (Capacit
         }
     };
     let is_local = |channel: &Channel| network.channel_role[channel.0 as usize] == Role::LocalLink;
-    let least = |of: &dyn Fn(&Channel) -> bool| {
-        let channels = (0..network.channels() as u32).map(Channel).filter(of);
+    let channels = |of: &dyn Fn(&Channel) -> bool, carried: &dyn Fn(Channel) -> f64| {
         let share = |channel: Channel| {
-            let carried = load.of(fabric, Resource::Channel(channel));
             let rate = fabric.payload_mbps(Resource::Channel(channel), capacities, efficiency)?;
-            (carried > 0.0).then(|| rate / carried)
+            Some(carried(channel)).filter(|&carried| carried > 0.0).map(|carried| rate / carried)
         };
-        channels.filter_map(share).min_by(f64::total_cmp)
+        (0..network.channels() as u32).map(Channel).filter(of).filter_map(share).min_by(f64::total_cmp)
     };
-    least(&leads_out).or_else(|| least(&is_local))
+    let most = load.sent_out.iter().copied().fold(0.0, f64::max);
+    channels(&leads_out, &|_| most)
+        .or_else(|| channels(&is_local, &|channel| load.of(fabric, Resource::Channel(channel))))
 }
 
 fn switches_per_route(load: &Load, fabric: &Fabric, total: f64) -> f64 {

@@ -23,6 +23,7 @@
 mod bytes;
 pub mod deadlock;
 mod dragonfly;
+mod hosts;
 mod latency;
 mod pairs;
 mod rails;
@@ -99,6 +100,8 @@ pub struct Load {
     pub channel: Vec<f64>,
     /// What each node sends.
     pub sent: Vec<f64>,
+    /// What each node sends to other hosts: less than `sent` only where a host holds several nodes.
+    pub sent_out: Vec<f64>,
     /// What each node receives.
     pub received: Vec<f64>,
 }
@@ -276,6 +279,7 @@ pub fn count_reachable_heard(fabric: &Fabric, demand: &Demand, heard: Heard<'_>)
     for node in fabric.network.node_iter().filter(|&node| lost > 0 && fabric.attachment.has_home(node)) {
         let n = node.0 as usize;
         load.sent[n] = load.vertex[n];
+        load.sent_out[n] = load.vertex[n];
         load.received[n] = load.channel[fabric.attachment.eject[n].0 as usize];
     }
     Ok((load, lost))
@@ -341,7 +345,8 @@ fn finish(fabric: &Fabric, demand: &Demand, mut counts: Counts) -> Result<Load, 
         counts.channel[fabric.attachment.eject[n].0 as usize] += received[n];
         counts.vertex[n] += sent[n];
     }
-    Ok(Load { vertex: counts.vertex, channel: counts.channel, sent, received })
+    let sent_out = hosts::sent_out(fabric, demand).unwrap_or_else(|| sent.clone());
+    Ok(Load { vertex: counts.vertex, channel: counts.channel, sent, sent_out, received })
 }
 
 /// Runs `work` for each home that something goes to.

@@ -266,6 +266,8 @@ impl<'a> Walk<'a> {
         if turn == self.turn {
             return known;
         }
+        // Tables may lead in a circle: what comes here again crosses no more links than it did.
+        self.known[place] = (self.turn, 0.0);
         let mut hops = Vec::new();
         ways.hops(state, &mut hops);
         self.offer(&hops);

@@ -1,8 +1,7 @@
 //! Where engines' answers differ: which differences their claims explain.
 
 use hotlink_bench::Record;
-use hotlink_study::ask::{Answer, Claim, Omission, Value, between};
-use hotlink_study::model::Method;
+use hotlink_study::ask::{Answer, Claim, Method, Omission, Value, between};
 
 fn answer(method: Method, value: Value, leaves_out: &[Omission]) -> Answer {
     let claim = Claim { leaves_out: leaves_out.to_vec(), steps: 0.0 };

@@ -29,3 +29,12 @@ fn a_gpu_injects_by_its_nic() {
     assert!(of(&inside, "injection_per_node_MBps") > 2.0 * nic, "{inside:?}");
     assert!((of(&inside, "injection_share") - 1.0).abs() < 1e-9, "{inside:?}");
 }
+
+/// Routes between rails take the NICs of other GPUs of the host, which then carry several messages: that is the network's loss.
+#[test]
+fn other_gpus_nics_are_not_a_gpus_own() {
+    let of = |record: &Record, key: &str| record.number(key).unwrap_or_else(|| panic!("{key}: {record:?}"));
+    let [rail, pod] = ["hgx-h100-rail", "hgx-h100-pod"].map(|fabric| counted(fabric, 64, "permutation:ring"));
+    assert_eq!(of(&rail, "injection_per_node_MBps"), of(&pod, "injection_per_node_MBps"));
+    assert!(of(&rail, "injection_share") < 0.51, "{rail:?}");
+}

@@ -43,6 +43,10 @@ fn run_alone(nodes: u32, size: u64, bench: ProgramBench) -> Vec<Record> {
     for (name, ps) in [("latency", 1e6), ("overhead", 5e5), ("gap", 1e5), ("gap_per_byte", 1e3)] {
         spec.parameters.insert(format!("loggp_{name}"), Value { value: ps, ..like.clone() });
     }
+    // Copies take no time there.
+    for size in [1, 1 << 20] {
+        spec.parameters.insert(format!("copy_time_of_{size}"), Value { value: 0.0, ..like.clone() });
+    }
     let cell = Cell::plain("x", nodes, size, What::Program(Program::plain(bench)), 1);
     run(&cell, &spec, &Unwatched).unwrap()
 }

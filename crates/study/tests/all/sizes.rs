@@ -32,12 +32,12 @@ fn the_catalogs_tables_are_read_with_their_source() {
 #[test]
 fn what_is_wrong_in_a_table_is_told_with_its_place() {
     let path = std::env::temp_dir().join(format!("hotlink-sizes-{}.txt", std::process::id()));
-    let mut read = |text: &str| {
+    let read = |text: &str| {
         std::fs::write(&path, text).unwrap();
         let law = Law::named(&format!("file:{}", path.display()));
         law.map(|law| law.law).map_err(|what| what.replace(&path.display().to_string(), "t.txt"))
     };
-    let mut wrong = |text: &str| read(text).unwrap_err();
+    let wrong = |text: &str| read(text).unwrap_err();
     assert!(wrong("# sizes\n10 50\n5 100\n").contains("t.txt:3: "));
     assert!(wrong("10 50\nfew\n").contains("t.txt:2: `few`"));
     assert!(wrong("10 50\n20 99\n").contains("t.txt:2: the last percentage"));

@@ -77,6 +77,7 @@ fn none(fabric: &Fabric) -> Load {
         vertex: vec![0.0; network.vertices()],
         channel: vec![0.0; network.channels()],
         sent: vec![0.0; nodes],
+        sent_out: vec![0.0; nodes],
         received: vec![0.0; nodes],
     }
 }
@@ -86,6 +87,7 @@ fn add(all: &mut Load, one: &Load) {
         (&mut all.vertex, &one.vertex),
         (&mut all.channel, &one.channel),
         (&mut all.sent, &one.sent),
+        (&mut all.sent_out, &one.sent_out),
         (&mut all.received, &one.received),
     ];
     for (sums, terms) in pairs {
