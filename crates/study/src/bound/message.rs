@@ -27,6 +27,22 @@ pub fn alone_us(plan: &Plan<'_>, settings: &Settings, between: [u32; 2], size: u
     alone.map_err(|error| error.to_string())
 }
 
+/// The same from the first node to the one farthest from it, on the sound network and without a transport.
+///
+/// # Errors
+/// There is no path.
+pub fn farthest_us(plan: &Plan<'_>, settings: &Settings, size: u64) -> Result<f64, String> {
+    let (way, mut far) = (&mut RouteBuffer::default(), (1, 0));
+    for to in 1..plan.fabric.nodes() {
+        let latency = plan.least_latency_ps(0, to, way).map_err(|error| error.to_string())?;
+        if latency > far.1 {
+            far = (to, latency);
+        }
+    }
+    let free = &Settings { transport: None, faults: Vec::new(), ..settings.clone() };
+    alone_us(plan, free, [0, far.0], size)
+}
+
 /// The result of `ask` with every packet on a path of fewest links, where packets may go by a random other group or
 /// draw one.
 ///

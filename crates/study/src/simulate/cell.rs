@@ -1,7 +1,7 @@
 //! One packet simulation and its records.
 
 use super::{faults, limiter, traffic};
-use crate::bound::message::{alone_us, by_shortest};
+use crate::bound::message::{alone_us, by_shortest, farthest_us};
 use crate::bound::pattern::{Pattern, flows, need_a_rate, need_rated_links, with_limit};
 use crate::cell::{Cell, Offered, What};
 use crate::effort;
@@ -11,7 +11,7 @@ use crate::options::{Order, Routes};
 use crate::{Error, Source, Unwatched, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_bound::flows::Flows;
-use hotlink_bound::{Bounds, network};
+use hotlink_bound::{Bounds, LATENCY, network};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::{Capacities, FabricSpec};
 use hotlink_fabric::traffic::{Demand, Traffic};
@@ -232,11 +232,16 @@ impl Cell {
             What::AllToAll { order } => {
                 let schedule = if *order == Order::Random { Schedule::Random } else { Schedule::LinearShift };
                 let run = workload::all_to_all(plan, settings, self.size, schedule).map_err(failed)?;
+                // It takes as long as the message to the node that is farthest from the first, whatever the bandwidth.
+                let sent = (nodes - 1.0) * self.size as f64;
+                let far = by_shortest(plan, settings, |plan, settings| farthest_us(plan, settings, self.size))?;
+                let (by_bytes, bound) = (bound, bound.min(sent / far));
                 let record = head
                     .with("schedule", order.name())
                     .with("latency_us", run.elapsed.us())
                     .with("bandwidth_per_node_MBps", run.mbps() / nodes)
                     .bounded("bound_bandwidth_per_node_MBps", bound, run.mbps() / nodes / bound);
+                let record = if bound < by_bytes { record.with("limiting_resource", LATENCY) } else { record };
                 let record = with_injection(record, run.mbps() / nodes, self.injection_mbps(plan, bounds));
                 (record, run)
             }

@@ -1,10 +1,14 @@
 //! The busiest resource of a run: which is named, and its share.
 
 use hotlink_bench::{Record, Which};
+use hotlink_bound::LATENCY;
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, Schedule, simulate};
 use hotlink_port::{Busy, Task};
 use hotlink_schedule::Format;
+use hotlink_study::Unwatched;
+use hotlink_study::cell::{Cell, What};
+use hotlink_study::options::Order;
 use hotlink_study::simulate::limiter::{of_devices, of_schedule};
 
 /// The busiest resource in a schedule's record: by hand.
@@ -56,4 +60,17 @@ fn the_busiest_is_named_with_what_it_did_most_and_its_share() {
     short.add(Task::Rest, 300);
     long.add(Task::Rest, 400);
     assert_eq!(of(&[short, long], None).number("limiter_share"), Some(1.0));
+}
+
+/// Bytes of short messages set nothing: an exchange of them is bound by the way to the farthest node.
+#[test]
+fn an_exchange_of_short_messages_is_limited_by_latency() {
+    let exchange = |size| {
+        let what = What::AllToAll { order: Order::LinearShift };
+        Cell::plain("ib-ndr-fat-tree2", 32, size, what, 1).run(&Unwatched).unwrap().remove(0)
+    };
+    let (short, long) = (exchange(8), exchange(64 << 10));
+    assert_eq!(short.text("limiting_resource"), Some(LATENCY));
+    assert!(short.number("efficiency").is_some_and(|share| (0.9..=1.0).contains(&share)), "{short:?}");
+    assert_eq!(long.text("limiting_resource"), Some("NDR link"));
 }
