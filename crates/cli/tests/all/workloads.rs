@@ -249,10 +249,11 @@ fn chakra_traces_run_on_a_gpu_cluster() {
 fn collectives_of_gpus_run_by_every_algorithm_below_their_bounds() {
     let folder = place("workloads-gpus");
     let line =
-        "simulate allreduce --fabric hgx-h100-rail --nodes 16 --size 1MiB --algorithm ring,tree,hierarchical,nvls-tree";
+        "simulate allreduce --fabric hgx-h100-rail --nodes 16 --size 1MiB --algorithm ring,tree,hierarchical,nvls";
     let found = records(line, &folder);
     let names: Vec<&str> = found.iter().map(|record| record["algorithm"].as_str().unwrap()).collect();
     assert_eq!(names, ["ring", "tree", "hierarchical", "nvls-tree"]);
+    assert_eq!(found[3]["algorithm_by"], "asked: nvls, whose form between these hosts it is");
     for record in &found {
         let efficiency = record["efficiency"].as_f64().unwrap();
         assert!(efficiency > 0.01 && efficiency <= 1.000_001, "{record}");

@@ -10,6 +10,7 @@ const THRESHOLD: &str = "NCCL's threshold";
 const LIKE: &str = "hotlink's model";
 const DEFAULT: &str = "default";
 const ASKED: &str = "asked";
+const AS_TREE: &str = "asked: nvls, whose form between these hosts it is";
 
 /// An algorithm and protocol, each with what chose it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,10 @@ impl Way {
             let job = Job { which, algorithm: *algorithm, bytes, machine: *machine };
             job.check().is_ok()
         };
-        let (algorithm, protocol) = wanted;
+        let (asked, protocol) = wanted;
+        let is_nvls = (asked, which) == (Some(Algorithm::Nvls), Which::Allreduce);
+        let is_tree = is_nvls && !runs(&Algorithm::Nvls) && runs(&Algorithm::NvlsTree);
+        let algorithm = if is_tree { Some(Algorithm::NvlsTree) } else { asked };
         if let Some(algorithm) = algorithm.filter(|algorithm| algorithm.is_by_switch() && !machine.switch) {
             return Err(format!("--algorithm {}: its scale-up switches do not combine data", algorithm.name()));
         }
@@ -78,7 +82,7 @@ impl Way {
             return Ok(Way { algorithm, protocol: protocol.unwrap_or(usual), algorithm_by, protocol_by });
         }
         let algorithms = ORDER.iter().filter(|one| match algorithm {
-            Some(asked) => **one == asked,
+            Some(wanted) => **one == wanted,
             None => all.contains(one) && runs(one),
         });
         let of_algorithm = |&algorithm: &Algorithm| {
@@ -94,6 +98,7 @@ impl Way {
         })?;
         let who = |is_asked: bool| if is_asked { ASKED } else { MODEL };
         let (algorithm_by, protocol_by) = (who(algorithm.is_some()), who(protocol.is_some()));
+        let algorithm_by = if is_tree { AS_TREE } else { algorithm_by };
         Ok(Way { algorithm: chosen, protocol: by, algorithm_by, protocol_by })
     }
 
