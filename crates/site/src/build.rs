@@ -70,6 +70,8 @@ pub struct Findings {
     pub without_table: Vec<String>,
     /// Hosts that no table knows, where there are tables.
     pub without_route: Vec<String>,
+    /// LIDs of several devices, with their names: tables can lead to one of them alone.
+    pub shared_lids: Vec<String>,
     /// Whether it is known which virtual lanes packets take, and if not why.
     pub lanes: String,
     /// Most LIDs of a host's port.
@@ -107,6 +109,7 @@ impl Site {
             aggregation_nodes: cabling.devices.iter().filter(|device| device.is_aggregation()).count(),
             routers: cabling.devices.iter().filter(|device| device.kind == DeviceKind::Router).count(),
             switches: order.switches.len(),
+            shared_lids: shared_lids(&cabling),
             ..Findings::default()
         };
         let (usual, unknown) = order.usual(&cabling, &mut findings);
@@ -181,6 +184,16 @@ impl Site {
         }
         Ok(fabric)
     }
+}
+
+/// The LIDs that several devices have.
+fn shared_lids(cabling: &Cabling) -> Vec<String> {
+    let mut names: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
+    for device in cabling.devices.iter().filter(|device| device.lid != 0) {
+        names.entry(device.lid).or_default().push(&device.name);
+    }
+    names.retain(|_, names| names.len() > 1);
+    names.into_iter().map(|(lid, names)| format!("{lid}: {}", names.join(", "))).collect()
 }
 
 /// Which devices become which vertices.

@@ -106,6 +106,24 @@ fn a_network_is_inspected() {
     assert!((share - number("permutation_worst_share")).abs() < 1e-6, "{share}");
 }
 
+/// Of tables of another network some lead in circles, and of two hosts with one LID one has no route.
+#[test]
+fn circles_of_tables_and_lids_of_two_hosts_are_named() {
+    let [record] = &run("fabric ibnetdiscover.txt ../ring5/opensm-lfts.dump").unwrap()[..] else {
+        panic!("one record")
+    };
+    assert!(record["unreachable_pairs"].as_f64() > Some(0.0), "{record}");
+    let told = record["unreachable"].to_string();
+    assert!(told.contains("in a circle of") && told.contains("has no way on"), "{told}");
+    let path = std::env::temp_dir().join(format!("hotlink-lids-{}.txt", std::process::id()));
+    let text = std::fs::read_to_string(file("ibnetdiscover.txt")).unwrap();
+    std::fs::write(&path, text.replace("lid 10 ", "lid 11 ")).unwrap();
+    let [record] = &run(&format!("fabric {} opensm-lfts.dump", path.display())).unwrap()[..] else { panic!("one") };
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(record["shared_lids"], serde_json::json!(["11: host1-0, host1-1"]));
+    assert_eq!(record["unreachable_pairs"], 11);
+}
+
 /// The commands of the documentation.
 #[test]
 fn tables_steer_analyze_and_simulate() {

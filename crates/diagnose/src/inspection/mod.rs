@@ -254,6 +254,7 @@ fn counts(site: &Site, view: &View<'_>, pattern: &Pattern, record: &mut Record) 
     list(record, "odd_links", pattern.odd.clone());
     list(record, "switches_without_table", findings.without_table.clone());
     list(record, "hosts_without_route", findings.without_route.clone());
+    list(record, "shared_lids", findings.shared_lids.clone());
 }
 
 /// Sets a list with the number of its entries; of long ones the first alone.
@@ -275,6 +276,10 @@ fn all_to_all(view: &View<'_>, level: &[u32], record: &mut Record) -> Result<(),
         hotlink_load::count_reachable(fabric, &demand).map_err(|error| Error::Input(error.to_string()))?;
     let bounds = load.bounds(fabric, Capacities::Theoretical, BYTES);
     record.set("unreachable_pairs", lost);
+    if lost > 0 {
+        let first = hotlink_load::unreachable(fabric, &demand, SHOWN);
+        record.set("unreachable", first.into_iter().map(|pair| lost_at(fabric, pair)).collect::<Vec<_>>());
+    }
     record.set("all_to_all_share", view.share(&load));
     if let Some(limit) = bounds.limiting() {
         record.set("hot_link", fabric.resource_name(limit.hottest));
@@ -288,6 +293,34 @@ fn all_to_all(view: &View<'_>, level: &[u32], record: &mut Record) -> Result<(),
     list(record, "unused_links", unused.collect());
     list(record, "unbalanced_links", balance::unbalanced(view, &load, level));
     Ok(())
+}
+
+/// Where the tables lose what a host sends to another.
+fn lost_at(fabric: &Fabric, (from, to): (Node, Node)) -> String {
+    let (network, name) = (&fabric.network, |vertex| fabric.resource_name(Resource::Vertex(vertex)));
+    let pair = format!("{} -> {}", name(from.vertex()), name(to.vertex()));
+    let Routing::Tables(tables) = &fabric.routing else { return pair };
+    let mut passed: Vec<Vertex> = Vec::new();
+    tables.walk(network, from, to, |channel| passed.push(network.to(channel)));
+    let Some(&last) = passed.last() else { return pair };
+    if network.is_node(last) {
+        return format!("{pair}: led to {}", name(last));
+    }
+    match repeated(&passed) {
+        Some(circle) => {
+            let names: Vec<String> = circle.iter().map(|&vertex| name(vertex)).collect();
+            format!("{pair}: in a circle of {}", names.join(", "))
+        }
+        None => format!("{pair}: {} has no way on", name(last)),
+    }
+}
+
+/// The vertices from one to where it comes again.
+fn repeated(passed: &[Vertex]) -> Option<&[Vertex]> {
+    passed.iter().enumerate().find_map(|(at, vertex)| {
+        let first = passed[..at].iter().position(|earlier| earlier == vertex)?;
+        Some(&passed[first..at])
+    })
 }
 
 /// Who uses a channel when every host sends to every other: flows, senders and receivers.

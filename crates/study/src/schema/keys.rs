@@ -821,6 +821,14 @@ pub const RECORDS: &[Records] = &[
                 key("switches_without_table_count", Count, "", "Switches without a forwarding table"),
                 key("hosts_without_route", Texts, "", "Hosts that no forwarding table knows, the first of them"),
                 key("hosts_without_route_count", Count, "", "Hosts that no forwarding table knows"),
+                key("shared_lids", Texts, "", "LIDs that several devices have, with their names, the first of them"),
+                key("shared_lids_count", Count, "", "LIDs that several devices have"),
+                key(
+                    "unreachable",
+                    Texts,
+                    "",
+                    "Pairs without a route and where the tables lose them, the first of them",
+                ),
                 key(
                     "all_to_all_share",
                     Number,

@@ -191,6 +191,13 @@ struct Entry {
     shared: Option<Spanned<bool>>,
 }
 
+/// The key whose value begins there, on the same line; empty where a line does not begin so.
+fn key_before(text: &str, at: usize) -> &str {
+    let line = text.get(..at).unwrap_or_default();
+    let line = line.rsplit('\n').next().unwrap_or_default();
+    line.split_once('=').map_or("", |(key, _)| key.trim())
+}
+
 /// Keys that only some kinds of jobs have, and which.
 const ONLY: [(&str, &[&str]); 10] = [
     ("algorithm", &["collective", "model", "schedule"]),
@@ -229,7 +236,10 @@ impl Plan {
         let found: File = match toml::from_str(text) {
             Ok(found) => found,
             Err(error) => {
-                reader.wrong(error.span().unwrap_or(0..0), "", error.message().replace('\n', ", "), "");
+                let span = error.span().unwrap_or(0..0);
+                let key = key_before(text, span.start);
+                let allowed = if key == "placement" { "a word; nodes = \"0-3,9\" lists nodes" } else { "" };
+                reader.wrong(span, key, error.message().replace('\n', ", "), allowed);
                 return Err(reader.mistakes);
             }
         };

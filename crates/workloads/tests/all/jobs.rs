@@ -462,6 +462,10 @@ fn a_mistake_names_file_line_and_job() {
         (job(&format!("{collective}ranks = 4\nrepeat = 0\n")), "job[0].repeat: is 0 (allowed: 1 to"),
         (job(&format!("{collective}ranks = 4\nplacement = \"near\"\n")), "contiguous, packed, spread"),
         (
+            job(&format!("{collective}placement = [0, 3]\n")),
+            "plan.toml:7:13: placement: invalid type: sequence, expected a string (allowed: a word; nodes = \"0-3,9\" lists nodes)",
+        ),
+        (
             job("collective = \"allreduce\"\nalgorithm = \"magic\"\nsize = \"64\"\nranks = 4\n"),
             "job \"a\": collective:",
         ),
@@ -975,7 +979,7 @@ fn what_a_model_gets_wrong_is_told_before_anything_runs() {
         (training("batch = 4\npipeline = 3"), "hgx-h100-rail", "plan.toml:5:10: job[0].model.layers: 8 for 3 stages"),
         (training("batch = 4"), "hgx-h100-rail", "plan.toml:4:1: job[0].model.data: 1 GPUs in all"),
         (training("batch = 4\ntensors = 2"), "hgx-h100-rail", "plan.toml:10:1: unknown field `tensors`"),
-        (training("batch = \"four\""), "hgx-h100-rail", "plan.toml:9:9: invalid type: string"),
+        (training("batch = \"four\""), "hgx-h100-rail", "plan.toml:9:9: batch: invalid type: string"),
         (training("batch = 4\ntensor = 2"), "ib-ndr-fat-tree2", "does not describe GPUs"),
         (
             training("batch = 4\ndata = 2").replace("[job.model]", "ranks = 3\n[job.model]"),
