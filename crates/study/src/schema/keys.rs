@@ -64,7 +64,7 @@ pub(super) const COMMON: &[Key] = &[
     key("method", Text, "", "Engine that answered: measured, packet, loggp, load, formula, events"),
     key("kind", Text, "", "Whether values are a prediction, calibrated or a row of another kind"),
     key("nodes", Count, "", "Nodes that take part"),
-    key("nodes_built", Count, "", "Nodes of the fabric as it was built"),
+    key("nodes_built", Count, "", "Nodes of the fabric as it was built: all of them are counted"),
     key("ranks", Count, "", "Processes that take part"),
     key("size_B", Count, "B", "Bytes of a message, or of a rank's part"),
     key("seed", Count, "", "Seed of every random choice"),
