@@ -108,9 +108,9 @@ fn efficiency(spec: &FabricSpec, fabric: &Fabric, traffic: &Traffic) -> Result<f
     let bound = load.bounds(fabric, Capacities::Theoretical, u64::from(packet) * 1024);
     let mut way = RouteBuffer::default();
     plan.route(0, fabric.nodes() - 1, 0, &mut way)?;
-    // Sixty times a packet's latency, and enough packets for an even use of round-robin paths; but few in all.
-    let per_node = bound.bandwidth_per_node_mbps * way.latency_ps as f64 / 1e6 * 60.0 / f64::from(packet);
-    let packets = per_node.max(600.0).min(500_000.0 / senders(&demand) as f64);
+    // Forty times a packet's latency, and enough packets for an even use of round-robin paths; but few in all.
+    let per_node = bound.bandwidth_per_node_mbps * way.latency_ps as f64 / 1e6 * 40.0 / f64::from(packet);
+    let packets = per_node.max(400.0).min(300_000.0 / senders(&demand) as f64);
     let size = (packets / bound.flow_per_node).ceil() * f64::from(packet);
     let schedule = if *traffic == Traffic::Uniform { Schedule::Random } else { Schedule::LinearShift };
     let run = exchange(&plan, &settings, &demand, size as u64, schedule)?;
