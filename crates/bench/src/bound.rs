@@ -138,6 +138,22 @@ const ROUNDING: f64 = 1e-6;
 /// How much better than its bound a simulation may be: it counts packets whole that came in part.
 pub const OF_PACKETS: f64 = 0.005;
 
+fn is_simulated(record: &Record) -> bool {
+    record.text("method").is_some_and(|method| method != "measured")
+}
+
+/// Whether an efficiency exceeds one by more than the record's interval.
+pub fn is_beyond(record: &Record, efficiency: f64) -> bool {
+    let number = |key: &str| record.number(key).filter(|value| *value > 0.0);
+    // How far the median may be wrong, whichever way is better. A simulation's interval is of another number, or of its
+    // inputs.
+    let off = match (number("median"), number("ci95_low"), number("ci95_high")) {
+        (Some(median), Some(low), Some(high)) if !is_simulated(record) => (high / median).max(median / low),
+        _ => 1.0,
+    };
+    efficiency / off > 1.0 + if is_simulated(record) { OF_PACKETS } else { ROUNDING }
+}
+
 /// Marks a record with `impossible: true` if its efficiency exceeds one by more than its interval, and says so in a
 /// sentence. Then either the bound is none, or the measurement is wrong. Records may be measured here or imported.
 #[must_use]
@@ -150,17 +166,10 @@ pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
     if largest.is_some_and(|(rate, largest)| rate <= largest) {
         return (record, None);
     }
-    let number = |key: &str| record.number(key).filter(|value| *value > 0.0);
-    // How far the median may be wrong, whichever way is better. A simulation's interval is of another number, or of its
-    // inputs.
-    let is_simulated = record.text("method").is_some_and(|method| method != "measured");
-    let off = match (number("median"), number("ci95_low"), number("ci95_high")) {
-        (Some(median), Some(low), Some(high)) if !is_simulated => (high / median).max(median / low),
-        _ => 1.0,
-    };
-    if efficiency / off <= 1.0 + if is_simulated { OF_PACKETS } else { ROUNDING } {
+    if !is_beyond(&record, efficiency) {
         return (record, None);
     }
+    let is_simulated = is_simulated(&record);
     let of = |key: &str| record.text(key).unwrap_or("?").to_owned();
     let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
     let why = match is_simulated {

@@ -223,6 +223,8 @@ fn beside_bound(record: &Record, said: Option<f64>, shares: &[f64]) -> Vec<(Verd
         && let (_, Some(what)) = flag_impossible(record.clone().with("efficiency", best))
     {
         found.push((Verdict::Fail, what));
+    } else if let Some(under) = record.text("impossible_under") {
+        found.push((Verdict::Fail, format!("it is impossible under {under}")));
     }
     if let Some(said) = said
         && let Some(share) = shares.iter().find(|share| (*share - said).abs() > ROUNDED * said.abs())
@@ -588,6 +590,8 @@ mod tests {
             (rate("bandwidth_MBps", 99.0), 0),
             (rate("bandwidth_MBps", 1e9), 1),
             (rate("messages_per_s", 101.0), 1),
+            (rate("bus_bandwidth_MBps", 101.0).with("bound_largest_MBps", 200.0), 0),
+            (rate("bus_bandwidth_MBps", 101.0).with("bound_largest_MBps", 200.0).with("impossible_under", "ring"), 1),
             (rate("time_s", 101.0), 0),
             (rate("time_s", 99.0), 1),
             (rate("bandwidth_per_node_MBps", 100.4).with("method", "packet"), 0),

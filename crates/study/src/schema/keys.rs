@@ -212,6 +212,12 @@ pub(super) const COMMON: &[Key] = &[
     key("limiter_share", Number, "1", "Share of the run, without waits for common starts, that it was busy"),
     key("impossible", Flag, "", "The efficiency exceeds 1 by more than the measurement's interval"),
     key("beyond_usual_algorithm", Flag, "", "The result beats the bound of the usual algorithm: another ran"),
+    key(
+        "impossible_under",
+        Text,
+        "",
+        "The algorithm, protocol and kernels that allow no such result, and likely causes",
+    ),
     key("beyond_named_algorithm", Flag, "", "The result beats the bound of the algorithm that is named: another ran"),
     key("hot_link", Text, "", "The first of the resources with most load"),
     key("hot_links", Count, "", "Resources with most load"),
