@@ -1,6 +1,7 @@
 //! A schedule in the making, by ranks in any order: readers of plans find operations of several ranks at once.
 
 use crate::form::{ANY, Builder, Kind, MOST_BYTES, MOST_OPS, MOST_UNITS, Op, Place};
+use std::collections::BTreeMap;
 
 /// An operation of a rank: its number there.
 pub type Local = u32;
@@ -11,6 +12,32 @@ pub struct Draft {
     ranks: Vec<Row>,
     place: Place,
     total: usize,
+    /// In place of the operations, where only their sums are asked for.
+    sums: Option<Box<Sums>>,
+}
+
+/// What operations put on links and processors, without their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sums {
+    /// Bytes from rank to rank.
+    pub sent: BTreeMap<(u32, u32), u64>,
+    /// Bytes of the largest message.
+    pub largest: u64,
+    /// Computations by rank and processor, in units.
+    pub work: BTreeMap<(u32, u8), u64>,
+}
+
+impl Sums {
+    fn add(&mut self, op: Op) {
+        match op.kind {
+            Kind::Send => {
+                *self.sent.entry((op.rank, op.peer)).or_default() += op.size;
+                self.largest = op.size.max(self.largest);
+            }
+            Kind::Calc => *self.work.entry((op.rank, op.cpu)).or_default() += op.size,
+            Kind::Recv | Kind::Post => {}
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -24,6 +51,14 @@ impl Draft {
     /// For so many ranks, none of which does anything yet.
     pub fn new(ranks: u32) -> Draft {
         Draft { ranks: vec![Row::default(); ranks as usize], ..Draft::default() }
+    }
+    /// The same that keeps only the sums of what is added.
+    pub(crate) fn summing(ranks: u32) -> Draft {
+        Draft { sums: Some(Box::default()), ..Draft::new(ranks) }
+    }
+    /// These sums.
+    pub(crate) fn sums(self) -> Sums {
+        self.sums.map(|sums| *sums).unwrap_or_default()
     }
     /// What is added from here on stands there.
     pub fn stands(&mut self, place: Place) {
@@ -50,6 +85,10 @@ impl Draft {
     pub fn put(&mut self, op: Op) -> Local {
         assert!(self.total < MOST_OPS, "at most {MOST_OPS} operations");
         self.total += 1;
+        if let Some(sums) = &mut self.sums {
+            sums.add(op);
+            return 0;
+        }
         let row = &mut self.ranks[op.rank as usize];
         row.ops.push((op, self.place));
         row.ops.len() as u32 - 1
@@ -82,7 +121,9 @@ impl Draft {
     }
     /// `after` waits for the end of `before`, both of `rank`.
     pub fn requires(&mut self, rank: u32, after: Local, before: Local) {
-        self.ranks[rank as usize].waits.push((after, before, false));
+        if self.sums.is_none() {
+            self.ranks[rank as usize].waits.push((after, before, false));
+        }
     }
     /// `after` waits for the start of `before`.
     pub fn requires_start(&mut self, rank: u32, after: Local, before: Local) {

@@ -41,7 +41,7 @@ mod waiting;
 
 pub use check::{Stuck, are_whole, check};
 pub use circle::Waits;
-pub use draft::{Draft, Local};
+pub use draft::{Draft, Local, Sums};
 pub use form::{
     ANY, Builder, Extent, Kind, LATEST, MOST_BYTES, MOST_OPS, MOST_RANKS, MOST_UNITS, NONE, Op, Place, Schedule,
 };

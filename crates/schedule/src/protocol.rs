@@ -1,7 +1,7 @@
 //! How kernels of NCCL and MSCCL mark data that they send as valid: with flags, which take a share of the bytes.
 
 /// Which way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// Whole pieces with a flag each.
     #[default]

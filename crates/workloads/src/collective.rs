@@ -1,11 +1,12 @@
 //! A collective of a GPU cluster, from the machine's description, on its packet network.
 
+use crate::cluster;
 use crate::gpu::{self, Gpus};
+use crate::least::{Ground, places};
 use crate::replay::{self, Network, of_processor};
 use crate::way::told;
-use crate::{chains, cluster};
 use hotlink_bench::{Record, distribution};
-use hotlink_bound::gpu::{self as bounds, Level, Protocol, least_us};
+use hotlink_bound::gpu::{self as bounds, Protocol, least_us};
 use hotlink_fabric::units::Time;
 use hotlink_schedule::collective::{Algorithm, Job, Machine, Wanted, Way, Which};
 use hotlink_study::inputs::{self, Vary};
@@ -305,25 +306,31 @@ impl Collective {
         let way = Way::of(&gpus.kernels, &machine, self.which, wanted, bytes).map_err(wrong)?;
         let (algorithm, job) = (way.algorithm, way.job(&gpus.kernels, &machine, self.which, bytes));
         let schedule = job.schedule().map_err(wrong)?;
-        let built = chains::built(source, &job).map_err(wrong)?;
-        let places = chains::places(&built, &job);
-        let ran = replay::run((source.spec(), &built), (&schedule, &places), 1, &self.network, watch)
+        let mut ground = Ground::of(source, &self.network, &job).map_err(wrong)?;
+        let places = places(&ground.fabric, &job);
+        let ran = replay::run((source.spec(), &ground.fabric), (&schedule, &places), 1, &self.network, watch)
             .map_err(|failed| wrong(failed.to_string()))?;
         let capacities = self.network.capacities.into();
-        let cluster = cluster::of(&built, nodes, None, capacities, bytes).map_err(wrong)?;
+        let cluster = cluster::of(&ground.fabric, nodes, None, capacities, bytes).map_err(wrong)?;
         let level = usual_bound(algorithm).and_then(|of| {
             cluster.levels(name(self.which), of, way.protocol).and_then(|levels| levels.first().copied())
         });
-        let level = level.map(|level| (level, cluster::resource(&built, level.name, capacities, bytes)));
-        let named = gpu::processors(&built, nodes, &job);
-        Ok(self.record(&ran, (&job, &way), level, &|rank, cpu| named(places[rank as usize], cpu)))
+        let level = level.filter(|level| bytes > 0 && level.mbps > 0.0).map(|level| {
+            let time = Time::from_us(least_us(&level, factor(self.which, nodes), bytes));
+            (time, cluster::resource(&ground.fabric, level.name, capacities, bytes))
+        });
+        // An import of the same result counts the same, without its run.
+        let needs = ground.needs(&job).ok_or_else(|| wrong("its least time cannot be counted".to_owned()))?;
+        let named = gpu::processors(&ground.fabric, nodes, &job);
+        let named = |rank, cpu| named(places[rank as usize], cpu);
+        Ok(self.record(&ran, (&job, &way), &needs.least(level), &named))
     }
 
     fn record(
         &self,
         ran: &replay::Ran,
         (job, way): (&Job, &Way),
-        level: Option<(Level, String)>,
+        least: &replay::Least,
         named: &dyn Fn(u32, u32) -> String,
     ) -> Record {
         let Job { which, algorithm, bytes, machine } = *job;
@@ -351,20 +358,12 @@ impl Collective {
         record.set("algorithm_bandwidth_MBps", rate(latency));
         record.set("bus_bandwidth_MBps", factor * rate(latency));
         record = of_processor(record, &ran.replayed, named);
-        let mut least = ran.least.time;
-        if let Some((rank, cpu)) = ran.least.processor {
-            record.set("limiting_resource", named(rank, cpu));
-        }
-        // Where a level of the cluster allows less than the routes that were counted, that is the bound.
-        if let Some((level, resource)) = level.filter(|(level, _)| bytes > 0 && level.mbps > 0.0) {
-            let time = Time::from_us(least_us(&level, factor, bytes));
-            // Pieces of the counted work are whole bytes and picoseconds each.
-            if time.0 > least.0 + least.0 / 10_000 {
-                least = time;
-                record.set("limiting_resource", resource);
-                record = record.without("hot_link");
-            }
-        }
+        record.set("limiting_resource", least.resource.as_str());
+        record = match &least.hot_link {
+            Some(link) => record.with("hot_link", link.as_str()),
+            None => record.without("hot_link"),
+        };
+        let least = least.time;
         let efficiency = least.0 as f64 / latency.0.max(1) as f64;
         let record = record.also_bounded("bound_latency_us", least.us());
         record.bounded("bound_bus_bandwidth_MBps", factor * rate(least), efficiency)

@@ -1,18 +1,21 @@
 //! What nccl-tests measured and what the cluster allows: by algorithm, protocol and level.
 
-use crate::chains::{Chain, Chains};
 use crate::collective::{named, usual_bound};
-use crate::replay::Network;
-use crate::{cluster, gpu};
-use hotlink_bench::Record;
-use hotlink_bound::gpu::{Algorithm, Cluster, Level, Protocol};
+use crate::least::{Leasts, Needs};
+use crate::replay::{self, Network};
+use crate::{beyond, cluster, gpu};
+use hotlink_bench::{Record, is_beyond};
+use hotlink_bound::gpu::{Algorithm, Cluster, Level, Protocol, least_us};
 use hotlink_bound::{Bound, Peak};
 use hotlink_fabric::Fabric;
+use hotlink_fabric::units::Time;
 use hotlink_site::outline::{GpuHost, gpu_host, is_matrix};
 use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+
+pub use crate::beyond::{beyond_named, beyond_usual, impossible_under};
 
 /// GPUs of the fullest host that a log names.
 pub const GPUS_PER_HOST: &str = "gpus_per_host";
@@ -35,7 +38,7 @@ pub struct Bus {
     protocol: Option<Protocol>,
     capacities: Rates,
     /// Of a fabric whose file describes the kernels of its GPUs.
-    chains: Option<Chains>,
+    leasts: Option<Leasts>,
 }
 
 /// What describes it.
@@ -71,15 +74,19 @@ struct ByAlgorithm {
     protocol: Protocol,
     /// The least first.
     levels: Vec<Level>,
-    chain: Option<Chain>,
-    /// The most bus bandwidth that the chain allows: MB/s.
-    by_chain: f64,
+    /// What sets it: a level, or what the kernels need.
+    resource: String,
+    /// The most bus bandwidth: MB/s.
+    mbps: f64,
+    kernels: Option<ByKernels>,
 }
 
-impl ByAlgorithm {
-    fn mbps(&self) -> f64 {
-        self.levels[0].mbps.min(self.by_chain)
-    }
+/// What the kernels of one size need, and the bus bandwidth that it allows: MB/s.
+struct ByKernels {
+    /// Bytes whose chain was counted.
+    counted: u64,
+    by_chain: f64,
+    by_bytes: f64,
 }
 
 impl Bus {
@@ -111,13 +118,14 @@ impl Bus {
 
     /// The cluster of a fabric that is open already, of as many GPUs as each row says.
     pub fn of(source: Source, capacities: Rates) -> Bus {
-        let (name, chains) = (source.name().to_owned(), Chains::of(&source, capacities));
-        Bus { chains, ..Bus::new(&name, Machine::Fabric(Box::new(source), BTreeMap::new()), capacities) }
+        let network = Network { capacities, ..Network::default() };
+        let (name, leasts) = (source.name().to_owned(), Leasts::of(&source, network));
+        Bus { leasts, ..Bus::new(&name, Machine::Fabric(Box::new(source), BTreeMap::new()), capacities) }
     }
 
     fn new(name: &str, machine: Machine, capacities: Rates) -> Bus {
         let (name, gpus, algorithm, protocol) = (name.to_owned(), None, None, None);
-        Bus { name, machine, is_matrix: false, gpus, algorithm, protocol, capacities, chains: None }
+        Bus { name, machine, is_matrix: false, gpus, algorithm, protocol, capacities, leasts: None }
     }
 
     /// Whether hosts of NCCL's topology file make the cluster: they bound only GPUs. With a technology, the file is a
@@ -224,21 +232,19 @@ impl Bus {
             };
         }
         let way = named.and_then(of).or_else(|| of(Cluster::usual(&benchmark))).unwrap_or(&all[0]);
-        let (first, mbps) = (way.levels[0], way.mbps());
+        let (first, mbps) = (way.levels[0], way.mbps);
         // Simple takes the fewest bytes: nothing that NCCL has exceeds the best way with it.
         let reach = links.levels(&benchmark, way.algorithm, way.protocol).map_or(first.mbps, |levels| levels[0].mbps);
         let most = |cluster: Cluster| cluster.largest(&benchmark).map_or(reach, |most| most.max(reach));
         let largest = most(self.at_best(links));
         let by_open_switch = largest > most(links);
-        let resource = match &way.chain {
-            Some(chain) if way.by_chain < first.mbps => chain.resource.clone(),
-            _ => self.resource(gpus, first.name, size),
-        };
+        let resource = way.resource.clone();
         // nccl-tests prints few digits of a bandwidth and more of the time.
         let factor = cluster.bus_factor(&benchmark, way.algorithm);
         let timed = record.number("latency_us").filter(|us| *us > 0.0 && size > 0).zip(factor);
         let reached = timed.map_or(bus, |(us, factor)| factor * size as f64 / us);
-        let by_level = (way.by_chain >= first.mbps).then_some(first.name);
+        let is_of = |level: &&Level| level.name == resource || self.resource(gpus, level.name, size) == resource;
+        let by_level = way.levels.iter().find(is_of).map(|level| level.name);
         let mut record = record
             .with("nodes", gpus)
             .bounded("bound_bus_bandwidth_MBps", mbps, reached / mbps)
@@ -252,12 +258,13 @@ impl Bus {
         }
         // It must hold for a named algorithm; in place of the usual one, another may have run.
         let is_named = named.is_some_and(|named| named == way.algorithm) || protocol.is_some();
-        if is_named && bus > reach && bus <= largest {
-            record.set(BEYOND_NAMED, true);
-        }
-        let is_beyond_usual = !is_named && (bus > reach || reached > mbps) && bus <= largest;
-        if is_beyond_usual {
-            record.set(BEYOND_USUAL, true);
+        let is_of_links = bus > reach;
+        let is_above = bus <= largest && (is_of_links || is_beyond(&record, reached / mbps));
+        let is_beyond_usual = is_above && !is_named;
+        if is_above && is_named {
+            record = beyond::named(record, is_of_links, way.kernels.is_some() && by_level.is_none());
+        } else if is_beyond_usual {
+            record = beyond::usual(record);
         }
         if record.get("algorithm_bandwidth_MBps").is_some()
             && let Some(factor) = factor
@@ -267,12 +274,12 @@ impl Bus {
         for level in &way.levels {
             record.set(&format!("bound_{}_MBps", level.name.to_lowercase().replace([' ', '-'], "_")), level.mbps);
         }
-        if way.chain.is_some() {
-            record.set(BY_CHAIN, way.by_chain);
-            record.set(BY_BYTES, first.mbps);
+        if let Some(kernels) = &way.kernels {
+            record.set(BY_CHAIN, kernels.by_chain);
+            record.set(BY_BYTES, kernels.by_bytes.min(first.mbps));
         }
         for other in &all {
-            record.set(&format!("bound_{}_MBps", other.algorithm.name().replace('-', "_")), other.mbps());
+            record.set(&format!("bound_{}_MBps", other.algorithm.name().replace('-', "_")), other.mbps);
         }
         let what = "bytes over the busiest resource of each level, at its rate, or the longest chain of the kernels' \
                     operations and messages; bound_ALGORITHM and bound_LEVEL stand beside";
@@ -281,10 +288,10 @@ impl Bus {
             let usual = way.algorithm.name();
             format!("the log names no algorithm: the bound is that of {usual}, which the result shows not to have run")
         });
-        let latency = match &way.chain {
+        let latency = match &way.kernels {
             None => Some("no time of kernels and steps is counted, only bytes".to_owned()),
-            Some(chain) if chain.bytes < size => {
-                Some(format!("of kernels and steps the time of {} B is counted, which is no longer", chain.bytes))
+            Some(kernels) if kernels.counted < size => {
+                Some(format!("of kernels and steps the time of {} B is counted, which is no longer", kernels.counted))
             }
             Some(_) => None,
         };
@@ -301,31 +308,35 @@ impl Bus {
         protocol: Option<Protocol>,
         size: Option<u64>,
     ) -> Vec<ByAlgorithm> {
-        let (source, chains) = match (&self.machine, &mut self.chains) {
-            (Machine::Fabric(source, _), Some(chains)) => (source, chains),
-            _ => return by_bytes(cluster, benchmark, protocol.unwrap_or(Protocol::Simple)),
-        };
+        let simple = protocol.unwrap_or(Protocol::Simple);
+        let mut found = by_bytes(cluster, benchmark, simple);
+        found
+            .iter_mut()
+            .for_each(|way| way.resource = self.resource(cluster.gpus, &way.resource, size.unwrap_or(ANY_SIZE)));
+        let (Machine::Fabric(source, built), Some(leasts)) = (&self.machine, &mut self.leasts) else { return found };
         let which = named(benchmark).zip(size);
         // Kernels are of whole domains; a log may name smaller hosts.
-        let machine = chains.machine(source, cluster.gpus).filter(|machine| machine.domain == cluster.domain);
-        let Some(((which, size), machine)) = which.zip(machine) else {
-            return by_bytes(cluster, benchmark, protocol.unwrap_or(Protocol::Simple));
+        let machine = leasts.machine(source, cluster.gpus).filter(|machine| machine.domain == cluster.domain);
+        let Some((((which, size), machine), fabric)) = which.zip(machine).zip(built.get(&cluster.gpus)) else {
+            return found;
         };
-        let protocols = protocol.map_or_else(|| chains.protocols(), |protocol| vec![protocol]);
+        let protocols = protocol.map_or_else(|| leasts.protocols(), |protocol| vec![protocol]);
         let mut best: Vec<ByAlgorithm> = Vec::new();
-        for way in protocols.into_iter().flat_map(|protocol| by_bytes(cluster, benchmark, protocol)) {
+        for mut way in protocols.into_iter().flat_map(|protocol| by_bytes(cluster, benchmark, protocol)) {
             let all = hotlink_schedule::collective::Algorithm::of(which);
             let own = all.iter().copied().find(|own| usual_bound(*own) == Some(way.algorithm));
             if protocol.is_none() && own.is_some_and(|own| !own.protocols().contains(&way.protocol)) {
                 continue;
             }
-            let chain = own.and_then(|own| chains.chain(source, &machine, which, (own, way.protocol), size));
+            way.resource = cluster::resource(fabric, &way.resource, self.capacities.into(), size);
+            let needs = own.and_then(|own| leasts.needs(source, &machine, which, (own, way.protocol), size));
             let factor = cluster.bus_factor(benchmark, way.algorithm).unwrap_or(f64::INFINITY);
-            let by_chain = chain.as_ref().filter(|chain| chain.us > 0.0);
-            let by_chain = by_chain.map_or(f64::INFINITY, |chain| factor * size as f64 / chain.us);
-            let way = ByAlgorithm { chain, by_chain, ..way };
+            let way = match needs {
+                Some(needs) => way.needing(&needs, factor, size),
+                None => way,
+            };
             match best.iter_mut().find(|other| other.algorithm == way.algorithm) {
-                Some(other) if way.mbps() > other.mbps() => *other = way,
+                Some(other) if way.mbps > other.mbps => *other = way,
                 Some(_) => {}
                 None => best.push(way),
             }
@@ -391,42 +402,27 @@ impl Bus {
 /// The bounds of a cluster's algorithms with a protocol, without the time of kernels and steps.
 fn by_bytes(cluster: &Cluster, benchmark: &str, protocol: Protocol) -> Vec<ByAlgorithm> {
     let all = cluster.all(benchmark, protocol).into_iter();
-    let of = |(algorithm, levels)| ByAlgorithm { algorithm, protocol, levels, chain: None, by_chain: f64::INFINITY };
+    let of = |(algorithm, levels): (Algorithm, Vec<Level>)| {
+        let (resource, mbps) = (levels[0].name.to_owned(), levels[0].mbps);
+        ByAlgorithm { algorithm, protocol, levels, resource, mbps, kernels: None }
+    };
     all.map(of).collect()
+}
+
+impl ByAlgorithm {
+    /// The same with what the kernels need of `size` bytes; `factor` is bus bandwidth over bandwidth.
+    fn needing(self, needs: &Needs, factor: f64, size: u64) -> ByAlgorithm {
+        let level = (size > 0 && self.mbps > 0.0)
+            .then(|| (Time::from_us(least_us(&self.levels[0], factor, size)), self.resource.clone()));
+        let rate = |time: Time| if time.0 > 0 { factor * size as f64 / time.us() } else { f64::INFINITY };
+        let by_bytes = needs.carried.as_ref().map_or(f64::INFINITY, |carried| rate(carried.time));
+        let kernels = ByKernels { counted: needs.bytes, by_chain: rate(needs.chain.time), by_bytes };
+        let replay::Least { time, resource, .. } = needs.least(level);
+        ByAlgorithm { mbps: rate(time), resource, kernels: Some(kernels), ..self }
+    }
 }
 
 /// The bus bandwidth that the longest chain allows.
 pub const BY_CHAIN: &str = "bound_dependency_chain_MBps";
 /// That which the bytes of the least level allow.
 pub const BY_BYTES: &str = "bound_bytes_MBps";
-
-/// Marks a result above the bound of the algorithm and protocol that are named, which another can reach.
-const BEYOND_NAMED: &str = "beyond_named_algorithm";
-
-/// Marks a result above the bound of the algorithm that is taken where none is named.
-const BEYOND_USUAL: &str = "beyond_usual_algorithm";
-
-/// Why an efficiency above 1 is no mistake: the log does not name the algorithm, and it is another than the usual one.
-pub fn beyond_usual(record: &Record) -> Option<String> {
-    record.get(BEYOND_USUAL)?;
-    let usual = record.text("bound_algorithm").unwrap_or_default();
-    let what = "efficiencies above 1 are of results beyond the bound of";
-    Some(format!("{what} {usual}: the log names no algorithm, and another ran; --algorithm names it"))
-}
-
-/// What is wrong with the algorithm or protocol that is named, where a result beats their bound and not the largest.
-pub fn beyond_named(record: &Record) -> Option<String> {
-    record.get(BEYOND_NAMED)?;
-    let text = |key: &str| record.text(key).unwrap_or("?").to_owned();
-    let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
-    let figure = |key: &str| record.number(key).map_or_else(String::new, |value| format!("{value:.0}"));
-    Some(format!(
-        "{}{size} on {}: {} MB/s are beyond the bound of the named algorithm ({}, {}: {} MB/s): the log is of another",
-        text("benchmark"),
-        text("fabric"),
-        figure("bus_bandwidth_MBps"),
-        text("bound_algorithm"),
-        text("bound_protocol"),
-        figure("bound_bus_bandwidth_MBps")
-    ))
-}

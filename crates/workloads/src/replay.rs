@@ -216,13 +216,18 @@ pub(crate) fn demand(schedule: &Schedule, places: &[u32], nodes: u32) -> (Demand
         largest = op.size.max(largest);
         *pairs.entry((from, to)).or_default() += op.size;
     }
+    (demand_of(pairs, largest, nodes), largest)
+}
+
+/// The demand of bytes from node to node, in messages as large as the largest.
+pub(crate) fn demand_of(pairs: impl IntoIterator<Item = ((u32, u32), u64)>, largest: u64, nodes: u32) -> Demand {
     let flow = |((from, to), bytes): ((u32, u32), u64)| Flow {
         source: Node(from),
         destination: Node(to),
         amount: bytes as f64 / largest.max(1) as f64,
     };
     let flows = pairs.into_iter().filter(|(_, bytes)| *bytes > 0).map(flow).collect();
-    (Demand { nodes, all_pairs: 0.0, flows }, largest)
+    Demand { nodes, all_pairs: 0.0, flows }
 }
 
 /// The longest chain of operations and messages as a resource.

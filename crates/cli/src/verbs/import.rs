@@ -5,7 +5,7 @@ use crate::Failure;
 use crate::words::word;
 use clap::Args as _;
 use hotlink_paper::Output;
-use hotlink_results::import::{Files, Flag, PROGRAMS, Program, beyond_named, beyond_usual};
+use hotlink_results::import::{Files, Flag, PROGRAMS, Program, beyond_usual, impossible_under};
 use hotlink_study::options::Rates;
 use std::path::PathBuf;
 
@@ -24,8 +24,9 @@ that was measured.
 
 For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names, else for Ring
 (bound_algorithm). Where the protocol is not named, it is the one that allows most (bound_protocol). A result beyond Ring's
-bound says that another algorithm ran (beyond_usual_algorithm). The record also has the bounds of every level and of the other
-algorithms; a result is impossible only above the largest. --nodes counts GPUs.
+bound says that another algorithm ran (beyond_usual_algorithm). Where the algorithm or protocol is named, impossible_under says
+what allows no such result, and likely causes. The record also has the bounds of every level and of the other algorithms;
+above the largest, a result is impossible by any of them. --nodes counts GPUs.
 
 target_bandwidth_MBps is iperf3's requested rate (-b; for UDP 1 Mbit/s by default).")]
 pub(crate) struct Args {
@@ -117,7 +118,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let mut is_told = false;
     files.each(&mut |record, impossible| {
         impossible.inspect(|what| hotlink_paper::tell!("hotlink: impossible: {what}"));
-        beyond_named(&record).inspect(|what| hotlink_paper::tell!("hotlink: {what}"));
+        impossible_under(&record).inspect(|what| hotlink_paper::tell!("hotlink: {what}"));
         // Once for all rows: it is no mistake.
         if let Some(what) = beyond_usual(&record).filter(|_| !std::mem::replace(&mut is_told, true)) {
             hotlink_paper::tell!("hotlink: {what}");

@@ -296,6 +296,7 @@ fn a_result_beyond_the_named_algorithm_is_reported() {
     }
     let record = &records(&named)[0];
     assert!(record["beyond_named_algorithm"] == true && record["impossible"].is_null(), "{record}");
+    assert!(record["impossible_under"].as_str().is_some_and(|under| under.starts_with("ring with ll")), "{record}");
 }
 
 #[test]

@@ -21,6 +21,7 @@
 //! - broadcast and reduce: a chain along each channel's ring, from the first GPU or to it.
 
 mod exchange;
+mod extent;
 mod groups;
 mod kernels;
 mod lane;
@@ -52,7 +53,7 @@ use crate::form::{MOST_RANKS, Schedule};
 use crate::protocol::Protocol;
 
 /// What a collective does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Which {
     /// Combined at all ranks.
     Allreduce,
@@ -87,7 +88,7 @@ impl Which {
 }
 
 /// How it is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
     /// Rings through all GPUs.
     Ring,
@@ -247,11 +248,11 @@ impl Machine {
         (self.chunk / 32).max(1)
     }
 
-    /// Lines of a piece that follow one another within a domain, at most about.
-    fn lines(&self) -> u64 {
+    /// Lines of a piece that follow one another within a domain, where no finer ones than of `all` bytes are worth it.
+    fn lines(&self, piece: u64, all: u64) -> u64 {
         match self.costs.line {
             0 => 1,
-            line => self.chunk.div_ceil(line.into()).min(ring::FINE),
+            line => piece.div_ceil(ring::line(line.into(), all)).max(1),
         }
     }
 
@@ -359,11 +360,16 @@ impl Job {
         let chunk = self.chunk();
         let of_each_rank = match self.algorithm {
             Algorithm::Ring if matches!(self.which, Which::Bcast | Which::Reduce) => {
-                5 * channels * part.div_ceil(chunk) * self.machine.lines()
+                let lines = self.machine.lines(chunk.min(part), part / ranks);
+                5 * channels * part.div_ceil(chunk) * lines
             }
             Algorithm::Ring => {
-                let rounds = part.div_ceil((slices * chunk).saturating_mul(ranks));
-                16 * ranks * channels * rounds * self.machine.lines()
+                let whole = (slices * chunk).saturating_mul(ranks);
+                let block = part.min(whole).div_ceil(ranks);
+                let slices = slices.min(block.div_ceil(self.machine.least_slice())).max(1);
+                let both = if self.which == Which::Allreduce { 2 } else { 1 };
+                let of_block = slices * self.machine.lines(block.div_ceil(slices), block);
+                4 * both * (1 + ranks) * channels * part.div_ceil(whole) * of_block
             }
             Algorithm::Tree => 10 * channels * part.div_ceil(pipelined(part, chunk, domain + domains)),
             Algorithm::Pairwise => self.machine.exchange_operations(ranks, self.bytes),
@@ -415,10 +421,14 @@ impl Job {
     /// As [`Job::schedule`].
     pub fn schedule_at(&self, places: &[u32]) -> Result<Schedule, String> {
         self.machine.check()?;
+        Ok(self.draft(&self.homes(places), 0)?.builder(crate::form::NONE).build())
+    }
+
+    /// Where its GPUs are if their domains stand at these places.
+    fn homes(&self, places: &[u32]) -> Vec<Home> {
         let domain = self.machine.domain;
         let home = |rank: u32| Home { host: places[(rank / domain) as usize], gpu: rank % domain };
-        let homes: Vec<Home> = (0..self.machine.ranks).map(home).collect();
-        Ok(self.draft(&homes, 0)?.builder(crate::form::NONE).build())
+        (0..self.machine.ranks).map(home).collect()
     }
 
     /// The same in the making, where the GPUs are at `homes`, domain by domain. The data of some collectives goes to GPU
@@ -436,19 +446,24 @@ impl Job {
             return Err(format!("{bytes} B on {ranks} GPUs need more than {MOST_OPERATIONS} operations: give fewer"));
         }
         let mut draft = Draft::new(self.ranks());
+        self.write(&mut draft, homes, root);
+        Ok(draft)
+    }
+
+    fn write(&self, draft: &mut Draft, homes: &[Home], root: u32) {
+        let Job { which, algorithm, bytes, ref machine } = *self;
         match (which, algorithm) {
-            (Which::Alltoall, Algorithm::Pairwise) => exchange::pairwise(&mut draft, &machine, homes, bytes),
-            (Which::Alltoall, _) => exchange::by_rail(&mut draft, &machine, bytes),
-            (Which::Gather | Which::Scatter, _) => exchange::rooted(&mut draft, &machine, homes, (which, root), bytes),
-            (Which::Bcast | Which::Reduce, _) => ring::chains(&mut draft, &machine, homes, (which, root), bytes),
-            (_, Algorithm::Ring) => ring::all(&mut draft, &machine, homes, which, bytes),
-            (_, Algorithm::Tree) => tree::all(&mut draft, &machine, bytes),
+            (Which::Alltoall, Algorithm::Pairwise) => exchange::pairwise(draft, machine, homes, bytes),
+            (Which::Alltoall, _) => exchange::by_rail(draft, machine, bytes),
+            (Which::Gather | Which::Scatter, _) => exchange::rooted(draft, machine, homes, (which, root), bytes),
+            (Which::Bcast | Which::Reduce, _) => ring::chains(draft, machine, homes, (which, root), bytes),
+            (_, Algorithm::Ring) => ring::all(draft, machine, homes, which, bytes),
+            (_, Algorithm::Tree) => tree::all(draft, machine, bytes),
             _ => {
                 let places: Vec<u32> = homes.iter().step_by(machine.domain as usize).map(|home| home.host).collect();
-                rails::all(&mut draft, self, &places);
+                rails::all(draft, self, &places);
             }
         }
-        Ok(draft)
     }
 }
 

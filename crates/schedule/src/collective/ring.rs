@@ -49,11 +49,31 @@ fn around(machine: &Machine, channel: u32, place: u32) -> u32 {
 }
 
 /// Channels of a ring collective: whole sets where only a set uses all links alike.
-fn rings(machine: &Machine) -> u32 {
+pub(super) fn rings(machine: &Machine) -> u32 {
     match closed(machine) {
         Some(set) if machine.channels >= set => machine.channels - machine.channels % set,
         _ => machine.channels,
     }
+}
+
+/// A GPU of a mesh by a number that is turned for the last two of an odd number of domains. A zigzag from GPU x ends at its
+/// opposite, x plus half. So an odd number of domains would end a ring opposite to where it began. Numbers turned in these two
+/// ways make other pairs opposite, and by all three kinds of pairs, one after the other, a ring comes back.
+fn turned(domain: u32, turn: u32, number: u32) -> u32 {
+    let half = domain / 2;
+    let (pair, side) = (number % half, number / half);
+    match turn {
+        0 => number,
+        1 => ((pair & !1) | side) + half * (pair & 1),
+        _ => ((pair & !1) | side) + half * ((pair & 1) ^ side),
+    }
+}
+
+/// Which way numbers are turned in a domain. Of meshes of 6 or 10 GPUs, no pairs do.
+fn turn(machine: &Machine, home: u32) -> u32 {
+    let domains = machine.ranks / machine.domain;
+    let is_odd = machine.wiring.mesh && domains >= 3 && domains % 2 == 1 && machine.domain.is_multiple_of(4);
+    if is_odd { (home + 3).saturating_sub(domains) } else { 0 }
 }
 
 /// Channel `channel`'s ring: enters each domain at its GPU of that rail, passes the domain's GPUs, goes on. Where rails
@@ -63,14 +83,25 @@ fn seat(machine: &Machine, channel: u32, rank: u32) -> Seat {
     let Machine { ranks, domain, slices, wiring, .. } = *machine;
     let least = machine.least_slice();
     let shift = if wiring.joined || wiring.mesh { step(machine, domain - 1) } else { 0 };
-    let entry = |home: u32| ((u64::from(channel) + u64::from(home) * u64::from(shift)) % u64::from(domain)) as u32;
+    let straight = |home: u32| ((u64::from(channel) + u64::from(home) * u64::from(shift)) % u64::from(domain)) as u32;
+    // The number, as the domain turns them, of the GPU at which the ring enters it.
+    let entry = |home: u32| {
+        let unturned =
+            |turn: u32, gpu: u32| (0..domain).find(|&number| turned(domain, turn, number) == gpu).unwrap_or(gpu);
+        match turn(machine, home) {
+            0 => straight(home),
+            1 => unturned(1, straight(home)),
+            _ => unturned(2, turned(domain, 1, (unturned(1, straight(home - 1)) + shift) % domain)),
+        }
+    };
     let at = |position: u32| {
         let position = position % ranks;
         if closed(machine).is_some() {
             return around(machine, channel, position);
         }
         let home = position / domain;
-        home * domain + (entry(home) + step(machine, position % domain)) % domain
+        let number = (entry(home) + step(machine, position % domain)) % domain;
+        home * domain + if domain > 1 { turned(domain, turn(machine, home), number) } else { number }
     };
     let home = rank / domain;
     let own = (0..domain).find(|&place| at(home * domain + place) == rank).unwrap_or(0);
@@ -123,14 +154,18 @@ fn chain(lane: &mut Lane<'_>, machine: &Machine, [own, root]: [&Seat; 2], which:
     let place = (own.position + many - first % many) % many;
     let (takes, gives) = (place > 0, place + 1 < many);
     let work = if combines { Lane::reduce } else { Lane::copy };
-    // Finer lines than these would shorten a chain's fill by less than an eighth of the time that the bytes take.
-    let line = if own.line > 0 { own.line.max(bytes / (FINE * many)) } else { 0 };
-    let seat = Seat { line, ..*own };
+    // Finer lines would shorten a chain's fill by less than an eighth of the time that the bytes take.
+    let seat = Seat { line: line(own.line, bytes / many), ..*own };
     chunks(bytes, machine.chunk).for_each(|bytes| hand_on(lane, &seat, bytes, [takes, gives], work));
 }
 
 /// Finer pieces than so many of what passes would gain little.
 pub(super) const FINE: u64 = 8;
+
+/// The lines in which a piece is passed on: no finer than worth it of `all` bytes. 0: pieces stay whole.
+pub(super) fn line(line: u64, all: u64) -> u64 {
+    if line > 0 { line.max(all.div_ceil(FINE)) } else { 0 }
+}
 
 /// Takes a piece, works on it, and hands it on. Within the domain lines follow one another where they have flags of
 /// their own; a proxy hands over whole pieces.
@@ -211,8 +246,7 @@ fn pass<'a>(lane: &mut Lane<'a>, seat: &Seat, block: u64, goes_on: bool, work: f
 }
 
 fn along<'a>(lane: &mut Lane<'a>, seat: &Seat, block: u64, ends: [bool; 2], work: fn(&mut Lane<'a>, u64)) {
-    let line = if seat.line > 0 { seat.line.max(block.div_ceil(FINE)) } else { 0 };
-    let seat = Seat { line, ..*seat };
+    let seat = Seat { line: line(seat.line, block), ..*seat };
     slices(&seat, block).for_each(|bytes| hand_on(lane, &seat, bytes, ends, work));
 }
 
@@ -275,8 +309,8 @@ mod tests {
     }
 
     #[test]
-    fn rings_of_meshes_load_no_link_twice_where_an_even_number_of_domains_stands_on_rails_apart() {
-        for domains in [2, 4, 6] {
+    fn rings_of_meshes_load_no_link_twice() {
+        for domains in 2..=9 {
             let machine = Machine { ranks: 8 * domains, ..machine(Wiring { mesh: true, joined: false }) };
             let mut arcs = arcs(&machine);
             assert!(arcs.iter().all(|(from, to)| from / 8 == to / 8 || from % 8 == to % 8), "{domains}");
