@@ -195,6 +195,30 @@ pub struct Stats {
     pub lost_messages: u64,
 }
 
+impl Stats {
+    /// The counts with those of another run, which stands for so many.
+    pub(crate) fn and(&self, other: &Stats, times: u64) -> Stats {
+        let sum = |of: fn(&Stats) -> u64| of(self) + times * of(other);
+        Stats {
+            events: sum(|all| all.events),
+            packet_hops: sum(|all| all.packet_hops),
+            packets: sum(|all| all.packets),
+            delivered: sum(|all| all.delivered),
+            delivered_bytes: sum(|all| all.delivered_bytes),
+            overtakings: sum(|all| all.overtakings),
+            reorder_bytes: self.reorder_bytes.max(other.reorder_bytes),
+            reorder_drops: sum(|all| all.reorder_drops),
+            retries: sum(|all| all.retries),
+            drops: sum(|all| all.drops),
+            detours: sum(|all| all.detours),
+            marks: sum(|all| all.marks),
+            lost: sum(|all| all.lost),
+            gone: sum(|all| all.gone),
+            lost_messages: sum(|all| all.lost_messages),
+        }
+    }
+}
+
 /// Something that concerns the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {

@@ -2,6 +2,7 @@
 //!
 //! Each runs to its end (or for a measured window) on a fresh network and gives a [`Run`] with its own figures.
 
+mod alike;
 mod alltoall;
 mod background;
 mod pingpong;
@@ -9,16 +10,18 @@ mod replay;
 mod saturation;
 mod series;
 mod traffic;
+mod whole;
 
 pub use alltoall::{Schedule, all_to_all, exchange};
 pub use background::Background;
 pub(crate) use background::TAG as BACKGROUND;
 pub use hotlink_event::sizes::SizeLaw;
 pub use pingpong::{PingPong, ping_pong};
-pub use replay::{Replay, ReplayError, Replayed, replay};
+pub use replay::{Replay, ReplayError, replay};
 pub use saturation::{Stream, exchanges, message_passing_pause, saturate};
 pub use series::Series;
 pub use traffic::{Flows, OpenLoop};
+pub use whole::Replayed;
 
 use crate::net::{Net, Stats};
 use hotlink_fabric::units::Time;

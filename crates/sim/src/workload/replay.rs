@@ -5,7 +5,8 @@
 //! receive occupies its processor for the overhead once its message is there. Messages of one pair and tag are received
 //! in the order of their sends, whichever packets come first. Receives of any source or tag take what arrives first.
 
-use super::Run;
+use super::alike::{self, Copies, Shift};
+use super::whole::{Replayed, Whole};
 use crate::error::SimError;
 use crate::flow::Settings;
 use crate::net::{Message, Net, Note};
@@ -33,28 +34,6 @@ pub struct Replay<'a> {
     pub starts: &'a [Time],
     /// Whether the time that each message took is kept.
     pub timed: bool,
-}
-
-/// What came of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Replayed {
-    /// Elapsed time and counts.
-    pub run: Run,
-    /// When each rank's last operation ended.
-    pub finish: Vec<Time>,
-    /// Messages received.
-    pub messages: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// The longest chain of operations and messages, none of which ever waits for another, from a rank's start: no run
-    /// takes less. Posts take no time in it.
-    pub chain: Time,
-    /// The rank and processor that worked longest, and for how long.
-    pub busiest: Option<(u32, u32, Time)>,
-    /// The same without posts: no run takes less.
-    pub computing: Option<(u32, u32, Time)>,
-    /// From each send's own end to the arrival of its message, by operation; empty where it was not asked for.
-    pub took: Vec<Time>,
 }
 
 /// Why a schedule did not run to its end.
@@ -119,12 +98,12 @@ const POSTED: u8 = 16;
 const BEGINS: u32 = 1 << 31;
 
 #[derive(Clone, Copy)]
-struct Cpu {
+pub(super) struct Cpu {
     busy: bool,
     line: Line,
-    work: u64,
+    pub(super) work: u64,
     /// Of posts.
-    posting: u64,
+    pub(super) posting: u64,
 }
 
 /// What is kept of an operation from the first that it waited for to its end, or of a send to that of its receive.
@@ -135,25 +114,27 @@ struct Own {
     flags: u8,
 }
 
-struct Machine<'a, 'n> {
+pub(super) struct Machine<'a, 'n> {
     job: Replay<'a>,
+    /// By rank, whether it runs; empty: all do.
+    runs: &'a [bool],
     plan: &'n Plan<'n>,
-    net: Net<'n>,
+    pub(super) net: Net<'n>,
     states: States<Own>,
     matching: Matching,
-    cpus: Vec<Cpu>,
-    cpus_each: u32,
-    finish: Vec<u64>,
+    pub(super) cpus: Vec<Cpu>,
+    pub(super) cpus_each: u32,
+    pub(super) finish: Vec<u64>,
     ready: Vec<u32>,
     /// Messages within a node.
     within: Vec<(u32, Part)>,
     starts_matter: bool,
     /// The longest chain of what has ended.
-    longest: u64,
-    messages: u64,
-    bytes: u64,
+    pub(super) longest: u64,
+    pub(super) messages: u64,
+    pub(super) bytes: u64,
     /// By send: when its message set out, then how long it took; empty unless that is kept.
-    took: Vec<u64>,
+    pub(super) took: Vec<u64>,
     ways: HashMap<(u32, u32), (u64, Rate)>,
     way: RouteBuffer,
 }
@@ -168,26 +149,71 @@ pub fn replay(plan: &Plan<'_>, settings: &Settings, job: Replay<'_>) -> Result<R
         let what = format!("{ranks} ranks on {} places: each rank needs a node, 0 to {}", job.nodes.len(), nodes - 1);
         return Err(SimError::Input(what).into());
     }
-    let mut machine = Machine::new(plan, settings, job).map_err(ReplayError::Stuck)?;
-    machine.begin();
-    machine.drain()?;
-    while let Some(note) = machine.net.advance()? {
-        match note {
-            Note::Timer(id) if id & BEGINS != 0 => machine.ready_of(id & !BEGINS),
-            Note::Timer(id) => machine.worked(id)?,
-            Note::Delivered(Message { tag, .. }) => {
-                let (id, part) = Part::of(tag);
-                machine.came(id, part)?;
-            }
-        }
-        machine.drain()?;
+    if let Some((shifts, copies)) = alike::shifts(plan, settings, &job)
+        && let Some(whole) = by_shifts(plan, settings, job, &shifts, &copies)?
+    {
+        return Ok(whole);
     }
-    machine.replayed()
+    let mut whole = Whole::new(plan, &job);
+    whole.add(&Machine::ran(plan, settings, job, &[])?, 1);
+    Ok(whole.replayed())
+}
+
+/// What runs for others counts for them, too. `None`: some operation never ends, and a run of all says of how many.
+fn by_shifts(
+    plan: &Plan<'_>,
+    settings: &Settings,
+    job: Replay<'_>,
+    shifts: &[Shift],
+    copies: &Copies,
+) -> Result<Option<Replayed>, ReplayError> {
+    let mut whole = Whole::new(plan, &job);
+    for Shift { runs, times } in shifts {
+        match Machine::ran(plan, settings, job, runs) {
+            Ok(machine) => whole.add(&machine, *times),
+            Err(ReplayError::Stuck(_)) => return Ok(None),
+            Err(failed) => return Err(failed),
+        }
+    }
+    whole.copy(&job, copies);
+    Ok(Some(whole.replayed()))
 }
 
 impl<'a, 'n> Machine<'a, 'n> {
-    fn new(plan: &'n Plan<'n>, settings: &Settings, job: Replay<'a>) -> Result<Machine<'a, 'n>, Stuck> {
-        let crosses = |op: &Op| op.kind == Kind::Send && job.nodes[op.rank as usize] != job.nodes[op.peer as usize];
+    /// What these ranks did to their end, or all.
+    pub(super) fn ran(
+        plan: &'n Plan<'n>,
+        settings: &Settings,
+        job: Replay<'a>,
+        runs: &'a [bool],
+    ) -> Result<Machine<'a, 'n>, ReplayError> {
+        let mut machine = Machine::new(plan, settings, job, runs).map_err(ReplayError::Stuck)?;
+        machine.begin();
+        machine.drain()?;
+        while let Some(note) = machine.net.advance()? {
+            match note {
+                Note::Timer(id) if id & BEGINS != 0 => machine.ready_of(id & !BEGINS),
+                Note::Timer(id) => machine.worked(id)?,
+                Note::Delivered(Message { tag, .. }) => {
+                    let (id, part) = Part::of(tag);
+                    machine.came(id, part)?;
+                }
+            }
+            machine.drain()?;
+        }
+        machine.at_the_end()?;
+        Ok(machine)
+    }
+    fn new(
+        plan: &'n Plan<'n>,
+        settings: &Settings,
+        job: Replay<'a>,
+        runs: &'a [bool],
+    ) -> Result<Machine<'a, 'n>, Stuck> {
+        let crosses = |op: &Op| {
+            let [from, to] = [op.rank, op.peer].map(|rank| rank as usize);
+            op.kind == Kind::Send && is_run(runs, op.rank) && job.nodes[from] != job.nodes[to]
+        };
         let cpus_each = job.schedule.extent().cpus.max(1);
         let crossing = job.schedule.ops().filter(crosses).map(|op| op.size).sum();
         let ranks = job.schedule.ranks();
@@ -198,6 +224,7 @@ impl<'a, 'n> Machine<'a, 'n> {
         net.expect(crossing);
         Ok(Machine {
             job,
+            runs,
             plan,
             net,
             matching: Matching::new(job.schedule),
@@ -219,7 +246,7 @@ impl<'a, 'n> Machine<'a, 'n> {
     /// Ranks begin now, or have a timer for it.
     fn begin(&mut self) {
         // What is ready is taken from behind.
-        for rank in (0..self.job.schedule.ranks()).rev() {
+        for rank in (0..self.job.schedule.ranks()).rev().filter(|&rank| is_run(self.runs, rank)) {
             match self.job.starts.get(rank as usize) {
                 Some(&start) if start.0 > 0 => self.net.timer(start, BEGINS | rank),
                 _ => self.ready_of(rank),
@@ -456,29 +483,16 @@ impl<'a, 'n> Machine<'a, 'n> {
             }
         });
     }
-    fn replayed(self) -> Result<Replayed, ReplayError> {
-        let ended = |id: u32| self.states.is_gone(id) || self.states.get(id).is_some_and(|own| own.flags & ENDED != 0);
-        let received = |id: u32| self.states.is_gone(id) || self.states.partner(id).is_some();
-        if let Err(stuck) = Stuck::at_the_end(self.job.schedule, ended, received) {
-            return Err(self.net.lost().map_or(ReplayError::Stuck(stuck), |lost| SimError::Lost(lost).into()));
-        }
-        let elapsed = Time(self.finish.iter().copied().max().unwrap_or(0));
-        let most = |of: &dyn Fn(&Cpu) -> u64| {
-            let works = (0..).zip(self.cpus.iter().map(of));
-            let most = works.reduce(|most: (u32, u64), one| if one.1 > most.1 { one } else { most });
-            let (at, work) = most.filter(|&(_, work)| work > 0)?;
-            Some((at / self.cpus_each, at % self.cpus_each, Time(work)))
-        };
-        let (busiest, computing) = (most(&|cpu| cpu.work), most(&|cpu| cpu.work - cpu.posting));
-        Ok(Replayed {
-            run: Run::of(&self.net, elapsed, self.net.stats().delivered_bytes),
-            finish: self.finish.into_iter().map(Time).collect(),
-            messages: self.messages,
-            bytes: self.bytes,
-            chain: Time(self.longest),
-            took: self.took.into_iter().map(Time).collect(),
-            busiest,
-            computing,
-        })
+    fn at_the_end(&self) -> Result<(), ReplayError> {
+        let others = |id: u32| !self.runs.is_empty() && !is_run(self.runs, self.op(id).rank);
+        let gone = |id: u32| self.states.is_gone(id) || others(id);
+        let ended = |id: u32| gone(id) || self.states.get(id).is_some_and(|own| own.flags & ENDED != 0);
+        let received = |id: u32| gone(id) || self.states.partner(id).is_some();
+        Stuck::at_the_end(self.job.schedule, ended, received)
+            .map_err(|stuck| self.net.lost().map_or(ReplayError::Stuck(stuck), |lost| SimError::Lost(lost).into()))
     }
+}
+
+fn is_run(runs: &[bool], rank: u32) -> bool {
+    runs.get(rank as usize).copied().unwrap_or(true)
 }
