@@ -98,7 +98,7 @@ struct Applied {
     advice: Option<String>,
 }
 
-const RULES: [Rule; 4] = [
+const RULES: [Rule; 5] = [
     (
         "bound",
         "No result is better than its bound by more than its interval, and an efficiency is the share that value and bound give.",
@@ -108,6 +108,11 @@ const RULES: [Rule; 4] = [
         "sizes",
         "k messages of n bytes carry one of k n, and a larger message carries a smaller one: no size takes longer than that.",
         sizes,
+    ),
+    (
+        "dips",
+        "A measured rate is not below those of the next smaller and the next larger size, whose messages can carry its own.",
+        dips,
     ),
     ("repeats", "What was measured several times gives intervals that meet.", repeats),
     (
@@ -290,6 +295,46 @@ fn sizes(all: &[One<'_>]) -> Applied {
                         Verdict::Suspicious,
                         format!("this size is out of line: {took}, but {by} can do it in {most}"),
                     ));
+                }
+            }
+        }
+    }
+    applied
+}
+
+/// Bytes over time, of which more is better.
+const RATES: [&str; 4] =
+    ["bandwidth_MBps", "bandwidth_per_node_MBps", "algorithm_bandwidth_MBps", "bus_bandwidth_MBps"];
+
+/// Rates of windows and of several senders, whose times are no times of one operation. Those of one follow from its time:
+/// [`sizes`] covers them. A smaller message in a better memory may be quicker, and a larger one has less to do for each of
+/// its bytes. So a size below both of its neighbours alone is out of line, and the smaller one must lie in the same memory.
+fn dips(all: &[One<'_>]) -> Applied {
+    let mut applied = Applied::default();
+    for rate in RATES {
+        let mut series: BTreeMap<(usize, Question), Vec<Point<'_>>> = BTreeMap::new();
+        for one in all.iter().filter(|one| one.is_measured() && !is_made_of_parts(one.record)) {
+            if let (Some(size), Some(value)) = (one.record.number("size_B"), one.known(rate)) {
+                series.entry((one.file, one.question(&["size_B"]))).or_default().push((size, value, one));
+            }
+        }
+        for mut points in series.into_values() {
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            for around in points.windows(3) {
+                let [(less, below, _), (size, value, one), (more, above, _)] = around else { continue };
+                if less == size || size == more || !one.lie_alike(*size, *less) {
+                    continue;
+                }
+                applied.covered += 1;
+                // As many whole messages of the smaller size as carry this one.
+                let smaller = below.low * (size / less) / (size / less).ceil();
+                if value.high < smaller.min(above.low) * (1.0 - NOISE) {
+                    let told = |size: &f64, value: &Between| {
+                        format!("{} with {}", interval(rate, *value), scale::told("size_B", *size))
+                    };
+                    let (value, below, above) = (interval(rate, *value), told(less, below), told(more, above));
+                    let what = format!("a dip: {} {value}, between {below} and {above}", scale::name(rate));
+                    applied.found.push(one.finding(Verdict::Suspicious, what));
                 }
             }
         }
@@ -643,6 +688,34 @@ mod tests {
         // Runs of two days are not one series.
         let apart = [file("a.json", &[measured(8, 1.0)]), file("b.json", &[measured(16, 9.0)])];
         assert_eq!(told("sizes", &apart), (0, vec![]));
+    }
+
+    #[test]
+    fn a_rate_below_both_of_its_neighbours_is_a_dip() {
+        let stream = |size: u64, rate: f64| {
+            json!({"fabric": "x", "benchmark": "stream", "method": "measured", "ranks": 2, "size_B": size,
+                "bandwidth_MBps": rate, "statistic_of": "bandwidth_MBps", "median": rate, "ci95_low": 0.9 * rate,
+                "ci95_high": 1.1 * rate})
+        };
+        let of = |rates: &[(u64, f64)]| {
+            told("dips", &[file("m.json", &rates.iter().map(|&(size, rate)| stream(size, rate)).collect::<Vec<_>>())])
+        };
+        // It rises, and levels off within the intervals.
+        assert_eq!(of(&[(256, 100.0), (512, 180.0), (1024, 300.0), (2048, 290.0), (4096, 310.0)]), (3, vec![]));
+        let (covered, said) = of(&[(4096, 400.0), (256, 100.0), (1024, 150.0), (512, 200.0)]);
+        assert_eq!((covered, said.len()), (2, 1));
+        assert!(
+            said[0].ends_with(
+                "size_B=1024: a dip: bandwidth 150 MB/s (135 MB/s to 165 MB/s), between 200 MB/s (180 MB/s to 220 MB/s) \
+                 with 512 B and 400 MB/s (360 MB/s to 440 MB/s) with 4 KiB"
+            ),
+            "{said:?}"
+        );
+        // The last size is below one neighbour only, and 768 B may take as many messages of 512 B as 1 KiB.
+        assert_eq!(of(&[(256, 100.0), (512, 200.0), (1024, 90.0)]).1.len(), 0);
+        assert_eq!(of(&[(512, 200.0), (768, 125.0), (1024, 300.0)]), (1, vec![]));
+        // The larger leaves a cache in which the smaller stays.
+        assert_eq!(of(&[(8192, 300.0), (1 << 17, 150.0), (1 << 18, 200.0)]), (0, vec![]));
     }
 
     #[test]
