@@ -150,7 +150,7 @@ impl Gpus {
         // One domain may be smaller than it could be.
         let domain = self.domain.min(ranks);
         let Gpus { channels, peer, chunk, slices, costs, wiring, switch_reduces: switch, .. } = *self;
-        Machine { ranks, domain, channels, peer, chunk, slices, costs, wiring, switch, rails: None }
+        Machine { ranks, domain, channels, peer, chunk, slices, costs, wiring, switch, rails: None, uneven: None }
     }
 }
 

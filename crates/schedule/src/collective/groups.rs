@@ -81,6 +81,7 @@ mod tests {
             wiring,
             switch: false,
             rails: None,
+            uneven: None,
         }
     }
 
@@ -155,6 +156,33 @@ mod tests {
         let far = schedule.ops().filter(|op| op.kind == Kind::Send && op.rank / 4 != op.peer / 4);
         let rails: std::collections::BTreeSet<u32> = far.map(|op| op.peer % 4).collect();
         assert_eq!(rails, [0, 1].into());
+    }
+
+    /// Hosts of three, one and two GPUs: each GPU but the two roots sends all of its halves up once and down once.
+    #[test]
+    fn trees_are_of_hosts_whatever_each_has() {
+        let (machine, homes) = (machine(12, 4), homes(12, 4));
+        let team = Team::new(&machine, &homes, &[0, 1, 2, 4, 8, 9]);
+        assert_eq!(team.machine.uneven, Some(super::super::Uneven { hosts: 3, least: 1 }));
+        let job = Job {
+            which: Which::Allreduce,
+            algorithm: super::super::Algorithm::Tree,
+            bytes: 6000,
+            machine: team.machine,
+        };
+        let schedule = job.draft(&team.homes, 0).unwrap().builder(crate::form::NONE).build();
+        check(&schedule).unwrap();
+        let host = |rank: u32| team.homes[rank as usize].host;
+        let sends: Vec<_> = schedule.ops().filter(|op| op.kind == Kind::Send).collect();
+        let sum = |far: bool| -> u64 {
+            sends.iter().filter(|op| (host(op.rank) != host(op.peer)) == far).map(|op| op.size).sum()
+        };
+        assert_eq!([sum(false), sum(true)], [2 * (2 + 1) * 6000, 2 * 2 * 6000]);
+        // What goes up to a GPU comes down from it.
+        let of = |from: u32, to: u32| {
+            sends.iter().filter(|op| (op.rank, op.peer) == (from, to)).map(|op| op.size).sum::<u64>()
+        };
+        assert!((0..6).all(|one| (0..6).all(|other| of(one, other) == of(other, one))));
     }
 
     #[test]

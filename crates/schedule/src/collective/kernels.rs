@@ -200,7 +200,7 @@ impl Kernels {
         let mut latency = self.latency_ps(machine, which, (algorithm, protocol), kernel);
         let block = bytes / u64::from(machine.channels) / u64::from(machine.ranks);
         let is_ring = algorithm == Algorithm::Ring && which == Which::Allreduce;
-        if is_ring && protocol == Protocol::Simple && machine.ranks > machine.domain && block >= self.plateau_block {
+        if is_ring && protocol == Protocol::Simple && machine.hosts() > 1 && block >= self.plateau_block {
             latency *= self.plateau;
         }
         (rate > 0.0).then(|| latency + bytes as f64 / rate * PER_SECOND)
@@ -217,9 +217,11 @@ impl Kernels {
     ) -> Option<f64> {
         let Machine { ranks, domain, channels, .. } = *machine;
         let [n, d, channels] = [ranks, domain, channels].map(f64::from);
-        let (at, domains) = (domains_at(machine), ranks / domain);
-        let out = if domains > 1 { d * self.adapter } else { f64::INFINITY };
-        let links = if domain > 1 { self.scale_up.min(out) } else { out };
+        let (at, domains) = (domains_at(machine), machine.hosts());
+        // Rings over hosts of different numbers of GPUs leave each by one of them, trees by as many as all have.
+        let leaving = machine.uneven.filter(|_| algorithm == Algorithm::Tree).map_or(d, |hosts| hosts.least.into());
+        let out = if domains > 1 { leaving * self.adapter } else { f64::INFINITY };
+        let links = if domain > 1 || machine.uneven.is_some() { self.scale_up.min(out) } else { out };
         let of_steps = n / f64::from(steps_of(which, ranks));
         let is_gather = matches!(which, Which::Allgather | Which::ReduceScatter);
         Some(match algorithm {
@@ -268,9 +270,11 @@ impl Kernels {
         (algorithm, protocol): (Algorithm, Protocol),
         kernel: &Kernel,
     ) -> f64 {
-        let Machine { ranks, domain, .. } = *machine;
-        let (domains, others) = (u64::from(ranks / domain), u64::from(domain - 1));
-        let levels = u64::from((ranks / domain).ilog2());
+        let Machine { ranks, .. } = *machine;
+        // The whole quotient, as in NCCL's own sum.
+        let (hosts, domain) = (machine.hosts(), ranks / machine.hosts());
+        let (domains, others) = (u64::from(hosts), u64::from(domain - 1));
+        let levels = u64::from(hosts.ilog2());
         let Steps { launch_ps, near_ps, far_ps } = self.steps(kernel, algorithm, 1);
         let ps = match algorithm {
             Algorithm::Ring if matches!(which, Which::Bcast | Which::Reduce) => {
@@ -303,7 +307,7 @@ impl Kernels {
 
 /// Which of [`ByDomains`].
 fn domains_at(machine: &Machine) -> usize {
-    (machine.ranks / machine.domain).clamp(1, 3) as usize - 1
+    machine.hosts().clamp(1, 3) as usize - 1
 }
 
 /// Steps of a ring among so many.

@@ -95,7 +95,7 @@ impl Cut {
     /// A GPU by itself, before it is known which others it works with.
     fn machine(&self, costs: Costs) -> Machine {
         let &Cut { channels, peer, chunk, slices, wiring, switch, rails, .. } = self;
-        Machine { ranks: 1, domain: 1, channels, peer, chunk, slices, costs, wiring, switch, rails }
+        Machine { ranks: 1, domain: 1, channels, peer, chunk, slices, costs, wiring, switch, rails, uneven: None }
     }
 
     /// What thread blocks take in a plan of so many GPUs and channels, as in rings of its protocol.
@@ -289,6 +289,7 @@ mod tests {
                 wiring,
                 switch: false,
                 rails: None,
+                uneven: None,
             };
             let all: Vec<u32> = (0..ranks).collect();
             let bytes = 96_000;

@@ -6,8 +6,8 @@
 //!
 //! - **ring**: channel c enters each domain at its GPU c, passes all GPUs of it over the scale-up network and leaves on
 //!   rail c again. Where rails are joined and in a mesh, it leaves on the rail of the last GPU; in a mesh, rings use every link.
-//! - **tree**: chains within the domains, two complementary binary trees between them; reduction up and broadcast down
-//!   run at the same time.
+//! - **tree**: chains within the hosts, two complementary binary trees between them; reduction up and broadcast down
+//!   run at the same time. Hosts may have different numbers of the GPUs.
 //! - **hierarchical**: reduce-scatter within the domain, a ring a rail between the domains, allgather within the
 //!   domain.
 //! - **nvls**: the same, but the scale-up switch reduces and replicates: a rank beyond the GPUs for each domain. Between
@@ -197,6 +197,17 @@ pub struct Machine {
     pub switch: bool,
     /// The switches of the rails; `None`: they do not combine data.
     pub rails: Option<RailSwitches>,
+    /// Where hosts have different numbers of the GPUs, so that each GPU is a domain: what of hosts counts all the same.
+    pub uneven: Option<Uneven>,
+}
+
+/// Hosts that have different numbers of GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uneven {
+    /// Hosts.
+    pub hosts: u32,
+    /// GPUs of the one that has fewest.
+    pub least: u32,
 }
 
 /// The most channels among which a message from one GPU to another is split. One number is for messages within a domain,
@@ -226,6 +237,11 @@ pub struct Wiring {
 }
 
 impl Machine {
+    /// Hosts: domains, but where each GPU of a host is one.
+    fn hosts(&self) -> u32 {
+        self.uneven.map_or(self.ranks / self.domain, |uneven| uneven.hosts)
+    }
+
     /// Channels on which pairs exchange data: those of a collective, or of one pair where that may take more.
     fn exchanging(&self) -> u32 {
         self.channels.max(self.peer.near).min(MOST_CHANNELS)
@@ -458,7 +474,7 @@ impl Job {
             (Which::Gather | Which::Scatter, _) => exchange::rooted(draft, machine, homes, (which, root), bytes),
             (Which::Bcast | Which::Reduce, _) => ring::chains(draft, machine, homes, (which, root), bytes),
             (_, Algorithm::Ring) => ring::all(draft, machine, homes, which, bytes),
-            (_, Algorithm::Tree) => tree::all(draft, machine, bytes),
+            (_, Algorithm::Tree) => tree::all(draft, machine, homes, bytes),
             _ => {
                 let places: Vec<u32> = homes.iter().step_by(machine.domain as usize).map(|home| home.host).collect();
                 rails::all(draft, self, &places);

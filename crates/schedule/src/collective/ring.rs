@@ -268,6 +268,7 @@ mod tests {
             wiring,
             switch: false,
             rails: None,
+            uneven: None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Some of a machine's GPUs that run collectives together, and the machine that they make up.
 
-use super::{Algorithm, Job, Kernels, Machine, RailSwitches, Wanted, Way, Which};
+use super::{Algorithm, Job, Kernels, Machine, RailSwitches, Uneven, Wanted, Way, Which};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a GPU is. The order of ranks does not say it: jobs deal their ranks over hosts as they like.
@@ -87,6 +87,11 @@ impl Team {
             domain,
             switch: all.switch && is_even,
             rails: all.rails.filter(|_| is_by_rail),
+            // Ranks that share a GPU are in no host's chain.
+            uneven: (is_apart && !is_even).then(|| Uneven {
+                hosts: hosts.len() as u32,
+                least: hosts.iter().map(Vec::len).min().unwrap_or(1) as u32,
+            }),
             ..*all
         };
         let homes = ordered.iter().map(|&rank| homes[rank as usize]).collect();
@@ -94,24 +99,28 @@ impl Team {
     }
 
     /// The algorithm and protocol of a collective: what is asked for, else what NCCL's model chooses. Where hosts have
-    /// different numbers of GPUs, it is the first algorithm.
+    /// different numbers of GPUs, that is among rings and trees; where ranks share a GPU, it is the first algorithm.
     ///
     /// # Errors
     /// The GPUs cannot run what is asked for.
     pub fn way(&self, kernels: &Kernels, which: Which, wanted: Wanted, bytes: u64) -> Result<Way, String> {
         let first = Algorithm::of(which)[0];
         let (algorithm, protocol) = wanted;
-        if let Some(algorithm) = algorithm.filter(|&own| own != first && !self.is_even) {
+        // NCCL's trees are of hosts, whatever each has; its other algorithms need the same of each.
+        let has_trees = self.machine.uneven.is_some() && which == Which::Allreduce;
+        let runs = |own: Algorithm| self.is_even || own == first || own == Algorithm::Tree && has_trees;
+        if let Some(algorithm) = algorithm.filter(|&own| !runs(own)) {
             let (name, first) = (algorithm.name(), first.name());
+            let tree = if has_trees { " or tree" } else { "" };
             return Err(format!(
-                "{name}: its hosts have different numbers of its GPUs: must be as many of each, or {first}"
+                "{name}: its hosts have different numbers of its GPUs: must be as many of each, or {first}{tree}"
             ));
         }
         let is_combined = algorithm == Some(Algorithm::CollNet) && self.machine.ranks > self.machine.domain;
         if is_combined && self.is_even && !self.is_by_rail {
             return Err("collnet: combines by rail: must be the same GPUs of each host".to_owned());
         }
-        if self.is_even {
+        if self.is_even || has_trees {
             let way = Way::of(kernels, &self.machine, which, wanted, bytes)?;
             let job = way.job(kernels, &self.machine, which, bytes);
             return job.check().map(|()| way);

@@ -4,7 +4,7 @@
 
 use super::lane::Lane;
 use super::ring::step;
-use super::{Machine, chunks, pipelined, share};
+use super::{Home, Machine, chunks, pipelined, share};
 use crate::draft::Draft;
 
 /// A domain's place in a tree.
@@ -52,28 +52,50 @@ pub fn halves(domains: u32) -> u32 {
 /// The processors of the path down: beyond those of the path up, below the proxies'.
 const DOWN: u8 = 64;
 
-pub(super) fn all(draft: &mut Draft, machine: &Machine, bytes: u64) {
-    let Machine { ranks, domain, channels, chunk, costs, .. } = *machine;
-    let domains = ranks / domain;
+/// The GPUs of each host: its first one, and how many. They stand host by host, as a domain or each as one of its own.
+fn hosts_of(machine: &Machine, homes: &[Home]) -> Vec<[u32; 2]> {
+    let mut hosts: Vec<[u32; 2]> = Vec::new();
+    for rank in 0..machine.ranks {
+        let is_next = |[first, _]: &[u32; 2]| homes[*first as usize].host == homes[rank as usize].host;
+        match hosts.last_mut().filter(|host| is_next(host)) {
+            Some(host) => host[1] += 1,
+            None => hosts.push([rank, 1]),
+        }
+    }
+    hosts
+}
+
+/// The trees of all channels; the GPUs are at `homes`, host by host.
+pub(super) fn all(draft: &mut Draft, machine: &Machine, homes: &[Home], bytes: u64) {
+    let Machine { channels, chunk, costs, .. } = *machine;
+    let hosts = hosts_of(machine, homes);
+    let domains = hosts.len() as u32;
+    let domain = hosts.iter().map(|host| host[1]).max().unwrap_or(1);
     // Channels come in pairs, one a tree: a rail's first and second.
     let lanes = if channels < 2 * domain { 2 * channels } else { channels };
-    for rank in 0..ranks {
+    let ranks =
+        (0..).zip(&hosts).flat_map(|(host, &[base, own])| (base..base + own).map(move |rank| (host, base, own, rank)));
+    for (host, base, own, rank) in ranks {
         for channel in 0..lanes {
             let (pair, tree) =
                 if lanes > channels { (channel / 2, channel % 2) } else { (channel % domain, channel / domain % 2) };
-            let rail = pair % domain;
+            // A host without a GPU for the channel's rail begins anew.
+            let rail = |own: u32| pair % domain % own;
             let part = share(bytes, channel.into(), lanes.into());
             let chunk = pipelined(part, chunk, u64::from(domain + domains.ilog2()));
-            let place = place(domains, tree, rank / domain);
-            let base = rank / domain * domain;
-            let neighbour = |position: u32| base + (rail + step(machine, position)) % domain;
-            let position = (0..domain).find(|&position| neighbour(position) == rank).unwrap_or(0);
-            let head_of = |of: u32| of * domain + rail;
+            let place = place(domains, tree, host);
+            let chain = Machine { domain: own, ..*machine };
+            let neighbour = |position: u32| base + (rail(own) + step(&chain, position)) % own;
+            let position = (0..own).find(|&position| neighbour(position) == rank).unwrap_or(0);
+            let head_of = |of: u32| {
+                let [base, own] = hosts[of as usize];
+                base + rail(own)
+            };
             let mut lane = Lane::new(draft, rank, channel, costs);
             lane.launch();
             let mut down = lane.last;
             for bytes in chunks(part, chunk) {
-                if position + 1 < domain {
+                if position + 1 < own {
                     lane.recv(neighbour(position + 1), bytes);
                     lane.reduce(bytes);
                 }
@@ -104,7 +126,7 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, bytes: u64) {
                     }
                 }
                 far.iter().for_each(|&child| below.send_far(child, bytes));
-                if position + 1 < domain {
+                if position + 1 < own {
                     below.send(neighbour(position + 1), bytes);
                 }
                 down = below.last;

@@ -30,7 +30,19 @@ fn job(which: Which, algorithm: Algorithm, [ranks, domain, channels]: [u32; 3], 
     let rails = (combine || ranks == 24).then_some(switches);
     let wiring = Wiring::default();
     let peer = PeerChannels::default();
-    let machine = Machine { ranks, domain, channels, peer, chunk: 4096, slices: 2, costs, wiring, switch: true, rails };
+    let machine = Machine {
+        ranks,
+        domain,
+        channels,
+        peer,
+        chunk: 4096,
+        slices: 2,
+        costs,
+        wiring,
+        switch: true,
+        rails,
+        uneven: None,
+    };
     Job { which, algorithm, bytes, machine }
 }
 

@@ -859,7 +859,8 @@ fn gradients_are_reduced_as_the_collective_is_by_its_name() {
     assert!(chosen[..3].iter().collect::<std::collections::BTreeSet<_>>().len() > 1, "{chosen:?}");
 }
 
-/// Groups of a part of a host share its switch. Where hosts have different numbers of a group's GPUs, it has rings.
+/// Groups of a part of a host share its switch. Where hosts have different numbers of a group's GPUs, it has rings and
+/// trees.
 #[test]
 fn groups_of_training_take_what_their_hosts_allow() {
     let step = |groups: &str, rest: &str| {
@@ -875,8 +876,22 @@ fn groups_of_training_take_what_their_hosts_allow() {
     assert!((1.0..1.05).contains(&share), "{share}");
     let uneven = step("tensor = 3", "nodes = \"0,1,8\"");
     assert_eq!(uneven.text("tensor_algorithm"), Some("ring"));
-    assert_eq!(uneven.text("tensor_algorithm_by"), Some("default"));
+    assert_eq!(uneven.text("tensor_algorithm_by"), Some("NCCL's model"));
     assert_eq!(uneven.text("tensor_protocol_by"), Some("NCCL's model"));
+    // Short sums among four hosts, of which one has three of the GPUs: two levels of a tree, and six steps of a ring.
+    let short = |asked: &str| {
+        let text = training(&format!("batch = 4\ntensor = 6\n{asked}")).replace("hidden = 256", "hidden = 384");
+        let text = text.replace("nodes = 16", "nodes = 32");
+        answers(&JOBS, &text.replace("[job.model]", "nodes = \"0,1,2,8,16,24\"\n[job.model]"), "hgx-h100-rail")
+    };
+    let [chosen, tree, ring] =
+        ["", "tensor_algorithm = \"tree\"", "tensor_algorithm = \"ring\""].map(|asked| short(asked).unwrap().remove(0));
+    let words = ["tensor_algorithm", "tensor_algorithm_by"].map(|key| chosen.text(key).unwrap_or_default());
+    assert_eq!(words, ["tree", "NCCL's model"]);
+    assert_eq!(number(&chosen, "tensor_us"), number(&tree, "tensor_us"));
+    assert_ne!(number(&tree, "tensor_us"), number(&ring, "tensor_us"));
+    let refused = short("tensor_algorithm = \"hierarchical\"").unwrap_err();
+    assert!(refused.contains("must be as many of each, or ring or tree"), "{refused}");
     // Of the two groups, one is of one host and the other of two.
     let several = step("tensor = 2\ndata = 2", "nodes = \"0,1,2,8\"");
     assert_eq!(several.text("tensor_algorithm_by"), Some("NCCL's model"), "{several:?}");
