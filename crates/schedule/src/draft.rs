@@ -42,7 +42,9 @@ impl Sums {
 
 #[derive(Clone, Debug, Default)]
 struct Row {
-    ops: Vec<(Op, Place)>,
+    ops: Vec<Op>,
+    /// Where operations from that number on stand.
+    places: Vec<(Local, Place)>,
     /// Which operation waits for which, and whether for its start only.
     waits: Vec<(Local, Local, bool)>,
 }
@@ -90,8 +92,12 @@ impl Draft {
             return 0;
         }
         let row = &mut self.ranks[op.rank as usize];
-        row.ops.push((op, self.place));
-        row.ops.len() as u32 - 1
+        let number = row.ops.len() as u32;
+        if row.places.last().map_or(Place::default(), |(_, place)| *place) != self.place {
+            row.places.push((number, self.place));
+        }
+        row.ops.push(op);
+        number
     }
     /// A computation of `units` on a processor of the rank. What is longer than a run may be ends beyond its latest time: an
     /// error there.
@@ -142,7 +148,7 @@ impl Draft {
     pub(crate) fn append(&mut self, other: &Draft, rank: u32, ranks: &[u32], tag: u32) -> Local {
         let (own, row) = (ranks[rank as usize], &other.ranks[rank as usize]);
         let first = self.len(own);
-        for &(op, _) in &row.ops {
+        for &op in &row.ops {
             let placed = match op.kind {
                 Kind::Send | Kind::Recv => Op { peer: ranks[op.peer as usize], tag: tag + op.tag, ..op },
                 // The tag of a post is a time.
@@ -158,7 +164,7 @@ impl Draft {
     /// The operations of a rank, and which of them waits for which.
     pub(crate) fn row(&self, rank: u32) -> (impl Iterator<Item = &Op>, impl Iterator<Item = [Local; 2]>) {
         let row = &self.ranks[rank as usize];
-        (row.ops.iter().map(|(op, _)| op), row.waits.iter().map(|&(after, before, _)| [after, before]))
+        (row.ops.iter(), row.waits.iter().map(|&(after, before, _)| [after, before]))
     }
 
     /// All of it, with the place of operation `watched`.
@@ -167,8 +173,12 @@ impl Draft {
         for (rank, row) in (0..).zip(self.ranks) {
             let _ = builder.begin(rank);
             let first = builder.ops() as u32;
-            for (op, place) in row.ops {
-                builder.stands(place);
+            let mut places = row.places.into_iter().peekable();
+            builder.stands(Place::default());
+            for (number, op) in (0..).zip(row.ops) {
+                if let Some((_, place)) = places.next_if(|(first, _)| *first == number) {
+                    builder.stands(place);
+                }
                 builder.add(op);
             }
             for (after, before, start_only) in row.waits {

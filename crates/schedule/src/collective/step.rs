@@ -162,12 +162,7 @@ impl Step {
         homes_of(&self.machine, &self.homes)?;
         self.computing_ps()?;
         let reductions = self.reductions()?;
-        let passes = u64::from(self.ranks()) * 12 * u64::from(self.microbatches);
-        let of_each = |one: &Reduction| one.job.operations().saturating_mul(one.times);
-        let operations = reductions.values().map(of_each).fold(passes, u64::saturating_add);
-        if operations > MOST_OPERATIONS {
-            return Err(format!("the step needs {operations} operations, more than {MOST_OPERATIONS}: give less"));
-        }
+        self.fits(&reductions)?;
         let (mut draft, mut switches, mut parts) = (Draft::new(self.ranks()), Vec::new(), Parts::new());
         for (key, Reduction { team, job, .. }) in &reductions {
             let own = job.draft(&team.homes, team.root)?;
@@ -179,6 +174,32 @@ impl Step {
             one.way.map(|way| Run { which, bytes, ranks: machine.ranks, way, times: one.times })
         };
         Ok(Written::of(draft, switches, reductions.values().filter_map(run).collect()))
+    }
+
+    /// Whether its schedule can be written.
+    ///
+    /// # Errors
+    /// It has too many operations, or the machine cannot run it.
+    pub fn check(&self) -> Result<(), String> {
+        homes_of(&self.machine, &self.homes)?;
+        self.fits(&self.reductions()?)
+    }
+
+    fn fits(&self, reductions: &BTreeMap<(Shared, u32), Reduction>) -> Result<(), String> {
+        let passes = u64::from(self.ranks()) * 12 * u64::from(self.microbatches);
+        let of_each = |one: &Reduction| one.job.operations().saturating_mul(one.times);
+        let of_gradients = reductions.values().map(of_each).fold(0, u64::saturating_add);
+        let operations = passes.saturating_add(of_gradients);
+        if operations <= MOST_OPERATIONS {
+            return Ok(());
+        }
+        let least = match of_gradients > passes {
+            true => {
+                "most reduce gradients: fewer layers of a stage or fewer copies (`data`) have fewer, as have fewer GPUs"
+            }
+            false => "most are passes: a smaller `batch`, or a larger `micro_batch`, has fewer",
+        };
+        Err(format!("the step needs up to {operations} operations, more than {MOST_OPERATIONS}; {least}"))
     }
 
     /// How often a GPU's stage reduces such gradients, and how many bytes.

@@ -78,6 +78,17 @@ impl Training {
         let homes: Vec<Home> = nodes.iter().map(|&node| Home::of(node, each)).collect();
         let bare = bare(model, machine, homes);
         let busy = Time(bare.computing_ps().map_err(of_model)?);
+        let whole = Step {
+            passed: model.passed(),
+            gradients: model.gradients(),
+            machine,
+            kernels: kernels.clone(),
+            wanted: model.wanted(Parallel::Data),
+            ..bare.clone()
+        };
+        let of_data = |what: String| (model.key(Parallel::Data), what);
+        // Before minutes of simulation.
+        whole.check().map_err(of_data)?;
         let layers = u64::from(model.stage_layers()) * u64::from(model.microbatches());
         let times = layers * model.each_pass().iter().sum::<u64>();
         let mut blocking = Vec::new();
@@ -105,14 +116,7 @@ impl Training {
             let with = |own: u64, times: u64| own.saturating_add(times.saturating_mul(took));
             Step { pass_ps: [with(own, forward), with(back, backward)], ..bare.clone() }
         };
-        let full = Step {
-            passed: model.passed(),
-            gradients: model.gradients(),
-            machine,
-            kernels,
-            wanted: model.wanted(Parallel::Data),
-            ..waiting(tensor.0 + expert.0)
-        };
+        let full = Step { pass_ps: waiting(tensor.0 + expert.0).pass_ps, ..whole };
         let without_data = Step { gradients: Gradients::default(), ..full.clone() };
         let steps = [
             without_messages(&bare).map_err(of_model)?,
@@ -120,7 +124,6 @@ impl Training {
             without_messages(&waiting(tensor.0 + expert.0)).map_err(of_model)?,
             packets(&without_data.schedule().map_err(of_model)?.schedule, nodes)?,
         ];
-        let of_data = |what: String| (model.key(Parallel::Data), what);
         let Written { schedule, switches, runs: reductions } = full.schedule().map_err(of_data)?;
         let nodes = with(&switches);
         Ok(Training { model: model.clone(), schedule, nodes, blocking, reductions, tensor, expert, busy, steps })

@@ -744,6 +744,20 @@ fn training(rest: &str) -> String {
     )
 }
 
+/// What no memory holds is refused at once, with what would help.
+#[test]
+fn a_step_of_too_many_operations_says_what_has_fewer() {
+    let model = "nodes = 1024\n[[job]]\nname = \"large\"\n[job.model]\nlayers = 60\nhidden = 10240\nsequence = 2048\n\
+                 flops = 4e14\ntensor = 8\npipeline = 4\ndata = 32\n";
+    let refused = |batch: u32| {
+        answers(&JOBS, &format!("{model}batch = {batch}\nmicro_batch = 1\n"), "hgx-h100-rail").unwrap_err()
+    };
+    let many = refused(2048);
+    assert!(many.contains("more than 100000000; most reduce gradients: fewer layers"), "{many}");
+    let passes = refused(2 << 22);
+    assert!(passes.contains("most are passes: a smaller `batch`"), "{passes}");
+}
+
 #[test]
 fn a_pipeline_has_the_bubble_of_its_stages() {
     let told = told(&training("batch = 6\npipeline = 4"), "hgx-h100-rail");
