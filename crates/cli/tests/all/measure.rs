@@ -115,6 +115,17 @@ fn pingpong_gives_half_round_trip_with_its_bound() {
     }
 }
 
+/// A block of copies lasts as long as it was asked to. Where it begins, caches are cold, so a short one shows nothing else.
+#[test]
+fn copies_last_as_long_as_other_points() {
+    let args = ["measure", "memory", "--size", "1MiB", "--strides", "8", "--time", "0.05", "--blocks", "1", "--raw"];
+    let records = records(&[&args[..], &["--json"]].concat());
+    let number = |key: &str| records[0][key].as_f64().expect(key);
+    let rates = records[0]["samples"].as_array().expect("--raw gives them").iter().filter_map(Value::as_f64);
+    let us: f64 = rates.map(|mbps| number("inner") * number("size_B") / mbps).sum();
+    assert!(us > 0.5 * 50_000.0, "{us} us of 50,000");
+}
+
 #[test]
 fn set_ups_stand_beside_what_a_cache_keeps() {
     let records =
