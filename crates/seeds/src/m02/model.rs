@@ -60,7 +60,10 @@ pub(super) enum Links {
 
 /// The fabrics and prices.
 pub(super) struct Model {
+    /// With the routes that M02's equations count.
     specs: Vec<FabricSpec>,
+    /// With the routes that packets take.
+    built: Vec<FabricSpec>,
     prices: PriceList,
     /// Bandwidths counted so far by fabric, nodes built and capacities.
     counts: RefCell<BTreeMap<(String, u64, u8), Option<f64>>>,
@@ -74,11 +77,13 @@ impl Model {
         let mut specs = names
             .map(|name| library.fabric(name).map(|loaded| loaded.spec))
             .collect::<Result<Vec<FabricSpec>, Vec<Mistake>>>()?;
+        let built = specs.clone();
         // Eqs. 7 to 12 count shortest routes around a ring of switches, where packets would wait for each other for ever.
         let rings = specs.iter_mut().filter(|spec| spec.topology.get::<SwitchRing>().is_some());
         rings.for_each(|spec| spec.routing = RoutingSpec::ShortestEcmp);
         Ok(Model {
             specs,
+            built,
             prices: library.price_list("m02-2002")?,
             counts: RefCell::default(),
             bills: RefCell::default(),
@@ -86,7 +91,12 @@ impl Model {
     }
 
     pub(super) fn spec(&self, fabric: &str) -> &FabricSpec {
-        self.specs.iter().find(|spec| spec.name == fabric).expect("one of M02's fabrics")
+        named(&self.specs, fabric)
+    }
+
+    /// The fabric as it is built, with its own routes: up*/down* on rings of switches.
+    pub(super) fn built(&self, fabric: &str) -> &FabricSpec {
+        named(&self.built, fabric)
     }
 
     /// What closed forms and counted loads of a fabric rest on: what engines asked of it so far.
@@ -210,6 +220,10 @@ impl Model {
         let bandwidth = self.bandwidth(fabric, nodes, Capacities::Measured, Tori::Padded);
         self.bill(fabric, nodes).per_mbps_per_node(bandwidth)
     }
+}
+
+fn named<'a>(specs: &'a [FabricSpec], fabric: &str) -> &'a FabricSpec {
+    specs.iter().find(|spec| spec.name == fabric).expect("one of M02's fabrics")
 }
 
 fn form(spec: &FabricSpec, nodes: u32, capacities: Capacities) -> FormResult {
