@@ -164,7 +164,8 @@ fn halved(kernel: &Kernel, claim: &Claim) -> Vec<Row> {
     let share = skew / before * 100.0;
     let skew = Row::point(&claim.id, "Abinit: MPI_Barrier overhead", Kernel::evidence(), share, "% left")
         .reading("skew: with a barrier that costs nothing")
-        .under("the part that no barrier can remove, as the fitted kernel has it; H06 prints no number");
+        .under("the part that no barrier can remove, as the fitted kernel has it; H06 prints no number")
+        .also("source", claim.source.as_str());
     vec![hardware, skew]
 }
 
