@@ -154,6 +154,22 @@ pub fn is_beyond(record: &Record, efficiency: f64) -> bool {
     efficiency / off > 1.0 + if is_simulated(record) { OF_PACKETS } else { ROUNDING }
 }
 
+/// What an efficiency above one says whose bound rests on estimates: with these at the ends of their ranges it may be none.
+/// `None` where it says more, or nothing.
+pub fn beyond_by_estimates(record: &Record) -> Option<String> {
+    let [efficiency, low, high] = ["efficiency", "efficiency_low", "efficiency_high"].map(|key| record.number(key));
+    let (efficiency, low, high) = (efficiency?, low?, high?);
+    let name = record.text("benchmark").unwrap_or("a result");
+    let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
+    (is_beyond(record, efficiency) && !is_beyond(record, low)).then(|| {
+        format!(
+            "{name}{size} on {}: efficiency {efficiency:.3}, and {low:.3} to {high:.3} with the fabric's estimates at the ends of \
+             their ranges: it is better than the middle, and may be right (sensitivity names them)",
+            record.text("fabric").unwrap_or("?")
+        )
+    })
+}
+
 /// Marks a record with `impossible: true` if its efficiency exceeds one by more than its interval, and says so in a
 /// sentence. Then either the bound is none, or the measurement is wrong. Records may be measured here or imported.
 #[must_use]
@@ -166,7 +182,7 @@ pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
     if largest.is_some_and(|(rate, largest)| rate <= largest) {
         return (record, None);
     }
-    if !is_beyond(&record, efficiency) {
+    if !is_beyond(&record, efficiency) || beyond_by_estimates(&record).is_some() {
         return (record, None);
     }
     let is_simulated = is_simulated(&record);

@@ -30,8 +30,8 @@ mod watched;
 pub mod words;
 
 pub use bound::{
-    CopyRate, HAND_OFF_LEAST_US, HAND_OFF_US, NO_EFFICIENCY, OF_PACKETS, copy_bound_mbps, flag_impossible, is_beyond,
-    tightest, without_misleading,
+    CopyRate, HAND_OFF_LEAST_US, HAND_OFF_US, NO_EFFICIENCY, OF_PACKETS, beyond_by_estimates, copy_bound_mbps,
+    flag_impossible, is_beyond, tightest, without_misleading,
 };
 pub use collective::{Collected, Collective, OF_ALL_PARTS, Start, Which, part};
 pub use crossing::{Crossed, Crossing};

@@ -9,7 +9,7 @@ use crate::judge::{Finding, Verdict, interval, subject};
 use crate::junit::{Became, Case};
 use crate::quantity::{Between, between, bounded};
 use crate::{scale, series};
-use hotlink_bench::{OF_PACKETS, Record, Which, flag_impossible};
+use hotlink_bench::{OF_PACKETS, Record, Which, beyond_by_estimates, flag_impossible};
 use hotlink_results::Results;
 use hotlink_results::compare_runs::{self, QUANTITIES, counted, less_is_better, parameters};
 use hotlink_study::text::figure;
@@ -230,6 +230,8 @@ fn beside_bound(record: &Record, said: Option<f64>, shares: &[f64]) -> Vec<(Verd
         found.push((Verdict::Fail, what));
     } else if let Some(under) = record.text("impossible_under") {
         found.push((Verdict::Fail, format!("it is impossible under {under}")));
+    } else if let Some(what) = beyond_by_estimates(record) {
+        found.push((Verdict::Suspicious, what));
     }
     if let Some(said) = said
         && let Some(share) = shares.iter().find(|share| (*share - said).abs() > ROUNDED * said.abs())

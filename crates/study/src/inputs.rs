@@ -140,6 +140,12 @@ fn add(
     Ok(())
 }
 
+/// The record with the interval of its value `key`, and the inputs that move it.
+pub(crate) fn with_sensitivity(mut record: Record, key: &str, found: &Sensitivity) -> Record {
+    write(&mut record, key, found);
+    record
+}
+
 fn write(record: &mut Record, key: &str, found: &Sensitivity) {
     let [low, high] = found.interval;
     record.set(&format!("{key}_low"), low);

@@ -4,6 +4,7 @@ use super::question::VariantArgs;
 use crate::Failure;
 use crate::words::word;
 use clap::Args as _;
+use hotlink_bench::beyond_by_estimates;
 use hotlink_paper::Output;
 use hotlink_results::import::{Files, Flag, PROGRAMS, Program, beyond_usual, impossible_under};
 use hotlink_study::options::Rates;
@@ -119,6 +120,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     files.each(&mut |record, impossible| {
         impossible.inspect(|what| hotlink_paper::tell!("hotlink: impossible: {what}"));
         impossible_under(&record).inspect(|what| hotlink_paper::tell!("hotlink: {what}"));
+        beyond_by_estimates(&record).inspect(|what| hotlink_paper::tell!("hotlink: {what}"));
         // Once for all rows: it is no mistake.
         if let Some(what) = beyond_usual(&record).filter(|_| !std::mem::replace(&mut is_told, true)) {
             hotlink_paper::tell!("hotlink: {what}");

@@ -4,12 +4,13 @@ use crate::bound::message;
 use crate::bound::pattern::{Pattern, flows, one, with_limit};
 use crate::bound::program::by_any_means;
 use crate::options::Rates;
-use crate::{Error, Source};
-use hotlink_bench::{OF_ALL_PARTS, Record, Which};
+use crate::{Error, Source, inputs, sensitivity};
+use hotlink_bench::{OF_ALL_PARTS, Record, Which, is_beyond};
 use hotlink_bound::flows::of_pairs;
 use hotlink_bound::{Bound, network};
 use hotlink_fabric::Fabric;
 use hotlink_fabric::network::Node;
+use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::traffic::Demand;
 use hotlink_sim::port::Adapter;
 use hotlink_sim::{Plan, Settings};
@@ -61,8 +62,35 @@ impl Bounds {
         Ok(out.zip(into).map(<[f64; 2]>::from))
     }
 
-    /// The record with `bound_*`, `efficiency` and `limiting_resource`, where its benchmark has a bound.
+    /// The record with `bound_*`, `efficiency` and `limiting_resource`, where its benchmark has a bound. An efficiency above
+    /// one has its interval, where the bound rests on estimates.
+    ///
+    /// # Errors
+    /// The fabric has no such number of nodes, or no bound of the benchmark there.
     pub fn add(&mut self, record: Record) -> Result<Record, Error> {
+        let bounded = self.with_bound(record.clone())?;
+        let efficiency = bounded.number("efficiency");
+        match efficiency.filter(|&efficiency| is_beyond(&bounded, efficiency)) {
+            Some(_) => self.with_interval(&record, bounded),
+            None => Ok(bounded),
+        }
+    }
+
+    /// The efficiency where the fabric's uncertain inputs are at the ends of their ranges.
+    fn with_interval(&self, bare: &Record, bounded: Record) -> Result<Record, Error> {
+        let inputs = sensitivity::uncertain(&self.source.spec().used());
+        let efficiency = |spec: &FabricSpec| {
+            let mut own = Bounds::of(self.source.varied(spec.clone()), self.nodes).by(self.capacities);
+            Ok::<_, Error>(vec![own.with_bound(bare.clone())?.number("efficiency").unwrap_or(f64::NAN)])
+        };
+        let found = sensitivity::vary_all(self.source.spec(), &inputs, efficiency)?;
+        Ok(match found.first().filter(|found| !found.ranking.is_empty()) {
+            Some(found) => inputs::with_sensitivity(bounded, "efficiency", found),
+            None => bounded,
+        })
+    }
+
+    fn with_bound(&mut self, record: Record) -> Result<Record, Error> {
         let ranks = record.number("ranks").map_or(2, |ranks| ranks as u32).max(2);
         let nodes = self.nodes.unwrap_or(ranks);
         let name = self.source.name().to_owned();

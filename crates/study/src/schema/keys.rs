@@ -210,7 +210,14 @@ pub(super) const COMMON: &[Key] = &[
     key("limiting_level", Text, "", "Of results of nccl-tests, the level of that resource, such as NIC"),
     key("limiter", Text, "", "The resource that was busiest in what counts of the run, by accounted time"),
     key("limiter_share", Number, "1", "Share of the run, without waits for common starts, that it was busy"),
-    key("impossible", Flag, "", "The efficiency exceeds 1 by more than the measurement's interval"),
+    key("efficiency_low", Number, "1", "Of an efficiency above 1, the least that estimates within their ranges allow"),
+    key("efficiency_high", Number, "1", "The greatest"),
+    key(
+        "impossible",
+        Flag,
+        "",
+        "The efficiency exceeds 1 by more than the measurement's interval, and than its bound's estimates allow",
+    ),
     key("beyond_usual_algorithm", Flag, "", "The result beats the bound of the usual algorithm: another ran"),
     key(
         "impossible_under",

@@ -3,6 +3,7 @@
 mod asked;
 mod difference;
 mod effort;
+mod estimates;
 mod failed;
 mod faults;
 mod injection;
