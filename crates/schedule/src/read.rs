@@ -49,7 +49,7 @@ impl Format {
     pub fn processor(self, rank: u32, cpu: u32) -> String {
         match (self, chakra::processor(cpu)) {
             (Format::Msccl, _) => format!("{} of rank {rank}", msccl::xml::processor(cpu)),
-            (Format::Mscclpp, _) => format!("thread block {cpu} of rank {rank}"),
+            (Format::Mscclpp, _) => format!("{} of rank {rank}", msccl::plus::processor(cpu)),
             (Format::Chakra, name) => format!("{name} of rank {rank}"),
             _ => format!("processor {cpu} of rank {rank}"),
         }

@@ -10,7 +10,7 @@ use hotlink_fabric::network::{Resource, Vertex};
 use hotlink_fabric::units::Time;
 use hotlink_loggp::{LogGops, Machine};
 use hotlink_schedule::collective::Algorithm;
-use hotlink_schedule::{Cut, Format, Options, Read, Schedule, check, read};
+use hotlink_schedule::{Cut, Format, Options, Protocol, Read, Schedule, check, read};
 use hotlink_study::ask::{Method, Methods};
 use hotlink_study::inputs::{self, Vary};
 use hotlink_study::simulate::goal::{Goal, Scheduled as GoalOf, generated, with_reading};
@@ -23,6 +23,9 @@ const RECORDER: &str = "L=1us,o=0,g=0,G=0";
 
 /// What a record of collectives on no machine in particular leaves out.
 const WITHOUT_HOSTS: &str = "the hosts' own copies and computations: the fabric states no times of them";
+
+/// What no plan of MSCCL++ says, and the catalog neither.
+const STEPS_OF_PLUS: &str = "assumption: steps are NCCL's, since neither the plan nor the catalog has those of MSCCL++";
 
 /// Collectives of the message stack, as they are recorded there in picoseconds, and what that leaves out.
 ///
@@ -195,7 +198,8 @@ impl Scheduled {
                 let wrong = |what| Error::Input(format!("{}: {what}", source.name()));
                 let placed = gpu::placed(source.spec(), &on.options, &seats.places(), seats.nodes()).map_err(wrong)?;
                 if let Some(options) = placed.filter(|_| {
-                    matches!(found.format, Format::Chakra | Format::Msccl) || on.options.wanted != (None, None)
+                    matches!(found.format, Format::Chakra | Format::Msccl | Format::Mscclpp)
+                        || on.options.wanted != (None, None)
                 }) {
                     on.options = options;
                     found = on.read()?;
@@ -257,6 +261,9 @@ impl Scheduled {
             record.set("left_out", "messages within a node");
         } else if self.recorded.is_some() {
             record.set("left_out", WITHOUT_HOSTS);
+        }
+        if *format == Format::Mscclpp && gpu::is(source.spec()) {
+            record = record.with("protocol", Protocol::Simple.name()).with("protocol_by", STEPS_OF_PLUS);
         }
         if *format == Format::Chakra {
             let &Cut { channels, chunk, slices, .. } = cut;

@@ -5,14 +5,20 @@
 //! back. The reader knows `nop`, `barrier`, `put`, `pws`, `pwsf`, `get`, `copy`, `signal`, `rlxsignal`, `wait`,
 //! `rlxwait`, `flush`, `re`, `res`, `rre`, `rres`, `sem_acquire` and `sem_release`. Packets with flags, multicast and
 //! pipelines are errors that say so.
+//!
+//! On GPUs whose kernels are known, what is put or signalled takes a step of their Simple before it leaves: data, then a
+//! flag. The `protocol` of a plan does not change that: it makes room for packets, which are operations of their own
+//! (MSCCL++ `src/executor/execution_plan.cc`). What is read from another GPU passes no flags.
 
 use super::{Wrong, size};
-use crate::collective::Costs;
+use crate::collective::{Costs, Home};
 use crate::draft::{Draft, Local};
 use crate::form::{Builder, MOST_BYTES, MOST_RANKS, Place};
+use crate::protocol::Protocol;
 use crate::read::Options;
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// Whether a document is such a plan.
 pub(crate) fn recognises(document: &Value) -> bool {
@@ -24,11 +30,18 @@ pub(crate) fn path(gpu: u64, at: u64) -> String {
     format!("gpus[{gpu}].threadblocks[{}].ops[{}]", at >> 32, at & 0xffff_ffff)
 }
 
+/// What a processor is called.
+pub(crate) fn processor(cpu: u32) -> String {
+    if cpu == u32::from(PROXY) { "proxy".to_owned() } else { format!("thread block {cpu}") }
+}
+
 /// Processor that serves remote reads, and that takes what nothing waits for.
 const READS: u8 = 255;
 /// Tags of remote reads.
 const READ: u32 = 1 << 24;
-const MOST_BLOCKS: usize = 255;
+/// The one proxy of a GPU, which hands over the messages of all thread blocks.
+const PROXY: u8 = 254;
+const MOST_BLOCKS: usize = 254;
 
 /// From a GPU to another on one channel: its tag.
 type Way = (u32, u32, u32);
@@ -41,10 +54,13 @@ pub(crate) fn builder(document: &Value, options: &Options, watched: u32) -> Resu
     let gpus = list.iter().enumerate().map(|(index, gpu)| Gpu::of(index, gpu, list.len()));
     let gpus = gpus.collect::<Result<Vec<Gpu<'_>>, Wrong>>()?;
     let parts = gpus.iter().map(|gpu| gpu.chunks).max().unwrap_or(1);
+    let (many, blocks) = (gpus.len() as u32, gpus.iter().map(|gpu| gpu.blocks.len()).max().unwrap_or(1));
+    let costs = options.cut.of_plan(options.costs, Protocol::Simple, (many, blocks.max(1) as u32));
     let mut reader = Reader {
         draft: Draft::new(gpus.len() as u32),
         chunk: bytes.div_ceil(parts),
-        costs: options.costs,
+        costs: costs.map_err(|has| ("protocol".to_owned(), format!("Simple: its GPUs have {has}")))?,
+        homes: options.cut.homes(many),
         put: put(&gpus)?,
         reads: 0,
     };
@@ -90,7 +106,7 @@ impl<'a> Gpu<'a> {
         let chunks = chunks("input_chunks")?.max(chunks("output_chunks")?).max(1);
         let blocks = list(gpu, "threadblocks");
         if blocks.len() > MOST_BLOCKS {
-            return Err(wrong("threadblocks", "more than 255 thread blocks"));
+            return Err(wrong("threadblocks", "more than 254 thread blocks"));
         }
         let mut channels: BTreeMap<&'static str, Vec<(u32, u32)>> = BTreeMap::new();
         let mut pairs: BTreeMap<(usize, u32), u32> = BTreeMap::new();
@@ -237,6 +253,8 @@ struct Reader {
     draft: Draft,
     chunk: u64,
     costs: Costs,
+    /// Where each GPU is.
+    homes: Arc<[Home]>,
     put: BTreeMap<Way, VecDeque<Vec<u64>>>,
     reads: u32,
 }
@@ -258,6 +276,7 @@ impl Reader {
     fn gpu(&mut self, gpu: &Gpu<'_>) -> Result<(), Wrong> {
         let mut meetings = Meetings::default();
         let mut last: BTreeMap<usize, Local> = BTreeMap::new();
+        let mut sent: BTreeMap<usize, Option<Local>> = BTreeMap::new();
         let mut rounds: BTreeMap<(usize, u64), u32> = BTreeMap::new();
         for step in gpu.steps() {
             self.draft.stands(Place { file: 0, at: step.at() });
@@ -270,6 +289,8 @@ impl Reader {
                     self.draft.requires(gpu.rank, op, before);
                 }
             }
+            let before = last.get(&step.block).copied();
+            self.hand_over(&step, before, sent.entry(step.block).or_default())?;
         }
         for (came, go) in meetings.barriers.into_values() {
             go.iter().for_each(|&after| came.iter().for_each(|&before| self.draft.requires(gpu.rank, after, before)));
@@ -354,18 +375,47 @@ impl Reader {
                 return Err(step.wrong(&format!("operation `{other}` is not read (read are: {read})")));
             }
         }
-        if step.puts_data() {
-            for (to, tag, chunks) in step.puts()? {
-                let bytes = self.bytes(chunks);
+        for (to, tag, bytes) in self.messages(step)? {
+            if self.posting(rank, to, bytes).is_none() {
                 ops.push(self.draft.send(rank, to, bytes, tag, cpu));
             }
         }
-        if step.signals() {
-            for (to, tag) in step.channels()? {
-                ops.push(self.draft.send(rank, to, 0, tag, cpu));
-            }
+        // What others wait for is an operation of the block itself.
+        if ops.is_empty() {
+            ops.push(self.draft.calc(rank, cpu, 0));
         }
         Ok(ops)
+    }
+
+    /// What a step puts and signals: to whom, the tag, bytes.
+    fn messages(&self, step: &Step<'_>) -> Result<Vec<(u32, u32, u64)>, Wrong> {
+        let data = if step.puts_data() { step.puts()? } else { Vec::new() };
+        let flags = if step.signals() { step.channels()? } else { Vec::new() };
+        let data = data.into_iter().map(|(to, tag, chunks)| (to, tag, self.bytes(chunks)));
+        Ok(data.chain(flags.into_iter().map(|(to, tag)| (to, tag, 0))).collect())
+    }
+
+    /// What software works on a message, and what passes until it leaves; `None`: it leaves at once.
+    fn posting(&self, rank: u32, to: u32, bytes: u64) -> Option<[u64; 2]> {
+        let host = |rank: u32| self.homes[rank as usize].host;
+        self.costs.posting(host(to) != host(rank), bytes)
+    }
+
+    /// Messages that take a step before they leave, after `last` of their block, and after those that it `sent` before. What
+    /// follows there does not wait for them.
+    fn hand_over(&mut self, step: &Step<'_>, last: Option<Local>, sent: &mut Option<Local>) -> Result<(), Wrong> {
+        let rank = step.gpu.rank;
+        for (to, tag, bytes) in self.messages(step)? {
+            let Some(posting) = self.posting(rank, to, bytes) else { continue };
+            let posted = self.draft.post(rank, PROXY, posting);
+            last.into_iter().for_each(|last| self.draft.requires(rank, posted, last));
+            let send = self.draft.send(rank, to, bytes, tag, PROXY);
+            self.draft.requires(rank, send, posted);
+            if let Some(before) = sent.replace(send) {
+                self.draft.requires(rank, send, before);
+            }
+        }
+        Ok(())
     }
 
     /// Concurrent remote reads, and the reduction of their data.

@@ -232,3 +232,45 @@ fn messages_of_a_plan_take_the_steps_of_its_protocol() {
     let told = took("LL128", "mi300x-rail").unwrap_err().to_string();
     assert!(told.contains(".xml:1: proto=\"ll128\": its GPUs have ll, simple"), "{told}");
 }
+
+/// Messages of a plan of MSCCL++ take the steps of Simple, whatever its protocol, and the record says that they are NCCL's.
+#[test]
+fn messages_of_a_plan_of_mscclpp_take_the_steps_of_simple() {
+    let op = |name: &str, id: u32| {
+        let buffer = r#""src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"buffer_id":0,"index":0,"size":1}]"#;
+        format!(r#"{{"name":"{name}","channel_ids":[{id}],"channel_type":"memory",{buffer}}}"#)
+    };
+    let gpu = |id: u32, peers: &str, ops: &[String]| {
+        let of = |key: &str, list: &str| format!(r#"[{{"channel_type":"memory","{key}":[{list}]}}]"#);
+        let ids = ["", "0", "0,1"][peers.split(',').filter(|peer| !peer.is_empty()).count()];
+        let block = format!(r#"{{"id":0,"ops":[{}],"channels":{}}}"#, ops.join(","), of("channel_ids", ids));
+        let head = format!(r#""id":{id},"input_chunks":1,"output_chunks":1,"scratch_chunks":0"#);
+        format!(r#"{{{head},"threadblocks":[{block}],"channels":{}}}"#, of("connected_to", peers))
+    };
+    let hands = |id: u32| [op("put", id), op("signal", id)];
+    // The third one does nothing, so that the last is on the rail of the second.
+    let second = [vec![op("wait", 0)], hands(1).to_vec()].concat();
+    let gpus = [gpu(0, "1", &hands(0)), gpu(1, "0,3", &second), gpu(2, "", &[]), gpu(3, "1", &[op("wait", 0)])];
+    let path = std::env::temp_dir().join(format!("hotlink-relay-{}.json", std::process::id()));
+    for protocol in [r#""protocol":"Simple","#, r#""protocol":"LL","#, ""] {
+        let text = format!(r#"{{"name":"relay","collective":"allgather",{protocol}"gpus":[{}]}}"#, gpus.join(","));
+        std::fs::write(&path, text).unwrap();
+        let options = Options { bytes: Some(8), ..Options::default() };
+        let plan = Scheduled { options, ..Scheduled::of(&path.display().to_string()) };
+        let ran = |fabric: &str| plan.run(fabric, "schedule", &Unwatched).unwrap().remove(0);
+        for (fabric, second) in [("hgx-h100-rail", 3.4), ("hgx-h100-rail:gpus_per_host=2", 14.0)] {
+            let record = ran(fabric);
+            let (us, due) = (record.number("latency_us").unwrap(), 8.4 + 3.4 + second);
+            // Between hosts the flag leaves after the data, by a post of its own.
+            let posts = if second > 4.0 { 3.1 } else { 0.1 };
+            assert!((0.0..posts).contains(&(us - due)), "{fabric} {protocol}: {us} for {due}");
+            assert_eq!(record.text("protocol"), Some("simple"));
+            let by = record.text("protocol_by").unwrap_or_default();
+            assert!(by.starts_with("assumption: steps are NCCL's"), "{record:?}");
+        }
+        let plain = ran("ib-qdr");
+        assert!(plain.number("latency_us").unwrap() < 10.0, "{plain:?}");
+        assert_eq!(plain.text("protocol_by"), None);
+    }
+    std::fs::remove_file(&path).unwrap();
+}
