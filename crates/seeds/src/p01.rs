@@ -30,7 +30,7 @@ const FLOOD: &str = "uniform:1";
 const OTHER_FLOODS: [&str; 3] = ["uniform:1:320", "uniform:1:1024", "permutation:1"];
 /// Messages whose difference gives the asymptotic bandwidth. The time between them includes neither the call nor the fill
 /// of a chain of hosts.
-const LONG: [u64; 2] = [1 << 20, 1 << 21];
+const LONG: [u64; 2] = [1 << 19, 1 << 20];
 /// A long message under load, fewer bytes for the sake of time.
 const LONG_LOADED: u64 = 1 << 16;
 
@@ -159,7 +159,7 @@ fn bandwidths(spec: &FabricSpec, claim: &Claim) -> Rows {
         let mbps = Found::by(Method::Packet, spec, |spec| asymptotic(spec, algorithm))?;
         Ok::<Row, String>(mbps.row(claim).reading(name).also("size_B", LONG[1]))
     };
-    let how = "bytes from 1 to 2 MiB over the time that they add";
+    let how = "bytes from 512 KiB to 1 MiB over the time that they add";
     let twice = "a host that forwards crosses its half-duplex PCI bus twice for every byte: 496 MB/s / 2, as 320 bytes \
                  take 43 clocks; P01's library forwards without that";
     let acknowledged = "acknowledge_time is estimated by analogy";
