@@ -153,7 +153,9 @@ impl<'a> Parts<'a> {
                 return None;
             }
         }
-        Some(servers.there.into_iter().collect())
+        // Servers' numbers settle ties, so those of both parts must have one order.
+        let servers: Vec<(u32, u32)> = servers.there.into_iter().collect();
+        servers.is_sorted_by_key(|&(_, other)| other).then_some(servers)
     }
 
     fn do_the_same(&self, one: u32, other: u32) -> bool {
