@@ -129,7 +129,11 @@ impl Ground {
         let Machine { ranks, channels, .. } = job.machine;
         let is_small = u64::from(ranks).pow(2) * u64::from(channels) <= MOST_PLACES;
         let summed = if is_small { counted(job, MOST_SUMMED, |job| self.known(job, true)) } else { None };
-        let (summed, _) = summed.unwrap_or_default();
+        let (mut summed, of_some) = summed.unwrap_or_default();
+        // Bytes on links are as many times more as the collective's are.
+        if let Some(carried) = summed.carried.as_mut().filter(|_| (1..job.bytes).contains(&of_some)) {
+            carried.time = Time((carried.time.0 as f64 * (job.bytes as f64 / of_some as f64)) as u64);
+        }
         let named = gpu::processors(&self.fabric, job.machine.ranks, job);
         let places = places(&self.fabric, job);
         let work = [chained.work, summed.work].into_iter().flatten().max_by_key(|(.., work)| *work);
