@@ -163,7 +163,8 @@ fn pair_by_pair(fabric: &Fabric, demand: &Demand) -> Load {
     let (sent, received) = demand.per_node();
     let zero = |n| vec![0.0; n];
     let network = &fabric.network;
-    let mut load = Load { vertex: zero(network.vertices()), channel: zero(network.channels()), sent, received };
+    let (vertex, channel, sent_out) = (zero(network.vertices()), zero(network.channels()), sent.clone());
+    let mut load = Load { vertex, channel, sent, sent_out, received };
     let distance: Vec<Vec<usize>> = network.node_iter().map(|node| distances(fabric, node)).collect();
     demand.pairs(|source, destination, amount| {
         let vias = vias(fabric, source, destination);
