@@ -114,6 +114,7 @@ mod tests {
                     wiring: Wiring { mesh, joined },
                     switch: !mesh,
                     rails: None,
+                    uneven: None,
                 };
                 for which in Which::ALL {
                     let all = Algorithm::of(which).iter();
