@@ -148,7 +148,7 @@ impl Limited for Load {
     }
 }
 
-/// What each message may have at most of a node's own bus to its NIC and of the link from it, MB/s: the NICs of other nodes
+/// What each message may have at most of a node's own bus to its NIC and of the link from it, MB/s. The NICs of other nodes
 /// of the host, which routes may take, are not the node's own. Where nothing leaves a host, its own links count. `None`
 /// where a host is one node.
 fn out_of_hosts(load: &Load, fabric: &Fabric, (capacities, efficiency): (Capacities, f64)) -> Option<f64> {

@@ -26,8 +26,10 @@ that was measured.
 For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names, else for Ring
 (bound_algorithm). Where the protocol is not named, it is the one that allows most (bound_protocol). A result beyond Ring's
 bound says that another algorithm ran (beyond_usual_algorithm). Where the algorithm or protocol is named, impossible_under says
-what allows no such result, and likely causes. The record also has the bounds of every level and of the other algorithms;
-above the largest, a result is impossible by any of them. --nodes counts GPUs.
+what allows no such result, and likely causes.
+
+The record also has the bounds of every level and of the other algorithms. Above the largest, a result is impossible by any
+of them. --nodes counts GPUs.
 
 target_bandwidth_MBps is iperf3's requested rate (-b; for UDP 1 Mbit/s by default).")]
 pub(crate) struct Args {
