@@ -159,15 +159,20 @@ pub fn is_beyond(record: &Record, efficiency: f64) -> bool {
 pub fn beyond_by_estimates(record: &Record) -> Option<String> {
     let [efficiency, low, high] = ["efficiency", "efficiency_low", "efficiency_high"].map(|key| record.number(key));
     let (efficiency, low, high) = (efficiency?, low?, high?);
-    let name = record.text("benchmark").unwrap_or("a result");
-    let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
     (is_beyond(record, efficiency) && !is_beyond(record, low)).then(|| {
         format!(
-            "{name}{size} on {}: efficiency {efficiency:.3}, and {low:.3} to {high:.3} with the fabric's estimates at the ends of \
-             their ranges: it is better than the middle, and may be right (sensitivity names them)",
-            record.text("fabric").unwrap_or("?")
+            "{}: efficiency {efficiency:.3}, and {low:.3} to {high:.3} with the fabric's estimates at the ends of their ranges: \
+             it is better than the middle, and may be right (sensitivity names them)",
+            subject(record)
         )
     })
+}
+
+/// What a record is of: `pingpong of 8 B on ib-qdr`.
+fn subject(record: &Record) -> String {
+    let name = record.text("benchmark").or_else(|| record.text("traffic")).unwrap_or("a result");
+    let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
+    format!("{name}{size} on {}", record.text("fabric").unwrap_or("?"))
 }
 
 /// Marks a record with `impossible: true` if its efficiency exceeds one by more than its interval, and says so in a
@@ -185,10 +190,7 @@ pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
     if !is_beyond(&record, efficiency) || beyond_by_estimates(&record).is_some() {
         return (record, None);
     }
-    let is_simulated = is_simulated(&record);
-    let of = |key: &str| record.text(key).unwrap_or("?").to_owned();
-    let size = record.get("size_B").map(|size| format!(" of {size} B")).unwrap_or_default();
-    let why = match is_simulated {
+    let why = match is_simulated(&record) {
         true => "which no result can reach: the bound or the simulation is wrong, please report it",
         false => {
             "which no measurement can reach. Likely reasons: the wrong fabric, a wrong unit (us and ms, MB and MiB, bit and \
@@ -203,10 +205,9 @@ pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
             };
             format!("{what} {rate:.0} MB/s, above the {largest:.0} MB/s {who} (bound_largest)")
         }
-        None => format!("efficiency {efficiency:.3} (bound: {})", of("limiting_resource")),
+        None => format!("efficiency {efficiency:.3} (bound: {})", record.text("limiting_resource").unwrap_or("?")),
     };
-    let name = record.text("benchmark").or_else(|| record.text("traffic")).unwrap_or("a result");
-    let what = format!("{name}{size} on {}: {beyond}, {why}", of("fabric"));
+    let what = format!("{}: {beyond}, {why}", subject(&record));
     (record.with("impossible", true), Some(what))
 }
 

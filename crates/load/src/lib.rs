@@ -139,6 +139,11 @@ pub fn apart(network: &Network) -> Option<[Node; 2]> {
 /// The nodes of each part of a network that no cable joins to another, in the order of their first nodes. Nodes pass nothing
 /// on: a GPU's own links may end in its host.
 pub fn parts(network: &Network) -> Vec<Vec<Node>> {
+    parts_along(network, |_| true)
+}
+
+/// The same where only some channels join.
+fn parts_along(network: &Network, joins: impl Fn(Channel) -> bool) -> Vec<Vec<Node>> {
     let mut seen = vec![false; network.vertices()];
     let mut parts = Vec::new();
     for first in network.node_iter() {
@@ -147,7 +152,7 @@ pub fn parts(network: &Network) -> Vec<Vec<Node>> {
         }
         let (mut nodes, mut next) = (vec![first], vec![first.vertex()]);
         while let Some(at) = next.pop() {
-            for to in network.out(at).map(|channel| network.to(channel)) {
+            for to in network.out(at).filter(|&channel| joins(channel)).map(|channel| network.to(channel)) {
                 match std::mem::replace(&mut seen[to.0 as usize], true) {
                     true => {}
                     false if network.is_node(to) => nodes.push(Node(to.0)),

@@ -271,7 +271,7 @@ impl Kernels {
         kernel: &Kernel,
     ) -> f64 {
         let Machine { ranks, .. } = *machine;
-        // The whole quotient, as in NCCL's own sum.
+        // The whole quotient, as in NCCL's own sums (`nRanks/nNodes` in `src/graph/tuning.cc`).
         let (hosts, domain) = (machine.hosts(), ranks / machine.hosts());
         let (domains, others) = (u64::from(hosts), u64::from(domain - 1));
         let levels = u64::from(hosts.ilog2());
