@@ -127,6 +127,20 @@ impl Adapter {
     /// # Errors
     /// As [`Adapter::new`].
     pub fn of_family(plan: &Plan<'_>, family: Family) -> Result<Adapter, Unfit> {
+        let (adapter, overheads) = Adapter::unrated(plan, family)?;
+        Ok(adapter.rated(overheads))
+    }
+
+    /// What the host's processor pays to post a message and to poll for one, without the rates of anything.
+    ///
+    /// # Errors
+    /// As [`Adapter::new`].
+    pub fn overheads(plan: &Plan<'_>) -> Result<[Time; 2], Unfit> {
+        Adapter::unrated(plan, plan.fabric.spec.technology.adapter.value).map(|(_, overheads)| overheads)
+    }
+
+    /// The adapter before its rates are worked out, and its host's overheads of posting and polling.
+    fn unrated(plan: &Plan<'_>, family: Family) -> Result<(Adapter, [Time; 2]), Unfit> {
         let spec = &plan.fabric.spec;
         let design = design(family);
         let own = spec.technology.adapter.value;
@@ -149,7 +163,7 @@ impl Adapter {
             }
             // The kernel hands each message to an adapter that was not made for it, as DMA.
             None if family == Family::Tcp && own != Family::Tcp => {
-                let own = Adapter::of_family(plan, own)?;
+                let (own, _) = Adapter::unrated(plan, own)?;
                 own.latency_ps + own.setup_ps
             }
             None => known.ps("adapter_latency")?,
@@ -210,8 +224,13 @@ impl Adapter {
         if adapter.kernel.is_some() {
             adapter.kernel = Some(Kernel::new(&known.0, Time(post))?);
         }
+        Ok((adapter, [Time(post), Time(poll)]))
+    }
+
+    /// The adapter with its rates: each is that of a long transfer by its own engines.
+    fn rated(mut self, [post, poll]: [Time; 2]) -> Adapter {
         let of_engine = |engine, has| match has {
-            true => adapter.rate(adapter.pace(engine, &Layout::contiguous(STEADY))),
+            true => self.rate(self.pace(engine, &Layout::contiguous(STEADY))),
             false => Rate(0),
         };
         let rated = |claim: DepositLimits| DepositLimits {
@@ -219,39 +238,39 @@ impl Adapter {
             dma_rate: of_engine(Engine::Dma, claim.dma),
             ..claim
         };
-        let (deposit, fetch) = (adapter.limits.deposit.map(rated), adapter.limits.fetch.map(rated));
-        let rate = match &adapter.kernel {
-            Some(kernel) => Rate((kernel.steady_peak(&adapter.local) as u64).min(adapter.way.rate.0)),
-            None => deposit.or(fetch).map_or(adapter.way.rate, |claim| claim.pio_rate.max(claim.dma_rate)),
+        let (deposit, fetch) = (self.limits.deposit.map(rated), self.limits.fetch.map(rated));
+        let rate = match &self.kernel {
+            Some(kernel) => Rate((kernel.steady_peak(&self.local) as u64).min(self.way.rate.0)),
+            None => deposit.or(fetch).map_or(self.way.rate, |claim| claim.pio_rate.max(claim.dma_rate)),
         };
         let registration = RegistrationLimits {
-            register_time: adapter.register_time(PAGE),
-            map_time: adapter.map_time(PAGE),
-            connect_time: Time(adapter.connect_ps),
-            ..adapter.limits.registration
+            register_time: self.register_time(PAGE),
+            map_time: self.map_time(PAGE),
+            connect_time: Time(self.connect_ps),
+            ..self.limits.registration
         };
         // An engine that answers fetches and is busy with each ends one before the next.
-        let in_order = fetch.is_some() && adapter.pace(Engine::Dma, &Layout::contiguous(STEADY)).chunk_ps > 0;
-        adapter.limits = Limits {
-            turn_bytes: if in_order { u64::MAX } else { way.packet },
+        let in_order = fetch.is_some() && self.pace(Engine::Dma, &Layout::contiguous(STEADY)).chunk_ps > 0;
+        self.limits = Limits {
+            turn_bytes: if in_order { u64::MAX } else { self.way.packet },
             deposit,
             fetch,
             registration,
-            post_overhead: Time(post),
-            poll_overhead: Time(poll),
-            message_gap: Time(adapter.gap_ps),
-            latency: Time(post + network_ps + latency_ps + poll),
+            post_overhead: post,
+            poll_overhead: poll,
+            message_gap: Time(self.gap_ps),
+            latency: post + Time(self.network_ps + self.latency_ps) + poll,
             rate,
-            copy_rate: adapter.local.copy_rate(1 << 20),
-            copy_rates: Some(COPIED.map(|bytes| adapter.local.copy_rate(bytes))),
-            ..adapter.limits
+            copy_rate: self.local.copy_rate(1 << 20),
+            copy_rates: Some(COPIED.map(|bytes| self.local.copy_rate(bytes))),
+            ..self.limits
         };
-        let (regular, private) = (adapter.pays_from(false), adapter.pays_from(true));
-        let registration = &mut adapter.limits.registration;
+        let (regular, private) = (self.pays_from(false), self.pays_from(true));
+        let registration = &mut self.limits.registration;
         (registration.zero_copy_min, registration.private_zero_copy_min) = (regular, private);
-        adapter.limits.control = Some(adapter.control_rates());
-        adapter.limits.long_latency = adapter.long_latency();
-        Ok(adapter)
+        self.limits.control = Some(self.control_rates());
+        self.limits.long_latency = self.long_latency();
+        self
     }
 
     /// The same machine as programs on the adapters' own processors see it. They accept and pass messages at their pace

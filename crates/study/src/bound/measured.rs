@@ -12,6 +12,7 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::network::Node;
 use hotlink_fabric::spec::FabricSpec;
 use hotlink_fabric::traffic::Demand;
+use hotlink_fabric::units::Time;
 use hotlink_sim::port::Adapter;
 use hotlink_sim::{Plan, Settings};
 use std::collections::BTreeMap;
@@ -185,10 +186,7 @@ fn overhead_us(fabric: &Fabric, record: &Record, both: bool) -> Option<f64> {
         return None;
     }
     let plan = Plan::new(fabric, &Settings::of(&fabric.spec)).ok()?;
-    let [post_us, poll_us] = {
-        let limits = Adapter::new(&plan).ok()?.limits;
-        [limits.post_overhead.us(), limits.poll_overhead.us()]
-    };
+    let [post_us, poll_us] = Adapter::overheads(&plan).ok()?.map(Time::us);
     Some(if both { post_us + poll_us } else { post_us.max(poll_us) }).filter(|us| *us > 0.0)
 }
 
