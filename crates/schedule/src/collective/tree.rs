@@ -2,6 +2,8 @@
 //! turns in a mesh as rings do. (Sanders, Speck, Träff: Two-tree algorithms for full bandwidth broadcast, reduction and
 //! scan, 2009.)
 
+use std::collections::BTreeSet;
+
 use super::lane::Lane;
 use super::ring::step;
 use super::{Home, Machine, chunks, pipelined, share};
@@ -36,8 +38,11 @@ fn parent(domains: u32, tree: u32, index: u32) -> Option<u32> {
 }
 
 pub(super) fn place(domains: u32, tree: u32, index: u32) -> Place {
-    let children = (0..domains).filter(|&below| parent(domains, tree, below) == Some(index)).collect();
-    Place { parent: parent(domains, tree, index), children }
+    // A power of two lies between a domain and its parent, around the end where the second tree is moved by one.
+    let powers = (0..u32::BITS).map(|bit| 1 << bit).take_while(|&power| power < domains);
+    let near = powers.flat_map(|power| [(index + power) % domains, (index + domains - power) % domains]);
+    let children: BTreeSet<u32> = near.filter(|&below| parent(domains, tree, below) == Some(index)).collect();
+    Place { parent: parent(domains, tree, index), children: children.into_iter().collect() }
 }
 
 /// Halves of the data that the busiest domain sends to others, both trees together.
@@ -143,6 +148,8 @@ mod tests {
     fn each_tree_spans_all_domains_in_few_levels_and_the_inner_nodes_of_one_are_leaves_of_the_other() {
         for domains in 1..=130u32 {
             for tree in 0..2 {
+                let children = (0..domains).map(|index| place(domains, tree, index).children.len()).sum::<usize>();
+                assert_eq!(children as u32, domains - 1, "{domains} domains, tree {tree}");
                 let roots = (0..domains).filter(|&index| parent(domains, tree, index).is_none()).count();
                 assert_eq!(roots, 1, "{domains} domains, tree {tree}");
                 for index in 0..domains {
