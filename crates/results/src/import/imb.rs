@@ -2,6 +2,7 @@
 //! 2018 on, 2^20 B before. Where no version is given, the times of ping-pong's rows decide. Ping-pong's time is half
 //! the round trip; the greatest over the ranks is `latency_us`.
 
+use super::sound::{Printed, ordered, same_rate};
 use super::text::{OF_ALL_PARTS, Text, collective, is_row, plain};
 use super::{Program, is_collective, is_json};
 use hotlink_bench::Record;
@@ -168,7 +169,19 @@ fn row(
             other => record.set(&plain(other), text.number(line, word)?),
         }
     }
-    Ok(record)
+    let [rate, time, messages] = ["Mbytes/sec", "t", "Msg/sec"].map(|head| Printed::find(heads, words, head));
+    if let (Some(rate), Some(mega), Some(bytes)) = (rate, mega, record.number("size_B").filter(|bytes| *bytes > 0.0)) {
+        let rates = (rate, rate.times(mega));
+        let is_pingpong = ["pingpong", "pingping"].map(Some).contains(&record.text("benchmark"));
+        if let Some(time) = time.filter(|_| is_pingpong) {
+            same_rate(text, line, rates, ("#bytes in t[usec]", time.under(bytes)), "what IMB printed")?;
+        }
+        if let Some(messages) = messages {
+            let made = ("Msg/sec times #bytes", messages.times(bytes * 1e-6));
+            same_rate(text, line, rates, made, "what IMB printed")?;
+        }
+    }
+    ordered(text, line, record)
 }
 
 #[cfg(test)]
@@ -182,6 +195,17 @@ mod tests {
             ["Ibcast", "Iallgatherv", "Reduce_scatter"].map(benchmark),
             ["non_blocking_bcast", "non_blocking_allgatherv", "reduce-scatter"]
         );
+    }
+
+    #[test]
+    fn a_row_that_contradicts_itself_is_refused() {
+        let of = |row: &str| {
+            let head = "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n# Benchmarking PingPong\n";
+            read(&Text::new("f", &format!("{head}#bytes #repetitions t[usec] Mbytes/sec\n{row}\n")))
+        };
+        assert!(of("1048576 40 300.00 3495.25").is_ok() && of("0 1000 0.87 0.00").is_ok());
+        let said = of("1048576 40 30.00 3495.53").unwrap_err().to_string();
+        assert!(said.starts_with("f:4: Mbytes/sec is 3496 MB/s, but #bytes in t[usec] make"), "{said}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod iperf3;
 mod nccl;
 mod osu;
 mod perftest;
+mod sound;
 mod text;
 
 use hotlink_bench::{Record, Which, flag_impossible};
@@ -15,6 +16,7 @@ use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source};
 use hotlink_workloads::measured;
 pub use hotlink_workloads::measured::{BY_BYTES, BY_CHAIN, Bus, beyond_named, beyond_usual, impossible_under};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -265,6 +267,7 @@ pub fn read(file: &str, text: &str, program: &Program, flags: &[&str], told: &To
     if records.is_empty() {
         return Err(text.wrong(0, "holds no result", &format!("what {} prints", program.name)));
     }
+    agree(file, &records, told)?;
     let finish = |record: Record| {
         is_of(file, &record, told)?;
         let record = with_told(record, told);
@@ -294,6 +297,26 @@ fn is_of(file: &str, record: &Record, told: &Told<'_>) -> Result<(), Error> {
     Err(Error::Input(format!("--fabric {asked}: {file} was simulated on {said}; leave --fabric out, or give that")))
 }
 
+/// Refuses a benchmark or ranks of the user where every record of the file tells others.
+fn agree(file: &str, records: &[Record], told: &Told<'_>) -> Result<(), Error> {
+    let ranks = told.ranks.map(|ranks| Value::from(f64::from(ranks)));
+    for (key, asked) in [("benchmark", told.benchmark.map(Value::from)), ("ranks", ranks)] {
+        let said = |record: &Record| match key {
+            "ranks" => record.number(key).map(Value::from),
+            _ => record.get(key).cloned(),
+        };
+        let fits = |record: &Record| said(record).is_none_or(|said| Some(said) == asked);
+        if let (Some(asked), Some(first)) = (&asked, records.first().and_then(said))
+            && !records.iter().any(fits)
+        {
+            let [asked, first] = [asked, &first].map(|value| value.to_string().trim_matches('"').replace(".0", ""));
+            let what = format!("--{key} {asked}: {file} tells {first}");
+            return Err(Error::Input(format!("{what}; leave --{key} out, or give what the file tells")));
+        }
+    }
+    Ok(())
+}
+
 /// Adds the user's values that the file lacks.
 fn with_told(mut record: Record, told: &Told<'_>) -> Record {
     if let (None, Some(benchmark)) = (record.text("benchmark"), told.benchmark) {
@@ -315,6 +338,22 @@ mod tests {
         for program in PROGRAMS {
             let _ = (program.read)(&text, &[]);
         }
+    }
+
+    #[test]
+    fn what_the_user_says_against_every_record_of_a_file_is_refused() {
+        let of = |told: &Told<'_>| read("f", include_str!("samples/nccl.txt"), &nccl::ENTRY, &[], told).map(|_| ());
+        let ranks = |ranks: u32| Told { ranks: Some(ranks), ..Told::default() };
+        let benchmark = |name: &'static str| Told { benchmark: Some(name), ..Told::default() };
+        let own = read("f", include_str!("samples/nccl.txt"), &nccl::ENTRY, &[], &Told::default()).unwrap();
+        let own_ranks = own[0].number("ranks").unwrap() as u32;
+        assert!(of(&ranks(own_ranks)).is_ok() && of(&benchmark("allreduce")).is_ok());
+        let said = of(&ranks(own_ranks + 1)).unwrap_err().to_string();
+        assert!(said.starts_with(&format!("--ranks {}: f tells {own_ranks};", own_ranks + 1)), "{said}");
+        let said = of(&benchmark("alltoall")).unwrap_err().to_string();
+        assert!(said.starts_with("--benchmark alltoall: f tells allreduce;"), "{said}");
+        // A file of several programs lacks the ranks of some.
+        assert!(read("f", include_str!("samples/osu.txt"), &osu::ENTRY, &[], &ranks(6)).is_ok());
     }
 
     /// The sample files, for mutation.

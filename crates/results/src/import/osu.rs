@@ -1,5 +1,6 @@
 //! OSU micro-benchmarks, from 3.x to 7.x: a title, options as comments, heads of columns, rows. MB is 10^6 B.
 
+use super::sound::{Printed, ordered, same_rate};
 use super::text::{OF_ALL_PARTS, Text, collective, columns, is_row, plain, with_bandwidth};
 use super::{Program, is_json};
 use crate::lines::value;
@@ -143,6 +144,12 @@ fn row(text: &Text<'_>, line: usize, heads: &[String], words: &[&str], head: Rec
             name => record.set(&key(name), text.number(line, word)?),
         }
     }
+    let [rate, messages] = ["MB/s", "Messages/s"].map(|head| Printed::find(heads, words, head));
+    if let (Some(rate), Some(messages), Some(bytes)) = (rate, messages, record.number("size_B")) {
+        let made = ("its messages and their size", messages.times(bytes * 1e-6));
+        same_rate(text, line, (rate, rate.times(1.0)), made, "what OSU printed")?;
+    }
+    let record = ordered(text, line, record)?;
     Ok(if record.text("benchmark") == Some("pingpong") { with_bandwidth(record) } else { record })
 }
 
@@ -179,6 +186,26 @@ mod tests {
         // Other lines of a log, and those after the table.
         assert_eq!(of(&table("\nWarning: the cable is long\n")).unwrap().len(), 2);
         assert_eq!(of(&format!("{}all done\n# OSU MPI Latency Test v5.8\n", table(""))).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_row_that_contradicts_itself_is_refused() {
+        let rate = |mbps: &str| {
+            of(&format!(
+                "# OSU MPI Multiple Bandwidth / Message Rate Test v5.8\n# [ pairs: 1 ] [ window size: 64 ]\n\
+                 # Size                  MB/s        Messages/s\n8 {mbps} 12500000.00\n"
+            ))
+        };
+        assert!(rate("100.00").is_ok());
+        let said = rate("125.00").unwrap_err().to_string();
+        assert!(said.starts_with("f:4: MB/s is 125 MB/s, but its messages and their size make 100 MB/s"), "{said}");
+        let times = |least: &str| {
+            let heads = "# Size  Avg Latency(us)  Min Latency(us)  Max Latency(us)  Iterations";
+            of(&format!("# OSU MPI Allreduce Latency Test v5.8\n{heads}\n8 5.20 {least} 7.00 1000\n"))
+        };
+        assert!(times("5.20").is_ok());
+        let said = times("6.00").unwrap_err().to_string();
+        assert!(said.starts_with("f:3: min_us is 6, above latency_us, 5.2"), "{said}");
     }
 
     #[test]
