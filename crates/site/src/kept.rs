@@ -1,8 +1,8 @@
 //! A network in hotlink's own file: cables, tables, virtual lanes and service levels in one binary file. It is read in
 //! a fraction of the time that the dumps take.
 //!
-//! Numbers are little-endian; texts and lists have their length in front, as 4 bytes. The file ends with its own
-//! beginning, which reveals one that is cut short.
+//! Numbers are little-endian; texts and lists have their length in front, as 4 bytes. The file ends with a sum over its
+//! bytes (FNV-1a), which reveals damage, and its own beginning, which reveals one that is cut short.
 
 use crate::build::{Files, Site};
 use crate::cabling::{Cable, Cabling, Device, DeviceKind, End};
@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 /// The first and last bytes of such a file.
-pub(crate) const MARK: &[u8] = b"hotlink-site 1\n";
+pub(crate) const MARK: &[u8] = b"hotlink-site 2\n";
 
 const KINDS: [DeviceKind; 3] = [DeviceKind::Switch, DeviceKind::Adapter, DeviceKind::Router];
 
@@ -28,7 +28,8 @@ impl Site {
     ///
     /// # Errors
     /// The writer's.
-    pub fn keep(&self, mut out: impl Write) -> io::Result<()> {
+    pub fn keep(&self, out: impl Write) -> io::Result<()> {
+        let mut out = Summed { out, sum: EMPTY };
         out.write_all(MARK)?;
         let files = &self.files;
         text(&mut out, &self.spec.name)?;
@@ -87,7 +88,33 @@ impl Site {
             out.write_all(&from.to_le_bytes())?;
             out.write_all(&to.to_le_bytes())?;
         }
+        let sum = out.sum.to_le_bytes();
+        out.write_all(&sum)?;
         out.write_all(MARK)
+    }
+}
+
+/// FNV-1a of no bytes.
+const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+
+fn summed(sum: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(sum, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Sums what it passes on.
+struct Summed<W> {
+    out: W,
+    sum: u64,
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let many = self.out.write(bytes)?;
+        self.sum = summed(self.sum, &bytes[..many]);
+        Ok(many)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 
@@ -163,8 +190,15 @@ pub(crate) fn read(file: &str, mut from: impl io::Read) -> Result<Site, ImportEr
     }
     let mut reader = Reader { file, bytes: &bytes, whole: bytes.len() };
     if reader.take(MARK.len())? != MARK {
-        return reader.wrong("is no network that hotlink kept");
+        return reader.wrong("is no network that this version of hotlink kept");
     }
+    let ended = bytes.strip_suffix(MARK).and_then(|bytes| bytes.split_last_chunk::<8>());
+    let Some((kept, sum)) = ended else { return reader.wrong("the file is cut short") };
+    if summed(EMPTY, kept) != u64::from_le_bytes(*sum) {
+        return reader.wrong("the file is damaged, by the sum over its bytes");
+    }
+    reader = Reader { file, bytes: kept, whole: kept.len() };
+    reader.take(MARK.len())?;
     let name = reader.text()?;
     let cables = reader.text()?;
     let cabling = cabling(&mut reader)?;
@@ -174,8 +208,8 @@ pub(crate) fn read(file: &str, mut from: impl io::Read) -> Result<Site, ImportEr
     };
     let lanes = lanes(&mut reader)?;
     let levels = levels(&mut reader)?;
-    if reader.bytes != MARK {
-        return reader.wrong("has no end");
+    if !reader.bytes.is_empty() {
+        return reader.wrong("has more than a network");
     }
     Site::of(&name, cabling, Files { cables, tables, lanes: (lanes, levels), all_lids: false })
 }

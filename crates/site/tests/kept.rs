@@ -56,6 +56,12 @@ fn a_kept_network_that_was_cut_or_damaged_is_refused() {
             "{length}: {error}"
         );
     }
+    for at in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x11;
+        let error = site::kept("k", &damaged[..]).expect_err("a damaged file").to_string();
+        assert!(error.starts_with("k: byte "), "{at}: {error}");
+    }
     let folder = std::env::temp_dir().join(format!("hotlink-kept-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("site.hotlink");

@@ -90,6 +90,9 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         as_they_are(records, vec![format!("load them: opensm -R file -U {}", file.display())])
     } else {
         let record = watched(output, PARTS, |watch| inspection::inspect(&source, question, watch))?;
+        if let Some(lost) = record.number("unreachable_pairs").filter(|lost| *lost > 0.0) {
+            hotlink_paper::tell!("hotlink: {lost} pairs of hosts have no route: are these the tables of these cables?");
+        }
         let table = paper::inspection(&args.files, &record);
         (vec![record], vec![table])
     };
