@@ -30,7 +30,7 @@ def design(
     hosts: Numbers,
     *,
     technology: str | Iterable[str] = ("infiniband", "roce", "slingshot"),
-    oversubscription: float | Iterable[float] = 1.0,
+    oversubscription: float | str | Iterable[float | str] = 1.0,
     gpus_per_host: int | None = None,
     links_per_host: int = 1,
     prices: Path | None = None,
@@ -85,7 +85,7 @@ def design(
     asked: dict[str, Any] = {
         "hosts": _numbers(hosts),
         "technology": _some("technology", technology),
-        "oversubscription": [float(ratio) for ratio in _some("oversubscription", oversubscription)],
+        "oversubscription": _some("oversubscription", oversubscription),
         "gpus_per_host": gpus_per_host,
         "links_per_host": links_per_host,
         "prices": None if prices is None else fspath(prices),

@@ -199,6 +199,13 @@ def test_design_finds_what_the_command_finds(tmp_path: Path) -> None:
     assert cost == {record["fabric"]: record["cost_USD"] for record in variants}
 
 
+def test_design_takes_ratios_as_the_command_does() -> None:
+    found = hotlink.design(128, technology="infiniband", oversubscription=["1:1", 2])
+    assert {record["oversubscription"] for record in found if record.get("kind") == "variant"} >= {1.0, 2.0}
+    with pytest.raises(hotlink.InputError, match="oversubscription: `abc` is no"):
+        hotlink.design(128, technology="infiniband", oversubscription="abc")
+
+
 def test_designs_without_a_variant_that_keeps_to_the_limits_say_which_binds() -> None:
     found = hotlink.design(128, technology="infiniband", max_racks=1, max_power=1e6, survive={"cable": 0.1})
     binds = {record["constraint"]: record["binds"] for record in found if record["kind"] == "constraint"}

@@ -14,7 +14,7 @@ mod words;
 pub use place::programs;
 pub use verbs::{Cells, calibrate, reproduce, run_cell, sweep};
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use hotlink_paper::{Output, Plotter};
 use hotlink_study::Halted;
@@ -130,7 +130,25 @@ fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
         command.mut_args(allow).mut_subcommands(with_negative_numbers)
     }
     let command = help::reflowed(with_negative_numbers(Cli::command()));
-    Cli::from_arg_matches(&command.try_get_matches_from(args)?)
+    Cli::from_arg_matches(&command.try_get_matches_from(args).map_err(plainly)?)
+}
+
+/// A mistake in a number says what is allowed, where Rust's parser only tells that it did not like a digit.
+fn plainly(error: clap::Error) -> clap::Error {
+    let text = error.to_string();
+    let words = [
+        ("invalid digit found in string", "must be a whole number"),
+        ("cannot parse integer from empty string", "must be a whole number"),
+        ("number too large to fit in target type", "is too large"),
+        ("invalid float literal", "must be a number"),
+        ("cannot parse float from empty string", "must be a number"),
+    ];
+    match words.into_iter().find(|(bad, _)| error.kind() == ErrorKind::ValueValidation && text.contains(bad)) {
+        Some((bad, good)) => {
+            clap::Error::raw(error.kind(), text.replace(bad, good).trim_start_matches("error: ").to_owned())
+        }
+        None => error,
+    }
 }
 
 fn run(cli: &Cli, args: &[OsString], plotter: Option<Plotter>) -> (Output, Result<(), Failure>) {
@@ -175,6 +193,16 @@ mod tests {
         };
         assert_eq!(listed(|benchmark| benchmark.measured), of("measure"));
         assert_eq!(listed(|benchmark| benchmark.packet || benchmark.loggp), of("simulate"));
+    }
+
+    #[test]
+    fn a_word_where_a_number_belongs_is_told_what_is_allowed() {
+        for (word, what) in [("abc", "must be a whole number"), ("1e3", "must be a whole number")] {
+            let line = ["hotlink", "analyze", "ib-ndr-fat-tree2", "--radix", word].map(OsString::from);
+            let said = parse(&line).err().expect("no number").to_string();
+            let whole = format!("error: invalid value '{word}' for '--radix <PORTS>': {what}\n");
+            assert!(said.starts_with(&whole), "{said}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::hosts;
 use hotlink_bench::Record;
 use hotlink_results::import::{self, Program, Told};
 use hotlink_site::outline::{self, Form};
-use hotlink_study::Error;
+use hotlink_study::{Error, Source};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -117,6 +117,13 @@ impl Evidence {
             return Err(Error::Input(format!("no file says anything that counts\n{}", flags.join("\n"))));
         }
         Ok(evidence)
+    }
+
+    /// The fabrics that records name and that can be opened, in order.
+    pub fn fabrics(&self) -> Vec<String> {
+        let records = self.results.iter().flat_map(|results| &results.records);
+        let named: BTreeSet<&str> = records.filter_map(|record| record.text("fabric")).collect();
+        named.into_iter().filter(|name| Source::open(name).is_ok()).map(str::to_owned).collect()
     }
 
     /// Adds one file's text.

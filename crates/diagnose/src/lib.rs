@@ -69,11 +69,18 @@ pub fn of(evidence: &Evidence, source: &Source, nodes: Option<u32>, known: &Know
     Ok(report::Reporter { evidence, source, nodes, known }.report(numbers, found))
 }
 
-/// The fabric that is named, or the network that the files hold.
+/// The fabric that is named, the network that the files hold, or the fabric that their records name.
 fn fabric(question: &Question, evidence: &Evidence) -> Result<Source, Error> {
     match &question.fabric {
         Some(name) => Source::open(name),
         None if !evidence.network.is_empty() => Source::open(&evidence.network.join("+")),
-        None => Err(Error::Input(report::which_fabric(evidence))),
+        None => match evidence.fabrics().as_slice() {
+            [one] => Source::open(one),
+            [] => Err(Error::Input(report::which_fabric(evidence))),
+            several => {
+                let what = "the records are of several fabrics; say which was measured: --fabric NAME";
+                Err(Error::Input(format!("{what} (they name {})", several.join(", "))))
+            }
+        },
     }
 }

@@ -276,7 +276,7 @@ fn same_switch(nodes: u32, share: f64, switch_of: &[u32]) -> Result<Demand, Traf
     (0..nodes).zip(switch_of).for_each(|(node, &switch)| on.entry(switch).or_default().push(node));
     if on.values().all(|on| on.len() < 2) {
         return Err(TrafficError(
-            "same-switch: no two nodes are on one switch of this network: use uniform".to_owned(),
+            "same-switch: no two nodes are on the same switches, with all of their links: use uniform".to_owned(),
         ));
     }
     let others = f64::from(nodes - 1);

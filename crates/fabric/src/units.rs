@@ -107,6 +107,7 @@ impl FromStr for Bytes {
             "gb" => 1_000_000_000,
             "tb" => 1_000_000_000_000,
             _ if end == 0 => return Err(format!("`{text}` is not a size")),
+            _ if unit.contains("..") => return Err(format!("`{text}` is a range; one size is asked for")),
             _ if unit.starts_with('.') => return Err(format!("`{text}`: one size in whole numbers, such as 1536KiB")),
             _ => {
                 return Err(format!(

@@ -1,9 +1,18 @@
 //! Which network to buy.
 
-use crate::values::{Numbers, Size, wrong};
+use crate::values::{Numbers, Size, word, wrong};
 use hotlink_design::{Floor, Limit, Request, collective_named};
+use hotlink_study::values::Ratios;
 use serde::Deserialize;
 use std::path::PathBuf;
+
+/// Ports towards hosts over ports towards other switches: 2, or "2:1".
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "must be a number above 0, or a text such as 2:1")]
+enum Ratio {
+    Number(f64),
+    Text(String),
+}
 
 /// Variants for a number of hosts, and the front that no other beats.
 #[derive(Clone, Debug, Deserialize)]
@@ -11,7 +20,7 @@ use std::path::PathBuf;
 pub struct Design {
     hosts: Numbers,
     technology: Vec<String>,
-    oversubscription: Vec<f64>,
+    oversubscription: Vec<Ratio>,
     gpus_per_host: Option<u32>,
     links_per_host: u32,
     prices: Option<PathBuf>,
@@ -41,7 +50,7 @@ impl Default for Design {
         Design {
             hosts: Numbers::Many(Vec::new()),
             technology: ["infiniband", "roce", "slingshot"].map(str::to_owned).into(),
-            oversubscription: vec![1.0],
+            oversubscription: vec![Ratio::Number(1.0)],
             gpus_per_host: None,
             links_per_host: 1,
             prices: None,
@@ -90,6 +99,15 @@ impl Design {
         Ok(limits)
     }
 
+    fn oversubscriptions(&self) -> Result<Vec<f64>, hotlink_study::Error> {
+        let list = |ratio: &Ratio| match ratio {
+            Ratio::Number(one) => Ok(vec![*one]),
+            Ratio::Text(text) => word::<Ratios>("oversubscription", text).map(|list| list.to_vec()),
+        };
+        let lists: Vec<Vec<f64>> = self.oversubscription.iter().map(list).collect::<Result<_, _>>()?;
+        Ok(lists.concat())
+    }
+
     /// As the library takes it.
     ///
     /// # Errors
@@ -102,7 +120,7 @@ impl Design {
             gpus_per_host: self.gpus_per_host,
             links_per_host: self.links_per_host,
             technologies: self.technology.clone(),
-            oversubscriptions: self.oversubscription.clone(),
+            oversubscriptions: self.oversubscriptions()?,
             prices: self.prices.clone(),
             floor: Floor {
                 hosts_per_rack: self.hosts_per_rack.unwrap_or(usual.hosts_per_rack),

@@ -43,7 +43,7 @@ fn what_does_not_exist_is_refused_with_what_does() {
     assert!(parse("same-switch:50").demand(8, 0).unwrap_err().to_string().contains("use uniform"));
     let ring = Fabric::build(&catalog::load("sci-ring").unwrap(), 8).unwrap();
     let alone = parse("same-switch:50").on(&ring).demand(8, 0).unwrap_err().to_string();
-    assert!(alone.contains("no two nodes are on one switch"), "{alone}");
+    assert!(alone.contains("no two nodes are on the same switches"), "{alone}");
     assert!(parse("permutation:transpose").demand(8, 0).unwrap_err().to_string().contains("square"));
     assert!(parse("permutation:bit-reversal").demand(6, 0).unwrap_err().to_string().contains("power of two"));
     let missing = Traffic::parse("matrix:none.csv", |_| Err(std::io::Error::other("no such file")));

@@ -174,6 +174,7 @@ struct Entry {
     compute_time: Option<Spanned<String>>,
     algorithm: Option<Spanned<String>>,
     protocol: Option<Spanned<String>>,
+    #[serde(default, deserialize_with = "bytes")]
     size: Option<Spanned<String>>,
     load: Option<Spanned<f64>>,
     calc_unit: Option<Spanned<String>>,
@@ -189,6 +190,27 @@ struct Entry {
     gpus_per_node: Option<Spanned<u32>>,
     seed: Option<Spanned<u64>>,
     shared: Option<Spanned<bool>>,
+}
+
+/// Bytes as a text, with their unit or without: `"64KiB"`, or 65536.
+fn bytes<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Spanned<String>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "must be bytes, such as \"64KiB\" or 65536")]
+    enum Bytes {
+        Number(u64),
+        Text(String),
+    }
+    let found = Option::<Spanned<Bytes>>::deserialize(from)?;
+    Ok(found.map(|found| {
+        let span = found.span();
+        Spanned::new(
+            span,
+            match found.into_inner() {
+                Bytes::Number(bytes) => bytes.to_string(),
+                Bytes::Text(text) => text,
+            },
+        )
+    }))
 }
 
 /// The key whose value begins there, on the same line; empty where a line does not begin so.
