@@ -124,11 +124,11 @@ fn a_missing_cable_is_the_bound() {
     proof_holds(&fabric, &bound);
 }
 
-/// No symmetry: random graphs. The last takes some 6,000 rounds.
+/// No symmetry: random graphs. The last takes thousands of rounds.
 #[test]
 fn bounds_come_close_on_irregular_networks() {
     let mut random = hotlink_fabric::rng::SplitMix64::new(5);
-    for switches in [5usize, 9, 14] {
+    for switches in [5usize, 9, 12] {
         let mut cables: Vec<(usize, usize)> = (1..switches).map(|s| ((random.next_u64() as usize) % s, s)).collect();
         for _ in 0..2 * switches {
             let (a, b) = ((random.next_u64() as usize) % switches, (random.next_u64() as usize) % switches);

@@ -485,14 +485,15 @@ fn credits_leave_no_queue_at_the_last_hop() {
         let settings = settings(&spec, config);
         let plan = Plan::new(&fabric, &settings).expect("plan");
         let mut net = Net::new(&plan, &settings);
+        // A sender's own adapter is no hop of the network.
+        let is_last = |server: u32| plan.server_name(server).contains("-> node 0");
+        let links: Vec<bool> = (0..plan.servers() as u32).map(is_last).collect();
         (33..64).for_each(|from| _ = net.post(from, 0, 1 << 20, 0).expect("valid"));
         (1..=4000).for_each(|step| net.timer(Time::from_us(f64::from(step) / 5.0), step));
         let (mut most, mut late) = (0.0f64, 0.0f64);
         while let Some(note) = net.advance().expect("no deadlock") {
             if let Note::Timer(step) = note {
-                // A sender's own adapter is no hop of the network.
-                let links = (0..plan.servers() as u32).map(|server| plan.server_name(server).contains("-> node 0"));
-                let last = net.waiting_bytes().zip(links).filter(|(_, is_last)| *is_last).map(|(bytes, _)| bytes);
+                let last = net.waiting_bytes().zip(&links).filter(|(_, is_last)| **is_last).map(|(bytes, _)| bytes);
                 let waits = last.max().unwrap_or(0) as f64 / WIRE;
                 most = most.max(waits);
                 late = if (1000..2000).contains(&step) { late.max(waits) } else { late };

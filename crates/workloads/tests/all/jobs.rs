@@ -473,6 +473,7 @@ fn a_mistake_names_file_line_and_job() {
             job("ranks = 4\n"),
             "plan.toml:2:1: job[0].schedule: needs one kind of work (allowed: schedule, collective, traffic, model, program)",
         ),
+        (job("collective = \"allreduce\"\nsize = [64]\nranks = 4\n"), "must be bytes, such as \"64KiB\" or 65536"),
         (job("dance = 3\n"), "plan.toml:4:1: unknown field `dance`"),
         (job("traffic = \"uniform\"\nsize = \"64\"\nload = 0.5\nranks = 4\n"), "job[0].messages: is missing"),
         (
@@ -494,6 +495,11 @@ fn a_mistake_names_file_line_and_job() {
         let error = answers(&JOBS, &text, "ib-qdr").expect_err(&text);
         assert!(error.contains(wanted), "{text}\n{error}\nwanted: {wanted}");
     }
+    // Bytes need no unit.
+    let [text, number_of] = ["\"64\"", "64"].map(|size| {
+        told(&job(&format!("{collective}ranks = 4\n")).replace("size = \"64\"", &format!("size = {size}")), "ib-qdr")
+    });
+    assert_eq!(number(&text[0], "latency_us"), number(&number_of[0], "latency_us"));
     let shared = two("0-3", "2-5").replace("size", "shared = true\nsize");
     let records = told(&shared, "ib-qdr");
     assert!(number(&records[0], "slowdown") >= 1.0, "{records:?}");

@@ -311,6 +311,9 @@ fn a_simulated_run_that_is_imported_keeps_its_bound() {
             ("bcast", Rates::Measured),
             ("alltoall", Rates::Measured),
         ] {
+            if capacities == Rates::Theoretical && !is_long {
+                continue;
+            }
             let asked = Collective {
                 which: collective::named(which).unwrap(),
                 algorithms: Vec::new(),
@@ -358,8 +361,8 @@ fn bounds_of_a_large_cluster_take_few_operations() {
         let row = Record::new().with("benchmark", "allreduce").with("size_B", size).with("ranks", 1024);
         row.with("latency_us", 1e6).with("bus_bandwidth_MBps", 1.0)
     };
-    let all: Vec<Record> = (3..33).map(|bits| bus.add(row(1 << bits)).unwrap()).collect();
+    let all: Vec<Record> = (3..33).step_by(3).map(|bits| bus.add(row(1 << bits)).unwrap()).collect();
     let rates: Vec<f64> = all.iter().map(|record| bound(record, "bound_bus_bandwidth_MBps")).collect();
-    assert!(rates.windows(2).all(|two| two[1] > 0.9 * two[0]) && rates[29] > 1e3 * rates[0], "{rates:?}");
+    assert!(rates.windows(2).all(|two| two[1] > 0.9 * two[0]) && rates[9] > 1e3 * rates[0], "{rates:?}");
     assert!(all.iter().any(|record| record.text("bound_is").is_some_and(|text| text.contains("which is no longer"))));
 }
