@@ -24,6 +24,8 @@ from hotlink._core import (
 from hotlink.api import run
 from hotlink.commands import (
     calibrate,
+    compare_commands,
+    compare_runs,
     diagnose,
     import_results,
     measure,
@@ -58,6 +60,8 @@ __all__ = [
     "analyze",
     "calibrate",
     "compare",
+    "compare_commands",
+    "compare_runs",
     "design",
     "diagnose",
     "import_results",

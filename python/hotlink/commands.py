@@ -196,7 +196,7 @@ def calibrate(
     results: Path | Iterable[Path],
     *,
     name: str = "this-machine",
-    model: Literal["fabric", "loggp"] = "fabric",
+    model: Literal["fabric", "loggp", "memory"] = "fabric",
     check: Path | Iterable[Path] | None = None,
     force: bool = False,
     out: Path | None = None,
@@ -204,8 +204,9 @@ def calibrate(
     """A fabric from measured results: files that `measure` or the command printed.
 
     The fabric becomes part of the user's catalog under ``name``, or the file ``out``. With ``force`` it precedes a
-    fabric of that name that comes with hotlink. ``model="loggp"`` also fits L, o, g and G. ``check`` names results that
-    the calibration has not seen: records say how well it predicts them. Raises `InputError`.
+    fabric of that name that comes with hotlink. ``model="loggp"`` also fits L, o, g and G, ``model="memory"`` a node's
+    memory. ``check`` names results that the calibration has not seen: records say how well it predicts them. Raises
+    `InputError`.
     """
     files, checked = _paths("results", results), [] if check is None else _paths("check", check)
     place = None if out is None else fspath(out)
@@ -379,6 +380,7 @@ def report(
     *,
     out: Path = "report.html",
     require: Path | None = None,
+    junit: Path | None = None,
     title: str | None = None,
 ) -> Result:
     """Writes one HTML page of result files, and judges them by their bounds and by what ``require`` (TOML) asks.
@@ -386,23 +388,85 @@ def report(
     The first record holds the ``verdict``: pass, suspicious or fail; unjudged where nothing is
     required and no check applies. Then comes each ``check`` of a requirement, each
     ``finding``, each rule that results were ``held`` to and the results ``furthest``
-    from their bound, by ``kind``. A missed requirement is a record, not an exception. Raises `InputError`, with file
-    and line.
+    from their bound, by ``kind``. A missed requirement is a record, not an exception. With ``junit``, checks and
+    findings are also written to that file, for a continuous-integration server. Raises `InputError`, with file and
+    line.
     """
     files, required = _paths("results", results), None if require is None else fspath(require)
-    text = _core.report(files, fspath(out), required, title)
-    return _result("report", text, results=files, out=fspath(out), require=required, title=title)
+    cases = None if junit is None else fspath(junit)
+    text = _core.report(files, fspath(out), required, cases, title)
+    return _result("report", text, results=files, out=fspath(out), require=required, junit=cases, title=title)
 
 
-def reproduce(studies: Study | Iterable[Study], *, measure: bool = False) -> Result:
+def reproduce(
+    studies: Study | Iterable[Study] = (),
+    *,
+    score: bool = False,
+    figures: Path | None = None,
+    measure: bool = False,
+) -> Result:
     """The tables, figures and claims of studies, each with the published and the reproduced value.
 
     A record's ``kind`` says what the reproduced value rests on (identity, fit, bound, ordering or prediction),
-    ``verdict`` whether the claim holds. Claims that do not hold are records, not exceptions. With ``measure``, K98
-    and W01 are measured on this machine, too, for up to a minute. Raises `InputError`.
+    ``verdict`` whether the claim holds. Claims that do not hold are records, not exceptions.
+
+    With ``score``, each study (all if none is named) first has a record of ``kind`` "score", which counts predictions,
+    orderings and the like. Its claims follow, those that do not hold first. ``figures`` is a folder, into which every
+    figure and table is drawn as SVG. With ``measure``, K98 and W01 are measured on this machine, too, for up to a
+    minute. Raises `InputError`.
     """
-    names = _some("studies", studies)
-    return _result("reproduce", _core.reproduce(names, measure), studies=names, measure=measure)
+    names = _list(studies) if score else _some("studies", studies)
+    if score and measure:
+        raise _core.InputError("measure: the score counts what models predict; leave out score or measure")
+    folder = None if figures is None else fspath(figures)
+    text = _core.reproduce(names, score, folder, measure)
+    return _result("reproduce", text, studies=names, score=score, figures=folder, measure=measure)
+
+
+def compare_runs(
+    before: Path,
+    after: Path,
+    *,
+    floor: float | str = 0.05,
+    ignore: str | Iterable[str] = (),
+    allow_missing: bool = False,
+    junit: Path | None = None,
+) -> Result:
+    """Results before and after a change: the ratio of the medians, its 95 % interval, and a verdict for each.
+
+    ``before`` and ``after`` are files that `measure` or the command printed, or folders of a sweep. A result is a
+    regression if it is worse by more than ``floor`` (0.05, or ``"5%"``) and its interval excludes no change. ``ignore``
+    names parameters that may differ between the two.
+
+    Each record has its ``verdict``: same, improvement, regression, undecided, invalid, only before or only after. A
+    regression is a record, not an exception. With ``junit``, the verdicts are also written to that file;
+    ``allow_missing`` says there that results missing after are no failures. Raises `InputError`.
+    """
+    files, cases = (fspath(before), fspath(after)), None if junit is None else fspath(junit)
+    asked: dict[str, Any] = {"ignore": _list(ignore), "allow_missing": allow_missing, "junit": cases}
+    text = _core.compare_runs(files, str(floor), *asked.values())
+    return _result("compare_runs", text, before=files[0], after=files[1], floor=floor, **asked)
+
+
+def compare_commands(
+    a: str,
+    b: str,
+    *,
+    pairs: int = 10,
+    floor: float | str = 0.05,
+    ignore: str | Iterable[str] = (),
+    allow_missing: bool = False,
+    junit: Path | None = None,
+) -> Result:
+    """The same of two commands that run in turn, each ``pairs`` times (6 to 1000).
+
+    A change of the machine meanwhile affects both. Commands run by ``/bin/sh`` and print records as ``--json`` does.
+    The ratio is the median of the pairs' ratios. The other arguments are those of `compare_runs`. Raises `InputError`.
+    """
+    asked: dict[str, Any] = {"ignore": _list(ignore), "allow_missing": allow_missing}
+    asked["junit"] = None if junit is None else fspath(junit)
+    text = _core.compare_commands((a, b), pairs, str(floor), *asked.values())
+    return _result("compare_commands", text, a=a, b=b, pairs=pairs, floor=floor, **asked)
 
 
 def _no_others(function: str, network: Switches) -> None:

@@ -222,7 +222,8 @@ def simulate(
     without: Iterable[int] = (),
     faults: Path | None = None,
     sensitivity: bool = False,
-    method: Method | None = None,
+    method: Method | Literal["measured"] | None = None,
+    measured: Path | Iterable[Path] = (),
     trace: Path | None = None,
     count: bool = False,
     inject: Mapping[Fault, int] | None = None,
@@ -255,7 +256,9 @@ def simulate(
     ``reorder`` is how many bytes of packets that came early a node can hold; what exceeds it is sent again.
 
     The simulator alone answers, unless ``method`` names other engines: ``"all"`` asks every one that can, and
-    ``differs`` in records says how they differ and why. ``sensitivity`` adds the interval that uncertain inputs leave.
+    ``differs`` in records says how they differ and why. ``measured`` names result files of `measure` or the command:
+    what they hold of the benchmark stands with the engines' answers (``method="all"``), or alone (``"measured"``).
+    ``sensitivity`` adds the interval that uncertain inputs leave.
 
     ``trace`` names a file for the ranks' timeline (Chrome trace events, which Perfetto opens). ``count`` adds how many
     operations the ports had. ``inject`` gives percentages (1 to 90) of faults, drawn from ``inject_seed``.
@@ -305,6 +308,7 @@ def simulate(
         "faults": None if faults is None else fspath(faults),
         "sensitivity": sensitivity,
         "method": method,
+        "measured": [fspath(file) for file in ([measured] if isinstance(measured, PathLike) else _list(measured))],
         "trace": None if trace is None else fspath(trace),
         "count": count,
         "inject": list((inject or {}).items()),

@@ -12,7 +12,7 @@ mod verbs;
 mod words;
 
 pub use place::programs;
-pub use verbs::{Cells, calibrate, reproduce, run_cell, sweep};
+pub use verbs::{Cells, Runs, Sides, Studies, calibrate, compare_runs, reproduce, run_cell, sweep};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};

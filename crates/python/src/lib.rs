@@ -100,6 +100,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verbs::of_today, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::records_of, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::reproduce, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::compare_runs, module)?)?;
+    module.add_function(wrap_pyfunction!(verbs::compare_commands, module)?)?;
     module.add_function(wrap_pyfunction!(verbs::sweep, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(json, module)?)?;

@@ -2,7 +2,7 @@
 
 use crate::InputError;
 use crate::questions::{records_as_json, told};
-use hotlink_cli::Cells;
+use hotlink_cli::{Cells, Runs, Sides, Studies};
 use hotlink_questions::values::word;
 use hotlink_report::Asked;
 use hotlink_results::calibrate::Calibration;
@@ -65,10 +65,11 @@ pub(crate) fn report(
     results: Vec<PathBuf>,
     out: PathBuf,
     require: Option<PathBuf>,
+    junit: Option<PathBuf>,
     title: Option<String>,
 ) -> PyResult<String> {
     told(py, move |_| {
-        let report = Asked { results, out, require, junit: None, title, anonymous: false }.write()?;
+        let report = Asked { results, out, require, junit, title, anonymous: false }.write()?;
         Ok(report.records())
     })
 }
@@ -88,12 +89,60 @@ pub(crate) fn records_of(file: PathBuf, text: &str) -> PyResult<String> {
     Ok(records_as_json(&read.records))
 }
 
-/// The rows of studies.
+/// The rows of studies, or their score.
 #[pyfunction]
-pub(crate) fn reproduce(py: Python<'_>, studies: Vec<String>, measure: bool) -> PyResult<String> {
+pub(crate) fn reproduce(
+    py: Python<'_>,
+    studies: Vec<String>,
+    score: bool,
+    figures: Option<PathBuf>,
+    measure: bool,
+) -> PyResult<String> {
     told(py, move |_| {
         let studies = studies.iter().map(|name| word("studies", name)).collect::<Result<Vec<Study>, _>>()?;
-        hotlink_cli::reproduce(&studies, measure)
+        let measure = measure.then_some((Studies::SECONDS, None));
+        hotlink_cli::reproduce(&Studies { studies, score, figures, measure, ..Studies::default() })
+    })
+}
+
+/// Results before and after, of files.
+#[pyfunction]
+pub(crate) fn compare_runs(
+    py: Python<'_>,
+    files: (PathBuf, PathBuf),
+    floor: String,
+    ignore: Vec<String>,
+    allow_missing: bool,
+    junit: Option<PathBuf>,
+) -> PyResult<String> {
+    compared(py, Sides::Files(files.0, files.1), floor, ignore, allow_missing, junit)
+}
+
+/// The same of two commands, which run in turn.
+#[pyfunction]
+pub(crate) fn compare_commands(
+    py: Python<'_>,
+    commands: (String, String),
+    pairs: u32,
+    floor: String,
+    ignore: Vec<String>,
+    allow_missing: bool,
+    junit: Option<PathBuf>,
+) -> PyResult<String> {
+    compared(py, Sides::Commands(commands.0, commands.1, pairs), floor, ignore, allow_missing, junit)
+}
+
+fn compared(
+    py: Python<'_>,
+    sides: Sides,
+    floor: String,
+    ignore: Vec<String>,
+    allow_missing: bool,
+    junit: Option<PathBuf>,
+) -> PyResult<String> {
+    told(py, move |_| {
+        let floor = word("floor", &floor)?;
+        hotlink_cli::compare_runs(&Runs { sides, floor, ignore, allow_missing, junit })
     })
 }
 

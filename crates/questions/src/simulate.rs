@@ -113,6 +113,7 @@ pub struct Simulation {
     calc_unit: Option<String>,
     loggp: Option<String>,
     pub(crate) method: Option<String>,
+    measured: Vec<PathBuf>,
 }
 
 /// One word, or several.
@@ -224,6 +225,7 @@ impl Default for Simulation {
             calc_unit: None,
             loggp: None,
             method: None,
+            measured: Vec::new(),
         }
     }
 }
@@ -406,6 +408,7 @@ impl Simulation {
     pub fn records(&self, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let request = self.request()?;
         let methods: Option<Methods> = self.method.as_ref().map(|name| named("method", name)).transpose()?;
+        let measured = hotlink_results::measured(&self.measured, methods)?;
         let network = &request.network;
         let is_controlled = !network.controls.iter().all(Control::is_usual) || network.ethernet != Ethernet::Pause;
         if is_controlled && methods.is_some_and(|methods| !methods.asks(Method::Packet)) {
@@ -432,12 +435,9 @@ impl Simulation {
                     return Err(wrong("method", "only packets answer collectives of GPUs"));
                 }
                 (Asked::Gpus(collective, fabrics), _) => collective.records(&fabrics, watch)?,
-                (Asked::Others(_), Some(Methods::One(Method::Measured))) => {
-                    return Err(wrong("method", "no results of a measurement can be given here"));
-                }
                 (Asked::Others(request), methods) => {
                     self.check_parts(&request.benchmark, &request.parts()?)?;
-                    methods.map_or_else(|| request.run(watch), |methods| methods.records(&request, watch))?
+                    methods.map_or_else(|| request.run(watch), |methods| methods.records(&request, &measured, watch))?
                 }
             });
         }

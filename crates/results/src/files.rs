@@ -4,6 +4,7 @@ use crate::versions::of_today;
 use crate::{import, lines};
 use hotlink_bench::{BLOCKS_LEAST, Record};
 use hotlink_study::Error;
+use hotlink_study::ask::{Measured, Method, Methods};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -88,6 +89,25 @@ pub fn read(path: &Path) -> Result<Vec<Results>, Error> {
         return Err(wrong(path, "holds no result file (*.json)".to_owned()));
     }
     files.iter().map(|file| read_file(file)).collect()
+}
+
+/// What real ranks answered: the records of these files, where one of the methods asks for them.
+///
+/// # Errors
+/// As of [`read`]; records are missing, or no method asks for them.
+pub fn measured(files: &[PathBuf], methods: Option<Methods>) -> Result<Measured, Error> {
+    if !files.is_empty() && !methods.is_some_and(|methods| methods.asks(Method::Measured)) {
+        let what = "--measured: results stand beside answers only with --method all, or by themselves with --method \
+                    measured";
+        return Err(Error::Input(what.to_owned()));
+    }
+    let mut records = Vec::new();
+    for path in files {
+        for results in read(path)? {
+            records.extend(results.whole()?.records);
+        }
+    }
+    Ok(Measured(records))
 }
 
 fn wrong(path: &Path, what: String) -> Error {

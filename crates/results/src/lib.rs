@@ -21,6 +21,6 @@ mod place;
 pub mod timeline;
 mod versions;
 
-pub use files::{IMPORTED_ON, INCOMPLETE, Results, as_typed, parse, read, sha256};
+pub use files::{IMPORTED_ON, INCOMPLETE, Results, as_typed, measured, parse, read, sha256};
 pub use place::{Batch, are_apart, can_write, is_free, is_no_input, write_whole, write_with};
 pub use versions::{is_ours, of_today};

@@ -1,6 +1,6 @@
 //! `hotlink analyze`: one fabric at given sizes, by closed form and by load count, with what limits it.
 
-use super::question::{MeasuredArgs, PatternArgs, RoutesArgs, VariantArgs};
+use super::question::{PatternArgs, RoutesArgs, VariantArgs};
 use crate::Failure;
 use crate::values::{Counts, Numbers};
 use crate::words::word;
@@ -36,8 +36,6 @@ pub(crate) struct Args {
     /// Choose the engines that answer.
     #[arg(long, value_parser = word::<Methods>(), default_value_t = Methods::Both)]
     method: Methods,
-    #[command(flatten)]
-    measured: MeasuredArgs,
     /// Explain the bound: the load of each kind of resource, and the share that it leaves to a node.
     #[arg(long)]
     why: bool,
@@ -59,7 +57,8 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
     let fabric = args.routes.of(&args.variant.of(&args.fabric));
     let source = Source::open_as(&fabric, args.question.technology)?;
     let sizes = source.sizes(args.nodes.as_ref())?;
-    let measured = Measured(args.measured.records(Some(args.method))?);
+    // Benchmarks are measured; no measurement answers a pattern of traffic.
+    let measured = Measured(Vec::new());
     args.question.need_counts(args.method.asks(Method::Load))?;
     output.end_with_reader();
     let (mut rows, mut resources, mut notes) = (Vec::new(), Vec::new(), Vec::new());

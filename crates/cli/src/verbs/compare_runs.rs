@@ -6,7 +6,11 @@ use hotlink_launch::pairs;
 use hotlink_paper::Output;
 use hotlink_report::possible::check_records;
 use hotlink_results::compare_runs::{Row, Share, Verdict, judged, rows};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+
+/// How often a command of a pair may run.
+const PAIRS: RangeInclusive<u32> = PAIRS_LEAST as u32..=1000;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -42,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COMMAND", requires = "a")]
     b: Option<String>,
     /// Run both commands N times.
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "a", value_parser = clap::value_parser!(u32).range(PAIRS_LEAST as i64..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "a", value_parser = clap::value_parser!(u32).range(i64::from(*PAIRS.start())..=i64::from(*PAIRS.end())))]
     pairs: u32,
     /// Ignore changes smaller than this: 5% or 0.05.
     #[arg(long, value_name = "SHARE", default_value = "5%")]
@@ -58,44 +62,84 @@ pub(crate) struct Args {
     junit: Option<PathBuf>,
 }
 
+/// The two sides.
+pub enum Sides {
+    /// Files that `--json` printed, or folders of a sweep: before and after.
+    Files(PathBuf, PathBuf),
+    /// Commands that run in turn, and how often each does.
+    Commands(String, String, u32),
+}
+
+/// A comparison of runs as it is asked for.
+pub struct Runs {
+    /// What is compared.
+    pub sides: Sides,
+    /// Changes smaller than this are none.
+    pub floor: Share,
+    /// Parameters that may differ between the two.
+    pub ignore: Vec<String>,
+    /// Whether the second side may lack results of the first.
+    pub allow_missing: bool,
+    /// Where the verdicts go as JUnit, too.
+    pub junit: Option<PathBuf>,
+}
+
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    if let Some(path) = &args.junit {
-        hotlink_results::is_no_input("--junit", path, args.before.iter().chain(&args.after))?;
+    let Args { before, after, a, b, pairs, floor, ignore, allow_missing, junit } = args;
+    let sides = match (a, b) {
+        (Some(a), Some(b)) => Sides::Commands(a.clone(), b.clone(), *pairs),
+        _ => Sides::Files(before.clone().unwrap_or_default(), after.clone().unwrap_or_default()),
+    };
+    let (floor, ignore, allow_missing, junit) = (*floor, ignore.clone(), *allow_missing, junit.clone());
+    compare(&Runs { sides, floor, ignore, allow_missing, junit }, output)
+}
+
+/// Compares, and writes the verdicts.
+pub(crate) fn compare(asked: &Runs, output: &mut Output) -> Result<(), Failure> {
+    if let Some(path) = &asked.junit {
+        let inputs: &[&PathBuf] = match &asked.sides {
+            Sides::Files(before, after) => &[before, after],
+            Sides::Commands(..) => &[],
+        };
+        hotlink_results::is_no_input("--junit", path, inputs)?;
         hotlink_results::can_write("--junit", path)?;
     }
-    let rows = match (&args.a, &args.b) {
-        (Some(a), Some(b)) => {
-            let progress = output.progress("compare-runs: runs", 2 * u64::from(args.pairs));
-            let pairs = pairs((a, b), args.pairs, &progress)?;
+    let rows = match &asked.sides {
+        Sides::Commands(a, b, count) => {
+            if !PAIRS.contains(count) {
+                let (least, most) = (PAIRS.start(), PAIRS.end());
+                return Err(Failure::Input(format!("--pairs {count}: must be {least} to {most}")));
+            }
+            let progress = output.progress("compare-runs: runs", 2 * u64::from(*count));
+            let pairs = pairs((a, b), *count, &progress)?;
             let sides = pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
             sides.map(std::slice::from_ref).try_for_each(check_records)?;
-            compare_pairs::rows(&pairs, args.floor, &args.ignore)?
+            compare_pairs::rows(&pairs, asked.floor, &asked.ignore)?
         }
-        _ => of_files(args)?,
+        Sides::Files(before, after) => of_files([before, after], asked)?,
     };
-    report(args, &rows, output)
+    report(asked, &rows, output)
 }
 
-fn of_files(args: &Args) -> Result<Vec<Row>, Failure> {
-    let name = |path: &Option<PathBuf>| path.clone().unwrap_or_default();
-    let (before, after) = (name(&args.before), name(&args.after));
-    let (earlier, later) = (hotlink_results::read(&before)?, hotlink_results::read(&after)?);
+fn of_files([before, after]: [&PathBuf; 2], asked: &Runs) -> Result<Vec<Row>, Failure> {
+    let (earlier, later) = (hotlink_results::read(before)?, hotlink_results::read(after)?);
     [&earlier, &later].into_iter().try_for_each(|results| check_records(results))?;
     let [before, after] = [before, after].map(|path| path.display().to_string());
-    rows((&before, &earlier), (&after, &later), args.floor, &args.ignore)
+    rows((&before, &earlier), (&after, &later), asked.floor, &asked.ignore)
 }
 
-fn report(args: &Args, rows: &[Row], output: &mut Output) -> Result<(), Failure> {
-    if let Some(path) = &args.junit {
-        hotlink_results::write_whole("--junit", path, &hotlink_report::runs::report(rows, args.allow_missing))?;
+fn report(asked: &Runs, rows: &[Row], output: &mut Output) -> Result<(), Failure> {
+    if let Some(path) = &asked.junit {
+        hotlink_results::write_whole("--junit", path, &hotlink_report::runs::report(rows, asked.allow_missing))?;
     }
     let lost = rows.iter().filter(|row| [Verdict::OnlyBefore, Verdict::OnlyAfter].contains(&row.verdict)).count();
     match lost {
         0 => {}
+        _ if output.is_muted() => {}
         1 => hotlink_paper::tell!("hotlink: 1 result has no partner"),
         _ => hotlink_paper::tell!("hotlink: {lost} results have no partner"),
     }
     output.table(hotlink_paper::runs::table(rows));
     output.push_all(rows.iter().map(|row| row.record.clone()));
-    judged(rows, args.allow_missing)
+    judged(rows, asked.allow_missing)
 }

@@ -30,6 +30,8 @@ mod simulate;
 mod sweep;
 mod watching;
 
+pub use compare_runs::{Runs, Sides};
+pub use reproduce::Studies;
 pub use sweep::{Cells, run_cell};
 
 use crate::Failure;
@@ -37,7 +39,6 @@ use hotlink_bench::Record;
 use hotlink_launch::compiler::Language;
 use hotlink_paper::Output;
 use hotlink_results::calibrate::Calibration;
-use hotlink_seeds::Study;
 use std::path::Path;
 
 /// Makes a fabric of measured results and writes it. Returns its values, and the lines to print about it.
@@ -50,12 +51,20 @@ pub fn calibrate(asked: &Calibration) -> Result<Vec<Record>, Failure> {
     Ok(output.records().to_vec())
 }
 
-/// The rows of studies; with `measure` those of this machine, too. A claim that no longer holds is a row that says so.
+/// The rows of studies. A claim that no longer holds is a row that says so.
 ///
 /// # Errors
-/// A question or a catalog entry that is not sound.
-pub fn reproduce(studies: &[Study], measure: bool) -> Result<Vec<Record>, Failure> {
-    checked(|output| reproduce::reports(studies, measure.then_some((reproduce::SECONDS, None)), (false, None), output))
+/// A question or a catalog entry that is not sound; figures that cannot be written.
+pub fn reproduce(asked: &Studies) -> Result<Vec<Record>, Failure> {
+    checked(|output| reproduce::reproduce(asked, output))
+}
+
+/// Results before and after: a record for each pair. A regression is a record that says so.
+///
+/// # Errors
+/// Files that hold no results; a command that fails.
+pub fn compare_runs(asked: &Runs) -> Result<Vec<Record>, Failure> {
+    checked(|output| compare_runs::compare(asked, output))
 }
 
 /// The cells of a plan. One that failed is a record with `error`.

@@ -3,12 +3,10 @@
 use crate::Failure;
 use crate::values::{Ratio, Size};
 use crate::words::word;
-use hotlink_bench::Record;
 use hotlink_fabric::technology::{self, Technology};
-use hotlink_study::ask::{Asked, Method, Methods, Question};
+use hotlink_study::ask::{Asked, Question};
 use hotlink_study::model::{PatternQuestion, traffic};
 use hotlink_study::options::{Paths, Rates};
-use std::path::PathBuf;
 
 /// The pattern of the traffic, and the kind of rates.
 #[derive(clap::Args, Clone, Debug)]
@@ -175,31 +173,5 @@ impl VariantArgs {
                 Err(Failure::Input(format!("{what}: name one with {option}")))
             }
         }
-    }
-}
-
-/// Results of real ranks.
-#[derive(clap::Args, Clone, Debug, Default)]
-pub(crate) struct MeasuredArgs {
-    /// Compare these results of `hotlink measure ... --json` with the engines' answers (with --method all or measured).
-    #[arg(long, value_name = "FILE")]
-    measured: Vec<PathBuf>,
-}
-
-impl MeasuredArgs {
-    /// The records of the files, which these methods must ask for.
-    pub(crate) fn records(&self, methods: Option<Methods>) -> Result<Vec<Record>, Failure> {
-        if !self.measured.is_empty() && !methods.is_some_and(|methods| methods.asks(Method::Measured)) {
-            let what = "--measured: results stand beside answers only with --method all, or by themselves with --method \
-                        measured";
-            return Err(Failure::Input(what.to_owned()));
-        }
-        let mut records = Vec::new();
-        for path in &self.measured {
-            for results in hotlink_results::read(path)? {
-                records.extend(results.whole()?.records);
-            }
-        }
-        Ok(records)
     }
 }

@@ -14,9 +14,6 @@ use hotlink_study::words::Word;
 use serde_json::Map;
 use std::path::PathBuf;
 
-/// Measure each point of K98's figures for this many seconds.
-pub(crate) const SECONDS: f64 = 0.02;
-
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   hotlink reproduce M02
@@ -52,35 +49,64 @@ pub(crate) struct Args {
     #[arg(long)]
     measure: bool,
     /// Measure each point of K98's figures for this many seconds.
-    #[arg(long, value_name = "SECONDS", requires = "measure", default_value_t = SECONDS)]
+    #[arg(long, value_name = "SECONDS", requires = "measure", default_value_t = Studies::SECONDS)]
     time: f64,
     /// Measure each of those points in this many blocks. [default: as in `measure`]
     #[arg(long, value_name = "N", requires = "measure")]
     blocks: Option<u32>,
 }
 
+/// Studies as they are asked for.
+#[derive(Default)]
+pub struct Studies {
+    /// Which; all, where none is named for their score.
+    pub studies: Vec<Study>,
+    /// Whether their score is asked, not their tables.
+    pub score: bool,
+    /// The folder of their figures.
+    pub figures: Option<PathBuf>,
+    /// Whether tables hold the series of the figures, too.
+    pub series: bool,
+    /// Whether this machine is measured, too: for so many seconds at each of K98's points, in so many blocks.
+    pub measure: Option<(f64, Option<u32>)>,
+}
+
+impl Studies {
+    /// The time of each of K98's points where none is asked for.
+    pub const SECONDS: f64 = 0.02;
+}
+
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+    let Args { studies, score, figures, series, measure, time, blocks } = args;
+    let measure = measure.then_some((*time, *blocks));
+    let asked = Studies { studies: studies.clone(), score: *score, figures: figures.clone(), series: *series, measure };
+    if figures.is_none() && measure.is_none() {
+        output.end_with_reader();
+    }
+    reproduce(&asked, output)
+}
+
+/// Works them out, and draws their figures where there is a folder for them.
+pub(crate) fn reproduce(asked: &Studies, output: &mut Output) -> Result<(), Failure> {
     let mut named: Vec<Study> = Vec::new();
-    for &study in &args.studies {
+    for &study in &asked.studies {
         if !named.contains(&study) {
             named.push(study);
         }
     }
-    if args.figures.is_none() && !args.measure {
-        output.end_with_reader();
-    }
-    let batch = args.figures.as_deref().map(Batch::new).transpose()?;
-    if args.score {
+    let batch = asked.figures.as_deref().map(Batch::new).transpose()?;
+    if asked.score {
         let studies = if named.is_empty() { Study::ALL.to_vec() } else { named };
         score(&studies, batch.as_ref(), output)?;
     } else {
-        let measure = args.measure.then_some((args.time, args.blocks));
-        reports(&named, measure, (args.series, batch.as_ref()), output)?;
+        reports(&named, asked.measure, (asked.series, batch.as_ref()), output)?;
     }
     let Some(batch) = batch else { return Ok(()) };
     let count = batch.names().len();
     batch.commit()?;
-    hotlink_paper::tell!("hotlink: drew {count} figures");
+    if !output.is_muted() {
+        hotlink_paper::tell!("hotlink: drew {count} figures");
+    }
     Ok(())
 }
 
@@ -113,7 +139,7 @@ fn draw(study: Study, report: &Report, figures: Option<&Batch>) -> Result<(), Fa
 }
 
 /// The studies' reports; measured too, with these seconds and blocks for each point.
-pub(crate) fn reports(
+fn reports(
     studies: &[Study],
     measure: Option<(f64, Option<u32>)>,
     (series, figures): (bool, Option<&Batch>),

@@ -113,11 +113,11 @@ impl Methods {
         Ok(notes)
     }
 
-    /// The records of a request, where it is put to the engines of these methods.
+    /// The records of a request, where it is put to the engines of these methods; `measured` as of [`Methods::engines`].
     ///
     /// # Errors
     /// As [`Methods::each`]; of the simulator.
-    pub fn records(self, request: &Request, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
+    pub fn records(self, request: &Request, measured: &Measured, watch: &dyn Watch) -> Result<Vec<Record>, Error> {
         let mut records = Vec::new();
         let mut give = |given: Vec<Record>| {
             records.extend(given);
@@ -126,7 +126,7 @@ impl Methods {
         for part in request.parts()? {
             match &part {
                 Part::Cells(cells) if self.answer(cells) => {
-                    self.each(cells, &Measured(Vec::new()), watch, &mut give)?;
+                    self.each(cells, measured, watch, &mut give)?;
                 }
                 part => part.run(watch, &mut give)?,
             }

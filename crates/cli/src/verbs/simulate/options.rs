@@ -3,7 +3,7 @@
 use super::stack::StackArgs;
 use crate::Failure;
 use crate::values::{Counts, Size};
-use crate::verbs::question::{MeasuredArgs, RoutesArgs, VariantArgs};
+use crate::verbs::question::{RoutesArgs, VariantArgs};
 use crate::verbs::watching::WatchOptions;
 use crate::words::{Fabrics, word};
 use hotlink_fabric::technology::{self, Technology};
@@ -13,6 +13,7 @@ use hotlink_study::options::{Connections, Ethernet, Rates, Transport, Ways};
 use hotlink_study::simulate::request::{Benchmark, Network, Request};
 use hotlink_study::sizes::SizesOrLaws;
 use hotlink_study::transports::Control;
+use std::path::PathBuf;
 
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PacketArgs {
@@ -62,8 +63,9 @@ pub(crate) struct PacketArgs {
     /// Choose the engines that answer. [default: the simulator alone]
     #[arg(long, value_parser = word::<Methods>())]
     pub(super) method: Option<Methods>,
-    #[command(flatten)]
-    pub(super) measured: MeasuredArgs,
+    /// Compare these results of `hotlink measure ... --json` with the engines' answers (with --method all or measured).
+    #[arg(long, value_name = "FILE")]
+    pub(super) measured: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) watching: WatchOptions,
 }
@@ -160,7 +162,7 @@ impl PacketArgs {
 
     /// Refuses options that the asked engines do not have.
     pub(super) fn fits(&self) -> Result<(), Failure> {
-        self.measured.records(self.method)?;
+        hotlink_results::measured(&self.measured, self.method)?;
         let packets = self.method.is_none_or(|methods| methods.asks(Method::Packet));
         if packets || !(self.control.asks() || self.ethernet != Ethernet::Pause) {
             return Ok(());

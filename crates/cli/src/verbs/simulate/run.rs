@@ -6,7 +6,7 @@ use crate::verbs::watching::WatchOptions;
 use hotlink_paper::{Output, Table, columns};
 use hotlink_results::timeline::{self, Recorder};
 use hotlink_study::Within;
-use hotlink_study::ask::{Measured, Method, Methods};
+use hotlink_study::ask::{Method, Methods};
 use hotlink_study::cell::Cell;
 use hotlink_study::simulate::request::{Part, Request};
 use hotlink_workloads::collective::{Asked, Collective};
@@ -100,7 +100,7 @@ fn by_methods(
     cells: &[Cell],
     output: &mut Output,
 ) -> Result<Vec<timeline::Run>, Failure> {
-    let measured = Measured(packet.measured.records(Some(methods))?);
+    let measured = hotlink_results::measured(&packet.measured, Some(methods))?;
     let progress = output.ticking("simulate", cells.len() as u64);
     // An engine's steps are not the points of the study.
     let within = Within(&*progress);
