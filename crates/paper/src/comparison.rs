@@ -12,6 +12,7 @@ use hotlink_study::Error;
 use hotlink_study::comparison::{Comparison, bought};
 use hotlink_study::judged::Judged;
 use hotlink_study::ranking::{Grid, Quantity, Span};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -316,10 +317,7 @@ impl Paper<'_> {
             }
             notes.extend(self.unpriced(name).map(|why| format!("{name}: no bill: {why}")));
             notes.extend(split_evenly(cells()).map(|told| format!("{SPLIT} {name}: {told}")));
-            let built = cells().filter(|cell| cell.number("nodes_built") > cell.number("nodes")).count();
-            if built > 0 {
-                notes.push(format!("{name}: at {} the model is the next full cube (nodes_built)", sizes(built)));
-            }
+            notes.extend(built_whole(cells()).map(|told| format!("{name}: {told}")));
             let unanswered: Vec<&Record> = cells().filter(|cell| cell.get("note").is_some()).collect();
             if let Some(first) = unanswered.first() {
                 let at = first.number("nodes").unwrap_or_default();
@@ -374,6 +372,25 @@ pub fn split_evenly<'r>(rows: impl Iterator<Item = &'r Record>) -> Option<String
     split.first().map(|(_, why)| format!("at {} nodes {why}; hashed flows get less", nodes.join(", ")))
 }
 
+/// The size that is built, where it is larger than asked for; the pieces to buy may be fewer.
+pub fn built_whole<'r>(rows: impl Iterator<Item = &'r Record>) -> Option<String> {
+    let larger = |row: &'r Record| {
+        let (asked, built) = (row.number("nodes")?, row.number("nodes_built")?);
+        (built > asked).then(|| (asked as u64, (built, row.number("nics"))))
+    };
+    let larger: BTreeMap<u64, (f64, Option<f64>)> = rows.filter_map(larger).collect();
+    let (asked, (built, nics)) = larger.first_key_value()?;
+    let bill = nics.map_or_else(String::new, |nics| format!("; its bill has {} NICs", figure(nics)));
+    let others = match larger.len() - 1 {
+        0 => String::new(),
+        others => format!(" (likewise at {} more)", sizes(others)),
+    };
+    let built = figure(*built);
+    Some(format!(
+        "{asked} nodes are built as {built}, by whole hosts or a full cube, and all {built} send{bill}{others}"
+    ))
+}
+
 fn sizes(count: usize) -> String {
     if count == 1 { "1 size".to_owned() } else { format!("{count} sizes") }
 }
@@ -385,6 +402,18 @@ fn range(first: u32, last: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_built_larger_is_told_with_its_bill() {
+        let row = |nodes: u32, built: u32| Record::new().with("nodes", nodes).with("nodes_built", built);
+        let told = |rows: &[Record]| built_whole(rows.iter());
+        assert_eq!(told(&[row(16, 16)]), None);
+        let whole = "13 nodes are built as 16, by whole hosts or a full cube, and all 16 send";
+        // Closed form and load count of one size.
+        assert_eq!(told(&[row(13, 16), row(13, 16)]).as_deref(), Some(whole));
+        let bought = [row(15, 16).with("nics", 15), row(13, 16).with("nics", 13), row(16, 16).with("nics", 16)];
+        assert_eq!(told(&bought), Some(format!("{whole}; its bill has 13 NICs (likewise at 1 size more)")));
+    }
 
     #[test]
     fn sizes_of_an_even_split_are_named() {

@@ -5,7 +5,7 @@ use crate::Failure;
 use crate::values::{Counts, Numbers};
 use crate::words::word;
 use hotlink_bench::Record;
-use hotlink_paper::comparison::split_evenly;
+use hotlink_paper::comparison::{built_whole, split_evenly};
 use hotlink_paper::{Output, Table, columns};
 use hotlink_study::Source;
 use hotlink_study::ask::{Detail, Measured, Method, Methods, Question, at_sizes};
@@ -80,6 +80,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         .into_iter()
         .chain(unreachable(&rows))
         .chain(split_evenly(rows.iter()))
+        .chain(built_whole(rows.iter()))
         .chain(averaged(&rows))
         .chain(unanswered)
         .chain(notes)

@@ -203,6 +203,22 @@ fn tables_of_a_comparison_say_what_is_there() {
     }
 }
 
+/// Hosts of 8 GPUs are built whole, and every table says so.
+#[test]
+fn a_part_of_a_host_is_told_as_the_whole_host_that_is_built() {
+    let place = Place::new("whole");
+    let built = "13 nodes are built as 16, by whole hosts or a full cube, and all 16 send";
+    let told = |line: &str| place.run(line).status(0).out().replace('\n', " ");
+    let analyzed = told("analyze hgx-h100-rail --nodes 13 --method load");
+    assert!(analyzed.contains(built), "{analyzed}");
+    let compared = told("compare hgx-h100-rail sci-torus2d --nodes 13,14,16");
+    for (fabric, nics) in [("hgx-h100-rail", 16), ("sci-torus2d", 13)] {
+        let line = format!("{fabric}: {built}; its bill has {nics} NICs (likewise at 1 size more)");
+        assert!(compared.contains(&line), "{line}: {compared}");
+    }
+    assert!(!told("analyze hgx-h100-rail --nodes 16 --method load").contains("are built as"));
+}
+
 #[test]
 fn oversubscription_is_written_as_the_field_does() {
     let place = Place::new("ratio");
