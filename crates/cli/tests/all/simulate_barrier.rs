@@ -14,6 +14,16 @@ fn h06s_prototype_gives_write_and_read_and_says_what_limits() {
     assert_eq!((record["latency_us"].as_f64(), record["formula_us"].as_f64()), (Some(2.4), Some(2.44)));
     assert_eq!(record["efficiency"], 1.0);
     assert_eq!(record["limiting_resource"], "processor's access to the port");
+    let why = record["differs"].as_str().unwrap();
+    assert!(why.starts_with("1.7 % better than formula: the formula adds a whole read"), "{why}");
+}
+
+/// What a read can hide is its own time: with reads of 1 ps nodes leave at the formula's time.
+#[test]
+fn a_barrier_that_takes_the_formulas_time_has_no_difference_to_explain() {
+    let record = &hotlink("simulate barrier --fabric hwbarr --nodes 64 --read-us 0.000001").unwrap()[0];
+    assert_eq!((record["latency_us"].as_f64(), record["formula_us"].as_f64()), (Some(1.84), Some(1.840001)));
+    assert!(record["differs"].is_null(), "{record}");
 }
 
 /// H06 s28: o_r and o_w shrink with registers mapped into memory; o_p, the network's part, stays.
