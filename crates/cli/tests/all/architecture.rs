@@ -190,7 +190,7 @@ fn dependencies_point_one_way() {
                 "questions",
             ],
         ),
-        ("questions", &["fabric", "bench", "study", "workloads", "design", "diagnose"]),
+        ("questions", &["fabric", "bench", "study", "results", "workloads", "design", "diagnose"]),
         ("wasm", &["questions"]),
         ("standard", &["port"]),
         ("mpi", &["message", "port", "real", "standard"]),
