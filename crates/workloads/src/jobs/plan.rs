@@ -260,8 +260,7 @@ impl Plan {
             Err(error) => {
                 let span = error.span().unwrap_or(0..0);
                 let key = key_before(text, span.start);
-                let allowed = if key == "placement" { "a word; nodes = \"0-3,9\" lists nodes" } else { "" };
-                reader.wrong(span, key, error.message().replace('\n', ", "), allowed);
+                reader.wrong(span, key, error.message().replace('\n', ", "), "");
                 return Err(reader.mistakes);
             }
         };
