@@ -114,11 +114,12 @@ def compare(
     ``prices`` is a price file, or a list of the catalog, that overrides the fabrics' own. Prices of different years are
     ranked together only with ``across_eras``. ``hash_seeds`` and ``sensitivity`` are as for `analyze`. With ``out``,
     tables and data are also written to that folder, as by ``hotlink compare --out``. ``size`` is 1 MiB, of packets 64
-    KiB. `Variant` lists changes to every fabric. Plots are made from the result: see `Result.plot` and
+    KiB. `Variant` lists changes to the fabrics: each takes those that it can have, and ``unchanged`` in its records
+    names the others. Plots are made from the result: see `Result.plot` and
     `Result.save_plots`. Raises `InputError`.
     """
     named = [fabrics] if isinstance(fabrics, str | PathLike) else fabrics
-    names = [_varied("compare", fabric, changes) for fabric in named]
+    names = [_varied("compare", fabric, {}) for fabric in named]
     if not names:
         raise _core.InputError("fabrics: name one or more")
     pattern = _pattern(traffic, capacities, size, samples, seed, paths, technology, hash_seeds)
@@ -127,7 +128,7 @@ def compare(
     listed = _numbers(nodes)
     methods = method if isinstance(method, str) else ",".join(method)
     asked = {"fabrics": names, "nodes": listed, "method": methods, "prices": list_of_prices, **pattern}
-    asked |= {"across_eras": across_eras, "sensitivity": sensitivity}
+    asked |= {"across_eras": across_eras, "sensitivity": sensitivity, "changes": _changes("compare", changes)}
     call = _call("compare", **asked, out=folder)
     return _result("compare", _core.compare(as_json(asked), folder, call), **asked, out=folder)
 
@@ -322,15 +323,20 @@ def simulate(
 
 def _varied(function: str, fabric: Path | None, changes: Mapping[str, object]) -> str | None:
     """The name of a fabric with changes to it, which is valid wherever a fabric is named."""
-    known = Variant.__annotations__
-    if unknown := [name for name in changes if name not in known]:
-        raise TypeError(f"{function}() has no argument {unknown[0]!r}")
-    words = [f":{name}={_own(changes[name])}" for name in known if changes.get(name) is not None]
+    words = [f":{name}={value}" for name, value in _changes(function, changes)]
     if fabric is None and words:
         raise _core.InputError(f"{', '.join(changes)}: change a fabric, and none is named")
     name = None if fabric is None else fspath(fabric)
     # What is no text has no variants: whoever asks names it.
     return name + "".join(words) if isinstance(name, str) else name
+
+
+def _changes(function: str, changes: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Changes to a fabric, in the order in which its name has them."""
+    known = Variant.__annotations__
+    if unknown := [name for name in changes if name not in known]:
+        raise TypeError(f"{function}() has no argument {unknown[0]!r}")
+    return [(name, str(_own(changes[name]))) for name in known if changes.get(name) is not None]
 
 
 def _choice(name: str, value: object) -> object:

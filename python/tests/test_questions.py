@@ -74,6 +74,11 @@ def test_changes_to_a_fabric_are_those_of_the_command() -> None:
     assert list(of) == list(hotlink.run(*asked, *words))
     [offer] = [record for record in hotlink.compare("ib-ndr-fat-tree2", 512, levels=3) if record["kind"] == "fabric"]
     assert offer["fabric"] == "ib-ndr-fat-tree2:levels=3"
+    both = hotlink.compare(["ib-ndr-fat-tree2", "slingshot-dragonfly"], 64, oversubscription=2)
+    told = [(record["fabric"], "unchanged" in record) for record in both if record["kind"] == "fabric"]
+    assert told == [("ib-ndr-fat-tree2:oversubscription=2", False), ("slingshot-dragonfly", True)]
+    with pytest.raises(hotlink.InputError, match="oversubscription: none of these fabrics can have it"):
+        hotlink.compare(["sci-ring", "slingshot-dragonfly"], 16, oversubscription=2)
     ping = hotlink.simulate("pingpong", "ib-ndr-fat-tree2", size=8, link="infiniband-hdr")
     assert ping[0]["fabric"] == "ib-ndr-fat-tree2:link=infiniband-hdr"
     with pytest.raises(hotlink.InputError, match="radix: change a fabric, and none is named"):

@@ -165,6 +165,8 @@ pub struct FabricSpec {
     pub prices: Option<PriceRef>,
     /// Of a variant with another switch than its fabric: the number of its ports, where no price list has such a switch.
     pub assumed_ports: Option<Used>,
+    /// Of a variant among several: the keys that others have and this fabric has not, each with the reason.
+    pub unchanged: BTreeMap<String, String>,
 }
 
 /// The price list of a fabric and the item of that list that each kind of thing is.
@@ -290,6 +292,7 @@ impl FabricSpec {
             reduction: None,
             prices: None,
             assumed_ports: None,
+            unchanged: BTreeMap::new(),
         }
     }
 }

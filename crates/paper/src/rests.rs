@@ -4,6 +4,7 @@ use crate::table::figure;
 use hotlink_bench::Record;
 use hotlink_study::inputs::{ANSWERS, BESIDE};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Most inputs that a line names.
 const MOST: usize = 3;
@@ -11,8 +12,17 @@ const MOST: usize = 3;
 /// Keys that these lines explain: no columns.
 pub fn is_told_below(key: &str) -> bool {
     let interval = key.strip_suffix("_low").or_else(|| key.strip_suffix("_high"));
-    ["inputs", "estimates", "assumed", "sensitivity", "sensitivity_of", "idle_sensitivity", "not_varied"].contains(&key)
-        || interval.is_some_and(|of| ANSWERS.contains(&of) || of == BESIDE)
+    const TOLD: [&str; 8] = [
+        "inputs",
+        "estimates",
+        "assumed",
+        "sensitivity",
+        "sensitivity_of",
+        "idle_sensitivity",
+        "not_varied",
+        "unchanged",
+    ];
+    TOLD.contains(&key) || interval.is_some_and(|of| ANSWERS.contains(&of) || of == BESIDE)
 }
 
 /// The interval of each answer that has one. A last line says how much was estimated or assumed, and which of these
@@ -31,6 +41,9 @@ fn told(records: &[Record], otherwise: Option<&str>) -> Vec<String> {
         records.iter().filter_map(|record| Some((record, record.text("sensitivity_of")?))).collect();
     let with_interval = varied.iter().filter(|_| varied.len() > 1 || records.len() == 1);
     let mut lines: Vec<String> = with_interval.map(|(record, key)| interval(record, key)).collect();
+    let unchanged =
+        |record: &Record| Some(format!("{}: as it is: {}", record.text("fabric")?, record.text("unchanged")?));
+    lines.extend(records.iter().filter_map(unchanged).collect::<BTreeSet<_>>());
     let strongest = varied.first().map(|(record, _)| texts(record, "sensitivity")).unwrap_or_default();
     let rests: Vec<String> = [("estimated", "estimates"), ("assumed", "assumed")]
         .into_iter()
@@ -115,6 +128,14 @@ mod tests {
             "estimated: x; assumed: 5 values (a, b, c and 2 more); --sensitivity tells which moves the answer most";
         assert_eq!(lines(&[record()]), [told]);
         assert!(lines(&[Record::new().with("latency_us", 1.0)]).is_empty());
+    }
+
+    #[test]
+    fn a_fabric_that_stays_as_it_is_is_named_once() {
+        let row =
+            |nodes: u32| Record::new().with("fabric", "d").with("nodes", nodes).with("unchanged", "has no levels");
+        assert_eq!(lines(&[row(8), row(16)]), ["d: as it is: has no levels"]);
+        assert!(is_told_below("unchanged"));
     }
 
     #[test]

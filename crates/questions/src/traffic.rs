@@ -183,6 +183,7 @@ about_traffic! {
     /// Several fabrics at each size, and where the lead changes.
     Compare {
         fabrics: Vec<String> = Vec::new(),
+        changes: Vec<(String, String)> = Vec::new(),
         nodes: Numbers = Numbers::Text("2..128".to_owned()),
         method: String = "load".to_owned(),
         prices: Option<PathBuf> = None,
@@ -195,8 +196,8 @@ impl Compare {
     fn sources(&self) -> Result<Vec<Priced>, Error> {
         let technology = self.pattern().technology()?;
         let mut sources: Vec<Priced> = Vec::new();
-        for name in &self.fabrics {
-            let source = Source::open_as(name, technology.filter(|_| name.ends_with(".json")))?;
+        for (name, changed) in self.fabrics.iter().zip(Source::changed(&self.fabrics, &self.changes)?) {
+            let source = Source::open_as(&changed, technology.filter(|_| name.ends_with(".json")))?;
             if sources.iter().any(|known| known.source.name() == source.name()) {
                 return Err(wrong("fabrics", &format!("{} is named twice; name each fabric once", source.name())));
             }

@@ -25,7 +25,7 @@ impl FromStr for Share {
 }
 
 /// Keys of text that tell what came out, not what was asked: here and in charts.
-pub const TOLD: [&str; 29] = [
+pub const TOLD: [&str; 30] = [
     "limiting_resource",
     "limiter",
     "hot_link",
@@ -46,6 +46,7 @@ pub const TOLD: [&str; 29] = [
     "no_efficiency",
     "too_short",
     "left_out",
+    "unchanged",
     "differs",
     "deadlock",
     "unreachable",

@@ -55,6 +55,10 @@ pub fn told(source: &Source, vary: Vary, watch: &dyn Watch, answer: &Answer<'_>)
     let used = asked.spec().used();
     for record in records.iter_mut().filter(|record| key(record).is_some()) {
         note(record, &used);
+        let unchanged = source.spec().unchanged.values().map(String::as_str).collect::<Vec<_>>();
+        if !unchanged.is_empty() {
+            record.set("unchanged", unchanged.join("; "));
+        }
     }
     source.also_asked(&asked);
     let source = asked;

@@ -61,9 +61,14 @@ impl Source {
         }
         let (base, settings) = variant::split(name);
         if let Some((key, _)) = settings.first().filter(|_| is_graph(base) || site::files(base).is_some()) {
-            return Err(Error::Input(format!(
-                "{key}: {base} says which cables there are; only catalog files have variants"
-            )));
+            let what = format!("{base} says which cables there are; only catalog files have variants");
+            if !settings.iter().all(|(key, _)| variant::is_optional(key)) {
+                return Err(Error::Input(format!("{key}: {what}")));
+            }
+            let mut source = Source::open_as(base, technology)?;
+            let keys = settings.iter().map(|(key, _)| (variant::bare(key).to_owned(), what.clone()));
+            source.spec.unchanged = keys.collect();
+            return Ok(source);
         }
         if is_graph(name) {
             return Source::graph(name, technology);
@@ -93,6 +98,27 @@ impl Source {
         let failed: Vec<String> = parts.map(str::to_owned).collect();
         failed.iter().for_each(|part| spec.name += &format!("{}{part}", failed::MARK));
         Ok(Source { spec, graph: None, site: None, failed })
+    }
+
+    /// The names of fabrics with these changes (key and value). Of several fabrics each takes those that it can.
+    ///
+    /// # Errors
+    /// A change that none of them takes; what is wrong with a fabric.
+    pub fn changed(names: &[String], changes: &[(String, String)]) -> Result<Vec<String>, Error> {
+        let several = if names.len() > 1 { "?" } else { "" };
+        let suffix: String = changes.iter().map(|(key, value)| format!(":{key}{several}={value}")).collect();
+        let changed: Vec<String> = names.iter().map(|name| format!("{name}{suffix}")).collect();
+        if changes.is_empty() || several.is_empty() {
+            return Ok(changed);
+        }
+        // A graph, which has no variants, may need a technology to be opened.
+        let others = names.iter().zip(&changed).filter(|(name, _)| !is_graph(name));
+        let opened = others.map(|(_, changed)| Source::open(changed)).collect::<Result<Vec<_>, _>>()?;
+        let is_unchanged = |key: &String| opened.iter().all(|source| source.spec.unchanged.contains_key(key));
+        let Some((key, _)) = changes.iter().find(|(key, _)| is_unchanged(key)) else { return Ok(changed) };
+        let why = |source: &Source| format!("{}: {}", source.name(), source.spec.unchanged[key]);
+        let why: Vec<String> = opened.iter().map(why).collect();
+        Err(Error::Input(format!("--{key}: none of these fabrics can have it: {}", why.join("; "))))
     }
 
     /// A site's own network from its dumps; a file of tables may come with that of cables.

@@ -58,14 +58,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
-    if let Some(program) = args.program.asked(&args.variant) {
+    if let Some(program) = args.program.asked(&args.variant)? {
         return program::run(&program, args.prices.as_deref(), output);
     }
     let sizes = args.nodes.to_u32().map_err(|what| Failure::Input(format!("--nodes: {what}")))?;
     let mut sources: Vec<Priced> = Vec::new();
-    for (index, name) in args.fabrics.iter().enumerate() {
+    let changed = args.variant.of_all(args.fabrics.iter())?;
+    for (index, (name, changed)) in args.fabrics.iter().zip(&changed).enumerate() {
         let technology = args.question.technology.filter(|_| is_graph(name));
-        let source = Source::open_as(&args.variant.of(name), technology)?;
+        let source = Source::open_as(changed, technology)?;
         // Dumps of one tool share its name, so the words that name them tell them apart.
         let is_known = sources.iter().any(|known| known.source.name() == source.name());
         let source = match is_known && source.own_nodes().is_some() {

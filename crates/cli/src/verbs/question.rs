@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::values::{Ratio, Size};
 use crate::words::word;
 use hotlink_fabric::technology::{self, Technology};
+use hotlink_study::Source;
 use hotlink_study::ask::{Asked, Question};
 use hotlink_study::model::{PatternQuestion, traffic};
 use hotlink_study::options::{Paths, Rates};
@@ -128,7 +129,9 @@ impl RoutesArgs {
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct VariantArgs {
     /// Change the ratio of a leaf switch's ports to nodes and its ports to other switches, such as 2 or 2:1, in trees and
-    /// rails. A ratio of 2 leaves half of the full bisection.
+    /// rails. A ratio of 2 leaves half of the full bisection. Of several fabrics, each takes those of --oversubscription,
+    /// --radix, --levels and --link that it can have; `unchanged` in its records names the others. One that no fabric can
+    /// have is an error.
     #[arg(long, value_name = "RATIO")]
     oversubscription: Option<Ratio>,
     /// Change the number of ports of a switch. Where no list prices such a switch, its ports are assumed
@@ -145,16 +148,26 @@ pub(crate) struct VariantArgs {
 }
 
 impl VariantArgs {
-    /// The name of the variant of `fabric`: `NAME:oversubscription=2`, which is valid wherever a fabric is named.
-    pub(crate) fn of(&self, fabric: &str) -> String {
+    /// Keys and values.
+    fn changes(&self) -> Vec<(String, String)> {
         let settings = [
             ("oversubscription", self.oversubscription.map(|Ratio(ratio)| ratio.to_string())),
             ("radix", self.radix.map(|ports| ports.to_string())),
             ("levels", self.levels.map(|levels| levels.to_string())),
             ("link", self.link.clone()),
         ];
-        let words = settings.into_iter().filter_map(|(key, value)| Some(format!(":{key}={}", value?)));
+        settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+    }
+
+    /// The name of the variant of `fabric`: `NAME:oversubscription=2`, which is valid wherever a fabric is named.
+    pub(crate) fn of(&self, fabric: &str) -> String {
+        let words = self.changes().into_iter().map(|(key, value)| format!(":{key}={value}"));
         std::iter::once(fabric.to_owned()).chain(words).collect()
+    }
+
+    /// Those of several fabrics, each with the changes that it can have.
+    pub(crate) fn of_all<'a>(&self, fabrics: impl Iterator<Item = &'a String>) -> Result<Vec<String>, Failure> {
+        Source::changed(&fabrics.cloned().collect::<Vec<_>>(), &self.changes())
     }
 
     /// The same where a fabric may be named, by `option`.

@@ -192,6 +192,51 @@ fn a_variant_of_a_fabric_is_a_fabric() {
     }
 }
 
+/// Of several fabrics each takes the changes that it can have, and says which it cannot; every verb alike.
+#[test]
+fn a_change_applies_where_it_can_and_is_told_where_not() {
+    let folder = place("changes");
+    let records = |line: &str| {
+        let output = hotlink(line, &folder);
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        let all: Value = serde_json::from_slice(&output.stdout).unwrap();
+        all["records"].as_array().unwrap().clone()
+    };
+    let why = "the topology dragonfly has no oversubscription (--oversubscription) to change; global_per_router does the \
+               like: slingshot-dragonfly:global_per_router=8";
+    for (line, of) in [
+        ("compare ib-ndr-fat-tree2 slingshot-dragonfly --nodes 512 --oversubscription 2", "kind"),
+        ("simulate pingpong --fabric ib-ndr-fat-tree2,slingshot-dragonfly --size 8 --oversubscription 2", "benchmark"),
+    ] {
+        let all = records(&format!("{line} --json"));
+        let told: Vec<(&str, Option<&str>)> = all
+            .iter()
+            .filter(|record| ["fabric", "pingpong"].contains(&record[of].as_str().unwrap()))
+            .map(|record| (record["fabric"].as_str().unwrap(), record["unchanged"].as_str()))
+            .collect();
+        assert_eq!(told, [("ib-ndr-fat-tree2:oversubscription=2", None), ("slingshot-dragonfly", Some(why))], "{line}");
+        let table = String::from_utf8(hotlink(line, &folder).stdout).unwrap();
+        assert!(table.replace("\n", " ").contains(&format!("slingshot-dragonfly: as it is: {why}")), "{table}");
+    }
+    // Each fabric takes what it can: the ring has other links, and no other switches.
+    let all = records("compare sci-ring ib-ndr-fat-tree2 --nodes 16 --link infiniband-hdr --radix 40 --json");
+    let ring = &records("compare sci-ring:link=infiniband-hdr --nodes 16 --json")[0];
+    assert_eq!(all[0]["bandwidth_per_node_MBps"], ring["bandwidth_per_node_MBps"]);
+    assert_eq!((&all[0]["fabric"], &all[1]["unchanged"]), (&"sci-ring:link=infiniband-hdr".into(), &Value::Null));
+    assert!(all[0]["unchanged"].as_str().unwrap().contains("cube has no radix"), "{}", all[0]);
+    refuses(
+        &folder,
+        &[
+            (
+                "compare sci-ring slingshot-dragonfly --nodes 16 --oversubscription 2",
+                "none of these fabrics can have it",
+            ),
+            ("compare sci-ring ib-ndr-fat-tree2 --nodes 16 --radix 7", "an even number"),
+            ("compare slingshot-dragonfly --nodes 16 --oversubscription 2", "has no oversubscription"),
+        ],
+    );
+}
+
 /// Printed templates work as they are.
 #[test]
 fn templates_are_sound() {

@@ -6,7 +6,7 @@ use super::read::{Parts, References, Stated, read_fabric, read_part};
 use super::{other, variant};
 use crate::input;
 use crate::price::PriceList;
-use crate::sheet::{Entry, Mistake, Sheet, Table, nearest, unknown};
+use crate::sheet::{Entry, Mistake, MistakeKind, Sheet, Table, nearest, unknown};
 use crate::spec::FabricSpec;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -198,6 +198,9 @@ impl Library {
     /// Every mistake of the file and of the parts it names; of a variant, what it cannot have.
     pub fn fabric(&self, name_or_path: &str) -> Result<Loaded, Vec<Mistake>> {
         let (base, settings) = variant::split(name_or_path);
+        if settings.iter().any(|(key, _)| variant::is_optional(key)) {
+            return self.where_it_can(base, &settings);
+        }
         let (file, text) = self.open("fabrics", base).map_err(|mistake| vec![mistake])?;
         let loaded = self.parse_fabric(&file, &text)?;
         if settings.is_empty() {
@@ -210,6 +213,22 @@ impl Library {
         varied.spec.prices = variant::prices(self, &loaded, &varied, &settings);
         varied.spec.assumed_ports = variant::assumed_ports(self, &loaded, &varied, &settings);
         Ok(varied)
+    }
+
+    /// A variant without the optional settings that the fabric cannot have.
+    fn where_it_can(&self, base: &str, settings: &[(&str, &str)]) -> Result<Loaded, Vec<Mistake>> {
+        let (mut name, mut unchanged) = (base.to_owned(), BTreeMap::new());
+        for (key, value) in settings {
+            let bare = variant::bare(key);
+            match self.fabric(&format!("{base}:{bare}={value}")) {
+                Err(wrong) if variant::is_optional(key) && wrong[0].kind == MistakeKind::UnknownKey => {
+                    unchanged.insert(bare.to_owned(), wrong[0].what.clone());
+                }
+                _ => name += &format!(":{bare}={value}"),
+            }
+        }
+        let loaded = self.fabric(&name)?;
+        Ok(Loaded { spec: FabricSpec { unchanged, ..loaded.spec }, ..loaded })
     }
 
     /// The fabric that `text` describes, called `file` in messages.

@@ -367,6 +367,7 @@ pub(super) fn read_fabric(sheet: &Sheet<'_>, references: &mut dyn References) ->
         reduction: if has_reduction { Some(reduction?) } else { None },
         prices,
         assumed_ports: None,
+        unchanged: BTreeMap::new(),
     })
 }
 

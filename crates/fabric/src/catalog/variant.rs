@@ -1,7 +1,8 @@
 //! Variants of a fabric: its file with other counts of the topology, or with another kind of link.
 //!
 //! A variant is named by its fabric and its changes: `ib-ndr-fat-tree2:oversubscription=2:levels=3`. It can stand
-//! wherever a fabric is named, and results carry its name.
+//! wherever a fabric is named, and results carry its name. `levels?=3` is an optional change, for one of several fabrics:
+//! it is left out where the fabric cannot have it ([`FabricSpec::unchanged`](crate::spec::FabricSpec::unchanged)).
 
 use super::library::{Library, Loaded};
 use crate::notes::Used;
@@ -67,7 +68,18 @@ pub fn names(list: &str) -> Vec<String> {
     list.split(is_between).map(str::to_owned).collect()
 }
 
+/// Whether the change is left out where the fabric cannot have it.
+pub fn is_optional(key: &str) -> bool {
+    key.ends_with('?')
+}
+
+/// The key of a setting, whether it is optional or not.
+pub fn bare(key: &str) -> &str {
+    key.strip_suffix('?').unwrap_or(key)
+}
+
 fn is_key(text: &str) -> bool {
+    let text = bare(text);
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
@@ -203,7 +215,7 @@ pub(super) fn unplaced(name: &str, topology: &TopologySpec, mistake: Mistake) ->
         format!("; {like} does the like: {base}:{like}={}", count.round().max(1.0))
     });
     let what = format!("the topology {} has no {key}{option} to change{like}", topology.kind());
-    Mistake::of_file(name, what, mistake.allowed)
+    Mistake { kind: mistake.kind, ..Mistake::of_file(name, what, mistake.allowed) }
 }
 
 /// Puts the part `link` in the place of the one that says what the network is.
@@ -214,14 +226,15 @@ fn relink(library: &Library, name: &str, table: &mut Table, link: &str) -> Resul
     if !networks.iter().any(|part| part == link) {
         return Err(wrong(&format!("link = {link}: is no part that is a network")));
     }
+    let cannot = |what: &str| vec![Mistake { kind: MistakeKind::UnknownKey, ..wrong(what).remove(0) }];
     let own = |role: &&&str| table.get("resource").and_then(|all| all.get(**role)?.get("gross")).is_some();
     if let Some(role) = ["link", "switch-link", "global-link"].iter().find(own) {
-        return Err(wrong(&format!("states the rate of its {role} itself")));
+        return Err(cannot(&format!("states the rate of its {role} itself")));
     }
     let parts = table.get_mut("parts").and_then(Value::as_array_mut);
-    let parts = parts.ok_or_else(|| wrong("stands on no parts: its links are its own"))?;
+    let parts = parts.ok_or_else(|| cannot("stands on no parts: its links are its own"))?;
     let place = parts.iter_mut().find(|part| part.as_str().is_some_and(|part| is_network(library, part)));
-    *place.ok_or_else(|| wrong("stands on no part that is a network"))? = Value::String(link.to_owned());
+    *place.ok_or_else(|| cannot("stands on no part that is a network"))? = Value::String(link.to_owned());
     Ok(())
 }
 

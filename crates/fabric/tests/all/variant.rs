@@ -195,6 +195,23 @@ fn no_leaf_is_oversubscribed_more_than_was_asked() {
     }
 }
 
+/// Among several fabrics: `levels?=3`.
+#[test]
+fn an_optional_change_is_left_out_where_there_is_no_such_key() {
+    let plain = load("slingshot-dragonfly").unwrap();
+    let same = load("slingshot-dragonfly:levels?=3:radix?=40").unwrap();
+    assert_eq!((&same.name, &same.topology), (&plain.name, &plain.topology));
+    assert_eq!(same.unchanged.keys().collect::<Vec<_>>(), ["levels", "radix"]);
+    let both = load("slingshot-dragonfly:levels?=3:nodes_per_router?=8").unwrap();
+    assert_eq!(both.name, "slingshot-dragonfly:nodes_per_router=8");
+    assert_eq!(both.topology, load("slingshot-dragonfly:nodes_per_router=8").unwrap().topology);
+    let tree = load("ib-ndr-fat-tree2:levels?=3").unwrap();
+    assert_eq!((tree.name.as_str(), tree.unchanged.len()), ("ib-ndr-fat-tree2:levels=3", 0));
+    // A value that it cannot have is a mistake all the same.
+    let told = load("ib-ndr-fat-tree2:radix?=3").unwrap_err()[0].to_string();
+    assert!(told.starts_with("ib-ndr-fat-tree2:radix=3: ") && told.contains("an even number"), "{told}");
+}
+
 #[test]
 fn what_cannot_be_is_told_with_what_can() {
     let told = |name: &str| load(name).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");

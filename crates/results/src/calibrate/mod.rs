@@ -130,6 +130,7 @@ pub fn fabric(name: &str, measured: &[Measured], model: Model) -> Result<FabricS
         reduction: None,
         prices: None,
         assumed_ports: None,
+        unchanged: BTreeMap::new(),
     })
 }
 

@@ -169,6 +169,7 @@ pub(super) const COMMON: &[Key] = &[
         "",
         "Values that a technology's record gave where the machine states none, and ports that no switch of the lists has",
     ),
+    key("unchanged", Text, "", "Changes asked of several fabrics that this one cannot have, and why"),
     key("sensitivity", Texts, "", "Inputs that move the answer, the strongest first, each with its two answers"),
     key("sensitivity_of", Text, "", "The key that the interval is of"),
     key("not_varied", Texts, "", "Estimates that state no uncertainty and were not varied"),

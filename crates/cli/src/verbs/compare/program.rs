@@ -50,17 +50,17 @@ pub(super) struct ProgramArgs {
 
 impl ProgramArgs {
     /// The program, if one is compared.
-    pub(super) fn asked(&self, variant: &VariantArgs) -> Option<Compared> {
-        let program = self.program.clone()?;
-        Some(Compared {
+    pub(super) fn asked(&self, variant: &VariantArgs) -> Result<Option<Compared>, Failure> {
+        let Some(program) = self.program.clone() else { return Ok(None) };
+        Ok(Some(Compared {
             command: std::iter::once(program).chain(self.arguments.iter().cloned()).collect(),
             ranks: self.ranks,
-            fabrics: Fabrics::all(&self.on).map(|name| variant.of(name)).collect(),
+            fabrics: variant.of_all(Fabrics::all(&self.on))?,
             compute: self.compute_time.clone().unwrap_or_else(|| "none".to_owned()),
             library: self.library.clone(),
             faults: self.faults.clone(),
             commands: place::commands(),
-        })
+        }))
     }
 }
 

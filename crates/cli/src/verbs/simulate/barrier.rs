@@ -78,7 +78,7 @@ impl Ask for Args {
         let Args { partition, repetitions, skew_us, write_us, read_us, seed, .. } = *self;
         let own = Barriers { partition, repetitions, skew_us, seed: 1, write_us, read_us };
         let benchmark = Benchmark::Barrier { algorithms: self.algorithm.clone(), own };
-        let fabrics: Vec<String> = Fabrics::all(&self.fabric).map(|fabric| self.variant.of(fabric)).collect();
+        let fabrics = self.variant.of_all(Fabrics::all(&self.fabric))?;
         let asked = asked(benchmark, (&fabrics, Some(&self.nodes)), &self.stack, (&self.watching, self.uncertain))?;
         Ok(self.missing.of(Request { seed, stack: self.engine, ..asked }))
     }

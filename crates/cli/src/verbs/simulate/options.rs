@@ -156,8 +156,9 @@ impl UncertainArgs {
 
 impl PacketArgs {
     /// The fabrics, with their changes and the given forwarding tables.
-    pub(crate) fn fabrics(&self) -> Vec<String> {
-        Fabrics::all(&self.fabric).map(|fabric| self.routes.of(&self.variant.of(fabric))).collect()
+    pub(crate) fn fabrics(&self) -> Result<Vec<String>, Failure> {
+        let changed = self.variant.of_all(Fabrics::all(&self.fabric))?;
+        Ok(changed.iter().map(|fabric| self.routes.of(fabric)).collect())
     }
 
     /// Refuses options that the asked engines do not have.
@@ -193,7 +194,7 @@ impl PacketArgs {
             links: self.links,
         };
         let asked =
-            asked(benchmark, (&self.fabrics(), self.nodes.as_ref()), programs, (&self.watching, self.uncertain))?;
+            asked(benchmark, (&self.fabrics()?, self.nodes.as_ref()), programs, (&self.watching, self.uncertain))?;
         Ok(Request { sizes: self.size.sizes.clone(), network, seed: self.seed, ..asked })
     }
 }
