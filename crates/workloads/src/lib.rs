@@ -13,6 +13,7 @@ mod beyond;
 pub mod called;
 pub mod cluster;
 pub mod collective;
+mod floor;
 pub mod gpu;
 pub mod jobs;
 mod kernels;

@@ -1,6 +1,7 @@
 //! What nccl-tests measured and what the cluster allows: by algorithm, protocol and level.
 
 use crate::collective::{named, usual_bound};
+use crate::floor::Floor;
 use crate::least::{Leasts, Needs};
 use crate::replay::{self, Network};
 use crate::{beyond, cluster, gpu};
@@ -24,6 +25,9 @@ pub const FEWEST: &str = "gpus_per_host_least";
 /// See [`FEWEST`].
 pub const FEWEST_AT: &str = "gpus_per_host_least_at";
 
+/// Calls that nccl-tests launches together (`agg iters`), where they are several.
+pub const CALLS: &str = "calls_together";
+
 /// Packets as full as those of large messages, for rows without a size.
 const ANY_SIZE: u64 = 1 << 20;
 
@@ -39,6 +43,8 @@ pub struct Bus {
     capacities: Rates,
     /// Of a fabric whose file describes the kernels of its GPUs.
     leasts: Option<Leasts>,
+    /// The least times of so many GPUs.
+    floors: BTreeMap<u32, Option<Floor>>,
 }
 
 /// What describes it.
@@ -125,7 +131,17 @@ impl Bus {
 
     fn new(name: &str, machine: Machine, capacities: Rates) -> Bus {
         let (name, gpus, algorithm, protocol) = (name.to_owned(), None, None, None);
-        Bus { name, machine, is_matrix: false, gpus, algorithm, protocol, capacities, leasts: None }
+        Bus {
+            name,
+            machine,
+            is_matrix: false,
+            gpus,
+            algorithm,
+            protocol,
+            capacities,
+            leasts: None,
+            floors: BTreeMap::new(),
+        }
     }
 
     /// Whether hosts of NCCL's topology file make the cluster: they bound only GPUs. With a technology, the file is a
@@ -232,15 +248,19 @@ impl Bus {
             };
         }
         let way = named.and_then(of).or_else(|| of(Cluster::usual(&benchmark))).unwrap_or(&all[0]);
-        let (first, mbps) = (way.levels[0], way.mbps);
+        let factor = cluster.bus_factor(&benchmark, way.algorithm);
+        let floor_us = self.floor_us(&record, &benchmark, gpus);
+        let floor = floor_us.zip(factor).map_or(f64::INFINITY, |(us, factor)| factor * size as f64 / us);
+        let (first, mbps) = (way.levels[0], way.mbps.min(floor));
         // Simple takes the fewest bytes: nothing that NCCL has exceeds the best way with it.
         let reach = links.levels(&benchmark, way.algorithm, way.protocol).map_or(first.mbps, |levels| levels[0].mbps);
         let most = |cluster: Cluster| cluster.largest(&benchmark).map_or(reach, |most| most.max(reach));
-        let largest = most(self.at_best(links));
-        let by_open_switch = largest > most(links);
-        let resource = way.resource.clone();
+        let by_links = most(self.at_best(links));
+        let by_open_switch = by_links > most(links);
+        // Nor does anything launch a kernel and reach the farthest GPU sooner.
+        let largest = by_links.min(floor);
+        let resource = if way.mbps > floor { FLOOR.to_owned() } else { way.resource.clone() };
         // nccl-tests prints few digits of a bandwidth and more of the time.
-        let factor = cluster.bus_factor(&benchmark, way.algorithm);
         let timed = record.number("latency_us").filter(|us| *us > 0.0 && size > 0).zip(factor);
         let reached = timed.map_or(bus, |(us, factor)| factor * size as f64 / us);
         let is_of = |level: &&Level| level.name == resource || self.resource(gpus, level.name, size) == resource;
@@ -253,6 +273,9 @@ impl Bus {
             .with("bound_protocol", way.protocol.name())
             .with("capacities", self.capacities.name())
             .also_bounded("bound_largest_MBps", largest);
+        if let Some(us) = floor_us {
+            record.set("bound_floor_us", us);
+        }
         if let Some(level) = by_level {
             record.set("limiting_level", level);
         }
@@ -345,6 +368,15 @@ impl Bus {
         best
     }
 
+    /// The least time of a row's collective by any algorithm, in microseconds. A file of hosts states no latency.
+    fn floor_us(&mut self, record: &Record, benchmark: &str, gpus: u32) -> Option<f64> {
+        let (which, size) = (named(benchmark)?, record.number("size_B")? as u64);
+        let Machine::Fabric(source, _) = &self.machine else { return None };
+        let network = Network { capacities: self.capacities, ..Network::default() };
+        let floor = self.floors.entry(gpus).or_insert_with(|| Floor::of(source, gpus, &network).ok());
+        (*floor)?.least_us(which, size, gpus, record.number(CALLS).unwrap_or(1.0))
+    }
+
     /// What a level is called.
     fn resource(&self, gpus: u32, level: &str, size: u64) -> String {
         match &self.machine {
@@ -422,6 +454,8 @@ impl ByAlgorithm {
     }
 }
 
+/// What limits a collective that no algorithm can do sooner.
+const FLOOR: &str = "launch and farthest GPUs";
 /// The bus bandwidth that the longest chain allows.
 pub const BY_CHAIN: &str = "bound_dependency_chain_MBps";
 /// That which the bytes of the least level allow.

@@ -126,6 +126,7 @@ pub const PARAMETERS: &[Parameter] = &[
         "most channels of a message between GPUs where any are of another domain",
     ),
     parameter("gpu_host_size", Count, "GPUs of one host (an operating system), where several share a scale-up domain"),
+    parameter("gpu_launch_least_time", Time, "least time from the end of a GPU's kernel to the first step of the next"),
     parameter("gpu_launch_time", Time, "from the call of a GPU collective with Simple to its kernel's first step"),
     parameter("gpu_ll128_channel_min", Size, "bytes of a GPU collective from which on LL128 takes another channel"),
     parameter("gpu_ll128_chunk", Size, "largest piece of data that a channel passes on at once with LL128"),

@@ -6,7 +6,7 @@ use super::{Program, is_json};
 use hotlink_bench::Record;
 use hotlink_study::Error;
 use hotlink_workloads::collective::size_is;
-use hotlink_workloads::measured::{FEWEST, FEWEST_AT, GPUS_PER_HOST};
+use hotlink_workloads::measured::{CALLS, FEWEST, FEWEST_AT, GPUS_PER_HOST};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -112,6 +112,8 @@ fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
         }
         if let Some(program) = comment.and_then(|comment| comment.strip_prefix("Collective test starting:")) {
             test.head.set("benchmark", benchmark(program.trim()));
+        } else if let Some(calls) = comment.and_then(calls_together) {
+            test.head.set(CALLS, calls);
         } else if let Some(rank) = comment.filter(|comment| comment.starts_with("Rank ")) {
             test.ranks += 1;
             test.hosts.add(host_of(rank).unwrap_or_default(), || format!("line {number}"));
@@ -129,6 +131,12 @@ fn lines(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     }
     records.extend(test.finished());
     Ok(records)
+}
+
+/// The calls that are launched together, of `nThread 1 nGpus 8 ... iters: 20 agg iters: 4 ...`, where they are several.
+fn calls_together(comment: &str) -> Option<u64> {
+    let (_, after) = comment.split_once("agg iters:")?;
+    after.split_whitespace().next()?.parse().ok().filter(|calls| *calls > 1)
 }
 
 /// The host of `Rank  0 Group  0 Pid  4711 on  node0 device  0 [0000:17:00] NVIDIA H100`.
@@ -293,6 +301,11 @@ fn json(text: &Text<'_>) -> Result<Vec<Record>, Error> {
     let mut head = Record::new();
     if let Some(program) = document["args"][0].as_str() {
         head.set("benchmark", benchmark(program));
+    }
+    let given: Vec<&str> = document["args"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let calls = given.windows(2).find(|pair| ["-m", "--agg_iters"].contains(&pair[0]));
+    if let Some(calls) = calls.and_then(|pair| pair[1].parse::<u64>().ok()).filter(|calls| *calls > 1) {
+        head.set(CALLS, calls);
     }
     if let Some(devices) = document["config"]["devices"].as_array().or_else(|| document["devices"].as_array()) {
         head.set("ranks", devices.len());

@@ -48,6 +48,7 @@ const GPUS: &[Key] = &[
     key("domain", Count, "", "GPUs of a scale-up domain"),
     key("gpus_per_host", Count, "", "GPUs of a host that the log names; of the fullest where they differ"),
     key("gpus_per_host_least", Count, "", "Then: those of the host with fewest"),
+    key("calls_together", Count, "", "Calls that nccl-tests launched together, where they are several"),
     key("gpus_per_host_least_at", Text, "", "Then: where the log names the first of these"),
     key("o_us", Number, "us", "A processor's time to send or receive a message"),
     key("operations", Count, "", "Operations of all ranks"),

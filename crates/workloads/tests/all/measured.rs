@@ -1,12 +1,12 @@
 //! Bounds of what nccl-tests measured, by algorithm, protocol and level.
 
-use hotlink_bench::Record;
+use hotlink_bench::{Record, flag_impossible};
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::Rates;
 use hotlink_study::{Source, Unwatched};
 use hotlink_workloads::collective::{self, Collective};
 use hotlink_workloads::measured::{
-    Bus, FEWEST, FEWEST_AT, GPUS_PER_HOST, Told, beyond_named, beyond_usual, impossible_under,
+    Bus, CALLS, FEWEST, FEWEST_AT, GPUS_PER_HOST, Told, beyond_named, beyond_usual, impossible_under,
 };
 use hotlink_workloads::replay::Network;
 use std::collections::BTreeSet;
@@ -351,6 +351,32 @@ fn a_simulated_run_that_is_imported_keeps_its_bound() {
     }
     // The sizes cross from what kernels and steps take to what links carry.
     assert!(limits.len() > 3 && limits.contains("dependency chain") && limits.contains("NDR link"), "{limits:?}");
+}
+
+/// No algorithm launches a kernel and reaches the farthest GPU in no time, whatever ran.
+#[test]
+fn what_comes_before_a_kernel_can_have_begun_is_impossible() {
+    let of = |fabric: &str, gpus: u32, which: &str, us: f64, calls: Option<u64>| {
+        let factor = if which == "bcast" { 1.0 } else { 2.0 * f64::from(gpus - 1) / f64::from(gpus) };
+        let row = Record::new().with("benchmark", which).with("size_B", 8).with("ranks", gpus);
+        let row = row.with("latency_us", us).with("bus_bandwidth_MBps", factor * 8.0 / us);
+        let row = calls.into_iter().fold(row, |row, calls| row.with(CALLS, calls));
+        let record = Bus::open(fabric, &Told::default()).unwrap().add(row).unwrap();
+        let floor = record.number("bound_floor_us");
+        (flag_impossible(record).1, floor)
+    };
+    for (fabric, gpus) in [("hgx-h100-rail", 32), ("hgx-h100-rail", 8), ("mi300x-rail", 16), ("gpu-rail", 32)] {
+        let (told, floor) = of(fabric, gpus, "allreduce", 0.2, None);
+        assert!(told.is_some_and(|told| told.contains("bound_largest")), "{fabric} {gpus} {floor:?}");
+        // With every estimate at its least; the quickest of today's kernels take several times as long.
+        assert!((0.25..2.0).contains(&floor.unwrap()), "{fabric} {gpus} {floor:?}");
+        assert_eq!(of(fabric, gpus, "allreduce", 3.0, None).0, None, "{fabric} {gpus}");
+    }
+    // A root's next call may begin while the last GPU of the one before waits; calls that are launched together share it.
+    let [all, root] = ["allreduce", "bcast"].map(|which| of("hgx-h100-rail", 32, which, 3.0, None).1.unwrap());
+    assert_eq!(root, 0.25, "the least launch of the catalog");
+    assert!(all > 2.0 * root);
+    assert_eq!(of("hgx-h100-rail", 32, "allreduce", 0.5, Some(20)), (None, Some(all / 20.0)));
 }
 
 /// A log of 30 sizes on 1,024 GPUs takes no simulation.
