@@ -196,7 +196,7 @@ mod tests {
     use crate::gpu::Gpus;
     use hotlink_schedule::Protocol::{Ll, Ll128, Simple};
     use hotlink_schedule::collective::Algorithm::{CollNet, Nvls, NvlsTree, Ring, Tree};
-    use hotlink_schedule::collective::Which;
+    use hotlink_schedule::collective::{Machine, Uneven, Which};
 
     /// Sums of NCCL's table, worked out by hand: `2 (n - 1)` steps of a ring of which `2 (h - 1)` leave a host, and so on.
     #[test]
@@ -229,6 +229,27 @@ mod tests {
         let tree = us(Which::Allreduce, (Tree, Ll128), 64, 1 << 20) - (14.0 + 2.0 * (7.0 * 1.25 + 3.0 * 8.5));
         let bus = (rate * 0.92).min(16.0 * 36e9) * 0.9375;
         assert!((tree / (f64::from(1 << 20) / (bus.min(16.0 * 29e9) * 0.6 / 2.0) * 1e6) - 1.0).abs() < 1e-9, "{tree}");
+    }
+
+    /// Hosts of two, two, one and one GPU: 1.5 to a host are more than one, and NCCL's rings take a ring's step between them.
+    /// Of one GPU to a host they take a tree's.
+    #[test]
+    fn uneven_hosts_take_a_rings_steps() {
+        let spec = hotlink_fabric::catalog::load("hgx-h100-rail").unwrap();
+        let gpus = Gpus::of(&spec).unwrap();
+        let us = |ranks: u32, uneven: Option<Uneven>, way| {
+            let machine = Machine { domain: 1, uneven, ..gpus.machine(ranks) };
+            gpus.kernels.predicted_ps(&machine, Which::Allreduce, way, 0).unwrap() / 1e6
+        };
+        let uneven = Some(Uneven { hosts: 4, least: 1 });
+        for (found, due) in [
+            (us(6, uneven, (Ring, Ll)), 6.6 + 4.0 * 1.0 + 6.0 * 2.7),
+            (us(4, None, (Ring, Ll)), 6.6 + 6.0 * 5.0),
+            // The tree's quotient is of whole numbers: no step within a host.
+            (us(6, uneven, (Tree, Ll)), 6.8 + 2.0 * 2.0 * 5.0),
+        ] {
+            assert!((found - due).abs() < 1e-6, "{found} {due}");
+        }
     }
 
     /// MI300X has no LL128, and says which it has.

@@ -286,7 +286,8 @@ impl Kernels {
                 let far_steps = (domains - 1) * if which == Which::Allreduce { 2 } else { 1 };
                 // Every step between domains is posted, while the others go on.
                 let near_ps = if domains > 1 { near_ps.max(kernel.posts * self.post_ps) } else { near_ps };
-                let far_ps = if domain == 1 { kernel.tree.far_ps } else { far_ps };
+                // NCCL takes a tree's step where each host has one GPU: there the quotient is no whole number.
+                let far_ps = if ranks == hosts { kernel.tree.far_ps } else { far_ps };
                 launch_ps + (u64::from(steps_of(which, ranks)) - far_steps) * near_ps + far_steps * far_ps
             }
             Algorithm::Tree => launch_ps + 2 * (others * near_ps + levels * far_ps),
