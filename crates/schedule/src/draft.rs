@@ -133,7 +133,9 @@ impl Draft {
     }
     /// `after` waits for the start of `before`.
     pub fn requires_start(&mut self, rank: u32, after: Local, before: Local) {
-        self.ranks[rank as usize].waits.push((after, before, true));
+        if self.sums.is_none() {
+            self.ranks[rank as usize].waits.push((after, before, true));
+        }
     }
 
     /// So many ranks more, which do nothing yet: the first of them.

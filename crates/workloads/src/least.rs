@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 /// Operations of a schedule whose chain is counted: tens of milliseconds.
 const MOST_CHAINED: u64 = 1 << 17;
 /// The same where all other sizes grow from it.
-const MOST_GROWING: u64 = 1 << 20;
+const MOST_GROWING: u64 = 1 << 21;
 /// Operations whose bytes are summed: tens of milliseconds, too.
 const MOST_SUMMED: u64 = 1 << 21;
 /// The same of places: on each channel a GPU of a tree looks for its own among all.
@@ -59,8 +59,7 @@ impl Counted {
         let before = self.work.map_or(0, |(.., work)| work);
         let carried = self.carried.map_or(0, |carried| carried.time.0);
         Counted {
-            // First rounds of a ring take longer than later ones by less than a hundredth.
-            chain: grow(self.chain, next.chain) / 100 * 99,
+            chain: grow(self.chain, next.chain),
             work: next.work.map(|(rank, cpu, work)| (rank, cpu, grow(before, work))),
             carried: next.carried.map(|next| replay::Least { time: Time(grow(carried, next.time.0)), ..next }),
         }
@@ -177,7 +176,7 @@ impl Ground {
         let carried = if demand.flows.is_empty() { None } else { self.carried(&demand, largest)? };
         let work = work.into_iter().map(|((rank, cpu), work)| (rank, u32::from(cpu), work));
         let work = work.reduce(|most, one| if one.2 > most.2 { one } else { most });
-        Some(Counted { chain: 0, work: work.filter(|(.., work)| *work > 0), carried })
+        Some(Counted { work: work.filter(|(.., work)| *work > 0), carried, ..Counted::default() })
     }
 
     /// The time of the hottest resource. Packets of scale-up links are not the network's: no header of these bounds them.
@@ -224,7 +223,7 @@ impl Ground {
             ways.insert((from, to), (latency, rate));
             latency + if rate == UNLIMITED { 0 } else { rate.time_for(send.size).0 }
         })?;
-        is_sound.then_some(Counted { chain: found.chain, work: found.computing, carried: None })
+        is_sound.then_some(Counted { chain: found.chain, work: found.computing, ..Counted::default() })
     }
 }
 

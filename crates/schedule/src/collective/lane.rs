@@ -39,8 +39,19 @@ impl Costs {
     /// until it leaves. `None`: it leaves at once.
     pub(crate) fn posting(&self, far: bool, bytes: u64) -> Option<[u64; 2]> {
         let [work, all] = if far { [self.post_ps, self.proxy_ps] } else { [0, self.near_ps] };
-        let moving = if far { (f64::from(self.post_ps_per_byte) * bytes as f64).round() as u64 } else { 0 };
+        let moving = if far { self.moving(bytes) } else { 0 };
         (work.max(all).max(moving) > 0).then(|| [work + moving, all.saturating_sub(work)])
+    }
+
+    /// A proxy's work for the bytes of a chunk.
+    fn moving(&self, bytes: u64) -> u64 {
+        (f64::from(self.post_ps_per_byte) * bytes as f64).round() as u64
+    }
+
+    /// Whether kernels write into the next GPU's memory as they work, and post a flag at the end (NCCL's
+    /// `src/device/prims_simple.h`, `postPeer`). So the slower of the work and the link's crossing takes its time, not both.
+    pub(super) fn writes(&self) -> bool {
+        self.protocol == Protocol::Simple && self.reduce_ps_per_byte.max(self.copy_ps_per_byte) > 0.0
     }
 
     /// What so many bytes take of the links to and from a switch that combines and copies.
@@ -53,6 +64,8 @@ impl Costs {
 pub(super) const PROXY: u8 = 128;
 /// The adapter takes what a proxy posts at once, independently of the proxy's next work: no processor that works.
 pub(super) const ADAPTER: u8 = 127;
+/// What the tag of a flag is more than that of its data.
+const FLAG: u32 = 32;
 /// The processor that takes what comes for a channel while the channel sends: beyond those of the channels.
 const RECEIVING: u8 = 64;
 
@@ -72,11 +85,13 @@ pub(super) struct Lane<'a> {
     costs: Costs,
     /// The operation that the next one waits for.
     pub last: Option<Local>,
+    /// The same where it is a kernel's work: that writes its result while it goes on.
+    pub work: Option<Local>,
 }
 
 impl<'a> Lane<'a> {
     pub fn new(draft: &'a mut Draft, rank: u32, channel: u32, costs: Costs) -> Lane<'a> {
-        Lane { draft, rank, tag: channel, cpu: channel as u8, costs, last: None }
+        Lane { draft, rank, tag: channel, cpu: channel as u8, costs, last: None, work: None }
     }
 
     /// The same channel's receives where they run at the same time as its sends.
@@ -86,10 +101,11 @@ impl<'a> Lane<'a> {
 
     /// The same channel's concurrent work: `last` is what it waits for first.
     pub fn beside(&mut self, cpu: u8, last: Option<Local>) -> Lane<'_> {
-        Lane { draft: self.draft, rank: self.rank, tag: self.tag, cpu, costs: self.costs, last }
+        Lane { draft: self.draft, rank: self.rank, tag: self.tag, cpu, costs: self.costs, last, work: None }
     }
 
     fn chain(&mut self, op: Local) -> Local {
+        self.work = None;
         if let Some(last) = self.last.replace(op) {
             self.draft.requires(self.rank, op, last);
         }
@@ -116,20 +132,34 @@ impl<'a> Lane<'a> {
         self.chain(op)
     }
 
-    fn work(&mut self, ps: f64) {
-        let ps = ps.round() as u64;
-        if ps > 0 {
-            let op = self.draft.calc(self.rank, self.cpu, ps);
+    /// What another GPU gives: where its kernels write, data and then a flag.
+    pub fn take(&mut self, from: u32, bytes: u64, far: bool) {
+        self.recv(from, bytes);
+        if self.is_written(bytes, far) {
+            let op = self.draft.recv(self.rank, from, 0, self.tag + FLAG, self.cpu);
             self.chain(op);
         }
     }
 
+    fn is_written(&self, bytes: u64, far: bool) -> bool {
+        !far && bytes > 0 && self.costs.writes()
+    }
+
+    fn works(&mut self, ps: f64) {
+        let ps = ps.round() as u64;
+        if ps > 0 {
+            let op = self.draft.calc(self.rank, self.cpu, ps);
+            self.chain(op);
+            self.work = Some(op);
+        }
+    }
+
     pub fn reduce(&mut self, bytes: u64) {
-        self.work(self.costs.reduce_ps_per_byte * bytes as f64);
+        self.works(self.costs.reduce_ps_per_byte * bytes as f64);
     }
 
     pub fn copy(&mut self, bytes: u64) {
-        self.work(self.costs.copy_ps_per_byte * bytes as f64);
+        self.works(self.costs.copy_ps_per_byte * bytes as f64);
     }
 
     /// A send to the scale-up switch, whose own part the kernel's start has.
@@ -160,6 +190,27 @@ impl<'a> Lane<'a> {
         self.draft.requires(self.rank, op, proxy);
         if let Some(last) = self.last {
             self.draft.requires(self.rank, proxy, last);
+        }
+    }
+
+    /// What the lane worked on, for the next GPU, which must [`Lane::take`] it. Within the domain kernels write while they
+    /// work: the data leave as the work begins, the flag as it ends.
+    pub fn give(&mut self, to: u32, bytes: u64, far: bool) {
+        if !self.is_written(bytes, far) {
+            self.send_by(to, bytes, far);
+            return;
+        }
+        for (bytes, tag, begins) in [(bytes, self.tag, self.work), (0, self.tag + FLAG, None)] {
+            let posting = self.costs.posting(false, bytes);
+            let post = posting.map(|posting| self.draft.post(self.rank, ADAPTER, posting));
+            let send = self.draft.send(self.rank, to, self.costs.protocol.sent(bytes), tag, ADAPTER);
+            post.into_iter().for_each(|post| self.draft.requires(self.rank, send, post));
+            let first = post.unwrap_or(send);
+            match (begins, self.last) {
+                (Some(work), _) => self.draft.requires_start(self.rank, first, work),
+                (None, Some(last)) => self.draft.requires(self.rank, first, last),
+                (None, None) => {}
+            }
         }
     }
 

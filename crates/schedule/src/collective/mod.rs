@@ -374,10 +374,12 @@ impl Job {
         let [ranks, domain, channels] = [ranks, domain, channels].map(u64::from);
         let (part, domains) = (self.bytes.div_ceil(channels), ranks / domain);
         let chunk = self.chunk();
+        // A piece is received, worked on, posted and sent; where kernels write, its flag is, too.
+        let passing = if self.machine.costs.writes() && domain > 1 { 7 } else { 4 };
         let of_each_rank = match self.algorithm {
             Algorithm::Ring if matches!(self.which, Which::Bcast | Which::Reduce) => {
                 let lines = self.machine.lines(chunk.min(part), part / ranks);
-                5 * channels * part.div_ceil(chunk) * lines
+                (1 + passing) * channels * part.div_ceil(chunk) * lines
             }
             Algorithm::Ring => {
                 let whole = (slices * chunk).saturating_mul(ranks);
@@ -385,9 +387,9 @@ impl Job {
                 let slices = slices.min(block.div_ceil(self.machine.least_slice())).max(1);
                 let both = if self.which == Which::Allreduce { 2 } else { 1 };
                 let of_block = slices * self.machine.lines(block.div_ceil(slices), block);
-                4 * both * (1 + ranks) * channels * part.div_ceil(whole) * of_block
+                passing * both * (1 + ranks) * channels * part.div_ceil(whole) * of_block
             }
-            Algorithm::Tree => 10 * channels * part.div_ceil(pipelined(part, chunk, domain + domains)),
+            Algorithm::Tree => (2 + 2 * passing) * channels * part.div_ceil(pipelined(part, chunk, domain + domains)),
             Algorithm::Pairwise => self.machine.exchange_operations(ranks, self.bytes),
             Algorithm::Hierarchical if self.which == Which::Alltoall => {
                 channels * 5 * (domain + domains + self.bytes / channels / chunk)

@@ -173,21 +173,21 @@ fn hand_on<'a>(lane: &mut Lane<'a>, seat: &Seat, bytes: u64, [takes, gives]: [bo
     let &Seat { before, next, far, from_far, line, .. } = seat;
     let line = if line > 0 { line } else { bytes.max(1) };
     if takes && from_far {
-        lane.recv(before, bytes);
+        lane.take(before, bytes, true);
     }
     for bytes in lines(bytes, line) {
         if takes && !from_far {
-            lane.recv(before, bytes);
+            lane.take(before, bytes, false);
         }
         if takes {
             work(lane, bytes);
         }
         if gives && !far {
-            lane.send_by(next, bytes, false);
+            lane.give(next, bytes, false);
         }
     }
     if gives && far {
-        lane.send_by(next, bytes, true);
+        lane.give(next, bytes, true);
     }
 }
 
@@ -221,12 +221,16 @@ pub(super) fn round(lane: &mut Lane<'_>, seat: &Seat, bytes: u64, combines: bool
     let (first, steps) = (position + ranks, ranks - 1);
     if combines {
         start(lane, seat, block(first));
-        (1..=steps).for_each(|step| pass(lane, seat, block(first - step), step < steps, Lane::reduce));
+        // The last block is whole here, and goes on at once (NCCL's `src/device/all_reduce.h`, `recvReduceCopySend`).
+        let goes_on = |step: u64| step < steps || gathers;
+        (1..=steps).for_each(|step| pass(lane, seat, block(first - step), goes_on(step), Lane::reduce));
     }
     if gathers {
         // After combining, the block after its own is whole here; else its own is.
         let first = first + u64::from(combines);
-        start(lane, seat, block(first));
+        if !combines {
+            start(lane, seat, block(first));
+        }
         (1..=steps).for_each(|step| pass(lane, seat, block(first - step), step < steps, Lane::copy));
     }
 }

@@ -101,7 +101,7 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, homes: &[Home], bytes: u
             let mut down = lane.last;
             for bytes in chunks(part, chunk) {
                 if position + 1 < own {
-                    lane.recv(neighbour(position + 1), bytes);
+                    lane.take(neighbour(position + 1), bytes, false);
                     lane.reduce(bytes);
                 }
                 let far: Vec<u32> =
@@ -115,24 +115,26 @@ pub(super) fn all(draft: &mut Draft, machine: &Machine, homes: &[Home], bytes: u
                     _ => (Some(neighbour(position - 1)), false),
                 };
                 if let Some(up) = up {
-                    lane.send_by(up, bytes, up_far);
+                    lane.give(up, bytes, up_far);
                 }
-                let whole = lane.last;
+                let (whole, work) = (lane.last, lane.work);
                 let mut below = lane.beside(DOWN | channel as u8, down);
                 match up {
                     Some(up) => {
-                        below.recv(up, bytes);
+                        below.take(up, bytes, up_far);
                         below.copy(bytes);
                     }
                     None => {
                         if let Some(whole) = whole {
                             below.also_after(whole);
                         }
+                        // The root's kernel hands down what it combines.
+                        below.work = work;
                     }
                 }
                 far.iter().for_each(|&child| below.send_far(child, bytes));
                 if position + 1 < own {
-                    below.send(neighbour(position + 1), bytes);
+                    below.give(neighbour(position + 1), bytes, false);
                 }
                 down = below.last;
             }

@@ -1,7 +1,7 @@
 //! Generated collectives: whole for every machine, and of as many bytes as their algorithms move.
 
 use hotlink_schedule::collective::{Algorithm, Job, Machine, PeerChannels, RailSwitches, Which, Wiring};
-use hotlink_schedule::{Costs, Kind, Protocol, Schedule, check};
+use hotlink_schedule::{Costs, Kind, Protocol, Schedule, check, longest};
 
 const COSTS: Costs = Costs {
     launch_ps: 5_000_000,
@@ -240,4 +240,46 @@ fn messages_of_an_exchange_go_round_all_channels() {
         assert!(tags.len() as u32 == ranks - 1 && tags.values().all(|tags| tags.len() as u32 == each), "{ranks} GPUs");
         assert!(of_pairs.values().all(|&size| size == 32_000), "{ranks} GPUs: {of_pairs:?}");
     }
+}
+
+/// Four GPUs of a host, and the longest chain of a collective of 4,000 bytes by one channel, where a byte takes `work` of a
+/// kernel and `link` of a link, and a message 100 besides.
+fn chain_of(which: Which, algorithm: Algorithm, [work, link]: [u64; 2]) -> u64 {
+    let costs = Costs { reduce_ps_per_byte: work as f64, copy_ps_per_byte: work as f64, ..Costs::default() };
+    let mut job = job(which, algorithm, [4, 4, 1], 4000, costs);
+    job.machine.slices = 1;
+    longest(&job.schedule().unwrap(), |op| 100 + link * op.size).unwrap().chain
+}
+
+/// A kernel writes into the next GPU's memory as it works: the slower of both takes its time, not their sum.
+#[test]
+fn within_a_host_the_work_is_the_crossing() {
+    for [work, link] in [[10, 4], [10, 10], [10, 30], [10, 0]] {
+        let slower = work.max(link);
+        let hops = |many: u64, bytes: u64| many * (100 + bytes * slower);
+        // The root's data cross; two GPUs copy and write on; the last one copies.
+        let bcast = 100 + 4000 * link + hops(2, 4000) + 4000 * work;
+        assert_eq!(chain_of(Which::Bcast, Algorithm::Ring, [work, link]), bcast, "{work} {link}");
+        // Of six hops of a quarter, the first has no work before it.
+        let ring = 100 + 1000 * link + hops(5, 1000) + 1000 * work;
+        assert_eq!(chain_of(Which::Allreduce, Algorithm::Ring, [work, link]), ring, "{work} {link}");
+        // Each of two trees has half: three hops up, three down, the root's among them.
+        let tree = 100 + 2000 * link + hops(5, 2000) + 2000 * work;
+        assert_eq!(chain_of(Which::Allreduce, Algorithm::Tree, [work, link]), tree, "{work} {link}");
+    }
+}
+
+/// Lines of LL and messages between hosts wait for the work: there a proxy reads what a kernel wrote.
+#[test]
+fn other_messages_have_no_flags_of_their_own() {
+    let sends = |[ranks, domain]: [u32; 2], protocol: Protocol| {
+        let costs = Costs { protocol, ..COSTS };
+        let job = job(Which::Bcast, Algorithm::Ring, [ranks, domain, 1], 4000, costs);
+        let schedule = job.schedule().unwrap();
+        let sends = schedule.ops().filter(|op| op.kind == Kind::Send).map(|op| op.size).collect::<Vec<_>>();
+        (sends.len(), sends.iter().filter(|bytes| **bytes == 0).count())
+    };
+    assert_eq!(sends([4, 4], Protocol::Simple), (6, 3));
+    assert_eq!(sends([4, 4], Protocol::Ll), (3, 0));
+    assert_eq!(sends([4, 1], Protocol::Simple), (3, 0));
 }
