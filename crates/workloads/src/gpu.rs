@@ -127,6 +127,7 @@ impl Gpus {
                 proxy_ps: 0,
                 post_ps: 0,
                 post_ps_per_byte: 0.0,
+                one_thread: false,
                 protocol: Protocol::Simple,
                 switch_launch_ps: by_switch("gpu_switch_launch_time", 0.0)?.round() as u64,
                 switch_extra: share.map_or(0.0, |share| 1.0 / share - 1.0),

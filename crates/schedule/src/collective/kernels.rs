@@ -132,6 +132,20 @@ impl Kernels {
         // Channels that run share what all of them carry. Within a domain each one's own work is limited, too; what is
         // less between domains limits the proxies.
         let each = kernel.channel_most.min(inside / f64::from(channels));
+        // Where rings and trees leave a domain, the proxies of a GPU are one thread. The model counts its work for a post
+        // once for all channels, and a tree's channel may have a lane for each of both trees.
+        let leaving = match (algorithm, machine.uneven) {
+            (Algorithm::Ring, Some(_)) => Some(1),
+            (Algorithm::Tree, Some(hosts)) => Some(hosts.least),
+            (Algorithm::Ring | Algorithm::Tree, None) => Some(machine.domain),
+            _ => None,
+        };
+        let threads = leaving.map_or(channels, |gpus| gpus.min(channels));
+        let lanes = match leaving {
+            Some(gpus) if algorithm == Algorithm::Tree && channels < 2 * gpus => 2 * channels,
+            _ => channels,
+        };
+        let post_ps = kernel.posts * self.post_ps * u64::from(threads) / u64::from(lanes);
         let slowest = |ps: f64| ps.max(PER_SECOND / each);
         let [near, far] = self.wire_ps;
         let proxy_ps = steps.far_ps.saturating_sub(far);
@@ -140,8 +154,9 @@ impl Kernels {
             launch_ps: steps.launch_ps,
             near_ps: steps.near_ps.saturating_sub(near),
             proxy_ps,
-            post_ps: (kernel.posts * self.post_ps).min(proxy_ps),
-            post_ps_per_byte: if most < inside { (f64::from(channels) * PER_SECOND / most) as f32 } else { 0.0 },
+            post_ps: post_ps.min(proxy_ps),
+            post_ps_per_byte: if most < inside { (f64::from(threads) * PER_SECOND / most) as f32 } else { 0.0 },
+            one_thread: leaving.is_some(),
             reduce_ps_per_byte: slowest(costs.reduce_ps_per_byte),
             copy_ps_per_byte: slowest(costs.copy_ps_per_byte),
             line: kernel.line,

@@ -26,6 +26,9 @@ pub struct Costs {
     pub post_ps: u64,
     /// What it works besides for each byte of data, in picoseconds.
     pub post_ps_per_byte: f32,
+    /// Whether one thread of a GPU does so for all its channels, one chunk after the other. It is so in NCCL (`src/proxy.cc`,
+    /// `ncclProxyProgress`): with LL it reads every line for its flag (`src/transport/net.cc`).
+    pub one_thread: bool,
     /// From the call to the kernel's start where the scale-up switch combines and copies, in picoseconds.
     pub switch_launch_ps: u64,
     /// What the switch's requests and acknowledgements take of the links for each byte of data, in bytes.
@@ -39,13 +42,8 @@ impl Costs {
     /// until it leaves. `None`: it leaves at once.
     pub(crate) fn posting(&self, far: bool, bytes: u64) -> Option<[u64; 2]> {
         let [work, all] = if far { [self.post_ps, self.proxy_ps] } else { [0, self.near_ps] };
-        let moving = if far { self.moving(bytes) } else { 0 };
+        let moving = if far { (f64::from(self.post_ps_per_byte) * bytes as f64).round() as u64 } else { 0 };
         (work.max(all).max(moving) > 0).then(|| [work + moving, all.saturating_sub(work)])
-    }
-
-    /// A proxy's work for the bytes of a chunk.
-    fn moving(&self, bytes: u64) -> u64 {
-        (f64::from(self.post_ps_per_byte) * bytes as f64).round() as u64
     }
 
     /// Whether kernels write into the next GPU's memory as they work, and post a flag at the end (NCCL's
@@ -64,6 +62,8 @@ impl Costs {
 pub(super) const PROXY: u8 = 128;
 /// The adapter takes what a proxy posts at once, independently of the proxy's next work: no processor that works.
 pub(super) const ADAPTER: u8 = 127;
+/// The thread of all proxies of a GPU.
+const THREAD: u8 = 125;
 /// What the tag of a flag is more than that of its data.
 const FLAG: u32 = 32;
 /// The processor that takes what comes for a channel while the channel sends: beyond those of the channels.
@@ -71,6 +71,9 @@ const RECEIVING: u8 = 64;
 
 /// What a processor of a collective's schedule is, in words.
 pub fn processor(cpu: u32) -> String {
+    if cpu == u32::from(THREAD) {
+        return "thread of the proxies".to_owned();
+    }
     let proxy = u32::from(PROXY);
     let (stage, channel) = (cpu & !proxy, cpu & !proxy & 31);
     let part = if stage == channel { String::new() } else { format!(", stage {}", stage / 32) };
@@ -184,7 +187,11 @@ impl<'a> Lane<'a> {
             return;
         };
         // Within the domain nothing works on a chunk: it takes no processor's time.
-        let cpu = if far { PROXY | self.cpu } else { ADAPTER };
+        let cpu = match (far, self.costs.one_thread) {
+            (true, true) => THREAD,
+            (true, false) => PROXY | self.cpu,
+            (false, _) => ADAPTER,
+        };
         let proxy = self.draft.post(self.rank, cpu, posting);
         let op = self.draft.send(self.rank, to, self.costs.protocol.sent(bytes), self.tag, ADAPTER);
         self.draft.requires(self.rank, op, proxy);
@@ -229,8 +236,14 @@ mod tests {
     #[test]
     fn processors_have_names() {
         assert_eq!(
-            [3, 35, 129, 161].map(processor),
-            ["channel 3", "channel 3, stage 1", "proxy of channel 1", "proxy of channel 1, stage 1"]
+            [3, 35, 125, 129, 161].map(processor),
+            [
+                "channel 3",
+                "channel 3, stage 1",
+                "thread of the proxies",
+                "proxy of channel 1",
+                "proxy of channel 1, stage 1"
+            ]
         );
     }
 }

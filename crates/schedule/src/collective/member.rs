@@ -244,6 +244,7 @@ mod tests {
         proxy_ps: 10,
         post_ps: 4,
         post_ps_per_byte: 0.0,
+        one_thread: false,
         switch_launch_ps: 0,
         switch_extra: 0.0,
         switch_chunk: 0,

@@ -111,12 +111,10 @@ fn ends_of(draft: &Draft, rank: u32) -> [Vec<OnChannel>; 2] {
         is_last[before as usize] &= is_handing_over(after);
     }
     // A post is followed by the message that it hands over.
-    let channel = |op: Local| match ops[op as usize] {
-        own if own.kind == Kind::Post => {
-            ops[op as usize..].iter().find(|next| next.kind == Kind::Send).map_or(0, |sent| sent.tag)
-        }
-        own if own.kind == Kind::Send => own.tag,
-        own => u32::from(own.cpu & !PROXY),
+    let channel = |op: Local| match (ops[op as usize], ops.get(op as usize + 1)) {
+        (own, Some(sent)) if own.kind == Kind::Post => sent.tag,
+        (own, _) if own.kind == Kind::Send => own.tag,
+        (own, _) => u32::from(own.cpu & !PROXY),
     } % MOST_CHANNELS;
     let chosen = |is: &[bool], of_kernel: bool| {
         let all = (0..).zip(is).filter(|(op, is)| **is && !(of_kernel && is_handing_over(*op)));

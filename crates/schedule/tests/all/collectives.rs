@@ -13,6 +13,7 @@ const COSTS: Costs = Costs {
     proxy_ps: 1_000_000,
     post_ps: 400_000,
     post_ps_per_byte: 0.0,
+    one_thread: false,
     switch_launch_ps: 5_000_000,
     switch_extra: 0.0,
     switch_chunk: 0,
@@ -282,4 +283,19 @@ fn other_messages_have_no_flags_of_their_own() {
     assert_eq!(sends([4, 4], Protocol::Simple), (6, 3));
     assert_eq!(sends([4, 4], Protocol::Ll), (3, 0));
     assert_eq!(sends([4, 1], Protocol::Simple), (3, 0));
+}
+
+/// NCCL's proxies of a GPU are one thread (`src/proxy.cc`). What one channel does not use of it, the others do.
+#[test]
+fn proxies_of_a_gpu_share_a_thread() {
+    let costs = Costs { one_thread: true, post_ps: 0, post_ps_per_byte: 3.0, protocol: Protocol::Ll, ..COSTS };
+    let schedule = job(Which::Allreduce, Algorithm::Tree, [32, 8, 16], 320_000, costs).schedule().unwrap();
+    let mut work = std::collections::BTreeMap::<_, u64>::new();
+    for op in schedule.ops().filter(|op| op.kind == Kind::Post) {
+        *work.entry((op.rank, op.cpu)).or_default() += op.size;
+    }
+    // An inner host of a tree sends three times, and once in the other: four parts of 20,000 B by each GPU's thread.
+    let threads: std::collections::BTreeSet<_> = work.keys().map(|(_, cpu)| *cpu).collect();
+    assert_eq!(threads.len(), 1, "{work:?}");
+    assert_eq!(work.values().max(), Some(&(4 * 20_000 * 3)), "{work:?}");
 }

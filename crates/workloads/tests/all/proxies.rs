@@ -46,7 +46,7 @@ fn a_proxys_delay_is_paid_by_hops_between_hosts_and_stands_in_no_bound() {
     for record in [&some, &worked] {
         assert_eq!(number(record, "bound_latency_us"), number(&none, "bound_latency_us"), "{record:?}");
     }
-    assert!(worked.text("limiter").is_some_and(|name| name.starts_with("proxy of channel")), "{worked:?}");
+    assert!(worked.text("limiter").is_some_and(|name| name.starts_with("thread of the proxies of GPU")), "{worked:?}");
 }
 
 /// A thousand times the data takes more than a few per cent more time.
