@@ -1,6 +1,7 @@
 //! Where answers differ, by how much, and why.
 
 use super::{Answer, Method, Omission, Value};
+use crate::text::figure;
 use std::fmt;
 
 /// Answers closer than this (relative) are the same.
@@ -15,6 +16,8 @@ pub struct Difference {
     pub from: Method,
     /// So much better (above 0) or worse, relative.
     pub better_by: f64,
+    /// Both values in words, where a record leads with another one.
+    pub values: Option<String>,
     /// The omissions of the other one that this one does not make, or the reverse; empty: the engines' claims do not
     /// explain it.
     pub because: Vec<Omission>,
@@ -30,7 +33,8 @@ impl Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (percent, way) = (100.0 * self.better_by.abs(), if self.better_by > 0.0 { "better" } else { "worse" });
-        write!(f, "{percent:.1} % {way} than {}: ", self.from)?;
+        let values = self.values.iter().map(|values| format!(" ({values})")).collect::<String>();
+        write!(f, "{percent:.1} % {way} than {}{values}: ", self.from)?;
         if !self.is_explained() {
             return f.write_str("not explained by what either leaves out, so one of them is wrong: please report it");
         }
@@ -40,14 +44,28 @@ impl fmt::Display for Difference {
     }
 }
 
-/// By how much `a` is better than `b`, relative; `None` where they are no values of one kind.
-fn better(a: Value, b: Value) -> Option<f64> {
-    let ratio = match (a, b) {
-        (Value::Us(a), Value::Us(b)) => b / a,
-        (Value::PerNodeMbps(a), Value::PerNodeMbps(b)) => a / b,
+impl Answer {
+    /// Whether its record leads with another value than the one that is compared: of M02's switches that is a mean over
+    /// partners, and of random traffic the median draw.
+    fn leads_with_another(&self) -> bool {
+        let (key, value) = match self.value {
+            Some(Value::Us(us)) => ("latency_us", us),
+            Some(Value::PerNodeMbps(mbps)) => ("bandwidth_per_node_MBps", mbps),
+            None => return false,
+        };
+        self.record.number(key).is_some_and(|leading| (leading / value - 1.0).abs() > SAME)
+    }
+}
+
+/// By how much `a` is better than `b`, relative, and both in words; `None` where they are no values of one kind.
+fn better(a: Value, b: Value) -> Option<(f64, String)> {
+    let (ratio, values, unit) = match (a, b) {
+        (Value::Us(a), Value::Us(b)) => (b / a, [a, b], "us"),
+        (Value::PerNodeMbps(a), Value::PerNodeMbps(b)) => (a / b, [a, b], "MB/s"),
         _ => return None,
     };
-    (ratio.is_finite() && ratio > 0.0).then_some(ratio - 1.0)
+    let [a, b] = values.map(figure);
+    (ratio.is_finite() && ratio > 0.0).then(|| (ratio - 1.0, format!("{a} against {b} {unit}")))
 }
 
 /// Every pair that differs, the later answer against the earlier.
@@ -55,14 +73,21 @@ pub fn between(answers: &[Answer]) -> Vec<Difference> {
     let mut found = Vec::new();
     for (at, a) in answers.iter().enumerate() {
         for b in &answers[..at] {
-            let Some(better_by) = a.value.zip(b.value).and_then(|(a, b)| better(a, b)) else { continue };
+            let Some((better_by, told)) = a.value.zip(b.value).and_then(|(a, b)| better(a, b)) else { continue };
             if better_by.abs() <= SAME {
                 continue;
             }
             // The better answer must be the one that leaves out more.
             let (better, worse) = if better_by > 0.0 { (a, b) } else { (b, a) };
             let only = better.claim.leaves_out.iter().filter(|omission| !worse.claim.leaves_out.contains(omission));
-            found.push(Difference { of: a.method, from: b.method, better_by, because: only.copied().collect() });
+            let values = [a, b].iter().any(|one| one.leads_with_another()).then_some(told);
+            found.push(Difference {
+                of: a.method,
+                from: b.method,
+                better_by,
+                values,
+                because: only.copied().collect(),
+            });
         }
     }
     found

@@ -27,3 +27,14 @@ fn less_time_is_better_and_times_are_not_compared_with_rates() {
     assert_eq!(between(&[fast.clone(), slow])[0].better_by, -0.5);
     assert!(between(&[fast, answer(Method::Packet, Value::PerNodeMbps(1.0), &[])]).is_empty());
 }
+
+/// A record that leads with another value than the compared one does not leave the reader to guess which.
+#[test]
+fn a_difference_names_its_values_where_a_record_leads_with_others() {
+    let mean = answer(Method::Formula, Value::PerNodeMbps(140.0), &[Omission::HotLinks]);
+    let shown = |mbps: f64| Answer { record: Record::new().with("bandwidth_per_node_MBps", mbps), ..mean.clone() };
+    let load = answer(Method::Load, Value::PerNodeMbps(112.0), &[]);
+    let told = |mbps| between(&[shown(mbps), load.clone()])[0].to_string();
+    assert_eq!(told(116.0), "20.0 % worse than formula (112 against 140 MB/s): formula averages over links");
+    assert_eq!(told(140.0), "20.0 % worse than formula: formula averages over links");
+}
