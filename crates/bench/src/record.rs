@@ -68,6 +68,13 @@ impl Record {
     pub fn explained(self, bound: &Bound) -> Record {
         self.with("limiting_resource", bound.resource.as_str()).with("bound_is", bound.is)
     }
+    /// The resource that limits the answer, where that need not be the one that sets the bound: `bound_resource` names
+    /// this one.
+    #[must_use]
+    pub fn limited_by(self, resource: &str) -> Record {
+        let bound = self.text("limiting_resource").map(str::to_owned);
+        self.with("bound_resource", bound).with("limiting_resource", resource)
+    }
     /// How its bound comes about, where that differs from run to run.
     #[must_use]
     pub fn explained_by(self, is: &str) -> Record {

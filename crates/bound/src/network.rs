@@ -48,18 +48,44 @@ fn longer(idle_us: f64, bytes_us: f64, slowest: Peak, latency_us: f64, is: &'sta
     Bound { latency_us, mbps: slowest.mbps, resource, is }
 }
 
+/// Whether a bound counts what the processors at a message's ends take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// It does: the run has them.
+    Counted,
+    /// It does not: a real machine's software may be quicker than the catalog's.
+    LeftOut,
+}
+
 /// A collective with a root, whose bytes take `bytes_us` there. The last one to leave still has its way to a rank, and the
 /// first one to come had its own. `near_us` is that of the nearest rank that it may be. News of the farthest takes `far_us`.
 /// All ranks get or give each byte of a broadcast or a reduction, so there both are the farthest's.
-pub fn rooted([near_us, far_us]: [f64; 2], bytes_us: f64, slowest: Peak) -> Bound {
-    let is = "news between the root and another rank, and the root's bytes at the slowest of network and host bus";
+pub fn rooted([near_us, far_us]: [f64; 2], bytes_us: f64, slowest: Peak, ends: Ends) -> Bound {
+    let is = match ends {
+        Ends::Counted => {
+            "news between the root and another rank with processor overheads, and the root's bytes at the slowest of \
+             network and host bus"
+        }
+        Ends::LeftOut => {
+            "news between the root and another rank without software, and the root's bytes at the slowest of network and \
+             host bus"
+        }
+    };
     longer(far_us, bytes_us, slowest, far_us.max(near_us + bytes_us), is)
 }
 
 /// A collective in which all ranks send and receive: hop and serialisation limit.
-pub fn collective(idle_us: f64, bytes_us: f64, slowest: Peak) -> Bound {
-    let is = "news from the farthest rank, or the bytes of one rank at the slowest of network and host bus, whichever is \
-              longer";
+pub fn collective(idle_us: f64, bytes_us: f64, slowest: Peak, ends: Ends) -> Bound {
+    let is = match ends {
+        Ends::Counted => {
+            "news from the farthest rank with processor overheads, or the bytes of one rank at the slowest of network and \
+             host bus, whichever is longer"
+        }
+        Ends::LeftOut => {
+            "news from the farthest rank without software, or the bytes of one rank at the slowest of network and host bus, \
+             whichever is longer"
+        }
+    };
     longer(idle_us, bytes_us, slowest, idle_us.max(bytes_us), is)
 }
 
@@ -142,8 +168,10 @@ mod tests {
         let link = || Peak::new(100.0, "link");
         assert_eq!((pair(2.0, 100.0, link()).latency_us, pair(2.0, 100.0, link()).resource.as_str()), (3.0, LATENCY));
         assert_eq!(pair(0.5, 100.0, link()).resource, "link");
-        assert_eq!((collective(2.0, 3.0, link()).latency_us, collective(2.0, 1.0, link()).latency_us), (3.0, 2.0));
-        let rooted = |near, bytes| rooted([near, 2.0], bytes, link()).latency_us;
+        let all = |bytes| collective(2.0, bytes, link(), Ends::Counted);
+        assert_eq!((all(3.0).latency_us, all(1.0).latency_us), (3.0, 2.0));
+        assert_ne!(all(3.0).is, collective(2.0, 3.0, link(), Ends::LeftOut).is);
+        let rooted = |near, bytes| rooted([near, 2.0], bytes, link(), Ends::Counted).latency_us;
         assert_eq!([rooted(2.0, 3.0), rooted(0.5, 3.0), rooted(0.5, 1.0)], [5.0, 3.5, 2.0]);
         let means = [3.0, 2.0, 4.0].map(|us| Bound::of_time(us, LATENCY, ""));
         assert_eq!(least(means).map(|bound| bound.latency_us), Some(2.0));

@@ -559,7 +559,9 @@ pub(crate) fn furthest(inputs: &[Results]) -> Vec<Far> {
             value,
             bound,
             unexplained: (1.0 - share).max(0.0),
-            bound_by: name("limiting_resource").unwrap_or_else(|| "not known".to_owned()),
+            bound_by: name("bound_resource")
+                .or_else(|| name("limiting_resource"))
+                .unwrap_or_else(|| "not known".to_owned()),
             limiter: name("limiter"),
         };
         let varies = |key: &str| ["size_B", "nodes", "ranks", "load", "packet_B", "algorithm"].contains(&key);

@@ -171,7 +171,8 @@ fn bounded(fabric: &Fabric, record: Record, capacities: Rates, idle: &mut Idle) 
             Some(which) => {
                 // Parts that differ are equal in the mean, and some rank gives the others no less than the mean.
                 let parts = if record.text("size_is") == Some(OF_ALL_PARTS) { u64::from(fabric.asked) } else { 1 };
-                Ok(by_time(record, &by_any_means(fabric, which, size / parts, capacities)?))
+                let record = by_time(record, &by_any_means(fabric, which, size / parts, capacities)?);
+                Ok(record.map(|record| record.assuming(Some("the least of all means that the fabric has".to_owned()))))
             }
         },
     }

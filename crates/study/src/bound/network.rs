@@ -1,7 +1,7 @@
 //! Runs of a fabric's own networks against their bounds.
 
 use hotlink_barrier::BarrierRun;
-use hotlink_bound::network;
+use hotlink_bound::{Bound, LATENCY, network};
 use hotlink_fabric::barrier::BarrierSpec;
 use hotlink_fabric::units::Time;
 use hotlink_sim::{Plan, SimError};
@@ -12,19 +12,21 @@ pub fn barrier(spec: &BarrierSpec, run: &BarrierRun) -> Time {
 }
 
 /// How that of QsNet's broadcast comes about.
-pub const BROADCAST_IS: &str =
+const BROADCAST_IS: &str =
     "the way to the farthest node through both adapters and buses, and the bytes at the link's rate";
 
-/// The least of QsNet's broadcast among nodes from `first` to `last`, and whether the bytes set it: the news crosses the
-/// network through both adapters.
+/// The least of QsNet's broadcast among nodes from `first` to `last`: the news crosses the network through both adapters.
 ///
 /// # Errors
 /// The nodes do not exist.
-pub fn broadcast(plan: &Plan<'_>, [first, last]: [u32; 2], bytes: u64) -> Result<(Time, bool), SimError> {
+pub fn broadcast(plan: &Plan<'_>, [first, last]: [u32; 2], bytes: u64) -> Result<Bound, SimError> {
     let way = plan.broadcast_tree(first, [first + 1, last], false)?.latency_ps;
-    let rate = plan.fabric.spec.resource(hotlink_fabric::spec::Role::Link).and_then(|link| link.gross());
+    let link = plan.fabric.spec.resource(hotlink_fabric::spec::Role::Link);
+    let rate = link.and_then(|link| link.gross());
     let packets = bytes.div_ceil(u64::from(plan.packet_bytes));
     let overhead = u64::from(plan.wire_bytes(0, 1)) * packets;
     let wire = rate.map_or(Time::ZERO, |rate| rate.value.time_for(bytes + overhead));
-    Ok(network::broadcast(Time(way), wire))
+    let (least, by_bytes) = network::broadcast(Time(way), wire);
+    let resource = link.filter(|_| by_bytes).map_or(LATENCY, |link| link.name());
+    Ok(Bound::of_time(least.us(), resource, BROADCAST_IS))
 }

@@ -1,15 +1,16 @@
 //! The least time of a program on simulated ranks: the bound of its time.
 
 use crate::bound::message;
-use crate::bound::network::BROADCAST_IS;
 use crate::bound::pattern::{self, Pattern};
 use crate::cell::{Cell, Program};
 use crate::options::{Memory, Rates};
 use hotlink_bench::{Direction, Stream, Which};
 use hotlink_bound::flows::of_pairs;
-use hotlink_bound::{Bound, DEVICES, LATENCY, Peak, network};
+use hotlink_bound::network::Ends;
+use hotlink_bound::{Bound, DEVICES, Peak, network};
 use hotlink_fabric::Fabric;
-use hotlink_fabric::network::Node;
+use hotlink_fabric::network::{Node, Resource};
+use hotlink_fabric::spec::Role;
 use hotlink_fabric::traffic::Traffic;
 use hotlink_port::{Engine, Layout, Limits, RegistrationLimits};
 use hotlink_sim::port::{Adapter, Family, VirtualTime};
@@ -149,8 +150,7 @@ fn by_messages(fabric: &Fabric, which: Which, size: u64, capacities: Rates) -> R
     }
     if Elan::of(&fabric.spec).is_some() && matches!(which, Which::Barrier | Which::Bcast) {
         let ends = [0, fabric.asked - 1];
-        let (least, _) = super::network::broadcast(&plan, ends, size).map_err(|error| error.to_string())?;
-        all.push(Bound::of_time(least.us(), LATENCY, BROADCAST_IS));
+        all.push(super::network::broadcast(&plan, ends, size).map_err(|error| error.to_string())?);
     }
     Ok(all)
 }
@@ -233,6 +233,13 @@ impl Moved<'_> {
             if let Some(own) = own.filter(|&own| by_all && own > slowest.mbps) {
                 slowest = Peak::new(own, DEVICES);
             }
+            // Links between nodes of a host lead to the ways out of the others, which other software may take.
+            let network = &plan.fabric.network;
+            if which == Which::Scatter && adapter.is_none() && network.channel_role.contains(&Role::LocalLink) {
+                let rate = |way| plan.fabric.payload_mbps(way, self.capacities.into(), efficiency);
+                let ways = network.out(Node(root).vertex()).map(Resource::Channel);
+                slowest = Peak::new(ways.map(|way| rate(way).unwrap_or(f64::INFINITY)).sum(), DEVICES);
+            }
             let both = to_all || matches!(which, Which::Allgather | Which::Allreduce | Which::ReduceScatter);
             let exchange = adapter.filter(|_| both).and_then(Adapter::exchange_peak);
             slowest = exchange.map(peak).into_iter().fold(slowest, Peak::at_most);
@@ -240,10 +247,11 @@ impl Moved<'_> {
         // The rate is each sender's: of a gather one part leaves each of them.
         let bytes = if which == Which::Gather { self.size as f64 } else { bytes };
         let bytes_us = bytes / slowest.mbps;
+        let ends = if adapter.is_some() { Ends::Counted } else { Ends::LeftOut };
         Ok(match which {
-            Which::Bcast | Which::Reduce => network::rooted([far_us, far_us], bytes_us, slowest),
-            Which::Gather | Which::Scatter => network::rooted([near_us, far_us], bytes_us, slowest),
-            _ => network::collective(far_us, bytes_us, slowest),
+            Which::Bcast | Which::Reduce => network::rooted([far_us, far_us], bytes_us, slowest, ends),
+            Which::Gather | Which::Scatter => network::rooted([near_us, far_us], bytes_us, slowest, ends),
+            _ => network::collective(far_us, bytes_us, slowest, ends),
         })
     }
 }

@@ -284,10 +284,10 @@ impl Cell {
             // Measured capacities are put in, so a plateau at one of them is a calibration, not a prediction.
             .with("kind", if settings.capacities == Capacities::Measured { "calibrated" } else { "prediction" })
             .with("seed", self.seed);
-        match self.streams {
-            Some(streams) => record.with("streams", streams),
-            None => record,
-        }
+        // An open loop has no other stack to be told from.
+        let is_alone = matches!(self.what, What::Traffic(_));
+        let record = if is_alone { record } else { record.with("stack", "packet") };
+        self.streams.into_iter().fold(record, |record, streams| record.with("streams", streams))
     }
 }
 

@@ -8,8 +8,7 @@ use crate::inputs::{self, Vary};
 use crate::{Error, Source, Watch, parallel};
 use hotlink_bench::Record;
 use hotlink_bench::distribution::{ascending_us, median, with_distribution};
-use hotlink_bound::Bound;
-use hotlink_fabric::spec::FabricSpec;
+use hotlink_bound::{Bound, LATENCY};
 use hotlink_fabric::units::Time;
 use hotlink_port::background::BackgroundSpec;
 use hotlink_sim::qsnet::{self, Algorithm, Collective, Elan};
@@ -108,7 +107,7 @@ impl Cell {
         let (outcome, hosts) = (outcome.map_err(failed)?, hosts.map_err(failed)?);
         let by_hosts = hosts.map(|hosts| Record::new().with("latency_us", median(&ascending_us(&hosts.latencies))));
         let ends = [members[0], members[members.len() - 1]];
-        let (least, by_bytes) = network::broadcast(&plan, ends, what.bytes.unwrap_or(0)).map_err(failed)?;
+        let bound = network::broadcast(&plan, ends, what.bytes.unwrap_or(0)).map_err(failed)?;
         let values = us(&outcome.latencies);
         let latency_us = median(&ascending_us(&outcome.latencies));
         let mut record = Record::new()
@@ -126,7 +125,7 @@ impl Cell {
         if let Some(bytes) = what.bytes {
             record.set("synchronised_us", median(&ascending_us(&outcome.synchronised)));
             record.set("bandwidth_MBps", bytes as f64 / latency_us);
-            record = record.also_bounded("bound_bandwidth_MBps", bytes as f64 / least.us());
+            record = record.also_bounded("bound_bandwidth_MBps", bytes as f64 / bound.latency_us);
         }
         if let Some(shape) = outcome.shape {
             record.set("tree_degree", shape.degree);
@@ -137,10 +136,9 @@ impl Cell {
             record.set("fallback", format!("tree of puts: {why}"));
         }
         let what = Collective { algorithm, ..*what };
-        let limiting = limit(&fabric.spec, &what, by_bytes, least.us() / latency_us);
-        let bound = Bound::of_time(least.us(), limiting, network::BROADCAST_IS);
-        let record =
-            with_hosts(with_split(record, elan.split(&plan)), by_hosts.as_ref()).beside_time(&bound, latency_us);
+        let limiting = limit(&what, &bound, bound.share_of_time(latency_us));
+        let record = with_hosts(with_split(record, elan.split(&plan)), by_hosts.as_ref());
+        let record = record.beside_time(&bound, latency_us).limited_by(limiting);
         let record = limiter::of_ranks(record, &plan, &outcome.run, &outcome.busy, None);
         Ok(with_distribution(record, &values, self.raw)
             .with("retries", outcome.retries)
@@ -156,17 +154,23 @@ impl Cell {
     }
 }
 
-/// The limiter of the time: the link if bytes decide and the bound is nearly met, else the forwarding part, or the
+/// What limits the time: the link if bytes decide and the bound is nearly met, else the forwarding part, or the
 /// other traffic.
-fn limit(spec: &FabricSpec, what: &Collective, by_bytes: bool, efficiency: f64) -> String {
-    let link = spec.resource(hotlink_fabric::spec::Role::Link).map_or("link", |link| link.name());
+fn limit<'a>(what: &Collective, bound: &'a Bound, efficiency: f64) -> &'a str {
+    let by_bytes = bound.resource != LATENCY;
     match (what.background, what.algorithm) {
-        _ if by_bytes && efficiency > 0.5 => link.to_owned(),
-        (Some(_), _) => "background traffic".to_owned(),
-        (None, Algorithm::Tree) if by_bytes => "hosts' buses".to_owned(),
-        (None, Algorithm::Hardware) => "ways of conditional, answer and release".to_owned(),
-        (None, Algorithm::Tree) => "hosts on the tree".to_owned(),
-        (None, Algorithm::Nic) => if what.bytes.is_some() { "adapters on the tree" } else { "adapters" }.to_owned(),
+        _ if by_bytes && efficiency > 0.5 => &bound.resource,
+        (Some(_), _) => "background traffic",
+        (None, Algorithm::Tree) if by_bytes => "hosts' buses",
+        (None, Algorithm::Hardware) => "ways of conditional, answer and release",
+        (None, Algorithm::Tree) => "hosts on the tree",
+        (None, Algorithm::Nic) => {
+            if what.bytes.is_some() {
+                "adapters on the tree"
+            } else {
+                "adapters"
+            }
+        }
     }
 }
 

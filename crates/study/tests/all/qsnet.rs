@@ -1,10 +1,14 @@
 //! QsNet's own collectives: their limits.
 
-use hotlink_bench::Record;
+use hotlink_bench::{Record, Which};
+use hotlink_bound::LATENCY;
 use hotlink_sim::qsnet::{Algorithm, Collective, Elan};
+use hotlink_study::bound::measured::Bounds;
+use hotlink_study::cell::{self, Program, ProgramBench, What};
 use hotlink_study::inputs::Vary;
 use hotlink_study::simulate::qsnet::{Cell, Missing};
 use hotlink_study::{Source, Unwatched};
+use std::collections::BTreeSet;
 
 /// The limiter follows the accounts: each end's work by hand, over the run.
 #[test]
@@ -54,5 +58,44 @@ fn the_latency_is_the_median_of_the_samples() {
         if let Some(bytes) = bytes {
             assert_eq!(record.number("bandwidth_MBps"), middle.map(|us| bytes as f64 / us));
         }
+    }
+}
+
+/// One broadcast cannot beat the same bound by whatever algorithm: the bound names what sets it, whatever limits the run.
+#[test]
+fn the_bound_names_what_sets_it_whatever_limits_the_algorithm() {
+    let source = Source::open("qsnet").unwrap();
+    for (bytes, sets_it) in [(None, LATENCY), (Some(32 << 10), "QsNet link")] {
+        let record = |algorithm| {
+            let what = Collective { algorithm, nodes: 64, bytes, samples: 1, limit: None, background: None };
+            let missing = Missing::default();
+            let cell = Cell { fabric: "qsnet".to_owned(), what, missing, seed: 1, raw: false, sensitivity: Vary::No };
+            cell.run_from(&source, &Unwatched).unwrap().remove(0)
+        };
+        let records = Algorithm::ALL.map(record);
+        for one in &records {
+            assert_eq!(one.text("bound_resource"), Some(sets_it), "{one:?}");
+            assert_eq!(one.number("bound_latency_us"), records[0].number("bound_latency_us"));
+        }
+        assert_eq!(records.iter().filter_map(|one| one.text("limiting_resource")).collect::<BTreeSet<_>>().len(), 3);
+    }
+}
+
+/// A log's bound leaves out what a simulation's counts, and says so.
+#[test]
+fn the_bound_of_a_log_says_that_it_leaves_software_out() {
+    let cell =
+        |which| cell::Cell::plain("gige", 16, 8, What::Program(Program::plain(ProgramBench::Collective(which))), 1);
+    for which in [Which::Barrier, Which::Allgather, Which::Bcast] {
+        let simulated = cell(which).run(&Unwatched).unwrap().remove(0);
+        let row = Record::new().with("benchmark", which.name()).with("ranks", 16).with("size_B", 8);
+        let logged = Bounds::open("gige", None).unwrap().add(row.with("latency_us", 500.0)).unwrap();
+        let [simulated, logged] = [&simulated, &logged].map(|one| {
+            let bound_us = one.number("bound_latency_us").unwrap();
+            (bound_us, one.text("bound_is").unwrap().to_owned())
+        });
+        assert!(logged.0 < simulated.0, "{logged:?} {simulated:?}");
+        assert!(logged.1.contains("without software") && logged.1.contains("least of all means"), "{logged:?}");
+        assert!(simulated.1.contains("with processor overheads"), "{simulated:?}");
     }
 }
