@@ -163,13 +163,16 @@ impl Cluster {
         // All that a rail's adapters send passes its leaves; of an allgather, each of them has a part of it.
         let is_whole = self.domains() > 1.0 && collective != "allgather";
         let combined = if is_whole { 1.0 / f64::from(self.domain) } else { 0.0 };
+        // What a root does not give by its scale-up links it gives by the NICs that it may use.
+        let beside = self.nic_alone.filter(|_| collective == "scatter" && nic > 0.0).unwrap_or(0.0);
         let found = [
-            level(self.scale_up_is, self.scale_up.map(by_switch), scale_up),
+            level(self.scale_up_is, self.scale_up.map(by_switch).map(|rate| rate + beside), scale_up),
             self.part.and_then(|part| {
                 level(BETWEEN_GPUS, Some(part.mbps), self.out_of_part(collective, algorithm, part.gpus, factor))
             }),
             level(PCIE, self.pcie, nic),
-            level(NIC, if Cluster::has_root(collective) { self.nic_alone } else { self.nic }, nic),
+            // A root that gives may send by the NICs of its domain, a root that takes has those of its own.
+            level(NIC, if collective == "gather" { self.nic_alone } else { self.nic }, nic),
             level(SPINE, self.spine, spine),
             level("network reduction", self.combining.filter(|_| by_network), combined),
         ];
@@ -191,11 +194,6 @@ impl Cluster {
             "hypercube" => (n - k) / (n - 1.0),
             _ => (n - k) / n,
         }
-    }
-
-    /// Whether one GPU takes or gives all of it.
-    fn has_root(collective: &str) -> bool {
-        ["gather", "scatter"].contains(&collective)
     }
 
     /// Bytes over the busiest resource of each level for each byte of the collective.
@@ -242,8 +240,10 @@ impl Cluster {
                 let all_inside = f64::from(self.domain.next_power_of_two());
                 on_leaf(moved(inside, (n - all_inside).max(0.0) / (n - 1.0), 1.0))
             }
-            // All of other hosts passes the root's own PCIe, and the NICs that it may use.
-            ("gather" | "scatter", Algorithm::Pairs) => on_leaf(moved(others, (n - d) / n, others)),
+            // All of other hosts comes by the root's own PCIe, and the NICs that it may use.
+            ("gather", Algorithm::Pairs) => on_leaf(moved((d - 1.0) / n, (n - d) / n, others)),
+            // It may leave by the NICs of all GPUs of the root's domain, to which the scale-up links carry it.
+            ("scatter", Algorithm::Pairs) => on_leaf(moved(others, (n - d) / n / d, others)),
             _ => None,
         }
     }
@@ -403,12 +403,19 @@ mod tests {
         }
     }
 
-    /// The GPU that gathers has a NIC, not a host's eight.
+    /// The GPU that gathers has a NIC, not a host's eight. One that scatters has those of the others, over its NVLinks.
     #[test]
-    fn a_gather_between_hosts_fills_the_nic_of_its_root() {
+    fn a_gather_fills_the_nic_of_its_root_and_a_scatter_its_links() {
+        let root = |collective| {
+            let level = first(&hgx(16), collective, Algorithm::Pairs);
+            (level.name, level.mbps.round())
+        };
+        assert_eq!(root("gather"), (NIC, 50_000.0 * 15.0 / 8.0));
+        // All for the other fifteen leaves by 450 GB/s of NVLinks and the NIC's own 50.
+        assert_eq!(root("scatter"), (SCALE_UP, 500_000.0));
+        let slow = first(&Cluster { nic: Some(20_000.0), pcie: None, ..hgx(16) }, "scatter", Algorithm::Pairs);
+        assert_eq!((slow.name, slow.mbps.round()), (NIC, 20_000.0 * 8.0 * 15.0 / 8.0));
         for collective in ["gather", "scatter"] {
-            let root = first(&hgx(16), collective, Algorithm::Pairs);
-            assert_eq!((root.name, root.mbps.round()), ("NIC", 50_000.0 * 15.0 / 8.0));
             assert_eq!(first(&hgx(8), collective, Algorithm::Pairs).name, SCALE_UP);
         }
     }

@@ -56,7 +56,7 @@ fn answers(jobs: &Jobs, text: &str, fabric: &str) -> Result<Vec<Record>, String>
     jobs.run(&plan, fabric, &Written(RefCell::default()), &Unwatched).map_err(|error| error.to_string())
 }
 
-fn told(text: &str, fabric: &str) -> Vec<Record> {
+pub(crate) fn told(text: &str, fabric: &str) -> Vec<Record> {
     answers(&JOBS, text, fabric).unwrap_or_else(|what| panic!("{what}"))
 }
 

@@ -1,6 +1,9 @@
 //! Bounds of what nccl-tests measured, by algorithm, protocol and level.
 
+use crate::jobs::{self, NETWORK};
 use hotlink_bench::{Record, flag_impossible};
+use hotlink_schedule::collective::Which;
+use hotlink_study::bound::measured::Bounds;
 use hotlink_study::inputs::Vary;
 use hotlink_study::options::Rates;
 use hotlink_study::{Source, Unwatched};
@@ -391,4 +394,52 @@ fn bounds_of_a_large_cluster_take_few_operations() {
     let rates: Vec<f64> = all.iter().map(|record| bound(record, "bound_bus_bandwidth_MBps")).collect();
     assert!(rates.windows(2).all(|two| two[1] > 0.9 * two[0]) && rates[9] > 1e3 * rates[0], "{rates:?}");
     assert!(all.iter().any(|record| record.text("bound_is").is_some_and(|text| text.contains("which is no longer"))));
+}
+
+/// What a root gives leaves its host by all NICs: no simulation beats the bound, and a log, a job and OSU's rows have it.
+#[test]
+fn a_scatter_is_bound_alike_by_every_door() {
+    let sizes = vec![4 << 20, 64 << 20];
+    for (fabric, gpus) in [("hgx-h100-rail", 16), ("mi300x-rail", 24), ("hgx-h100-pod", 16)] {
+        for which in [Which::Scatter, Which::Gather, Which::Bcast, Which::Reduce] {
+            let asked = Collective {
+                which,
+                algorithms: Vec::new(),
+                protocols: Vec::new(),
+                nodes: vec![gpus],
+                sizes: sizes.clone(),
+                network: NETWORK,
+                vary: Vary::No,
+            };
+            for record in asked.records(&[fabric.to_owned()], &Unwatched).unwrap() {
+                let [efficiency, us, bus] =
+                    ["efficiency", "latency_us", "bus_bandwidth_MBps"].map(|k| bound(&record, k));
+                assert!(efficiency > 0.2 && efficiency <= 1.000_001, "{record:?}");
+                let row = ["benchmark", "size_B", "algorithm", "protocol"];
+                let row = row.into_iter().fold(Record::new(), |row, key| row.with(key, record.get(key).cloned()));
+                let row = row.with("latency_us", us).with("bus_bandwidth_MBps", bus);
+                let usual = if row.text("algorithm") == Some("pairwise") { row.without("algorithm") } else { row };
+                let told = Told { gpus: Some(gpus), ..Told::default() };
+                let logged = Bus::open(fabric, &told).unwrap().add(usual).unwrap();
+                let ratio = bound(&logged, "bound_bus_bandwidth_MBps") / bound(&record, "bound_bus_bandwidth_MBps");
+                assert!((ratio - 1.0).abs() < 0.01, "{logged:?} {record:?}");
+                assert!(bus <= bound(&logged, "bound_largest_MBps"), "{logged:?}");
+                let (name, bytes) = (collective::name(which), bound(&record, "size_B"));
+                let plan = format!(
+                    "nodes = {gpus}\n[[job]]\nname = \"a\"\ncollective = {name:?}\nsize = \"{bytes}\"\nranks = {gpus}\n"
+                );
+                let job = &jobs::told(&plan, fabric)[0];
+                assert!(
+                    (bound(job, "bound_latency_us") / bound(&record, "bound_latency_us") - 1.0).abs() < 0.01,
+                    "{job:?}"
+                );
+                // OSU's size is a part of a gather or scatter.
+                let parts = if matches!(which, Which::Gather | Which::Scatter) { gpus } else { 1 };
+                let row = Record::new().with("benchmark", name).with("ranks", gpus);
+                let row = row.with("size_B", bytes / f64::from(parts)).with("latency_us", us);
+                let osu = Bounds::open(fabric, None).unwrap().add(row).unwrap();
+                assert!(osu.number("efficiency").is_some_and(|share| share <= 1.0), "{osu:?}");
+            }
+        }
+    }
 }
