@@ -279,9 +279,8 @@ impl Tables {
 
 /// The kinds of value of a key. Refuses a key that no record has: misspelt, it would choose or limit nothing.
 fn kinds(key: &str) -> Result<Vec<Kind>, String> {
-    let is = |name: &str| name.strip_suffix('*').map_or(name == key, |prefix| key.starts_with(prefix));
     let all = || schema::all().flat_map(schema::Records::keys);
-    let found: Vec<Kind> = all().filter(|known| is(known.name)).map(|known| known.kind).collect();
+    let found: Vec<Kind> = all().filter(|known| known.is(key)).map(|known| known.kind).collect();
     if !found.is_empty() {
         return Ok(found);
     }

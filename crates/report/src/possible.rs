@@ -49,19 +49,18 @@ pub fn check_records(inputs: &[Results]) -> Result<(), Error> {
 /// The schema's kinds of each key. Verbs may use one name in several ways.
 struct Kinds {
     exact: BTreeMap<&'static str, Vec<Kind>>,
-    /// Keys that end in `*`, by what comes before it.
-    begun: BTreeMap<&'static str, Vec<Kind>>,
+    /// Those that cover several names.
+    covering: Vec<&'static schema::Key>,
 }
 
 impl Kinds {
     fn read() -> Kinds {
-        let mut kinds = Kinds { exact: BTreeMap::new(), begun: BTreeMap::new() };
+        let mut kinds = Kinds { exact: BTreeMap::new(), covering: Vec::new() };
         for key in schema::all().flat_map(schema::Records::keys) {
-            let (keys, name) = match key.name.strip_suffix('*') {
-                Some(start) => (&mut kinds.begun, start),
-                None => (&mut kinds.exact, key.name),
-            };
-            keys.entry(name).or_default().push(key.kind);
+            match key.name.contains('*') {
+                true => kinds.covering.push(key),
+                false => kinds.exact.entry(key.name).or_default().push(key.kind),
+            }
         }
         kinds
     }
@@ -69,9 +68,9 @@ impl Kinds {
     /// Keys that the schema has not are those of other programs: their values may be anything.
     fn check(&self, record: &Record) -> Result<(), String> {
         for (name, value) in record.fields() {
-            let begun = || self.begun.iter().find(|(start, _)| name.starts_with(**start)).map(|(_, kinds)| kinds);
-            let Some(kinds) = self.exact.get(name).or_else(begun) else { continue };
-            if !kinds.iter().any(|kind| holds(*kind, value)) {
+            let covering = || self.covering.iter().filter(|key| key.is(name)).map(|key| key.kind).collect();
+            let kinds: Vec<Kind> = self.exact.get(name).cloned().unwrap_or_else(covering);
+            if !kinds.is_empty() && !kinds.iter().any(|kind| holds(*kind, value)) {
                 return Err(format!("{name}: `{value}`: must be {}", allowed(kinds[0])));
             }
         }

@@ -150,6 +150,34 @@ fn records_of_every_simulation_hold_what_their_schema_says() {
     assert_eq!(left, measured_alone, "every other name was checked");
 }
 
+/// Every collective of every kind of GPU fabric, as it runs and as a log of it.
+#[test]
+fn records_of_gpus_hold_what_their_schema_says() {
+    let file = std::env::temp_dir().join(format!("hotlink-schema-{}.txt", std::process::id()));
+    let (mut mistakes, mut seen) = (Vec::new(), BTreeSet::new());
+    for name in ["bcast", "reduce", "allreduce", "allgather", "reduce-scatter", "gather", "scatter", "alltoall"] {
+        for fabric in ["hgx-h100-rail", "hgx-h100-sharp", "mi300x-rail"] {
+            seen.extend(checked(&format!("simulate {name} --fabric {fabric} --nodes 16 --size 64KiB"), &mut mistakes));
+            let program = match name {
+                "bcast" => "broadcast".to_owned(),
+                name => name.replace('-', "_").replace("allgather", "all_gather").replace("allreduce", "all_reduce"),
+            };
+            let ranks: String =
+                (0..16).map(|rank| format!("# Rank {rank} Pid 1 on n{} device 0\n", rank / 8)).collect();
+            let head = format!("# Collective test starting: {program}_perf\n{ranks}# size time algbw busbw #wrong\n");
+            // Short rows have too few digits of a bandwidth to contradict the time.
+            std::fs::write(&file, format!("{head}1024 9.87 0.10 0.10 0\n# Avg bus bandwidth : 1\n")).unwrap();
+            let line = format!("import nccl-tests {} --fabric {fabric} --json", file.display());
+            let document: Value = serde_json::from_slice(&out(&line)).unwrap();
+            let record = Record::from(document["records"][0].as_object().unwrap().clone());
+            assert!(record.get("bound_largest_MBps").is_some(), "{record:?}");
+            mistakes.extend(named(name).unwrap().mistakes(&record).into_iter().map(|what| format!("{line}: {what}")));
+        }
+    }
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!((seen.len(), mistakes), (8, Vec::<String>::new()));
+}
+
 #[test]
 fn records_of_every_measurement_hold_what_their_schema_says() {
     let seen = checked_all(MEASURED);

@@ -64,7 +64,7 @@ pub enum Kind {
     Any,
 }
 
-/// One key of records. A name that ends in `*` covers all that begin so.
+/// One key of records. A `*` in its name stands for any letters.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its name.
@@ -78,8 +78,10 @@ pub struct Key {
 }
 
 impl Key {
-    fn is(&self, name: &str) -> bool {
-        self.name.strip_suffix('*').map_or(self.name == name, |prefix| name.starts_with(prefix))
+    /// Whether it covers this name.
+    pub fn is(&self, name: &str) -> bool {
+        let has = |(start, end): (&str, &str)| name.strip_prefix(start).is_some_and(|rest| rest.ends_with(end));
+        self.name.split_once('*').map_or(self.name == name, has)
     }
 
     fn schema(&self) -> Value {
@@ -129,8 +131,8 @@ impl Records {
     pub fn schema(&self) -> Value {
         let (mut exact, mut patterns) = (Map::new(), Map::new());
         for key in self.keys() {
-            match key.name.strip_suffix('*') {
-                Some(prefix) => patterns.insert(format!("^{prefix}"), key.schema()),
+            match key.name.split_once('*') {
+                Some((start, end)) => patterns.insert(format!("^{start}.*{end}$"), key.schema()),
                 None => exact.insert(key.name.to_owned(), key.schema()),
             };
         }
