@@ -24,6 +24,7 @@ pub const ANALYZE: &[(&str, &str)] = &[
 pub const PACKETS: &[&str] = &[
     "fabric",
     "benchmark",
+    "stack",
     "nodes",
     "size_B",
     "sizes",
@@ -79,6 +80,7 @@ pub const PACKETS: &[&str] = &[
     "efficiency",
     "injection_share",
     "limiting_resource",
+    "bound_resource",
     "limiter",
     "lost",
     "gone",
@@ -143,6 +145,7 @@ pub const DEPOSIT: &[&str] = &[
     "bound_bandwidth_MBps",
     "efficiency",
     "limiting_resource",
+    "bound_resource",
 ];
 /// Jobs at once.
 pub const JOBS: &[&str] = &[

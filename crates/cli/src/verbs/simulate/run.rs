@@ -51,22 +51,16 @@ pub(crate) fn run(ask: &dyn Ask, output: &mut Output) -> Result<(), Failure> {
         };
         asked.push((one, parts));
     }
-    // With several engines, each table names its engine.
-    let with_engine = |shown: &[&'static str], is_mixed: bool| {
-        let engine = is_mixed.then_some("stack");
-        shown.iter().copied().take(1).chain(engine).chain(shown.iter().copied().skip(1)).collect::<Vec<_>>()
-    };
-    let is_mixed = asked.len() > 1;
     for (one, parts) in asked {
         if let Asked::Gpus(collective, fabrics) = one {
-            on_gpus(&collective, &fabrics, &with_engine(columns::PACKETS, is_mixed), output)?;
+            on_gpus(&collective, &fabrics, columns::PACKETS, output)?;
         }
         for part in parts {
             match (&part, ask.packet(), method) {
                 (Part::Cells(cells), Some(packet), Some(methods)) if methods.answer(cells) => {
                     runs.extend(by_methods(packet, methods, cells, output)?);
                 }
-                _ => runs.extend(simulate(part, &with_engine(ask.shown(), is_mixed), output)?),
+                _ => runs.extend(simulate(part, ask.shown(), output)?),
             }
         }
     }
