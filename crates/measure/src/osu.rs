@@ -67,29 +67,48 @@ fn bandwidth_and_rate(record: &Record) -> Option<Vec<f64>> {
 }
 
 /// Keys that distinguish one table from the next, in addition to the benchmark.
-const GROUP: [&str; 10] =
-    ["fabric", "benchmark", "method", "via", "mpi", "memory", "ranks", "nodes", "pairs", "direction"];
+const GROUP: [&str; 11] =
+    ["fabric", "benchmark", "method", "stack", "via", "mpi", "memory", "ranks", "nodes", "pairs", "direction"];
 
-/// All records as OSU tables, one for each group that differs in more than the size; `None` if one of them has no
-/// such form.
-pub fn text(records: &[Record]) -> Option<String> {
+/// Why a record has no such form.
+pub const NOT_OF_OSU: &str = "is for benchmarks of the OSU suite only";
+
+/// The size as OSU counts it: a rank's part. nccl-tests counts the parts of all ranks together.
+fn size(record: &Record) -> Result<f64, String> {
+    let size = record.number("size_B").ok_or(NOT_OF_OSU)?;
+    let is_in_parts = matches!(record.text("benchmark"), Some("allgather" | "alltoall" | "gather" | "scatter"));
+    let parts = match record.text("size_is").filter(|_| is_in_parts) {
+        Some(_) => record.number("ranks").filter(|ranks| *ranks >= 1.0).ok_or(NOT_OF_OSU)?,
+        None => 1.0,
+    };
+    match (size / parts).fract() == 0.0 {
+        true => Ok(size / parts),
+        false => Err(format!("counts one rank's part, and {size} B have no {parts} parts of whole bytes")),
+    }
+}
+
+/// All records as OSU tables, one for each group that differs in more than the size.
+///
+/// # Errors
+/// Why one of them has no such form.
+pub fn text(records: &[Record]) -> Result<String, String> {
     let mut text = String::new();
     let mut before: Option<Vec<Option<String>>> = None;
     for record in records {
-        let form = form(record)?;
+        let form = form(record).ok_or(NOT_OF_OSU)?;
         let group: Vec<_> = GROUP.iter().map(|key| record.get(key).map(ToString::to_string)).collect();
         if before.as_ref() != Some(&group) {
             head(record, &form, &mut text);
             before = Some(group);
         }
-        let values = (form.values)(record)?;
+        let values = (form.values)(record).ok_or(NOT_OF_OSU)?;
         let cells: String = values.iter().map(|value| format!("{value:>20.2}")).collect();
         let _ = match is_sized(record) {
-            true => writeln!(text, "{:<10}{cells}", record.number("size_B")?),
+            true => writeln!(text, "{:<10}{cells}", size(record)?),
             false => writeln!(text, "{cells}"),
         };
     }
-    (!records.is_empty()).then_some(text)
+    if records.is_empty() { Err(NOT_OF_OSU.to_owned()) } else { Ok(text) }
 }
 
 fn is_sized(record: &Record) -> bool {
@@ -101,7 +120,7 @@ fn head(record: &Record, form: &Form, text: &mut String) {
         text.push('\n');
     }
     let _ = writeln!(text, "# OSU {} Test v{}", form.title, env!("CARGO_PKG_VERSION"));
-    let said: Vec<String> = ["fabric", "method", "via", "mpi", "memory", "ranks", "nodes"]
+    let said: Vec<String> = ["fabric", "method", "stack", "via", "mpi", "memory", "ranks", "nodes"]
         .iter()
         .filter_map(|key| Some(format!("{key}: {}", record.get(key)?).replace('"', "")))
         .collect();
@@ -153,6 +172,21 @@ mod tests {
             text.contains("# [ pairs: 2 ] [ window size: 64 ]") && text.ends_with("5.00             5000.00\n"),
             "{text}"
         );
-        assert!(super::text(&[Record::new().with("benchmark", "deposit")]).is_none() && super::text(&[]).is_none());
+        assert!(super::text(&[Record::new().with("benchmark", "deposit")]).is_err() && super::text(&[]).is_err());
+    }
+
+    /// Sixteen GPUs' 16 MiB are 1 MiB for each other one; of an allreduce both suites count the same.
+    #[test]
+    fn sizes_of_gpus_are_those_of_one_part() {
+        let of = |benchmark: &str, bytes: u64| {
+            let record = Record::new().with("benchmark", benchmark).with("ranks", 16).with("size_is", "all");
+            text(&[record.with("size_B", bytes).with("latency_us", 200.0)])
+        };
+        for benchmark in ["allgather", "alltoall", "gather", "scatter"] {
+            assert!(of(benchmark, 16 << 20).unwrap().contains("\n1048576 "), "{benchmark}");
+        }
+        assert!(of("allreduce", 16 << 20).unwrap().contains("\n16777216 "));
+        let told = of("alltoall", 100).unwrap_err();
+        assert!(told.contains("100 B have no 16 parts"), "{told}");
     }
 }

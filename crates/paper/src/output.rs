@@ -289,7 +289,7 @@ impl Output {
     }
     /// Refuses OSU's form before any work where the results will have none.
     pub fn suits(&self, has_osu_form: bool) -> Result<(), Error> {
-        if self.format == Format::Osu && !has_osu_form { Err(no_osu_form()) } else { Ok(()) }
+        if self.format == Format::Osu && !has_osu_form { Err(no_osu_form(osu::NOT_OF_OSU)) } else { Ok(()) }
     }
     /// Progress of a task of `total` steps on stderr.
     pub fn progress(&self, task: &str, total: u64) -> Progress {
@@ -316,7 +316,7 @@ impl Output {
                 self.printed().iter().map(text).collect::<Vec<_>>().join("\n")
             }
             (Format::Md, None) => self.printed().iter().map(Table::markdown).collect::<Vec<_>>().join("\n"),
-            (Format::Osu, None) => osu::text(&self.records).ok_or_else(no_osu_form)?,
+            (Format::Osu, None) => osu::text(&self.records).map_err(|why| no_osu_form(&why))?,
         })
     }
     /// Prints everything. A reader that stopped listening (`| head`) is no failure.
@@ -399,9 +399,9 @@ fn write(text: &str) -> std::io::Result<bool> {
     }
 }
 
-fn no_osu_form() -> Error {
+fn no_osu_form(why: &str) -> Error {
     let allowed = "allowed here: table, json, jsonl, csv, md";
-    Error::Input(format!("--format osu is for benchmarks of the OSU suite only; {allowed}"))
+    Error::Input(format!("--format osu {why}; {allowed}"))
 }
 
 /// A result document as text.

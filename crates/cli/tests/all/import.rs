@@ -311,6 +311,53 @@ fn what_one_fabric_gave_is_held_to_no_other() {
     assert!(own[0]["efficiency"].as_f64() <= Some(1.0), "{}", own[0]);
 }
 
+/// Of GPUs nccl-tests' size is not OSU's; who reads the text back knows its ranks, and finds nothing impossible.
+#[test]
+fn simulated_collectives_in_osu_s_form_are_read_back() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("osu-collectives.txt");
+    let rail = "hgx-h100-rail --nodes 16 --size 16MiB";
+    for (asked, size) in [
+        (format!("allgather --fabric {rail}"), 1 << 20),
+        (format!("alltoall --fabric {rail}"), 1 << 20),
+        (format!("gather --fabric {rail}"), 1 << 20),
+        (format!("scatter --fabric {rail}"), 1 << 20),
+        (format!("allreduce --fabric {rail}"), 16 << 20),
+        ("allgather --fabric gige --nodes 16 --size 64KiB".to_owned(), 64 << 10),
+        ("alltoall --fabric gige --nodes 16 --size 64KiB".to_owned(), 64 << 10),
+    ] {
+        let text = hotlink(&format!("simulate {asked} --format osu")).stdout;
+        std::fs::write(&file, text).unwrap();
+        let fabric = asked.split(' ').nth(2).unwrap();
+        let found = records(&format!("import osu {} --fabric {fabric}", file.display()));
+        assert_eq!(told(&found[0], "ranks size_B"), format!("16 {size}"), "{asked}");
+        assert!(
+            found[0]["efficiency"].as_f64().is_some_and(|share| share > 0.1 && share <= 1.0),
+            "{asked}: {}",
+            found[0]
+        );
+    }
+    let odd = "simulate alltoall --fabric hgx-h100-rail --nodes 16 --size 1000 --format osu";
+    assert!(refused(odd).contains("1000 B have no 16 parts of whole bytes"));
+}
+
+/// A table says which stack ran, since collectives have different ones by default.
+#[test]
+fn tables_of_collectives_name_their_stack() {
+    for (asked, stack) in [
+        ("alltoall --fabric ib-ndr-fat-tree2 --nodes 4 --size 64", "packet"),
+        ("alltoall --fabric ib-ndr-fat-tree2 --nodes 4 --size 64 --stack message", "message"),
+        ("allgather --fabric ib-ndr-fat-tree2 --nodes 4 --size 64", "message"),
+        ("pingpong --fabric ib-ndr-fat-tree2 --size 64", "packet"),
+        ("alltoall --fabric hgx-h100-rail --nodes 16 --size 64", "gpu"),
+        ("bcast --fabric qsnet --nodes 4 --size 64 --algorithm tree", "adapter"),
+    ] {
+        assert_eq!(records(&format!("simulate {asked}"))[0]["stack"], stack, "{asked}");
+        let table = String::from_utf8(hotlink(&format!("simulate {asked}")).stdout).unwrap();
+        let named = table.lines().any(|line| line.split_whitespace().eq(["stack", stack]));
+        assert!(named, "{table}");
+    }
+}
+
 #[test]
 fn what_no_fabric_can_do_is_flagged() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

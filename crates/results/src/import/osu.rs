@@ -2,7 +2,7 @@
 
 use super::sound::{Printed, ordered, same_rate};
 use super::text::{OF_ALL_PARTS, Text, collective, columns, is_row, plain, with_bandwidth};
-use super::{Program, is_json};
+use super::{Program, is_collective, is_json};
 use crate::lines::value;
 use hotlink_bench::Record;
 use hotlink_study::Error;
@@ -115,6 +115,11 @@ fn optioned(head: Record, comment: &str) -> Record {
         let said = said.split(';').next().unwrap_or_default().split(", ");
         said.filter_map(|pair| pair.split_once(": "))
             .for_each(|(key, text)| head.set(key, value(key, text.to_owned())));
+        // A simulated collective runs one rank a node where it does not say otherwise.
+        let is_whole = head.get("ranks").is_none() && is_collective(head.text("benchmark").unwrap_or_default());
+        if let Some(nodes) = head.get("nodes").filter(|_| is_whole).cloned() {
+            head.set("ranks", nodes);
+        }
         return head;
     }
     for part in comment.split(['[', ']']) {
