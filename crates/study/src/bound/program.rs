@@ -236,9 +236,14 @@ impl Moved<'_> {
             // Links between nodes of a host lead to the ways out of the others, which other software may take.
             let network = &plan.fabric.network;
             if which == Which::Scatter && adapter.is_none() && network.channel_role.contains(&Role::LocalLink) {
-                let rate = |way| plan.fabric.payload_mbps(way, self.capacities.into(), efficiency);
-                let ways = network.out(Node(root).vertex()).map(Resource::Channel);
-                slowest = Peak::new(ways.map(|way| rate(way).unwrap_or(f64::INFINITY)).sum(), DEVICES);
+                let own = Node(root).vertex();
+                let beyond = |way| match network.role(Resource::Channel(way)) {
+                    Role::Internal => network.out(network.to(way)).filter(|&way| network.to(way) != own).collect(),
+                    _ => vec![way],
+                };
+                let rate = |way| plan.fabric.payload_mbps(Resource::Channel(way), self.capacities.into(), efficiency);
+                let rates = network.out(own).flat_map(beyond).map(|way| rate(way).unwrap_or(f64::INFINITY));
+                slowest = Peak::new(rates.sum(), DEVICES);
             }
             let both = to_all || matches!(which, Which::Allgather | Which::Allreduce | Which::ReduceScatter);
             let exchange = adapter.filter(|_| both).and_then(Adapter::exchange_peak);

@@ -438,7 +438,8 @@ fn a_scatter_is_bound_alike_by_every_door() {
                 let row = Record::new().with("benchmark", name).with("ranks", gpus);
                 let row = row.with("size_B", bytes / f64::from(parts)).with("latency_us", us);
                 let osu = Bounds::open(fabric, None).unwrap().add(row).unwrap();
-                assert!(osu.number("efficiency").is_some_and(|share| share <= 1.0), "{osu:?}");
+                let least = if which == Which::Scatter { 0.1 } else { 0.0 };
+                assert!(osu.number("efficiency").is_some_and(|share| share > least && share <= 1.0), "{osu:?}");
             }
         }
     }
