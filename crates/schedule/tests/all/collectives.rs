@@ -243,8 +243,8 @@ fn messages_of_an_exchange_go_round_all_channels() {
     }
 }
 
-/// Four GPUs of a host, and the longest chain of a collective of 4,000 bytes by one channel, where a byte takes `work` of a
-/// kernel and `link` of a link, and a message 100 besides.
+/// The longest chain of a collective of 4,000 bytes on four GPUs of a host, by one channel. A byte takes `work` of a kernel
+/// and `link` of a link, and a message 100 besides.
 fn chain_of(which: Which, algorithm: Algorithm, [work, link]: [u64; 2]) -> u64 {
     let costs = Costs { reduce_ps_per_byte: work as f64, copy_ps_per_byte: work as f64, ..Costs::default() };
     let mut job = job(which, algorithm, [4, 4, 1], 4000, costs);

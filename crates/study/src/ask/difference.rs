@@ -45,8 +45,8 @@ impl fmt::Display for Difference {
 }
 
 impl Answer {
-    /// Whether its record leads with another value than the one that is compared: of M02's switches that is a mean over
-    /// partners, and of random traffic the median draw.
+    /// Whether its record leads with another value than the one that is compared. Of M02's switches that is a mean over
+    /// partners, of random traffic the median draw.
     fn leads_with_another(&self) -> bool {
         let (key, value) = match self.value {
             Some(Value::Us(us)) => ("latency_us", us),
