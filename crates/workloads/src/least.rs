@@ -26,8 +26,10 @@ const MOST_CHAINED: u64 = 1 << 17;
 const MOST_GROWING: u64 = 1 << 21;
 /// Operations whose bytes are summed: tens of milliseconds, too.
 const MOST_SUMMED: u64 = 1 << 21;
-/// The same of places: on each channel a GPU of a tree looks for its own among all.
+/// Pairs of GPUs, on each channel, whose bytes are summed. Of more, levels of the cluster bound the bytes alone.
 const MOST_PLACES: u64 = 1 << 26;
+/// Vertices that searches for ways may pass where a chain grows: each GPU's takes one through the network. A second.
+const MOST_SEARCHED: u64 = 1 << 28;
 
 /// The machine on which collectives run, and what is known of its routes.
 pub(crate) struct Ground {
@@ -92,16 +94,20 @@ impl Needs {
     }
 }
 
-/// Counts a collective, one of fewer pieces from which it grows, or one of so few bytes that it has at most `most`
-/// operations. Gives the bytes for which it holds.
-fn counted(job: &Job, most: u64, mut count: impl FnMut(&Job) -> Option<Counted>) -> Option<(Counted, u64)> {
+/// Counts a collective of at most `most` operations, one of fewer pieces and at most `growing` from which it grows, or
+/// one of so few bytes that it has at most `most`. Gives the bytes for which it holds.
+fn counted(
+    job: &Job,
+    [most, growing]: [u64; 2],
+    mut count: impl FnMut(&Job) -> Option<Counted>,
+) -> Option<(Counted, u64)> {
     let of = |bytes: u64| Job { bytes, ..*job };
     if job.operations() <= most {
         return Some((count(job)?, job.bytes));
     }
     let [from, each] = job.steady();
     let next = of(from.saturating_add(each));
-    if next.bytes < job.bytes && next.operations() <= MOST_GROWING.max(most) {
+    if next.bytes < job.bytes && next.operations() <= growing {
         return Some((count(&of(from))?.grown(count(&next)?, job.growth()), job.bytes));
     }
     // Fewer bytes by the same kernels take no longer.
@@ -124,11 +130,12 @@ impl Ground {
     /// What a collective needs at least; `None` where even few bytes take too many operations.
     pub fn needs(&mut self, job: &Job) -> Option<Needs> {
         let one = job.of_few_channels();
-        let (chained, of_one) = counted(&one, MOST_CHAINED, |one| self.known(one, false))?;
-        // Of very many GPUs, levels of the cluster bound the bytes alone.
         let Machine { ranks, channels, .. } = job.machine;
+        let searched = u64::from(ranks) * self.fabric.network.vertices() as u64;
+        let growing = if searched <= MOST_SEARCHED { MOST_GROWING } else { MOST_CHAINED };
+        let (chained, of_one) = counted(&one, [MOST_CHAINED, growing], |one| self.known(one, false))?;
         let is_small = u64::from(ranks).pow(2) * u64::from(channels) <= MOST_PLACES;
-        let summed = if is_small { counted(job, MOST_SUMMED, |job| self.known(job, true)) } else { None };
+        let summed = if is_small { counted(job, [MOST_SUMMED; 2], |job| self.known(job, true)) } else { None };
         let (mut summed, of_some) = summed.unwrap_or_default();
         // Bytes on links are as many times more as the collective's are.
         if let Some(carried) = summed.carried.as_mut().filter(|_| (1..job.bytes).contains(&of_some)) {
