@@ -7,7 +7,6 @@
 use crate::replay::Network;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::ledger::Inputs;
-use hotlink_fabric::spec::FabricSpec;
 use hotlink_schedule::collective::Which;
 use hotlink_sim::Plan;
 use hotlink_sim::plan::RouteBuffer;
@@ -19,8 +18,8 @@ const MOST_BUILT: u32 = 1024;
 /// Parts of that time in microseconds, with the estimates of the fabric at their least.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Floor {
-    /// The launch of a kernel.
-    launch_us: f64,
+    /// The launch of a kernel, where the file states it.
+    launch_us: Option<f64>,
     /// A message of no bytes between the GPUs that are farthest apart.
     crossing_us: f64,
 }
@@ -35,7 +34,8 @@ impl Floor {
         let counts = |key: &str| key.ends_with("latency") || key.ends_with("time");
         let inputs = sensitivity::inputs(source.spec()).into_iter().filter(|input| counts(&input.key));
         let least = inputs.fold(source.spec().clone(), |spec, input| spec.with_number(&input.key, input.range[0]));
-        let launch_us = launch_ps(&least) / 1e6;
+        // Without a launch the floor is lower, and holds.
+        let launch_us = Inputs::new(&least).stated("gpu_launch_least_time").map(|ps| ps / 1e6);
         // More GPUs are no closer.
         let gpus = gpus.min(MOST_BUILT);
         let fabric = source.varied(least).build(gpus)?;
@@ -51,15 +51,10 @@ impl Floor {
         if bytes < if is_whole { 1 } else { gpus.into() } {
             return None;
         }
-        let crossing = if has_root { 0.0 } else { self.crossing_us };
-        Some((self.launch_us + crossing) / calls.max(1.0)).filter(|us| *us > 0.0)
+        let crossing_us = (!has_root).then_some(self.crossing_us);
+        let parts = self.launch_us.into_iter().chain(crossing_us);
+        parts.reduce(|one, other| one + other).map(|us| us / calls.max(1.0)).filter(|us| *us > 0.0)
     }
-}
-
-/// 0 where the file does not state it: the floor is lower, and holds.
-fn launch_ps(spec: &FabricSpec) -> f64 {
-    const NAME: &str = "gpu_launch_least_time";
-    if spec.parameters.contains_key(NAME) { Inputs::new(spec).require(NAME).unwrap_or(0.0) } else { 0.0 }
 }
 
 fn crossing_us(fabric: &Fabric, gpus: u32, network: &Network) -> Result<f64, String> {

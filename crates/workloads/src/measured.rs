@@ -274,7 +274,7 @@ impl Bus {
             .with("capacities", self.capacities.name())
             .also_bounded("bound_largest_MBps", largest);
         if let Some(us) = floor_us {
-            record.set("bound_floor_us", us);
+            record = record.also_bounded("bound_floor_us", us);
         }
         if let Some(level) = by_level {
             record.set("limiting_level", level);

@@ -44,6 +44,7 @@ const GPUS: &[Key] = &[
     key("bound_algorithm", Text, "", "Of a log: the algorithm whose bound counts"),
     key("bound_protocol", Text, "", "Of a log: the protocol of that bound"),
     key("bound_*_MBps", Number, "MB/s", "Bus bandwidth that a level, an algorithm or the best of them allows"),
+    key("bound_floor_us", Number, "us", "Of a log: the time that no algorithm beats"),
     key("verified", Flag, "", "Whether the values were right, as the program printed"),
     key("size_is", Text, "", "Meaning of size_B, where it is no rank's part"),
     key("channels", Count, "", "Channels side by side"),
