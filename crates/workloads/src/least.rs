@@ -94,8 +94,8 @@ impl Needs {
     }
 }
 
-/// Counts a collective of at most `most` operations, one of fewer pieces and at most `growing` from which it grows, or
-/// one of so few bytes that it has at most `most`. Gives the bytes for which it holds.
+/// Counts a collective of at most `most` operations, else one of fewer pieces from which it grows, of at most `growing`.
+/// Else it is one of so few bytes that `most` hold it. Gives the bytes for which it holds.
 fn counted(
     job: &Job,
     [most, growing]: [u64; 2],
