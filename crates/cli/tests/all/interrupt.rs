@@ -9,7 +9,9 @@ use std::process::{Child, Command, Stdio};
 const LINE: &str = "simulate alltoall --fabric ib-ndr-fat-tree2 --nodes 32 --size 64,128MiB --progress always";
 
 fn started(line: &str) -> Child {
-    let mut command = Command::new(program());
+    // A shell's job in the background ignores Ctrl-C, and so does what it starts.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT").arg(program());
     command.args(line.split_whitespace()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
