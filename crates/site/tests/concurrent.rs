@@ -124,11 +124,11 @@ fn a_missing_cable_is_the_bound() {
     proof_holds(&fabric, &bound);
 }
 
-/// No symmetry: random graphs. The last takes thousands of rounds.
+/// No symmetry: random graphs. The last takes thousands of rounds, and four times as many for half the gap.
 #[test]
 fn bounds_come_close_on_irregular_networks() {
     let mut random = hotlink_fabric::rng::SplitMix64::new(5);
-    for switches in [5usize, 9, 12] {
+    for (switches, gap) in [(5usize, 0.01), (9, 0.01), (14, 0.02)] {
         let mut cables: Vec<(usize, usize)> = (1..switches).map(|s| ((random.next_u64() as usize) % s, s)).collect();
         for _ in 0..2 * switches {
             let (a, b) = ((random.next_u64() as usize) % switches, (random.next_u64() as usize) % switches);
@@ -138,6 +138,6 @@ fn bounds_come_close_on_irregular_networks() {
         }
         let hosts: Vec<u32> = (0..switches).map(|_| (random.next_u64() % 5) as u32).collect();
         let fabric = fabric(&hosts, &cables, 1e4);
-        bound(&fabric, 0.01);
+        bound(&fabric, gap);
     }
 }
