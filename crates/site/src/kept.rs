@@ -15,8 +15,11 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// The first and last bytes of such a file.
-pub(crate) const MARK: &[u8] = b"hotlink-site 2\n";
+/// The beginning of such a file, of whatever version.
+pub(crate) const BEGINNING: &[u8] = b"hotlink-site ";
+
+/// The first and last bytes of a file of this version.
+const MARK: &[u8] = b"hotlink-site 2\n";
 
 const KINDS: [DeviceKind; 3] = [DeviceKind::Switch, DeviceKind::Adapter, DeviceKind::Router];
 

@@ -116,7 +116,7 @@ impl Kind {
 
 /// The kind of a file that begins with `head`; `None`: none of these.
 pub fn kind(head: &[u8]) -> Option<Kind> {
-    if head.starts_with(kept::MARK) {
+    if head.starts_with(kept::BEGINNING) {
         return Some(Kind::Kept);
     }
     head.split(|&byte| byte == b'\n').take(2000).find_map(|line| kind_of_line(&String::from_utf8_lossy(line)))

@@ -56,6 +56,10 @@ fn a_kept_network_that_was_cut_or_damaged_is_refused() {
             "{length}: {error}"
         );
     }
+    let older = b"hotlink-site 1\n\x02\0\0\0";
+    assert_eq!(site::kind(older), Some(Kind::Kept));
+    let error = site::kept("k", &older[..]).expect_err("another version").to_string();
+    assert!(error.contains("this version of hotlink") && error.ends_with("write the file anew with --keep"), "{error}");
     for at in 0..whole.len() {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x11;
