@@ -16,7 +16,6 @@ use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source};
 use hotlink_workloads::measured;
 pub use hotlink_workloads::measured::{BY_BYTES, BY_CHAIN, Bus, beyond_named, beyond_usual, impossible_under};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -299,22 +298,21 @@ fn is_of(file: &str, record: &Record, told: &Told<'_>) -> Result<(), Error> {
 
 /// Refuses a benchmark or ranks of the user where every record of the file tells others.
 fn agree(file: &str, records: &[Record], told: &Told<'_>) -> Result<(), Error> {
-    let ranks = told.ranks.map(|ranks| Value::from(f64::from(ranks)));
-    for (key, asked) in [("benchmark", told.benchmark.map(Value::from)), ("ranks", ranks)] {
-        let said = |record: &Record| match key {
-            "ranks" => record.number(key).map(Value::from),
-            _ => record.get(key).cloned(),
+    let agrees = |key: &str, asked: Option<String>, said: &dyn Fn(&Record) -> Option<String>| {
+        let (Some(asked), Some(all)) = (asked, records.iter().map(said).collect::<Option<Vec<_>>>()) else {
+            return Ok(());
         };
-        let fits = |record: &Record| said(record).is_none_or(|said| Some(said) == asked);
-        if let (Some(asked), Some(first)) = (&asked, records.first().and_then(said))
-            && !records.iter().any(fits)
-        {
-            let [asked, first] = [asked, &first].map(|value| value.to_string().trim_matches('"').replace(".0", ""));
-            let what = format!("--{key} {asked}: {file} tells {first}");
-            return Err(Error::Input(format!("{what}; leave --{key} out, or give what the file tells")));
+        match all.first() {
+            Some(first) if !all.contains(&asked) => Err(Error::Input(format!(
+                "--{key} {asked}: {file} tells {first}; leave --{key} out, or give what the file tells"
+            ))),
+            _ => Ok(()),
         }
-    }
-    Ok(())
+    };
+    agrees("benchmark", told.benchmark.map(str::to_owned), &|record| record.text("benchmark").map(str::to_owned))?;
+    agrees("ranks", told.ranks.map(|ranks| ranks.to_string()), &|record| {
+        record.number("ranks").map(|ranks| ranks.to_string())
+    })
 }
 
 /// Adds the user's values that the file lacks.
