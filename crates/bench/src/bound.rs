@@ -205,10 +205,7 @@ pub fn flag_impossible(record: Record) -> (Record, Option<String>) {
             };
             format!("{what} {rate:.0} MB/s, above the {largest:.0} MB/s {who} (bound_largest)")
         }
-        None => {
-            let set_by = record.text("bound_resource").or_else(|| record.text("limiting_resource"));
-            format!("efficiency {efficiency:.3} (bound: {})", set_by.unwrap_or("?"))
-        }
+        None => format!("efficiency {efficiency:.3} (bound: {})", record.bound_set_by().unwrap_or("?")),
     };
     let what = format!("{}: {beyond}, {why}", subject(&record));
     (record.with("impossible", true), Some(what))

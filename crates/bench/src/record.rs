@@ -75,6 +75,10 @@ impl Record {
         let bound = self.text("limiting_resource").map(str::to_owned);
         self.with("bound_resource", bound).with("limiting_resource", resource)
     }
+    /// The resource that sets the bound ([`Record::limited_by`]).
+    pub fn bound_set_by(&self) -> Option<&str> {
+        self.text("bound_resource").or_else(|| self.text("limiting_resource"))
+    }
     /// How its bound comes about, where that differs from run to run.
     #[must_use]
     pub fn explained_by(self, is: &str) -> Record {

@@ -552,17 +552,14 @@ pub(crate) fn furthest(inputs: &[Results]) -> Vec<Far> {
             true => bound.high / value.low,
             false => value.high / bound.low,
         };
-        let name = |key: &str| one.record.text(key).map(str::to_owned);
         let far = Far {
             subject: subject(one.record),
             quantity,
             value,
             bound,
             unexplained: (1.0 - share).max(0.0),
-            bound_by: name("bound_resource")
-                .or_else(|| name("limiting_resource"))
-                .unwrap_or_else(|| "not known".to_owned()),
-            limiter: name("limiter"),
+            bound_by: one.record.bound_set_by().unwrap_or("not known").to_owned(),
+            limiter: one.record.text("limiter").map(str::to_owned),
         };
         let varies = |key: &str| ["size_B", "nodes", "ranks", "load", "packet_B", "algorithm"].contains(&key);
         let named = series::named(one.record).filter(|(key, _)| !varies(key));
