@@ -121,7 +121,8 @@ impl FromStr for Ratios {
             false => Ok(item.to_owned()),
         };
         let items = text.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
-        items.join(",").parse().map(Ratios)
+        let list = items.join(",").parse().map(Ratios);
+        list.map_err(|what: String| format!("{what}; of each ratio {}", variant::RATIO))
     }
 }
 
