@@ -122,7 +122,7 @@ impl FromStr for Ratios {
         };
         let items = text.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
         let list = items.join(",").parse().map(Ratios);
-        list.map_err(|what: String| format!("{what}; of each ratio {}", variant::RATIO))
+        list.map_err(|what: String| format!("{what}; each is {}", variant::RATIO))
     }
 }
 
