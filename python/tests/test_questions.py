@@ -207,7 +207,7 @@ def test_design_finds_what_the_command_finds(tmp_path: Path) -> None:
 def test_design_takes_ratios_as_the_command_does() -> None:
     found = hotlink.design(128, technology="infiniband", oversubscription=["1:1", 2])
     assert {record["oversubscription"] for record in found if record.get("kind") == "variant"} >= {1.0, 2.0}
-    with pytest.raises(hotlink.InputError, match="oversubscription: `abc`.*such as 2:1"):
+    with pytest.raises(hotlink.InputError, match=r"oversubscription: `abc`.*such as 2:1"):
         hotlink.design(128, technology="infiniband", oversubscription="abc")
 
 
