@@ -16,25 +16,23 @@ fn dependencies(name: &str) -> BTreeSet<String> {
     ours.map(|rest| rest.split(['.', ' ', '=']).next().unwrap().to_owned()).collect()
 }
 
+/// All files in a folder and below it, in order.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    entries.into_iter().flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
 /// Lines of a crate's sources, tests aside, that hold one of `words`.
 fn lines_with(name: &str, words: &[&str]) -> Vec<String> {
-    fn visit(folder: &Path, words: &[&str], found: &mut Vec<String>) {
-        let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        entries.sort();
-        for path in entries {
-            if path.is_dir() {
-                visit(&path, words, found);
-            } else {
-                let text = std::fs::read_to_string(&path).unwrap();
-                let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-                let hits = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-                let hits = hits.filter(|line| words.iter().any(|word| line.contains(word)));
-                found.extend(hits.map(|line| format!("{}: {}", path.display(), line.trim())));
-            }
-        }
-    }
     let mut found = Vec::new();
-    visit(&crates().join(name).join("src"), words, &mut found);
+    for path in files(&crates().join(name).join("src")) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let hits = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let hits = hits.filter(|line| words.iter().any(|word| line.contains(word)));
+        found.extend(hits.map(|line| format!("{}: {}", path.display(), line.trim())));
+    }
     found
 }
 
@@ -43,6 +41,24 @@ fn is_bound_written(line: &str) -> bool {
     let written = ["with(", "set(", "insert("].iter().any(|call| line.contains(&format!("{call}\"bound_")));
     let key = line.split("\"bound_").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
     written && key.rsplit('_').next().is_some_and(|unit| ["us", "s", "MBps", "rate", "is"].contains(&unit))
+}
+
+/// Tests within a library that is compiled once, and so without them, would never run.
+#[test]
+fn tests_stand_where_they_run() {
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(crates()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let manifest = std::fs::read_to_string(crates().join(&name).join("Cargo.toml")).unwrap();
+        let library = manifest.split("\n[lib]\n").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or_default();
+        if library.lines().any(|line| line == "test = false") {
+            wrong.extend(files(&crates().join(name).join("src")).into_iter().filter(|path| {
+                let text = std::fs::read_to_string(path).unwrap();
+                text.contains("#[cfg(test)]") || text.contains("#[test]")
+            }));
+        }
+    }
+    assert!(wrong.is_empty(), "these have tests, and `test = false` under [lib]: {wrong:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod jobs;
 mod kernels;
 mod measured;
 mod model;
+mod predicted;
 mod proxies;
 mod region;
 mod traces;
