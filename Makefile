@@ -12,6 +12,11 @@ SUBMAKE := $(MAKE)
 # so tests go without.
 COMMIT  := HOTLINK_COMMIT="$$([ -e .git ] && git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null)"
 HOTLINK := target/release/hotlink
+# What tests run: the command, its libraries and the Python package in the tests' profile, with its checks. That is
+# compiled anyway. `make test-release` runs those of a release.
+TRIED   := target/debug/hotlink
+TRIED_PYTHON = $(if $(filter $(HOTLINK),$(TRIED)),.venv,target/debug/python)
+TRIED_WHEEL  = $(if $(filter $(HOTLINK),$(TRIED)),.stamps/wheel,.stamps/tried-wheel)
 ENGINE  := target/web/engine.wasm
 PAGE    := target/web/explorer.html
 VENV    := .venv/bin
@@ -25,7 +30,7 @@ SCRIPTS := .ci/tests .ci/rustdoc tools/docs/language tools/docs/sources.py tools
 WEB     := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*')
 PYTHON  := pyproject.toml $(SCRIPTS) $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
 
-.PHONY: help build explorer demo docs docs-renew docs-pictures dist check-steps test test-steps test-needs test-programs test-rust test-examples test-barrier test-plugin-programs test-plugins test-abi test-python test-page test-engine test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
+.PHONY: help build explorer demo docs docs-renew docs-pictures dist check-steps test test-steps test-needs test-programs test-rust test-examples test-barrier test-plugin-programs test-plugins test-abi test-python test-page test-engine test-release test-all check bench bench-mpi bench-abi bench-copy bench-osu bench-coverage bench-predict bench-transports bench-ranks bench-barrier bench-web prove-messages mutants-messages fuzz-messages fuzz-site blind-cables conformance mpi-names clean
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
@@ -60,7 +65,7 @@ DENIED := CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"
 LINTED := env RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/.ci/lint CLIPPY_DRIVER=$(DRIVER) $(DENIED)
 
 # In this order where they may choose: first what is quick to fail, and what others wait for.
-test-steps: .stamps/check-docs .stamps/format test-needs $(HOTLINK) test-programs .stamps/check-python .stamps/check-web .stamps/wheel \
+test-steps: .stamps/check-docs .stamps/format test-needs test-programs $(TRIED) .stamps/check-python .stamps/check-web $(TRIED_WHEEL) \
             test-rust test-abi test-python test-page test-barrier test-plugin-programs test-examples
 
 # What only tests need. One after the other: Debian's packages are installed by one program at a time.
@@ -75,8 +80,14 @@ test-programs: .stamps/format
 	@$(TIMED) "Rust tests: compilation, lints" .ci/tests build $(LINTED) cargo test --workspace --locked --quiet \
 	    --tests --examples --bench '*'
 	@touch .stamps/check-rust
-test-rust: test-programs test-needs $(HOTLINK)
-	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all HOTLINK_TEST_COMMAND=$(CURDIR)/$(HOTLINK) \
+# The command and the libraries that it starts programs on, of crates that are compiled by then.
+target/debug/hotlink: test-programs
+	@$(TIMED) "the command and libmpi_abi.so.1 for the tests" $(LINTED) cargo build --profile test --locked --quiet \
+	    --package hotlink-cli --package hotlink-mpi --package hotlink-clock
+	@cp -f target/debug/libmpi_abi.so target/debug/libmpi_abi.so.1
+	@target/debug/hotlink mpicc --layout target/debug/mpi
+test-rust: test-programs test-needs $(TRIED)
+	@$(TIMED) "Rust tests" env HOTLINK_TEST_MPIS=all HOTLINK_TEST_IB=all HOTLINK_TEST_COMMAND=$(CURDIR)/$(TRIED) \
 	    HOTLINK_PROVE_STATES=250000 \
 	    .ci/tests run --without "wasm: test doors"
 test-examples: test-programs
@@ -88,15 +99,19 @@ test-barrier: test-needs
 test-plugin-programs: test-needs
 	@$(TIMED) "programs of the barrier plug-ins" $(SUBMAKE) --no-print-directory -s -C plugins programs
 test-plugins:
-	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(SUBMAKE) --no-print-directory -s -C plugins test HOTLINK=$(CURDIR)/$(HOTLINK)
-test-abi: test-needs $(HOTLINK)
-	@$(TIMED) "an MPI program on libmpi_abi.so.1, every way" tools/conformance/quick $(HOTLINK)
-test-python: .stamps/wheel test-needs
-	@$(TIMED) "Python tests" env HOTLINK_TEST_BROWSER=1 $(VENV)/pytest
-test-page: $(HOTLINK) .stamps/web test-needs
+	@$(TIMED) "barrier plug-ins under sanitizers and four MPIs" $(SUBMAKE) --no-print-directory -s -C plugins test HOTLINK=$(CURDIR)/$(TRIED)
+test-abi: test-needs $(TRIED)
+	@$(TIMED) "an MPI program on libmpi_abi.so.1, every way" tools/conformance/quick $(TRIED)
+test-python: $(TRIED) $(TRIED_WHEEL) test-needs
+	@$(TIMED) "Python tests" env HOTLINK_TEST_BROWSER=1 HOTLINK_TEST_COMMAND=$(CURDIR)/$(TRIED) $(TRIED_PYTHON)/bin/python -m pytest
+test-page: $(TRIED) .stamps/web test-needs
 	@$(TIMED) "the explorer's page: state, formats, scales" npm --prefix web run --silent test
-	@$(TIMED) "the explorer's page on recordings, and reports, in the browser" env HOTLINK_COMMAND=$(CURDIR)/$(HOTLINK) \
+	@$(TIMED) "the explorer's page on recordings, and reports, in the browser" env HOTLINK_COMMAND=$(CURDIR)/$(TRIED) \
 	    npm --prefix web run --silent test:browser
+# In `make test-all`: the tests that `make test` runs on the tests' profile, on what users get.
+test-release: .stamps/tools ## tests of the command, the MPI library, the Python package and the page, on those of a release
+	@$(MAKE) --no-print-directory -j 2 test-rust test-abi test-python test-page TRIED=$(HOTLINK)
+	@$(MAKE) --no-print-directory test-plugins TRIED=$(HOTLINK)
 # In `make test-all`: the engine takes longer to compile than the command.
 test-engine: explorer test-programs test-needs
 	@$(TIMED) "the engine of the page beside the command" env HOTLINK_TEST_WASM=$(CURDIR)/$(ENGINE) \
@@ -112,6 +127,7 @@ docs-pictures: build explorer ## make the pictures of the documents anew, in hea
 	    HOTLINK_COMMAND=$(CURDIR)/$(HOTLINK) npm --prefix web run --silent pictures
 
 test-all: test ## everything that `test` runs, then the long suites: five hours or more
+	@$(MAKE) --no-print-directory test-release
 	@$(MAKE) --no-print-directory test-engine
 	@$(TIMED) "Rust documentation, that of libraries for other programs too" $(DOC) --workspace
 	@$(TIMED) "a million states of small message programs" $(LINTED) cargo test --locked --quiet --package hotlink-message --lib a_million_states
@@ -234,6 +250,11 @@ $(ENGINE): .stamps/tools .ci/wasm $(RUST)
 .stamps/wheel: .stamps/venv $(HOTLINK) $(RUST) $(PYTHON)
 	@$(TIMED) "building and installing the Python package" \
 	    env $(COMMIT) $(VENV)/pip install --quiet --no-build-isolation --no-deps --force-reinstall .
+	@touch $@
+
+# Beside the user's package, which is a release's.
+.stamps/tried-wheel: .stamps/venv target/debug/hotlink $(RUST) $(PYTHON)
+	@$(TIMED) "the Python package for the tests" .ci/tried-wheel $(LINTED)
 	@touch $@
 
 .stamps/format: .stamps/tools $(RUST) $(wildcard tools/mutants/src/*)

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// The command: where `make test` names it, the one of a release, which users get; else cargo's, which has the checks of
-/// the tests' profile. All tests take as long with either: they wait in measurements.
+/// The command: cargo's, which has the checks of the tests' profile, or the one that the environment names. `make test-release`
+/// names that of a release, which users get.
 pub fn program() -> &'static str {
     static PROGRAM: OnceLock<String> = OnceLock::new();
     PROGRAM.get_or_init(|| {
