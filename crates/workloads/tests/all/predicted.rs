@@ -10,9 +10,8 @@ use hotlink_workloads::gpu::Gpus;
 fn the_model_adds_up_nccls_table() {
     let spec = hotlink_fabric::catalog::load("hgx-h100-rail").unwrap();
     let gpus = Gpus::of(&spec).unwrap();
-    let us = |which, way, ranks, bytes| {
-        gpus.kernels.predicted_ps(&gpus.machine(ranks), which, way, bytes).unwrap() / 1e6
-    };
+    let us =
+        |which, way, ranks, bytes| gpus.kernels.predicted_ps(&gpus.machine(ranks), which, way, bytes).unwrap() / 1e6;
     for (ranks, way, due) in [
         (8, (Ring, Ll), 6.6 + 14.0 * 0.6),
         // A post takes longer than a step of LL.
