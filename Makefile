@@ -82,7 +82,7 @@ test-programs: .stamps/format
 	@touch .stamps/check-rust
 # The command and the libraries that it starts programs on, of crates that are compiled by then.
 target/debug/hotlink: test-programs
-	@$(TIMED) "the command and libmpi_abi.so.1 for the tests" $(LINTED) cargo build --profile test --locked --quiet \
+	@$(TIMED) "the command and libmpi_abi.so.1 for the tests" $(LINTED) cargo build --locked --quiet \
 	    --package hotlink-cli --package hotlink-mpi --package hotlink-clock
 	@cp -f target/debug/libmpi_abi.so target/debug/libmpi_abi.so.1
 	@target/debug/hotlink mpicc --layout target/debug/mpi
@@ -262,8 +262,8 @@ $(ENGINE): .stamps/tools .ci/wasm $(RUST)
 	@$(TIMED) "Rust format of the mutants' generator" cargo fmt --manifest-path tools/mutants/Cargo.toml --check
 	@touch $@
 
-# In the tests' profile: what runs at compile time, they have built. In parts, so that a small edit takes little.
-LINT := env CARGO_INCREMENTAL=1 cargo clippy --profile test --all-targets --locked --quiet
+# What runs at compile time, the tests have built. In parts, so that a small edit takes little.
+LINT := env CARGO_INCREMENTAL=1 cargo clippy --all-targets --locked --quiet
 # Of the crates whose files changed, or all where more did.
 TOUCHED = $(if $(filter-out crates/%,$?),--workspace,$(sort $(foreach file,$?,--package=hotlink-$(word 2,$(subst /, ,$(file))))))
 
@@ -273,7 +273,7 @@ TOUCHED = $(if $(filter-out crates/%,$?),--workspace,$(sort $(foreach file,$?,--
 	@touch $@
 
 # The crates that `make check` has linted are not checked again: its wrapper is `cargo clippy`'s.
-DOC := env RUSTC_WORKSPACE_WRAPPER=$(DRIVER) $(DENIED) CARGO_INCREMENTAL=1 RUSTDOCFLAGS="-D warnings" cargo doc --profile test --no-deps --locked --quiet
+DOC := env RUSTC_WORKSPACE_WRAPPER=$(DRIVER) $(DENIED) CARGO_INCREMENTAL=1 RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --locked --quiet
 
 # `make test` documents all but libraries that no crate uses (mpi, clock, python). Lints come first: what they have checked,
 # documentation reads.
