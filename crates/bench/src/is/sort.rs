@@ -1,14 +1,14 @@
 //! The sort itself, as in NPB's message-passing version. Keys go to buckets by their leading bits; the ranks share out
 //! the buckets evenly, exchange keys and count.
 
-use super::keys::{Class, ITERATIONS, TESTS, bucket_work, count_work, keys};
+use super::keys::{Class, ITERATIONS, TESTS};
+use super::share::{KEY, Order, Share};
 use crate::Bench;
 use hotlink_fabric::units::Time;
 use hotlink_message::{Combine, Element, Endpoint, Error, Operation};
-use hotlink_port::{Kind, Memory, Span, Work};
+use hotlink_port::{Kind, Memory, Span};
 use serde::{Deserialize, Serialize};
 
-const KEY: u64 = size_of::<u32>() as u64;
 const COUNT: u64 = size_of::<u64>() as u64;
 const TAG: u32 = 1;
 
@@ -58,43 +58,27 @@ impl Bench for IntegerSort {
     async fn on<E: Endpoint>(&self, comm: &E) -> Result<Sorted, Error> {
         let mut sort = Sort::new(comm, self.class, self.buckets())?;
         sort.iterate(1).await?; // untimed, for caches and page tables
-        sort.result = Sorted { partially_verified: true, tests: 0, ..sort.result };
+        sort.keys.result = Sorted { partially_verified: true, tests: 0, ..sort.keys.result };
         sort.talking = Time::ZERO;
         sort.comm.barrier().await?;
         let start = sort.comm.now();
         for iteration in 1..=ITERATIONS {
             sort.iterate(iteration).await?;
         }
-        sort.result.time_us = (sort.comm.now() - start).us();
-        sort.result.communication_us = sort.talking.us();
+        sort.keys.result.time_us = (sort.comm.now() - start).us();
+        sort.keys.result.communication_us = sort.talking.us();
         sort.verify_order().await?;
         sort.comm.barrier().await?;
-        Ok(sort.result)
+        Ok(sort.keys.result)
     }
 }
 
 /// A rank's keys and buffers.
 struct Sort<'a, E: Endpoint> {
     comm: &'a E,
-    class: Class,
-    /// Its part of the sequence.
-    sequence: Vec<u32>,
-    /// The same in buckets, as it is sent; then what came.
-    bucketed: Vec<[u8; KEY as usize]>,
-    received: Vec<[u8; KEY as usize]>,
-    /// Bits to shift a key by for its bucket.
-    shift: u32,
-    /// Of each bucket, here: keys; and of all ranks together, with the test keys behind.
-    mine: Vec<u64>,
-    all: Vec<u64>,
-    /// Of each key in this rank's range: how many there are.
-    counts: Vec<u32>,
-    /// First key of the range, and the number of keys on lower ranks.
-    first_key: u32,
-    below: u64,
+    keys: Share,
     memory: Buffers,
     talking: Time,
-    result: Sorted,
 }
 
 struct Buffers {
@@ -111,7 +95,6 @@ impl<'a, E: Endpoint> Sort<'a, E> {
     fn new(comm: &'a E, class: Class, buckets: usize) -> Result<Sort<'a, E>, Error> {
         let ranks = u64::from(comm.ranks());
         let share = class.keys() / ranks;
-        let start = share * u64::from(comm.rank());
         let span = |bytes| Ok::<_, Error>(Span::new(comm.alloc(bytes, Kind::Default)?, 0, bytes));
         let sums = COUNT * (buckets + TESTS) as u64;
         let keys_in_bytes = KEY * (share + share / 4);
@@ -124,99 +107,31 @@ impl<'a, E: Endpoint> Sort<'a, E> {
             keys_in_bytes,
             keys_out: comm.alloc(KEY * share, Kind::Default)?,
         };
-        Ok(Sort {
-            class,
-            sequence: keys(class, start..start + share),
-            bucketed: vec![[0; KEY as usize]; share as usize],
-            received: Vec::new(),
-            shift: class.key_limit().trailing_zeros() - buckets.trailing_zeros(),
-            mine: vec![0; buckets + TESTS],
-            all: vec![0; buckets + TESTS],
-            counts: Vec::new(),
-            first_key: 0,
-            below: 0,
-            memory,
-            talking: Time::ZERO,
-            result: Sorted {
-                time_us: 0.0,
-                communication_us: 0.0,
-                partially_verified: true,
-                tests: 0,
-                fully_verified: false,
-                keys: 0,
-            },
-            comm,
-        })
+        let keys = Share::new(class, buckets, comm.rank(), comm.ranks());
+        Ok(Sort { comm, keys, memory, talking: Time::ZERO })
     }
 
     async fn iterate(&mut self, iteration: usize) -> Result<(), Error> {
-        if self.comm.rank() == 0 {
-            self.sequence[iteration] = iteration as u32;
-            self.sequence[iteration + ITERATIONS] = self.class.key_limit() - iteration as u32;
-        }
-        self.fill_buckets();
+        self.keys.begin(iteration);
+        self.comm.compute(self.keys.fill_buckets());
         self.sum_buckets().await?;
-        let ends = self.share_out();
+        let ends = self.keys.share_out();
         self.exchange(&ends).await?;
-        self.count(&ends);
-        self.check_tests(iteration);
+        self.comm.compute(self.keys.count(&ends));
+        self.keys.check_tests(iteration);
         Ok(())
-    }
-
-    /// Counts this rank's keys by bucket and puts them in order of buckets; notes the test keys that it has.
-    fn fill_buckets(&mut self) {
-        let buckets = self.mine.len() - TESTS;
-        self.mine.fill(0);
-        for &key in &self.sequence {
-            self.mine[(key >> self.shift) as usize] += 1;
-        }
-        let mut next = Vec::with_capacity(buckets);
-        let mut sum = 0;
-        for &count in &self.mine[..buckets] {
-            next.push(sum);
-            sum += count as usize;
-        }
-        for &key in &self.sequence {
-            let place = &mut next[(key >> self.shift) as usize];
-            self.bucketed[*place] = key.to_le_bytes();
-            *place += 1;
-        }
-        let share = self.sequence.len() as u64;
-        let start = share * u64::from(self.comm.rank());
-        for (test, position) in self.class.test_positions().into_iter().enumerate() {
-            if let Some(offset) = position.checked_sub(start).filter(|&offset| offset < share) {
-                self.mine[buckets + test] = u64::from(self.sequence[offset as usize]);
-            }
-        }
-        let (streamed, scattered) = bucket_work(share);
-        self.comm.compute(Work::Own { streamed, scattered });
     }
 
     /// Bucket sizes and test keys of all ranks together.
     async fn sum_buckets(&mut self) -> Result<(), Error> {
         let start = self.comm.now();
         let Buffers { sums_in, sums_out, .. } = self.memory;
-        self.write(sums_out, &self.mine)?;
+        self.write(sums_out, &self.keys.mine)?;
         let sum = Operation { combine: Combine::Sum, element: Element::I64 };
         self.comm.allreduce(sum, sums_out, sums_in).await?;
-        self.all = self.read(sums_in, self.all.len())?;
+        self.keys.all = self.read(sums_in, self.keys.all.len())?;
         self.talking += self.comm.now() - start;
         Ok(())
-    }
-
-    /// For each rank the bucket after its last one: as even as whole buckets allow.
-    fn share_out(&self) -> Vec<usize> {
-        let buckets = self.all.len() - TESTS;
-        let ranks = self.comm.ranks() as usize;
-        let (mut ends, mut sum) = (Vec::with_capacity(ranks), 0);
-        for (bucket, &count) in self.all[..buckets].iter().enumerate() {
-            sum += count;
-            while ends.len() + 1 < ranks && sum >= (ends.len() as u64 + 1) * self.class.keys() / ranks as u64 {
-                ends.push(bucket + 1);
-            }
-        }
-        ends.resize(ranks, buckets);
-        ends
     }
 
     /// Every rank gets the keys of its buckets.
@@ -225,7 +140,7 @@ impl<'a, E: Endpoint> Sort<'a, E> {
         let mut first = 0;
         let mut outgoing = Vec::with_capacity(ends.len());
         for &end in ends {
-            outgoing.push(self.mine[first..end].iter().sum());
+            outgoing.push(self.keys.mine[first..end].iter().sum());
             first = end;
         }
         let Buffers { counts_in, counts_out, keys_out, .. } = self.memory;
@@ -237,66 +152,18 @@ impl<'a, E: Endpoint> Sort<'a, E> {
             self.comm.free(self.memory.keys_in)?;
             (self.memory.keys_in, self.memory.keys_in_bytes) = (self.comm.alloc(bytes, Kind::Default)?, bytes);
         }
-        self.comm.write(keys_out, 0, self.bucketed.as_flattened())?;
+        self.comm.write(keys_out, 0, self.keys.bucketed.as_flattened())?;
         let (send, recv) = (spans(keys_out, &outgoing), spans(self.memory.keys_in, &incoming));
         self.comm.alltoallv(&send, &recv).await?;
-        self.received.resize((bytes / KEY) as usize, [0; KEY as usize]);
-        self.comm.read(self.memory.keys_in, 0, self.received.as_flattened_mut())?;
+        self.keys.received.resize((bytes / KEY) as usize, [0; KEY as usize]);
+        self.comm.read(self.memory.keys_in, 0, self.keys.received.as_flattened_mut())?;
         self.talking += self.comm.now() - start;
         Ok(())
     }
 
-    /// Counts how often each key of this rank's range came, and keys on lower ranks.
-    fn count(&mut self, ends: &[usize]) {
-        let rank = self.comm.rank() as usize;
-        let first = if rank == 0 { 0 } else { ends[rank - 1] };
-        self.first_key = (first as u32) << self.shift;
-        self.below = self.all[..first].iter().sum();
-        let range = (ends[rank] - first) << self.shift;
-        self.counts.clear();
-        self.counts.resize(range, 0);
-        for &key in &self.received {
-            // A key out of range is a fault of the transport, for the verification to find.
-            if let Some(count) = self.counts.get_mut(u32::from_le_bytes(key).wrapping_sub(self.first_key) as usize) {
-                *count += 1;
-            }
-        }
-        // NPB ranks by summing the counts; here as there once for each iteration.
-        let mut sum = 0;
-        for count in &mut self.counts {
-            sum += *count;
-            *count = sum;
-        }
-        let received = self.received.len() as u64;
-        self.result.keys = received;
-        let (streamed, scattered) = count_work(received, range as u64);
-        self.comm.compute(Work::Own { streamed, scattered });
-    }
-
-    /// The published ranks of those test keys that lie in this rank's range.
-    fn check_tests(&mut self, iteration: usize) {
-        let buckets = self.all.len() - TESTS;
-        for test in 0..TESTS {
-            let key = self.all[buckets + test];
-            let Some(offset) = key.checked_sub(u64::from(self.first_key)) else { continue };
-            if offset >= self.counts.len() as u64 {
-                continue;
-            }
-            let smaller = if offset == 0 { 0 } else { self.counts[offset as usize - 1] };
-            let rank = (self.below + u64::from(smaller)) as i64;
-            self.result.tests += 1;
-            self.result.partially_verified &= rank == self.class.test_rank(test, iteration);
-        }
-    }
-
     /// NPB's full verification: the sorted keys of this rank are in order and not below the last one of the rank before.
     async fn verify_order(&mut self) -> Result<(), Error> {
-        let limit = u64::from(self.first_key) + self.counts.len() as u64;
-        let of = |key: &[u8; KEY as usize]| u64::from(u32::from_le_bytes(*key));
-        let inside = |key| (u64::from(self.first_key)..limit).contains(&of(key));
-        let counted = self.counts.last().copied().unwrap_or(0) as usize == self.received.len();
-        let highest = self.received.iter().map(of).max().unwrap_or(u64::from(self.first_key));
-        let lowest = self.received.iter().map(of).min().unwrap_or(limit);
+        let Order { holds, lowest, highest } = self.keys.order();
         let (rank, ranks) = (self.comm.rank(), self.comm.ranks());
         let (out, into) =
             (Span::new(self.memory.counts_out.memory, 0, COUNT), Span::new(self.memory.counts_in.memory, 0, COUNT));
@@ -310,7 +177,7 @@ impl<'a, E: Endpoint> Sort<'a, E> {
             self.comm.wait(receive).await?;
             before = self.read(into, 1)?[0];
         }
-        self.result.fully_verified = counted && self.received.iter().all(inside) && before <= lowest;
+        self.keys.result.fully_verified = holds && before <= lowest;
         Ok(())
     }
 
@@ -363,16 +230,16 @@ mod tests {
             for iteration in 1..=ITERATIONS {
                 sort.iterate(iteration).await?;
             }
-            let ends = sort.share_out();
+            let ends = sort.keys.share_out();
             if sort.comm.rank() == 0 {
                 fault(&mut sort);
             }
-            sort.count(&ends);
-            sort.result.tests = 0;
-            (1..=ITERATIONS).for_each(|_| sort.check_tests(ITERATIONS));
+            _ = sort.keys.count(&ends);
+            sort.keys.result.tests = 0;
+            (1..=ITERATIONS).for_each(|_| sort.keys.check_tests(ITERATIONS));
             sort.verify_order().await?;
             sort.comm.barrier().await?;
-            Ok(sort.result)
+            Ok(sort.keys.result)
         };
         let results: Vec<Result<Sorted, Error>> = Loopback::default().run(2, &program).expect("runs");
         results.into_iter().collect::<Result<_, _>>().expect("no refusal")
@@ -382,10 +249,10 @@ mod tests {
     fn faults_of_the_transport_are_found() {
         let sort = IntegerSort { class: Class::S };
         assert!(sort.verified(&with_fault(|_| ())));
-        let lost: fn(&mut Sort<'_, Comm<LoopbackPort>>) = |sort| _ = sort.received.pop();
-        let doubled: fn(&mut Sort<'_, Comm<LoopbackPort>>) = |sort| sort.received.push(sort.received[0]);
-        let elsewhere: fn(&mut Sort<'_, Comm<LoopbackPort>>) = |sort| sort.received[3] = [255, 255, 0, 0];
-        let replaced: fn(&mut Sort<'_, Comm<LoopbackPort>>) = |sort| sort.received.fill([1, 0, 0, 0]);
+        let lost: fn(&mut Sort<'_, Comm<LoopbackPort>>) = |sort| _ = sort.keys.received.pop();
+        let doubled: fn(&mut Sort<'_, Comm<LoopbackPort>>) = |sort| sort.keys.received.push(sort.keys.received[0]);
+        let elsewhere: fn(&mut Sort<'_, Comm<LoopbackPort>>) = |sort| sort.keys.received[3] = [255, 255, 0, 0];
+        let replaced: fn(&mut Sort<'_, Comm<LoopbackPort>>) = |sort| sort.keys.received.fill([1, 0, 0, 0]);
         for (name, fault) in [("lost", lost), ("doubled", doubled), ("elsewhere", elsewhere), ("replaced", replaced)] {
             assert!(!sort.verified(&with_fault(fault)), "{name}");
         }
