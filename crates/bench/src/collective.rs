@@ -127,6 +127,15 @@ impl Which {
             | Which::ReduceScatter => size * (ranks - 1.0),
         }
     }
+    /// The size of the same where each node stands for `each` of its ranks. What these move among themselves never leaves
+    /// the node, and they may combine it there.
+    pub fn of_nodes(self, size: u64, each: u64) -> u64 {
+        match self {
+            Which::Alltoall | Which::Alltoallv => size * each * each,
+            Which::Allgather | Which::ReduceScatter | Which::Gather | Which::Scatter => size * each,
+            Which::Barrier | Which::Bcast | Which::Reduce | Which::Allreduce => size,
+        }
+    }
     /// Bytes that all of `ranks` together must write at least, however the operation goes about it.
     pub fn written(self, size: u64, ranks: u32) -> f64 {
         let (bytes, all) = (size as f64, f64::from(ranks));

@@ -60,7 +60,7 @@ fn call(called: &Called) -> Call<'_> {
 
 /// Bytes by which calls are distinguished.
 fn size(called: &Called) -> Option<u64> {
-    called.bytes.filter(|&bytes| bytes > 0)
+    call(called).part().filter(|&bytes| bytes > 0)
 }
 
 impl Row {
@@ -70,7 +70,7 @@ impl Row {
         self.whole_us += sums.whole.us();
         self.spread_us += sums.spread.us();
         self.inside_us += sums.inside.us();
-        self.sizes = match (self.sizes, called.bytes) {
+        self.sizes = match (self.sizes, call(called).part()) {
             (None, bytes) => bytes.map(|bytes| (bytes, bytes)),
             (Some((low, high)), Some(bytes)) => Some((low.min(bytes), high.max(bytes))),
             (sizes, None) => sizes,

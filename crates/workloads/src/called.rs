@@ -27,6 +27,18 @@ pub struct Call<'a> {
     pub by_hardware: bool,
 }
 
+impl Call<'_> {
+    /// Bytes of one rank's part.
+    pub fn part(&self) -> Option<u64> {
+        match known(self.name) {
+            Some(Known::Alike(Which::Allgather | Which::ReduceScatter)) => {
+                self.bytes.map(|bytes| bytes / self.ranks.len().max(1) as u64)
+            }
+            _ => self.bytes,
+        }
+    }
+}
+
 /// What is known of a function: its bound for parts of one length, or that lengths differ.
 enum Known {
     Alike(Which),
@@ -93,10 +105,9 @@ impl Ground<'_, '_> {
 
     fn alike(&self, called: &Call<'_>, which: Which, sharing: &BTreeMap<u32, u64>) -> Result<Bound, String> {
         let none = |why: &str| Err(why.to_owned());
-        let (ranks, spec) = (called.ranks.len() as u64, &self.plan.fabric.spec);
-        let size = match (which, called.bytes) {
+        let spec = &self.plan.fabric.spec;
+        let size = match (which, called.part()) {
             (Which::Barrier, _) => 0,
-            (Which::Allgather | Which::ReduceScatter, Some(bytes)) => bytes / ranks,
             (_, Some(bytes)) => bytes,
             (_, None) => return none("between two groups, or of lengths that differ"),
         };
@@ -113,13 +124,7 @@ impl Ground<'_, '_> {
         }
         let root = called.root.and_then(|place| called.ranks.get(place as usize)).unwrap_or(&called.ranks[0]);
         let root = self.places.get(*root as usize).copied().unwrap_or(*root);
-        // Nodes stand for their ranks: what these move among themselves never enters the network, and they may combine it.
-        let each = sharing.values().copied().min().unwrap_or(1);
-        let size = match which {
-            Which::Alltoall | Which::Alltoallv => size * each * each,
-            Which::Allgather | Which::ReduceScatter | Which::Gather | Which::Scatter => size * each,
-            Which::Barrier | Which::Bcast | Which::Reduce | Which::Allreduce => size,
-        };
+        let size = which.of_nodes(size, sharing.values().copied().min().unwrap_or(1));
         let bytes = which.moved(size as f64, nodes.len() as f64);
         let root = nodes.iter().position(|&node| node == root).unwrap_or(0);
         let moved = Moved { which, nodes: &nodes, root, size, bytes, capacities: CAPACITIES, seed: 1 };

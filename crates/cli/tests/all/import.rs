@@ -56,7 +56,7 @@ fn imb_counts_megabytes_by_its_version() {
         "pingpong 2 0 1.2 0",
         "pingpong 2 1000 2 500",
         "sendrecv 4 1000 2 1000",
-        "allreduce null 8 1.3 null",
+        "allreduce 2 8 1.3 null",
         "stream 4 1024 null 2048",
         "barrier 4 null 2.2 null",
     ];
@@ -531,6 +531,40 @@ fn no_simulated_reduce_scatter_beats_the_bound_of_an_import() {
     let record = records(&format!("import osu {} --fabric ib-ndr-fat-tree2 --nodes 8", file.display())).remove(0);
     let bound = record["bound_latency_us"].as_f64().unwrap();
     assert!((bound / (458_752.0 / 49_685.0) - 1.0).abs() < 1e-3, "{bound}");
+}
+
+/// 8 ranks on each of 8 nodes: what leaves a node is what its ranks send to the 56 of the others.
+#[test]
+fn ranks_that_share_a_node_share_its_links() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shared-nodes.txt");
+    let bound = |name: &str, size: u64, ranks: u32, nodes: u32| {
+        let text = format!("# OSU MPI {name} Latency Test v7.4\n# Size Avg Latency(us)\n{size} 20000.0\n");
+        std::fs::write(&file, text).unwrap();
+        let asked = format!("--fabric ib-ndr-fat-tree2 --ranks {ranks} --nodes {nodes}");
+        let record = records(&format!("import osu {} {asked}", file.display())).remove(0);
+        record["bound_latency_us"].as_f64().unwrap()
+    };
+    let mib = 1 << 20;
+    for (name, size, nodes_ranks) in [
+        ("All-to-All Personalized Exchange", mib, 8.0 * 56.0),
+        ("Allgather", mib, 56.0),
+        ("Gather", mib, 56.0),
+        ("Scatter", mib, 56.0),
+        ("Reduce_scatter", 64 * mib, 56.0),
+        ("Broadcast", mib, 1.0),
+    ] {
+        let us = bound(name, size, 64, 8);
+        let due = nodes_ranks * mib as f64 / 49_685.0;
+        assert!((0.99..1.1).contains(&(us / due)), "{name}: {us} us, {due} due");
+    }
+}
+
+/// IMB states the ranks of a group in brackets.
+#[test]
+fn groups_that_run_at_once_have_the_bound_of_one() {
+    let all = records("import imb imb.txt --fabric ib-ndr-fat-tree2");
+    let group = all.iter().find(|record| record["groups"] == "multi").expect("a group");
+    assert_eq!((&group["ranks"], group["bound_latency_us"].as_f64() > Some(0.5)), (&2.into(), true), "{group}");
 }
 
 #[test]

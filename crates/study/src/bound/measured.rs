@@ -1,4 +1,5 @@
-//! The bound of a number measured on a network, here or elsewhere: that of the named fabric, one rank a node.
+//! The bound of a number measured on a network, here or elsewhere: that of the named fabric. Each node has a rank, or as
+//! many as others where a collective has more ranks than nodes.
 
 use crate::bound::message;
 use crate::bound::pattern::{Pattern, flows, one, with_limit};
@@ -169,10 +170,17 @@ fn bounded(fabric: &Fabric, record: Record, capacities: Rates, idle: &mut Idle) 
                 Ok(Some(record.unbounded("a collective of 0 B need send nothing")))
             }
             Some(which) => {
+                let ranks = record.number("ranks").map_or(fabric.asked, |ranks| ranks as u32).max(fabric.asked);
                 // Parts that differ are equal in the mean, and some rank gives the others no less than the mean.
-                let parts = if record.text("size_is") == Some(OF_ALL_PARTS) { u64::from(fabric.asked) } else { 1 };
-                let record = by_time(record, &by_any_means(fabric, which, size / parts, capacities)?);
-                Ok(record.map(|record| record.assuming(Some("the least of all means that the fabric has".to_owned()))))
+                let parts = if record.text("size_is") == Some(OF_ALL_PARTS) { u64::from(ranks) } else { 1 };
+                let each = ranks / fabric.asked;
+                let size = which.of_nodes(size / parts, u64::from(each));
+                let record = by_time(record, &by_any_means(fabric, which, size, capacities)?);
+                let even = format!("{each} ranks or more on each of {} nodes", fabric.asked);
+                let even = (ranks > fabric.asked).then_some(even);
+                let means = "the least of all means that the fabric has".to_owned();
+                let assumed: Vec<String> = std::iter::once(means).chain(even).collect();
+                Ok(record.map(|record| record.assuming(Some(assumed.join("; ")))))
             }
         },
     }

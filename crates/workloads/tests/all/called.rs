@@ -117,6 +117,21 @@ fn on(name: &str) -> (usize, Vec<String>) {
 }
 
 /// What is not known is said, and why.
+/// MPI states of some collectives what all ranks give together.
+#[test]
+fn a_part_is_that_of_one_rank() {
+    for (name, bytes, part) in [
+        ("MPI_Allgather", 8192, 1024),
+        ("MPI_Ireduce_scatter_block", 8192, 1024),
+        ("MPI_Alltoall", 1024, 1024),
+        ("MPI_Gather", 1024, 1024),
+    ] {
+        let ranks: Vec<u32> = (0..RANKS).collect();
+        let called = Call { name, ranks: &ranks, root: None, bytes: Some(bytes), moved: None, by_hardware: false };
+        assert_eq!(called.part(), Some(part), "{name}");
+    }
+}
+
 #[test]
 fn a_bound_that_nobody_knows_is_none() {
     let fabric = Source::open("gige").unwrap().build(4).unwrap();
