@@ -254,8 +254,8 @@ def import_results(
     ``benchmark`` and ``ranks`` add what the files lack. ``report_gbits`` says that perftest's JSON is in Gbit/s.
 
     Of nccl-tests, ``nodes`` counts GPUs. ``algorithm`` (ring, tree, nvls, nvls-tree, collnet, pairs) and
-    ``protocol`` (simple, ll128, ll) name NCCL's choice where its log does not. Without them the bound is that of Ring,
-    by the protocol that allows most (``bound_algorithm``, ``bound_protocol``).
+    ``protocol`` (simple, ll128, ll) name NCCL's choice where its log does not. Without them the bound is that of the
+    algorithm that NCCL's model chooses, by the protocol that allows most (``bound_algorithm``, ``bound_protocol``).
     ``capacities`` are the rates of the fabric's resources, as for simulations. Raises `InputError`, which names file
     and line.
     """

@@ -263,14 +263,6 @@ impl Cluster {
         let of = |algorithm| Some((algorithm, self.levels(collective, algorithm, protocol)?));
         Algorithm::ALL.into_iter().filter_map(of).collect()
     }
-
-    /// The algorithm that a collective is judged by where none is named.
-    pub fn usual(collective: &str) -> Algorithm {
-        match collective {
-            "alltoall" | "sendrecv" | "gather" | "scatter" | "hypercube" => Algorithm::Pairs,
-            _ => Algorithm::Ring,
-        }
-    }
 }
 
 /// What a level's bus bandwidth makes of `bytes`: the least time in microseconds; `factor` is bus bandwidth over

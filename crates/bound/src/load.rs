@@ -6,10 +6,10 @@
 
 use crate::Peak;
 use hotlink_fabric::Fabric;
-use hotlink_fabric::network::{Channel, Resource};
+use hotlink_fabric::network::{Channel, Node, Resource, Vertex};
 use hotlink_fabric::spec::{Capacities, Role};
 use hotlink_load::Load;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the resources of one role allow.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,7 +164,12 @@ fn out_of_hosts(load: &Load, fabric: &Fabric, (capacities, efficiency): (Capacit
             _ => false,
         }
     };
-    let is_local = |channel: &Channel| network.channel_role[channel.0 as usize] == Role::LocalLink;
+    // Links into a receiver carry what others send.
+    let behind = |node: Node| network.out(node.vertex()).map(|channel| network.to(channel));
+    let own: BTreeSet<Vertex> = network.node_iter().flat_map(|node| behind(node).chain([node.vertex()])).collect();
+    let is_local = |channel: &Channel| {
+        network.channel_role[channel.0 as usize] == Role::LocalLink && own.contains(&network.from(*channel))
+    };
     let channels = |of: &dyn Fn(&Channel) -> bool, carried: &dyn Fn(Channel) -> f64| {
         let share = |channel: Channel| {
             let rate = fabric.payload_mbps(Resource::Channel(channel), capacities, efficiency)?;

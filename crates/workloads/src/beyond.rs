@@ -6,7 +6,7 @@ use hotlink_bench::Record;
 const BEYOND_NAMED: &str = "beyond_named_algorithm";
 
 /// Marks a result above the bound of the algorithm that is taken where none is named.
-const BEYOND_USUAL: &str = "beyond_usual_algorithm";
+const BEYOND_CHOSEN: &str = "beyond_chosen_algorithm";
 
 /// Under what a result is impossible, and the likely cause.
 const IMPOSSIBLE_UNDER: &str = "impossible_under";
@@ -32,17 +32,17 @@ pub(crate) fn named(record: Record, of_links: bool, of_kernels: bool) -> Record 
     record.with(IMPOSSIBLE_UNDER, under)
 }
 
-/// The record of a result above the bound of the usual algorithm, where none is named.
-pub(crate) fn usual(record: Record) -> Record {
-    record.with(BEYOND_USUAL, true)
+/// The record of a result above the bound of the algorithm that is taken, where none is named.
+pub(crate) fn chosen(record: Record) -> Record {
+    record.with(BEYOND_CHOSEN, true)
 }
 
-/// Why an efficiency above 1 is no mistake: the log does not name the algorithm, and it is another than the usual one.
-pub fn beyond_usual(record: &Record) -> Option<String> {
-    record.get(BEYOND_USUAL)?;
-    let usual = record.text("bound_algorithm").unwrap_or_default();
+/// Why an efficiency above 1 is no mistake: the log does not name the algorithm, and it is another than the one taken.
+pub fn beyond_chosen(record: &Record) -> Option<String> {
+    record.get(BEYOND_CHOSEN)?;
+    let taken = record.text("bound_algorithm").unwrap_or_default();
     let what = "efficiencies above 1 are of results beyond the bound of";
-    Some(format!("{what} {usual}: the log names no algorithm, and another ran; --algorithm names it"))
+    Some(format!("{what} {taken}: the log names no algorithm, and another ran; --algorithm names it"))
 }
 
 /// What is wrong with the algorithm or protocol that is named, where a result beats what the links allow it and not the

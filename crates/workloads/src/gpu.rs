@@ -54,6 +54,14 @@ pub fn domain(spec: &FabricSpec) -> u32 {
     rails(spec).map_or(1, |rail| rail.gpus_per_host)
 }
 
+/// Nodes of a fabric as it was built, without the switches that take part as nodes.
+pub(crate) fn nodes_built(fabric: &Fabric) -> u32 {
+    match fabric.spec.topology.get::<ReducingRail>() {
+        Some(ReducingRail(rail, _)) => fabric.asked.next_multiple_of(rail.gpus_per_host),
+        None => fabric.nodes(),
+    }
+}
+
 /// Hosts of a scale-up domain; 1 unless the fabric's file says that several share one.
 pub(crate) fn hosts_of_domain(spec: &FabricSpec) -> u32 {
     let each = spec.parameters.get("gpu_host_size").map_or(f64::INFINITY, |size| size.value);

@@ -11,7 +11,7 @@ use hotlink_fabric::Fabric;
 use hotlink_fabric::spec::Role;
 use hotlink_fabric::traffic::Demand;
 use hotlink_fabric::units::{Rate, Time};
-use hotlink_schedule::collective::{Algorithm, Job, Machine, Which};
+use hotlink_schedule::collective::{Algorithm, Job, Machine, Way, Which};
 use hotlink_schedule::{Protocol, Sums, longest};
 use hotlink_sim::plan::{RouteBuffer, UNLIMITED};
 use hotlink_sim::{Plan, Settings};
@@ -257,6 +257,12 @@ impl Leasts {
     pub fn machine(&self, source: &Source, gpus: u32) -> Option<Machine> {
         let rails = gpu::rail_switches(source.spec(), gpus).ok()?;
         Some(Machine { rails, ..self.gpus.machine(gpus) }).filter(|machine| machine.check().is_ok())
+    }
+
+    /// The algorithm that NCCL's model chooses.
+    pub fn chosen(&self, machine: &Machine, which: Which, protocol: Option<Protocol>, bytes: u64) -> Option<Algorithm> {
+        let way = Way::of(&self.gpus.kernels, machine, which, (None, protocol), bytes);
+        way.ok().map(|way| way.algorithm)
     }
 
     /// What a collective needs by an algorithm and protocol. `None` where the machine does not have both, or where even few

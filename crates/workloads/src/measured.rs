@@ -16,7 +16,7 @@ use hotlink_study::{Error, Source};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-pub use crate::beyond::{beyond_named, beyond_usual, impossible_under};
+pub use crate::beyond::{beyond_chosen, beyond_named, impossible_under};
 
 /// GPUs of the fullest host that a log names.
 pub const GPUS_PER_HOST: &str = "gpus_per_host";
@@ -193,7 +193,8 @@ impl Bus {
     }
 
     /// The record with its bounds. `bound_bus_bandwidth_MBps`, `efficiency` and `limiting_resource` are those of the
-    /// algorithm that ran (`bound_algorithm`): the stated one, the log's, or the usual one. The record also has the
+    /// algorithm that ran (`bound_algorithm`): the stated one, the log's, or that which NCCL's model
+    /// chooses. The record also has the
     /// bound of every level of it and of every other algorithm, and the largest of all.
     ///
     /// # Errors
@@ -247,7 +248,12 @@ impl Bus {
                 }
             };
         }
-        let way = named.and_then(of).or_else(|| of(Cluster::usual(&benchmark))).unwrap_or(&all[0]);
+        // Where nobody names one: that which `simulate` takes there, else that which allows most; of equal ones the first,
+        // whatever digits sums lose.
+        let chosen = self.chosen(&cluster, &benchmark, protocol, record.number("size_B").map(|size| size as u64));
+        let is_better = |best: &ByAlgorithm, way: &ByAlgorithm| way.mbps > best.mbps * (1.0 + 1e-9);
+        let best = all.iter().reduce(|best, way| if is_better(best, way) { way } else { best }).unwrap_or(&all[0]);
+        let way = named.or(chosen).and_then(of).unwrap_or(best);
         let factor = cluster.bus_factor(&benchmark, way.algorithm);
         let floor_us = self.floor_us(&record, &benchmark, gpus);
         let floor = floor_us.zip(factor).map_or(f64::INFINITY, |(us, factor)| factor * size as f64 / us);
@@ -279,15 +285,15 @@ impl Bus {
         if let Some(level) = by_level {
             record.set("limiting_level", level);
         }
-        // It must hold for a named algorithm; in place of the usual one, another may have run.
+        // It must hold for a named algorithm; in place of the one that is taken, another may have run.
         let is_named = named.is_some_and(|named| named == way.algorithm) || protocol.is_some();
         let is_of_links = bus > reach;
         let is_above = bus <= largest && (is_of_links || is_beyond(&record, reached / mbps));
-        let is_beyond_usual = is_above && !is_named;
+        let is_beyond_chosen = is_above && !is_named;
         if is_above && is_named {
             record = beyond::named(record, is_of_links, way.kernels.is_some() && by_level.is_none());
-        } else if is_beyond_usual {
-            record = beyond::usual(record);
+        } else if is_beyond_chosen {
+            record = beyond::chosen(record);
         }
         if record.get("algorithm_bandwidth_MBps").is_some()
             && let Some(factor) = factor
@@ -307,9 +313,10 @@ impl Bus {
         let what = "bytes over the busiest resource of each level, at its rate, or the longest chain of the kernels' \
                     operations and messages; bound_ALGORITHM and bound_LEVEL stand beside";
         let bound = Bound::of_rate(Peak::new(mbps, resource), what);
-        let beyond = is_beyond_usual.then(|| {
-            let usual = way.algorithm.name();
-            format!("the log names no algorithm: the bound is that of {usual}, which the result shows not to have run")
+        let unnamed = (named.is_none() && all.len() > 1).then(|| {
+            let why = if chosen.is_some() { "which NCCL's model chooses" } else { "which allows most" };
+            let shown = if is_beyond_chosen { ", and the result shows that another ran" } else { "" };
+            format!("the log names no algorithm: the bound is that of {}, {why}{shown}", way.algorithm.name())
         });
         let latency = match &way.kernels {
             None => Some("no time of kernels and steps is counted, only bytes".to_owned()),
@@ -318,9 +325,23 @@ impl Bus {
             }
             Some(_) => None,
         };
-        let assumed = self.assumed(gpus, on_host, by_open_switch).into_iter().chain(beyond).chain(latency);
+        let assumed = self.assumed(gpus, on_host, by_open_switch).into_iter().chain(unnamed).chain(latency);
         let assumed = assumed.collect::<Vec<_>>();
         Ok(record.explained(&bound).assuming((!assumed.is_empty()).then(|| assumed.join("; "))))
+    }
+
+    /// The algorithm that a simulation of the same collective takes; `None` where the fabric's file states no kernels.
+    fn chosen(
+        &self,
+        cluster: &Cluster,
+        benchmark: &str,
+        protocol: Option<Protocol>,
+        size: Option<u64>,
+    ) -> Option<Algorithm> {
+        let (Machine::Fabric(source, _), Some(leasts)) = (&self.machine, &self.leasts) else { return None };
+        // Kernels are of whole domains; a log may name smaller hosts.
+        let machine = leasts.machine(source, cluster.gpus).filter(|machine| machine.domain == cluster.domain)?;
+        usual_bound(leasts.chosen(&machine, named(benchmark)?, protocol, size?)?)
     }
 
     /// The bound of every algorithm that the cluster has, by the protocol or by that which allows most.

@@ -1,5 +1,6 @@
 //! A schedule on a fabric's packet network, and the record of what came of it.
 
+use crate::gpu::nodes_built;
 use hotlink_bench::{Record, distribution};
 use hotlink_bound::Bound;
 use hotlink_fabric::Fabric;
@@ -278,7 +279,7 @@ fn record(
         .with("fabric", plan.fabric.spec.name.as_str())
         .with("method", "packet")
         .with("ranks", schedule.ranks())
-        .with("nodes_built", plan.fabric.nodes())
+        .with("nodes_built", nodes_built(plan.fabric))
         .with("packet_B", plan.packet_bytes)
         .with("capacities", network.capacities.name())
         // Measured capacities are put in, so a plateau at one of them is a calibration, not a prediction.

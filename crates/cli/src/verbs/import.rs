@@ -6,7 +6,7 @@ use crate::words::word;
 use clap::Args as _;
 use hotlink_bench::beyond_by_estimates;
 use hotlink_paper::Output;
-use hotlink_results::import::{Files, Flag, PROGRAMS, Program, beyond_usual, impossible_under};
+use hotlink_results::import::{Files, Flag, PROGRAMS, Program, beyond_chosen, impossible_under};
 use hotlink_study::options::Rates;
 use std::path::PathBuf;
 
@@ -23,9 +23,10 @@ nccl-tests are 10^9 B. Prefixes of bits are powers of 10, those of iperf3's byte
 None of these programs states the speed of the links. So bound_* and efficiency are absent unless --fabric names the network
 that was measured.
 
-For nccl-tests, bounds are those of bus bandwidth, for the algorithm that its log or --algorithm names, else for Ring
-(bound_algorithm). Where the protocol is not named, it is the one that allows most (bound_protocol). A result beyond Ring's
-bound says that another algorithm ran (beyond_usual_algorithm). Where the algorithm or protocol is named, impossible_under says
+For nccl-tests, bounds are those of bus bandwidth. They are for the algorithm that its log or --algorithm names, else for
+the one that NCCL's model chooses (bound_algorithm). Where the protocol is not named, it is the one that allows most
+(bound_protocol). A result beyond the bound of an algorithm that nobody named says that another one ran
+(beyond_chosen_algorithm). Where the algorithm or protocol is named, impossible_under says
 what allows no such result, and likely causes.
 
 The record also has the bounds of every level and of the other algorithms. Above the largest, a result is impossible by any
@@ -124,7 +125,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
         impossible_under(&record).inspect(|what| hotlink_paper::tell!("hotlink: {what}"));
         beyond_by_estimates(&record).inspect(|what| hotlink_paper::tell!("hotlink: {what}"));
         // Once for all rows: it is no mistake.
-        if let Some(what) = beyond_usual(&record).filter(|_| !std::mem::replace(&mut is_told, true)) {
+        if let Some(what) = beyond_chosen(&record).filter(|_| !std::mem::replace(&mut is_told, true)) {
             hotlink_paper::tell!("hotlink: {what}");
         }
         output.push(record);

@@ -15,7 +15,7 @@ use hotlink_study::bound::measured::{Bounds, blocking};
 use hotlink_study::options::Rates;
 use hotlink_study::{Error, Source};
 use hotlink_workloads::measured;
-pub use hotlink_workloads::measured::{BY_BYTES, BY_CHAIN, Bus, beyond_named, beyond_usual, impossible_under};
+pub use hotlink_workloads::measured::{BY_BYTES, BY_CHAIN, Bus, beyond_chosen, beyond_named, impossible_under};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};

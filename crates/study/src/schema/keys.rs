@@ -219,7 +219,7 @@ pub(super) const COMMON: &[Key] = &[
         "",
         "The efficiency exceeds 1 by more than the measurement's interval, and than its bound's estimates allow",
     ),
-    key("beyond_usual_algorithm", Flag, "", "The result beats the bound of the usual algorithm: another ran"),
+    key("beyond_chosen_algorithm", Flag, "", "The result beats the bound of the algorithm that was taken: another ran"),
     key("impossible_under", Text, "", "Algorithm, protocol and kernels that allow no such result, and likely causes"),
     key("beyond_named_algorithm", Flag, "", "The result beats the bound of the algorithm that is named: another ran"),
     key("hot_link", Text, "", "The first of the resources with most load"),

@@ -38,3 +38,13 @@ fn other_gpus_nics_are_not_a_gpus_own() {
     assert_eq!(of(&rail, "injection_per_node_MBps"), of(&pod, "injection_per_node_MBps"));
     assert!(of(&rail, "injection_share") < 0.51, "{rail:?}");
 }
+
+/// Messages that meet at one GPU leave their senders one by one: what it receives takes nothing of what they could send.
+#[test]
+fn a_receiver_is_no_senders_limit() {
+    for (fabric, nodes, senders) in [("hgx-h100-rail", 64, 4), ("hgx-h100-rail", 64, 2), ("gb200-nvl72", 72, 8)] {
+        let record = counted(fabric, nodes, &format!("incast:{senders}"));
+        let share = record.number("injection_share").unwrap();
+        assert!((share * f64::from(senders) - 1.0).abs() < 1e-6, "{fabric}, {senders}: {record:?}");
+    }
+}

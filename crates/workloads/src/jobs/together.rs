@@ -274,7 +274,7 @@ impl<'a> Stage<'a> {
         let network = self.setting.network;
         let is_measured = self.settings.capacities == Capacities::Measured;
         record
-            .with("nodes_built", self.fabric.nodes())
+            .with("nodes_built", gpu::nodes_built(self.fabric))
             .with("packet_B", self.packets.packet_bytes)
             .with("capacities", network.capacities.name())
             // Measured capacities are put in, so a plateau at one of them is a calibration, not a prediction.
