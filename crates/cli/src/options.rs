@@ -8,7 +8,7 @@ use hotlink_paper::{Format, Options, When};
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Print results on stdout in this format.
-    #[arg(long, global = true, value_parser = word::<Format>(), default_value_t = Format::Table)]
+    #[arg(long, global = true, value_parser = word::<Format>(), default_value_t = Format::Table, conflicts_with = "json")]
     format: Format,
     /// Print results as JSON: short for --format json.
     #[arg(long, global = true)]

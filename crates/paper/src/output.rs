@@ -8,7 +8,7 @@ use crate::rests;
 use crate::table::{Table, keys};
 use hotlink_bench::Record;
 use hotlink_measure::{environment, osu};
-use hotlink_results::anonymous::{self, Numbered, without_folders};
+use hotlink_results::anonymous::{self, Numbered, text_without_folders, without_folders};
 use hotlink_results::{IMPORTED_ON, INCOMPLETE};
 use hotlink_seats::sys::wait_readable;
 use hotlink_study::inputs::Vary;
@@ -270,7 +270,12 @@ impl Output {
         Terminal(self.progress)
     }
     /// Adds a table that stands in place of the records under `table` and `md`.
-    pub fn table(&mut self, table: Table) {
+    pub fn table(&mut self, mut table: Table) {
+        if self.anonymous {
+            let Table { title, rows, notes, .. } = &mut table;
+            let texts = rows.iter_mut().flatten().chain(notes).chain([title]);
+            texts.for_each(|text| *text = text_without_folders(text));
+        }
         self.tables.get_or_insert_default().push(table);
     }
     /// Adds such tables.

@@ -266,6 +266,10 @@ pub(crate) fn cell(value: Option<&Value>) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Bool(yes)) => if *yes { "yes" } else { "no" }.to_owned(),
         Some(Value::Number(number)) if number.is_f64() => number.as_f64().map_or_else(String::new, figure),
+        Some(Value::Array(list)) if list.is_empty() => "none".to_owned(),
+        Some(Value::Array(list)) if list.iter().all(Value::is_string) => {
+            list.iter().map(|one| cell(Some(one))).collect::<Vec<_>>().join(", ")
+        }
         Some(Value::Array(list)) if list.iter().any(Value::is_f64) => {
             format!("[{}]", list.iter().map(|one| cell(Some(one))).collect::<Vec<_>>().join(", "))
         }
@@ -304,7 +308,7 @@ mod tests {
     fn shares_in_a_list_are_rounded_like_others() {
         let list = serde_json::json!([0.999_999_999_999_999_9, 0.343_749_999_999_999_94, null, 1]);
         assert_eq!(cell(Some(&list)), "[1, 0.3437, -, 1]");
-        assert_eq!(cell(Some(&serde_json::json!(["a", "b"]))), r#"["a","b"]"#);
+        assert_eq!(cell(Some(&serde_json::json!(["a", "b"]))), "a, b");
     }
 
     #[test]

@@ -96,12 +96,17 @@ pub fn without_names(command: &mut [String], environment: &mut Map<String, Value
     without_places(command);
 }
 
+/// The text with the last parts of paths only.
+pub fn text_without_folders(text: &str) -> String {
+    let word = |word: &str| if word.starts_with('/') { last_part(word).to_owned() } else { word.to_owned() };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// The record with the last parts of paths only, in texts too.
 pub fn without_folders(record: Record) -> Record {
     fn bare(value: &Value) -> Value {
-        let word = |word: &str| if word.starts_with('/') { last_part(word).to_owned() } else { word.to_owned() };
         match value {
-            Value::String(text) if text.contains('/') => text.split(' ').map(word).collect::<Vec<_>>().join(" ").into(),
+            Value::String(text) if text.contains('/') => text_without_folders(text).into(),
             Value::Array(values) => values.iter().map(bare).collect(),
             other => other.clone(),
         }

@@ -2,7 +2,7 @@
 //! Here there are none, so that routes are made anew over the shortest paths that are left.
 
 use hotlink_fabric::Fabric;
-use hotlink_fabric::network::{Builder, Channel, Network, Vertex};
+use hotlink_fabric::network::{Builder, Channel, Network, Resource, Vertex};
 use hotlink_fabric::spec::{FabricSpec, RoutingSpec};
 use hotlink_fabric::topology::Shape;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ pub fn ends(fabric: &Fabric, channel: Channel) -> String {
     fabric.shape.channel_name(&fabric.network, channel, "").trim().to_owned()
 }
 
-/// The fabric without these parts, one after the other: each is a cable by its ends, or a switch by its name.
+/// The fabric without these parts, one after the other. Each is a cable by its ends or its whole name, or a switch by its name.
 ///
 /// # Errors
 /// A part that is not there; hosts that would be cut off.
@@ -26,7 +26,9 @@ pub(crate) fn without(whole: Fabric, parts: &[String]) -> Result<Fabric, String>
 fn without_one(fabric: Fabric, part: &str) -> Result<Fabric, String> {
     let network = &fabric.network;
     let all = || (0..network.channels() as u32).map(Channel);
-    let cable = all().find(|&channel| ends(&fabric, channel) == part);
+    let is_cable =
+        |&channel: &Channel| ends(&fabric, channel) == part || fabric.resource_name(Resource::Channel(channel)) == part;
+    let cable = all().find(is_cable);
     let gone: BTreeSet<Channel> = match (cable, switch(&fabric, part)) {
         (Some(cable), _) => [Some(cable), network.reverse(cable)].into_iter().flatten().collect(),
         (None, Some(switch)) => all().filter(|&c| network.from(c) == switch || network.to(c) == switch).collect(),

@@ -78,7 +78,7 @@ fn check_explains_every_mistake_and_leaves_status_2() {
 fn a_file_of_another_kind_is_called_by_its_name() {
     for (what, told) in [
         ("plan", "is a plan of studies, which `hotlink sweep FILE --list` checks"),
-        ("jobs", "is a plan of jobs, which `hotlink simulate jobs FILE` checks"),
+        ("jobs", "is a plan of jobs, which `hotlink simulate jobs FILE --fabric NAME` checks"),
         ("schedule", "is a schedule, which `hotlink simulate goal FILE` checks"),
         ("acceptance", "is a list of requirements, which `hotlink report RESULTS --require FILE` checks"),
     ] {

@@ -124,6 +124,10 @@ fn input_errors_have_status_2_say_what_is_allowed_and_print_nothing() {
     let place = Place::new("errors");
     std::fs::write(place.path().join("broken.toml"), "name = 3\n[topology\n").unwrap();
     for (line, part) in [
+        ("catalog show infiniband-ndrr", "did you mean `infiniband-ndr`"),
+        ("catalog show m02-2003", "did you mean `m02-2002`"),
+        ("schema fabric", "inspection, failures, groups, reroute, job"),
+        ("catalog list --json --format csv", "cannot be used with"),
         ("analyze sci-rng --nodes 8", "did you mean `sci-ring`"),
         ("analyze sci-ring", "--nodes 64"),
         ("analyze sci-ring --nodes 8,x", "whole number"),

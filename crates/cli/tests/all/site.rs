@@ -338,3 +338,18 @@ fn groups_and_failures_take_the_routes_of_the_inspection() {
         }
     }
 }
+
+/// Tables name no folders either, and results are no network.
+#[test]
+fn an_anonymous_table_names_no_folder_and_results_are_no_network() {
+    let dump = file("ibnetdiscover.txt");
+    let output = Command::new(program()).args(["fabric", &dump, "--anonymous"]).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains("hotlink analyze ibnetdiscover.txt --links"), "{told}");
+    assert!(!told.contains(dump.trim_end_matches("ibnetdiscover.txt")), "{told}");
+    let folder = crate::common::place("site-results");
+    crate::common::write(&folder, "m.json", &crate::common::machine());
+    let output = Command::new(program()).args(["fabric", "m.json"]).current_dir(&folder).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("is a file of results"), "{said}");
+}

@@ -5,7 +5,7 @@ use crate::sheet::{Mistake, Sheet, Table};
 /// By a top-level key that only one kind has: what such a file is.
 const KEYS: [(&str, &str); 7] = [
     ("study", "is a plan of studies, which `hotlink sweep FILE --list` checks"),
-    ("job", "is a plan of jobs, which `hotlink simulate jobs FILE` checks"),
+    ("job", "is a plan of jobs, which `hotlink simulate jobs FILE --fabric NAME` checks"),
     ("require", "is a list of requirements, which `hotlink report RESULTS --require FILE` checks"),
     ("fault", "is a plan of faults, which `hotlink simulate ... --faults FILE` checks"),
     ("currency", "is a price list, which `hotlink compare ... --prices FILE` takes"),

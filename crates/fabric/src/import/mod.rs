@@ -71,6 +71,11 @@ const MAX_LINKS: u64 = 1 << 24;
 /// # Errors
 /// The first mistake, with its place.
 pub fn graph(file: &str, text: &str, technology: Option<&'static Technology>) -> Result<Fabric, ImportError> {
+    let head: String = text.chars().take(200).filter(|letter| !letter.is_whitespace()).collect();
+    if head.contains("\"schema\":\"hotlink/") {
+        let what = "is a file of results, where a network is due; `hotlink report`, `plot` and `diagnose` take it";
+        return Err(ImportError { place: file.to_owned(), what: what.to_owned() });
+    }
     let parsed: File = serde_json::from_str(text).map_err(|error| {
         let place = format!("{file}:{}:{}", error.line(), error.column());
         let message = error.to_string();

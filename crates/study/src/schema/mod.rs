@@ -176,6 +176,9 @@ impl Records {
 pub fn named(name: &str) -> Result<&'static Records, Error> {
     let plain = name.strip_prefix("non_blocking_").unwrap_or(name);
     all().find(|records| records.name == plain).ok_or_else(|| {
+        if let Some((_, own)) = SEVERAL.iter().find(|(verb, _)| *verb == plain) {
+            return Error::Input(format!("schema: {name}: its records have schemas of their own: {own}"));
+        }
         let names: Vec<&str> = all().map(|records| records.name).collect();
         let near = nearest(name, names.iter().copied());
         let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
@@ -185,6 +188,12 @@ pub fn named(name: &str) -> Result<&'static Records, Error> {
         ))
     })
 }
+
+/// Verbs whose records are of several kinds, with what these are called here.
+const SEVERAL: [(&str, &str); 2] = [
+    ("fabric", "inspection, failures, groups, reroute, job"),
+    ("sweep", "those of the studies that its plan lists, such as analyze or compare"),
+];
 
 /// Which records a record is one of: its benchmark's, else those of `compare` or `analyze`.
 pub fn of(record: &Record) -> Option<&'static Records> {

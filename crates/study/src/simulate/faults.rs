@@ -12,6 +12,7 @@
 //! state = "down"
 //! ```
 
+use crate::failed::ends;
 use hotlink_bench::Record;
 use hotlink_fabric::Fabric;
 use hotlink_fabric::catalog::{Lines, Mistake, MistakeKind, nearest, one_a_line};
@@ -113,7 +114,9 @@ fn parsed(file: &str, text: &str, fabric: &Fabric, alone: bool) -> Result<Placed
 fn names(fabric: &Fabric) -> [BTreeMap<String, Resource>; 2] {
     let network = &fabric.network;
     let named = |resource: Resource| (fabric.resource_name(resource), resource);
-    let links = (0..network.channels() as u32).map(|c| named(Resource::Channel(Channel(c)))).collect();
+    let channels = || (0..network.channels() as u32).map(Channel);
+    let by_ends = channels().map(|c| (ends(fabric, c), Resource::Channel(c)));
+    let links = by_ends.chain(channels().map(|c| named(Resource::Channel(c)))).collect();
     // The memory of a GPU is a vertex, too.
     let is_switch = |&v: &u32| network.vertex_role[v as usize] != Role::Memory;
     let vertices = (network.nodes..network.vertices() as u32).filter(is_switch);

@@ -22,6 +22,14 @@ fn a_failed_part_takes_bandwidth_and_is_named() {
     assert!(switch < whole && switch > 0.0, "{switch}");
 }
 
+/// A view prints what a cable is before its ends: both are its name.
+#[test]
+fn a_cable_is_found_by_its_ends_and_by_its_whole_name() {
+    let by = |part: &str| per_node(&format!("ib-ndr-fat-tree2-2to1+fail:{part}"), 512);
+    let ends = "leaf 0 -> spine 0 #1";
+    assert_eq!(by(ends), by(&format!("NDR inter-switch link {ends}")));
+}
+
 /// Leaves of a full tree send three quarters of their traffic up: a cable less is no bound yet.
 #[test]
 fn a_full_tree_spares_a_cable() {
