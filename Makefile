@@ -60,7 +60,7 @@ test: .stamps/tools ## check everything, then run every test
 	@$(MAKE) --no-print-directory test-plugins
 
 # Clippy's compiler compiles as rustc does, and lints on the way; these are its words for `-D warnings`.
-DRIVER := "$$(ls "$$(env -u MAKEFLAGS rustc --print sysroot)/bin/clippy-driver" 2>/dev/null)"
+DRIVER := "$$(ls "$$(env -u MAKEFLAGS -u MFLAGS rustc --print sysroot)/bin/clippy-driver" 2>/dev/null)"
 DENIED := CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"
 LINTED := env RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/.ci/lint CLIPPY_DRIVER=$(DRIVER) $(DENIED)
 
