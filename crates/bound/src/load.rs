@@ -164,12 +164,6 @@ fn out_of_hosts(load: &Load, fabric: &Fabric, (capacities, efficiency): (Capacit
             _ => false,
         }
     };
-    // Links into a receiver carry what others send.
-    let behind = |node: Node| network.out(node.vertex()).map(|channel| network.to(channel));
-    let own: BTreeSet<Vertex> = network.node_iter().flat_map(|node| behind(node).chain([node.vertex()])).collect();
-    let is_local = |channel: &Channel| {
-        network.channel_role[channel.0 as usize] == Role::LocalLink && own.contains(&network.from(*channel))
-    };
     let channels = |of: &dyn Fn(&Channel) -> bool, carried: &dyn Fn(Channel) -> f64| {
         let share = |channel: Channel| {
             let rate = fabric.payload_mbps(Resource::Channel(channel), capacities, efficiency)?;
@@ -178,8 +172,15 @@ fn out_of_hosts(load: &Load, fabric: &Fabric, (capacities, efficiency): (Capacit
         (0..network.channels() as u32).map(Channel).filter(of).filter_map(share).min_by(f64::total_cmp)
     };
     let most = load.sent_out.iter().copied().fold(0.0, f64::max);
-    channels(&leads_out, &|_| most)
-        .or_else(|| channels(&is_local, &|channel| load.of(fabric, Resource::Channel(channel))))
+    channels(&leads_out, &|_| most).or_else(|| {
+        // Links into a receiver carry what others send.
+        let behind = |node: Node| network.out(node.vertex()).map(|channel| network.to(channel));
+        let own: BTreeSet<Vertex> = network.node_iter().flat_map(|node| behind(node).chain([node.vertex()])).collect();
+        let is_local = |channel: &Channel| {
+            network.channel_role[channel.0 as usize] == Role::LocalLink && own.contains(&network.from(*channel))
+        };
+        channels(&is_local, &|channel| load.of(fabric, Resource::Channel(channel)))
+    })
 }
 
 fn switches_per_route(load: &Load, fabric: &Fabric, total: f64) -> f64 {

@@ -193,9 +193,8 @@ impl Bus {
     }
 
     /// The record with its bounds. `bound_bus_bandwidth_MBps`, `efficiency` and `limiting_resource` are those of the
-    /// algorithm that ran (`bound_algorithm`): the stated one, the log's, or that which NCCL's model
-    /// chooses. The record also has the
-    /// bound of every level of it and of every other algorithm, and the largest of all.
+    /// algorithm that ran (`bound_algorithm`): the stated one, the log's, or that which NCCL's model chooses. The record
+    /// also has the bound of every level of it and of every other algorithm, and the largest of all.
     ///
     /// # Errors
     /// The cluster cannot be built, or has not the algorithm that was said.
@@ -222,7 +221,8 @@ impl Bus {
         let benchmark = record.text("benchmark").unwrap_or_default().to_owned();
         let logged = |key: &str| record.text(key).map(str::to_owned);
         let protocol = self.protocol.or(logged("protocol").and_then(|name| Protocol::named(&name)));
-        let all = self.ways(&cluster, &benchmark, protocol, record.number("size_B").map(|size| size as u64));
+        let stated = record.number("size_B").map(|size| size as u64);
+        let all = self.ways(&cluster, &benchmark, protocol, stated);
         let of_protocol = protocol.unwrap_or(Protocol::Simple).name();
         if all.is_empty() {
             return Ok(record.unbounded(match benchmark.as_str() {
@@ -250,7 +250,8 @@ impl Bus {
         }
         // Where nobody names one: that which `simulate` takes there, else that which allows most; of equal ones the first,
         // whatever digits sums lose.
-        let chosen = self.chosen(&cluster, &benchmark, protocol, record.number("size_B").map(|size| size as u64));
+        let chosen = if named.is_none() { self.chosen(&cluster, &benchmark, protocol, stated) } else { None };
+        let chosen = chosen.filter(|&chosen| of(chosen).is_some());
         let is_better = |best: &ByAlgorithm, way: &ByAlgorithm| way.mbps > best.mbps * (1.0 + 1e-9);
         let best = all.iter().reduce(|best, way| if is_better(best, way) { way } else { best }).unwrap_or(&all[0]);
         let way = named.or(chosen).and_then(of).unwrap_or(best);
@@ -338,10 +339,14 @@ impl Bus {
         protocol: Option<Protocol>,
         size: Option<u64>,
     ) -> Option<Algorithm> {
+        let leasts = self.leasts.as_ref()?;
+        usual_bound(leasts.chosen(&self.whole(cluster)?, named(benchmark)?, protocol, size?)?)
+    }
+
+    /// The cluster as a machine that kernels run on. They are of whole domains; a log may name smaller hosts.
+    fn whole(&self, cluster: &Cluster) -> Option<hotlink_schedule::collective::Machine> {
         let (Machine::Fabric(source, _), Some(leasts)) = (&self.machine, &self.leasts) else { return None };
-        // Kernels are of whole domains; a log may name smaller hosts.
-        let machine = leasts.machine(source, cluster.gpus).filter(|machine| machine.domain == cluster.domain)?;
-        usual_bound(leasts.chosen(&machine, named(benchmark)?, protocol, size?)?)
+        leasts.machine(source, cluster.gpus).filter(|machine| machine.domain == cluster.domain)
     }
 
     /// The bound of every algorithm that the cluster has, by the protocol or by that which allows most.
@@ -357,10 +362,8 @@ impl Bus {
         found
             .iter_mut()
             .for_each(|way| way.resource = self.resource(cluster.gpus, &way.resource, size.unwrap_or(ANY_SIZE)));
+        let (which, machine) = (named(benchmark).zip(size), self.whole(cluster));
         let (Machine::Fabric(source, built), Some(leasts)) = (&self.machine, &mut self.leasts) else { return found };
-        let which = named(benchmark).zip(size);
-        // Kernels are of whole domains; a log may name smaller hosts.
-        let machine = leasts.machine(source, cluster.gpus).filter(|machine| machine.domain == cluster.domain);
         let Some((((which, size), machine), fabric)) = which.zip(machine).zip(built.get(&cluster.gpus)) else {
             return found;
         };

@@ -26,8 +26,8 @@ that was measured.
 For nccl-tests, bounds are those of bus bandwidth. They are for the algorithm that its log or --algorithm names, else for
 the one that NCCL's model chooses (bound_algorithm). Where the protocol is not named, it is the one that allows most
 (bound_protocol). A result beyond the bound of an algorithm that nobody named says that another one ran
-(beyond_chosen_algorithm). Where the algorithm or protocol is named, impossible_under says
-what allows no such result, and likely causes.
+(beyond_chosen_algorithm). Where the algorithm or protocol is named, impossible_under says what allows no such result, and
+likely causes.
 
 The record also has the bounds of every level and of the other algorithms. Above the largest, a result is impossible by any
 of them. --nodes counts GPUs.

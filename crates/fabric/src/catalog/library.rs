@@ -297,12 +297,12 @@ impl Library {
         }
         let folders = ["fabrics", "parts", "prices", "published"];
         let found = folders.iter().find(|folder| self.find(folder, name_or_path).is_some());
-        let all: Vec<Listed> = folders.iter().flat_map(|folder| self.list(folder)).collect();
-        let near = nearest(name_or_path, all.iter().map(|listed| listed.name.as_str()));
-        let is_no_file = !input::is_path(name_or_path) && !input::is_file(name_or_path);
-        if let (None, Some(near), true) = (found, near, is_no_file) {
-            let what = format!("not in the catalog; did you mean `{near}`?");
-            return Err(vec![Mistake::of_file(name_or_path, what, LISTED)]);
+        if found.is_none() && !input::is_path(name_or_path) && !input::is_file(name_or_path) {
+            let all: Vec<Listed> = folders.iter().flat_map(|folder| self.list(folder)).collect();
+            if let Some(near) = nearest(name_or_path, all.iter().map(|listed| listed.name.as_str())) {
+                let what = format!("not in the catalog; did you mean `{near}`?");
+                return Err(vec![Mistake::of_file(name_or_path, what, LISTED)]);
+            }
         }
         let (file, text) = match found {
             Some(folder) => self.open(folder, name_or_path),

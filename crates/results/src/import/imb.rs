@@ -44,7 +44,8 @@ fn read(text: &Text<'_>) -> Result<Vec<Record>, Error> {
             if head.text("benchmark") == Some("stream") {
                 head.set("pairs", (ranks / 2).max(1));
             }
-        } else if let Some((_, rest)) = comment.and_then(|comment| comment.split_once(" groups of ")) {
+        } else if let Some((_, rest)) = comment.and_then(|comment| comment.strip_prefix('(')?.split_once(" groups of "))
+        {
             // They run at once: one of them is bound as if it were alone.
             head.set("ranks", text.count(number, rest.split(' ').next().unwrap_or_default())?);
         } else if bare.starts_with("#bytes") || bare.starts_with("#repetitions") || bare.starts_with("Group") {

@@ -42,6 +42,11 @@ fn a_plan_names_links_and_switches_as_reports_do() {
     assert_eq!(faults[0], switch);
     assert_eq!(faults[1].condition, Condition::Degraded(0.5));
     assert_eq!(faults[1].resource, Resource::Channel(Channel(200)));
+    // As `--fail` names it, by its ends.
+    let ends = hotlink_study::failed::ends(&fabric, Channel(200));
+    let text = format!("[[fault]]\nat_us = 1\nlink = {ends:?}\nstate = \"down\"\n");
+    let by_ends = read(&file("ends.toml", &text), &fabric).expect("a valid plan");
+    assert!(ends != link && by_ends[0].resource == Resource::Channel(Channel(200)), "{ends}, {link}");
 }
 
 #[test]
